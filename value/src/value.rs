@@ -1,0 +1,319 @@
+//! The value itself: kinds, equality, truth, conversions.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::{Int, Key, Map, Set};
+
+/// Shared immutable text.
+pub type Str = Arc<str>;
+
+/// Python data as Salt configuration uses it.
+#[derive(Clone, Default)]
+pub enum Value {
+    /// `None`
+    #[default]
+    None,
+    /// `True` or `False`
+    Bool(bool),
+    /// An integer of any size
+    Int(Int),
+    /// A float
+    Float(f64),
+    /// Text
+    Str(Str),
+    /// Bytes
+    Bytes(Arc<[u8]>),
+    /// A list
+    List(List),
+    /// A tuple
+    Tuple(Arc<[Value]>),
+    /// A mapping
+    Map(Map),
+    /// A set
+    Set(Set),
+}
+
+/// The type of a [`Value`], without its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `None`
+    None,
+    /// `bool`
+    Bool,
+    /// `int`
+    Int,
+    /// `float`
+    Float,
+    /// `str`
+    Str,
+    /// `bytes`
+    Bytes,
+    /// `list`
+    List,
+    /// `tuple`
+    Tuple,
+    /// `dict`
+    Map,
+    /// `set`
+    Set,
+}
+
+impl Kind {
+    /// What Python calls the type (`NoneType`, `str`, `dict`, …).
+    #[must_use]
+    pub fn python_name(self) -> &'static str {
+        match self {
+            Kind::None => "NoneType",
+            Kind::Bool => "bool",
+            Kind::Int => "int",
+            Kind::Float => "float",
+            Kind::Str => "str",
+            Kind::Bytes => "bytes",
+            Kind::List => "list",
+            Kind::Tuple => "tuple",
+            Kind::Map => "dict",
+            Kind::Set => "set",
+        }
+    }
+
+    /// What a reader of configuration calls the type, with its article ("a mapping").
+    #[must_use]
+    pub fn described(self) -> &'static str {
+        match self {
+            Kind::None => "null",
+            Kind::Bool => "a boolean",
+            Kind::Int => "an integer",
+            Kind::Float => "a float",
+            Kind::Str => "a string",
+            Kind::Bytes => "bytes",
+            Kind::List => "a list",
+            Kind::Tuple => "a tuple",
+            Kind::Map => "a mapping",
+            Kind::Set => "a set",
+        }
+    }
+}
+
+impl Value {
+    /// An empty mapping.
+    #[must_use]
+    pub fn map() -> Self {
+        Value::Map(Map::new())
+    }
+
+    /// The type of the value.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Value::None => Kind::None,
+            Value::Bool(_) => Kind::Bool,
+            Value::Int(_) => Kind::Int,
+            Value::Float(_) => Kind::Float,
+            Value::Str(_) => Kind::Str,
+            Value::Bytes(_) => Kind::Bytes,
+            Value::List(_) => Kind::List,
+            Value::Tuple(_) => Kind::Tuple,
+            Value::Map(_) => Kind::Map,
+            Value::Set(_) => Kind::Set,
+        }
+    }
+
+    /// Python's truth: `None`, `False`, zero and everything empty are false.
+    ///
+    /// ```
+    /// use mapstack_value::Value;
+    /// assert!(Value::from("false").truthy());
+    /// assert!(!Value::from(0.0).truthy());
+    /// ```
+    #[must_use]
+    pub fn truthy(&self) -> bool {
+        match self {
+            Value::None => false,
+            Value::Bool(b) => *b,
+            Value::Int(i) => !i.is_zero(),
+            Value::Float(f) => *f != 0.0,
+            Value::Str(s) => !s.is_empty(),
+            Value::Bytes(b) => !b.is_empty(),
+            Value::List(l) => !l.is_empty(),
+            Value::Tuple(t) => !t.is_empty(),
+            Value::Map(m) => !m.is_empty(),
+            Value::Set(s) => !s.is_empty(),
+        }
+    }
+
+    /// Whether this is `None`.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        matches!(self, Value::None)
+    }
+
+    /// The text of a string.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::Str(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    /// The mapping, if it is one.
+    #[must_use]
+    pub fn as_map(&self) -> Option<&Map> {
+        match self {
+            Value::Map(m) => Some(m),
+            _ => None,
+        }
+    }
+
+    /// The items of a list (not of a tuple).
+    #[must_use]
+    pub fn as_list(&self) -> Option<&[Value]> {
+        match self {
+            Value::List(l) => Some(l),
+            _ => None,
+        }
+    }
+
+    /// `1`, `1.0` and `True` as the number they are, for comparison.
+    fn number(&self) -> Option<Key> {
+        match self {
+            Value::Bool(b) => Some(Key::Bool(*b)),
+            Value::Int(i) => Some(Key::Int(i.clone())),
+            Value::Float(f) => Some(Key::Float(*f)),
+            _ => None,
+        }
+    }
+}
+
+impl PartialEq for Value {
+    /// Python's `==`.
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Value::None, Value::None) => true,
+            (Value::Bool(a), Value::Bool(b)) => a == b,
+            (Value::Int(a), Value::Int(b)) => a == b,
+            (Value::Float(a), Value::Float(b)) => a == b,
+            (Value::Str(a), Value::Str(b)) => a == b,
+            (Value::Bytes(a), Value::Bytes(b)) => a == b,
+            (Value::List(a), Value::List(b)) => a == b,
+            (Value::Tuple(a), Value::Tuple(b)) => a == b,
+            (Value::Map(a), Value::Map(b)) => a == b,
+            (Value::Set(a), Value::Set(b)) => a == b,
+            _ => match (self.number(), other.number()) {
+                (Some(a), Some(b)) => a == b,
+                _ => false,
+            },
+        }
+    }
+}
+
+/// A list that shares its storage between clones.
+///
+/// Read it as a slice; [`make_mut`](List::make_mut) copies a shared one before a change.
+#[derive(Clone, Default)]
+pub struct List(Arc<Vec<Value>>);
+
+impl List {
+    /// The items, to be changed; copied first if they are shared.
+    pub fn make_mut(&mut self) -> &mut Vec<Value> {
+        Arc::make_mut(&mut self.0)
+    }
+
+    /// Whether both are one storage.
+    #[must_use]
+    pub fn ptr_eq(&self, other: &List) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The address of the storage, as an identity while the list is alive.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).cast::<()>() as usize
+    }
+}
+
+impl Deref for List {
+    type Target = [Value];
+
+    fn deref(&self) -> &[Value] {
+        &self.0
+    }
+}
+
+impl PartialEq for List {
+    fn eq(&self, other: &Self) -> bool {
+        self.ptr_eq(other) || self.0 == other.0
+    }
+}
+
+impl fmt::Debug for List {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl From<Vec<Value>> for List {
+    fn from(items: Vec<Value>) -> Self {
+        List(Arc::new(items))
+    }
+}
+
+impl FromIterator<Value> for List {
+    fn from_iter<T: IntoIterator<Item = Value>>(iter: T) -> Self {
+        List(Arc::new(iter.into_iter().collect()))
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.repr())
+    }
+}
+
+macro_rules! from_simple {
+    ($($t:ty => $v:ident |$x:ident| $e:expr),* $(,)?) => {$(
+        impl From<$t> for Value {
+            fn from($x: $t) -> Self {
+                Value::$v($e)
+            }
+        }
+    )*};
+}
+from_simple! {
+    bool => Bool |b| b,
+    i32 => Int |i| i.into(),
+    i64 => Int |i| i.into(),
+    u64 => Int |i| i.into(),
+    usize => Int |i| i.into(),
+    Int => Int |i| i,
+    f64 => Float |f| f,
+    &str => Str |s| s.into(),
+    &String => Str |s| s.as_str().into(),
+    String => Str |s| s.into(),
+    Str => Str |s| s,
+    List => List |l| l,
+    Vec<Value> => List |l| l.into(),
+    Map => Map |m| m,
+    Set => Set |s| s,
+}
+
+impl From<Key> for Value {
+    fn from(key: Key) -> Self {
+        key.to_value()
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(option: Option<T>) -> Self {
+        option.map_or(Value::None, Into::into)
+    }
+}
+
+impl<T: Into<Value>> FromIterator<T> for Value {
+    /// A list of the items.
+    fn from_iter<I: IntoIterator<Item = T>>(iter: I) -> Self {
+        Value::List(iter.into_iter().map(Into::into).collect())
+    }
+}
