@@ -118,7 +118,8 @@ pub fn integer_step(step: &Key) -> Option<Int> {
 fn parse_python_int(text: &str) -> Option<Int> {
     let text = text.trim();
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let groups_are_digits = digits.split('_').all(|group| !group.is_empty() && group.bytes().all(|b| b.is_ascii_digit()));
+    let groups_are_digits =
+        digits.split('_').all(|group| !group.is_empty() && group.bytes().all(|b| b.is_ascii_digit()));
     if !groups_are_digits {
         return None;
     }
