@@ -1,1 +1,3 @@
-//! Placeholder.
+//! The template stage.
+
+pub mod jinja;
