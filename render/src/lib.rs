@@ -1,3 +1,35 @@
-//! The template stage.
+//! The template stage: Jinja as Salt speaks it, over Python's objects.
+//!
+//! A template is text plus a small program. [`jinja::render`] runs it with the variables it is
+//! given and reaches everything else through a [`Host`](jinja::Host): other templates and
+//! `salt[...]` functions. What it prints comes with a map from output to source.
+//!
+//! ```
+//! use mapstack_render::jinja::{NoHost, Request, render};
+//! use mapstack_render::Obj;
+//!
+//! let mut request = Request::new("{% do d.update(a=1) %}{{ d }}", &NoHost);
+//! let d = Obj::dict([]);
+//! request.variables.insert("d".into(), d.clone());
+//! assert_eq!(render(request).unwrap().text, "{'a': 1}");
+//! assert_eq!(d.to_value().unwrap().repr(), "{'a': 1}");
+//! ```
+//!
+//! The crate does not know about file servers, minions, strategies or layers.
 
+mod error;
+mod filters;
+mod format;
+mod globals;
 pub mod jinja;
+mod methods;
+mod object;
+mod salt;
+mod serial;
+mod suggest;
+mod tests;
+
+pub use error::{Error, ErrorKind, Frame, Place, Result};
+pub use object::{CallArgs, DictRef, Iter, ListRef, Obj, ObjIter, Object, SetRef, Undefined, required};
+pub use salt::salt_object;
+pub use suggest::nearest;

@@ -56,7 +56,7 @@ pub enum StmtKind {
     /// `{{ expr }}`
     Output(Expr),
     /// `{% for target in iter if filter recursive %}…{% else %}…{% endfor %}`
-    For(Box<For>),
+    For(Arc<For>),
     /// `{% if %}…{% elif %}…{% else %}…{% endif %}`
     If {
         /// Each condition with its body, in order.

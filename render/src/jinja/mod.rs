@@ -1,9 +1,22 @@
-//! Jinja as Salt speaks it.
+//! Jinja as Salt speaks it: Jinja2's language and Salt's tags over Python's objects.
 
 pub mod ast;
-pub mod parser;
+mod blocks;
+mod check;
+mod header;
+mod interpret;
 mod lexer;
+mod loops;
+mod macros;
+mod module;
+mod output;
+pub mod parser;
+mod scope;
 mod syntax;
+mod vm;
 
+pub use output::{Origin, SourceMap};
 pub use parser::{SyntaxError, parse};
+pub use scope::{Layer, Names};
 pub use syntax::Syntax;
+pub use vm::{Host, Limits, NoHost, Rendered, Request, TemplateCache, Vm, render};

@@ -1,0 +1,325 @@
+//! The names every template has.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use mapstack_value::{MapKind, Str};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::jinja::{Layer, Names, Vm};
+use crate::object::{
+    CallArgs, DictRef, Entries, Iter, Obj, Object, as_index, required, to_str,
+};
+
+/// Jinja2's globals and Salt's additions (SALT: `JinjaGlobal`, `render_jinja_tmpl`).
+pub(crate) fn builtins() -> Rc<Layer> {
+    thread_local! {
+        // Functions without state, so every render on a thread can share them.
+        static BUILTINS: Rc<Layer> = Layer::over(
+            TABLE.iter().map(|(name, call)| (Str::from(*name), Obj::native(Function { name, call: *call }))).collect::<Names>(),
+            None,
+        );
+    }
+    BUILTINS.with(Rc::clone)
+}
+
+pub(crate) fn is_builtin(name: &str) -> bool {
+    TABLE.iter().any(|(n, _)| *n == name)
+}
+
+type Call = fn(&Vm<'_>, CallArgs) -> Result<Obj>;
+
+const TABLE: &[(&str, Call)] = &[
+    ("range", range),
+    ("dict", |vm, args| dict(vm, args, MapKind::Dict)),
+    ("odict", |vm, args| dict(vm, args, MapKind::Ordered)),
+    ("lipsum", lipsum),
+    ("cycler", cycler),
+    ("joiner", joiner),
+    ("namespace", namespace),
+    ("raise", raise),
+    ("show_full_context", show_full_context),
+    ("ifelse", ifelse),
+];
+
+/// A function implemented here.
+struct Function {
+    name: &'static str,
+    call: Call,
+}
+
+impl Object for Function {
+    fn type_name(&self) -> &'static str {
+        "function"
+    }
+
+    fn repr(&self) -> Result<String> {
+        Ok(format!("<function {}>", self.name))
+    }
+
+    fn callable(&self) -> bool {
+        true
+    }
+
+    fn call(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+        (self.call)(vm, args)
+    }
+}
+
+/// `range(stop)`, `range(start, stop[, step])`.
+#[derive(Clone)]
+pub(crate) struct Range {
+    start: i64,
+    stop: i64,
+    step: i64,
+}
+
+/// The sandbox's `MAX_RANGE`.
+const MAX_RANGE: usize = 100_000;
+
+fn range(_: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    let [a, b, c] = args.only_positional("range", 1)?;
+    let integer = |object: Option<Obj>, default: i64| match object {
+        None => Ok(default),
+        Some(Obj::Undefined(u)) => Err(u.error()),
+        Some(object) => match as_index(&object) {
+            Some(i) => i.to_i64().ok_or_else(|| Error::python("OverflowError", "Python int too large to convert to C ssize_t")),
+            None => Err(Error::type_error(format!("'{}' object cannot be interpreted as an integer", object.type_name()))),
+        },
+    };
+    let (start, stop) = match b {
+        None => (0, integer(a, 0)?),
+        Some(b) => (integer(a, 0)?, integer(Some(b), 0)?),
+    };
+    let step = integer(c, 1)?;
+    if step == 0 {
+        return Err(Error::value_error("range() arg 3 must not be zero"));
+    }
+    let range = Range { start, stop, step };
+    if range.count() > MAX_RANGE {
+        let message = format!("Range too big. The sandbox blocks ranges larger than MAX_RANGE ({MAX_RANGE}).");
+        return Err(Error::python("OverflowError", message));
+    }
+    Ok(Obj::native(range))
+}
+
+impl Range {
+    fn count(&self) -> usize {
+        let span = i128::from(self.stop) - i128::from(self.start);
+        let step = i128::from(self.step);
+        if span.signum() != step.signum() {
+            return 0;
+        }
+        usize::try_from((span.abs() + step.abs() - 1) / step.abs()).unwrap_or(usize::MAX)
+    }
+
+    fn items(&self) -> Vec<Obj> {
+        let (start, step) = (self.start, self.step);
+        (0..self.count()).map(|i| Obj::from(start + step * i64::try_from(i).unwrap_or_default())).collect()
+    }
+}
+
+impl Object for Range {
+    fn type_name(&self) -> &'static str {
+        "range"
+    }
+
+    fn repr(&self) -> Result<String> {
+        Ok(match self.step {
+            1 => format!("range({}, {})", self.start, self.stop),
+            step => format!("range({}, {}, {step})", self.start, self.stop),
+        })
+    }
+
+    fn truthy(&self) -> bool {
+        self.count() > 0
+    }
+
+    fn iter(&self) -> Option<Iter> {
+        Some(Iter::over("range_iterator", self.items()))
+    }
+
+    fn len(&self) -> Option<usize> {
+        Some(self.count())
+    }
+
+    fn item(&self, _: &Vm<'_>, key: &Obj) -> Result<Option<Obj>> {
+        let items = self.items();
+        Ok(as_index(key).and_then(|i| crate::object::wrap_index(&i, items.len())).map(|i| items[i].clone()))
+    }
+
+    fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {
+        match name {
+            "start" => Some(Obj::from(self.start)),
+            "stop" => Some(Obj::from(self.stop)),
+            "step" => Some(Obj::from(self.step)),
+            _ => None,
+        }
+    }
+}
+
+fn dict(vm: &Vm<'_>, args: CallArgs, kind: MapKind) -> Result<Obj> {
+    let name = if kind == MapKind::Dict { "dict" } else { "OrderedDict" };
+    if args.positional.len() > 1 {
+        let message = format!("{name} expected at most 1 argument, got {}", args.positional.len());
+        return Err(Error::type_error(message));
+    }
+    let mut entries = Entries::default();
+    if let Some(source) = args.positional.first() {
+        crate::methods::update_entries(vm, &mut entries, source)?;
+    }
+    entries.extend(args.named.into_iter().map(|(k, v)| (k.into(), v)));
+    Ok(Obj::Dict(DictRef::with_kind(entries, kind)))
+}
+
+/// `namespace(**kw)`: attributes that `set` can assign.
+struct Namespace(DictRef);
+
+fn namespace(vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    let Obj::Dict(attributes) = dict(vm, args, MapKind::Dict)? else { return Ok(Obj::None) };
+    Ok(Obj::native(Namespace(attributes)))
+}
+
+impl Object for Namespace {
+    fn type_name(&self) -> &'static str {
+        "Namespace"
+    }
+
+    fn repr(&self) -> Result<String> {
+        Ok(format!("<Namespace {}>", crate::object::repr(&Obj::Dict(self.0.clone()))?))
+    }
+
+    fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {
+        self.0.get_str(name)
+    }
+
+    fn set_attr(&self, name: &str, value: Obj) -> bool {
+        self.0.insert(name, value);
+        true
+    }
+}
+
+/// `cycler(*items)`.
+struct Cycler {
+    items: Vec<Obj>,
+    at: Cell<usize>,
+}
+
+fn cycler(_: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    if args.positional.is_empty() {
+        return Err(Error::python("RuntimeError", "at least one item has to be provided"));
+    }
+    Ok(Obj::Native(Rc::new_cyclic(|me: &std::rc::Weak<CyclerObject>| CyclerObject {
+        state: Rc::new(Cycler { items: args.positional, at: Cell::new(0) }),
+        me: me.clone(),
+    })))
+}
+
+struct CyclerObject {
+    state: Rc<Cycler>,
+    me: std::rc::Weak<CyclerObject>,
+}
+
+impl Object for CyclerObject {
+    fn type_name(&self) -> &'static str {
+        "Cycler"
+    }
+
+    fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {
+        let state = self.state.clone();
+        match name {
+            "current" => Some(state.items[state.at.get()].clone()),
+            "pos" => Some(Obj::from(state.at.get())),
+            "items" => Some(Obj::tuple(state.items.clone())),
+            "next" | "reset" => self.me.upgrade().map(|_| Obj::native(CyclerMethod { state, advance: name == "next" })),
+            _ => None,
+        }
+    }
+}
+
+struct CyclerMethod {
+    state: Rc<Cycler>,
+    advance: bool,
+}
+
+impl Object for CyclerMethod {
+    fn type_name(&self) -> &'static str {
+        "method"
+    }
+
+    fn callable(&self) -> bool {
+        true
+    }
+
+    fn call(&self, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+        let [] = args.only_positional(if self.advance { "next" } else { "reset" }, 0)?;
+        let state = &self.state;
+        if !self.advance {
+            state.at.set(0);
+            return Ok(Obj::None);
+        }
+        let current = state.items[state.at.get()].clone();
+        state.at.set((state.at.get() + 1) % state.items.len());
+        Ok(current)
+    }
+}
+
+/// `joiner(sep=', ')`: nothing the first time, then the separator.
+struct Joiner {
+    separator: Obj,
+    used: Cell<bool>,
+}
+
+fn joiner(_: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    let [separator] = args.bind("joiner", ["sep"])?;
+    Ok(Obj::native(Joiner { separator: separator.unwrap_or_else(|| Obj::from(", ")), used: Cell::new(false) }))
+}
+
+impl Object for Joiner {
+    fn type_name(&self) -> &'static str {
+        "Joiner"
+    }
+
+    fn callable(&self) -> bool {
+        true
+    }
+
+    fn call(&self, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+        let [] = args.only_positional("joiner", 0)?;
+        Ok(if self.used.replace(true) { self.separator.clone() } else { Obj::from("") })
+    }
+}
+
+fn raise(_: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    let [message] = args.bind("raise", ["msg"])?;
+    Err(Error::new(ErrorKind::Raised, to_str(&required(message, "jinja_raise", "msg")?)?))
+}
+
+/// Every variable of the render, without the globals.
+fn show_full_context(vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    let [] = args.only_positional("show_full_context", 0)?;
+    let names = vm.variables();
+    Ok(Obj::dict(names.into_iter().filter(|(name, _)| !is_builtin(name)).map(|(name, value)| (name.into(), value))))
+}
+
+/// In the reference this needs a module context that templates do not have.
+fn ifelse(_: &Vm<'_>, _: CallArgs) -> Result<Obj> {
+    Err(Error::python("KeyError", "'match.filter_by' is not available to ifelse() inside a template")
+        .with_help("use an inline if: {{ a if condition else b }}"))
+}
+
+const LOREM: &str = "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut \
+    labore et dolore magna aliqua";
+
+/// Filler text. The reference's is random; this one is the same every time.
+fn lipsum(_: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    let [n, html, _min, _max] = args.bind("lipsum", ["n", "html", "min", "max"])?;
+    let n = n.and_then(|n| as_index(&n)).and_then(|i| i.to_i64()).unwrap_or(5).clamp(0, 1000);
+    let html = html.map_or(Ok(true), |h| h.truthy())?;
+    let mut sentence = LOREM.to_string();
+    sentence.replace_range(..1, "L");
+    let paragraphs: Vec<String> =
+        (0..n).map(|_| if html { format!("<p>{sentence}.</p>") } else { format!("{sentence}.") }).collect();
+    let text = paragraphs.join(if html { "\n" } else { "\n\n" });
+    Ok(if html { Obj::Markup(text.into()) } else { Obj::from(text) })
+}

@@ -1,0 +1,93 @@
+//! `self` and `super`.
+
+use mapstack_value::Str;
+
+use super::Vm;
+use super::output::Output;
+use super::scope::Frame;
+use crate::error::Result;
+use crate::object::{CallArgs, Obj, Object, Undefined};
+
+/// `self`: the template's blocks as functions.
+pub(super) struct SelfObject(pub Frame);
+
+impl Object for SelfObject {
+    fn type_name(&self) -> &'static str {
+        "TemplateReference"
+    }
+
+    fn repr(&self) -> Result<String> {
+        let name = self.0.context.name.as_deref().map_or("None".into(), mapstack_value::quote_str);
+        Ok(format!("<TemplateReference {name}>"))
+    }
+
+    fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {
+        self.0.context.block(name, 0)?;
+        Some(Obj::native(BlockObject { name: name.into(), depth: 0, frame: self.0.clone() }))
+    }
+
+    fn item(&self, vm: &Vm<'_>, key: &Obj) -> Result<Option<Obj>> {
+        Ok(key.as_str().and_then(|name| self.attr(vm, name)))
+    }
+}
+
+/// One definition of a block as a function.
+struct BlockObject {
+    name: Str,
+    depth: usize,
+    frame: Frame,
+}
+
+impl Object for BlockObject {
+    fn type_name(&self) -> &'static str {
+        "BlockReference"
+    }
+
+    fn callable(&self) -> bool {
+        true
+    }
+
+    fn attr(&self, vm: &Vm<'_>, name: &str) -> Option<Obj> {
+        (name == "super").then(|| next_definition(vm, &self.name, self.depth, &self.frame))
+    }
+
+    fn call(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+        let [] = args.only_positional("block", 0)?;
+        let mut out = Output::capture(vm.limits().output);
+        vm.run_block(&self.name, self.depth, &self.frame, &mut out)?;
+        Ok(vm.captured(out))
+    }
+}
+
+/// `super` inside a block: the next definition towards the base.
+pub(super) struct SuperObject {
+    pub name: Str,
+    pub depth: usize,
+    pub frame: Frame,
+}
+
+impl Object for SuperObject {
+    fn type_name(&self) -> &'static str {
+        "BlockReference"
+    }
+
+    fn callable(&self) -> bool {
+        true
+    }
+
+    fn attr(&self, vm: &Vm<'_>, name: &str) -> Option<Obj> {
+        (name == "super").then(|| next_definition(vm, &self.name, self.depth + 1, &self.frame))
+    }
+
+    fn call(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+        vm.call(&next_definition(vm, &self.name, self.depth, &self.frame), args)
+    }
+}
+
+fn next_definition(vm: &Vm<'_>, name: &Str, depth: usize, frame: &Frame) -> Obj {
+    if frame.context.block(name, depth + 1).is_none() {
+        let quoted = mapstack_value::quote_str(name);
+        return Undefined::hint(format!("there is no parent block called {quoted}."), vm.strict()).into();
+    }
+    Obj::native(BlockObject { name: name.clone(), depth: depth + 1, frame: frame.clone() })
+}

@@ -1,0 +1,653 @@
+//! The interpreter: statements and expressions.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use mapstack_value::Str;
+
+use super::Vm;
+use super::ast::{Args, DataFormat, Expr, ExprKind, For, Span, Stmt, StmtKind, Target, Template};
+use super::blocks::{SelfObject, SuperObject};
+use super::loops::{Filtered, Loop, LoopObject};
+use super::macros::MacroObject;
+use super::module::{Module, ModuleObject};
+use super::output::{Origin, Output};
+use super::scope::{Context, Frame};
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::filters;
+use crate::object::{
+    self, CallArgs, DictRef, Iter, Obj, Undefined, binary, compare, finalize, get_item, hash_key, negate, positive,
+    to_str,
+};
+use crate::{methods, serial, suggest, tests};
+
+/// What the rest of a loop's body has to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    Next,
+    Break,
+    Continue,
+}
+
+impl Vm<'_> {
+    /// Run a whole template, and the templates it extends.
+    pub(super) fn run_template(&self, frame: &Frame, out: &mut Output) -> Result<()> {
+        let mut frame = frame.clone();
+        while let Some(parent) = self.run_body(&frame, out)? {
+            frame = Frame::root(parent, frame.context.clone());
+        }
+        Ok(())
+    }
+
+    /// Run a template's own body; returns the template it extends. What it prints after `extends`
+    /// is dropped.
+    fn run_body(&self, frame: &Frame, out: &mut Output) -> Result<Option<Arc<Template>>> {
+        let mut parent: Option<Arc<Template>> = None;
+        for stmt in &frame.template.body {
+            if let StmtKind::Extends(name) = &stmt.kind {
+                if parent.is_some() {
+                    let twice = Error::new(ErrorKind::Syntax, "extended multiple times");
+                    return Err(twice.at(|| place(frame, stmt.span)));
+                }
+                let loaded = self.eval(name, frame).and_then(|name| self.load_one(&name));
+                let loaded = loaded.map_err(|e| e.at(|| place(frame, stmt.span)))?;
+                frame.context.add_blocks(&loaded);
+                parent = Some(loaded);
+                continue;
+            }
+            if parent.is_none() {
+                self.exec_stmt(stmt, frame, out)?;
+            } else if !matches!(stmt.kind, StmtKind::Text(_) | StmtKind::Output(_) | StmtKind::Block(_)) {
+                self.exec_stmt(stmt, frame, &mut Output::capture(self.limits().output))?;
+            }
+        }
+        Ok(parent)
+    }
+
+    /// Run statements.
+    pub(super) fn exec(&self, body: &[Stmt], frame: &Frame, out: &mut Output) -> Result<Flow> {
+        for stmt in body {
+            let flow = self.exec_stmt(stmt, frame, out)?;
+            if flow != Flow::Next {
+                return Ok(flow);
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn exec_stmt(&self, stmt: &Stmt, frame: &Frame, out: &mut Output) -> Result<Flow> {
+        self.burn(1)?;
+        self.exec_kind(stmt, frame, out).map_err(|e| e.at(|| place(frame, stmt.span)))
+    }
+
+    fn exec_kind(&self, stmt: &Stmt, frame: &Frame, out: &mut Output) -> Result<Flow> {
+        match &stmt.kind {
+            StmtKind::Text(text) => out.push(text, &frame.template, stmt.span, Origin::Literal)?,
+            StmtKind::Output(expr) => {
+                let printed = self.eval(expr, frame).and_then(|value| self.print(&value));
+                let printed = printed.map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))?;
+                out.push(&printed, &frame.template, stmt.span, Origin::Computed)?;
+            }
+            StmtKind::If { arms, otherwise } => {
+                for (condition, body) in arms {
+                    if self.test(condition, frame)? {
+                        return self.exec(body, frame, out);
+                    }
+                }
+                return self.exec(otherwise, frame, out);
+            }
+            StmtKind::For(definition) => {
+                let iterable = self.eval(&definition.iter, frame)?;
+                self.run_loop(definition, &iterable, 0, frame, out)
+                    .map_err(|e| self.explain(e, frame).at(|| place(frame, definition.iter.span)))?;
+            }
+            StmtKind::Set { target, value } => {
+                let value = self.eval(value, frame)?;
+                self.assign(target, value, frame)?;
+            }
+            StmtKind::SetBlock { target, filter, body } => {
+                let captured = self.capture(body, &frame.inner())?;
+                let value = match filter {
+                    Some(filter) => self.eval_filter_chain(filter, captured, frame)?,
+                    None => captured,
+                };
+                self.assign(target, value, frame)?;
+            }
+            StmtKind::Macro(definition) => {
+                let object = Obj::native(MacroObject { definition: definition.clone(), closure: frame.clone() });
+                frame.set(&definition.name, object);
+            }
+            StmtKind::CallBlock { call, caller } => {
+                let object = Obj::native(MacroObject { definition: caller.clone(), closure: frame.clone() });
+                let result = self.eval_call(call, frame, Some(object))?;
+                let printed = self.print(&result)?;
+                out.push(&printed, &frame.template, stmt.span, Origin::Computed)?;
+            }
+            StmtKind::FilterBlock { filter, body } => {
+                let captured = self.capture(body, &frame.inner())?;
+                let value = self.eval_filter_chain(filter, captured, frame)?;
+                let printed = self.print(&value)?;
+                out.push(&printed, &frame.template, stmt.span, Origin::Computed)?;
+            }
+            StmtKind::With { bindings, body } => {
+                let inner = frame.inner();
+                for (target, value) in bindings {
+                    self.assign(target, self.eval(value, frame)?, &inner)?;
+                }
+                return self.exec(body, &inner, out);
+            }
+            StmtKind::Block(block) => {
+                let scope = if block.scoped { frame.clone() } else { Frame { scope: None, ..frame.clone() } };
+                if block.required && frame.context.block(&block.name, 1).is_none() {
+                    let name = mapstack_value::quote_str(&block.name);
+                    return Err(Error::new(ErrorKind::Syntax, format!("Required block {name} not found")));
+                }
+                self.run_block(&block.name, 0, &scope, out)?;
+            }
+            // Only the top level can extend; the parser lets it stand elsewhere and so does Jinja.
+            StmtKind::Extends(name) => {
+                let parent = self.load_one(&self.eval(name, frame)?)?;
+                frame.context.add_blocks(&parent);
+                self.run_template(&Frame::root(parent, frame.context.clone()), out)?;
+            }
+            StmtKind::Include { template, with_context, ignore_missing } => {
+                self.include(template, *with_context, *ignore_missing, frame, out)
+                    .map_err(|e| through("included from here", e, frame, stmt.span))?;
+            }
+            StmtKind::Import { template, target, with_context } => {
+                let module = self.import(template, *with_context, frame, stmt.span)?;
+                frame.set(target, Obj::native(ModuleObject(module)));
+            }
+            StmtKind::FromImport { template, names, with_context } => {
+                let module = self.import(template, *with_context, frame, stmt.span)?;
+                for (there, here) in names {
+                    frame.set(here, self.imported(&module, there));
+                }
+            }
+            StmtKind::Do(expr) => {
+                self.eval(expr, frame)?;
+            }
+            StmtKind::Break => return Ok(Flow::Break),
+            StmtKind::Continue => return Ok(Flow::Continue),
+            StmtKind::Autoescape { enabled, body } => {
+                let enabled = self.eval(enabled, frame)?.truthy()?;
+                let before = self.autoescape.replace(enabled);
+                let flow = self.exec(body, &frame.inner(), out);
+                self.autoescape.set(before);
+                return flow;
+            }
+            StmtKind::Load { format, target, body } => {
+                let text = self.capture(body, &frame.inner())?;
+                let value = serial::load(*format, &text)?;
+                self.assign(target, value, frame)?;
+            }
+            StmtKind::ImportData { format, template, target, with_context } => {
+                let module = self.import(template, *with_context, frame, stmt.span)?;
+                let value = serial::load(*format, &Obj::from(module.body()))
+                    .map_err(|e| through_file(&module, *format, e))?;
+                self.assign(target, value, frame)?;
+            }
+            StmtKind::Profile { label, body } => {
+                self.eval(label, frame)?;
+                return self.exec(body, &frame.inner(), out);
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Run a loop over an object; `depth0` counts recursive calls.
+    pub(super) fn run_loop(
+        &self,
+        definition: &Arc<For>,
+        iterable: &Obj,
+        depth0: usize,
+        frame: &Frame,
+        out: &mut Output,
+    ) -> Result<()> {
+        let mut iter = iterable.iter()?;
+        let mut measured = iterable.clone();
+        if definition.filter.is_some() {
+            let filtered = Filtered { iter, definition: definition.clone(), frame: frame.clone() };
+            iter = Iter::new("generator", filtered);
+            measured = Obj::Iter(iter.clone());
+        }
+        let recursive = definition.recursive.then(|| (definition.clone(), frame.clone()));
+        let state = Loop::new(measured, iter, depth0, recursive);
+        let handle = definition.uses_loop.then(|| Obj::native(LoopObject(state.clone())));
+        let loop_name = Str::from("loop");
+        let mut ran = false;
+        while let Some(item) = state.next(self)? {
+            ran = true;
+            let inner = frame.inner();
+            if let Some(handle) = &handle {
+                inner.set(&loop_name, handle.clone());
+            }
+            self.assign(&definition.target, item, &inner)?;
+            if self.exec(&definition.body, &inner, out)? == Flow::Break {
+                break;
+            }
+        }
+        if !ran {
+            self.exec(&definition.otherwise, &frame.inner(), out)?;
+        }
+        Ok(())
+    }
+
+    /// Run a block's definition, `depth` steps towards the base.
+    pub(super) fn run_block(&self, name: &Str, depth: usize, frame: &Frame, out: &mut Output) -> Result<()> {
+        let Some((template, block)) = frame.context.block(name, depth) else { return Ok(()) };
+        let inner = Frame { template, ..frame.inner() };
+        inner.set(&"super".into(), Obj::native(SuperObject { name: name.clone(), depth, frame: frame.clone() }));
+        self.deeper(|| self.exec(&block.body, &inner, out)).map(|_| ())
+    }
+
+    /// Run statements for what they print.
+    pub(super) fn capture(&self, body: &[Stmt], frame: &Frame) -> Result<Obj> {
+        let mut out = Output::capture(self.limits().output);
+        self.exec(body, frame, &mut out)?;
+        Ok(self.captured(out))
+    }
+
+    /// Captured output as an object: safe text where autoescaping made it so.
+    pub(super) fn captured(&self, out: Output) -> Obj {
+        let text = Str::from(out.into_text());
+        if self.autoescape.get() { Obj::Markup(text) } else { Obj::Str(text) }
+    }
+
+    fn print(&self, value: &Obj) -> Result<Str> {
+        match value {
+            Obj::Markup(s) => Ok(s.clone()),
+            Obj::Str(s) if !self.autoescape.get() => Ok(s.clone()),
+            value => {
+                let text = finalize(value)?;
+                Ok(if self.autoescape.get() { object::escape_html(&text).into() } else { text.into() })
+            }
+        }
+    }
+
+    /// Bind a value to a target.
+    pub(super) fn assign(&self, target: &Target, value: Obj, frame: &Frame) -> Result<()> {
+        match target {
+            Target::Name(name) => {
+                frame.set(name, value);
+                Ok(())
+            }
+            Target::Tuple(targets) => {
+                let items = value.collect(self)?;
+                if items.len() < targets.len() {
+                    let (want, got) = (targets.len(), items.len());
+                    return Err(Error::value_error(format!("not enough values to unpack (expected {want}, got {got})")));
+                }
+                if items.len() > targets.len() {
+                    return Err(Error::value_error(format!("too many values to unpack (expected {})", targets.len())));
+                }
+                targets.iter().zip(items).try_for_each(|(target, item)| self.assign(target, item, frame))
+            }
+            Target::Attribute(name, attribute) => {
+                let assigned = match self.lookup(name, frame) {
+                    Obj::Native(native) => native.set_attr(attribute, value),
+                    Obj::Undefined(u) => return Err(u.error()),
+                    _ => false,
+                };
+                if assigned {
+                    return Ok(());
+                }
+                Err(Error::new(ErrorKind::Syntax, "cannot assign attribute on non-namespace object"))
+            }
+        }
+    }
+
+    fn include(
+        &self,
+        template: &Expr,
+        with_context: bool,
+        ignore_missing: bool,
+        frame: &Frame,
+        out: &mut Output,
+    ) -> Result<()> {
+        let names = self.eval(template, frame)?;
+        let (name, template) = match self.load_first(&names) {
+            Ok(found) => found,
+            Err(e) if ignore_missing && e.kind == ErrorKind::TemplateNotFound => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        if with_context {
+            let context = Context::new(&template, frame.visible());
+            return self.deeper(|| self.run_template(&Frame::root(template, context), out));
+        }
+        let module = self.deeper(|| self.shared_module(&name, &template))?;
+        out.push(module.body(), &frame.template, frame.template_span(), Origin::Computed)
+    }
+
+    fn import(&self, template: &Expr, with_context: bool, frame: &Frame, span: Span) -> Result<Rc<Module>> {
+        let name = self.eval(template, frame)?;
+        let load = || -> Result<Rc<Module>> {
+            let (name, template) = self.load_first(&name)?;
+            if with_context {
+                return self.deeper(|| self.make_module(&template, frame.visible()));
+            }
+            self.deeper(|| self.shared_module(&name, &template))
+        };
+        load().map_err(|e| through("imported from here", e, frame, span))
+    }
+
+    fn imported(&self, module: &Module, name: &Str) -> Obj {
+        module.get(name).unwrap_or_else(|| {
+            let quoted = mapstack_value::quote_str(name);
+            let file = mapstack_value::quote_str(module.file());
+            let message = format!("the template {file} (imported on this line) does not export the requested name {quoted}");
+            Undefined::hint(message, self.strict()).into()
+        })
+    }
+
+    fn load_one(&self, name: &Obj) -> Result<Arc<Template>> {
+        self.load_first(name).map(|(_, template)| template)
+    }
+
+    /// Load a template by name, or the first of a list of names.
+    fn load_first(&self, names: &Obj) -> Result<(Str, Arc<Template>)> {
+        let candidates = match names {
+            Obj::Str(name) | Obj::Markup(name) => return self.load(name).map(|t| (name.clone(), t)),
+            Obj::Undefined(u) => return Err(u.error()),
+            Obj::List(_) | Obj::Tuple(_) => names.collect(self)?,
+            other => {
+                return Err(Error::type_error(format!("a template's name must be text, not {}", other.type_name())));
+            }
+        };
+        for candidate in &candidates {
+            match self.load_first(candidate) {
+                Err(e) if e.kind == ErrorKind::TemplateNotFound => {}
+                found => return found,
+            }
+        }
+        let tried = candidates.iter().map(to_str).collect::<Result<Vec<_>>>()?.join(", ");
+        let message = format!("none of the templates given were found: {tried}");
+        Err(Error::new(ErrorKind::TemplateNotFound, message))
+    }
+
+    fn test(&self, condition: &Expr, frame: &Frame) -> Result<bool> {
+        let verdict = self.eval(condition, frame)?.truthy();
+        verdict.map_err(|e| self.explain(e, frame).at(|| place(frame, condition.span)))
+    }
+
+    /// Evaluate an expression.
+    pub(super) fn eval(&self, expr: &Expr, frame: &Frame) -> Result<Obj> {
+        self.burn(1)?;
+        self.eval_kind(expr, frame).map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))
+    }
+
+    fn eval_kind(&self, expr: &Expr, frame: &Frame) -> Result<Obj> {
+        Ok(match &expr.kind {
+            ExprKind::Const(value) => Obj::from(value.clone()),
+            ExprKind::Name(name) => self.lookup(name, frame),
+            ExprKind::Tuple(items) => Obj::tuple(self.eval_all(items, frame)?),
+            ExprKind::List(items) => Obj::list(self.eval_all(items, frame)?),
+            ExprKind::Dict(entries) => {
+                let mut dict = object::Entries::default();
+                for (key, value) in entries {
+                    let key = hash_key(&self.eval(key, frame)?)?;
+                    dict.insert(key, self.eval(value, frame)?);
+                }
+                Obj::Dict(DictRef::new(dict))
+            }
+            ExprKind::Attr(object, name) => self.get_attr(&self.eval(object, frame)?, name)?,
+            ExprKind::Item(object, key) => {
+                let object = self.eval(object, frame)?;
+                self.get_key(&object, &self.eval(key, frame)?)?
+            }
+            ExprKind::Slice { object, start, stop, step } => {
+                let object = self.eval(object, frame)?;
+                let bound = |e: &Option<Box<Expr>>| e.as_ref().map_or(Ok(Obj::None), |e| self.eval(e, frame));
+                object::slice(self, &object, &bound(start)?, &bound(stop)?, &bound(step)?)?
+            }
+            ExprKind::Call { .. } => self.eval_call(expr, frame, None)?,
+            ExprKind::Filter { input, .. } => {
+                let input = input.as_ref().map_or(Ok(Obj::None), |input| self.eval(input, frame))?;
+                self.eval_filter(expr, input, frame)?
+            }
+            ExprKind::Test { input, name, args } => {
+                let input = self.eval(input, frame)?;
+                let args = self.eval_args(args, frame)?;
+                Obj::Bool(self.apply_test(name, &input, args)?)
+            }
+            ExprKind::Binary(op, a, b) => {
+                let a = self.eval(a, frame)?;
+                binary(self, *op, &a, &self.eval(b, frame)?)?
+            }
+            ExprKind::Neg(x) => negate(&self.eval(x, frame)?)?,
+            ExprKind::Pos(x) => positive(&self.eval(x, frame)?)?,
+            ExprKind::Not(x) => Obj::Bool(!self.eval(x, frame)?.truthy()?),
+            ExprKind::And(a, b) => {
+                let a = self.eval(a, frame)?;
+                if a.truthy()? { self.eval(b, frame)? } else { a }
+            }
+            ExprKind::Or(a, b) => {
+                let a = self.eval(a, frame)?;
+                if a.truthy()? { a } else { self.eval(b, frame)? }
+            }
+            ExprKind::Compare(first, rest) => {
+                let mut left = self.eval(first, frame)?;
+                for (op, right) in rest {
+                    let right = self.eval(right, frame)?;
+                    if !compare(self, *op, &left, &right)? {
+                        return Ok(Obj::Bool(false));
+                    }
+                    left = right;
+                }
+                Obj::Bool(true)
+            }
+            ExprKind::Concat(parts) => {
+                let mut text = String::new();
+                for part in parts {
+                    text.push_str(&to_str(&self.eval(part, frame)?)?);
+                    self.burn(text.len() / 1024)?;
+                }
+                Obj::from(text)
+            }
+            ExprKind::Cond { test, then, otherwise } => {
+                if self.test(test, frame)? {
+                    self.eval(then, frame)?
+                } else if let Some(otherwise) = otherwise {
+                    self.eval(otherwise, frame)?
+                } else {
+                    // Jinja: a lenient undefined even in strict environments.
+                    let message =
+                        "the inline if-expression evaluated to false and no else section was defined.";
+                    Undefined::hint(message, false).into()
+                }
+            }
+        })
+    }
+
+    fn eval_all(&self, items: &[Expr], frame: &Frame) -> Result<Vec<Obj>> {
+        items.iter().map(|item| self.eval(item, frame)).collect()
+    }
+
+    fn lookup(&self, name: &Str, frame: &Frame) -> Obj {
+        if let Some(found) = frame.local(name) {
+            return found;
+        }
+        if &**name == "self" {
+            return Obj::native(SelfObject(Frame { scope: None, ..frame.clone() }));
+        }
+        frame.get(name).unwrap_or_else(|| Undefined::name(name, self.strict()).into())
+    }
+
+    fn eval_args(&self, args: &Args, frame: &Frame) -> Result<CallArgs> {
+        let mut positional = self.eval_all(&args.positional, frame)?;
+        let mut named = Vec::with_capacity(args.named.len());
+        for (name, value) in &args.named {
+            named.push((name.clone(), self.eval(value, frame)?));
+        }
+        if let Some(star) = &args.star {
+            positional.extend(self.eval(star, frame)?.collect(self)?);
+        }
+        if let Some(star_star) = &args.star_star {
+            let Obj::Dict(dict) = self.eval(star_star, frame)? else {
+                return Err(Error::type_error("argument after ** must be a mapping"));
+            };
+            for (key, value) in dict.entries() {
+                let Some(name) = key.as_str() else { return Err(Error::type_error("keywords must be strings")) };
+                if named.iter().any(|(n, _)| **n == *name) {
+                    return Err(Error::type_error(format!("got multiple values for keyword argument '{name}'")));
+                }
+                named.push((name.into(), value));
+            }
+        }
+        Ok(CallArgs { positional, named })
+    }
+
+    fn eval_call(&self, expr: &Expr, frame: &Frame, caller: Option<Obj>) -> Result<Obj> {
+        let ExprKind::Call { callee, args } = &expr.kind else { return self.eval(expr, frame) };
+        let with_caller = |mut args: CallArgs| {
+            args.named.extend(caller.map(|c| (Str::from("caller"), c)));
+            args
+        };
+        // A method call needs no method object.
+        if let ExprKind::Attr(object, name) = &callee.kind {
+            let object = self.eval(object, frame)?;
+            if methods::has(&object, name) {
+                let args = with_caller(self.eval_args(args, frame)?);
+                return methods::call(self, &object, name, args);
+            }
+            let callee = self.get_attr(&object, name)?;
+            let args = with_caller(self.eval_args(args, frame)?);
+            return self.call(&callee, args).map_err(|e| self.in_call(e, expr, frame));
+        }
+        let callee = self.eval(callee, frame)?;
+        let args = with_caller(self.eval_args(args, frame)?);
+        self.call(&callee, args).map_err(|e| self.in_call(e, expr, frame))
+    }
+
+    /// An error from inside a macro names the call, too.
+    fn in_call(&self, error: Box<Error>, expr: &Expr, frame: &Frame) -> Box<Error> {
+        if error.place.is_some() { through("called from here", error, frame, expr.span) } else { error }
+    }
+
+    /// Call an object.
+    ///
+    /// # Errors
+    /// What it raises, or a `TypeError` if it cannot be called.
+    pub fn call(&self, callee: &Obj, args: CallArgs) -> Result<Obj> {
+        match callee {
+            Obj::Native(native) => native.call(self, args),
+            Obj::Undefined(u) => Err(u.error()),
+            other => Err(Error::type_error(format!("'{}' object is not callable", other.type_name()))),
+        }
+    }
+
+    fn eval_filter(&self, expr: &Expr, input: Obj, frame: &Frame) -> Result<Obj> {
+        let ExprKind::Filter { name, args, .. } = &expr.kind else { return Ok(input) };
+        let args = self.eval_args(args, frame)?;
+        self.apply_filter(name, input, args)
+    }
+
+    /// Apply a chain of filters whose innermost input is what a block printed.
+    fn eval_filter_chain(&self, expr: &Expr, captured: Obj, frame: &Frame) -> Result<Obj> {
+        let ExprKind::Filter { input, .. } = &expr.kind else { return self.eval(expr, frame) };
+        let input = match input {
+            Some(inner) => self.eval_filter_chain(inner, captured, frame)?,
+            None => captured,
+        };
+        self.eval_filter(expr, input, frame).map_err(|e| e.at(|| place(frame, expr.span)))
+    }
+
+    /// `input|name(args)`.
+    ///
+    /// # Errors
+    /// What the filter raises, or that there is none of that name.
+    pub fn apply_filter(&self, name: &str, input: Obj, args: CallArgs) -> Result<Obj> {
+        match filters::find(name) {
+            Some(filter) => filter(self, input, args),
+            None => Err(Error::new(ErrorKind::Syntax, format!("No filter named {} found.", mapstack_value::quote_str(name)))),
+        }
+    }
+
+    /// `input is name(args)`.
+    ///
+    /// # Errors
+    /// What the test raises, or that there is none of that name.
+    pub fn apply_test(&self, name: &str, input: &Obj, args: CallArgs) -> Result<bool> {
+        match tests::find(name) {
+            Some(test) => test(self, input, args),
+            None => Err(Error::new(ErrorKind::Syntax, format!("No test named {} found.", mapstack_value::quote_str(name)))),
+        }
+    }
+
+    /// `object.name`: an attribute, else an item (Jinja2: `SandboxedEnvironment.getattr`).
+    ///
+    /// # Errors
+    /// An undefined error when the object is undefined.
+    pub fn get_attr(&self, object: &Obj, name: &Str) -> Result<Obj> {
+        if let Obj::Undefined(u) = object {
+            return Err(u.error());
+        }
+        if let Some(found) = self.own_attr(object, name) {
+            return Ok(found);
+        }
+        let item = match get_item(self, object, &Obj::Str(name.clone()))? {
+            Some(item) => item,
+            None => Undefined::attr(object, name, self.strict()).into(),
+        };
+        Ok(item)
+    }
+
+    /// `object[key]`: an item, else an attribute (Jinja2: `SandboxedEnvironment.getitem`).
+    ///
+    /// # Errors
+    /// An undefined error when the object is undefined.
+    pub fn get_key(&self, object: &Obj, key: &Obj) -> Result<Obj> {
+        if let Some(item) = get_item(self, object, key)? {
+            return Ok(item);
+        }
+        let attribute = key.as_str().and_then(|name| self.own_attr(object, name));
+        Ok(attribute.unwrap_or_else(|| Undefined::item(object, key, self.strict()).into()))
+    }
+
+    /// What Python's `getattr` finds, as far as the sandbox shows it.
+    fn own_attr(&self, object: &Obj, name: &str) -> Option<Obj> {
+        if methods::is_hidden(name) {
+            return Some(Undefined::unsafe_attr(object, name).into());
+        }
+        if let Obj::Native(native) = object {
+            return native.attr(self, name);
+        }
+        methods::bound(object, name)
+    }
+
+    /// Give an error about an undefined name the names that were there.
+    fn explain(&self, mut error: Box<Error>, frame: &Frame) -> Box<Error> {
+        if error.kind == ErrorKind::Undefined && error.help.is_none() && error.place.is_none() {
+            error.help = suggest::for_undefined(&error.message, || frame.visible().flatten().into_keys().collect());
+        }
+        error
+    }
+}
+
+pub(super) fn place(frame: &Frame, span: Span) -> Place {
+    Place { template: frame.template.name.clone(), source: frame.template.source.clone(), span }
+}
+
+fn through(what: &str, error: Box<Error>, frame: &Frame, span: Span) -> Box<Error> {
+    if error.place.is_some() { error.through(what, place(frame, span)) } else { error.at(|| place(frame, span)) }
+}
+
+/// Data that does not parse is the imported file's fault; say which file.
+fn through_file(module: &Module, format: DataFormat, mut error: Box<Error>) -> Box<Error> {
+    let format = match format {
+        DataFormat::Yaml => "YAML",
+        DataFormat::Json => "JSON",
+        DataFormat::Text => "text",
+    };
+    if error.help.is_none() {
+        error.help = Some(format!("salt://{} was rendered and then read as {format}", module.file()));
+    }
+    error
+}
+
+impl Frame {
+    /// The whole template, for output that no single tag produced.
+    fn template_span(&self) -> Span {
+        Span { start: 0, end: u32::try_from(self.template.source.len()).unwrap_or(u32::MAX) }
+    }
+}

@@ -1,0 +1,67 @@
+//! Imported templates.
+
+use std::any::Any;
+use std::rc::Rc;
+
+use mapstack_value::Str;
+
+use super::Vm;
+use super::scope::Context;
+use crate::error::Result;
+use crate::object::{Obj, Object};
+
+/// A template that was run for what it binds.
+pub struct Module {
+    name: Option<Str>,
+    context: Rc<Context>,
+    body: String,
+}
+
+impl Module {
+    pub(super) fn new(name: Option<Str>, context: Rc<Context>, body: String) -> Self {
+        Module { name, context, body }
+    }
+
+    /// What the template printed.
+    pub fn body(&self) -> &str {
+        &self.body
+    }
+
+    /// What the template bound under a name; names with a leading underscore stay private.
+    pub fn get(&self, name: &str) -> Option<Obj> {
+        if name.starts_with('_') {
+            return None;
+        }
+        self.context.vars.borrow().get(name).cloned()
+    }
+
+    /// The file it came from, as error messages name it.
+    pub fn file(&self) -> &str {
+        self.name.as_deref().unwrap_or("an inline template")
+    }
+}
+
+/// A module under a name of the importing template.
+pub(super) struct ModuleObject(pub Rc<Module>);
+
+impl Object for ModuleObject {
+    fn type_name(&self) -> &'static str {
+        "TemplateModule"
+    }
+
+    fn repr(&self) -> Result<String> {
+        Ok(format!("<TemplateModule {}>", self.0.name.as_deref().map_or("None".into(), mapstack_value::quote_str)))
+    }
+
+    fn to_str(&self) -> Result<String> {
+        Ok(self.0.body.clone())
+    }
+
+    fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {
+        self.0.get(name)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}

@@ -1,0 +1,110 @@
+//! Rendered text that remembers which source produced which bytes.
+
+use std::sync::Arc;
+
+use super::ast::{Span, Template};
+use crate::error::{Error, Place, Result};
+
+/// How a piece of output came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Literal text of the template: every byte maps to one byte of source.
+    Literal,
+    /// Printed by the expression or tag at the span.
+    Computed,
+}
+
+/// A run of output with one origin.
+#[derive(Debug, Clone, Copy)]
+struct Chunk {
+    /// Where it starts in the output.
+    start: usize,
+    /// Index into the list of templates.
+    template: usize,
+    span: Span,
+    origin: Origin,
+}
+
+/// Which source produced which part of a rendered text.
+#[derive(Debug, Default, Clone)]
+pub struct SourceMap {
+    templates: Vec<Arc<Template>>,
+    chunks: Vec<Chunk>,
+}
+
+impl SourceMap {
+    /// The source behind a byte of the output.
+    ///
+    /// Literal text maps to the very byte; computed text to the expression or tag that printed it.
+    #[must_use]
+    pub fn locate(&self, offset: usize) -> Option<(Place, Origin)> {
+        let after = self.chunks.partition_point(|c| c.start <= offset);
+        let chunk = self.chunks.get(after.checked_sub(1)?)?;
+        let template = self.templates.get(chunk.template)?;
+        let span = match chunk.origin {
+            Origin::Literal => {
+                let into = u32::try_from(offset - chunk.start).unwrap_or(u32::MAX);
+                let start = chunk.span.start.saturating_add(into).min(chunk.span.end);
+                Span { start, end: chunk.span.end }
+            }
+            Origin::Computed => chunk.span,
+        };
+        let place = Place { template: template.name.clone(), source: template.source.clone(), span };
+        Some((place, chunk.origin))
+    }
+}
+
+/// Text being written.
+pub struct Output {
+    text: String,
+    map: Option<SourceMap>,
+    limit: usize,
+}
+
+impl Output {
+    /// Output that keeps a source map.
+    pub fn mapped(limit: usize) -> Self {
+        Output { text: String::new(), map: Some(SourceMap::default()), limit }
+    }
+
+    /// Output of a capture, whose bytes are attributed to whatever prints them later.
+    pub fn capture(limit: usize) -> Self {
+        Output { text: String::new(), map: None, limit }
+    }
+
+    /// Append text that came from a span.
+    ///
+    /// # Errors
+    /// A limit error when the output grows too large.
+    pub fn push(&mut self, text: &str, template: &Arc<Template>, span: Span, origin: Origin) -> Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        if self.text.len() + text.len() > self.limit {
+            return Err(Error::limit(format!("the template printed more than {} bytes", self.limit))
+                .with_help("a loop that does not end, or raise the output limit"));
+        }
+        if let Some(map) = &mut self.map {
+            let template = match map.templates.last() {
+                Some(last) if Arc::ptr_eq(last, template) => map.templates.len() - 1,
+                _ => {
+                    map.templates.push(template.clone());
+                    map.templates.len() - 1
+                }
+            };
+            map.chunks.push(Chunk { start: self.text.len(), template, span, origin });
+        }
+        self.text.push_str(text);
+        Ok(())
+    }
+
+    /// The text so far.
+    pub fn into_text(self) -> String {
+        self.text
+    }
+
+    /// The text and where it came from.
+    pub fn finish(self) -> (String, SourceMap) {
+        (self.text, self.map.unwrap_or_default())
+    }
+}

@@ -1,0 +1,183 @@
+//! Where names live while a template runs.
+//!
+//! A template has a [`Context`]: what was given to it, and what its top level has bound so far
+//! (which is what importers see). Loops, macros and `with` open [`Scope`]s above it. A name is
+//! looked up from the innermost scope outwards, then in the context.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use indexmap::IndexMap;
+use mapstack_value::Str;
+
+use super::ast::{Block, Template};
+use crate::object::Obj;
+
+/// Named objects in order.
+pub type Names = IndexMap<Str, Obj, RandomState>;
+
+/// A chain of name tables, read from the front to the back.
+#[derive(Debug, Default)]
+pub struct Layer {
+    names: Names,
+    below: Option<Rc<Layer>>,
+}
+
+impl Layer {
+    /// A table over another.
+    pub fn over(names: Names, below: Option<Rc<Layer>>) -> Rc<Self> {
+        Rc::new(Layer { names, below })
+    }
+
+    /// The object under a name.
+    pub fn get(&self, name: &str) -> Option<&Obj> {
+        match self.names.get(name) {
+            Some(found) => Some(found),
+            None => self.below.as_deref()?.get(name),
+        }
+    }
+
+    /// Every name with its object, the front winning.
+    pub fn flatten(&self) -> Names {
+        let mut all = self.below.as_deref().map(Layer::flatten).unwrap_or_default();
+        all.extend(self.names.iter().map(|(k, v)| (k.clone(), v.clone())));
+        all
+    }
+}
+
+/// A block together with the template whose source it stands in.
+pub type BlockSource = (Arc<Template>, Arc<Block>);
+
+/// One run of one template.
+pub struct Context {
+    /// What the top level has bound.
+    pub vars: RefCell<Names>,
+    /// What was given from outside.
+    pub given: Rc<Layer>,
+    /// For each block, its definitions from the most derived template to the base.
+    pub blocks: RefCell<HashMap<Str, Vec<BlockSource>>>,
+    /// The name `self` prints.
+    pub name: Option<Str>,
+}
+
+impl Context {
+    /// A context for a template over given names.
+    pub fn new(template: &Arc<Template>, given: Rc<Layer>) -> Rc<Self> {
+        let context =
+            Context { vars: RefCell::default(), given, blocks: RefCell::default(), name: template.name.clone() };
+        context.add_blocks(template);
+        Rc::new(context)
+    }
+
+    /// Put a template's blocks behind those already known.
+    pub fn add_blocks(&self, template: &Arc<Template>) {
+        let mut blocks = self.blocks.borrow_mut();
+        for block in &template.blocks {
+            blocks.entry(block.name.clone()).or_default().push((template.clone(), block.clone()));
+        }
+    }
+
+    /// The definition of a block, `depth` steps towards the base.
+    pub fn block(&self, name: &str, depth: usize) -> Option<BlockSource> {
+        self.blocks.borrow().get(name)?.get(depth).cloned()
+    }
+
+    fn get(&self, name: &str) -> Option<Obj> {
+        if let Some(found) = self.vars.borrow().get(name) {
+            return Some(found.clone());
+        }
+        self.given.get(name).cloned()
+    }
+}
+
+/// Names bound inside a loop, a macro or a `with`.
+#[derive(Default)]
+pub struct Scope {
+    names: RefCell<Vec<(Str, Obj)>>,
+    outer: Option<Rc<Scope>>,
+}
+
+impl Scope {
+    fn get(&self, name: &str) -> Option<Obj> {
+        let mut scope = Some(self);
+        while let Some(here) = scope {
+            if let Some((_, found)) = here.names.borrow().iter().find(|(n, _)| **n == *name) {
+                return Some(found.clone());
+            }
+            scope = here.outer.as_deref();
+        }
+        None
+    }
+
+    fn set(&self, name: &Str, value: Obj) {
+        let mut names = self.names.borrow_mut();
+        match names.iter_mut().find(|(n, _)| n == name) {
+            Some((_, slot)) => *slot = value,
+            None => names.push((name.clone(), value)),
+        }
+    }
+}
+
+/// Where the interpreter stands: which template's source, which context, which scope.
+#[derive(Clone)]
+pub struct Frame {
+    /// The template whose source is being run.
+    pub template: Arc<Template>,
+    /// Its context.
+    pub context: Rc<Context>,
+    /// The innermost scope; `None` at the top level, whose bindings are exported.
+    pub scope: Option<Rc<Scope>>,
+}
+
+impl Frame {
+    /// The top level of a template.
+    pub fn root(template: Arc<Template>, context: Rc<Context>) -> Self {
+        Frame { template, context, scope: None }
+    }
+
+    /// A new scope inside this one.
+    #[must_use]
+    pub fn inner(&self) -> Self {
+        let scope = Rc::new(Scope { names: RefCell::default(), outer: self.scope.clone() });
+        Frame { scope: Some(scope), ..self.clone() }
+    }
+
+    /// Look a name up.
+    pub fn get(&self, name: &str) -> Option<Obj> {
+        self.local(name).or_else(|| self.context.get(name))
+    }
+
+    /// Look a name up in the scopes only.
+    pub fn local(&self, name: &str) -> Option<Obj> {
+        self.scope.as_ref()?.get(name)
+    }
+
+    /// Bind a name here.
+    pub fn set(&self, name: &Str, value: Obj) {
+        match &self.scope {
+            Some(scope) => scope.set(name, value),
+            None => {
+                self.context.vars.borrow_mut().insert(name.clone(), value);
+            }
+        }
+    }
+
+    /// Everything visible here, as one layer for a template run "with context".
+    pub fn visible(&self) -> Rc<Layer> {
+        let mut layer = Layer::over(self.context.vars.borrow().clone(), Some(self.context.given.clone()));
+        let mut scopes = Vec::new();
+        let mut scope = self.scope.as_ref();
+        while let Some(here) = scope {
+            scopes.push(here.clone());
+            scope = here.outer.as_ref();
+        }
+        if !scopes.is_empty() {
+            let names = scopes.iter().rev().flat_map(|s| s.names.borrow().clone()).collect();
+            layer = Layer::over(names, Some(layer));
+        }
+        layer
+    }
+}

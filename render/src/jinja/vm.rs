@@ -1,0 +1,366 @@
+//! One render: what it may reach, what it may spend, and the templates it has loaded.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mapstack_value::Str;
+
+use super::ast::Template;
+use super::module::Module;
+use super::output::{Output, SourceMap};
+use super::scope::{Context, Frame, Layer, Names};
+use super::{Syntax, check, parser};
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::globals;
+use crate::object::{CallArgs, Obj};
+
+/// What a template can reach outside itself. The caller of a render provides it.
+pub trait Host {
+    /// The source of another template, by its path from the root of the file server; `None` if
+    /// there is no such file.
+    ///
+    /// # Errors
+    /// The file exists and cannot be read.
+    fn template(&self, path: &str) -> Result<Option<Arc<str>>>;
+
+    /// Whether `salt[name]` exists.
+    fn has_function(&self, name: &str) -> bool;
+
+    /// Whether `salt.module` exists, that is, any function of that module.
+    fn has_module(&self, module: &str) -> bool;
+
+    /// Call `salt[name](…)`.
+    ///
+    /// # Errors
+    /// What the function raises.
+    fn call_function(&self, vm: &Vm<'_>, name: &str, args: CallArgs) -> Result<Obj>;
+
+    /// Hand on something the reference would log.
+    fn log(&self, level: &str, message: &str);
+}
+
+/// A host with no files and no functions.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoHost;
+
+impl Host for NoHost {
+    fn template(&self, _: &str) -> Result<Option<Arc<str>>> {
+        Ok(None)
+    }
+
+    fn has_function(&self, _: &str) -> bool {
+        false
+    }
+
+    fn has_module(&self, _: &str) -> bool {
+        false
+    }
+
+    fn call_function(&self, _: &Vm<'_>, name: &str, _: CallArgs) -> Result<Obj> {
+        Err(Error::new(ErrorKind::Salt, format!("'{name}' is not available.")))
+    }
+
+    fn log(&self, _: &str, _: &str) {}
+}
+
+/// What a render may spend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Evaluation steps.
+    pub fuel: u64,
+    /// Bytes of output, also of each capture.
+    pub output: usize,
+    /// Macro calls, includes and imports inside each other.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { fuel: 50_000_000, output: 64 << 20, depth: 180 }
+    }
+}
+
+/// Parsed templates by source and syntax, shared between renders and threads.
+#[derive(Debug, Default)]
+pub struct TemplateCache(Mutex<HashMap<(Option<Str>, Arc<str>, Syntax), Arc<Template>>>);
+
+impl TemplateCache {
+    fn parse(&self, name: Option<&Str>, source: &Arc<str>, syntax: &Syntax) -> Result<Arc<Template>> {
+        let key = (name.cloned(), source.clone(), syntax.clone());
+        if let Some(found) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Ok(found.clone());
+        }
+        let template = parse_checked(name, source, syntax)?;
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, template.clone());
+        Ok(template)
+    }
+}
+
+fn parse_checked(name: Option<&Str>, source: &str, syntax: &Syntax) -> Result<Arc<Template>> {
+    let template = parser::parse(source, name.map(|n| &**n), syntax).map_err(|e| {
+        let place = Place { template: e.name.clone(), source: e.source.clone(), span: e.span };
+        Error::new(ErrorKind::Syntax, e.message).at(|| place)
+    })?;
+    check::check(&template)?;
+    Ok(Arc::new(template))
+}
+
+/// Everything that one render needs.
+pub struct Request<'r> {
+    /// The template's text.
+    pub source: Arc<str>,
+    /// The name errors call it by.
+    pub name: Option<Str>,
+    /// Variables of the render.
+    pub variables: Names,
+    /// Delimiters and whitespace rules.
+    pub syntax: Syntax,
+    /// Whether undefined values are errors.
+    pub strict: bool,
+    /// What it may spend.
+    pub limits: Limits,
+    /// What it can reach.
+    pub host: &'r dyn Host,
+    /// Parsed templates kept from earlier renders.
+    pub cache: Option<&'r TemplateCache>,
+}
+
+/// The result of a render.
+#[derive(Debug)]
+pub struct Rendered {
+    /// What was printed.
+    pub text: String,
+    /// Where it came from.
+    pub map: SourceMap,
+    /// What the template's top level has bound, in order.
+    pub exports: Names,
+}
+
+/// Render a template.
+///
+/// As Salt does, a final newline of the source is kept, `\r\n` becomes `\n`, and a `#jinja2: {…}`
+/// first line sets options for this template alone.
+///
+/// # Errors
+/// Whatever the template raises, with the place in the source.
+///
+/// ```
+/// use mapstack_render::jinja::{NoHost, Request, render};
+/// let request = Request::new("{{ [1, 2]|join(',') }}", &NoHost);
+/// assert_eq!(render(request).unwrap().text, "1,2");
+/// ```
+pub fn render(mut request: Request<'_>) -> Result<Rendered> {
+    super::header::apply(&mut request)?;
+    let ends_in_newline = request.source.ends_with('\n');
+    let vm = Vm::new(&request);
+    let template = vm.parse(request.name.as_ref(), &request.source)?;
+    let given = Layer::over(std::mem::take(&mut request.variables), Some(vm.globals_now()));
+    let context = Context::new(&template, given);
+    let mut out = Output::mapped(vm.limits.output);
+    vm.run_template(&Frame::root(template, context.clone()), &mut out)?;
+    let (mut text, map) = out.finish();
+    if ends_in_newline {
+        text.push('\n');
+    }
+    let exports = context.vars.borrow().clone();
+    Ok(Rendered { text, map, exports })
+}
+
+impl<'r> Request<'r> {
+    /// A request with Salt's settings: strict, default syntax and limits, no variables.
+    pub fn new(source: impl Into<Arc<str>>, host: &'r dyn Host) -> Self {
+        Request {
+            source: source.into(),
+            name: None,
+            variables: Names::default(),
+            syntax: Syntax::default(),
+            strict: true,
+            limits: Limits::default(),
+            host,
+            cache: None,
+        }
+    }
+}
+
+/// The state of one render. Objects reach it through their methods' `vm` argument.
+pub struct Vm<'r> {
+    host: &'r dyn Host,
+    cache: Option<&'r TemplateCache>,
+    syntax: Syntax,
+    strict: bool,
+    limits: Limits,
+    fuel: Cell<u64>,
+    depth: Cell<usize>,
+    pub(super) autoescape: Cell<bool>,
+    /// Builtins under the render's variables: what templates loaded without context see.
+    globals: Rc<Layer>,
+    /// `tpldir`, `tplfile` and `tpldot` of the template loaded last.
+    place: RefCell<Names>,
+    loaded: RefCell<HashMap<Str, Arc<Template>>>,
+    modules: RefCell<HashMap<Str, Rc<Module>>>,
+}
+
+impl<'r> Vm<'r> {
+    fn new(request: &Request<'r>) -> Self {
+        let globals = Layer::over(request.variables.clone(), Some(globals::builtins()));
+        Vm {
+            host: request.host,
+            cache: request.cache,
+            syntax: request.syntax.clone(),
+            strict: request.strict,
+            limits: request.limits,
+            fuel: Cell::new(request.limits.fuel),
+            depth: Cell::new(0),
+            autoescape: Cell::new(false),
+            globals,
+            place: RefCell::default(),
+            loaded: RefCell::default(),
+            modules: RefCell::default(),
+        }
+    }
+
+    /// What the template can reach.
+    pub fn host(&self) -> &dyn Host {
+        self.host
+    }
+
+    /// Whether undefined values are errors.
+    pub fn strict(&self) -> bool {
+        self.strict
+    }
+
+    /// What the render may spend.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The variables of the render.
+    pub(crate) fn variables(&self) -> Names {
+        self.globals.flatten()
+    }
+
+    /// Spend steps.
+    ///
+    /// # Errors
+    /// A limit error when they are used up.
+    pub fn burn(&self, steps: usize) -> Result<()> {
+        let left = self.fuel.get();
+        match left.checked_sub(steps as u64) {
+            Some(left) => {
+                self.fuel.set(left);
+                Ok(())
+            }
+            None => Err(Error::limit(format!("the template ran for more than {} steps", self.limits.fuel))
+                .with_help("look for a loop that does not end, or raise the step limit")),
+        }
+    }
+
+    /// Run something one level deeper.
+    ///
+    /// # Errors
+    /// A limit error when nesting too deep, else what `run` returns.
+    pub(super) fn deeper<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
+        if self.depth.get() >= self.limits.depth {
+            return Err(Error::limit(format!(
+                "macro calls, includes and imports are nested more than {} levels deep",
+                self.limits.depth
+            ))
+            .with_help("look for a template or macro that calls itself without end"));
+        }
+        self.depth.set(self.depth.get() + 1);
+        let result = stacker::maybe_grow(RED_ZONE, STACK_CHUNK, run);
+        self.depth.set(self.depth.get() - 1);
+        result
+    }
+
+    /// The globals a template loaded now would see.
+    pub(super) fn globals_now(&self) -> Rc<Layer> {
+        let place = self.place.borrow();
+        if place.is_empty() { self.globals.clone() } else { Layer::over(place.clone(), Some(self.globals.clone())) }
+    }
+
+    pub(super) fn parse(&self, name: Option<&Str>, source: &Arc<str>) -> Result<Arc<Template>> {
+        match self.cache {
+            Some(cache) => cache.parse(name, source, &self.syntax),
+            None => parse_checked(name, source, &self.syntax),
+        }
+    }
+
+    /// Load a template by the name a tag gave.
+    ///
+    /// `./x` and `../x` start from the `tpldir` global, everything else from the file server's
+    /// root (Salt: `SaltCacheLoader.get_source`).
+    pub(super) fn load(&self, name: &Str) -> Result<Arc<Template>> {
+        if let Some(found) = self.loaded.borrow().get(name) {
+            return Ok(found.clone());
+        }
+        let not_found = || Error::new(ErrorKind::TemplateNotFound, &**name);
+        let relative = matches!(name.split('/').next(), Some("." | ".."));
+        let path = if relative { self.resolve_relative(name).ok_or_else(not_found)? } else { name.to_string() };
+        let Some(source) = self.host.template(&path)? else {
+            return Err(not_found().with_help(format!("no file salt://{path} on the file server")));
+        };
+        self.remember_place(name, &path, relative);
+        let template = self.parse(Some(&Str::from(path)), &source)?;
+        self.loaded.borrow_mut().insert(name.clone(), template.clone());
+        Ok(template)
+    }
+
+    fn resolve_relative(&self, name: &str) -> Option<String> {
+        let tpldir = self.globals_now().get("tpldir")?.as_str()?.clone();
+        let mut parts: Vec<&str> = Vec::new();
+        for part in tpldir.split('/').chain(name.split('/')) {
+            match part {
+                "" | "." => {}
+                ".." if matches!(parts.last(), Some(&last) if last != "..") => {
+                    parts.pop();
+                }
+                part => parts.push(part),
+            }
+        }
+        if parts.first() == Some(&"..") {
+            self.host.log("warning", &format!("Discarded template path '{name}': it leaves salt://"));
+            return None;
+        }
+        Some(parts.join("/"))
+    }
+
+    /// Loading a template changes the globals `tpldir`, `tplfile` and `tpldot`.
+    fn remember_place(&self, name: &Str, path: &str, relative: bool) {
+        let own_dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
+        let dir = match self.globals_now().get("tpldir").and_then(Obj::as_str) {
+            Some(current) if relative => current.to_string(),
+            _ => own_dir.to_string(),
+        };
+        let file = if relative { &**name } else { path };
+        let mut place = self.place.borrow_mut();
+        place.insert("tplfile".into(), Obj::from(file));
+        place.insert("tpldir".into(), Obj::from(if dir.is_empty() { "." } else { &*dir }));
+        place.insert("tpldot".into(), Obj::from(dir.replace('/', ".")));
+    }
+
+    /// The module of a template imported without context; made once per render.
+    pub(super) fn shared_module(&self, name: &Str, template: &Arc<Template>) -> Result<Rc<Module>> {
+        if let Some(found) = self.modules.borrow().get(name) {
+            return Ok(found.clone());
+        }
+        let module = self.make_module(template, self.globals_now())?;
+        self.modules.borrow_mut().insert(name.clone(), module.clone());
+        Ok(module)
+    }
+
+    /// Run a template for what it binds.
+    pub(super) fn make_module(&self, template: &Arc<Template>, given: Rc<Layer>) -> Result<Rc<Module>> {
+        let context = Context::new(template, given);
+        let mut out = Output::capture(self.limits.output);
+        self.run_template(&Frame::root(template.clone(), context.clone()), &mut out)?;
+        Ok(Rc::new(Module::new(template.name.clone(), context, out.into_text())))
+    }
+}
+
+/// Grow the stack when less than this is left …
+const RED_ZONE: usize = 256 << 10;
+/// … by this much.
+const STACK_CHUNK: usize = 4 << 20;

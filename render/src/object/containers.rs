@@ -1,0 +1,491 @@
+//! Mutable lists, dicts and sets with identity, built lazily over frozen values.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use foldhash::fast::RandomState;
+use indexmap::{IndexMap, IndexSet};
+use mapstack_value::{Key, List, Map, MapKind, Set, Value};
+
+use super::Obj;
+use crate::error::{Error, Result};
+
+/// The entries of a live dict.
+pub type Entries = IndexMap<Key, Obj, RandomState>;
+
+/// A container's content: as it came in, or taken apart into objects.
+enum State<F, L> {
+    /// Nobody has looked at a nested container yet.
+    Frozen(F),
+    /// Objects; `origin` is what they were taken from, until the first change at this level.
+    Live { items: L, origin: Option<F> },
+}
+
+/// A Python list.
+#[derive(Clone)]
+pub struct ListRef(Rc<ListCell>);
+
+struct ListCell(RefCell<State<List, Vec<Obj>>>);
+
+/// A Python dict.
+#[derive(Clone)]
+pub struct DictRef(Rc<DictCell>);
+
+struct DictCell {
+    state: RefCell<State<Map, Entries>>,
+    kind: Cell<MapKind>,
+}
+
+/// A Python set.
+#[derive(Clone)]
+pub struct SetRef(Rc<RefCell<IndexSet<Key, RandomState>>>);
+
+impl ListRef {
+    /// A list of objects.
+    pub fn new(items: Vec<Obj>) -> Self {
+        ListRef(Rc::new(ListCell(RefCell::new(State::Live { items, origin: None }))))
+    }
+
+    /// A list over frozen items.
+    pub fn frozen(list: List) -> Self {
+        ListRef(Rc::new(ListCell(RefCell::new(State::Frozen(list)))))
+    }
+
+    /// Number of items.
+    pub fn len(&self) -> usize {
+        match &*self.0.0.borrow() {
+            State::Frozen(list) => list.len(),
+            State::Live { items, .. } => items.len(),
+        }
+    }
+
+    /// Whether there are no items.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The item at a position.
+    pub fn get(&self, index: usize) -> Option<Obj> {
+        match &*self.0.0.borrow() {
+            State::Frozen(list) => {
+                let value = list.get(index)?;
+                if is_scalar(value) {
+                    return Some(Obj::from(value.clone()));
+                }
+            }
+            State::Live { items, .. } => return items.get(index).cloned(),
+        }
+        self.read(|items| items.get(index).cloned())
+    }
+
+    /// Look at the items.
+    pub fn read<T>(&self, look: impl FnOnce(&[Obj]) -> T) -> T {
+        self.thaw();
+        match &*self.0.0.borrow() {
+            State::Live { items, .. } => look(items),
+            State::Frozen(_) => look(&[]),
+        }
+    }
+
+    /// A copy of the items.
+    pub fn items(&self) -> Vec<Obj> {
+        self.read(<[Obj]>::to_vec)
+    }
+
+    /// Change the items.
+    pub fn change<T>(&self, change: impl FnOnce(&mut Vec<Obj>) -> T) -> T {
+        self.thaw();
+        match &mut *self.0.0.borrow_mut() {
+            State::Live { items, origin } => {
+                *origin = None;
+                change(items)
+            }
+            State::Frozen(_) => change(&mut Vec::new()),
+        }
+    }
+
+    /// Whether both are one object.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The object's identity.
+    pub fn address(&self) -> usize {
+        Rc::as_ptr(&self.0).cast::<()>() as usize
+    }
+
+    fn thaw(&self) {
+        let mut state = self.0.0.borrow_mut();
+        if let State::Frozen(list) = &*state {
+            let items = list.iter().cloned().map(Obj::from).collect();
+            *state = State::Live { items, origin: Some(list.clone()) };
+        }
+    }
+}
+
+impl DictRef {
+    /// A dict of objects.
+    pub fn new(entries: Entries) -> Self {
+        Self::with_kind(entries, MapKind::Dict)
+    }
+
+    /// A dict or one of its kin.
+    pub fn with_kind(items: Entries, kind: MapKind) -> Self {
+        let state = RefCell::new(State::Live { items, origin: None });
+        DictRef(Rc::new(DictCell { state, kind: Cell::new(kind) }))
+    }
+
+    /// A dict over frozen entries.
+    pub fn frozen(map: Map) -> Self {
+        let kind = Cell::new(map.kind());
+        DictRef(Rc::new(DictCell { state: RefCell::new(State::Frozen(map)), kind }))
+    }
+
+    /// Which of Python's mapping types it is.
+    pub fn kind(&self) -> MapKind {
+        self.0.kind.get()
+    }
+
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self.kind() {
+            MapKind::Dict => "dict",
+            MapKind::Ordered => "OrderedDict",
+            MapKind::Aggregate => "AggregateMap",
+        }
+    }
+
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        match &*self.0.state.borrow() {
+            State::Frozen(map) => map.len(),
+            State::Live { items, .. } => items.len(),
+        }
+    }
+
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value under a key.
+    pub fn get(&self, key: &Key) -> Option<Obj> {
+        match &*self.0.state.borrow() {
+            State::Frozen(map) => {
+                let value = map.get(key)?;
+                if is_scalar(value) {
+                    return Some(Obj::from(value.clone()));
+                }
+            }
+            State::Live { items, .. } => return items.get(key).cloned(),
+        }
+        self.read(|entries| entries.get(key).cloned())
+    }
+
+    /// The value under a text key.
+    pub fn get_str(&self, key: &str) -> Option<Obj> {
+        match &*self.0.state.borrow() {
+            State::Frozen(map) => {
+                let value = map.get(key)?;
+                if is_scalar(value) {
+                    return Some(Obj::from(value.clone()));
+                }
+            }
+            State::Live { items, .. } => return items.get(key).cloned(),
+        }
+        self.read(|entries| entries.get(key).cloned())
+    }
+
+    /// Whether the key is present.
+    pub fn contains(&self, key: &Key) -> bool {
+        match &*self.0.state.borrow() {
+            State::Frozen(map) => map.contains_key(key),
+            State::Live { items, .. } => items.contains_key(key),
+        }
+    }
+
+    /// The key at a position.
+    pub fn key_at(&self, index: usize) -> Option<Key> {
+        match &*self.0.state.borrow() {
+            State::Frozen(map) => map.entry_at(index).map(|(k, _)| k.clone()),
+            State::Live { items, .. } => items.get_index(index).map(|(k, _)| k.clone()),
+        }
+    }
+
+    /// The keys in order.
+    pub fn keys(&self) -> Vec<Key> {
+        match &*self.0.state.borrow() {
+            State::Frozen(map) => map.keys().cloned().collect(),
+            State::Live { items, .. } => items.keys().cloned().collect(),
+        }
+    }
+
+    /// Look at the entries.
+    pub fn read<T>(&self, look: impl FnOnce(&Entries) -> T) -> T {
+        self.thaw();
+        match &*self.0.state.borrow() {
+            State::Live { items, .. } => look(items),
+            State::Frozen(_) => look(&Entries::default()),
+        }
+    }
+
+    /// A copy of the entries.
+    pub fn entries(&self) -> Vec<(Key, Obj)> {
+        self.read(|entries| entries.iter().map(|(k, v)| (k.clone(), v.clone())).collect())
+    }
+
+    /// Change the entries.
+    pub fn change<T>(&self, change: impl FnOnce(&mut Entries) -> T) -> T {
+        self.thaw();
+        match &mut *self.0.state.borrow_mut() {
+            State::Live { items, origin } => {
+                *origin = None;
+                change(items)
+            }
+            State::Frozen(_) => change(&mut Entries::default()),
+        }
+    }
+
+    /// Set a key.
+    pub fn insert(&self, key: impl Into<Key>, value: Obj) {
+        self.change(|entries| entries.insert(key.into(), value));
+    }
+
+    /// Whether both are one object.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The object's identity.
+    pub fn address(&self) -> usize {
+        Rc::as_ptr(&self.0).cast::<()>() as usize
+    }
+
+    fn thaw(&self) {
+        let mut state = self.0.state.borrow_mut();
+        if let State::Frozen(map) = &*state {
+            let items = map.iter().map(|(k, v)| (k.clone(), Obj::from(v.clone()))).collect();
+            *state = State::Live { items, origin: Some(map.clone()) };
+        }
+    }
+}
+
+impl SetRef {
+    /// A set of keys.
+    pub fn new(items: IndexSet<Key, RandomState>) -> Self {
+        SetRef(Rc::new(RefCell::new(items)))
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.0.borrow().len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Look at the elements.
+    pub fn read<T>(&self, look: impl FnOnce(&IndexSet<Key, RandomState>) -> T) -> T {
+        look(&self.0.borrow())
+    }
+
+    /// Change the elements.
+    pub fn change<T>(&self, change: impl FnOnce(&mut IndexSet<Key, RandomState>) -> T) -> T {
+        change(&mut self.0.borrow_mut())
+    }
+
+    /// Whether both are one object.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The object's identity.
+    pub fn address(&self) -> usize {
+        Rc::as_ptr(&self.0).cast::<()>() as usize
+    }
+}
+
+fn is_scalar(value: &Value) -> bool {
+    !matches!(value, Value::List(_) | Value::Map(_) | Value::Tuple(_) | Value::Set(_))
+}
+
+/// Turn an object into frozen data. Untouched containers come back as the storage they were made
+/// from, and an object met twice becomes storage shared twice.
+pub(super) fn freeze(object: &Obj) -> Result<Value> {
+    Freezer::default().freeze(object)
+}
+
+#[derive(Default)]
+struct Freezer {
+    /// Finished containers by identity; `None` while one is being frozen, which finds cycles.
+    done: HashMap<usize, Option<Value>>,
+    depth: usize,
+}
+
+/// Deeper data is refused: printing, comparing and dropping it would exhaust the stack.
+const MAX_DEPTH: usize = 200;
+
+impl Freezer {
+    fn freeze(&mut self, object: &Obj) -> Result<Value> {
+        Ok(match object {
+            Obj::None => Value::None,
+            Obj::Bool(b) => Value::Bool(*b),
+            Obj::Int(i) => Value::Int(i.clone()),
+            Obj::Float(f) => Value::Float(*f),
+            Obj::Str(s) | Obj::Markup(s) => Value::Str(s.clone()),
+            Obj::Bytes(b) => Value::Bytes(b.clone()),
+            Obj::Tuple(items) => {
+                self.descend(|this| Ok(Value::Tuple(items.iter().map(|i| this.freeze(i)).collect::<Result<_>>()?)))?
+            }
+            Obj::Set(set) => Value::Set(set.read(|s| s.iter().cloned().collect::<Set>())),
+            Obj::List(list) => self.once(list.address(), |this| this.freeze_list(list))?,
+            Obj::Dict(dict) => self.once(dict.address(), |this| this.freeze_dict(dict))?,
+            Obj::Undefined(u) => return Err(u.error()),
+            Obj::Native(native) => match native.as_value() {
+                Some(value) => value?,
+                None => return Err(not_data(object)),
+            },
+            Obj::Iter(_) => return Err(not_data(object)),
+        })
+    }
+
+    fn once(&mut self, identity: usize, freeze: impl FnOnce(&mut Self) -> Result<Value>) -> Result<Value> {
+        match self.done.get(&identity) {
+            Some(Some(value)) => return Ok(value.clone()),
+            Some(None) => return Err(Error::value_error("Circular reference detected")),
+            None => {}
+        }
+        self.done.insert(identity, None);
+        let value = self.descend(freeze)?;
+        self.done.insert(identity, Some(value.clone()));
+        Ok(value)
+    }
+
+    fn descend(&mut self, freeze: impl FnOnce(&mut Self) -> Result<Value>) -> Result<Value> {
+        if self.depth == MAX_DEPTH {
+            return Err(Error::limit(format!("the data is nested more than {MAX_DEPTH} levels deep")));
+        }
+        self.depth += 1;
+        let value = freeze(self);
+        self.depth -= 1;
+        value
+    }
+
+    fn freeze_list(&mut self, list: &ListRef) -> Result<Value> {
+        let state = list.0.0.borrow();
+        let (items, origin) = match &*state {
+            State::Frozen(list) => return Ok(Value::List(list.clone())),
+            State::Live { items, origin } => (items, origin),
+        };
+        let frozen = items.iter().map(|item| self.freeze(item)).collect::<Result<Vec<_>>>()?;
+        Ok(match origin {
+            Some(origin) if origin.iter().zip(&frozen).all(|(a, b)| is_unchanged(a, b)) => Value::List(origin.clone()),
+            _ => Value::List(frozen.into()),
+        })
+    }
+
+    fn freeze_dict(&mut self, dict: &DictRef) -> Result<Value> {
+        let state = dict.0.state.borrow();
+        let (items, origin) = match &*state {
+            State::Frozen(map) => return Ok(Value::Map(map.clone())),
+            State::Live { items, origin } => (items, origin),
+        };
+        let frozen =
+            items.iter().map(|(k, v)| Ok((k.clone(), self.freeze(v)?))).collect::<Result<Vec<(Key, Value)>>>()?;
+        Ok(match origin {
+            Some(origin) if origin.values().zip(&frozen).all(|(a, (_, b))| is_unchanged(a, b)) => {
+                Value::Map(origin.clone())
+            }
+            _ => Value::Map(frozen.into_iter().collect::<Map>().with_kind(dict.kind())),
+        })
+    }
+}
+
+/// Take a value apart at once, making one object of each shared storage.
+pub(super) fn thaw_shared(value: &Value) -> Obj {
+    fn thaw(value: &Value, seen: &mut HashMap<usize, Obj>) -> Obj {
+        let identity = match value {
+            Value::List(list) => list.address(),
+            Value::Map(map) => map.address(),
+            other => return Obj::from(other.clone()),
+        };
+        if let Some(object) = seen.get(&identity) {
+            return object.clone();
+        }
+        let object = match value {
+            Value::List(list) => Obj::list(list.iter().map(|v| thaw(v, seen)).collect::<Vec<_>>()),
+            Value::Map(map) => {
+                let entries = map.iter().map(|(k, v)| (k.clone(), thaw(v, seen))).collect();
+                Obj::Dict(DictRef::with_kind(entries, map.kind()))
+            }
+            other => Obj::from(other.clone()),
+        };
+        seen.insert(identity, object.clone());
+        object
+    }
+    thaw(value, &mut HashMap::new())
+}
+
+/// Whether a nested value is still the storage it came from. Scalars cannot change under a level
+/// that did not.
+fn is_unchanged(before: &Value, after: &Value) -> bool {
+    match (before, after) {
+        (Value::List(a), Value::List(b)) => a.ptr_eq(b),
+        (Value::Map(a), Value::Map(b)) => a.ptr_eq(b),
+        (Value::Tuple(a), Value::Tuple(b)) => a.iter().zip(b.iter()).all(|(a, b)| is_unchanged(a, b)),
+        (Value::Set(a), Value::Set(b)) => a == b,
+        _ => true,
+    }
+}
+
+fn not_data(object: &Obj) -> Box<Error> {
+    Error::type_error(format!("Object of type {} is not JSON serializable", object.type_name()))
+}
+
+thread_local! {
+    /// Containers whose last owner is gone, waiting to be taken apart without recursion.
+    static DROPPED: RefCell<Option<Vec<Obj>>> = const { RefCell::new(None) };
+}
+
+/// Drop objects one by one, so that deep nesting does not become deep recursion.
+fn drop_flat(objects: Vec<Obj>) {
+    if objects.iter().all(|o| matches!(o, Obj::Str(_) | Obj::Int(_) | Obj::Bool(_) | Obj::None | Obj::Float(_))) {
+        return;
+    }
+    let first = DROPPED.try_with(|queue| match &mut *queue.borrow_mut() {
+        Some(waiting) => {
+            waiting.extend(objects);
+            None
+        }
+        slot @ None => {
+            *slot = Some(Vec::new());
+            Some(objects)
+        }
+    });
+    // The outermost drop empties the queue; inner ones only fill it.
+    if let Ok(Some(objects)) = first {
+        drop(objects);
+        while let Ok(Some(next)) = DROPPED.try_with(|queue| queue.borrow_mut().as_mut().and_then(Vec::pop)) {
+            drop(next);
+        }
+        let _ = DROPPED.try_with(|queue| *queue.borrow_mut() = None);
+    }
+}
+
+impl Drop for ListCell {
+    fn drop(&mut self) {
+        if let State::Live { items, .. } = self.0.get_mut() {
+            drop_flat(std::mem::take(items));
+        }
+    }
+}
+
+impl Drop for DictCell {
+    fn drop(&mut self) {
+        if let State::Live { items, .. } = self.state.get_mut() {
+            drop_flat(std::mem::take(items).into_values().collect());
+        }
+    }
+}

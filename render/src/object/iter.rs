@@ -1,0 +1,181 @@
+//! Iteration.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use mapstack_value::Key;
+
+use super::{DictRef, ListRef, Obj};
+use crate::error::{Error, Result};
+use crate::jinja::Vm;
+
+/// A source of objects; `None` when exhausted.
+pub trait ObjIter {
+    /// The next object.
+    fn next(&mut self, vm: &Vm<'_>) -> Result<Option<Obj>>;
+}
+
+/// An iterator object. Clones are one iterator.
+#[derive(Clone)]
+pub struct Iter {
+    source: Rc<RefCell<dyn ObjIter>>,
+    type_name: &'static str,
+}
+
+impl Iter {
+    /// An iterator; `type_name` is what Python would call it (`generator`, `zip`, …).
+    pub fn new(type_name: &'static str, source: impl ObjIter + 'static) -> Self {
+        Iter { source: Rc::new(RefCell::new(source)), type_name }
+    }
+
+    /// An iterator over objects at hand.
+    pub fn over(type_name: &'static str, items: Vec<Obj>) -> Self {
+        Self::new(type_name, items.into_iter())
+    }
+
+    pub(crate) fn type_name(&self) -> &'static str {
+        self.type_name
+    }
+
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.source, &other.source)
+    }
+
+    /// The next object.
+    ///
+    /// # Errors
+    /// What producing it raised; a `ValueError` if the iterator reads itself.
+    pub fn next(&self, vm: &Vm<'_>) -> Result<Option<Obj>> {
+        vm.burn(1)?;
+        match self.source.try_borrow_mut() {
+            Ok(mut source) => source.next(vm),
+            Err(_) => Err(Error::value_error("generator already executing")),
+        }
+    }
+
+    /// Everything that is left.
+    ///
+    /// # Errors
+    /// What producing an item raised.
+    pub fn collect(&self, vm: &Vm<'_>) -> Result<Vec<Obj>> {
+        let mut items = Vec::new();
+        while let Some(item) = self.next(vm)? {
+            items.push(item);
+        }
+        Ok(items)
+    }
+}
+
+impl ObjIter for std::vec::IntoIter<Obj> {
+    fn next(&mut self, _: &Vm<'_>) -> Result<Option<Obj>> {
+        Ok(Iterator::next(self))
+    }
+}
+
+/// Follows a list as it is now, so items appended while looping are met too.
+struct ListIter {
+    list: ListRef,
+    next: usize,
+}
+
+impl ObjIter for ListIter {
+    fn next(&mut self, _: &Vm<'_>) -> Result<Option<Obj>> {
+        let item = self.list.get(self.next);
+        self.next += 1;
+        Ok(item)
+    }
+}
+
+/// Follows a dict's keys and notices when their number changes.
+struct DictIter {
+    dict: DictRef,
+    len: usize,
+    next: usize,
+    item: fn(&DictRef, Key) -> Obj,
+}
+
+impl ObjIter for DictIter {
+    fn next(&mut self, _: &Vm<'_>) -> Result<Option<Obj>> {
+        if self.dict.len() != self.len {
+            return Err(Error::python("RuntimeError", "dictionary changed size during iteration"));
+        }
+        let Some(key) = self.dict.key_at(self.next) else { return Ok(None) };
+        self.next += 1;
+        Ok(Some((self.item)(&self.dict, key)))
+    }
+}
+
+/// What a walk over a dict gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DictPart {
+    Keys,
+    Values,
+    Items,
+}
+
+pub(crate) fn dict_iter(dict: &DictRef, part: DictPart) -> Iter {
+    let (type_name, item): (_, fn(&DictRef, Key) -> Obj) = match part {
+        DictPart::Keys => ("dict_keyiterator", |_, key| Obj::from(&key)),
+        DictPart::Values => ("dict_valueiterator", |dict, key| dict.get(&key).unwrap_or_default()),
+        DictPart::Items => {
+            ("dict_itemiterator", |dict, key| Obj::tuple([Obj::from(&key), dict.get(&key).unwrap_or_default()]))
+        }
+    };
+    Iter::new(type_name, DictIter { dict: dict.clone(), len: dict.len(), next: 0, item })
+}
+
+struct Chars {
+    text: mapstack_value::Str,
+    at: usize,
+}
+
+impl ObjIter for Chars {
+    fn next(&mut self, _: &Vm<'_>) -> Result<Option<Obj>> {
+        let Some(c) = self.text[self.at..].chars().next() else { return Ok(None) };
+        self.at += c.len_utf8();
+        Ok(Some(Obj::from(c.encode_utf8(&mut [0; 4]) as &str)))
+    }
+}
+
+impl Obj {
+    /// `iter(x)`.
+    ///
+    /// # Errors
+    /// A `TypeError` for what cannot be iterated, an undefined error for something undefined.
+    pub fn iter(&self) -> Result<Iter> {
+        Ok(match self {
+            Obj::List(list) => Iter::new("list_iterator", ListIter { list: list.clone(), next: 0 }),
+            Obj::Tuple(items) => Iter::over("tuple_iterator", items.to_vec()),
+            Obj::Dict(dict) => dict_iter(dict, DictPart::Keys),
+            Obj::Set(set) => Iter::over("set_iterator", set.read(|s| s.iter().map(Obj::from).collect())),
+            Obj::Str(s) | Obj::Markup(s) => Iter::new("str_iterator", Chars { text: s.clone(), at: 0 }),
+            Obj::Bytes(b) => Iter::over("bytes_iterator", b.iter().map(|b| Obj::from(i64::from(*b))).collect()),
+            Obj::Iter(iter) => iter.clone(),
+            Obj::Undefined(u) => {
+                u.check()?;
+                Iter::over("tuple_iterator", Vec::new())
+            }
+            Obj::Native(native) => match native.iter() {
+                Some(iter) => iter,
+                None => return Err(self.not_iterable()),
+            },
+            Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_) => return Err(self.not_iterable()),
+        })
+    }
+
+    /// Everything that iterating gives.
+    ///
+    /// # Errors
+    /// As [`iter`](Obj::iter), and what producing an item raised.
+    pub fn collect(&self, vm: &Vm<'_>) -> Result<Vec<Obj>> {
+        match self {
+            Obj::List(list) => Ok(list.items()),
+            Obj::Tuple(items) => Ok(items.to_vec()),
+            other => other.iter()?.collect(vm),
+        }
+    }
+
+    fn not_iterable(&self) -> Box<Error> {
+        Error::type_error(format!("'{}' object is not iterable", self.type_name()))
+    }
+}

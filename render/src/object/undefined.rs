@@ -1,0 +1,93 @@
+//! Jinja's undefined values.
+
+use mapstack_value::Str;
+
+use super::{Obj, repr};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Something that was looked up and not found.
+///
+/// A strict one fails at any use but `is defined` and `default`; a lenient one prints as nothing
+/// and fails only when something is looked up in it (Jinja2's `StrictUndefined` and `Undefined`).
+#[derive(Debug, Clone)]
+pub struct Undefined {
+    /// What is missing, as Jinja2 says it.
+    pub message: Str,
+    /// Which kind of error a use raises: undefined, or a security error.
+    pub kind: ErrorKind,
+    /// Whether every use is an error.
+    pub strict: bool,
+    /// The variable's name, when it is a variable that is missing.
+    pub name: Option<Str>,
+}
+
+impl Undefined {
+    /// A variable that does not exist.
+    pub fn name(name: &Str, strict: bool) -> Self {
+        let message = format!("{} is undefined", mapstack_value::quote_str(name)).into();
+        Undefined { message, kind: ErrorKind::Undefined, strict, name: Some(name.clone()) }
+    }
+
+    /// An attribute that does not exist.
+    pub fn attr(object: &Obj, name: &str, strict: bool) -> Self {
+        let quoted = mapstack_value::quote_str(&described(object));
+        Self::hint(format!("{quoted} has no attribute {}", mapstack_value::quote_str(name)), strict)
+    }
+
+    /// An item that does not exist.
+    pub fn item(object: &Obj, key: &Obj, strict: bool) -> Self {
+        match key.as_str() {
+            Some(name) => Self::attr(object, name, strict),
+            None => {
+                let key = repr(key).unwrap_or_else(|_| "?".into());
+                Self::hint(format!("{} has no element {key}", described(object)), strict)
+            }
+        }
+    }
+
+    /// Something else that is missing, in words.
+    pub fn hint(message: impl Into<Str>, strict: bool) -> Self {
+        Undefined { message: message.into(), kind: ErrorKind::Undefined, strict, name: None }
+    }
+
+    /// An attribute that the sandbox hides; using it is a security error in any mode.
+    pub fn unsafe_attr(object: &Obj, name: &str) -> Self {
+        let message = format!("access to attribute '{name}' of '{}' object is unsafe.", object.type_name());
+        Undefined { message: message.into(), kind: ErrorKind::Security, strict: true, name: None }
+    }
+
+    pub(crate) fn type_name(&self) -> &'static str {
+        if self.strict { "StrictUndefined" } else { "Undefined" }
+    }
+
+    /// The error that a forbidden use raises.
+    pub fn error(&self) -> Box<Error> {
+        Error::new(self.kind, &*self.message)
+    }
+
+    /// The error under strict undefined, else nothing.
+    pub fn check(&self) -> Result<()> {
+        if self.strict { Err(self.error()) } else { Ok(()) }
+    }
+
+    pub(crate) fn truthy(&self) -> Result<bool> {
+        self.check().map(|()| false)
+    }
+}
+
+impl From<Undefined> for Obj {
+    fn from(undefined: Undefined) -> Self {
+        Obj::Undefined(std::rc::Rc::new(undefined))
+    }
+}
+
+/// Jinja2's `object_type_repr`.
+fn described(object: &Obj) -> String {
+    match object {
+        Obj::None => "None".into(),
+        Obj::Dict(d) if d.type_name() != "dict" => format!("collections.{} object", d.type_name()),
+        Obj::Markup(_) => "markupsafe.Markup object".into(),
+        Obj::Native(n) => format!("{} object", n.type_name()),
+        other => format!("{} object", other.type_name()),
+    }
+}

@@ -1,0 +1,99 @@
+//! The `salt` object of a template: `salt['mod.fn'](…)` and `salt.mod.fn(…)`.
+
+use mapstack_value::Str;
+
+use crate::error::Result;
+use crate::jinja::Vm;
+use crate::object::{CallArgs, Obj, Object, required};
+
+/// The `salt` variable. What it can call is up to the render's [`Host`](crate::jinja::Host).
+pub fn salt_object() -> Obj {
+    Obj::native(Functions)
+}
+
+/// What the reference's object is called, as errors about missing functions name it.
+const TYPE_NAME: &str = "salt.utils.templates.AliasedLoader";
+
+struct Functions;
+
+impl Functions {
+    fn function(vm: &Vm<'_>, name: &str) -> Option<Obj> {
+        vm.host().has_function(name).then(|| Obj::native(Function(name.into())))
+    }
+}
+
+impl Object for Functions {
+    fn type_name(&self) -> &'static str {
+        TYPE_NAME
+    }
+
+    fn item(&self, vm: &Vm<'_>, key: &Obj) -> Result<Option<Obj>> {
+        Ok(key.as_str().and_then(|name| Self::function(vm, name)))
+    }
+
+    fn contains(&self, _: &Obj) -> Option<Result<bool>> {
+        None
+    }
+
+    fn attr(&self, vm: &Vm<'_>, name: &str) -> Option<Obj> {
+        match name {
+            "get" => Some(Obj::native(Get)),
+            name if vm.host().has_module(name) => Some(Obj::native(Module(name.into()))),
+            _ => None,
+        }
+    }
+}
+
+/// `salt.get(name, default)`.
+struct Get;
+
+impl Object for Get {
+    fn type_name(&self) -> &'static str {
+        "method"
+    }
+
+    fn callable(&self) -> bool {
+        true
+    }
+
+    fn call(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+        let [name, default] = args.bind("get", ["key", "default"])?;
+        let name = required(name, "get", "key")?;
+        let found = name.as_str().and_then(|name| Functions::function(vm, name));
+        Ok(found.or(default).unwrap_or_default())
+    }
+}
+
+/// `salt.mod`, on the way to `salt.mod.fn`.
+struct Module(Str);
+
+impl Object for Module {
+    fn type_name(&self) -> &'static str {
+        "salt.loader.lazy.LoadedMod"
+    }
+
+    fn attr(&self, vm: &Vm<'_>, name: &str) -> Option<Obj> {
+        Functions::function(vm, &format!("{}.{name}", self.0))
+    }
+}
+
+/// A function, ready to be called.
+struct Function(Str);
+
+impl Object for Function {
+    fn type_name(&self) -> &'static str {
+        "function"
+    }
+
+    fn repr(&self) -> Result<String> {
+        Ok(format!("<function {}>", self.0))
+    }
+
+    fn callable(&self) -> bool {
+        true
+    }
+
+    fn call(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+        vm.host().call_function(vm, &self.0, args)
+    }
+}

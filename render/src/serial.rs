@@ -1,0 +1,57 @@
+//! Reading text as YAML, JSON or text inside a template.
+
+use mapstack_value::{Str, Value, json};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::jinja::ast::DataFormat;
+use crate::object::Obj;
+
+/// What `load_yaml`, `load_json` and `load_text` make of text.
+///
+/// # Errors
+/// The text is not in the format (Salt: `SerializerExtension.load_yaml` and its siblings).
+pub(crate) fn load(format: DataFormat, text: &Obj) -> Result<Obj> {
+    match format {
+        DataFormat::Text => Ok(text.clone()),
+        DataFormat::Yaml => load_yaml(text),
+        DataFormat::Json => load_json(text),
+    }
+}
+
+fn load_yaml(object: &Obj) -> Result<Obj> {
+    let text = match object {
+        Obj::Str(s) | Obj::Markup(s) => s,
+        Obj::Undefined(u) => return Err(u.error()),
+        _ => return Err(Error::python("AttributeError", "a string or stream input is required")),
+    };
+    let loaded = mapstack_yaml::load_shared(text).map_err(|e| {
+        let at = e.mark().map_or(String::new(), |m| format!(" (line {}, column {} of that text)", m.line, m.column));
+        Error::new(ErrorKind::Syntax, format!("Unable to load YAML: {e}{at}"))
+    })?;
+    Ok(if loaded.shared { Obj::from_shared(&loaded.value) } else { Obj::from(loaded.value) })
+}
+
+fn load_json(object: &Obj) -> Result<Obj> {
+    let text = match object {
+        Obj::Str(s) | Obj::Markup(s) => s.clone(),
+        Obj::Undefined(u) => return Err(u.error()),
+        other => {
+            let message = format!("the JSON object must be str, bytes or bytearray, not {}", other.type_name());
+            return Err(Error::type_error(message));
+        }
+    };
+    let value: Value = json::loads(&text).map_err(|e| {
+        let error = Error::new(ErrorKind::Syntax, format!("Unable to load json from {}", shortened(&text)));
+        error.with_help(e.to_string())
+    })?;
+    Ok(Obj::from(value))
+}
+
+/// The text itself while it is short enough to be read.
+fn shortened(text: &Str) -> String {
+    const MOST: usize = 200;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
+}
