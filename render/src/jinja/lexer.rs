@@ -1,0 +1,560 @@
+//! Cuts a template into tokens: text, delimiters, names, literals and operators.
+//!
+//! The lexer follows Jinja's whitespace rules (`-`, `+`, `trim_blocks`, `lstrip_blocks`, line
+//! statements), so the text tokens are exactly what the template prints.
+
+mod literal;
+
+use mapstack_value::{Int, Str, quote_str};
+
+use super::Syntax;
+use super::ast::Span;
+
+/// A token and where it stands.
+#[derive(Debug)]
+pub(crate) struct Token {
+    pub kind: Tok,
+    pub span: Span,
+    /// The line of its first character, from 1.
+    pub line: u32,
+}
+
+/// What a token is. The text of names and data is the source under their span.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Tok {
+    Data,
+    BlockBegin,
+    BlockEnd,
+    VariableBegin,
+    VariableEnd,
+    Name,
+    Str(Str),
+    Int(Int),
+    Float(f64),
+    Op(Op),
+    Eof,
+}
+
+/// Operators and brackets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Op {
+    Add,
+    Sub,
+    Div,
+    FloorDiv,
+    Mul,
+    Mod,
+    Pow,
+    Tilde,
+    LBracket,
+    RBracket,
+    LParen,
+    RParen,
+    LBrace,
+    RBrace,
+    Eq,
+    Ne,
+    Gt,
+    Ge,
+    Lt,
+    Le,
+    Assign,
+    Dot,
+    Colon,
+    Pipe,
+    Comma,
+    Semicolon,
+}
+
+/// Every operator with its text; those of two characters come first.
+const OPERATORS: [(&str, Op); 26] = [
+    ("//", Op::FloorDiv),
+    ("**", Op::Pow),
+    ("==", Op::Eq),
+    ("!=", Op::Ne),
+    (">=", Op::Ge),
+    ("<=", Op::Le),
+    ("+", Op::Add),
+    ("-", Op::Sub),
+    ("/", Op::Div),
+    ("*", Op::Mul),
+    ("%", Op::Mod),
+    ("~", Op::Tilde),
+    ("[", Op::LBracket),
+    ("]", Op::RBracket),
+    ("(", Op::LParen),
+    (")", Op::RParen),
+    ("{", Op::LBrace),
+    ("}", Op::RBrace),
+    (">", Op::Gt),
+    ("<", Op::Lt),
+    ("=", Op::Assign),
+    (".", Op::Dot),
+    (":", Op::Colon),
+    ("|", Op::Pipe),
+    (",", Op::Comma),
+    (";", Op::Semicolon),
+];
+
+impl Op {
+    /// How it is written.
+    pub fn text(self) -> &'static str {
+        OPERATORS.iter().find(|(_, op)| *op == self).map_or("", |(text, _)| text)
+    }
+}
+
+/// Why a template cannot be read.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub message: String,
+    pub span: Span,
+    pub line: u32,
+}
+
+impl Failure {
+    /// Failures are boxed: the functions that hand them on call each other deeply.
+    pub fn new(message: impl Into<String>, span: Span, line: u32) -> Box<Self> {
+        Box::new(Failure { message: message.into(), span, line })
+    }
+}
+
+/// The tokens up to the end or to the first failure. The parser reports the failure only when it
+/// gets that far, so an error earlier in the template wins.
+#[derive(Debug)]
+pub(crate) struct Tokens {
+    /// The tokens, with [`Tok::Eof`] last unless there was a failure.
+    pub tokens: Vec<Token>,
+    pub failure: Option<Box<Failure>>,
+}
+
+/// Turn `\r\n` and `\r` into `\n`.
+pub(crate) fn normalise_newlines(source: &str) -> Str {
+    if source.contains('\r') { source.replace("\r\n", "\n").replace('\r', "\n").into() } else { source.into() }
+}
+
+/// Cut a source with normalised newlines, shorter than 4 GiB, into tokens.
+pub(crate) fn tokenize(source: &str, syntax: &Syntax) -> Tokens {
+    let source = if syntax.keep_trailing_newline { source } else { source.strip_suffix('\n').unwrap_or(source) };
+    let openers = openers(syntax);
+    let mut lexer = Lexer {
+        source,
+        syntax,
+        first_bytes: openers.iter().filter_map(|(_, text)| text.bytes().next()).collect(),
+        openers,
+        pos: 0,
+        line: 1,
+        line_starting: true,
+        brackets: Vec::new(),
+        tokens: Vec::new(),
+    };
+    let failure = lexer.run().err();
+    if failure.is_none() {
+        // Jinja numbers the end of the template by the line its last token starts on.
+        let line = lexer.tokens.last().map_or(1, |token| token.line);
+        lexer.tokens.push(Token { kind: Tok::Eof, span: span(source.len(), source.len()), line });
+    }
+    Tokens { tokens: lexer.tokens, failure }
+}
+
+/// What can end literal text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Opener {
+    Block,
+    Comment,
+    LineComment,
+    LineStatement,
+    Variable,
+}
+
+/// The openers in the order they are tried at one place: longer ones first.
+fn openers(syntax: &Syntax) -> Vec<(Opener, &str)> {
+    let mut openers = vec![
+        (Opener::Comment, syntax.comment_start.as_str()),
+        (Opener::Block, &syntax.block_start),
+        (Opener::Variable, &syntax.variable_start),
+    ];
+    openers.extend(syntax.line_statement_prefix.iter().map(|prefix| (Opener::LineStatement, prefix.as_str())));
+    openers.extend(syntax.line_comment_prefix.iter().map(|prefix| (Opener::LineComment, prefix.as_str())));
+    openers.sort_by_key(|(opener, text)| std::cmp::Reverse((text.chars().count(), *opener)));
+    openers
+}
+
+/// The `-` or `+` inside a delimiter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    None,
+    Strip,
+    Keep,
+}
+
+/// An opening tag found in the text.
+struct Opening {
+    kind: OpeningKind,
+    /// Where it starts; for line tags before their indentation.
+    start: usize,
+    /// Where the delimiter itself starts.
+    delimiter: usize,
+    end: usize,
+    sign: Sign,
+}
+
+enum OpeningKind {
+    Raw,
+    Tag(Opener),
+}
+
+/// What closes a stretch of code.
+#[derive(Debug, Clone, Copy)]
+enum Closer {
+    Block,
+    Variable,
+    Line,
+}
+
+struct Lexer<'s> {
+    source: &'s str,
+    syntax: &'s Syntax,
+    openers: Vec<(Opener, &'s str)>,
+    /// The bytes an opener can start with.
+    first_bytes: Vec<u8>,
+    pos: usize,
+    line: u32,
+    /// Whether what was last consumed ended with a newline.
+    line_starting: bool,
+    /// The closing brackets that are due, innermost last.
+    brackets: Vec<Op>,
+    tokens: Vec<Token>,
+}
+
+impl Lexer<'_> {
+    fn run(&mut self) -> Result<(), Box<Failure>> {
+        while self.pos < self.source.len() {
+            let Some(opening) = self.next_opening() else {
+                self.push(Tok::Data, self.pos, self.source.len());
+                break;
+            };
+            self.text_before(opening.start, opening.sign, !matches!(opening.kind, OpeningKind::Tag(Opener::Variable)));
+            let (start, end) = (opening.delimiter, opening.end);
+            let line = self.line;
+            self.consume(end);
+            match opening.kind {
+                OpeningKind::Raw => self.raw(start, end)?,
+                OpeningKind::Tag(Opener::Comment) => self.comment(start, end)?,
+                OpeningKind::Tag(Opener::LineComment) => {
+                    let rest = &self.source[end..];
+                    self.consume(end + rest.find('\n').unwrap_or(rest.len()));
+                }
+                OpeningKind::Tag(opener) => {
+                    let (kind, closer) = match opener {
+                        Opener::Variable => (Tok::VariableBegin, Closer::Variable),
+                        Opener::LineStatement => (Tok::BlockBegin, Closer::Line),
+                        _ => (Tok::BlockBegin, Closer::Block),
+                    };
+                    self.tokens.push(Token { kind, span: span(start, end), line });
+                    self.code(closer)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, kind: Tok, start: usize, end: usize) {
+        self.tokens.push(Token { kind, span: span(start, end), line: self.line });
+    }
+
+    fn fail(&self, message: impl Into<String>, start: usize, end: usize) -> Box<Failure> {
+        Failure::new(message, span(start, end), self.line)
+    }
+
+    /// Go on to `end`.
+    fn consume(&mut self, end: usize) {
+        let eaten = &self.source.as_bytes()[self.pos..end];
+        self.line += newlines(eaten);
+        self.line_starting = eaten.last() == Some(&b'\n');
+        self.pos = end;
+    }
+
+    // ---- text ----
+
+    fn next_opening(&self) -> Option<Opening> {
+        let line_tags = self.openers.iter().any(|(opener, _)| is_line_tag(*opener));
+        let bytes = self.source.as_bytes();
+        (self.pos..bytes.len())
+            .filter(|&at| (line_tags && self.source.is_char_boundary(at)) || self.first_bytes.contains(&bytes[at]))
+            .find_map(|at| self.opening_at(at))
+    }
+
+    fn opening_at(&self, at: usize) -> Option<Opening> {
+        let rest = &self.source[at..];
+        if rest.starts_with(&self.syntax.block_start)
+            && let Some((sign, end)) = self.raw_begin(at)
+        {
+            return Some(Opening { kind: OpeningKind::Raw, start: at, delimiter: at, end, sign });
+        }
+        self.openers.iter().find_map(|(opener, text)| {
+            let delimiter = at + self.indentation(*opener, at)?;
+            let end = delimiter + self.source[delimiter..].starts_with(text).then_some(text.len())?;
+            let sign = self.sign_at(end);
+            let end = if sign == Sign::None { end } else { end + 1 };
+            Some(Opening { kind: OpeningKind::Tag(*opener), start: at, delimiter, end, sign })
+        })
+    }
+
+    /// How many blanks an opener may skip at this place; nothing if it cannot start here.
+    fn indentation(&self, opener: Opener, at: usize) -> Option<usize> {
+        let before = self.source[..at].chars().next_back();
+        let at_line_start = before.is_none_or(|c| c == '\n');
+        let rest = &self.source[at..];
+        match opener {
+            Opener::LineStatement if at_line_start => {
+                Some(rest.len() - rest.trim_start_matches([' ', '\t', '\x0b']).len())
+            }
+            Opener::LineComment if at_line_start || before.is_some_and(|c| !is_space(c)) => {
+                Some(rest.len() - rest.trim_start_matches(|c| is_space(c) && c != '\n').len())
+            }
+            Opener::LineStatement | Opener::LineComment => None,
+            _ => Some(0),
+        }
+    }
+
+    fn sign_at(&self, at: usize) -> Sign {
+        match self.source.as_bytes().get(at) {
+            Some(b'-') => Sign::Strip,
+            Some(b'+') => Sign::Keep,
+            _ => Sign::None,
+        }
+    }
+
+    /// `{% raw %}` at this place: its sign and its end.
+    fn raw_begin(&self, at: usize) -> Option<(Sign, usize)> {
+        let after = at + self.syntax.block_start.len();
+        let sign = self.sign_at(after);
+        let after = if sign == Sign::None { after } else { after + 1 };
+        let after = self.skip_word(after, "raw")?;
+        let rest = &self.source[after..];
+        if let Some(tail) = rest.strip_prefix('-').and_then(|tail| tail.strip_prefix(self.syntax.block_end.as_str())) {
+            return Some((sign, self.skip_space(self.source.len() - tail.len())));
+        }
+        rest.starts_with(&self.syntax.block_end).then_some((sign, after + self.syntax.block_end.len()))
+    }
+
+    /// Whitespace, a word, whitespace: where that ends.
+    fn skip_word(&self, at: usize, word: &str) -> Option<usize> {
+        let start = self.skip_space(at);
+        self.source[start..].starts_with(word).then(|| self.skip_space(start + word.len()))
+    }
+
+    fn skip_space(&self, at: usize) -> usize {
+        let rest = &self.source[at..];
+        at + rest.len() - rest.trim_start_matches(is_space).len()
+    }
+
+    /// Emit the text up to `end`, without the whitespace that the tag after it takes away.
+    fn text_before(&mut self, end: usize, sign: Sign, strippable: bool) {
+        let start = self.pos;
+        let text = &self.source[start..end];
+        let kept = match sign {
+            Sign::Strip => text.trim_end_matches(is_space).len(),
+            Sign::None if strippable && self.syntax.lstrip_blocks => {
+                let line_start = text.rfind('\n').map_or(0, |at| at + 1);
+                let whole_line = line_start > 0 || self.line_starting;
+                if whole_line && text[line_start..].chars().all(is_space) { line_start } else { text.len() }
+            }
+            _ => text.len(),
+        };
+        if kept > 0 {
+            self.push(Tok::Data, start, start + kept);
+        }
+        self.consume(end);
+    }
+
+    fn raw(&mut self, start: usize, end: usize) -> Result<(), Box<Failure>> {
+        if end == self.source.len() {
+            return Ok(());
+        }
+        let mut from = end;
+        while let Some(found) = self.source[from..].find(&self.syntax.block_start) {
+            let tag = from + found;
+            let after = tag + self.syntax.block_start.len();
+            let sign = self.sign_at(after);
+            let word = if sign == Sign::None { after } else { after + 1 };
+            if let Some((_, close)) = self.skip_word(word, "endraw").and_then(|at| self.block_end_at(at)) {
+                self.text_before(tag, sign, true);
+                self.consume(close);
+                return Ok(());
+            }
+            from = tag + first_char_len(&self.source[tag..]);
+        }
+        Err(self.fail("Missing end of raw directive", start, end))
+    }
+
+    fn comment(&mut self, start: usize, end: usize) -> Result<(), Box<Failure>> {
+        if end == self.source.len() {
+            return Ok(());
+        }
+        let Some(found) = self.source[end..].find(&self.syntax.comment_end) else {
+            return Err(self.fail("Missing end of comment tag", start, end));
+        };
+        let at = end + found;
+        let sign = if found > 0 { self.sign_at(at - 1) } else { Sign::None };
+        let close = self.after_closer(at + self.syntax.comment_end.len(), sign);
+        self.consume(close);
+        Ok(())
+    }
+
+    /// The end of a closing delimiter together with the whitespace it takes away.
+    fn after_closer(&self, end: usize, sign: Sign) -> usize {
+        match sign {
+            Sign::Strip => self.skip_space(end),
+            Sign::None if self.syntax.trim_blocks && self.source[end..].starts_with('\n') => end + 1,
+            _ => end,
+        }
+    }
+
+    /// A statement's end at this place: the end of the delimiter, and that of the whitespace it
+    /// takes away.
+    fn block_end_at(&self, at: usize) -> Option<(usize, usize)> {
+        let sign = self.sign_at(at);
+        let end = self.syntax.block_end.as_str();
+        if sign != Sign::None && self.source[at + 1..].starts_with(end) {
+            let after = at + 1 + end.len();
+            return Some((after, self.after_closer(after, sign)));
+        }
+        let after = at + self.source[at..].starts_with(end).then_some(end.len())?;
+        Some((after, self.after_closer(after, Sign::None)))
+    }
+
+    // ---- code ----
+
+    fn code(&mut self, closer: Closer) -> Result<(), Box<Failure>> {
+        loop {
+            if self.brackets.is_empty()
+                && let Some((kind, delimiter_end, end)) = self.closing(closer)
+            {
+                self.push(kind, self.pos, delimiter_end);
+                self.consume(end);
+                return Ok(());
+            }
+            let Some(first) = self.source[self.pos..].chars().next() else {
+                return Ok(());
+            };
+            self.code_token(first)?;
+        }
+    }
+
+    /// The closing delimiter, if it stands here: its token, its end, and the end of what it takes
+    /// away.
+    fn closing(&self, closer: Closer) -> Option<(Tok, usize, usize)> {
+        let at = self.pos;
+        match closer {
+            Closer::Block => self.block_end_at(at).map(|(end, trimmed)| (Tok::BlockEnd, end, trimmed)),
+            Closer::Variable => {
+                let delimiter = self.syntax.variable_end.as_str();
+                let rest = &self.source[at..];
+                if rest.strip_prefix('-').is_some_and(|rest| rest.starts_with(delimiter)) {
+                    let end = at + 1 + delimiter.len();
+                    return Some((Tok::VariableEnd, end, self.skip_space(end)));
+                }
+                rest.starts_with(delimiter).then(|| (Tok::VariableEnd, at + delimiter.len(), at + delimiter.len()))
+            }
+            Closer::Line => {
+                let after = self.skip_space(at);
+                let end = if after == self.source.len() { after } else { at + self.source[at..after].rfind('\n')? + 1 };
+                Some((Tok::BlockEnd, at, end))
+            }
+        }
+    }
+
+    fn code_token(&mut self, first: char) -> Result<(), Box<Failure>> {
+        let start = self.pos;
+        let rest = &self.source[start..];
+        if is_space(first) {
+            self.consume(self.skip_space(start));
+        } else if first.is_ascii_digit() {
+            let after_dot = self.source[..start].ends_with('.');
+            let (kind, len) =
+                literal::number(rest, !after_dot).map_err(|(message, len)| self.fail(message, start, start + len))?;
+            self.push(kind, start, start + len);
+            self.consume(start + len);
+        } else if is_word(first) {
+            let len = rest.len() - rest.trim_start_matches(is_word).len();
+            if !is_identifier(&rest[..len]) {
+                return Err(self.fail("Invalid character in identifier", start, start + len));
+            }
+            self.push(Tok::Name, start, start + len);
+            self.consume(start + len);
+        } else if let Some(len) = literal::string_len(rest) {
+            let text =
+                literal::unescape(&rest[1..len - 1]).map_err(|message| self.fail(message, start, start + len))?;
+            self.push(Tok::Str(text.into()), start, start + len);
+            self.consume(start + len);
+        } else if let Some((text, op)) = OPERATORS.iter().find(|(text, _)| rest.starts_with(text)) {
+            self.balance(*op)?;
+            self.push(Tok::Op(*op), start, start + text.len());
+            self.consume(start + text.len());
+        } else {
+            let shown = quote_str(first.encode_utf8(&mut [0; 4]));
+            let column = self.source[..start].chars().count();
+            let message = format!("unexpected char {shown} at {column}");
+            return Err(self.fail(message, start, start + first.len_utf8()));
+        }
+        Ok(())
+    }
+
+    fn balance(&mut self, op: Op) -> Result<(), Box<Failure>> {
+        match op {
+            Op::LBrace => self.brackets.push(Op::RBrace),
+            Op::LParen => self.brackets.push(Op::RParen),
+            Op::LBracket => self.brackets.push(Op::RBracket),
+            Op::RBrace | Op::RParen | Op::RBracket => {
+                let text = op.text();
+                let message = match self.brackets.pop() {
+                    Some(due) if due == op => return Ok(()),
+                    Some(due) => format!("unexpected '{text}', expected '{}'", due.text()),
+                    None => format!("unexpected '{text}'"),
+                };
+                return Err(self.fail(message, self.pos, self.pos + 1));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn span(start: usize, end: usize) -> Span {
+    let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    Span { start: offset(start), end: offset(end) }
+}
+
+fn newlines(bytes: &[u8]) -> u32 {
+    bytes.iter().map(|byte| u32::from(*byte == b'\n')).sum()
+}
+
+fn is_line_tag(opener: Opener) -> bool {
+    matches!(opener, Opener::LineStatement | Opener::LineComment)
+}
+
+fn first_char_len(text: &str) -> usize {
+    text.chars().next().map_or(1, char::len_utf8)
+}
+
+/// Python's `str.isspace`.
+pub(super) fn is_space(c: char) -> bool {
+    c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
+}
+
+/// A character that can be part of a word.
+fn is_word(c: char) -> bool {
+    c == '_' || c.is_alphanumeric() || c == '·' || ('\u{300}'..='\u{36f}').contains(&c)
+}
+
+fn is_identifier(word: &str) -> bool {
+    word.starts_with(|c: char| c == '_' || c.is_alphabetic()) && !word.contains(is_number_sign)
+}
+
+/// Superscripts, fractions and the like: part of a word, never of an identifier.
+fn is_number_sign(c: char) -> bool {
+    matches!(c, '²' | '³' | '¹' | '¼'..='¾' | '\u{2070}'..='\u{2089}' | '\u{2460}'..='\u{249b}')
+        && c != '\u{2071}'
+        && c != '\u{207f}'
+}
