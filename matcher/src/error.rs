@@ -1,0 +1,192 @@
+//! What is wrong with a definition, and how to mend it.
+
+use std::ops::Range;
+
+use crate::{Definition, MatcherKind, Mode};
+
+/// A definition that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.message())]
+pub struct ParseError {
+    text: String,
+    span: Range<usize>,
+    problem: Problem,
+    suggestion: Option<String>,
+}
+
+/// The ways in which a definition can be wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// The part before `@` names no type.
+    UnknownType {
+        /// What it names.
+        found: String,
+    },
+    /// A second or later matcher has no type, or the old type `Y`.
+    YamlInsideChain,
+    /// Something follows a path that ends in a file's name.
+    AfterFile,
+    /// YAML files are named where only paths are built.
+    YamlInPathMode,
+}
+
+impl ParseError {
+    /// `at` must be a part of `text`.
+    pub(crate) fn new(text: &str, at: &str, mode: Mode, problem: Problem) -> Self {
+        let start = (at.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize).min(text.len());
+        let span = start..(start + at.len()).min(text.len());
+        let suggestion = suggest(text, &span, &problem, mode);
+        ParseError { text: text.into(), span, problem, suggestion }
+    }
+
+    /// What is wrong.
+    #[must_use]
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// The definition.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The bytes concerned.
+    #[must_use]
+    pub fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
+
+    /// The column in characters, from 1.
+    #[must_use]
+    pub fn column(&self) -> usize {
+        self.text[..self.span.start].chars().count() + 1
+    }
+
+    /// A definition that was probably meant.
+    #[must_use]
+    pub fn suggestion(&self) -> Option<&str> {
+        self.suggestion.as_deref()
+    }
+
+    /// What to do.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        if let Some(suggestion) = &self.suggestion {
+            return Some(format!("did you mean {suggestion}?"));
+        }
+        Some(match &self.problem {
+            Problem::UnknownType { .. } => {
+                let kinds: Vec<String> =
+                    MatcherKind::ALL.iter().map(|k| format!("{} ({})", k.letter(), k.described())).collect();
+                format!("types are {}", kinds.join(", "))
+            }
+            Problem::YamlInsideChain => {
+                "only the first matcher of a chain may leave out its type; write C@… for a configuration value".into()
+            }
+            Problem::AfterFile => "put the file's name last".into(),
+            Problem::YamlInPathMode => {
+                "matchers of files_switch only build paths; write a type such as G@ or P@".into()
+            }
+        })
+    }
+
+    /// The exception class with which the reference refuses the definition.
+    #[must_use]
+    pub fn reference_class(&self) -> &'static str {
+        match self.problem {
+            Problem::UnknownType { .. } => "KeyError",
+            Problem::YamlInsideChain | Problem::AfterFile | Problem::YamlInPathMode => "ValueError",
+        }
+    }
+
+    fn message(&self) -> String {
+        let what = match &self.problem {
+            Problem::UnknownType { found } if found.is_empty() => "a type was expected before '@'".to_string(),
+            Problem::UnknownType { found } => format!("'{found}' is no matcher type"),
+            Problem::YamlInsideChain => {
+                format!(
+                    "'{}' names YAML files, which only the first matcher of a chain can",
+                    &self.text[self.span.clone()]
+                )
+            }
+            Problem::AfterFile => {
+                format!("'{}' follows a file's name, which ends a chain", &self.text[self.span.clone()])
+            }
+            Problem::YamlInPathMode => {
+                format!("'{}' names YAML files where only paths are built", &self.text[self.span.clone()])
+            }
+        };
+        format!("cannot read the source definition '{}': column {}: {what}", self.text, self.column())
+    }
+}
+
+/// Small repairs, of which the first that parses is offered.
+fn suggest(text: &str, span: &Range<usize>, problem: &Problem, mode: Mode) -> Option<String> {
+    let part = &text[span.clone()];
+    let replaced = |with: &str| format!("{}{with}{}", &text[..span.start], &text[span.end..]);
+    let candidates = match problem {
+        Problem::UnknownType { found } => {
+            let mut candidates = Vec::new();
+            if let Some(rest) = text.strip_prefix("y!") {
+                candidates.push(format!("Y!{rest}"));
+            }
+            if found.starts_with("Y!") {
+                // A prefix in the middle of a chain, or twice.
+                candidates.push(format!("Y!{}", text.replace("Y!", "")));
+            }
+            candidates.push(text.split('|').map(str::trim).collect::<Vec<_>>().join("|"));
+            let trimmed = found.trim().trim_start_matches(['!', ' ']);
+            candidates.push(replaced(trimmed));
+            candidates.push(replaced(&trimmed.to_uppercase()));
+            candidates
+        }
+        Problem::YamlInsideChain => {
+            let bare = !part.contains('@') && !part.is_empty();
+            let typed = part.rsplit(':').next().filter(|_| part.starts_with("Y:"));
+            match (bare, typed) {
+                (true, _) if part.ends_with(".yaml") || part.ends_with(".jinja") => {
+                    vec![replaced(&format!("P@{part}"))]
+                }
+                (true, _) => vec![replaced(&format!("C@{part}"))],
+                (false, Some(typed)) => vec![replaced(typed)],
+                (false, None) if part.is_empty() => vec![text.replace("||", "|").trim_matches('|').to_string()],
+                (false, None) => vec![replaced(&part.replacen("Y@", "C@", 1))],
+            }
+        }
+        Problem::AfterFile => Vec::new(),
+        Problem::YamlInPathMode => match text.strip_prefix("Y!") {
+            Some(rest) if rest.contains('@') => vec![rest.to_string()],
+            Some(rest) => vec![format!("C@{rest}")],
+            None if part.starts_with("Y:") => vec![replaced(&part[2..])],
+            None if part.contains('@') => Vec::new(),
+            None => vec![replaced(&format!("P@{part}"))],
+        },
+    };
+    let parses =
+        |candidate: &String| candidate != text && !candidate.is_empty() && crate::parse::accepts(candidate, mode);
+    candidates.into_iter().find(parses)
+}
+
+impl Definition {
+    /// The definition in words, a line per matcher.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let mut lines = vec![
+            if self.yaml { "leads to YAML files below each parameter directory" } else { "is data itself" }.to_string(),
+        ];
+        for (i, matcher) in self.matchers.iter().enumerate() {
+            let mut line = match matcher.kind {
+                MatcherKind::Static => format!("the path '{}'", matcher.query),
+                kind => {
+                    format!("'{}' from {}, steps separated by '{}'", matcher.query, kind.described(), matcher.delimiter)
+                }
+            };
+            if !matcher.options.is_empty() {
+                line.push_str(&format!(", options {}", matcher.options.join(", ")));
+            }
+            lines.push(format!("{}. {line}", i + 1));
+        }
+        lines.join("\n")
+    }
+}
