@@ -58,6 +58,20 @@ impl Key {
         }
     }
 
+    /// The type of the key.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Key::None => Kind::None,
+            Key::Bool(_) => Kind::Bool,
+            Key::Int(_) => Kind::Int,
+            Key::Float(_) => Kind::Float,
+            Key::Str(_) => Kind::Str,
+            Key::Bytes(_) => Kind::Bytes,
+            Key::Tuple(_) => Kind::Tuple,
+        }
+    }
+
     /// The key as a value.
     #[must_use]
     pub fn to_value(&self) -> Value {

@@ -1,1 +1,109 @@
-//! Placeholder.
+//! Salt's YAML dialect: load it with positions, dump it as PyYAML does.
+//!
+//! Salt reads YAML 1.1 by PyYAML on libyaml, with changes of its own: `0644` is the integer 644,
+//! `yes` is true, `1:30` is 90, a date is text, an equal key in one mapping is an error, and `<<`
+//! merges. [`load`] does the same. [`dump`] prints as the `|yaml` filter does, quotes, line
+//! breaks and all.
+//!
+//! ```
+//! use mapstack_yaml::{DumpOptions, dump, load};
+//!
+//! let value = load("mode: 0644\nenabled: yes\nsince: 2024-01-01\n").unwrap();
+//! assert_eq!(value.repr(), "{'mode': 644, 'enabled': True, 'since': '2024-01-01'}");
+//! assert_eq!(dump(&value, &DumpOptions::filter(true)), "{enabled: true, mode: 644, since: '2024-01-01'}");
+//! ```
+//!
+//! A hostile text gives an error: nesting, the number of values with aliases expanded, and
+//! cycles are refused by [`Limits`]. Every [`Error`] says what, where, and what to do.
+//!
+//! The crate does not know about files, templates or merge strategies.
+
+mod compose;
+mod construct;
+mod decode;
+mod dump;
+mod error;
+mod loose;
+mod mark;
+mod resolve;
+mod scalar;
+mod source;
+
+use mapstack_value::Value;
+
+pub use decode::decode;
+pub use dump::{DumpOptions, dump};
+pub use error::{Error, ErrorKind, Stage};
+pub use loose::{loose_scalar, traverse};
+pub use mark::{Mark, Marks};
+
+/// How much a text may ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Levels of collections, aliases followed. Values are dropped and printed by recursion, so
+    /// a higher limit needs a larger stack.
+    pub max_depth: usize,
+    /// Values in the text, aliases counted at the size of what they stand for.
+    pub max_nodes: usize,
+}
+
+impl Default for Limits {
+    /// 128 levels and two million values.
+    fn default() -> Self {
+        Limits { max_depth: 128, max_nodes: 2_000_000 }
+    }
+}
+
+/// A loaded text.
+#[derive(Debug, Clone, Default)]
+pub struct Loaded {
+    /// The value; `None` for an empty text.
+    pub value: Value,
+    /// Where everything in it stands.
+    pub marks: Marks,
+    /// Whether an alias names a list, mapping or set, so that one storage is in two places.
+    pub shared: bool,
+}
+
+/// Read a text with one document.
+///
+/// # Errors
+/// [`Error`], where Salt raises one too, and for texts beyond the default [`Limits`] or with
+/// recursive anchors.
+pub fn load(text: &str) -> Result<Value, Error> {
+    load_with(text, &Limits::default())
+}
+
+/// [`load`] within other limits.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(text: &str, limits: &Limits) -> Result<Value, Error> {
+    let (value, ()) = construct::construct(compose::compose(text, limits)?)?;
+    Ok(value)
+}
+
+/// [`load_with`], and where everything stands.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_marked(text: &str, limits: &Limits) -> Result<(Value, Marks), Error> {
+    construct::construct(compose::compose(text, limits)?)
+}
+
+/// [`load_marked`], and whether aliases made it share storage.
+///
+/// ```
+/// use mapstack_yaml::{Limits, load_document};
+/// assert!(load_document("a: &x {k: 1}\nb: *x\n", &Limits::default()).unwrap().shared);
+/// assert!(!load_document("a: &x 1\nb: *x\n", &Limits::default()).unwrap().shared);
+/// ```
+///
+/// # Errors
+/// As [`load`].
+pub fn load_document(text: &str, limits: &Limits) -> Result<Loaded, Error> {
+    let graph = compose::compose(text, limits)?;
+    let shared = graph.shared;
+    let (value, marks) = construct::construct(graph)?;
+    Ok(Loaded { value, marks, shared })
+}

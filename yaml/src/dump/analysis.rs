@@ -1,0 +1,81 @@
+//! What a text's characters allow it to be written as.
+
+use crate::decode::is_break;
+
+/// Which ways of writing a text would read back as the same text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Analysis {
+    /// It has line breaks.
+    pub multiline: bool,
+    /// Without quotes, inside brackets.
+    pub flow_plain: bool,
+    /// Without quotes, elsewhere.
+    pub block_plain: bool,
+    /// In single quotes.
+    pub single_quoted: bool,
+    /// As a literal block.
+    pub block: bool,
+}
+
+/// Whether the emitter writes a character as itself.
+pub(super) fn is_printable(c: char, escape_astral: bool) -> bool {
+    match c {
+        '\n' | ' '..='~' | '\u{a0}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}' => true,
+        '\u{10000}'.. => !escape_astral,
+        _ => false,
+    }
+}
+
+/// Look at every character once.
+pub(super) fn analyze(text: &str, escape_astral: bool) -> Analysis {
+    if text.is_empty() {
+        return Analysis { multiline: false, flow_plain: false, block_plain: true, single_quoted: true, block: false };
+    }
+    let marker = text.starts_with("---") || text.starts_with("...");
+    let (mut flow_indicator, mut block_indicator) = (marker, marker);
+    let (mut multiline, mut special) = (false, false);
+    let (mut break_space, mut space_break) = (false, false);
+    let mut previous = None;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let followed_by_blank = chars.peek().is_none_or(|&next| is_blank(next));
+        match (c, previous) {
+            ('#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`', None) => {
+                flow_indicator = true;
+                block_indicator = true;
+            }
+            (':', _) | ('?', None) => {
+                flow_indicator = true;
+                block_indicator |= followed_by_blank;
+            }
+            ('-', None) if followed_by_blank => {
+                flow_indicator = true;
+                block_indicator = true;
+            }
+            (',' | '?' | '[' | ']' | '{' | '}', Some(_)) => flow_indicator = true,
+            ('#', Some(before)) if is_blank(before) => {
+                flow_indicator = true;
+                block_indicator = true;
+            }
+            _ => {}
+        }
+        special |= !is_printable(c, escape_astral);
+        multiline |= is_break(c);
+        break_space |= c == ' ' && previous.is_some_and(is_break);
+        space_break |= is_break(c) && previous == Some(' ');
+        previous = Some(c);
+    }
+    let edge = |c: char| c == ' ' || is_break(c);
+    let plain = !(text.starts_with(edge) || text.ends_with(edge) || break_space || space_break || special || multiline);
+    Analysis {
+        multiline,
+        flow_plain: plain && !flow_indicator,
+        block_plain: plain && !block_indicator,
+        single_quoted: !(break_space || space_break || special),
+        block: !(text.ends_with(' ') || space_break || special),
+    }
+}
+
+fn is_blank(c: char) -> bool {
+    c == ' ' || c == '\t' || is_break(c)
+}

@@ -1,0 +1,289 @@
+//! Values to YAML text, as PyYAML with libyaml's emitter prints them.
+
+mod analysis;
+mod emitter;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use mapstack_value::{Key, Map, MapKind, Set, Value, float_repr, sort_by_key};
+
+use crate::resolve::{Tag, implicit};
+use emitter::{Emitter, Scalar};
+
+/// How to print a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DumpOptions {
+    /// `{a: [1]}` instead of one entry a line.
+    pub flow: bool,
+    /// Sort the keys of plain dicts, where they can be compared; ordered dicts stay as they are.
+    pub sort_keys: bool,
+    /// Print a collection found in several places once, with an anchor, and aliases to it.
+    pub aliases: bool,
+    /// Column behind which lines are broken where they can be.
+    pub width: usize,
+    /// Write characters beyond the Basic Multilingual Plane as escapes.
+    pub escape_astral: bool,
+    /// Print Salt's aggregate mapping as `NULL`, because the reference's dumper does not know
+    /// the type.
+    pub aggregate_as_null: bool,
+    /// End with a line break.
+    pub final_break: bool,
+}
+
+impl DumpOptions {
+    /// What Salt's filter `|yaml(flow_style)` prints.
+    #[must_use]
+    pub fn filter(flow_style: bool) -> Self {
+        DumpOptions {
+            flow: flow_style,
+            sort_keys: true,
+            aliases: true,
+            width: 80,
+            escape_astral: true,
+            aggregate_as_null: true,
+            final_break: false,
+        }
+    }
+
+    /// For people and files: block layout in the value's own order, without aliases.
+    ///
+    /// What can be loaded at all is loaded back as the same value; tuples come back as lists.
+    #[must_use]
+    pub fn output() -> Self {
+        DumpOptions {
+            flow: false,
+            sort_keys: false,
+            aliases: false,
+            width: 80,
+            escape_astral: false,
+            aggregate_as_null: false,
+            final_break: true,
+        }
+    }
+}
+
+impl Default for DumpOptions {
+    /// [`DumpOptions::output`].
+    fn default() -> Self {
+        Self::output()
+    }
+}
+
+/// Print a value as one YAML document.
+///
+/// ```
+/// use mapstack_yaml::{DumpOptions, dump, load};
+/// let value = load("b: [yes, '0644']\na: {}").unwrap();
+/// assert_eq!(dump(&value, &DumpOptions::output()), "b:\n- true\n- '0644'\na: {}\n");
+/// assert_eq!(dump(&value, &DumpOptions::filter(true)), "{a: {}, b: [true, '0644']}");
+/// ```
+#[must_use]
+pub fn dump(value: &Value, options: &DumpOptions) -> String {
+    let mut anchors = if options.aliases { anchors(value, options) } else { HashMap::new() };
+    let mut emitter = Emitter::new(options);
+    let mut open = vec![vec![Item::Value(value)].into_iter()];
+    while let Some(items) = open.last_mut() {
+        match items.next() {
+            Some(item) => open.extend(emit(&item, options, &mut emitter, &mut anchors)),
+            None => {
+                open.pop();
+                emitter.end();
+            }
+        }
+    }
+    let text = emitter.finish();
+    // The filter strips what Python calls white space, even where it belongs to a plain scalar.
+    if options.final_break { text } else { text.trim().to_owned() }
+}
+
+/// What is printed as one node.
+#[derive(Clone, Copy)]
+enum Item<'v> {
+    Value(&'v Value),
+    Key(&'v Key),
+    /// The value of a set's element.
+    Null,
+}
+
+/// A collection's items in the order they are printed; keys and values take turns.
+type Items<'v> = std::vec::IntoIter<Item<'v>>;
+
+/// Print one node; the items of a collection are left to the caller.
+fn emit<'v>(
+    item: &Item<'v>,
+    options: &DumpOptions,
+    emitter: &mut Emitter<'_>,
+    anchors: &mut HashMap<usize, Anchor>,
+) -> Option<Items<'v>> {
+    if let Some(scalar) = scalar(item, options) {
+        emitter.scalar(&scalar);
+        return None;
+    }
+    let mut anchor = None;
+    if let Some(known) = address(item).and_then(|address| anchors.get_mut(&address)) {
+        anchor = known.number;
+        if let (Some(number), true) = (anchor, known.printed) {
+            emitter.alias(number);
+            return None;
+        }
+        known.printed = true;
+    }
+    let items = items(item, options);
+    match item {
+        Item::Value(Value::Set(_)) => emitter.begin_mapping(anchor, Some("!!set"), items.is_empty()),
+        Item::Value(Value::Map(_)) => emitter.begin_mapping(anchor, None, items.is_empty()),
+        _ => emitter.begin_sequence(anchor, items.is_empty()),
+    }
+    Some(items.into_iter())
+}
+
+/// A scalar's text and type; `None` for collections.
+fn scalar<'v>(item: &Item<'v>, options: &DumpOptions) -> Option<Scalar<'v>> {
+    Some(match *item {
+        Item::Null | Item::Value(Value::None) | Item::Key(Key::None) => Scalar::plain("null"),
+        Item::Value(Value::Bool(b)) | Item::Key(Key::Bool(b)) => Scalar::plain(if *b { "true" } else { "false" }),
+        Item::Value(Value::Int(i)) | Item::Key(Key::Int(i)) => Scalar::plain(i.to_string()),
+        Item::Value(Value::Float(f)) | Item::Key(Key::Float(f)) => Scalar::plain(float(*f)),
+        Item::Value(Value::Str(s)) | Item::Key(Key::Str(s)) => Scalar::text(s, implicit(s) == Tag::Str),
+        Item::Value(Value::Bytes(b)) | Item::Key(Key::Bytes(b)) => Scalar::binary(base64(b)),
+        Item::Value(Value::Map(m)) if options.aggregate_as_null && m.kind() == MapKind::Aggregate => {
+            Scalar::plain("NULL")
+        }
+        _ => return None,
+    })
+}
+
+fn items<'v>(item: &Item<'v>, options: &DumpOptions) -> Vec<Item<'v>> {
+    match *item {
+        Item::Value(Value::List(list)) => list.iter().map(Item::Value).collect(),
+        Item::Value(Value::Tuple(tuple)) => tuple.iter().map(Item::Value).collect(),
+        Item::Key(Key::Tuple(tuple)) => tuple.iter().map(Item::Key).collect(),
+        Item::Value(Value::Map(map)) => {
+            entries(map, options).into_iter().flat_map(|(k, v)| [Item::Key(k), Item::Value(v)]).collect()
+        }
+        Item::Value(Value::Set(set)) => {
+            elements(set, options).into_iter().flat_map(|k| [Item::Key(k), Item::Null]).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn entries<'v>(map: &'v Map, options: &DumpOptions) -> Vec<(&'v Key, &'v Value)> {
+    let entries: Vec<_> = map.iter().collect();
+    if options.sort_keys && map.kind() == MapKind::Dict {
+        // Keys that cannot be compared stay as they are.
+        return sort_by_key(entries.clone(), |entry| entry.0).unwrap_or(entries);
+    }
+    entries
+}
+
+fn elements<'v>(set: &'v Set, options: &DumpOptions) -> Vec<&'v Key> {
+    let elements: Vec<_> = set.iter().collect();
+    if options.sort_keys {
+        return sort_by_key(elements.clone(), |key| *key).unwrap_or(elements);
+    }
+    elements
+}
+
+/// The number of a collection that is printed more than once.
+#[derive(Default)]
+struct Anchor {
+    number: Option<usize>,
+    printed: bool,
+}
+
+/// Number the collections met more than once, in the order they are met again.
+fn anchors(value: &Value, options: &DumpOptions) -> HashMap<usize, Anchor> {
+    let mut anchors: HashMap<usize, Anchor> = HashMap::new();
+    let mut numbered = 0;
+    let mut open = vec![vec![Item::Value(value)].into_iter()];
+    while let Some(items_left) = open.last_mut() {
+        let Some(item) = items_left.next() else {
+            open.pop();
+            continue;
+        };
+        if scalar(&item, options).is_some() {
+            continue;
+        }
+        if let Some(address) = address(&item) {
+            match anchors.get_mut(&address) {
+                Some(anchor) if anchor.number.is_some() => continue,
+                Some(anchor) => {
+                    numbered += 1;
+                    anchor.number = Some(numbered);
+                    continue;
+                }
+                None => {
+                    anchors.insert(address, Anchor::default());
+                }
+            }
+        }
+        open.push(items(&item, options).into_iter());
+    }
+    anchors
+}
+
+/// The identity of a collection; the empty tuple has none.
+fn address(item: &Item<'_>) -> Option<usize> {
+    match item {
+        Item::Value(Value::List(list)) => Some(list.address()),
+        Item::Value(Value::Map(map)) => Some(map.address()),
+        Item::Value(Value::Set(set)) => Some(set.address()),
+        Item::Value(Value::Tuple(tuple)) if !tuple.is_empty() => Some(tuple.as_ptr() as usize),
+        _ => None,
+    }
+}
+
+fn float(f: f64) -> String {
+    if f.is_nan() {
+        return ".nan".into();
+    }
+    if f.is_infinite() {
+        return if f > 0.0 { ".inf".into() } else { "-.inf".into() };
+    }
+    let repr = float_repr(f);
+    // YAML 1.1 wants a point in every float.
+    if repr.contains('.') { repr } else { repr.replacen('e', ".0e", 1) }
+}
+
+/// Base64 in lines of 76 characters, each ended.
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len() * 4 / 3 + bytes.len() / 57 + 5);
+    for line in bytes.chunks(57) {
+        for group in line.chunks(3) {
+            let triple = group.iter().fold(0_usize, |bits, &b| bits << 8 | usize::from(b)) << (8 * (3 - group.len()));
+            for i in 0..4 {
+                let sextet = triple >> (18 - 6 * i) & 0x3f;
+                out.push(if i <= group.len() { char::from(ALPHABET[sextet]) } else { '=' });
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// `id001`
+fn anchor_name(number: usize) -> String {
+    let mut name = String::from("id");
+    // Writing to a String cannot fail.
+    let _ = write!(name, "{number:03}");
+    name
+}
+
+impl<'v> Scalar<'v> {
+    /// A scalar whose plain form has its own type.
+    fn plain(text: impl Into<Cow<'v, str>>) -> Self {
+        Scalar { text: text.into(), plain: true, binary: false }
+    }
+
+    fn text(text: &'v str, plain: bool) -> Self {
+        Scalar { text: text.into(), plain, binary: false }
+    }
+
+    fn binary(text: String) -> Self {
+        Scalar { text: text.into(), plain: false, binary: true }
+    }
+}

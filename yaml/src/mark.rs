@@ -1,0 +1,138 @@
+//! Positions in a text, and a tree of them beside a value.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mapstack_value::{Key, Path, Value, integer_step};
+
+/// A position in a text, counted from 1; columns count characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mark {
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+}
+
+impl Default for Mark {
+    /// The start of the text.
+    fn default() -> Self {
+        Mark { line: 1, column: 1 }
+    }
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
+}
+
+/// Where a value and everything in it stands in its text.
+///
+/// The tree has the value's shape: child `i` belongs to the `i`-th item of a list or the `i`-th
+/// entry of a mapping. What an alias or `<<` brings in keeps the position it was written at.
+///
+/// ```
+/// use mapstack_value::Path;
+/// use mapstack_yaml::{Limits, Mark, load_marked};
+///
+/// let (value, marks) = load_marked("a:\n  b: [x, y]\n", &Limits::default()).unwrap();
+/// let path = Path::split("a:b:1", ":").unwrap();
+/// assert_eq!(marks.at(&value, &path).unwrap().mark(), Mark { line: 2, column: 10 });
+/// assert_eq!(marks.key_at(&value, &Path::split("a:b", ":").unwrap()), Some(Mark { line: 2, column: 3 }));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Marks {
+    mark: Mark,
+    inside: Option<Arc<Inside>>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Inside {
+    /// Positions of the keys; empty for lists.
+    keys: Box<[Mark]>,
+    children: Box<[Marks]>,
+}
+
+impl Marks {
+    /// Where the value itself starts.
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        self.mark
+    }
+
+    /// Where the `i`-th key of a mapping or set stands.
+    #[must_use]
+    pub fn key(&self, i: usize) -> Option<Mark> {
+        self.inside.as_ref()?.keys.get(i).copied()
+    }
+
+    /// The positions in the `i`-th item of a list or the value of the `i`-th entry of a mapping.
+    #[must_use]
+    pub fn child(&self, i: usize) -> Option<&Marks> {
+        self.inside.as_ref()?.children.get(i)
+    }
+
+    /// The positions of what a path leads to: keys of mappings and indices of lists, read exactly.
+    #[must_use]
+    pub fn at(&self, value: &Value, path: &Path) -> Option<&Marks> {
+        Some(self.follow(value, path)?.1)
+    }
+
+    /// Where the last key of a path stands, if that step goes into a mapping.
+    #[must_use]
+    pub fn key_at(&self, value: &Value, path: &Path) -> Option<Mark> {
+        self.follow(value, path)?.0
+    }
+
+    fn follow(&self, value: &Value, path: &Path) -> Option<(Option<Mark>, &Marks)> {
+        let (mut here, mut key, mut value) = (self, None, value);
+        for step in path.steps() {
+            let index;
+            (index, value) = entry(value, &step.0)?;
+            key = here.key(index);
+            here = here.child(index)?;
+        }
+        Some((key, here))
+    }
+}
+
+fn entry<'v>(value: &'v Value, step: &Key) -> Option<(usize, &'v Value)> {
+    match value {
+        Value::Map(map) => {
+            let index = map.index_of(step)?;
+            Some((index, map.entry_at(index)?.1))
+        }
+        Value::List(items) => indexed(items, step),
+        Value::Tuple(items) => indexed(items, step),
+        _ => None,
+    }
+}
+
+fn indexed<'v>(items: &'v [Value], step: &Key) -> Option<(usize, &'v Value)> {
+    let index = integer_step(step)?.to_i64()?;
+    let from_start = if index < 0 { index.checked_add(i64::try_from(items.len()).ok()?)? } else { index };
+    let index = usize::try_from(from_start).ok()?;
+    Some((index, items.get(index)?))
+}
+
+/// What building a value leaves behind beside it: [`Marks`], or nothing at no cost.
+pub(crate) trait Trail: Clone {
+    fn leaf(mark: Mark) -> Self;
+    fn branch(mark: Mark, keys: impl Iterator<Item = Mark>, children: Vec<Self>) -> Self;
+}
+
+impl Trail for () {
+    fn leaf(_: Mark) {}
+    fn branch(_: Mark, _: impl Iterator<Item = Mark>, _: Vec<()>) {}
+}
+
+impl Trail for Marks {
+    fn leaf(mark: Mark) -> Self {
+        Marks { mark, inside: None }
+    }
+
+    fn branch(mark: Mark, keys: impl Iterator<Item = Mark>, children: Vec<Self>) -> Self {
+        Marks { mark, inside: Some(Arc::new(Inside { keys: keys.collect(), children: children.into() })) }
+    }
+}

@@ -1,0 +1,227 @@
+//! The events of a text: `libyaml-safer`'s, made safe for every input.
+//!
+//! The library is a port of libyaml and has its grammar. Three of its scanner's functions end in
+//! a panic where libyaml reads on, so texts are arranged never to get there:
+//!
+//! * The scanner cannot end a block scalar or an escape at the end of the text. A text that ends
+//!   without a line break gets one; a kind of break the text's own end does not use, so that it
+//!   can be told from the text's own and taken out of the scalar again.
+//! * A tag directly before a comma (`[!!str, x]`) panics. Where the library's own scanner finds
+//!   one, a space is put between, and positions are moved back.
+//! * Guessing the encoding fails on texts that start with a character such as `Ａ`, so the
+//!   encoding is given.
+
+use std::borrow::Cow;
+use std::io::{Chain, Read};
+
+use libyaml_safer::{Encoding, EventData, Parser, ScalarStyle, Scanner};
+
+use crate::decode::{is_break, mark_after, without_bom};
+use crate::error::{Place, syntax};
+use crate::{Error, ErrorKind, Mark, Stage};
+
+/// A text ready to be parsed.
+pub(crate) struct Source<'t> {
+    text: Cow<'t, str>,
+    /// The line break added at the end.
+    added_break: Option<char>,
+    /// Offsets in `text` of the spaces put behind tags, ascending.
+    added_spaces: Vec<usize>,
+}
+
+impl<'t> Source<'t> {
+    pub fn new(text: &'t str) -> Result<Self, Error> {
+        let text = without_bom(text);
+        let added_break = missing_break(text);
+        let tags = tags_before_commas(text)?;
+        let spaced = if tags.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(with_spaces(text, &tags)) };
+        let added_spaces = tags.iter().enumerate().map(|(i, at)| at + i).collect();
+        Ok(Source { text: spaced, added_break, added_spaces })
+    }
+
+    pub fn events(&self) -> Events<'_> {
+        let mut buffer = [0; 4];
+        let tail = self.added_break.map_or("", |c| c.encode_utf8(&mut buffer));
+        let mut parser = Parser::new();
+        parser.set_encoding(Encoding::Utf8);
+        parser.set_input(self.text.as_bytes().chain(static_break(tail)));
+        Events { parser, source: self, end: (self.text.len() + tail.len()) as u64 }
+    }
+
+    /// What stands at a position of the text.
+    pub fn starts_with(&self, mark: &libyaml_safer::Mark, prefix: &str) -> bool {
+        self.text.get(offset(mark)..).is_some_and(|rest| rest.starts_with(prefix))
+    }
+
+    /// A position in the text as it was given.
+    pub fn mark(&self, mark: &libyaml_safer::Mark) -> Mark {
+        let here = offset(mark);
+        let on_this_line = |&&at: &&usize| self.text.get(at..here).is_some_and(|between| !between.contains(is_break));
+        let shift = self.added_spaces.iter().rev().skip_while(|&&at| at >= here).take_while(on_this_line).count();
+        let column = (mark.column + 1).saturating_sub(shift as u64);
+        Mark { line: narrow(mark.line + 1), column: narrow(column) }
+    }
+
+    fn error(&self, error: &libyaml_safer::Error) -> Error {
+        let Some(at) = error.problem_mark() else { return self.forbidden_character() };
+        let here = offset(&at).min(self.text.len());
+        if here.checked_sub(1).is_some_and(|space| self.added_spaces.binary_search(&space).is_ok()) {
+            // Outside of brackets, where a comma cannot follow a tag at all.
+            let problem = "a comma touches a tag".to_owned();
+            let advice = "quote a value that starts with `!`, or put a space behind the tag";
+            return Error::new(ErrorKind::Syntax { stage: Stage::Scanner, problem, advice }, self.mark(&at));
+        }
+        let before = self.text.get(..here).unwrap_or_default();
+        let after = self.text.get(here..).unwrap_or_default();
+        let start = before.rfind(is_break).map_or(0, |i| i + before[i..].chars().next().map_or(1, char::len_utf8));
+        let end = here + after.find(is_break).unwrap_or(after.len());
+        let place = Place {
+            mark: self.mark(&at),
+            character: after.chars().next(),
+            line: self.text.get(start..end).unwrap_or_default(),
+        };
+        syntax(error, &place, error.context_mark().map(|mark| self.mark(&mark)))
+    }
+
+    /// The reader refuses nothing but characters, and says no position.
+    fn forbidden_character(&self) -> Error {
+        let (at, character) = self.text.char_indices().find(|&(_, c)| !is_readable(c)).unwrap_or((0, '\0'));
+        Error::new(ErrorKind::ForbiddenCharacter { character }, mark_after(&self.text[..at]))
+    }
+}
+
+/// The event stream of a [`Source`].
+pub(crate) struct Events<'s> {
+    parser: Parser<Chain<&'s [u8], &'static [u8]>>,
+    source: &'s Source<'s>,
+    /// Length of the text with its added line break.
+    end: u64,
+}
+
+/// One event and where it starts.
+pub(crate) struct Event {
+    pub data: EventData,
+    pub at: libyaml_safer::Mark,
+}
+
+impl Events<'_> {
+    pub fn next(&mut self) -> Result<Event, Error> {
+        let mut event = self.parser.parse().map_err(|e| self.source.error(&e))?;
+        if let EventData::Scalar { value, style: ScalarStyle::Literal | ScalarStyle::Folded, .. } = &mut event.data
+            && let Some(added) = self.source.added_break
+            && event.end_mark.index == self.end
+            && value.ends_with(added)
+        {
+            value.pop();
+        }
+        Ok(Event { data: event.data, at: event.start_mark })
+    }
+}
+
+/// Characters of the YAML 1.1 reader.
+fn is_readable(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..)
+}
+
+fn offset(mark: &libyaml_safer::Mark) -> usize {
+    usize::try_from(mark.index).unwrap_or(usize::MAX)
+}
+
+fn narrow(n: u64) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+const LINE_SEPARATOR: char = '\u{2028}';
+const PARAGRAPH_SEPARATOR: char = '\u{2029}';
+
+/// The line break to add, if the text ends without one.
+fn missing_break(text: &str) -> Option<char> {
+    if text.is_empty() || text.ends_with(is_break) {
+        return None;
+    }
+    let blank = |c| is_break(c) || c == ' ' || c == '\t';
+    let tail = &text[text.trim_end_matches(blank).len()..];
+    Some(if tail.contains(LINE_SEPARATOR) { PARAGRAPH_SEPARATOR } else { LINE_SEPARATOR })
+}
+
+fn static_break(tail: &str) -> &'static [u8] {
+    match tail {
+        "\u{2028}" => "\u{2028}".as_bytes(),
+        "\u{2029}" => "\u{2029}".as_bytes(),
+        _ => b"",
+    }
+}
+
+fn with_spaces(text: &str, offsets: &[usize]) -> String {
+    let mut out = String::with_capacity(text.len() + offsets.len());
+    let mut done = 0;
+    for &at in offsets {
+        out.push_str(&text[done..at]);
+        out.push(' ');
+        done = at;
+    }
+    out.push_str(&text[done..]);
+    out
+}
+
+/// How many bytes may be scanned in search of tags before commas.
+const MAX_PROBED: usize = 64 << 20;
+
+/// Offsets of the commas that directly follow a tag.
+///
+/// Only the scanner knows whether a `!` starts a tag. It is asked with the text up to the comma
+/// and a quote in the comma's place: that is an error right there behind a tag, and only there.
+fn tags_before_commas(text: &str) -> Result<Vec<usize>, Error> {
+    let mut tags = Vec::new();
+    let mut probed = 0_usize;
+    for comma in commas_in_question(text) {
+        probed = probed.saturating_add(comma);
+        if probed > MAX_PROBED {
+            return Err(Error::new(
+                ErrorKind::Syntax {
+                    stage: Stage::Scanner,
+                    problem: "too many commas follow what may be a tag".to_owned(),
+                    advice: "put a space before each of them",
+                },
+                mark_after(&text[..comma]),
+            ));
+        }
+        let mut probe = with_spaces(&text[..comma], &tags);
+        let end = probe.len() as u64;
+        probe.push_str("\"\n");
+        let mut scanner = Scanner::new();
+        scanner.set_encoding(Encoding::Utf8);
+        scanner.set_input(probe.as_bytes());
+        let stopped_behind_a_tag = scanner.find_map(Result::err).is_some_and(|error| {
+            error.context() == Some("while scanning a tag") && error.problem_mark().is_some_and(|at| at.index == end)
+        });
+        if stopped_behind_a_tag {
+            tags.push(comma);
+        }
+    }
+    Ok(tags)
+}
+
+/// Offsets of commas behind something with the characters of a tag.
+fn commas_in_question(text: &str) -> Vec<usize> {
+    if !text.contains('!') {
+        return Vec::new();
+    }
+    text.match_indices(',').map(|(at, _)| at).filter(|&at| may_end_in_tag(&text.as_bytes()[..at])).collect()
+}
+
+fn may_end_in_tag(text: &[u8]) -> bool {
+    let shorthand_byte = |b: u8| b.is_ascii_alphanumeric() || b"-_;/?:@&=+$.%!~*'()".contains(&b);
+    if let Some(inside) = text.strip_suffix(b">") {
+        let uri = inside.iter().rev().take_while(|&&b| shorthand_byte(b) || b",[]".contains(&b)).count();
+        return inside[..inside.len() - uri].ends_with(b"!<");
+    }
+    let run = text.iter().rev().take_while(|&&b| shorthand_byte(b)).count();
+    let (before, run) = text.split_at(text.len() - run);
+    // A tag starts behind a blank, a bracket, a comma, a quote, or an indicator inside brackets.
+    let starts_token = |i: usize| match i.checked_sub(1) {
+        None => before.last().is_none_or(|&b| !b.is_ascii_graphic() || b"[]{},\"".contains(&b)),
+        Some(previous) => matches!(run[previous], b':' | b'?' | b'\''),
+    };
+    run.iter().enumerate().any(|(i, &b)| b == b'!' && starts_token(i))
+}
