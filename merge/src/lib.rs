@@ -1,1 +1,76 @@
-//! Placeholder.
+//! Merging configuration: Salt's strategies, and PillarStack's, as one small observed algebra.
+//!
+//! [`merge`] puts an overlay over a base as `slsutil.merge` does, by a strategy the caller gives;
+//! [`stack::merge`] does so by the strategies the overlay itself names. Both report each change to
+//! an [`Observer`], which is how one finds out who set what. Values are shared: a merge copies
+//! only what it changes, and neither side ever sees a change of the other.
+//!
+//! # What each strategy does
+//!
+//! Both roots are mappings, and this is what happens under a key that both have:
+//!
+//! | strategy | mapping over mapping | list over list | anything else |
+//! |---|---|---|---|
+//! | `smart`, `recurse` | united, by this table | overlay's | overlay's |
+//! | `smart`, `recurse` with `merge_lists` | united, by this table | appended | overlay's |
+//! | `none` and unknown strategies | united, by this table | overlay's | overlay's |
+//! | `overwrite`, `aggregate` | overlay's | overlay's | overlay's |
+//! | `list` | `[base, overlay]` | `[base, overlay]` | `[base, overlay]` |
+//!
+//! Keys of one side only are kept, but `list` drops those of the overlay. *Appended* are the
+//! overlay's items that equal none of the base's. Only `smart` and `recurse` look at `merge_lists`.
+//! `None` is a value like any other: it replaces and is replaced.
+//!
+//! Roots that are no mappings:
+//!
+//! | strategy | mapping over other | other over mapping | other over other |
+//! |---|---|---|---|
+//! | `aggregate` | overlay's | overlay's, as a list | appended, as lists |
+//! | `list` | error | error, unless Python's `in` finds none of the base's keys in it | error |
+//! | the others | error | error | error |
+//!
+//! *As a list*: tuples and sets by their items, everything else alone. A mapping that `aggregate`
+//! returns is of kind [`Aggregate`](mapstack_value::MapKind::Aggregate) and stays so as the base of
+//! later merges, except of `list`, which makes a plain one. Mappings that are aggregates on both
+//! sides are united one level deeper.
+//!
+//! # Laws
+//!
+//! For mappings without NaN, and each a test of this crate:
+//!
+//! - **Key order**: the base's keys keep their places, new ones follow in the overlay's order.
+//! - **Right identity**: `x ← {}` is `x`, for every strategy.
+//! - **Left identity**: `{} ← x` is `x`, except for `list`, where it is `{}`.
+//! - **Idempotence**: `x ← x` is `x`, except for `list`: `{a: 1}` over itself is `{a: [1, 1]}`. A list
+//!   appended to itself does not grow, duplicates included.
+//! - **Absorption**: merging the same overlay twice in a row is merging it once, except for `list`.
+//! - **Associativity**: `(x ← y) ← z` is `x ← (y ← z)` for `overwrite` and `aggregate` always; for the
+//!   recursive strategies where the three agree at each path on whether there is a mapping, a list or
+//!   a scalar. Where they do not, order matters: with `x = {k: {a: 1}}`, `y = {k: 1}` and
+//!   `z = {k: {b: 2}}` the first is `{k: {b: 2}}`, the second `{k: {a: 1, b: 2}}`. For `list` it fails:
+//!   `[[1, 2], 3]` and `[1, [2, 3]]`. Layers are therefore folded from the left.
+//! - **Right bias**: without `merge_lists`, every scalar and list of the overlay is in the result of
+//!   the recursive strategies, at its path.
+//! - **Reports are complete**: the reported changes, applied to the base, give the result.
+//!
+//! # Known differences
+//!
+//! Merging in Salt changes objects in place, so what two spellings share through a YAML anchor, one
+//! merge can change in both, and `overwrite` leaves its traces in the base it was given. Values here
+//! are values.
+//!
+//! The crate does not know about layer files, matchers or where a value came from. It does not limit
+//! how deep values nest; whoever builds them does.
+
+mod append;
+mod error;
+mod merge;
+mod observe;
+mod options;
+mod python;
+pub mod stack;
+
+pub use error::{MergeError, MergeErrorCause};
+pub use merge::{merge, merge_all};
+pub use observe::{Change, KeyPath, Observer, Origin, Trail};
+pub use options::{Options, Strategy, UnknownStrategy};

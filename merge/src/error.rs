@@ -1,0 +1,76 @@
+//! Why two values do not merge.
+
+use mapstack_value::{Kind, Value};
+
+use crate::{KeyPath, Strategy};
+
+/// Two values cannot be merged with the strategy.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("cannot merge {} over {} at {path} with strategy {strategy}: {cause}", overlay.described(), base.described())]
+pub struct MergeError {
+    /// What the base was.
+    pub base: Kind,
+    /// What the overlay was.
+    pub overlay: Kind,
+    /// Where the two met.
+    pub path: KeyPath,
+    /// The strategy in force.
+    pub strategy: Box<Strategy>,
+    /// What is wrong and what to do.
+    pub cause: MergeErrorCause,
+    /// The reference's exception.
+    pub(crate) class: Exception,
+}
+
+impl MergeError {
+    pub(crate) fn new(sides: (&Value, &Value), strategy: &Strategy, cause: MergeErrorCause, class: Exception) -> Self {
+        MergeError {
+            base: sides.0.kind(),
+            overlay: sides.1.kind(),
+            path: KeyPath::default(),
+            strategy: Box::new(strategy.clone()),
+            cause,
+            class,
+        }
+    }
+
+    /// The Python exception that Salt raises here (`TypeError`, …).
+    #[must_use]
+    pub fn reference_class(&self) -> &'static str {
+        self.class.name()
+    }
+}
+
+/// What stands in the way of a merge, and what to do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum MergeErrorCause {
+    /// The base is no mapping.
+    #[error("the data merged so far is no mapping; let the earlier layers yield mappings")]
+    BaseIsNoMapping,
+    /// The overlay is no mapping.
+    #[error("a layer must be a mapping; write its data as `key: value`")]
+    OverlayIsNoMapping,
+    /// Strategy `list` looks for the base's keys in the overlay, which is none to look in.
+    #[error("the overlay cannot be asked for this key; write it as a mapping")]
+    NoSuchLookUp,
+}
+
+/// The Python exceptions that merging runs into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exception {
+    Attribute,
+    Index,
+    Type,
+    Value,
+}
+
+impl Exception {
+    fn name(self) -> &'static str {
+        match self {
+            Exception::Attribute => "AttributeError",
+            Exception::Index => "IndexError",
+            Exception::Type => "TypeError",
+            Exception::Value => "ValueError",
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! How to merge: the strategy and whether lists are appended.
+
+use std::fmt;
+
+use mapstack_value::Value;
+
+/// A merge strategy, under Salt's own names.
+///
+/// ```
+/// use mapstack_merge::Strategy;
+/// use mapstack_value::Value;
+/// assert_eq!(Strategy::from(&Value::from("overwrite")), Strategy::Overwrite);
+/// let odd = Strategy::from(&Value::from("overwrit"));
+/// assert!(odd.warning().unwrap().to_string().starts_with("unknown merge strategy 'overwrit'"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Strategy {
+    /// `smart`: what fits the data; for plain data that is `recurse`.
+    #[default]
+    Smart,
+    /// `recurse`: mappings are united at any depth, the overlay wins elsewhere.
+    Recurse,
+    /// `overwrite`: the overlay's values replace the base's whole.
+    Overwrite,
+    /// `aggregate`: the roots are united, or joined as lists.
+    Aggregate,
+    /// `list`: each of the base's values that the overlay has too becomes a pair of both.
+    List,
+    /// `none`: as `recurse`, but lists are never appended.
+    None,
+    /// Any other value, even one that is no text: merges as `none` and deserves a
+    /// [warning](Strategy::warning).
+    Unknown(Value),
+}
+
+/// The names of the strategies, as they are written.
+const NAMES: [(&str, Strategy); 6] = [
+    ("smart", Strategy::Smart),
+    ("recurse", Strategy::Recurse),
+    ("overwrite", Strategy::Overwrite),
+    ("aggregate", Strategy::Aggregate),
+    ("list", Strategy::List),
+    ("none", Strategy::None),
+];
+
+impl Strategy {
+    /// What to tell the user about a strategy that does not exist.
+    #[must_use]
+    pub fn warning(&self) -> Option<UnknownStrategy> {
+        match self {
+            Strategy::Unknown(value) => Some(UnknownStrategy { value: value.clone() }),
+            _ => None,
+        }
+    }
+
+    /// The value a user writes for this strategy.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        match self {
+            Strategy::Unknown(value) => value.clone(),
+            known => NAMES.iter().find(|(_, strategy)| strategy == known).map(|(name, _)| *name).into(),
+        }
+    }
+}
+
+impl From<&Value> for Strategy {
+    /// Any value is a strategy; what is no known name is [`Unknown`](Strategy::Unknown).
+    fn from(value: &Value) -> Self {
+        let known = value.as_str().and_then(|text| NAMES.into_iter().find(|(name, _)| *name == text));
+        known.map_or_else(|| Strategy::Unknown(value.clone()), |(_, strategy)| strategy)
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.to_value().fmt(f)
+    }
+}
+
+/// A strategy that does not exist was asked for; the merge went on as if it were `none`.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error(
+    "unknown merge strategy {}: mappings are merged recursively and lists replaced, whatever merge_lists says; \
+     write one of smart, recurse, overwrite, aggregate, list, none",
+    value.repr()
+)]
+pub struct UnknownStrategy {
+    /// What was given.
+    pub value: Value,
+}
+
+/// The options of one merge.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Options {
+    /// How the two sides are combined.
+    pub strategy: Strategy,
+    /// Whether `smart` and `recurse` append lists instead of replacing them.
+    pub merge_lists: bool,
+}
+
+impl Options {
+    /// Options as layers give them: any values, `merge_lists` by its truth.
+    ///
+    /// ```
+    /// use mapstack_merge::{Options, Strategy};
+    /// use mapstack_value::Value;
+    /// let options = Options::from_values(&Value::from("recurse"), &Value::from("false"));
+    /// assert_eq!(options, Options { strategy: Strategy::Recurse, merge_lists: true });
+    /// ```
+    #[must_use]
+    pub fn from_values(strategy: &Value, merge_lists: &Value) -> Self {
+        Options { strategy: strategy.into(), merge_lists: merge_lists.truthy() }
+    }
+
+    /// The rule these options come down to.
+    pub(crate) fn rule(&self) -> Rule {
+        match self.strategy {
+            Strategy::Smart | Strategy::Recurse => Rule::Deep { append: self.merge_lists },
+            Strategy::None | Strategy::Unknown(_) => Rule::Deep { append: false },
+            Strategy::Overwrite => Rule::Shallow,
+            Strategy::Aggregate => Rule::Aggregate,
+            Strategy::List => Rule::Pair,
+        }
+    }
+}
+
+/// The rules behind the strategies; there are fewer of them than names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// Unite mappings at any depth, append lists if asked, let the overlay win elsewhere.
+    Deep { append: bool },
+    /// Unite the roots only.
+    Shallow,
+    /// Unite the roots only, or join them as lists.
+    Aggregate,
+    /// Pair the values of shared keys.
+    Pair,
+}

@@ -1,0 +1,314 @@
+//! PillarStack's and MakoStack's merge: the overlay says how it wants to be merged.
+//!
+//! A mapping names its strategy under the key `__`, a list in a mapping `{__: …}` as its first
+//! item; without one, `merge-last` holds. A strategy covers the entries of its own mapping or list
+//! and is not inherited.
+//!
+//! | under a key of both | `merge-last` | `merge-first` | `remove` | `overwrite` |
+//! |---|---|---|---|---|
+//! | mapping, mapping | united, by the overlay's own strategy | united, the base's over the overlay's | entry removed | base's entries gone |
+//! | list, list | joined, by the overlay's own strategy | overlay's items, then base's | entry removed | base's entries gone |
+//! | same scalar type | overlay | base | entry removed | base's entries gone |
+//! | different types | overlay | base | entry removed | base's entries gone |
+//!
+//! A list's own strategy is `merge-last` (base's items, then the overlay's), `merge-first` (the
+//! other way round), `remove` (base's items that the overlay does not have) or `overwrite`.
+//! Duplicates are never dropped. Types are Python's: `1`, `1.0` and `True` differ.
+//!
+//! What moves into the result without meeting anything is *cleaned*: markers go from mappings at
+//! any mapping depth and from the heads of lists there, but not inside list items.
+//!
+//! Laws, each a test of this crate:
+//!
+//! - `{}` is a right identity. It is no left identity, as markers are cleaned away, but what it
+//!   yields is merged once and for all.
+//! - `merge-last` over data without markers is associative where the types along each path agree.
+//! - It is not idempotent: `[1]` over `[1]` gives `[1, 1]`.
+//! - Keys keep the base's order, new ones follow in the overlay's; below `merge-first`, a united
+//!   mapping has the overlay's order first.
+//!
+//! ```
+//! use mapstack_merge::stack;
+//! use mapstack_value::{Map, Value};
+//!
+//! let base: Map = [("users", Value::from_iter(["tom"]))].into_iter().collect();
+//! let overlay: Map = [("__", Value::from("merge-first")), ("users", Value::from_iter(["ann"]))].into_iter().collect();
+//! let merged = stack::merge(base, &overlay, &mut ()).unwrap();
+//! assert_eq!(Value::from(merged).repr(), "{'users': ['ann', 'tom']}");
+//! ```
+
+use std::fmt;
+
+use mapstack_value::{List, Map, Value};
+
+use crate::append::Membership;
+use crate::{Change, KeyPath, Observer, Origin, Trail};
+
+/// The key, in a mapping or in the first item of a list, that names the strategy.
+pub const MARKER: &str = "__";
+
+/// How a mapping or list of an overlay is merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Strategy {
+    /// `merge-last`: the overlay comes last and wins.
+    #[default]
+    MergeLast,
+    /// `merge-first`: the base comes last and wins.
+    MergeFirst,
+    /// `remove`: what the overlay names goes away.
+    Remove,
+    /// `overwrite`: the base goes away.
+    Overwrite,
+}
+
+impl Strategy {
+    /// The strategy's name, as it is written after `__:`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Strategy::MergeLast => "merge-last",
+            Strategy::MergeFirst => "merge-first",
+            Strategy::Remove => "remove",
+            Strategy::Overwrite => "overwrite",
+        }
+    }
+
+    fn parse(value: &Value) -> Option<Self> {
+        let all = [Strategy::MergeLast, Strategy::MergeFirst, Strategy::Remove, Strategy::Overwrite];
+        all.into_iter().find(|strategy| value.as_str() == Some(strategy.name()))
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// An overlay names a strategy that does not exist.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error(
+    "unknown strategy {} under `__` of {} at {path}: write one of merge-last, merge-first, remove, overwrite",
+    strategy.repr(),
+    if *in_list { "the list" } else { "the mapping" }
+)]
+pub struct StackError {
+    /// Where the mapping or list is.
+    pub path: KeyPath,
+    /// What was given as strategy.
+    pub strategy: Value,
+    /// Whether it stands in the first item of a list.
+    pub in_list: bool,
+}
+
+impl StackError {
+    /// The Python exception that Salt raises here.
+    #[must_use]
+    pub fn reference_class(&self) -> &'static str {
+        "Exception"
+    }
+}
+
+/// Merge an overlay over a base.
+///
+/// # Errors
+/// [`StackError`] for a strategy that does not exist, unless it stands where nothing is merged.
+pub fn merge<O: Observer>(mut base: Map, overlay: &Map, observer: &mut O) -> Result<Map, StackError> {
+    merge_into(&mut base, overlay, observer)?;
+    Ok(base)
+}
+
+/// Merge an overlay into a base in place.
+///
+/// # Errors
+/// As [`merge`]. What was merged before the error stays merged, as MakoStack needs it.
+pub fn merge_into<O: Observer>(base: &mut Map, overlay: &Map, observer: &mut O) -> Result<(), StackError> {
+    Stack { observer, swapped: false }.mappings(base, overlay, &Trail::ROOT)
+}
+
+/// One merge of a left side, changed in place, with a right side that has the say.
+///
+/// Left is the base and right the overlay, until `merge-first` swaps them.
+struct Stack<'o, O> {
+    observer: &'o mut O,
+    swapped: bool,
+}
+
+impl<O: Observer> Stack<'_, O> {
+    fn mappings(&mut self, left: &mut Map, right: &Map, at: &Trail<'_>) -> Result<(), StackError> {
+        let strategy = parse(right.get(MARKER), false, at)?;
+        if strategy == Strategy::Overwrite {
+            let old = std::mem::replace(left, clean_map(right));
+            self.report_replaced(&old.into(), &left.clone().into(), at);
+            return Ok(());
+        }
+        self.report_left(left, right, at);
+        for (key, new) in right.iter().filter(|(key, _)| key.as_str() != Some(MARKER)) {
+            let at = at.then(key);
+            if strategy == Strategy::Remove {
+                let old = left.shift_remove(key);
+                self.report_removed(old.as_ref(), new, &at);
+                continue;
+            }
+            let shared = left.index_of(key);
+            match shared.and_then(|index| left.value_at_mut(index)) {
+                Some(old) if strategy == Strategy::MergeFirst => self.values_swapped(old, new, &at)?,
+                Some(old) => self.values(old, new, &at)?,
+                None => {
+                    let new = clean(new);
+                    self.report_added(&new, &at);
+                    left.insert(key.clone(), new);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Two values of one key, as `merge-last` has them.
+    fn values(&mut self, left: &mut Value, right: &Value, at: &Trail<'_>) -> Result<(), StackError> {
+        match (&mut *left, right) {
+            (Value::Map(left), Value::Map(right)) if left.kind() == right.kind() => self.mappings(left, right, at),
+            (Value::List(left), Value::List(right)) => self.lists(left, right, at),
+            _ => {
+                let new = clean(right);
+                self.report_replaced(left, &new, at);
+                *left = new;
+                Ok(())
+            }
+        }
+    }
+
+    /// Two values of one key, as `merge-first` has them: the base's over the overlay's.
+    fn values_swapped(&mut self, left: &mut Value, right: &Value, at: &Trail<'_>) -> Result<(), StackError> {
+        let last = std::mem::replace(left, clean(right));
+        self.swapped = !self.swapped;
+        let outcome = self.values(left, &last, at);
+        self.swapped = !self.swapped;
+        outcome
+    }
+
+    fn lists(&mut self, left: &mut List, right: &[Value], at: &Trail<'_>) -> Result<(), StackError> {
+        let strategy = parse(head_marker(right), true, at)?;
+        let right = without_head_marker(right);
+        let from_left = (0..left.len()).map(Origin::Base);
+        let from_right = (0..right.len()).map(Origin::Overlay);
+        match strategy {
+            Strategy::MergeLast => {
+                self.report_joined(left, right, from_left.chain(from_right), at);
+                left.make_mut().extend_from_slice(right);
+            }
+            Strategy::MergeFirst => {
+                self.report_joined(left, right, from_right.chain(from_left), at);
+                left.make_mut().splice(0..0, right.iter().cloned());
+            }
+            Strategy::Remove => {
+                let removed = Membership::of(right);
+                let staying = (0..left.len()).filter(|i| !removed.contains(&left[*i])).map(Origin::Base);
+                self.report_joined(left, right, staying, at);
+                left.make_mut().retain(|item| !removed.contains(item));
+            }
+            Strategy::Overwrite => {
+                let old = std::mem::replace(left, right.iter().cloned().collect());
+                self.report_replaced(&old.into(), &left.clone().into(), at);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reports, in words of base and overlay.
+impl<O: Observer> Stack<'_, O> {
+    /// What is on the left when two mappings meet: the base, or what the overlay adds to it.
+    fn report_left(&mut self, left: &Map, right: &Map, at: &Trail<'_>) {
+        if O::ACTIVE && self.swapped {
+            for (key, new) in left.iter().filter(|(key, _)| !right.contains_key(*key)) {
+                self.observer.changed(&at.then(key), Change::Added { new });
+            }
+        }
+    }
+
+    fn report_added(&mut self, right: &Value, at: &Trail<'_>) {
+        if !self.swapped {
+            self.observer.changed(at, Change::Added { new: right });
+        }
+    }
+
+    fn report_replaced(&mut self, left: &Value, right: &Value, at: &Trail<'_>) {
+        let change = match self.swapped {
+            false => Change::Replaced { old: left, new: right },
+            true => Change::Kept { old: right, rejected: left },
+        };
+        self.observer.changed(at, change);
+    }
+
+    fn report_removed(&mut self, left: Option<&Value>, right: &Value, at: &Trail<'_>) {
+        if let Some(old) = if self.swapped { Some(right) } else { left } {
+            self.observer.changed(at, Change::Removed { old });
+        }
+    }
+
+    fn report_joined(
+        &mut self,
+        left: &[Value],
+        right: &[Value],
+        origins: impl Iterator<Item = Origin>,
+        at: &Trail<'_>,
+    ) {
+        if !O::ACTIVE {
+            return;
+        }
+        let (base, overlay) = if self.swapped { (right, left) } else { (left, right) };
+        let origins: Vec<_> = origins
+            .map(|origin| match origin {
+                Origin::Base(i) if self.swapped => Origin::Overlay(i),
+                Origin::Overlay(i) if self.swapped => Origin::Base(i),
+                origin => origin,
+            })
+            .collect();
+        self.observer.changed(at, Change::Joined { base, overlay, origins: &origins });
+    }
+}
+
+fn parse(marker: Option<&Value>, in_list: bool, at: &Trail<'_>) -> Result<Strategy, StackError> {
+    let Some(value) = marker else { return Ok(Strategy::default()) };
+    Strategy::parse(value).ok_or_else(|| StackError { path: at.to_path(), strategy: value.clone(), in_list })
+}
+
+/// The strategy that the first item of a list names.
+fn head_marker(items: &[Value]) -> Option<&Value> {
+    items.first()?.as_map()?.get(MARKER)
+}
+
+fn without_head_marker(items: &[Value]) -> &[Value] {
+    if head_marker(items).is_some() { &items[1..] } else { items }
+}
+
+/// A value that meets nothing, without its markers.
+fn clean(value: &Value) -> Value {
+    match value {
+        Value::Map(map) => clean_map(map).into(),
+        Value::List(items) if head_marker(items).is_some() => items[1..].iter().cloned().collect(),
+        other => other.clone(),
+    }
+}
+
+fn clean_map(map: &Map) -> Map {
+    let mut result = map.clone();
+    result.shift_remove(MARKER);
+    for (key, value) in map {
+        let cleaned = clean(value);
+        if !same_storage(value, &cleaned) {
+            result.insert(key.clone(), cleaned);
+        }
+    }
+    result
+}
+
+/// Whether cleaning had nothing to do, so that the copy may go on sharing.
+fn same_storage(value: &Value, cleaned: &Value) -> bool {
+    match (value, cleaned) {
+        (Value::Map(a), Value::Map(b)) => a.ptr_eq(b),
+        (Value::List(a), Value::List(b)) => a.ptr_eq(b),
+        _ => true,
+    }
+}

@@ -1,0 +1,104 @@
+//! What the tests share: values from JSON, a recording observer and the replay of what it recorded.
+
+// Each test program uses a part of this module.
+#![allow(dead_code)]
+
+use mapstack_merge::{Change, KeyPath, Observer, Origin, Trail};
+use mapstack_value::{Int, List, Map, Value};
+
+/// A value from JSON text.
+pub fn json(text: &str) -> Value {
+    from_json(&serde_json::from_str(text).unwrap())
+}
+
+/// A value from parsed JSON; a number with a point or exponent is a float.
+pub fn from_json(json: &serde_json::Value) -> Value {
+    match json {
+        serde_json::Value::Null => Value::None,
+        serde_json::Value::Bool(b) => Value::from(*b),
+        serde_json::Value::Number(n) => match n.to_string().parse::<Int>() {
+            Ok(i) => i.into(),
+            Err(_) => n.to_string().parse::<f64>().unwrap().into(),
+        },
+        serde_json::Value::String(s) => Value::from(s),
+        serde_json::Value::Array(items) => Value::List(items.iter().map(from_json).collect()),
+        serde_json::Value::Object(entries) => {
+            entries.iter().map(|(k, v)| (k.as_str(), from_json(v))).collect::<Map>().into()
+        }
+    }
+}
+
+/// A change as an observer can keep it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Recorded {
+    Set(Value),
+    Kept(Value),
+    Joined { base: Vec<Value>, overlay: Vec<Value>, origins: Vec<Origin> },
+    Paired(Value, Value),
+    Removed,
+    Dropped,
+}
+
+/// Keeps everything it is told.
+#[derive(Debug, Default)]
+pub struct Recorder(pub Vec<(KeyPath, Recorded)>);
+
+impl Observer for Recorder {
+    fn changed(&mut self, at: &Trail<'_>, change: Change<'_>) {
+        let recorded = match change {
+            Change::Added { new } | Change::Replaced { new, .. } => Recorded::Set(new.clone()),
+            Change::Kept { old, .. } => Recorded::Kept(old.clone()),
+            Change::Joined { base, overlay, origins } => {
+                Recorded::Joined { base: base.to_vec(), overlay: overlay.to_vec(), origins: origins.to_vec() }
+            }
+            Change::Paired { old, new } => Recorded::Paired(old.clone(), new.clone()),
+            Change::Removed { .. } => Recorded::Removed,
+            Change::Dropped { .. } => Recorded::Dropped,
+        };
+        self.0.push((at.to_path(), recorded));
+    }
+}
+
+impl Recorder {
+    /// The base with every recorded change applied.
+    pub fn replay(&self, base: &Value) -> Value {
+        let mut result = base.clone();
+        for (path, recorded) in &self.0 {
+            apply(&mut result, &path.0, recorded);
+        }
+        result
+    }
+}
+
+fn apply(here: &mut Value, path: &[mapstack_value::Key], recorded: &Recorded) {
+    let Some((key, rest)) = path.split_first() else {
+        match recorded {
+            Recorded::Set(value) | Recorded::Kept(value) => *here = value.clone(),
+            Recorded::Joined { base, overlay, origins } => *here = joined(base, overlay, origins).into(),
+            Recorded::Paired(old, new) => *here = Value::from_iter([old.clone(), new.clone()]),
+            Recorded::Dropped | Recorded::Removed => {}
+        }
+        return;
+    };
+    let Value::Map(map) = here else { panic!("a change below {key}, which is in no mapping") };
+    match recorded {
+        Recorded::Removed if rest.is_empty() => drop(map.shift_remove(key)),
+        Recorded::Dropped => {}
+        _ => {
+            if !map.contains_key(key) {
+                map.insert(key.clone(), Value::None);
+            }
+            apply(map.get_mut(key).unwrap(), rest, recorded);
+        }
+    }
+}
+
+fn joined(base: &[Value], overlay: &[Value], origins: &[Origin]) -> List {
+    origins
+        .iter()
+        .map(|origin| match origin {
+            Origin::Base(i) => base[*i].clone(),
+            Origin::Overlay(i) => overlay[*i].clone(),
+        })
+        .collect()
+}

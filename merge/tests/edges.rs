@@ -1,0 +1,191 @@
+//! Warnings, errors, sharing and reports: what no single result shows.
+
+mod common;
+
+use common::{Recorded, Recorder, json};
+use mapstack_merge::{Options, Origin, Strategy, merge, stack};
+use mapstack_value::{Key, Map, MapKind, Value};
+
+fn map(text: &str) -> Map {
+    json(text).as_map().unwrap().clone()
+}
+
+fn with(strategy: Strategy) -> Options {
+    Options { strategy, merge_lists: false }
+}
+
+#[test]
+fn unknown_strategies_warn_and_none_does_not() {
+    for (value, warns) in [
+        (Value::from("smart"), None),
+        (Value::from("none"), None),
+        (Value::None, Some("None")),
+        (Value::from(""), Some("''")),
+        (Value::from("Recurse"), Some("'Recurse'")),
+        (Value::from_iter(["recurse"]), Some("['recurse']")),
+    ] {
+        let text = Strategy::from(&value).warning().map(|warning| warning.to_string());
+        assert_eq!(text.is_some(), warns.is_some(), "{value:?}");
+        if let (Some(text), Some(shown)) = (text, warns) {
+            assert!(text.starts_with(&format!("unknown merge strategy {shown}:")), "{text}");
+        }
+    }
+}
+
+#[test]
+fn strategies_print_as_they_are_written() {
+    for name in ["smart", "recurse", "overwrite", "aggregate", "list", "none", "bogus"] {
+        assert_eq!(Strategy::from(&Value::from(name)).to_string(), name);
+    }
+}
+
+/// Merge, and check the message and exception of the refusal.
+fn check_refused(base: &str, overlay: &str, strategy: Strategy, message: &str, class: &str) {
+    let error = merge(json(base), &json(overlay), &with(strategy), &mut ()).unwrap_err();
+    assert_eq!((error.to_string().as_str(), error.reference_class()), (message, class));
+}
+
+#[test]
+fn refusals_say_what_where_and_what_to_do() {
+    check_refused(
+        r#"{"a": 1}"#,
+        "[1]",
+        Strategy::Smart,
+        "cannot merge a list over a mapping at the root with strategy smart: \
+         a layer must be a mapping; write its data as `key: value`",
+        "TypeError",
+    );
+    check_refused(
+        "3",
+        r#"{"a": 1}"#,
+        Strategy::Recurse,
+        "cannot merge a mapping over an integer at the root with strategy recurse: \
+         the data merged so far is no mapping; let the earlier layers yield mappings",
+        "TypeError",
+    );
+    check_refused(
+        r#"{"x": "s"}"#,
+        "5",
+        Strategy::List,
+        "cannot merge an integer over a string at x with strategy list: \
+         the overlay cannot be asked for this key; write it as a mapping",
+        "TypeError",
+    );
+}
+
+#[test]
+fn list_subscripts_an_overlay_list_by_integer_keys() {
+    let base = Value::from(Map::from_iter([(0, "a"), (7, "b")]));
+    let merged = |overlay| merge(base.clone(), &json(overlay), &with(Strategy::List), &mut ());
+    assert_eq!(merged("[9, 0]").unwrap().repr(), "{0: ['a', 9], 7: 'b'}");
+    assert_eq!(merged("[7]").unwrap_err().reference_class(), "IndexError");
+}
+
+#[test]
+fn aggregate_marks_the_root_and_later_merges_keep_the_mark() {
+    let aggregate = merge(json(r#"{"a": {"x": 1}}"#), &json(r#"{"a": {"y": 2}}"#), &with(Strategy::Aggregate), &mut ());
+    let aggregate = aggregate.unwrap();
+    assert_eq!(aggregate.repr(), "{'a': {'y': 2}}");
+    for (strategy, kind) in [
+        (Strategy::Recurse, MapKind::Aggregate),
+        (Strategy::Overwrite, MapKind::Aggregate),
+        (Strategy::Aggregate, MapKind::Aggregate),
+        (Strategy::List, MapKind::Dict),
+    ] {
+        let merged = merge(aggregate.clone(), &json(r#"{"a": {"z": 3}}"#), &with(strategy.clone()), &mut ()).unwrap();
+        assert_eq!(merged.as_map().unwrap().kind(), kind, "{strategy}");
+    }
+    // As an overlay it is data like any other.
+    let merged = merge(json(r#"{"b": 1}"#), &aggregate, &Options::default(), &mut ()).unwrap();
+    assert_eq!(merged.as_map().unwrap().kind(), MapKind::Dict);
+}
+
+#[test]
+fn aggregates_on_both_sides_unite_one_level_deeper() {
+    let nest = |text: &str, kind| Value::from(Map::from_iter([("k", map(text).with_kind(kind))]));
+    let merged = |left, right| {
+        let base = nest(r#"{"a": 1, "b": {"p": 1}}"#, left);
+        merge(base, &nest(r#"{"b": {"q": 2}}"#, right), &with(Strategy::Aggregate), &mut ()).unwrap().repr()
+    };
+    assert_eq!(merged(MapKind::Aggregate, MapKind::Aggregate), "{'k': {'a': 1, 'b': {'q': 2}}}");
+    assert_eq!(merged(MapKind::Aggregate, MapKind::Dict), "{'k': {'b': {'q': 2}}}");
+    assert_eq!(merged(MapKind::Dict, MapKind::Aggregate), "{'k': {'b': {'q': 2}}}");
+}
+
+#[test]
+fn a_merge_copies_only_what_it_changes() {
+    let base = json(r#"{"kept": {"x": 1}, "changed": {"y": 1}}"#);
+    let overlay = json(r#"{"changed": {"z": 2}, "new": {"w": 3}}"#);
+    let merged = merge(base.clone(), &overlay, &Options::default(), &mut ()).unwrap();
+    let at = |value: &Value, key: &str| value.as_map().unwrap().get(key).unwrap().as_map().unwrap().clone();
+    assert!(at(&merged, "kept").ptr_eq(&at(&base, "kept")));
+    assert!(at(&merged, "new").ptr_eq(&at(&overlay, "new")));
+    assert!(!at(&merged, "changed").ptr_eq(&at(&base, "changed")));
+}
+
+#[test]
+fn one_object_under_two_keys_is_two_values() {
+    let shared = json(r#"{"x": 1}"#);
+    let base = Value::from(Map::from_iter([("base", shared.clone()), ("k", shared)]));
+    let merged = merge(base, &json(r#"{"base": {"y": 2}}"#), &Options::default(), &mut ()).unwrap();
+    assert_eq!(merged, json(r#"{"base": {"x": 1, "y": 2}, "k": {"x": 1}}"#));
+}
+
+fn path(keys: &[&str]) -> mapstack_merge::KeyPath {
+    mapstack_merge::KeyPath(keys.iter().map(|k| Key::from(*k)).collect())
+}
+
+#[test]
+fn appended_lists_tell_whose_items_they_have() {
+    let mut recorder = Recorder::default();
+    let options = Options { strategy: Strategy::Recurse, merge_lists: true };
+    merge(json(r#"{"a": {"l": [1, 2]}}"#), &json(r#"{"a": {"l": [2, 3]}}"#), &options, &mut recorder).unwrap();
+    let [(at, Recorded::Joined { origins, .. })] = &recorder.0[..] else { panic!("{recorder:?}") };
+    assert_eq!(*at, path(&["a", "l"]));
+    assert_eq!(origins, &[Origin::Base(0), Origin::Base(1), Origin::Overlay(1)]);
+}
+
+#[test]
+fn dropped_and_kept_values_are_reported() {
+    let mut recorder = Recorder::default();
+    merge(json(r#"{"a": 1}"#), &json(r#"{"a": 2, "b": 3}"#), &with(Strategy::List), &mut recorder).unwrap();
+    assert_eq!(recorder.0, [(path(&["a"]), Recorded::Paired(1.into(), 2.into())), (path(&["b"]), Recorded::Dropped)]);
+
+    let mut recorder = Recorder::default();
+    let overlay = map(r#"{"__": "merge-first", "a": {"x": 2, "y": 3}}"#);
+    stack::merge(map(r#"{"a": {"x": 1, "z": 0}}"#), &overlay, &mut recorder).unwrap();
+    assert_eq!(
+        recorder.0,
+        [(path(&["a", "y"]), Recorded::Set(3.into())), (path(&["a", "x"]), Recorded::Kept(1.into()))]
+    );
+}
+
+#[test]
+fn a_bad_stack_strategy_names_its_place() {
+    for (overlay, message) in [
+        (r#"{"__": null}"#, "unknown strategy None under `__` of the mapping at the root"),
+        (r#"{"a": {"b": {"__": "Overwrite"}}}"#, "unknown strategy 'Overwrite' under `__` of the mapping at a:b"),
+        (r#"{"a": {"l": [{"__": "append"}]}}"#, "unknown strategy 'append' under `__` of the list at a:l"),
+    ] {
+        let base = map(r#"{"a": {"b": {}, "l": []}}"#);
+        let error = stack::merge(base, &map(overlay), &mut ()).unwrap_err().to_string();
+        assert_eq!(error, format!("{message}: write one of merge-last, merge-first, remove, overwrite"));
+    }
+}
+
+#[test]
+fn what_was_merged_before_a_bad_strategy_stays() {
+    let mut base = map(r#"{"a": 1, "b": {"x": 1}}"#);
+    let overlay = map(r#"{"a": 2, "b": {"y": 2, "z": 3}, "c": 3, "b2": {}, "d": 1}"#);
+    let mut broken = overlay.clone();
+    broken.insert("b", json(r#"{"__": "nope"}"#));
+    assert!(stack::merge_into(&mut base, &broken, &mut ()).is_err());
+    assert_eq!(Value::from(base).repr(), "{'a': 2, 'b': {'x': 1}}");
+}
+
+#[test]
+fn a_stack_tells_mapping_types_apart() {
+    let base = Map::from_iter([("k", map(r#"{"a": 1}"#).with_kind(MapKind::Ordered))]);
+    let merged = stack::merge(base, &map(r#"{"k": {"b": 2}}"#), &mut ()).unwrap();
+    assert_eq!(Value::from(merged).repr(), "{'k': {'b': 2}}");
+}
