@@ -1,1 +1,146 @@
-//! Placeholder.
+//! Salt's file server: which file stands behind a `salt://` path.
+//!
+//! A [`FileServer`] answers for one saltenv at a time. [`Roots`] serves directories, the first that
+//! has a file winning; [`Backends`] asks several servers in order; [`MemoryFiles`] serves what a
+//! test puts in.
+//!
+//! Paths come from grains, and grains come from minions. A path never leaves its root: not by `..`,
+//! not by being absolute, and not through a link, unless the user allows links that do.
+//!
+//! ```
+//! use mapstack_loader::{Fetched, FileServer, MemoryFiles, SaltPath};
+//! let files = MemoryFiles::new().file("base", "openssh/defaults.yaml", "values: {}");
+//! let path = SaltPath::parse("salt://openssh/defaults.yaml").unwrap();
+//! assert!(matches!(files.fetch(&path, "base").unwrap(), Fetched::Found { .. }));
+//! ```
+//!
+//! The crate does not know about YAML, templates, merging, or the current directory.
+
+mod memory;
+mod path;
+mod roots;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub use memory::MemoryFiles;
+pub use path::{BadPath, SaltPath};
+pub use roots::Roots;
+
+/// A source of files.
+pub trait FileServer: Send + Sync {
+    /// The first file behind a path.
+    ///
+    /// # Errors
+    /// [`LoadError`] when there is a file that cannot be read.
+    fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError>;
+
+    /// Every file behind a path, the one that [`fetch`](Self::fetch) gives first.
+    ///
+    /// # Errors
+    /// [`LoadError`] when a directory cannot be read.
+    fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<PathBuf>, LoadError>;
+
+    /// The paths of all files of a saltenv below a prefix, sorted, each once.
+    ///
+    /// # Errors
+    /// [`LoadError`] when a directory cannot be read.
+    fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError>;
+
+    /// The saltenvs there are.
+    fn envs(&self) -> Vec<String>;
+}
+
+/// What came of asking for a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fetched {
+    /// There is one.
+    Found {
+        /// Where it lies.
+        on_disk: PathBuf,
+        /// What is in it.
+        bytes: Arc<[u8]>,
+    },
+    /// There is none.
+    Missing,
+    /// The path, or what it leads to, is not served.
+    Refused {
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// A file that cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The operating system refuses.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The file is larger than allowed.
+    #[error("{} has {size} bytes, more than the {limit} that are read; is it a parameter file at all?", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        size: u64,
+        /// The most that is read.
+        limit: u64,
+    },
+}
+
+/// Several servers, asked in order; the first that has a file wins, file by file.
+#[derive(Default)]
+pub struct Backends(Vec<Box<dyn FileServer>>);
+
+impl Backends {
+    /// Servers in order.
+    #[must_use]
+    pub fn new(servers: Vec<Box<dyn FileServer>>) -> Self {
+        Backends(servers)
+    }
+}
+
+impl FileServer for Backends {
+    fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError> {
+        let mut refused = None;
+        for server in &self.0 {
+            match server.fetch(path, saltenv)? {
+                Fetched::Missing => {}
+                Fetched::Refused { reason } => refused = refused.or(Some(reason)),
+                found => return Ok(found),
+            }
+        }
+        Ok(refused.map_or(Fetched::Missing, |reason| Fetched::Refused { reason }))
+    }
+
+    fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<PathBuf>, LoadError> {
+        let found: Vec<Vec<PathBuf>> =
+            self.0.iter().map(|server| server.find_all(path, saltenv)).collect::<Result<_, _>>()?;
+        Ok(found.concat())
+    }
+
+    fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
+        let mut all = Vec::new();
+        for server in &self.0 {
+            all.extend(server.list(saltenv, prefix)?);
+        }
+        all.sort_unstable();
+        all.dedup();
+        Ok(all)
+    }
+
+    fn envs(&self) -> Vec<String> {
+        let mut all: Vec<String> = self.0.iter().flat_map(|server| server.envs()).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}

@@ -1,0 +1,162 @@
+//! The roots backend over real directories, hostile ones included.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use mapstack_loader::{Backends, Fetched, FileServer, LoadError, MemoryFiles, Roots, SaltPath};
+use tempfile::TempDir;
+
+fn tree(files: &[(&str, &str)]) -> TempDir {
+    let dir = TempDir::new().unwrap();
+    for (path, content) in files {
+        let path = dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    dir
+}
+
+fn fetch(files: &dyn FileServer, url: &str) -> String {
+    match files.fetch(&SaltPath::parse(url).unwrap(), "base").unwrap() {
+        Fetched::Found { bytes, .. } => String::from_utf8_lossy(&bytes).into_owned(),
+        Fetched::Missing => "missing".into(),
+        Fetched::Refused { reason } => format!("refused: {reason}"),
+    }
+}
+
+#[test]
+fn the_first_root_with_the_file_wins() {
+    let (a, b) = (tree(&[("f/x", "a"), ("only-a", "a")]), tree(&[("f/x", "b"), ("f/y", "b")]));
+    let files = Roots::new().root("base", a.path()).root("base", b.path());
+    let table = [("f/x", "a"), ("f/y", "b"), ("only-a", "a"), ("nope", "missing"), ("f", "missing")];
+    for (path, content) in table {
+        assert_eq!(fetch(&files, &format!("salt://{path}")), content, "{path}");
+    }
+    let every = files.find_all(&SaltPath::from_relative("f/x"), "base").unwrap();
+    assert_eq!(every, [a.path().join("f/x"), b.path().join("f/x")]);
+    assert_eq!(files.list("base", "").unwrap(), ["f/x", "f/y", "only-a"]);
+    assert_eq!(files.list("base", "f").unwrap(), ["f/x", "f/y"]);
+}
+
+#[test]
+fn spellings_of_a_path() {
+    let dir = tree(&[("a/b", "b"), ("a?b", "q"), ("ü x:#%", "u"), ("sub/..x", "dots")]);
+    let files = Roots::new().root("base", dir.path());
+    let table = [
+        ("salt://a/b", "b"),
+        ("salt:///a/b", "b"),
+        ("salt://./a//b/", "b"),
+        (r"salt://a\b", "b"),
+        ("salt://a/b?saltenv=", "b"),
+        ("salt://a/b?env=dev", "b"),
+        ("salt://a/b?x", "b"),
+        ("salt://a/b?saltenv=dev", "missing"),
+        ("salt://|a?b", "q"),
+        ("salt://a?b", "missing"),
+        ("salt://ü x:#%", "u"),
+        ("salt://sub/..x", "dots"),
+        ("salt://a/../a/b", "refused: it contains '..'"),
+        ("salt://..", "refused: it contains '..'"),
+        ("salt://a\0b", "refused: it contains a NUL character"),
+    ];
+    for (url, outcome) in table {
+        assert_eq!(fetch(&files, url), outcome, "{url}");
+    }
+    assert!(SaltPath::parse("SALT://a").is_err());
+    assert!(SaltPath::parse("/a").is_err());
+    let long = "x".repeat(300);
+    assert!(fetch(&files, &format!("salt://{long}")).starts_with("refused: a component"));
+    assert!(fetch(&files, &format!("salt://{}", "x/".repeat(5000))).starts_with("refused: it has more"));
+}
+
+#[test]
+fn links_inside_a_root_are_followed_and_others_are_not() {
+    let outside = tree(&[("secret", "secret"), ("d/secret", "secret")]);
+    let dir = tree(&[("p/dns:domain/example.net.yaml", "ok"), ("file", "ok")]);
+    symlink("dns:domain", dir.path().join("p/domain")).unwrap();
+    symlink("../file", dir.path().join("p/up")).unwrap();
+    symlink(outside.path().join("secret"), dir.path().join("stolen")).unwrap();
+    symlink(outside.path().join("d"), dir.path().join("door")).unwrap();
+    symlink("loop", dir.path().join("loop")).unwrap();
+    symlink("nowhere", dir.path().join("broken")).unwrap();
+    let alias = TempDir::new().unwrap();
+    let linked_root = alias.path().join("root");
+    symlink(dir.path(), &linked_root).unwrap();
+    for root in [dir.path(), &linked_root] {
+        let files = Roots::new().root("base", root);
+        assert_eq!(fetch(&files, "salt://p/domain/example.net.yaml"), "ok");
+        assert_eq!(fetch(&files, "salt://p/up"), "ok");
+        assert_eq!(fetch(&files, "salt://loop"), "missing");
+        assert_eq!(fetch(&files, "salt://broken"), "missing");
+        for path in ["stolen", "door/secret"] {
+            let outcome = fetch(&files, &format!("salt://{path}"));
+            assert!(outcome.starts_with("refused: ") && outcome.contains("link out of the root"), "{outcome}");
+        }
+        assert!(!files.list("base", "").unwrap().iter().any(|p| p.contains("secret") || p.contains("stolen")));
+        let trusting = files.follow_outside_links(true);
+        assert_eq!(fetch(&trusting, "salt://stolen"), "secret");
+        assert_eq!(fetch(&trusting, "salt://door/secret"), "secret");
+    }
+}
+
+#[test]
+fn a_refused_file_does_not_hide_that_of_a_later_root() {
+    let outside = tree(&[("x", "secret")]);
+    let (a, b) = (tree(&[]), tree(&[("x", "b")]));
+    symlink(outside.path().join("x"), a.path().join("x")).unwrap();
+    let files = Roots::new().root("base", a.path()).root("base", b.path());
+    assert_eq!(fetch(&files, "salt://x"), "b");
+}
+
+#[test]
+fn saltenvs_do_not_fall_back() {
+    let (base, dev) = (tree(&[("b", "b")]), tree(&[("qa/d", "d")]));
+    let files = Roots::new().root("base", base.path()).root("__env__", dev.path().join("__env__"));
+    let ask = |path: &str, env: &str| files.fetch(&SaltPath::from_relative(path), env).unwrap();
+    assert!(matches!(ask("b", "base"), Fetched::Found { .. }));
+    assert_eq!(ask("b", "qa"), Fetched::Missing);
+    assert!(matches!(ask("d", "qa"), Fetched::Found { .. }));
+    assert_eq!(ask("d", "base"), Fetched::Missing);
+    assert_eq!(ask("qa/d", "."), ask("qa/d", "./"));
+    assert_eq!(ask("b", "../../"), Fetched::Missing);
+    assert_eq!(files.envs(), ["base", "__env__"]);
+}
+
+#[test]
+fn missing_roots_are_ignored_and_known() {
+    let dir = tree(&[("x", "x")]);
+    let files = Roots::new().root("base", "/no/such/dir").root("base", dir.path());
+    assert_eq!(fetch(&files, "salt://x"), "x");
+    assert_eq!(files.missing_roots(), [Path::new("/no/such/dir")]);
+}
+
+#[test]
+fn what_cannot_be_read_is_an_error() {
+    let dir = tree(&[("large", "0123456789")]);
+    let files = Roots::new().root("base", dir.path()).max_file_size(9);
+    let error = files.fetch(&SaltPath::from_relative("large"), "base").unwrap_err();
+    assert!(matches!(error, LoadError::TooLarge { size: 10, limit: 9, .. }), "{error}");
+}
+
+#[test]
+fn pipes_are_no_files() {
+    let dir = tree(&[]);
+    let made = std::process::Command::new("mkfifo").arg(dir.path().join("pipe")).status();
+    if made.is_ok_and(|status| status.success()) {
+        assert_eq!(fetch(&Roots::new().root("base", dir.path()), "salt://pipe"), "missing");
+    }
+}
+
+#[test]
+fn backends_are_asked_in_order() {
+    let first = MemoryFiles::new().file("base", "x", "1");
+    let second = MemoryFiles::new().file("base", "x", "2").file("base", "d/y", "2").file("dev", "z", "2");
+    let files = Backends::new(vec![Box::new(first), Box::new(second)]);
+    assert_eq!(fetch(&files, "salt://x"), "1");
+    assert_eq!(fetch(&files, "salt://d/y"), "2");
+    assert_eq!(fetch(&files, "salt://../x"), "refused: it contains '..'");
+    assert_eq!(files.list("base", "").unwrap(), ["d/y", "x"]);
+    assert_eq!(files.list("base", "d").unwrap(), ["d/y"]);
+    assert_eq!(files.envs(), ["base", "dev"]);
+}
