@@ -404,7 +404,7 @@ impl<'t> Reader<'t> {
         if let Some(c) = char::from_u32(u32::from(first)) {
             return Ok(c);
         }
-        let lone = self.error("Lone surrogate in \\uXXXX escape", self.at - 4);
+        let lone = self.error("Lone surrogate in \\uXXXX escape", self.at - 5);
         if !self.eat("\\u") {
             return Err(lone);
         }
@@ -418,7 +418,7 @@ impl<'t> Reader<'t> {
     fn hex4(&mut self) -> Result<u16, JsonError> {
         let digits = self.rest().get(..4).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
         let unit = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok());
-        let unit = unit.ok_or_else(|| self.error("Invalid \\uXXXX escape", self.at))?;
+        let unit = unit.ok_or_else(|| self.error("Invalid \\uXXXX escape", self.at - 1))?;
         self.at += 4;
         Ok(unit)
     }

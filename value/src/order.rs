@@ -71,31 +71,59 @@ impl Key {
 /// # Errors
 /// [`Incomparable`], with the pair Python would name.
 pub fn sort_by_key<'k, T>(mut items: Vec<T>, key: impl Fn(&T) -> &'k Key) -> Result<Vec<T>, Incomparable> {
-    for pair in items.windows(2) {
-        key(&pair[1]).less_than(key(&pair[0]))?;
+    let Some(class) = items.first().and_then(|item| Class::of(key(item))) else { return insert_all(items, key) };
+    if items.iter().any(|item| Class::of(key(item)) != Some(class)) {
+        return insert_all(items, key);
     }
-    let total = |item: &T| match key(item) {
-        Key::Tuple(_) => false,
-        Key::Float(f) => !f.is_nan(),
-        _ => true,
-    };
-    if items.iter().all(total) {
-        items.sort_by(|a, b| match (key(a).less_than(key(b)), key(b).less_than(key(a))) {
-            (Ok(true), _) => Ordering::Less,
-            (_, Ok(true)) => Ordering::Greater,
-            _ => Ordering::Equal,
-        });
-        return Ok(items);
+    items.sort_by(|a, b| match (key(a).less_than(key(b)), key(b).less_than(key(a))) {
+        (Ok(true), _) => Ordering::Less,
+        (_, Ok(true)) => Ordering::Greater,
+        _ => Ordering::Equal,
+    });
+    Ok(items)
+}
+
+/// Keys with a total order among themselves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Number,
+    Str,
+    Bytes,
+}
+
+impl Class {
+    fn of(key: &Key) -> Option<Self> {
+        match key {
+            Key::Float(f) if f.is_nan() => None,
+            Key::Bool(_) | Key::Int(_) | Key::Float(_) => Some(Class::Number),
+            Key::Str(_) => Some(Class::Str),
+            Key::Bytes(_) => Some(Class::Bytes),
+            Key::None | Key::Tuple(_) => None,
+        }
     }
-    // NaN and mixed tuples have no total order, so compare as few pairs as Python would.
-    let mut sorted: Vec<T> = Vec::with_capacity(items.len());
-    for item in items {
-        let (mut low, mut high) = (0, sorted.len());
+}
+
+/// Python's sort of a short list, for keys without a total order: the leading run as it is, the
+/// rest inserted. It compares the same pairs, so it fails at the same one.
+fn insert_all<'k, T>(mut items: Vec<T>, key: impl Fn(&T) -> &'k Key) -> Result<Vec<T>, Incomparable> {
+    let falls = |i: usize, items: &[T]| key(&items[i]).less_than(key(&items[i - 1]));
+    let mut run = items.len().min(2);
+    if items.len() > 1 {
+        let descending = falls(1, &items)?;
+        while run < items.len() && falls(run, &items)? == descending {
+            run += 1;
+        }
+        if descending {
+            items[..run].reverse();
+        }
+    }
+    for next in run..items.len() {
+        let (mut low, mut high) = (0, next);
         while low < high {
             let middle = usize::midpoint(low, high);
-            if key(&item).less_than(key(&sorted[middle]))? { high = middle } else { low = middle + 1 }
+            if key(&items[next]).less_than(key(&items[middle]))? { high = middle } else { low = middle + 1 }
         }
-        sorted.insert(low, item);
+        items[low..=next].rotate_right(1);
     }
-    Ok(sorted)
+    Ok(items)
 }

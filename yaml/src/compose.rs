@@ -32,7 +32,7 @@ pub(crate) struct Node {
     size: usize,
     /// Whether an alias leads here.
     pub aliased: bool,
-    /// Whether the text has `{{` here.
+    /// Whether its brace is the second of `{{`.
     pub double_brace: bool,
 }
 
@@ -120,7 +120,7 @@ impl Composer<'_> {
             EventData::MappingStart { anchor, tag, .. } => {
                 let tag = collection_tag(tag, Tag::Map);
                 let id = self.begin(Content::Mapping(Vec::new()), tag, anchor, mark)?;
-                self.graph.nodes[id].double_brace = self.source.starts_with(&event.at, "{{");
+                self.graph.nodes[id].double_brace = self.source.is_second_brace(&event.at);
                 Ok(())
             }
             EventData::SequenceEnd | EventData::MappingEnd => {
@@ -152,10 +152,13 @@ impl Composer<'_> {
         let Some(&id) = self.anchors.get(&name) else {
             return Err(Error::new(ErrorKind::UndefinedAlias { name }, mark));
         };
-        let node = &mut self.graph.nodes[id];
-        if node.size == 0 {
+        if self.graph.nodes[id].size == 0 {
+            if self.merges_into_itself(id) {
+                return Ok(());
+            }
             return Err(Error::new(ErrorKind::RecursiveAlias { name }, mark));
         }
+        let node = &mut self.graph.nodes[id];
         node.aliased = true;
         self.graph.shared |= !matches!(node.content, Content::Scalar(_));
         let (size, height) = (node.size, node.height);
@@ -163,6 +166,25 @@ impl Composer<'_> {
         self.allow_depth(self.open.len() + height, mark)?;
         self.attach(id);
         Ok(())
+    }
+
+    /// `<<: *a` or `<<: [*a]` in the mapping `&a`: it has all its keys already, so nothing is added.
+    fn merges_into_itself(&mut self, id: NodeId) -> bool {
+        let merging =
+            |open: &Open| open.id == id && open.key.is_some_and(|key| self.graph.nodes[key].tag == Tag::Merge);
+        match self.open.as_mut_slice() {
+            [.., innermost] if merging(innermost) => {
+                innermost.key = None;
+                true
+            }
+            // The list loses an item here, so nothing else may see it.
+            [.., outer, list] => {
+                matches!(self.graph.nodes[list.id].content, Content::Sequence(_))
+                    && !self.anchors.values().any(|&anchored| anchored == list.id)
+                    && merging(outer)
+            }
+            _ => false,
+        }
     }
 
     fn begin(&mut self, content: Content, tag: Tag, anchor: Option<String>, mark: Mark) -> Result<NodeId, Error> {

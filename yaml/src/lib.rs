@@ -32,7 +32,7 @@ mod source;
 use mapstack_value::Value;
 
 pub use decode::decode;
-pub use dump::{DumpOptions, dump};
+pub use dump::{DumpOptions, double_quoted, dump};
 pub use error::{Error, ErrorKind, Stage};
 pub use loose::{loose_scalar, traverse};
 pub use mark::{Mark, Marks};

@@ -14,7 +14,7 @@
 use std::borrow::Cow;
 use std::io::{Chain, Read};
 
-use libyaml_safer::{Encoding, EventData, Parser, ScalarStyle, Scanner};
+use libyaml_safer::{Encoding, EventData, Parser, ScalarStyle, Scanner, TokenData};
 
 use crate::decode::{is_break, mark_after, without_bom};
 use crate::error::{Place, syntax};
@@ -48,9 +48,12 @@ impl<'t> Source<'t> {
         Events { parser, source: self, end: (self.text.len() + tail.len()) as u64 }
     }
 
-    /// What stands at a position of the text.
-    pub fn starts_with(&self, mark: &libyaml_safer::Mark, prefix: &str) -> bool {
-        self.text.get(offset(mark)..).is_some_and(|rest| rest.starts_with(prefix))
+    /// Whether the brace at a position is the second of two.
+    pub fn is_second_brace(&self, mark: &libyaml_safer::Mark) -> bool {
+        offset(mark)
+            .checked_sub(1)
+            .and_then(|before| self.text.get(before..))
+            .is_some_and(|rest| rest.starts_with("{{"))
     }
 
     /// A position in the text as it was given.
@@ -164,42 +167,84 @@ fn with_spaces(text: &str, offsets: &[usize]) -> String {
     out
 }
 
-/// How many bytes may be scanned in search of tags before commas.
+/// How many bytes may be scanned in search of tags that end in a colon.
 const MAX_PROBED: usize = 64 << 20;
 
-/// Offsets of the commas that directly follow a tag.
+/// Offsets of the commas that directly follow a tag inside brackets.
 ///
-/// Only the scanner knows whether a `!` starts a tag. It is asked with the text up to the comma
-/// and a quote in the comma's place: that is an error right there behind a tag, and only there.
+/// Only the scanner knows whether a `!` starts a tag, so it runs over the text with a space
+/// before every comma in question. The space ends a tag, and changes no other token's bounds.
 fn tags_before_commas(text: &str) -> Result<Vec<usize>, Error> {
-    let mut tags = Vec::new();
+    let (colons, mut commas): (Vec<_>, Vec<_>) =
+        commas_in_question(text).into_iter().partition(|&at| text[..at].ends_with(':'));
+    settle_colons(text, &colons, &mut commas)?;
+    if commas.is_empty() {
+        return Ok(commas);
+    }
+    let mut spaced = with_spaces(text, &commas);
+    spaced.extend(missing_break(text));
+    // A text the scanner refuses keeps all its spaces: it is refused again, whatever its scalars.
+    if let Some(tags) = tag_ends(&spaced) {
+        let mut spaces_before = 0;
+        commas.retain(|at| {
+            let end = (at + spaces_before) as u64;
+            spaces_before += 1;
+            tags.binary_search(&end).is_ok()
+        });
+    }
+    Ok(commas)
+}
+
+/// Add the commas behind a colon that is the end of a tag.
+///
+/// Where it is not, a space would make it the end of a key. So each is tried with the text before
+/// it and a quote in the comma's place: that is an error right there behind a tag, and only there.
+fn settle_colons(text: &str, colons: &[usize], commas: &mut Vec<usize>) -> Result<(), Error> {
     let mut probed = 0_usize;
-    for comma in commas_in_question(text) {
+    for &comma in colons {
         probed = probed.saturating_add(comma);
         if probed > MAX_PROBED {
-            return Err(Error::new(
-                ErrorKind::Syntax {
-                    stage: Stage::Scanner,
-                    problem: "too many commas follow what may be a tag".to_owned(),
-                    advice: "put a space before each of them",
-                },
-                mark_after(&text[..comma]),
-            ));
+            let kind = ErrorKind::Syntax {
+                stage: Stage::Scanner,
+                problem: "too many commas follow what may be a tag ending in a colon".to_owned(),
+                advice: "put a space before each of them",
+            };
+            return Err(Error::new(kind, mark_after(&text[..comma])));
         }
-        let mut probe = with_spaces(&text[..comma], &tags);
+        let before = commas.partition_point(|&at| at < comma);
+        let mut probe = with_spaces(&text[..comma], &commas[..before]);
         let end = probe.len() as u64;
         probe.push_str("\"\n");
-        let mut scanner = Scanner::new();
-        scanner.set_encoding(Encoding::Utf8);
-        scanner.set_input(probe.as_bytes());
-        let stopped_behind_a_tag = scanner.find_map(Result::err).is_some_and(|error| {
+        let stopped_behind_a_tag = scanner(&probe).find_map(Result::err).is_some_and(|error| {
             error.context() == Some("while scanning a tag") && error.problem_mark().is_some_and(|at| at.index == end)
         });
         if stopped_behind_a_tag {
-            tags.push(comma);
+            commas.insert(before, comma);
         }
     }
-    Ok(tags)
+    Ok(())
+}
+
+/// Where tags inside brackets end, if the scanner likes the text.
+fn tag_ends(text: &str) -> Option<Vec<u64>> {
+    let (mut ends, mut depth) = (Vec::new(), 0_usize);
+    for token in scanner(text) {
+        let token = token.ok()?;
+        match token.data {
+            TokenData::FlowSequenceStart | TokenData::FlowMappingStart => depth += 1,
+            TokenData::FlowSequenceEnd | TokenData::FlowMappingEnd => depth = depth.saturating_sub(1),
+            TokenData::Tag { .. } if depth > 0 => ends.push(token.end_mark.index),
+            _ => {}
+        }
+    }
+    Some(ends)
+}
+
+fn scanner(text: &str) -> Scanner<&[u8]> {
+    let mut scanner = Scanner::new();
+    scanner.set_encoding(Encoding::Utf8);
+    scanner.set_input(text.as_bytes());
+    scanner
 }
 
 /// Offsets of commas behind something with the characters of a tag.

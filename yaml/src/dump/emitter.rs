@@ -324,7 +324,7 @@ impl<'o> Emitter<'o> {
         }
     }
 
-    fn double_quoted(&mut self, text: &str, fold: bool) {
+    pub fn double_quoted(&mut self, text: &str, fold: bool) {
         self.indicator("\"", LOOSE);
         let mut after_space = false;
         let mut chars = text.chars().peekable();

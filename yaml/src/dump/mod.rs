@@ -71,6 +71,19 @@ impl Default for DumpOptions {
     }
 }
 
+/// Text as one double-quoted scalar on one line, however long.
+///
+/// ```
+/// assert_eq!(mapstack_yaml::double_quoted("a\nb"), r#""a\nb""#);
+/// ```
+#[must_use]
+pub fn double_quoted(text: &str) -> String {
+    let options = DumpOptions::filter(true);
+    let mut emitter = Emitter::new(&options);
+    emitter.double_quoted(text, false);
+    emitter.finish().trim_end_matches('\n').to_owned()
+}
+
 /// Print a value as one YAML document.
 ///
 /// ```

@@ -1,0 +1,128 @@
+//! Texts that are refused: the words, the place, and the limits.
+
+use mapstack_yaml::{Error, ErrorKind, Limits, Mark, decode, load, load_with};
+
+fn refused(text: &str) -> Error {
+    load(text).expect_err(text)
+}
+
+#[test]
+fn errors_say_what_where_and_what_to_do() {
+    for (text, message) in [
+        ("a:\n\tb: 1", "line 2, column 1: a tab is used as indentation; indent with spaces"),
+        (
+            "a: 1\nb: {a: 1, a: 2}",
+            "line 2, column 11: the key 'a' was already set at line 2, column 5; keep one of the two",
+        ),
+        ("1: a\ntrue: b", "line 2, column 1: the key True was already set at line 1, column 1; keep one of the two"),
+        (
+            "a: {{ name }}",
+            "line 1, column 5: `{{` opens a mapping inside a mapping; \
+             put a template expression in quotes, or render the template first",
+        ),
+        (
+            "a: {{ name }}/x",
+            "line 1, column 14: expected a key of the mapping (in what starts at line 1, column 1); \
+             put a template expression in quotes, or render the template first",
+        ),
+        (
+            "{% if x %}\na: 1",
+            "line 1, column 2: a plain value cannot start with `%`; \
+             put a template expression in quotes, or render the template first",
+        ),
+        ("a: 1\n---\nb: 2", "line 2, column 1: a second document starts here, and only one is read; remove the `---`"),
+        (
+            "a: !vault x",
+            "line 1, column 4: the tag `!vault` is not known here; remove it, or quote a value that starts with `!`",
+        ),
+        (
+            "a: *b",
+            "line 1, column 4: no anchor `&b` stands before this alias; \
+             define it first, or quote a value that starts with `*`",
+        ),
+        ("a: 'it''s", "line 1, column 4: the quote opened here is never closed; close it"),
+        (
+            "a: b: c",
+            "line 1, column 5: a `:` makes a key of something that cannot be one here; \
+             put a value that contains `: ` in quotes, or check the indentation",
+        ),
+        (
+            "a: [b",
+            "line 2, column 1: the list is not closed (in what starts at line 1, column 4); add the missing `,` or `]`",
+        ),
+        ("a: @b", "line 1, column 4: a plain value cannot start with `@`; put the value in quotes"),
+        ("a: <<", "line 1, column 4: a bare `<<` has a meaning of its own and cannot be a value; put it in quotes"),
+        (
+            "<<: [a]",
+            "line 1, column 6: `<<` takes a mapping or a list of mappings, not a scalar; quote '<<' for an ordinary key",
+        ),
+        (
+            "a: x\u{7}",
+            "line 1, column 5: the character U+0007 is not allowed in YAML; \
+             remove it, or write it as an escape in double quotes",
+        ),
+        (
+            "&a [1, *a]",
+            "line 1, column 8: the alias `*a` stands inside its own anchor, \
+             which would make the value contain itself; remove it",
+        ),
+    ] {
+        assert_eq!(refused(text).to_string(), message, "{text}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_placed() {
+    let error = decode(b"a: 1\nb: caf\xe9\n").unwrap_err();
+    assert_eq!(error.kind(), &ErrorKind::NotUtf8 { offset: 11 });
+    assert_eq!(error.mark(), Some(Mark { line: 2, column: 7 }));
+    assert_eq!(error.reference_class(), "UnicodeDecodeError");
+    assert_eq!(decode("\u{feff}é".as_bytes()), Ok("é"));
+}
+
+/// Each level names the one before ten times.
+fn alias_bomb(levels: usize) -> String {
+    let level = |i: usize| match i {
+        0 => "l0: &l0 x\n".to_owned(),
+        i => format!("l{i}: &l{i} [{}]\n", vec![format!("*l{}", i - 1); 10].join(", ")),
+    };
+    (0..=levels).map(level).collect()
+}
+
+#[test]
+fn aliases_count_as_what_they_stand_for() {
+    let limit = Limits::default().max_nodes;
+    assert_eq!(refused(&alias_bomb(9)).kind(), &ErrorKind::TooLarge { limit });
+    assert!(load(&alias_bomb(4)).is_ok());
+    assert!(load_with("[1, 2]", &Limits { max_nodes: 3, ..Limits::default() }).is_ok());
+    assert!(load_with("[1, 2, 3]", &Limits { max_nodes: 3, ..Limits::default() }).is_err());
+}
+
+#[test]
+fn depth_is_limited_through_aliases_too() {
+    let limits = Limits { max_depth: 3, ..Limits::default() };
+    assert!(load_with("[[[x]]]", &limits).is_ok());
+    let too_deep = ErrorKind::TooDeep { limit: 3 };
+    assert_eq!(load_with("[[[[x]]]]", &limits).unwrap_err().kind(), &too_deep);
+    assert!(load_with("- &a [x]\n- [*a]", &limits).is_ok());
+    assert_eq!(load_with("- &a [[x]]\n- [*a]", &limits).unwrap_err().kind(), &too_deep);
+}
+
+/// The deepest value allowed is loaded, compared, printed and dropped on a small stack.
+#[test]
+fn the_default_depth_is_safe() {
+    let small_stack = std::thread::Builder::new().stack_size(2 << 20);
+    let work = || {
+        for deepest in ["[".repeat(128) + &"]".repeat(128), "{a: ".repeat(128) + &"}".repeat(128)] {
+            let value = load(&deepest).unwrap();
+            assert_eq!(value, load(&deepest).unwrap());
+            assert!(value.repr().len() >= 256);
+            let printed = mapstack_yaml::dump(&value, &mapstack_yaml::DumpOptions::output());
+            assert_eq!(load(&printed).unwrap(), value);
+            assert!(load(&format!("[{deepest}]")).is_err());
+        }
+        let hostile = "[".repeat(1_000_000);
+        assert!(load(&hostile).is_err());
+    };
+    small_stack.spawn(work).unwrap().join().unwrap();
+}

@@ -1,0 +1,155 @@
+//! What holds for every value: it is printed so that it loads back, types and all.
+
+use mapstack_value::{Int, Key, Map, Set, Value};
+use mapstack_yaml::{DumpOptions, Limits, decode, dump, load, load_marked, load_with, loose_scalar};
+use proptest::prelude::*;
+
+/// Text as people write it, and text made to be misread.
+fn text() -> impl Strategy<Value = String> {
+    let tempting = [
+        "",
+        "yes",
+        "No",
+        "null",
+        "~",
+        "0644",
+        "08",
+        "0o17",
+        "1:30",
+        "01:30",
+        "1e3",
+        "1.5",
+        ".inf",
+        ".nan",
+        "-",
+        "---",
+        "...",
+        "=",
+        "<<",
+        "2001-12-14",
+        "2001-12-14 21:59:43 Z",
+        "a: b",
+        "a #b",
+        "#a",
+        " a",
+        "a ",
+        "a\n",
+        "\na",
+        "a\n\nb ",
+        "a \nb",
+        "\ta",
+        "- a",
+        "? a",
+        ": a",
+        "a:",
+        "!a",
+        "&a",
+        "*a",
+        "{a",
+        "]",
+        "%a",
+        "@a",
+        "`a",
+        "'",
+        "\"",
+        "\\",
+        "a\u{85}b",
+        "\u{2028}",
+        "\n\u{2028}\n",
+        "\u{feff}",
+        "\u{a0}",
+        "\0",
+        "\u{7f}",
+        "\r",
+        "\u{fffe}",
+        "😀",
+        "漢字",
+        "!t,",
+        "0_",
+        "None",
+    ];
+    prop_oneof![
+        proptest::sample::select(tempting.to_vec()).prop_map(String::from),
+        "[ a-c0-2:#,'\"\n-]{0,12}",
+        "([a-z'é\\\\:#\u{1}-]{1,14} {1,2}){0,20}",
+        "[x\u{e000}😀]{100,140}",
+        any::<String>(),
+    ]
+}
+
+fn key() -> impl Strategy<Value = Key> {
+    prop_oneof![
+        6 => text().prop_map(Key::from),
+        1 => Just(Key::None),
+        1 => any::<bool>().prop_map(Key::from),
+        1 => any::<i64>().prop_map(Key::from),
+        1 => any::<f64>().prop_filter("NaN is a key by identity", |f| !f.is_nan()).prop_map(Key::from),
+        1 => bytes().prop_map(|b| Key::Bytes(b.into())),
+    ]
+}
+
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
+    proptest::collection::vec(any::<u8>(), 0..120)
+}
+
+fn leaf() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        6 => text().prop_map(Value::from),
+        1 => Just(Value::None),
+        1 => any::<bool>().prop_map(Value::from),
+        1 => any::<i64>().prop_map(Value::from),
+        1 => "-?[1-9][0-9]{0,40}".prop_map(|digits| digits.parse::<Int>().unwrap().into()),
+        1 => any::<f64>().prop_map(Value::from),
+        1 => bytes().prop_map(|b| Value::Bytes(b.into())),
+        1 => proptest::collection::vec(key(), 0..4).prop_map(|keys| Value::Set(keys.into_iter().collect::<Set>())),
+    ]
+}
+
+/// Everything a document can hold; tuples as lists' items only come from `!!omap`.
+fn value() -> impl Strategy<Value = Value> {
+    leaf().prop_recursive(5, 40, 5, |inner| {
+        let entries = proptest::collection::vec((key(), inner.clone()), 0..5);
+        prop_oneof![
+            proptest::collection::vec(inner, 0..5).prop_map(|items| items.into_iter().collect()),
+            entries.prop_map(|entries| Value::Map(entries.into_iter().collect::<Map>())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn output_loads_back(value in value()) {
+        let printed = dump(&value, &DumpOptions::output());
+        prop_assert!(printed.ends_with('\n'));
+        let loaded = load(&printed).map_err(|e| TestCaseError::fail(format!("{e}\n{printed}")))?;
+        // Python's `repr` tells types apart and keeps order.
+        prop_assert_eq!(loaded.repr(), value.repr(), "{}", printed);
+    }
+
+    /// Brackets, sorted keys, escapes and anchors change nothing but order and white space at
+    /// the ends.
+    #[test]
+    fn other_layouts_load_back(value in value(), flow: bool, width in 10_usize..200) {
+        let twice = Value::from_iter([value.clone(), value]);
+        let options = DumpOptions { width, ..DumpOptions::filter(flow) };
+        let printed = dump(&twice, &options);
+        let loaded = load(&printed).map_err(|e| TestCaseError::fail(format!("{e}\n{printed}")))?;
+        let sorted = |v: &Value| dump(v, &DumpOptions { sort_keys: true, ..DumpOptions::output() });
+        prop_assert_eq!(sorted(&loaded), sorted(&twice), "{}", printed);
+    }
+
+    /// No text, however broken, is more than an error; and marks change nothing.
+    #[test]
+    fn any_text_is_a_value_or_an_error(text in prop_oneof![any::<String>(), "[-ab:,!&*\\[\\]{}'\"|>?#%@ \n\t\\\\]{0,40}"]) {
+        let limits = Limits::default();
+        let plain = load_with(&text, &limits);
+        let marked = load_marked(&text, &limits);
+        prop_assert_eq!(plain.as_ref().map(Value::repr), marked.as_ref().map(|(value, _)| value.repr()));
+        prop_assert_eq!(decode(text.as_bytes()).is_ok(), true);
+        if let Some(loose) = loose_scalar(&text) {
+            prop_assert_ne!(loose.repr(), Value::from(&text).repr());
+        }
+    }
+}
