@@ -20,6 +20,7 @@ use mapstack_value::{Int, Key, Kind, Map, Str, Traverse, Value};
 
 pub use args::{CallArgs, required};
 pub use containers::{DictRef, Entries, ListRef, SetRef};
+pub(crate) use iter::{DictPart, dict_iter};
 pub use iter::{Iter, ObjIter};
 pub use ops::{as_float, as_index, binary, compare, contains, equal, get_item, hash_key, len, negate, positive, slice};
 pub(crate) use ops::{order, wrap_index};

@@ -1,0 +1,25 @@
+//! Python's two ways to format text: the `%` operator and `str.format`.
+
+mod fields;
+mod float;
+mod number;
+mod percent;
+mod spec;
+
+pub(crate) use fields::{format, format_markup};
+pub(crate) use float::float_fixed;
+pub(crate) use percent::percent;
+pub(crate) use spec::format_value;
+
+use crate::error::Result;
+use crate::methods::escaped;
+use crate::object::{Obj, repr};
+
+/// `ascii(x)`: `repr(x)` with everything beyond ASCII escaped.
+pub(crate) fn ascii(object: &Obj) -> Result<String> {
+    let text = repr(object)?;
+    if text.is_ascii() {
+        return Ok(text);
+    }
+    Ok(text.chars().map(|c| if c.is_ascii() { c.to_string() } else { escaped(c) }).collect())
+}

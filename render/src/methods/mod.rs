@@ -1,0 +1,188 @@
+//! The methods of Python's builtin types.
+//!
+//! [`call`] runs `object.name(args)` for text, bytes, numbers and containers; everything that is
+//! no builtin type brings its own methods as an [`Object`]. Argument
+//! errors have CPython's class and words.
+
+mod bytes;
+mod codec;
+mod dict;
+pub(crate) mod limit;
+mod list;
+mod markup;
+mod number;
+mod set;
+mod signature;
+mod text;
+mod views;
+
+use std::any::Any;
+
+pub(crate) use codec::escaped;
+pub(crate) use list::sort;
+pub(crate) use markup::{escape, strip_tags};
+pub(crate) use text::classes::is_decimal_digit;
+
+use crate::error::{Error, Result};
+use crate::jinja::Vm;
+use crate::object::{CallArgs, Entries, Obj, Object};
+
+/// Whether the object's type has a method of that name.
+pub(crate) fn has(object: &Obj, name: &str) -> bool {
+    static_name(object, name).is_some()
+}
+
+/// The name as the method tables spell it, if the object's type has such a method.
+fn static_name(object: &Obj, name: &str) -> Option<&'static str> {
+    let tables: [&'static [&'static str]; 2] = match object {
+        Obj::Str(_) => [text::NAMES, &[]],
+        Obj::Markup(_) => [text::NAMES, markup::OWN],
+        Obj::Bytes(_) => [bytes::NAMES, &[]],
+        Obj::List(_) => [list::LIST, &[]],
+        Obj::Tuple(_) => [list::TUPLE, &[]],
+        Obj::Dict(dict) => [dict::NAMES, dict::beyond_dict(dict)],
+        Obj::Set(_) => [set::NAMES, &[]],
+        Obj::Int(_) | Obj::Bool(_) => [number::INT, &[]],
+        Obj::Float(_) => [number::FLOAT, &[]],
+        Obj::None | Obj::Undefined(_) | Obj::Iter(_) | Obj::Native(_) => return None,
+    };
+    tables.into_iter().flatten().find(|known| **known == name).copied()
+}
+
+/// Whether the sandbox hides the attribute: names that start with an underscore and that Python's
+/// objects have.
+pub(crate) fn is_hidden(name: &str) -> bool {
+    name.strip_prefix("__").and_then(|rest| rest.strip_suffix("__")).is_some_and(|bare| HIDDEN.contains(&bare))
+}
+
+/// The names between the underscores: of every object, then of numbers, text, containers and
+/// functions.
+const HIDDEN: &[&str] = &[
+    "class",
+    "delattr",
+    "dir",
+    "doc",
+    "eq",
+    "format",
+    "ge",
+    "getattribute",
+    "getstate",
+    "gt",
+    "hash",
+    "init",
+    "init_subclass",
+    "le",
+    "lt",
+    "ne",
+    "new",
+    "reduce",
+    "reduce_ex",
+    "repr",
+    "setattr",
+    "sizeof",
+    "str",
+    "subclasshook",
+    "add",
+    "bool",
+    "call",
+    "code",
+    "contains",
+    "delitem",
+    "dict",
+    "getitem",
+    "getnewargs",
+    "globals",
+    "iter",
+    "len",
+    "mod",
+    "module",
+    "mul",
+    "name",
+    "next",
+    "qualname",
+    "reversed",
+    "rmod",
+    "rmul",
+    "self",
+    "setitem",
+    "slots",
+    "weakref",
+];
+
+/// The method as an object (or a plain attribute such as `int.real`).
+pub(crate) fn bound(object: &Obj, name: &str) -> Option<Obj> {
+    match static_name(object, name) {
+        Some(name) => Some(Obj::native(BoundMethod { receiver: object.clone(), name })),
+        None => number::attribute(object, name),
+    }
+}
+
+/// `object.name(args)`.
+///
+/// # Errors
+/// What the method raises; an `AttributeError` if there is none of that name.
+pub(crate) fn call(vm: &Vm<'_>, object: &Obj, name: &str, args: CallArgs) -> Result<Obj> {
+    match object {
+        Obj::Str(s) => text::call(vm, s, name, args),
+        Obj::Markup(s) => markup::call(vm, s, name, args),
+        Obj::Bytes(b) => bytes::call(vm, b, name, args),
+        Obj::List(list) => list::call(vm, list, name, args),
+        Obj::Tuple(items) => list::call_tuple(vm, items, name, args),
+        Obj::Dict(dict) => dict::call(vm, dict, name, args),
+        Obj::Set(set) => set::call(vm, set, name, args),
+        Obj::Int(i) => number::call_int(vm, i, name, args),
+        Obj::Bool(b) => number::call_int(vm, &i64::from(*b).into(), name, args),
+        Obj::Float(f) => number::call_float(*f, name, args),
+        Obj::Undefined(u) => Err(u.error()),
+        other => match views::of(other) {
+            Some(view) => views::call(vm, view, name, args),
+            None => Err(no_attribute(other.type_name(), name)),
+        },
+    }
+}
+
+/// `dict.update(source)`: a mapping, or an iterable of pairs.
+///
+/// # Errors
+/// Python's errors for a source that is neither. Nothing is changed then.
+pub(crate) fn update_entries(vm: &Vm<'_>, entries: &mut Entries, source: &Obj) -> Result<()> {
+    entries.extend(dict::pairs(vm, source, false)?);
+    Ok(())
+}
+
+fn no_attribute(type_name: &str, name: &str) -> Box<Error> {
+    Error::python("AttributeError", format!("'{type_name}' object has no attribute '{name}'"))
+}
+
+/// A method with its object, waiting to be called.
+struct BoundMethod {
+    receiver: Obj,
+    name: &'static str,
+}
+
+impl Object for BoundMethod {
+    fn type_name(&self) -> &'static str {
+        "builtin_function_or_method"
+    }
+
+    fn repr(&self) -> Result<String> {
+        Ok(format!("<built-in method {} of {} object>", self.name, self.receiver.type_name()))
+    }
+
+    fn callable(&self) -> bool {
+        true
+    }
+
+    fn call(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+        call(vm, &self.receiver, self.name, args)
+    }
+
+    fn equals(&self, other: &dyn Object) -> Option<bool> {
+        let other = other.as_any()?.downcast_ref::<BoundMethod>()?;
+        Some(self.name == other.name && self.receiver.is_same(&other.receiver))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}

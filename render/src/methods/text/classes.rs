@@ -1,0 +1,98 @@
+//! Character classes after Python's `str.is…` methods.
+
+use unicode_properties::{GeneralCategory as G, UnicodeGeneralCategory};
+
+/// `str.isspace` for one character.
+pub(crate) fn is_space(c: char) -> bool {
+    c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
+}
+
+/// Whether there is a character and every one is in the class.
+pub(crate) fn every(s: &str, class: fn(char) -> bool) -> bool {
+    !s.is_empty() && s.chars().all(class)
+}
+
+pub(super) fn is_alpha(s: &str) -> bool {
+    every(s, is_letter)
+}
+
+pub(super) fn is_decimal(s: &str) -> bool {
+    every(s, is_decimal_digit)
+}
+
+pub(super) fn is_digit(s: &str) -> bool {
+    every(s, is_digit_char)
+}
+
+pub(super) fn is_numeric(s: &str) -> bool {
+    every(s, is_number)
+}
+
+pub(super) fn is_alnum(s: &str) -> bool {
+    every(s, |c| is_letter(c) || is_number(c))
+}
+
+pub(super) fn is_identifier(s: &str) -> bool {
+    let mut chars = s.chars();
+    chars.next().is_some_and(starts_identifier) && chars.all(continues_identifier)
+}
+
+fn is_letter(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_alphabetic();
+    }
+    use G::{LowercaseLetter, ModifierLetter, OtherLetter, TitlecaseLetter, UppercaseLetter};
+    matches!(c.general_category(), LowercaseLetter | UppercaseLetter | TitlecaseLetter | ModifierLetter | OtherLetter)
+}
+
+/// A digit of a positional decimal system.
+pub(crate) fn is_decimal_digit(c: char) -> bool {
+    if c.is_ascii() { c.is_ascii_digit() } else { c.general_category() == G::DecimalNumber }
+}
+
+fn is_digit_char(c: char) -> bool {
+    is_decimal_digit(c) || DIGITS.iter().any(|(first, last)| (*first..=*last).contains(&c))
+}
+
+fn is_number(c: char) -> bool {
+    c.is_numeric() || NUMERALS.contains(c)
+}
+
+fn starts_identifier(c: char) -> bool {
+    c == '_' || is_letter(c) || (!c.is_ascii() && c.general_category() == G::LetterNumber)
+}
+
+fn continues_identifier(c: char) -> bool {
+    if starts_identifier(c) || is_decimal_digit(c) {
+        return true;
+    }
+    let mark = matches!(c.general_category(), G::NonspacingMark | G::SpacingMark | G::ConnectorPunctuation);
+    mark || matches!(c, '\u{b7}' | '\u{387}')
+}
+
+/// Digits that are not decimal: superscripts, circled digits and the like.
+const DIGITS: &[(char, char)] = &[
+    ('\u{b2}', '\u{b3}'),
+    ('\u{b9}', '\u{b9}'),
+    ('\u{1369}', '\u{1371}'),
+    ('\u{19da}', '\u{19da}'),
+    ('\u{2070}', '\u{2070}'),
+    ('\u{2074}', '\u{2079}'),
+    ('\u{2080}', '\u{2089}'),
+    ('\u{2460}', '\u{2468}'),
+    ('\u{2474}', '\u{247c}'),
+    ('\u{2488}', '\u{2490}'),
+    ('\u{24ea}', '\u{24ea}'),
+    ('\u{24f5}', '\u{24fd}'),
+    ('\u{24ff}', '\u{24ff}'),
+    ('\u{2776}', '\u{277e}'),
+    ('\u{2780}', '\u{2788}'),
+    ('\u{278a}', '\u{2792}'),
+    ('\u{10a40}', '\u{10a43}'),
+    ('\u{10e60}', '\u{10e68}'),
+    ('\u{11052}', '\u{1105a}'),
+    ('\u{1f100}', '\u{1f10a}'),
+];
+
+/// Letters that stand for numbers.
+const NUMERALS: &str = "㐅㒃㠪㭍一七万三九二五世亿什仟仨伍佰億兆兩八六十千卅升卌叁参參叄四壱壹幺廾廿弌弍弎弐拾捌柒漆玖百肆萬貮貳贰阡陆陌陸零";

@@ -1,0 +1,143 @@
+//! `dict.keys()`, `dict.values()` and `dict.items()`: live views.
+
+use std::any::Any;
+use std::cell::RefCell;
+
+use mapstack_value::MapKind;
+
+use super::{BoundMethod, signature::Call};
+use crate::error::{Error, Result};
+use crate::jinja::Vm;
+use crate::object::{CallArgs, DictPart, DictRef, Iter, Obj, Object, dict_iter, equal, hash_key, repr};
+
+/// What a dict shows of itself; it follows the dict's changes.
+pub(super) struct View {
+    pub dict: DictRef,
+    pub part: DictPart,
+}
+
+thread_local! {
+    /// Dicts whose views are being printed; a view inside itself prints as `...`.
+    static OPEN: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Deeper nesting of views in each other is refused.
+const MAX_DEPTH: usize = 100;
+
+impl Object for View {
+    fn type_name(&self) -> &'static str {
+        let ordered = self.dict.kind() != MapKind::Dict;
+        match (self.part, ordered) {
+            (DictPart::Keys, false) => "dict_keys",
+            (DictPart::Values, false) => "dict_values",
+            (DictPart::Items, false) => "dict_items",
+            (DictPart::Keys, true) => "odict_keys",
+            (DictPart::Values, true) => "odict_values",
+            (DictPart::Items, true) => "odict_items",
+        }
+    }
+
+    fn repr(&self) -> Result<String> {
+        let address = self.dict.address();
+        let depth = OPEN.with_borrow(Vec::len);
+        if OPEN.with_borrow(|open| open.contains(&address)) {
+            return Ok("...".into());
+        }
+        if depth == MAX_DEPTH {
+            let message = "maximum recursion depth exceeded while getting the repr of an object";
+            return Err(Error::python("RecursionError", message));
+        }
+        OPEN.with_borrow_mut(|open| open.push(address));
+        let items = stacker::maybe_grow(512 << 10, 4 << 20, || repr(&Obj::list(self.items())));
+        OPEN.with_borrow_mut(Vec::pop);
+        Ok(format!("{}({})", self.type_name(), items?))
+    }
+
+    fn truthy(&self) -> bool {
+        !self.dict.is_empty()
+    }
+
+    fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {
+        match name {
+            "isdisjoint" if self.part != DictPart::Values => {
+                let view = Obj::native(View { dict: self.dict.clone(), part: self.part });
+                Some(Obj::native(BoundMethod { receiver: view, name: "isdisjoint" }))
+            }
+            "mapping" => Some(Obj::Dict(self.dict.clone())),
+            _ => None,
+        }
+    }
+
+    fn iter(&self) -> Option<Iter> {
+        Some(dict_iter(&self.dict, self.part))
+    }
+
+    fn len(&self) -> Option<usize> {
+        Some(self.dict.len())
+    }
+
+    fn contains(&self, needle: &Obj) -> Option<Result<bool>> {
+        match self.part {
+            DictPart::Keys => Some(hash_key(needle).map(|key| self.dict.contains(&key))),
+            DictPart::Items => Some(self.contains_item(needle)),
+            DictPart::Values => None,
+        }
+    }
+
+    fn equals(&self, other: &dyn Object) -> Option<bool> {
+        let other = other.as_any()?.downcast_ref::<View>()?;
+        if self.part != other.part || self.part == DictPart::Values {
+            return None;
+        }
+        if self.dict.len() != other.dict.len() {
+            return Some(false);
+        }
+        if self.part == DictPart::Keys {
+            return Some(self.dict.keys().iter().all(|key| other.dict.contains(key)));
+        }
+        // As frozen data, which ends even where the dicts contain each other's views.
+        let (ours, theirs) = (Obj::Dict(self.dict.clone()), Obj::Dict(other.dict.clone()));
+        Some(matches!((ours.to_value(), theirs.to_value()), (Ok(a), Ok(b)) if a == b))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}
+
+impl View {
+    fn items(&self) -> Vec<Obj> {
+        let entries = self.dict.entries().into_iter();
+        match self.part {
+            DictPart::Keys => entries.map(|(key, _)| Obj::from(&key)).collect(),
+            DictPart::Values => entries.map(|(_, value)| value).collect(),
+            DictPart::Items => entries.map(|(key, value)| Obj::tuple([Obj::from(&key), value])).collect(),
+        }
+    }
+
+    fn contains_item(&self, needle: &Obj) -> Result<bool> {
+        let Obj::Tuple(pair) = needle else { return Ok(false) };
+        let [key, value] = &**pair else { return Ok(false) };
+        match self.dict.get(&hash_key(key)?) {
+            Some(found) => Ok(found.is_same(value) || equal(&found, value)?),
+            None => Ok(false),
+        }
+    }
+}
+
+/// The view behind an object.
+pub(super) fn of(object: &Obj) -> Option<&View> {
+    let Obj::Native(native) = object else { return None };
+    native.as_any()?.downcast_ref()
+}
+
+/// `view.isdisjoint(other)`.
+pub(super) fn call(vm: &Vm<'_>, view: &View, name: &str, args: CallArgs) -> Result<Obj> {
+    let other = Call { owner: view.type_name(), name, args }.one()?;
+    for item in other.collect(vm)? {
+        if matches!(view.contains(&item), Some(Ok(true))) {
+            return Ok(Obj::Bool(false));
+        }
+    }
+    Ok(Obj::Bool(true))
+}
