@@ -104,11 +104,11 @@ impl Options {
     /// ```
     /// use mapstack_merge::{Options, Strategy};
     /// use mapstack_value::Value;
-    /// let options = Options::from_values(&Value::from("recurse"), &Value::from("false"));
+    /// let options = Options::new(&Value::from("recurse"), &Value::from("false"));
     /// assert_eq!(options, Options { strategy: Strategy::Recurse, merge_lists: true });
     /// ```
     #[must_use]
-    pub fn from_values(strategy: &Value, merge_lists: &Value) -> Self {
+    pub fn new(strategy: &Value, merge_lists: &Value) -> Self {
         Options { strategy: strategy.into(), merge_lists: merge_lists.truthy() }
     }
 

@@ -41,7 +41,7 @@ fn check(text: &str, count: usize, run: impl Fn(&serde_json::Value, Value, &Valu
 #[test]
 fn every_strategy_gives_what_the_reference_gives() {
     check(include_str!("data/merge_table.json"), 2384, |record, base, overlay| {
-        let options = Options::from_values(&from_json(&record["strategy"]), &from_json(&record["merge_lists"]));
+        let options = Options::new(&from_json(&record["strategy"]), &from_json(&record["merge_lists"]));
         let mut recorder = Recorder::default();
         let observed = merge(base.clone(), overlay, &options, &mut recorder);
         let result = merge(base.clone(), overlay, &options, &mut ());
