@@ -1,2 +1,17 @@
-//! Placeholder.
-fn main() {}
+//! The `mapstack` command: arguments in, a verb of the `mapstack` library run, text out.
+
+mod cli;
+mod commands;
+mod inputs;
+mod output;
+mod report;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    let reporter = report::Reporter::new(&cli.messages);
+    reporter.finish(commands::run(&cli.command, &reporter))
+}

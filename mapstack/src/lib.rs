@@ -1,1 +1,57 @@
-//! Placeholder.
+//! Salt's layered formula configuration, without Salt.
+//!
+//! A formula's configuration is made of layers: YAML files picked by a minion's grains, values of
+//! its pillar and options, merged in order, and a template that may change the result. This crate
+//! composes the crates that know how each part works, and answers what `map.data`, `map.stack` and
+//! `map.tofs` answer on a minion.
+//!
+//! ```
+//! use mapstack::{DataOptions, Engine, loader::MemoryFiles, minion::Minion};
+//!
+//! let files = MemoryFiles::new()
+//!     .file("base", "users/parameters/defaults.yaml", "values: {shell: /bin/sh, groups: [users]}")
+//!     .file("base", "users/parameters/os/Debian.yaml", "values: {shell: /bin/bash}");
+//! let engine = Engine::new(files);
+//! let minion = Minion::parse(b"id: web1\ngrains: {os: Debian}\n", "web1.yaml").unwrap().complete();
+//! let mapdata = engine.run(&minion).data("users", &DataOptions::default()).unwrap();
+//! assert_eq!(mapdata.as_map().unwrap().get("shell").unwrap().as_str(), Some("/bin/bash"));
+//! ```
+//!
+//! | you want | look at |
+//! |---|---|
+//! | a formula's configuration | [`Engine`], [`Run::data`] |
+//! | other layers than the default ones | [`Run::stack`], [`DataOptions`] |
+//! | candidate files for `file.managed` | [`Run::tofs`] |
+//! | which files were looked for | [`Run::events`] |
+//! | what went wrong, and where | [`Error`], [`Diagnostic`], [`Run::warnings`] |
+//! | the minion's facts | [`minion`] |
+//! | where files come from | [`loader`] |
+//!
+//! The crate does not know about command lines, the environment, terminals or exit codes.
+
+mod data;
+mod diagnostic;
+mod engine;
+mod files;
+mod functions;
+mod host;
+mod layer;
+mod lookups;
+mod options;
+mod render;
+mod source;
+mod stack;
+mod tofs;
+pub mod trace;
+
+pub use diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Severity, Step};
+pub use engine::{Engine, Run};
+pub use mapstack_loader as loader;
+pub use mapstack_matcher as matcher;
+pub use mapstack_minion as minion;
+pub use mapstack_render::jinja::Limits;
+pub use mapstack_render::nearest;
+pub use mapstack_value as value;
+pub use mapstack_yaml as yaml;
+pub use options::{DataOptions, StackOptions, TofsOptions};
+pub use stack::parse as parse_definition;

@@ -1,0 +1,284 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+
+/// Salt's layered configuration, without Salt.
+///
+/// Given the roots of a file server and one minion's facts, mapstack answers what
+/// salt['map.data'](FORMULA) answers on that minion, and says which files it looked for.
+#[derive(Debug, Parser)]
+#[command(name = "mapstack", version, after_help = EXAMPLES, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    pub messages: Messages,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  mapstack data openssh --root /srv/salt --minion web1.yaml
+      the openssh formula's configuration for one minion
+  mapstack data openssh --root /srv/salt --minion web1.yaml --set grains.os=Ubuntu --get sshd_config
+      the same minion if it ran Ubuntu, and only one key
+  salt-call --local grains.items --out=json | mapstack data openssh --root /srv/salt --grains -
+      the machine this runs on
+  mapstack sources openssh --root /srv/salt --minion web1.yaml
+      every file that was looked for, in order, and who asked for it
+  mapstack parse 'Y!G@os_family|I@roles'
+      how a source definition is understood
+
+Exit status: 0 done, 1 the data or templates are wrong, 2 wrong usage.";
+
+/// Where messages go and how they look.
+#[derive(Debug, Args)]
+pub struct Messages {
+    /// Colour messages: auto, always or never
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", help_heading = "Messages")]
+    pub color: Color,
+    /// Do not print warnings
+    #[arg(short, long, global = true, conflicts_with = "strict", help_heading = "Messages")]
+    pub quiet: bool,
+    /// Treat warnings as errors
+    #[arg(long, global = true, help_heading = "Messages")]
+    pub strict: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Print a formula's merged configuration for one minion (salt: map.data)
+    Data(Data),
+    /// Print what given source definitions amount to (salt: map.stack)
+    Stack(Stack),
+    /// Print the salt:// candidates of a file, best first (salt: map.tofs)
+    Tofs(Tofs),
+    /// List every path tried, in order: hit or miss, and the matcher that asked
+    Sources(Sources),
+    /// Explain how a source definition is understood
+    Parse(Parse),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  mapstack data users --root examples/site --root examples/formulas --minion examples/minions/web1.yaml")]
+pub struct Data {
+    /// The formula: its folder below a root, or the tpldir of a template in it
+    pub formula: String,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub layering: Layering,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  mapstack stack users defaults.yaml 'Y!G@os_family' C@users --root examples/formulas --minion examples/minions/web1.yaml")]
+pub struct Stack {
+    /// The formula: its folder below a root
+    pub formula: String,
+    /// Source definitions, earlier ones weaker
+    #[arg(required = true, value_name = "SOURCE")]
+    pub sources: Vec<String>,
+    /// Data to merge the layers onto (YAML or JSON)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub default_values: Option<PathBuf>,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub merging: Merging,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  mapstack tofs users etc/motd --root examples/formulas --minion examples/minions/web1.yaml")]
+pub struct Tofs {
+    /// The formula: its folder below a root, or the tpldir of a template in it
+    pub formula: String,
+    /// Files to find, best first
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<String>,
+    /// A key of tofs:source_files with more file names
+    #[arg(long)]
+    pub lookup: Option<String>,
+    /// Matchers where the configuration names none (repeatable)
+    #[arg(long, value_name = "MATCHER")]
+    pub default_matchers: Vec<String>,
+    /// Whether to look below each parent of the formula's subfolder
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub use_subpath: Option<String>,
+    /// Whether the matcher's query is part of the path
+    #[arg(long, value_name = "BOOL")]
+    pub include_query: Option<String>,
+    /// What the paths start with
+    #[arg(long, value_name = "PATH")]
+    pub path_prefix: Option<String>,
+    /// The folder of the files
+    #[arg(long, value_name = "DIR")]
+    pub files_dir: Option<String>,
+    /// The folder for every minion
+    #[arg(long, value_name = "DIR")]
+    pub default_dir: Option<String>,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  mapstack sources users --root examples/site --root examples/formulas --minion examples/minions/web1.yaml")]
+pub struct Sources {
+    /// The formula: its folder below a root
+    pub formula: String,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub layering: Layering,
+    /// How to print
+    #[arg(short, long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
+    pub format: Listing,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mapstack parse 'Y!G@os_family|I@roles'
+  mapstack parse --path 'G@selinux:enabled' -o json")]
+pub struct Parse {
+    /// A source definition
+    pub definition: String,
+    /// Read it as a matcher of files_switch (map.tofs), which only builds paths
+    #[arg(long)]
+    pub path: bool,
+    /// How to print
+    #[arg(short, long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
+    pub format: Listing,
+}
+
+/// Where files and facts come from.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Files and facts")]
+pub struct Input {
+    /// A root of the file server, as ENV=DIR or DIR (repeatable; earlier wins, like file_roots)
+    #[arg(long, value_name = "[ENV=]DIR", value_hint = ValueHint::DirPath)]
+    pub root: Vec<String>,
+    /// The saltenv to look in [default: the minion's option, else base]
+    #[arg(long)]
+    pub saltenv: Option<String>,
+    /// The minion: one YAML or JSON document with id, grains, pillar, opts (- is stdin)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub minion: Option<PathBuf>,
+    /// The minion's grains (YAML or JSON, also as salt-call prints them; - is stdin)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub grains: Option<PathBuf>,
+    /// The minion's pillar (YAML or JSON; - is stdin)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub pillar: Option<PathBuf>,
+    /// The minion's options (YAML or JSON; - is stdin)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub opts: Option<PathBuf>,
+    /// The minion's id
+    #[arg(long)]
+    pub id: Option<String>,
+    /// Change a fact, such as grains.os=Debian (repeatable; the value is YAML)
+    #[arg(long, value_name = "PATH=YAML")]
+    pub set: Vec<String>,
+    /// Data for U@ sources and the custom_data variable (YAML or JSON)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub custom_data: Option<PathBuf>,
+    /// Serve files through links that leave a root
+    #[arg(long)]
+    pub follow_outside_links: bool,
+    /// Any keyword arguments under Salt's own names, as a JSON object
+    #[arg(long, value_name = "JSON")]
+    pub kwargs: Option<String>,
+}
+
+/// How layers merge.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Layering")]
+pub struct Merging {
+    /// Folders with parameter files (repeatable)
+    #[arg(long, value_name = "DIR")]
+    pub parameter_dirs: Vec<String>,
+    /// Merge strategy of layers that name none: smart, recurse, overwrite, aggregate, list, none
+    #[arg(long, value_name = "STRATEGY")]
+    pub default_merge_strategy: Option<String>,
+    /// Whether layers that do not say append lists
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub default_merge_lists: Option<String>,
+    /// Merge strategy of config.get: recurse, overwrite
+    #[arg(long, value_name = "STRATEGY")]
+    pub config_get_strategy: Option<String>,
+}
+
+/// The arguments of map.data.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Layering")]
+pub struct Layering {
+    /// Source definitions, earlier ones weaker (repeatable)
+    #[arg(long, value_name = "SOURCE")]
+    pub sources: Vec<String>,
+    #[command(flatten)]
+    pub merging: Merging,
+    /// The template that may change the result; false for none
+    #[arg(long, value_name = "PATH")]
+    pub post_map: Option<String>,
+    /// The engine of the post-map template
+    #[arg(long, value_name = "ENGINE")]
+    pub post_map_template: Option<String>,
+    /// The cache argument of map.data; it only shows in the result
+    #[arg(long, value_name = "BOOL")]
+    pub cache: Option<String>,
+}
+
+/// How data is printed.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct Output {
+    /// How to print
+    #[arg(short, long = "output", value_enum, default_value_t = Format::Yaml, value_name = "FORMAT")]
+    pub format: Format,
+    /// Print only the value under a key, with : between steps
+    #[arg(long, value_name = "KEY")]
+    pub get: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// YAML that Salt's loader reads back to the same data
+    Yaml,
+    /// JSON in order; keys that are not strings become strings, as in Python
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Listing {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}

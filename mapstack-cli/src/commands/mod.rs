@@ -1,0 +1,36 @@
+//! One file per verb.
+
+mod completions;
+mod data;
+mod parse;
+mod sources;
+mod stack;
+mod tofs;
+
+use mapstack::Run;
+
+use crate::cli::Command;
+use crate::report::{Failure, Reporter};
+
+/// Run the verb.
+pub fn run(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
+    match command {
+        Command::Data(args) => data::run(args, reporter),
+        Command::Stack(args) => stack::run(args, reporter),
+        Command::Tofs(args) => tofs::run(args, reporter),
+        Command::Sources(args) => sources::run(args, reporter),
+        Command::Parse(args) => parse::run(args),
+        Command::Completions { shell } => completions::run(*shell),
+    }
+}
+
+/// Do the work of a run, and report what it was warned of, whether it worked or not.
+fn reported<T>(
+    run: &Run<'_>,
+    reporter: &Reporter,
+    work: impl FnOnce(&Run<'_>) -> mapstack::Result<T>,
+) -> Result<T, Failure> {
+    let result = work(run);
+    reporter.warn(&run.warnings())?;
+    Ok(result?)
+}

@@ -1,0 +1,57 @@
+//! `mapstack parse`.
+
+use mapstack::matcher::{Definition, Mode, Spelling};
+use mapstack::value::{Map, Value, json};
+use mapstack::{Error, ErrorKind};
+
+use crate::cli::{Listing, Parse};
+use crate::output;
+use crate::report::Failure;
+
+pub fn run(args: &Parse) -> Result<(), Failure> {
+    let mode = if args.path { Mode::Path } else { Mode::Layer };
+    let definition = mapstack::parse_definition(&args.definition, mode)?;
+    match args.format {
+        Listing::Text => output::write(&text(&definition)),
+        Listing::Json => {
+            let options = json::DumpOptions { indent: Some(2), ..json::DumpOptions::default() };
+            let text = json::dumps(&as_value(&definition).into(), &options)
+                .map_err(|e| Error::new(ErrorKind::DataSource, e.to_string()))?;
+            output::write(&(text + "\n"))
+        }
+    }
+}
+
+fn text(definition: &Definition) -> String {
+    let mut text = format!("{definition}\n");
+    for line in definition.describe().lines() {
+        text.push_str(&format!("  {line}\n"));
+    }
+    if definition.spelling == Spelling::Legacy {
+        text.push_str(&format!("  the Y: form is deprecated; write {}\n", definition.modern()));
+    }
+    text
+}
+
+fn as_value(definition: &Definition) -> Map {
+    let matchers: Value = definition
+        .matchers
+        .iter()
+        .map(|m| {
+            let row: [(&str, Value); 4] = [
+                ("type", m.kind.letter().to_string().into()),
+                ("query", (&m.query).into()),
+                ("options", m.options.iter().collect()),
+                ("delimiter", (&m.delimiter).into()),
+            ];
+            Value::from(row.into_iter().collect::<Map>())
+        })
+        .collect();
+    let rows: [(&str, Value); 4] = [
+        ("definition", definition.to_string().into()),
+        ("yaml", definition.yaml.into()),
+        ("deprecated", (definition.spelling == Spelling::Legacy).into()),
+        ("matchers", matchers),
+    ];
+    rows.into_iter().collect()
+}

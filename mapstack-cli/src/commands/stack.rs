@@ -1,0 +1,20 @@
+//! `mapstack stack`.
+
+use mapstack::StackOptions;
+use mapstack::value::Value;
+
+use super::reported;
+use crate::cli::Stack;
+use crate::inputs::{Kwargs, Session, data_file};
+use crate::output;
+use crate::report::{Failure, Reporter};
+
+pub fn run(args: &Stack, reporter: &Reporter) -> Result<(), Failure> {
+    let default_values = args.default_values.as_ref().map(data_file).transpose()?;
+    let kwargs = Kwargs::new(&args.input)?.merging(&args.merging)?.value("default_values", default_values).into_map();
+    let options = StackOptions::from_kwargs(&kwargs)?;
+    let session = Session::new(&args.input, reporter)?;
+    let sources: Value = args.sources.iter().collect();
+    let stack = reported(&session.run(), reporter, |run| run.stack(&args.formula, &sources, &options))?;
+    output::print(&stack, &args.output)
+}

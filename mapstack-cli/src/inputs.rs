@@ -1,0 +1,225 @@
+//! Turning flags into an engine, a minion, and keyword arguments.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use mapstack::loader::Roots;
+use mapstack::minion::{Minion, Part};
+use mapstack::value::{Map, Value, json};
+use mapstack::{Diagnostic, Engine, Error, ErrorKind, Run, yaml};
+
+use crate::cli::{Input, Layering, Merging};
+use crate::report::{Failure, Reporter};
+
+/// Everything a verb that looks at one minion needs.
+pub struct Session {
+    pub engine: Engine,
+    pub minion: Minion,
+    saltenv: Option<String>,
+}
+
+impl Session {
+    pub fn new(input: &Input, reporter: &Reporter) -> Result<Self, Failure> {
+        let minion = minion(input)?;
+        let roots = roots(input, &minion)?;
+        let missing: Vec<Diagnostic> = roots
+            .missing_roots()
+            .into_iter()
+            .map(|root| {
+                Diagnostic::warning(ErrorKind::File, format!("the root {} is not a directory", root.display()))
+                    .with_help("it is ignored, as the reference ignores it")
+            })
+            .collect();
+        reporter.warn(&missing)?;
+        Ok(Session { engine: Engine::new(roots), minion, saltenv: input.saltenv.clone() })
+    }
+
+    pub fn run(&self) -> Run<'_> {
+        let run = self.engine.run(&self.minion);
+        match &self.saltenv {
+            Some(saltenv) => run.with_saltenv(saltenv.as_str()),
+            None => run,
+        }
+    }
+}
+
+fn roots(input: &Input, minion: &Minion) -> Result<Roots, Failure> {
+    let mut roots = Roots::new().follow_outside_links(input.follow_outside_links);
+    let default_env = input.saltenv.as_deref().unwrap_or("base");
+    for root in &input.root {
+        let (env, directory) = split_root(root).unwrap_or((default_env, root));
+        roots = roots.root(env, directory);
+    }
+    if !input.root.is_empty() {
+        return Ok(roots);
+    }
+    let Some(Value::Map(configured)) = minion.opts.get("file_roots") else {
+        return Err(Failure::Usage(
+            "no root given: say where the file server's files are with --root DIR (repeatable, earlier wins)".into(),
+        ));
+    };
+    for (env, directories) in configured {
+        for directory in directories.as_list().unwrap_or_default() {
+            roots = roots.root(&env.to_string(), directory.to_string());
+        }
+    }
+    Ok(roots)
+}
+
+/// `ENV=DIR`, unless all of it names a directory.
+fn split_root(root: &str) -> Option<(&str, &str)> {
+    let (env, directory) = root.split_once('=')?;
+    let is_env = !env.is_empty() && !env.contains(['/', '\\']);
+    (is_env && !Path::new(root).is_dir()).then_some((env, directory))
+}
+
+fn minion(input: &Input) -> Result<Minion, Failure> {
+    let given = [&input.minion, &input.grains, &input.pillar, &input.opts];
+    if given.iter().filter(|f| f.as_deref() == Some(Path::new("-"))).count() > 1 {
+        return Err(Failure::Usage("standard input can be read once: only one file may be -".into()));
+    }
+    if given.iter().all(|f| f.is_none()) && input.set.is_empty() && input.id.is_none() {
+        return Err(Failure::Usage(
+            "no minion given: pass --minion FILE (one YAML document with id, grains, pillar, opts),\n\
+             or --grains FILE; for the machine at hand:\n\
+             \n    salt-call --local grains.items --out=json | mapstack … --grains -\n\
+             \nor build one up: --id web1 --set grains.os_family=Debian"
+                .into(),
+        ));
+    }
+    let mut minion = match &input.minion {
+        Some(file) => Minion::parse(&read(file)?, &shown(file)).map_err(Error::from)?,
+        None => Minion::default(),
+    };
+    for (file, part) in [(&input.grains, Part::Grains), (&input.pillar, Part::Pillar), (&input.opts, Part::Opts)] {
+        if let Some(file) = file {
+            minion.load_part(part, &read(file)?, &shown(file)).map_err(Error::from)?;
+        }
+    }
+    if let Some(id) = &input.id {
+        minion.set_id(id.as_str());
+    }
+    for change in &input.set {
+        let (path, value) = change
+            .split_once('=')
+            .ok_or_else(|| Failure::Usage(format!("--set {change}: write PATH=YAML, such as grains.os=Debian")))?;
+        minion.set(path, yaml_value(value, "--set")?).map_err(|e| Failure::Usage(format!("--set {change}: {e}")))?;
+    }
+    Ok(minion.complete())
+}
+
+fn shown(file: &Path) -> String {
+    if file == Path::new("-") { "<stdin>".into() } else { file.display().to_string() }
+}
+
+/// A facts file is small; more is a mistake.
+const LARGEST: u64 = 64 << 20;
+
+fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+    let failed =
+        |e: std::io::Error| Failure::Data(Error::new(ErrorKind::File, format!("cannot read {}: {e}", file.display())));
+    let mut bytes = Vec::new();
+    let mut limited: Box<dyn Read> = if file == Path::new("-") {
+        Box::new(std::io::stdin().lock().take(LARGEST + 1))
+    } else {
+        Box::new(std::fs::File::open(file).map_err(failed)?.take(LARGEST + 1))
+    };
+    limited.read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > LARGEST {
+        let message = format!("{} is larger than {} MiB", file.display(), LARGEST >> 20);
+        return Err(Failure::Data(Error::new(ErrorKind::Limit, message)));
+    }
+    Ok(bytes)
+}
+
+fn yaml_value(text: &str, flag: &str) -> Result<Value, Failure> {
+    yaml::load(text).map_err(|e| Failure::Usage(format!("{flag}: '{text}' is no YAML: {e}")))
+}
+
+/// A data file given by a flag.
+pub fn data_file(file: &PathBuf) -> Result<Value, Failure> {
+    let bytes = read(file)?;
+    let text = yaml::decode(&bytes).map_err(|e| bad_file(file, &e))?;
+    yaml::load(&text).map_err(|e| bad_file(file, &e))
+}
+
+fn bad_file(file: &Path, e: &yaml::Error) -> Failure {
+    let at = e.mark().map_or(String::new(), |m| format!(":{}:{}", m.line, m.column));
+    Failure::Data(Error::new(ErrorKind::Yaml, format!("{}{at}: {e}", file.display())))
+}
+
+/// Keyword arguments under their reference names: those of `--kwargs`, then flags over them.
+pub struct Kwargs(Map);
+
+impl Kwargs {
+    pub fn new(input: &Input) -> Result<Self, Failure> {
+        let mut kwargs = match &input.kwargs {
+            None => Map::new(),
+            Some(text) => match json::loads(text) {
+                Ok(Value::Map(map)) => map,
+                Ok(other) => {
+                    let what = other.kind().described();
+                    return Err(Failure::Usage(format!("--kwargs is {what}, not a JSON object")));
+                }
+                Err(e) => return Err(Failure::Usage(format!("--kwargs is no JSON: {e}"))),
+            },
+        };
+        if let Some(file) = &input.custom_data {
+            kwargs.insert("custom_data", data_file(file)?);
+        }
+        Ok(Kwargs(kwargs))
+    }
+
+    /// An argument whose text is a YAML scalar.
+    pub fn scalar(mut self, name: &str, given: Option<&String>) -> Result<Self, Failure> {
+        if let Some(text) = given {
+            let value = yaml_value(text, &format!("--{}", name.replace('_', "-")))?;
+            self.0.insert(name, value);
+        }
+        Ok(self)
+    }
+
+    /// An argument that is text whatever it looks like.
+    pub fn text(mut self, name: &str, given: Option<&String>) -> Self {
+        if let Some(text) = given {
+            self.0.insert(name, text);
+        }
+        self
+    }
+
+    /// A list argument.
+    pub fn list(mut self, name: &str, given: &[String]) -> Self {
+        if !given.is_empty() {
+            let list: Value = given.iter().collect();
+            self.0.insert(name, list);
+        }
+        self
+    }
+
+    /// A ready value.
+    pub fn value(mut self, name: &str, given: Option<Value>) -> Self {
+        if let Some(value) = given {
+            self.0.insert(name, value);
+        }
+        self
+    }
+
+    pub fn merging(self, merging: &Merging) -> Result<Self, Failure> {
+        self.list("parameter_dirs", &merging.parameter_dirs)
+            .scalar("default_merge_strategy", merging.default_merge_strategy.as_ref())?
+            .scalar("default_merge_lists", merging.default_merge_lists.as_ref())?
+            .scalar("config_get_strategy", merging.config_get_strategy.as_ref())
+    }
+
+    pub fn layering(self, layering: &Layering) -> Result<Self, Failure> {
+        self.list("sources", &layering.sources)
+            .merging(&layering.merging)?
+            .scalar("post_map", layering.post_map.as_ref())?
+            .scalar("post_map_template", layering.post_map_template.as_ref())?
+            .scalar("cache", layering.cache.as_ref())
+    }
+
+    pub fn into_map(self) -> Map {
+        self.0
+    }
+}

@@ -1,0 +1,53 @@
+//! Data on standard output.
+
+use std::io::{self, Write};
+
+use mapstack::value::{Path, Value, json};
+use mapstack::{Error, ErrorKind, yaml};
+
+use crate::cli::{Format, Output};
+use crate::report::Failure;
+
+/// Print data the way the user asked for.
+pub fn print(value: &Value, output: &Output) -> Result<(), Failure> {
+    let picked = match &output.get {
+        Some(key) => pick(value, key)?,
+        None => value.clone(),
+    };
+    write(&text(&picked, output.format)?)
+}
+
+/// Write text, whole or not at all as far as we can tell.
+pub fn write(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+fn text(value: &Value, format: Format) -> Result<String, Failure> {
+    match format {
+        Format::Yaml => Ok(yaml::dump(value, &yaml::DumpOptions::output())),
+        Format::Json => {
+            let options = json::DumpOptions { indent: Some(2), ..json::DumpOptions::default() };
+            let text = json::dumps(value, &options)
+                .map_err(|e| Error::new(ErrorKind::DataSource, format!("the result has no JSON form: {e}")))?;
+            Ok(text + "\n")
+        }
+    }
+}
+
+fn pick(value: &Value, key: &str) -> Result<Value, Failure> {
+    let path = Path::split(key, ":").map_err(|e| Failure::Usage(e.to_string()))?;
+    yaml::traverse(value, &path).ok_or_else(|| {
+        let mut message = format!("the result has nothing under '{key}'");
+        let names: Vec<String> =
+            value.as_map().map(|m| m.keys().map(ToString::to_string).collect()).unwrap_or_default();
+        if let Some(near) = mapstack::nearest(key, &names) {
+            message.push_str(&format!("; did you mean '{near}'?"));
+        } else if !names.is_empty() {
+            message.push_str(&format!("; it has {}", names.join(", ")));
+        }
+        Failure::Data(Error::new(ErrorKind::Lookup, message))
+    })
+}

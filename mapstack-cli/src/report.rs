@@ -1,0 +1,190 @@
+//! Messages on standard error, and the exit status.
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use annotate_snippets::{AnnotationKind, Element, Group, Level, Renderer, Snippet};
+use mapstack::{Diagnostic, Place, Severity};
+
+use crate::cli::{Color, Messages};
+
+/// Why a verb did not end well.
+#[derive(Debug)]
+pub enum Failure {
+    /// The data or templates are wrong.
+    Data(mapstack::Error),
+    /// The arguments are wrong.
+    Usage(String),
+    /// The output could not be written.
+    Output(io::Error),
+}
+
+impl From<mapstack::Error> for Failure {
+    fn from(e: mapstack::Error) -> Self {
+        Failure::Data(e)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(e: io::Error) -> Self {
+        Failure::Output(e)
+    }
+}
+
+/// Prints messages as the user asked for.
+pub struct Reporter {
+    renderer: Renderer,
+    quiet: bool,
+    strict: bool,
+}
+
+impl Reporter {
+    pub fn new(messages: &Messages) -> Self {
+        let colored = match messages.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+        };
+        let renderer = if colored { Renderer::styled() } else { Renderer::plain() };
+        Reporter { renderer, quiet: messages.quiet, strict: messages.strict }
+    }
+
+    /// Print warnings; under `--strict` the first becomes the failure.
+    ///
+    /// # Errors
+    /// A warning, where warnings are errors.
+    pub fn warn(&self, warnings: &[Diagnostic]) -> Result<(), Failure> {
+        match warnings.first() {
+            Some(first) if self.strict => {
+                for other in &warnings[1..] {
+                    self.print(&Diagnostic { severity: Severity::Error, ..other.clone() });
+                }
+                Err(Failure::Data(first.clone().into()))
+            }
+            _ if self.quiet => Ok(()),
+            _ => {
+                warnings.iter().for_each(|warning| self.print(warning));
+                Ok(())
+            }
+        }
+    }
+
+    /// Turn the outcome of a verb into an exit status.
+    pub fn finish(&self, outcome: Result<(), Failure>) -> ExitCode {
+        match outcome {
+            Ok(()) => ExitCode::SUCCESS,
+            // Whoever read the output has enough of it.
+            Err(Failure::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+            Err(Failure::Output(e)) => {
+                self.line("error", &format!("cannot write the output: {e}"));
+                ExitCode::from(1)
+            }
+            Err(Failure::Usage(message)) => {
+                self.line("error", &message);
+                ExitCode::from(2)
+            }
+            Err(Failure::Data(e)) => {
+                self.print(e.diagnostic());
+                ExitCode::from(1)
+            }
+        }
+    }
+
+    fn line(&self, level: &str, message: &str) {
+        // A closed standard error leaves nothing to tell it to.
+        let _ = writeln!(anstream::stderr(), "{level}: {message}");
+    }
+
+    fn print(&self, diagnostic: &Diagnostic) {
+        let level = match diagnostic.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        let message = sanitize(&diagnostic.message);
+        let notes: Vec<String> = diagnostic.notes.iter().map(|n| sanitize(n)).collect();
+        let help = diagnostic.help.as_deref().map(sanitize);
+        let mut elements: Vec<Element<'_>> = Vec::new();
+        let shown = diagnostic.place.as_ref().map(Shown::new);
+        if let Some(shown) = &shown {
+            elements.push(shown.element());
+        }
+        elements.extend(notes.iter().map(|note| Level::NOTE.message(note.as_str()).into()));
+        if let Some(help) = &help {
+            elements.push(Level::HELP.message(help.as_str()).into());
+        }
+        let steps: Vec<(String, Shown)> =
+            diagnostic.trace.iter().map(|step| (sanitize(&step.what), Shown::new(&step.place))).collect();
+        let mut groups = vec![level.primary_title(message.as_str()).elements(elements)];
+        for (what, place) in &steps {
+            groups.push(Group::with_title(Level::NOTE.secondary_title(what.as_str())).element(place.element()));
+        }
+        let text = self.renderer.render(&groups);
+        let _ = writeln!(anstream::stderr(), "{text}");
+    }
+}
+
+/// A place with the few lines of its file that are worth showing.
+struct Shown {
+    file: String,
+    excerpt: String,
+    first_line: usize,
+    start: usize,
+    end: usize,
+}
+
+impl Shown {
+    /// Lines before and after the place.
+    const CONTEXT: usize = 2;
+    /// Longer lines are cut.
+    const WIDEST: usize = 400;
+
+    fn new(place: &Place) -> Self {
+        let source = &*place.source;
+        let start = floor(source, place.start.min(source.len()));
+        let end = floor(source, place.end.clamp(start, source.len()));
+        // A place that spans lines is shown by its first.
+        let line_end = source[start..].find('\n').map_or(source.len(), |i| start + i);
+        let end = end.min(line_end).max(start);
+        let line_start = source[..start].rfind('\n').map_or(0, |i| i + 1);
+        let mut from = line_start;
+        for _ in 0..Self::CONTEXT {
+            from = source[..from.saturating_sub(1)].rfind('\n').map_or(0, |i| i + 1);
+        }
+        let to = source[line_end..].match_indices('\n').nth(Self::CONTEXT).map_or(source.len(), |(i, _)| line_end + i);
+        let (mut from, mut to) = (from, to);
+        if to - from > Self::WIDEST * 5 {
+            from = floor(source, start.saturating_sub(Self::WIDEST / 2).max(line_start));
+            to = floor(source, (start + Self::WIDEST).min(line_end));
+        }
+        let first_line = source[..from].matches('\n').count() + 1;
+        Shown {
+            file: place.file.clone(),
+            excerpt: source[from..to.max(from)].to_string(),
+            first_line,
+            start: start - from,
+            end: end.min(to.max(from)).max(start) - from,
+        }
+    }
+
+    fn element(&self) -> Element<'_> {
+        let end = self.end.max(self.start);
+        Snippet::source(self.excerpt.as_str())
+            .line_start(self.first_line)
+            .path(self.file.as_str())
+            .annotation(AnnotationKind::Primary.span(self.start..end))
+            .into()
+    }
+}
+
+/// The nearest character boundary at or before an offset.
+fn floor(text: &str, mut offset: usize) -> usize {
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    offset
+}
+
+/// Control characters from data must not reach the terminal.
+fn sanitize(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+}

@@ -1,0 +1,162 @@
+//! `map.data`: a formula's configuration.
+
+use mapstack_render::nearest;
+use mapstack_value::{Map, Value};
+
+use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use crate::engine::Run;
+use crate::options::{DataOptions, StackOptions, iterate, or};
+use crate::render::Stage as RenderStage;
+use crate::stack::{in_stage, tplroot};
+use crate::trace::Stage;
+
+/// The definitions that count as "defaults are among the sources".
+const DEFAULTS: [&str; 3] = ["defaults.yaml", "Y!defaults.yaml", "Y!P@defaults.yaml"];
+
+impl Run<'_> {
+    /// `map.data(tpldir, …)`: what a formula's layers amount to on this minion.
+    ///
+    /// # Errors
+    /// A bad definition, template, file, meta configuration or merge.
+    pub fn data(&self, tpldir: &str, options: &DataOptions) -> Result<Value> {
+        let tplroot = tplroot(tpldir);
+        let before = self.event_count();
+        let mut meta = in_stage(self, Stage::Meta, || self.meta_configuration(tplroot, options))?;
+        prepend_defaults(&mut meta)?;
+        let layered = StackOptions {
+            parameter_dirs: meta.get("parameter_dirs").cloned(),
+            default_values: None,
+            default_merge_strategy: meta.get("default_merge_strategy").cloned(),
+            default_merge_lists: meta.get("default_merge_lists").cloned(),
+            config_get_strategy: meta.get("config_get_strategy").cloned(),
+            custom_data: options.custom_data.clone(),
+        };
+        let sources = or(meta.get("sources"), Value::None);
+        let mut mapdata = in_stage(self, Stage::Layers, || self.stack(tplroot, &sources, &layered))?;
+        if !self.found_any_file(before) {
+            self.warn_about_missing_formula(tplroot, &meta);
+        }
+        let Value::Map(map) = &mut mapdata else {
+            let what = mapdata.kind().described();
+            return Err(Error::new(
+                ErrorKind::Merge,
+                format!("the layers of {tplroot} amount to {what}, not a mapping"),
+            )
+            .help("merge strategies `aggregate` and `list` can make something else of the root"));
+        };
+        map.insert("map_jinja", meta.clone());
+        in_stage(self, Stage::PostMap, || self.post_map(tpldir, tplroot, &meta, &mut mapdata))?;
+        Ok(mapdata)
+    }
+
+    /// The arguments, overridden by `map_jinja.yaml` files (SALT: B4).
+    fn meta_configuration(&self, tplroot: &str, options: &DataOptions) -> Result<Map> {
+        let as_list = |given: Option<&Value>, name: &str, default: Vec<String>| -> Result<Value> {
+            match given {
+                None | Some(Value::None) => Ok(default.into_iter().collect()),
+                Some(given) => Ok(iterate(given, name)?.into_iter().collect()),
+            }
+        };
+        let default_sources = ["Y!G@osarch", "Y!G@os_family", "Y!G@os", "Y!G@osfinger"].map(String::from);
+        let default_sources = default_sources.into_iter().chain([format!("C@{tplroot}"), "Y!G@id".into()]).collect();
+        let default_dirs = vec![format!("{tplroot}/parameters")];
+        let mut arguments = Map::new();
+        arguments.insert("sources", as_list(options.sources.as_ref(), "`sources`", default_sources)?);
+        arguments.insert("parameter_dirs", as_list(options.parameter_dirs.as_ref(), "`parameter_dirs`", default_dirs)?);
+        arguments.insert("config_get_strategy", or(options.config_get_strategy.as_ref(), Value::None));
+        arguments.insert("default_merge_strategy", or(options.default_merge_strategy.as_ref(), Value::None));
+        arguments.insert("default_merge_lists", or(options.default_merge_lists.as_ref(), false));
+        arguments.insert("post_map", or(options.post_map.as_ref(), "post-map.jinja"));
+        arguments.insert("post_map_template", or(options.post_map_template.as_ref(), "jinja"));
+        arguments.insert("cache", or(options.cache.as_ref(), true));
+        let known: Vec<String> = arguments.keys().map(ToString::to_string).collect();
+        let stack_options = StackOptions {
+            default_values: Some(arguments.into()),
+            config_get_strategy: options.config_get_strategy.clone(),
+            ..StackOptions::default()
+        };
+        let sources: Value = ["map_jinja.yaml"].into_iter().collect();
+        let meta = self.stack(tplroot, &sources, &stack_options).map_err(|e| e.note("while loading map_jinja.yaml"))?;
+        let Value::Map(meta) = meta else {
+            let what = meta.kind().described();
+            return Err(Error::new(
+                ErrorKind::Options,
+                format!("the map_jinja.yaml files of {tplroot} amount to {what}"),
+            ));
+        };
+        self.warn_about_unknown_keys(&meta, &known);
+        Ok(meta)
+    }
+
+    fn warn_about_unknown_keys(&self, meta: &Map, known: &[String]) {
+        for key in meta.keys().filter(|k| !known.iter().any(|name| k.as_str() == Some(name))) {
+            let name = key.to_string();
+            let warning =
+                Diagnostic::warning(ErrorKind::Options, format!("map_jinja.yaml sets '{name}', which means nothing"));
+            self.warn(match nearest(&name, known) {
+                Some(near) => warning.with_help(format!("did you mean '{near}'?")),
+                None => warning,
+            });
+        }
+    }
+
+    fn warn_about_missing_formula(&self, tplroot: &str, meta: &Map) {
+        let directories = or(meta.get("parameter_dirs"), Value::None);
+        let message =
+            format!("no file of a formula '{tplroot}' was found below {directories} in saltenv {}", self.saltenv);
+        self.warn(Diagnostic::warning(ErrorKind::File, message).with_help(
+            "check the formula's name and the --root directories; `mapstack sources` lists every path tried",
+        ));
+    }
+
+    /// The template that may change the result (SALT: B9).
+    fn post_map(&self, tpldir: &str, tplroot: &str, meta: &Map, mapdata: &mut Value) -> Result<()> {
+        let post_map = or(meta.get("post_map"), Value::None);
+        if matches!(post_map, Value::Bool(false)) {
+            return Ok(());
+        }
+        let Some(file) = self.fetch_file(&format!("{tplroot}/{post_map}"))? else { return Ok(()) };
+        let engine = or(meta.get("post_map_template"), Value::None);
+        match engine.as_str() {
+            Some("jinja") => {
+                let source = file.text()?;
+                let stage = RenderStage::PostMap { tpldir, tplroot };
+                self.render(&file, source.into(), &stage, mapdata)?;
+                Ok(())
+            }
+            Some(engine @ ("mako" | "py" | "tera" | "wempy" | "genshi" | "cheetah")) => {
+                let message = format!("{}: the template engine '{engine}' is not built in", file.shown);
+                Err(Error::new(ErrorKind::Unsupported, message).help("write the post-map template in jinja"))
+            }
+            _ => {
+                let message = format!("'{engine}' is no template engine; {} was not run", file.shown);
+                self.warn(Diagnostic::warning(ErrorKind::Options, message).with_help("set post_map_template: jinja"));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Put `defaults.yaml` first unless it is among the sources (SALT: B6).
+fn prepend_defaults(meta: &mut Map) -> Result<()> {
+    let wrong = |what: &str| {
+        Err(Error::new(ErrorKind::Options, format!("`sources` in the meta configuration is {what}, not a list"))
+            .help("set `sources` in map_jinja.yaml to a list of definitions such as Y!G@os"))
+    };
+    match meta.get_mut("sources") {
+        Some(Value::List(sources)) => {
+            if !sources.iter().any(|s| s.as_str().is_some_and(|s| DEFAULTS.contains(&s))) {
+                sources.make_mut().insert(0, "Y!P@defaults.yaml".into());
+            }
+            Ok(())
+        }
+        // The reference looks for the text inside the text, and finds it.
+        Some(Value::Str(text)) if DEFAULTS.iter().any(|d| text.contains(d)) => Ok(()),
+        Some(Value::Map(map)) if DEFAULTS.iter().any(|d| map.contains_key(*d)) => Ok(()),
+        Some(other) => {
+            let what = other.kind().described();
+            wrong(what)
+        }
+        None => wrong("absent"),
+    }
+}

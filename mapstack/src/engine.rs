@@ -1,0 +1,205 @@
+//! What many minions share, and the run of one.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mapstack_loader::FileServer;
+use mapstack_minion::Minion;
+use mapstack_render::jinja::{Limits, Syntax, TemplateCache};
+use mapstack_render::{Obj, salt_object};
+use mapstack_value::{Map, Str, Value};
+
+use crate::diagnostic::{Diagnostic, ErrorKind};
+use crate::layer::LayerFile;
+use crate::trace::{Asked, Event, Stage};
+
+/// A file server and what was learnt from it; shared by every minion and thread.
+///
+/// ```no_run
+/// use mapstack::{DataOptions, Engine, loader::Roots, minion::Minion};
+/// let engine = Engine::new(Roots::new().root("base", "/srv/salt"));
+/// let minion = Minion::from_path("web1.yaml").unwrap().complete();
+/// let mapdata = engine.run(&minion).data("openssh", &DataOptions::default()).unwrap();
+/// println!("{mapdata}");
+/// ```
+pub struct Engine {
+    pub(crate) files: Box<dyn FileServer>,
+    pub(crate) limits: Limits,
+    pub(crate) templates: TemplateCache,
+    layers: Mutex<HashMap<Arc<[u8]>, Arc<LayerFile>, foldhash::fast::RandomState>>,
+}
+
+impl Engine {
+    /// An engine over a file server.
+    pub fn new(files: impl FileServer + 'static) -> Self {
+        Engine {
+            files: Box::new(files),
+            limits: Limits::default(),
+            templates: TemplateCache::default(),
+            layers: Mutex::default(),
+        }
+    }
+
+    /// What a template may spend.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Start a run for one minion, in the minion's `saltenv` option or `base`.
+    pub fn run(&self, minion: &Minion) -> Run<'_> {
+        Run::new(self, minion)
+    }
+
+    /// The parsed form of a file without template marks, by its bytes.
+    pub(crate) fn plain_layer(
+        &self,
+        bytes: &Arc<[u8]>,
+        parse: impl FnOnce() -> crate::Result<LayerFile>,
+    ) -> crate::Result<Arc<LayerFile>> {
+        if let Some(found) = self.layers.lock().unwrap_or_else(PoisonError::into_inner).get(bytes) {
+            return Ok(found.clone());
+        }
+        let layer = Arc::new(parse()?);
+        self.layers.lock().unwrap_or_else(PoisonError::into_inner).insert(bytes.clone(), layer.clone());
+        Ok(layer)
+    }
+}
+
+/// The work for one minion.
+///
+/// A run has its own view of grains, pillar and options: what a template changes in them is seen
+/// by later layers of the run, as in the reference, and by nobody else.
+pub struct Run<'e> {
+    pub(crate) engine: &'e Engine,
+    pub(crate) saltenv: Str,
+    pub(crate) facts: RefCell<Minion>,
+    pub(crate) live: Live,
+    pub(crate) syntax: Syntax,
+    pub(crate) strict: bool,
+    /// Where each `salt://` path that was read lies on disk.
+    pub(crate) on_disk: RefCell<HashMap<String, PathBuf>>,
+    pub(crate) stage: Cell<Stage>,
+    pub(crate) depth: Cell<usize>,
+    pub(crate) definition: RefCell<Option<Str>>,
+    events: RefCell<Vec<Event>>,
+    warnings: RefCell<Vec<Diagnostic>>,
+}
+
+/// The minion's facts as objects that templates can change.
+pub(crate) struct Live {
+    pub grains: Obj,
+    pub pillar: Obj,
+    pub opts: Obj,
+    pub salt: Obj,
+}
+
+impl<'e> Run<'e> {
+    fn new(engine: &'e Engine, minion: &Minion) -> Self {
+        let opts = minion.options();
+        let saltenv = match opts.get("saltenv") {
+            Some(Value::Str(env)) if !env.is_empty() => env.clone(),
+            _ => "base".into(),
+        };
+        let live = Live {
+            grains: Obj::from(minion.grains.clone()),
+            pillar: Obj::from(minion.pillar.clone()),
+            opts: Obj::from(opts.clone()),
+            salt: salt_object(),
+        };
+        let run = Run {
+            engine,
+            saltenv,
+            facts: RefCell::new(minion.clone()),
+            live,
+            syntax: Syntax::default(),
+            strict: !opts.get("allow_undefined").is_some_and(Value::truthy),
+            on_disk: RefCell::default(),
+            stage: Cell::new(Stage::Layers),
+            depth: Cell::new(0),
+            definition: RefCell::default(),
+            events: RefCell::default(),
+            warnings: RefCell::default(),
+        };
+        run.with_jinja_options(&opts)
+    }
+
+    /// Use another saltenv.
+    #[must_use]
+    pub fn with_saltenv(mut self, saltenv: impl Into<Str>) -> Self {
+        self.saltenv = saltenv.into();
+        self
+    }
+
+    /// Salt's `jinja_env` and its two older options.
+    fn with_jinja_options(mut self, opts: &Map) -> Self {
+        let env = opts.get("jinja_env").and_then(Value::as_map).cloned().unwrap_or_default();
+        for (name, value) in &env {
+            if let Err(problem) = self.syntax.set(&name.to_string().to_lowercase(), value) {
+                self.warn(Diagnostic::warning(ErrorKind::Options, format!("option jinja_env: {problem}")));
+            }
+        }
+        for (option, setting) in [("jinja_trim_blocks", "trim_blocks"), ("jinja_lstrip_blocks", "lstrip_blocks")] {
+            if opts.get(option).is_some_and(Value::truthy) {
+                // Both names are known to `set`.
+                let _ = self.syntax.set(setting, &Value::Bool(true));
+            }
+        }
+        self
+    }
+
+    /// What was worth a warning so far, each once.
+    pub fn warnings(&self) -> Vec<Diagnostic> {
+        self.warnings.borrow().clone()
+    }
+
+    /// What was asked for so far, in order.
+    pub fn events(&self) -> Vec<Event> {
+        self.events.borrow().clone()
+    }
+
+    pub(crate) fn warn(&self, warning: Diagnostic) {
+        let mut warnings = self.warnings.borrow_mut();
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+
+    pub(crate) fn record(&self, asked: Asked) {
+        let event = Event { stage: self.stage.get(), definition: self.definition.borrow().clone(), asked };
+        self.events.borrow_mut().push(event);
+    }
+
+    /// Whether any file of these stages was found.
+    pub(crate) fn found_any_file(&self, since: usize) -> bool {
+        let events = self.events.borrow();
+        events[since.min(events.len())..]
+            .iter()
+            .any(|e| matches!(&e.asked, Asked::File { outcome: crate::trace::Outcome::Hit(_), .. }))
+    }
+
+    pub(crate) fn event_count(&self) -> usize {
+        self.events.borrow().len()
+    }
+
+    /// Take over what templates changed in the live facts.
+    pub(crate) fn sync_facts(&self) -> mapstack_render::Result<()> {
+        let changed = |live: &Obj, known: &Map| -> mapstack_render::Result<Option<Map>> {
+            match live.to_value()? {
+                Value::Map(map) if !map.ptr_eq(known) => Ok(Some(map)),
+                _ => Ok(None),
+            }
+        };
+        let mut facts = self.facts.borrow_mut();
+        if let Some(grains) = changed(&self.live.grains, &facts.grains)? {
+            facts.grains = grains;
+        }
+        if let Some(pillar) = changed(&self.live.pillar, &facts.pillar)? {
+            facts.pillar = pillar;
+        }
+        Ok(())
+    }
+}

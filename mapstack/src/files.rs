@@ -1,0 +1,82 @@
+//! Asking the file server.
+
+use std::sync::Arc;
+
+use mapstack_loader::{Fetched, SaltPath};
+use mapstack_yaml::Mark;
+
+use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
+use crate::engine::Run;
+use crate::trace::{Asked, Outcome};
+
+/// A file that was found.
+pub(crate) struct File {
+    /// Its path from the file server's root.
+    pub path: String,
+    /// Where it lies, as a person would open it.
+    pub shown: String,
+    pub bytes: Arc<[u8]>,
+}
+
+impl File {
+    /// The content as text.
+    pub fn text(&self) -> Result<&str> {
+        mapstack_yaml::decode(&self.bytes).map_err(|e| {
+            let lossy = String::from_utf8_lossy(&self.bytes);
+            let place = e.mark().map(|mark| {
+                let source: Arc<str> = lossy.as_ref().into();
+                let start = offset(&source, mark);
+                Place { file: self.shown.clone(), source, start, end: start }
+            });
+            Error::new(ErrorKind::File, format!("{}: {e}", self.shown)).at(place)
+        })
+    }
+}
+
+impl Run<'_> {
+    /// Fetch a file by its path from the file server's root; `None` if there is none to be had.
+    pub(crate) fn fetch_file(&self, path: &str) -> Result<Option<File>> {
+        let found = self.fetch(&SaltPath::from_relative(path)).inspect_err(|e| {
+            self.record(Asked::File { path: path.into(), outcome: Outcome::Refused(e.to_string()) });
+        })?;
+        let (outcome, file) = match found {
+            Fetched::Found { on_disk, bytes } => {
+                self.on_disk.borrow_mut().insert(path.into(), on_disk.clone());
+                let file = File { path: path.into(), shown: on_disk.display().to_string(), bytes };
+                (Outcome::Hit(on_disk), Some(file))
+            }
+            Fetched::Missing => (Outcome::Miss, None),
+            Fetched::Refused { reason } => {
+                let message = format!("salt://{path} is not served: {reason}");
+                self.warn(Diagnostic::warning(ErrorKind::File, message));
+                (Outcome::Refused(reason), None)
+            }
+        };
+        self.record(Asked::File { path: path.into(), outcome });
+        Ok(file)
+    }
+
+    pub(crate) fn fetch(&self, path: &SaltPath) -> Result<Fetched> {
+        let fetched = self.engine.files.fetch(path, &self.saltenv);
+        fetched.map_err(|e| Error::new(ErrorKind::File, format!("cannot read salt://{path}: {e}")))
+    }
+
+    /// The file of a `salt://` path as a person would open it.
+    pub(crate) fn shown(&self, salt_path: &str) -> String {
+        match self.on_disk.borrow().get(salt_path) {
+            Some(path) => path.display().to_string(),
+            None => format!("salt://{salt_path}"),
+        }
+    }
+}
+
+/// The byte of a text at a mark.
+pub(crate) fn offset(text: &str, mark: Mark) -> usize {
+    let line = mark.line.saturating_sub(1) as usize;
+    let start = match line {
+        0 => 0,
+        n => text.match_indices('\n').nth(n - 1).map_or(text.len(), |(i, _)| i + 1),
+    };
+    let column = mark.column.saturating_sub(1) as usize;
+    text[start..].char_indices().nth(column).map_or(text.len(), |(i, _)| start + i)
+}

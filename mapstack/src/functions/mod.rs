@@ -1,0 +1,83 @@
+//! The execution modules that templates can call here, under Salt's names.
+
+mod config;
+mod data;
+mod grains;
+mod log;
+mod map;
+mod pillar;
+
+use mapstack_render::jinja::Vm;
+use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, nearest};
+use mapstack_value::Value;
+
+use crate::engine::Run;
+
+/// A function of a run: `salt['module.name'](args)`.
+pub(crate) type Function = fn(&Run<'_>, &Vm<'_>, CallArgs) -> Result<Obj>;
+
+/// A module's functions with their full names.
+type Table = &'static [(&'static str, Function)];
+
+const TABLES: &[Table] = &[config::TABLE, data::TABLE, grains::TABLE, log::TABLE, map::TABLE, pillar::TABLE];
+
+fn all() -> impl Iterator<Item = &'static (&'static str, Function)> {
+    TABLES.iter().copied().flatten()
+}
+
+/// The function of a name.
+pub(crate) fn find(name: &str) -> Option<Function> {
+    all().find(|(known, _)| *known == name).map(|(_, function)| *function)
+}
+
+/// Whether any function of a module exists.
+pub(crate) fn has_module(module: &str) -> bool {
+    all().any(|(name, _)| name.split_once('.').is_some_and(|(m, _)| m == module))
+}
+
+/// What to do about a function that does not exist.
+pub(crate) fn help(name: &str) -> String {
+    match nearest(name, all().map(|(known, _)| *known)) {
+        Some(near) => format!("did you mean salt['{near}']?"),
+        None => {
+            let module = name.split('.').next().unwrap_or(name);
+            let siblings: Vec<&str> = all().map(|(n, _)| *n).filter(|n| n.split('.').next() == Some(module)).collect();
+            if siblings.is_empty() {
+                format!("no function of the module '{module}' is built in: it would need the minion itself")
+            } else {
+                format!("built in from that module: {}", siblings.join(", "))
+            }
+        }
+    }
+}
+
+/// An error of this crate inside a template.
+fn failed(e: &crate::Error) -> Box<Error> {
+    let error = Error::new(ErrorKind::Salt, e.to_string());
+    match &e.diagnostic().help {
+        Some(help) => error.with_help(help.clone()),
+        None => error,
+    }
+}
+
+/// An argument as text.
+fn text(argument: &Obj, function: &str, name: &str) -> Result<mapstack_value::Str> {
+    argument.as_str().cloned().ok_or_else(|| {
+        Error::type_error(format!("{function}(): argument '{name}' must be text, not {}", argument.type_name()))
+    })
+}
+
+/// An optional argument as data.
+fn data_or(argument: Option<Obj>, default: impl Into<Value>) -> Result<Value> {
+    argument.map_or_else(|| Ok(default.into()), |a| a.to_value())
+}
+
+/// An optional argument's truth.
+fn truth_or(argument: Option<Obj>, default: bool) -> Result<bool> {
+    argument.map_or(Ok(default), |a| a.truthy())
+}
+
+/// An optional delimiter.
+fn delimiter(argument: Option<Obj>, function: &str) -> Result<mapstack_value::Str> {
+    argument.map_or_else(|| Ok(":".into()), |a| text(&a, function, "delimiter"))
+}

@@ -1,0 +1,99 @@
+//! Data-source files: rendering, reading, and their shape.
+
+use std::sync::Arc;
+
+use mapstack_render::nearest;
+use mapstack_value::{Map, Value};
+
+use crate::diagnostic::{Error, ErrorKind, Place, Result};
+use crate::engine::Run;
+use crate::files::File;
+use crate::render::{Stage, Text};
+
+/// The content of a data-source file.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LayerFile {
+    /// `values`; absent ones contribute nothing.
+    pub values: Option<Value>,
+    pub strategy: Option<Value>,
+    pub merge_lists: Option<Value>,
+}
+
+/// The variables of a data-source file besides the minion's.
+pub(crate) struct Variables<'v> {
+    pub tpldir: &'v str,
+    pub tplroot: &'v str,
+    pub custom_data: &'v Value,
+}
+
+impl Run<'_> {
+    /// Render and read a data-source file. Its template may change `stack` in place.
+    pub(crate) fn load_layer(
+        &self,
+        file: &File,
+        variables: &Variables<'_>,
+        stack: &mut Value,
+    ) -> Result<Arc<LayerFile>> {
+        let source = file.text()?;
+        if !self.has_template_marks(source) {
+            return self.engine.plain_layer(&file.bytes, || parse(&Text::plain(file, source.into())));
+        }
+        let stage =
+            Stage::Layer { tpldir: variables.tpldir, tplroot: variables.tplroot, custom_data: variables.custom_data };
+        let text = self.render(file, source.into(), &stage, stack)?;
+        parse(&text).map(Arc::new)
+    }
+}
+
+const KEYS: [&str; 3] = ["values", "strategy", "merge_lists"];
+
+fn parse(text: &Text<'_>) -> Result<LayerFile> {
+    let value = mapstack_yaml::load(text.as_str()).map_err(|e| text.yaml_error(&e))?;
+    match &value {
+        Value::Map(map) => shape(map).ok_or_else(|| text.wrong_key(map)),
+        other => Err(text.not_a_mapping(other)),
+    }
+}
+
+fn shape(map: &Map) -> Option<LayerFile> {
+    let known = |key: &mapstack_value::Key| key.as_str().is_some_and(|k| KEYS.contains(&k));
+    if !map.keys().all(known) {
+        return None;
+    }
+    let given = |key| map.get(key).filter(|v| !v.is_none()).cloned();
+    Some(LayerFile {
+        values: map.get("values").cloned(),
+        strategy: given("strategy"),
+        merge_lists: given("merge_lists"),
+    })
+}
+
+impl Text<'_> {
+    fn wrong_key(&self, map: &Map) -> Error {
+        let wrong = map.keys().find(|k| !k.as_str().is_some_and(|k| KEYS.contains(&k)));
+        let name = wrong.map(ToString::to_string).unwrap_or_default();
+        let place = wrong.and_then(|key| self.place_of_key(map.index_of(key)?));
+        let message = format!("'{name}' is no key of a data source: only values, strategy and merge_lists are");
+        let error = Error::new(ErrorKind::DataSource, message).at(place);
+        match nearest(&name, KEYS) {
+            Some(near) => error.help(format!("did you mean '{near}'?")),
+            None => error.help("configuration goes below `values:`"),
+        }
+    }
+
+    fn not_a_mapping(&self, value: &Value) -> Error {
+        let what = match value {
+            Value::None if self.is_rendered() => "is empty after its template ran".to_string(),
+            Value::None => "is empty".to_string(),
+            other => format!("holds {}", other.kind().described()),
+        };
+        Error::new(ErrorKind::DataSource, format!("the data source {what}; it must be a mapping with `values:`"))
+            .at(Some(self.place(0)))
+            .help("write `values: {}` for a source without values, or delete the file")
+    }
+
+    fn place_of_key(&self, index: usize) -> Option<Place> {
+        let (_, marks) = mapstack_yaml::load_marked(self.as_str(), &mapstack_yaml::Limits::default()).ok()?;
+        Some(self.place_of_mark(marks.key(index)?))
+    }
+}

@@ -1,0 +1,115 @@
+//! Looking facts up, for matchers and for templates.
+
+use std::sync::Arc;
+
+use mapstack_loader::SaltPath;
+use mapstack_minion::{Answer, ConfigGet, LookupError, PillarGet, ReadError};
+use mapstack_render::{Error as RenderError, Obj};
+use mapstack_value::{Key, Path, Value};
+
+use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
+use crate::engine::Run;
+use crate::files::{File, offset};
+
+impl From<LookupError> for Error {
+    fn from(e: LookupError) -> Self {
+        Error::new(ErrorKind::Lookup, e.to_string())
+    }
+}
+
+impl From<ReadError> for Error {
+    fn from(e: ReadError) -> Self {
+        let message = e.kind.to_string();
+        // The error names the file; its text is read again for the excerpt.
+        let place = e.place.mark.and_then(|mark| {
+            let source: Arc<str> = std::fs::read_to_string(&e.place.file).ok()?.into();
+            let start = offset(&source, mark);
+            Some(Place { file: e.place.file.clone(), source, start, end: start })
+        });
+        match place {
+            Some(place) => Error::new(ErrorKind::Facts, message).at(Some(place)),
+            None => Error::new(ErrorKind::Facts, e.to_string()),
+        }
+    }
+}
+
+impl Run<'_> {
+    pub(crate) fn grains_get(&self, query: &str, delimiter: &str) -> Result<Option<Value>> {
+        Ok(self.facts.borrow().grains_get(query, delimiter)?)
+    }
+
+    /// A pillar value as a matcher asks for it: nothing is nothing, whatever the options say.
+    pub(crate) fn pillar_find(&self, query: &str, delimiter: &str) -> Result<Option<Value>> {
+        let path = Path::split(query, delimiter).map_err(|e| Error::new(ErrorKind::Lookup, e.to_string()))?;
+        Ok(mapstack_yaml::traverse(&Value::Map(self.facts.borrow().pillar.clone()), &path))
+    }
+
+    pub(crate) fn pillar_get(&self, key: &Value, query: &PillarGet) -> Result<Value> {
+        let answer = self.facts.borrow().pillar_get(key.clone(), query)?;
+        Ok(self.heard(answer))
+    }
+
+    pub(crate) fn config_get(&self, key: &Value, query: &ConfigGet) -> Result<Option<Value>> {
+        let answer = self.facts.borrow().config_get(key.clone(), query)?;
+        Ok(self.heard(answer))
+    }
+
+    /// The value of an answer, once its warning is passed on.
+    fn heard<T>(&self, answer: Answer<T>) -> T {
+        if let Some(warning) = answer.warning {
+            self.warn(Diagnostic::warning(ErrorKind::Lookup, warning.to_string()));
+        }
+        answer.value
+    }
+
+    /// An option of the minion, `None` if it has none of that name.
+    pub(crate) fn option(&self, name: &str) -> Value {
+        self.facts.borrow().option(&Key::from(name)).unwrap_or_default()
+    }
+
+    /// Follow a key through live data, keeping the identity of what it finds.
+    pub(crate) fn traverse_live(
+        &self,
+        data: &Obj,
+        key: &Value,
+        delimiter: &str,
+    ) -> mapstack_render::Result<Option<Obj>> {
+        let path = match key {
+            Value::Str(text) => Path::split(text, delimiter).map_err(|e| RenderError::value_error(e.to_string()))?,
+            Value::List(items) => path_of(items)?,
+            Value::Tuple(items) => path_of(items)?,
+            Value::Int(_) | Value::Bool(_) => path_of(std::slice::from_ref(key))?,
+            other => {
+                let what = other.kind().described();
+                return Err(RenderError::type_error(format!("a key to look up must be text, not {what}")));
+            }
+        };
+        Ok(mapstack_yaml::traverse(data, &path))
+    }
+
+    /// A file that a template asked for, outside the record of layers.
+    pub(crate) fn fetch_template(&self, path: &str) -> Result<Option<File>> {
+        let asked = SaltPath::from_relative(path);
+        match self.fetch(&asked)? {
+            mapstack_loader::Fetched::Found { on_disk, bytes } => {
+                self.on_disk.borrow_mut().insert(path.into(), on_disk.clone());
+                Ok(Some(File { path: path.into(), shown: on_disk.display().to_string(), bytes }))
+            }
+            mapstack_loader::Fetched::Missing => Ok(None),
+            mapstack_loader::Fetched::Refused { reason } => {
+                self.warn(Diagnostic::warning(ErrorKind::File, format!("salt://{path} is not served: {reason}")));
+                Ok(None)
+            }
+        }
+    }
+
+    /// The files below a prefix.
+    pub(crate) fn list_files(&self, prefix: &str) -> Result<Vec<String>> {
+        let listed = self.engine.files.list(&self.saltenv, prefix);
+        listed.map_err(|e| Error::new(ErrorKind::File, format!("cannot list salt://{prefix}: {e}")))
+    }
+}
+
+fn path_of(items: &[Value]) -> mapstack_render::Result<Path> {
+    items.iter().map(|i| Key::try_from(i).map_err(|e| RenderError::type_error(e.to_string()))).collect()
+}

@@ -1,0 +1,209 @@
+//! Evaluating source definitions: what a matcher finds, and which paths it leads to.
+
+use mapstack_matcher::{Definition, Matcher, MatcherKind, join};
+use mapstack_minion::ConfigGet;
+use mapstack_value::{Key, Map, Path, Step, Value};
+
+use crate::diagnostic::{Error, ErrorKind, Result};
+use crate::engine::Run;
+
+/// What a matcher found.
+pub(crate) struct Found {
+    pub value: Value,
+    /// The `strategy` the value carried.
+    pub strategy: Option<Value>,
+    /// The `merge_lists` the value carried.
+    pub merge_lists: Option<Value>,
+}
+
+impl Found {
+    /// Take the merge options out of a mapping (saltext-formula: `MatcherResult.from_bare`).
+    fn new(mut value: Value) -> Self {
+        let (mut strategy, mut merge_lists) = (None, None);
+        if let Value::Map(map) = &mut value {
+            strategy = map.shift_remove("strategy").filter(|v| !v.is_none());
+            merge_lists = map.shift_remove("merge_lists").filter(|v| !v.is_none());
+        }
+        Found { value, strategy, merge_lists }
+    }
+}
+
+/// What matchers can look into besides the minion.
+pub(crate) struct Surroundings<'s> {
+    /// The data merged so far.
+    pub stack: &'s Value,
+    /// The caller's data.
+    pub custom_data: &'s Value,
+    /// Merge strategy of `config.get`.
+    pub config_get_strategy: &'s Value,
+}
+
+/// Look a matcher's query up; `None` if there is nothing.
+pub(crate) fn fetch(run: &Run<'_>, matcher: &Matcher, around: &Surroundings<'_>) -> Result<Option<Found>> {
+    let value = match matcher.kind {
+        MatcherKind::Static => {
+            let message = format!("P@{} is a path, not data: it cannot be merged", matcher.query);
+            return Err(Error::new(ErrorKind::Definition, message)
+                .help(format!("to read that file write Y!P@{}", matcher.query)));
+        }
+        MatcherKind::Grains => run.grains_get(&matcher.query, &matcher.delimiter)?,
+        MatcherKind::Pillar => run.pillar_find(&matcher.query, &matcher.delimiter)?,
+        MatcherKind::Config => {
+            let query = ConfigGet {
+                delimiter: matcher.delimiter.clone(),
+                merge: around.config_get_strategy.clone(),
+                ..ConfigGet::default()
+            };
+            run.config_get(&Value::from(&matcher.query), &query)?
+        }
+        MatcherKind::MapData => look_into(around.stack, matcher)?,
+        MatcherKind::CustomData => look_into(around.custom_data, matcher)?,
+    };
+    Ok(value.map(Found::new))
+}
+
+fn look_into(data: &Value, matcher: &Matcher) -> Result<Option<Value>> {
+    let path =
+        Path::split(&matcher.query, &matcher.delimiter).map_err(|e| Error::new(ErrorKind::Lookup, e.to_string()))?;
+    Ok(mapstack_yaml::traverse(data, &path))
+}
+
+/// Take the merge options that matchers of type `M` found out of the merged data itself, where the
+/// caller can see that they are gone (the reference pops them from the live object).
+pub(crate) fn pop_options(definition: &Definition, stack: &mut Value) {
+    for matcher in definition.matchers.iter().filter(|m| m.kind == MatcherKind::MapData) {
+        let Ok(path) = Path::split(&matcher.query, &matcher.delimiter) else { continue };
+        let carries =
+            |v: Value| v.as_map().is_some_and(|m| m.contains_key("strategy") || m.contains_key("merge_lists"));
+        if mapstack_yaml::traverse(stack, &path).is_some_and(carries)
+            && let Some(Value::Map(map)) = locate(stack, path.steps())
+        {
+            map.shift_remove("strategy");
+            map.shift_remove("merge_lists");
+        }
+    }
+}
+
+/// What a path leads to, to be changed. The steps are those of a path that leads somewhere.
+fn locate<'v>(data: &'v mut Value, steps: &[Step]) -> Option<&'v mut Value> {
+    let Some((step, rest)) = steps.split_first() else { return Some(data) };
+    let one = |value: &Value| mapstack_yaml::traverse(value, &Path::from_iter([step.0.clone()]));
+    let next = match data {
+        Value::Map(map) => {
+            let key = if map.contains_key(&step.0) {
+                step.0.clone()
+            } else {
+                Key::try_from(&mapstack_yaml::loose_scalar(step.0.as_str()?)?).ok()?
+            };
+            map.get_mut(&key)?
+        }
+        Value::List(list) => {
+            let found = one(&Value::List(list.clone()))?;
+            // The step leads into one of the items, or to one of them.
+            let inside = list.iter().position(|item| item.as_map().is_some() && one(item).is_some_and(|v| v == found));
+            match inside {
+                Some(index) => return locate(&mut list.make_mut()[index], steps),
+                None => {
+                    let index = list.iter().position(|item| *item == found)?;
+                    &mut list.make_mut()[index]
+                }
+            }
+        }
+        _ => return None,
+    };
+    locate(next, rest)
+}
+
+/// The value of a raw definition's first matcher, nested below its query for `SUB`.
+pub(crate) fn fetch_layer(run: &Run<'_>, matcher: &Matcher, around: &Surroundings<'_>) -> Result<Option<Found>> {
+    let Some(mut found) = fetch(run, matcher, around)? else { return Ok(None) };
+    if matcher.has_sub() {
+        let nested: Map = [(sub_key(matcher), found.value)].into_iter().collect();
+        found.value = nested.into();
+    }
+    Ok(Some(found))
+}
+
+/// The key `SUB` nests below: the whole query, less the last seven characters if it ends with
+/// `lookup` after the delimiter. Seven is the length of `:lookup`, and the reference counts it so
+/// whatever the delimiter.
+fn sub_key(matcher: &Matcher) -> Key {
+    let query = &matcher.query;
+    if !query.ends_with(&format!("{}lookup", matcher.delimiter)) {
+        return Key::from(&**query);
+    }
+    let kept = query.chars().count() - ":lookup".len();
+    Key::from(query.chars().take(kept).collect::<String>())
+}
+
+/// The texts a value stands for: itself, or one per item (saltext-formula: `MatcherListResult`).
+pub(crate) fn texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::Str(text) => vec![text.to_string()],
+        other => match crate::options::iterate(other, "") {
+            Ok(items) => items.iter().map(ToString::to_string).collect(),
+            Err(_) => vec![other.to_string()],
+        },
+    }
+}
+
+/// The relative paths of a definition, and the query that found nothing if there is one.
+pub(crate) enum Paths {
+    /// In order, the last matcher varying fastest.
+    Relative(Vec<String>),
+    /// A matcher found nothing.
+    Absent(String),
+}
+
+/// How `map.tofs` deviates from layers.
+#[derive(Clone, Copy)]
+pub(crate) struct PathRules {
+    /// Whether the query comes before each value.
+    pub include_query: bool,
+    /// Whether an absent value stands for its query.
+    pub fallback_to_query: bool,
+}
+
+/// The relative paths a definition leads to (saltext-formula: `Renderer.render_path`).
+pub(crate) fn paths(
+    run: &Run<'_>,
+    definition: &Definition,
+    around: &Surroundings<'_>,
+    rules: PathRules,
+) -> Result<Paths> {
+    let mut paths = vec![Vec::new()];
+    for matcher in &definition.matchers {
+        let parts = match matcher.kind {
+            MatcherKind::Static => vec![join([&*matcher.query])],
+            _ => match fetch(run, matcher, around)? {
+                Some(found) if rules.include_query => {
+                    texts(&found.value).iter().map(|part| join([&*matcher.query, part])).collect()
+                }
+                Some(found) => texts(&found.value),
+                None if rules.fallback_to_query => vec![matcher.query.to_string()],
+                None => return Ok(Paths::Absent(matcher.query.to_string())),
+            },
+        };
+        run.check_product(paths.len(), parts.len())?;
+        paths = paths
+            .iter()
+            .flat_map(|head: &Vec<String>| {
+                parts.iter().map(move |part| head.iter().chain([part]).cloned().collect::<Vec<_>>())
+            })
+            .collect();
+    }
+    Ok(Paths::Relative(paths.iter().map(|parts| join(parts.iter().map(String::as_str))).collect()))
+}
+
+/// More candidate paths than this are refused: grains choose them.
+const MAX_PATHS: usize = 100_000;
+
+impl Run<'_> {
+    fn check_product(&self, a: usize, b: usize) -> Result<()> {
+        if a.saturating_mul(b) <= MAX_PATHS {
+            return Ok(());
+        }
+        let message = format!("a chain of matchers leads to {} × {} paths, more than {MAX_PATHS}", a, b);
+        Err(Error::new(ErrorKind::Limit, message).help("some grain or pillar list is far too long"))
+    }
+}

@@ -1,0 +1,248 @@
+//! `map.stack`: a left fold over layers.
+
+use mapstack_matcher::{Definition, Mode, join, variants};
+use mapstack_merge as merge;
+use mapstack_value::{Path, Value};
+
+use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
+use crate::engine::Run;
+use crate::layer::Variables;
+use crate::options::{StackOptions, iterate, or};
+use crate::source::{Found, PathRules, Paths, Surroundings, fetch, fetch_layer, paths, pop_options, texts};
+use crate::trace::{Asked, Stage};
+
+/// Everything a fold needs besides the minion.
+pub(crate) struct Fold<'f> {
+    pub tpldir: &'f str,
+    pub tplroot: &'f str,
+    pub parameter_dirs: Vec<String>,
+    pub custom_data: Value,
+    pub config_get_strategy: Value,
+    pub merge_strategy: Value,
+    pub merge_lists: Value,
+}
+
+/// How deep `map.data` may be called from templates that `map.data` renders.
+const MAX_NESTING: usize = 32;
+
+impl Run<'_> {
+    /// `map.stack(tpldir, sources, …)`.
+    ///
+    /// # Errors
+    /// A bad definition, template, file, or merge; what is wrong with the arguments.
+    pub fn stack(&self, tpldir: &str, sources: &Value, options: &StackOptions) -> Result<Value> {
+        let tplroot = tplroot(tpldir);
+        let directories = match &options.parameter_dirs {
+            None | Some(Value::None) => vec!["parameters".to_string(), format!("{tplroot}/parameters")],
+            Some(given) => directories(given)?,
+        };
+        let falsy_to_map = |value: Option<&Value>| value.filter(|v| v.truthy()).cloned().unwrap_or_else(Value::map);
+        let fold = Fold {
+            tpldir,
+            tplroot,
+            parameter_dirs: directories,
+            custom_data: falsy_to_map(options.custom_data.as_ref()),
+            config_get_strategy: or(options.config_get_strategy.as_ref(), Value::None),
+            merge_strategy: options.default_merge_strategy.clone().filter(Value::truthy).unwrap_or("smart".into()),
+            merge_lists: options.default_merge_lists.clone().filter(|v| !v.is_none()).unwrap_or(false.into()),
+        };
+        self.fold(&fold, sources, falsy_to_map(options.default_values.as_ref()))
+    }
+
+    /// Apply sources in order.
+    pub(crate) fn fold(&self, fold: &Fold<'_>, sources: &Value, mut stack: Value) -> Result<Value> {
+        if self.depth.get() == MAX_NESTING {
+            let message =
+                format!("map functions call each other through templates more than {MAX_NESTING} levels deep");
+            return Err(Error::new(ErrorKind::Limit, message)
+                .help("a parameter file must not ask for the configuration it is part of"));
+        }
+        self.depth.set(self.depth.get() + 1);
+        let result = self.fold_all(fold, sources, &mut stack);
+        self.depth.set(self.depth.get() - 1);
+        self.definition.replace(None);
+        result.map(|()| stack)
+    }
+
+    fn fold_all(&self, fold: &Fold<'_>, sources: &Value, stack: &mut Value) -> Result<()> {
+        for (index, source) in iterate(sources, "`sources`")?.iter().enumerate() {
+            let Value::Str(text) = source else {
+                let message = format!("source {} is {}, not a source definition", index + 1, source.kind().described());
+                return Err(
+                    Error::new(ErrorKind::Definition, message).help("definitions are strings such as \"Y!G@os\"")
+                );
+            };
+            self.definition.replace(Some(text.clone()));
+            let definition = parse(text, Mode::Layer)?;
+            if definition.yaml {
+                self.apply_files(fold, &definition, stack)?;
+            } else {
+                self.apply_values(fold, &definition, stack)
+                    .map_err(|e| e.note(format!("while applying the source {text}")))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A definition that leads to files.
+    fn apply_files(&self, fold: &Fold<'_>, definition: &Definition, stack: &mut Value) -> Result<()> {
+        let rules = PathRules { include_query: true, fallback_to_query: false };
+        let found = self.evaluate(fold, definition, stack, |around| paths(self, definition, around, rules))?;
+        let relative = match found {
+            Paths::Relative(relative) => relative,
+            Paths::Absent(query) => {
+                self.record(Asked::NoPaths { query: Some(query) });
+                return Ok(());
+            }
+        };
+        if relative.is_empty() {
+            self.record(Asked::NoPaths { query: None });
+        }
+        for directory in &fold.parameter_dirs {
+            for path in &relative {
+                self.apply_path(fold, &join([directory, path]), stack)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One path with its variants: all are rendered before the first is merged.
+    fn apply_path(&self, fold: &Fold<'_>, path: &str, stack: &mut Value) -> Result<()> {
+        let variables = Variables { tpldir: fold.tpldir, tplroot: fold.tplroot, custom_data: &fold.custom_data };
+        let mut layers = Vec::new();
+        for candidate in variants(path) {
+            if let Some(file) = self.fetch_file(&candidate)? {
+                layers.push((self.load_layer(&file, &variables, stack)?, file));
+            }
+        }
+        for (layer, file) in layers {
+            let Some(values) = &layer.values else { continue };
+            let options = self.merge_options(fold, layer.strategy.as_ref(), layer.merge_lists.as_ref(), &file.shown);
+            let base = std::mem::take(stack);
+            *stack = merge::merge(base, values, &options, &mut ()).map_err(|e| {
+                let place = Place { file: file.shown.clone(), source: "".into(), start: 0, end: 0 };
+                Error::new(ErrorKind::Merge, format!("`values` cannot be merged: {e}")).at(Some(place))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A definition that is data itself.
+    fn apply_values(&self, fold: &Fold<'_>, definition: &Definition, stack: &mut Value) -> Result<()> {
+        let layer = self.evaluate(fold, definition, stack, |around| self.chain(fold, definition, around))?;
+        self.record(Asked::Value { found: layer.is_some() });
+        let Some(layer) = layer else { return Ok(()) };
+        let origin = definition.to_string();
+        let options = self.merge_options(fold, layer.strategy.as_ref(), layer.merge_lists.as_ref(), &origin);
+        let base = std::mem::take(stack);
+        *stack = merge::merge(base, &layer.value, &options, &mut ()).map_err(|e| {
+            Error::new(ErrorKind::Merge, format!("the value of {origin} cannot be merged: {e}"))
+                .help("a source that is no path must be a mapping; to read files named after it, prefix it with Y!")
+        })?;
+        Ok(())
+    }
+
+    /// The value of a raw chain: each further matcher picks keys out of what there is (SALT: A31).
+    fn chain(&self, fold: &Fold<'_>, definition: &Definition, around: &Surroundings<'_>) -> Result<Option<Found>> {
+        let mut matchers = definition.matchers.iter();
+        let Some(mut layer) = matchers.next().map_or(Ok(None), |first| fetch_layer(self, first, around))? else {
+            return Ok(None);
+        };
+        for matcher in matchers {
+            let keys = match matcher.kind {
+                mapstack_matcher::MatcherKind::Static => vec![matcher.query.to_string()],
+                _ => match fetch(self, matcher, around)? {
+                    Some(found) => texts(&found.value),
+                    None => return Ok(None),
+                },
+            };
+            let origin = definition.to_string();
+            let options = self.merge_options(fold, layer.strategy.as_ref(), layer.merge_lists.as_ref(), &origin);
+            let mut picked = Value::map();
+            for key in keys {
+                let path = Path::split(&key, ":").map_err(|e| Error::new(ErrorKind::Lookup, e.to_string()))?;
+                let item = mapstack_yaml::traverse(&layer.value, &path).unwrap_or_else(Value::map);
+                picked = merge::merge(picked, &item, &options, &mut ())
+                    .map_err(|e| Error::new(ErrorKind::Merge, format!("'{key}' of {origin} cannot be merged: {e}")))?;
+            }
+            layer.value = picked;
+        }
+        Ok(Some(layer))
+    }
+
+    /// Evaluate a definition with a view of the stack, and take out of it what its matchers take.
+    fn evaluate<T>(
+        &self,
+        fold: &Fold<'_>,
+        definition: &Definition,
+        stack: &mut Value,
+        evaluate: impl FnOnce(&Surroundings<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let around =
+            Surroundings { stack, custom_data: &fold.custom_data, config_get_strategy: &fold.config_get_strategy };
+        let found = evaluate(&around)?;
+        pop_options(definition, stack);
+        Ok(found)
+    }
+
+    /// A layer's own options, else the run's.
+    fn merge_options(
+        &self,
+        fold: &Fold<'_>,
+        strategy: Option<&Value>,
+        merge_lists: Option<&Value>,
+        origin: &str,
+    ) -> merge::Options {
+        let strategy = strategy.unwrap_or(&fold.merge_strategy);
+        let options = merge::Options::new(strategy, merge_lists.unwrap_or(&fold.merge_lists));
+        if let Some(message) = options.strategy.warning() {
+            self.warn(Diagnostic::warning(ErrorKind::Merge, format!("{origin}: {message}")));
+        }
+        options
+    }
+}
+
+/// The text before the first slash.
+pub(crate) fn tplroot(tpldir: &str) -> &str {
+    tpldir.split('/').next().unwrap_or_default()
+}
+
+/// Parameter directories from whatever was given for them.
+pub(crate) fn directories(given: &Value) -> Result<Vec<String>> {
+    let items = iterate(given, "`parameter_dirs`")?;
+    items
+        .iter()
+        .map(|item| match item {
+            Value::Str(text) => Ok(text.to_string()),
+            falsy if !falsy.truthy() => Ok(String::new()),
+            other => {
+                let what = other.kind().described();
+                Err(Error::new(ErrorKind::Options, format!("an item of `parameter_dirs` is {what}, not a path")))
+            }
+        })
+        .collect()
+}
+
+/// Parse a source definition, with the error of this crate.
+///
+/// # Errors
+/// As [`Definition::parse`].
+pub fn parse(text: &str, mode: Mode) -> Result<Definition> {
+    Definition::parse(text, mode).map_err(|e| {
+        let span = e.span();
+        let place = Place { file: "source definition".into(), source: text.into(), start: span.start, end: span.end };
+        let error = Error::new(ErrorKind::Definition, e.to_string()).at(Some(place));
+        match e.help() {
+            Some(help) => error.help(help),
+            None => error,
+        }
+    })
+}
+
+/// Run something with events attributed to a stage.
+pub(crate) fn in_stage<T>(run: &Run<'_>, stage: Stage, work: impl FnOnce() -> T) -> T {
+    let before = run.stage.replace(stage);
+    let result = work();
+    run.stage.set(before);
+    result
+}

@@ -1,0 +1,137 @@
+//! Whole runs of the reference, recorded: results, refusals, and the order of file requests.
+
+use mapstack::loader::MemoryFiles;
+use mapstack::minion::Minion;
+use mapstack::trace::{Asked, Event, Outcome};
+use mapstack::value::{Map, Value, json};
+use mapstack::{DataOptions, Engine, Result, Run, StackOptions, TofsOptions};
+
+/// Records whose result here differs on purpose, with the reason.
+const DIFFERENCES: &[(&str, &str)] = &[
+    (
+        "stack: anchor aliasing leak across layers",
+        "values are values: a layer that merges into one spelling of a YAML anchor does not change the other",
+    ),
+    ("stack: pillar masked outside templates", "pillar values are never masked"),
+    ("stack: pillar masked outside templates: paths", "pillar values are never masked"),
+    ("data: cache false + meta cache true", "there is no cache that could be in the wrong state"),
+    (
+        "data: map_jinja post_map_template=bogus",
+        "a post-map file that is there is recorded as found, even though no engine runs it",
+    ),
+    (
+        "data: post-map \"{% do mapdata.update({'pm': 1}) %}\" {'post_map_template': 'bogus'}",
+        "a post-map file that is there is recorded as found, even though no engine runs it",
+    ),
+];
+
+fn scenarios() -> Vec<Map> {
+    let text = include_str!("data/map_scenarios.json");
+    let Value::List(records) = json::loads(text).unwrap() else { panic!("a list") };
+    records.iter().map(|record| record.as_map().unwrap().clone()).collect()
+}
+
+fn map(record: &Map, key: &str) -> Map {
+    record.get(key).and_then(Value::as_map).cloned().unwrap_or_default()
+}
+
+fn strings(record: &Map, key: &str) -> Option<Vec<String>> {
+    Some(record.get(key)?.as_list()?.iter().map(ToString::to_string).collect())
+}
+
+fn engine(record: &Map) -> Engine {
+    let files = map(record, "files")
+        .iter()
+        .fold(MemoryFiles::new(), |files, (path, text)| files.file("base", &path.to_string(), text.to_string()));
+    Engine::new(files)
+}
+
+fn minion(record: &Map) -> Minion {
+    let (grains, pillar, opts) = (map(record, "grains"), map(record, "pillar"), map(record, "opts"));
+    Minion { grains, pillar, opts, ..Minion::default() }.complete()
+}
+
+/// Arguments by position and by name, as the reference's functions take them.
+fn kwargs(record: &Map, leading: &[&str], names: &[&str]) -> (Vec<Value>, Map) {
+    let args = record.get("args").and_then(Value::as_list).unwrap_or_default();
+    let mut kwargs = map(record, "kwargs");
+    for (name, value) in leading.iter().chain(names).zip(args) {
+        kwargs.insert(*name, value.clone());
+    }
+    let first = leading.iter().map(|name| kwargs.shift_remove(*name).unwrap_or_default()).collect();
+    (first, kwargs)
+}
+
+fn call(run: &Run<'_>, record: &Map) -> Result<Value> {
+    match record.get("function").and_then(Value::as_str).unwrap() {
+        "map.data" => {
+            let (first, kwargs) = kwargs(record, &["tpldir"], DataOptions::NAMES);
+            run.data(&first[0].to_string(), &DataOptions::from_kwargs(&kwargs)?)
+        }
+        "map.stack" => {
+            let (first, kwargs) = kwargs(record, &["tpldir", "sources"], StackOptions::NAMES);
+            run.stack(&first[0].to_string(), &first[1], &StackOptions::from_kwargs(&kwargs)?)
+        }
+        "map.tofs" => {
+            let (first, kwargs) = kwargs(record, &["tpldir", "source_files"], TofsOptions::NAMES);
+            let paths = run.tofs(&first[0].to_string(), &first[1], &TofsOptions::from_kwargs(&kwargs)?)?;
+            Ok(paths.into_iter().collect())
+        }
+        other => panic!("{other}"),
+    }
+}
+
+fn requested(events: &[Event], hits_only: bool) -> Vec<String> {
+    events
+        .iter()
+        .filter_map(|event| match &event.asked {
+            Asked::File { outcome: Outcome::Miss | Outcome::Refused(_), .. } if hits_only => None,
+            Asked::File { path, .. } => Some(path.clone()),
+            Asked::Value { .. } | Asked::NoPaths { .. } => None,
+        })
+        .collect()
+}
+
+fn check(record: &Map) -> std::result::Result<(), String> {
+    let engine = engine(record);
+    let run = engine.run(&minion(record));
+    let result = call(&run, record);
+    match (&result, record.get("result"), record.get("error")) {
+        (Ok(got), Some(wanted), None) if got.repr() == wanted.repr() => {}
+        (Err(_), None, Some(_)) => {}
+        (Ok(got), Some(wanted), None) => return Err(format!("got    {}\n  wanted {}", got.repr(), wanted.repr())),
+        (Ok(got), _, Some(class)) => {
+            return Err(format!("got {}, wanted {class}: {:?}", got.repr(), record.get("message")));
+        }
+        (Err(e), ..) => return Err(format!("got an error: {e}")),
+        other => return Err(format!("{other:?}")),
+    }
+    for (key, hits_only) in [("templates_requested", false), ("templates_found", true)] {
+        let Some(wanted) = strings(record, key) else { continue };
+        let got = requested(&run.events(), hits_only);
+        let wanted: Vec<String> = wanted.iter().map(|p| p.trim_start_matches("salt://").to_string()).collect();
+        // Up to an error; the file that raised it is not in the record.
+        let same = if result.is_err() { got.starts_with(&wanted) } else { got == wanted };
+        if !same {
+            return Err(format!("{key}:\n  got    {got:?}\n  wanted {wanted:?}"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_recorded_run_is_repeated() {
+    let records = scenarios();
+    assert_eq!(records.len(), 335);
+    let mut problems = Vec::new();
+    for record in &records {
+        let name = record.get("name").unwrap().to_string();
+        let expected = DIFFERENCES.iter().any(|(known, _)| *known == name);
+        match check(record) {
+            Ok(()) if expected => problems.push(format!("{name}: is equal now; strike it from the list")),
+            Err(problem) if !expected => problems.push(format!("{name}: {problem}")),
+            _ => {}
+        }
+    }
+    assert!(problems.is_empty(), "{} of {} differ:\n{}", problems.len(), records.len(), problems.join("\n"));
+}
