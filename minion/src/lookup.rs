@@ -1,54 +1,39 @@
-//! `grains.get` and `pillar.get`.
+//! `grains.get`, `pillar.get` and `config.get`.
 
 use mapstack_merge::{Options, Strategy, merge};
-use mapstack_value::{EmptyDelimiter, Key, Map, Path, Value};
+use mapstack_value::{Key, Map, Path, Value};
+use mapstack_yaml::traverse;
 
-use crate::Minion;
+use crate::error::{LookupError, Warning};
+use crate::options::OptionsView;
+use crate::{Minion, builtin};
 
-/// A look-up that cannot be made.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum LookupError {
-    /// The key cannot be split.
-    #[error(transparent)]
-    EmptyDelimiter(#[from] EmptyDelimiter),
-    /// The key is of a type that is no path.
-    #[error("a key to look up must be text, not {0}")]
-    BadKey(&'static str),
+/// A value, and what is worth telling about how it came to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer<T> {
+    /// The value.
+    pub value: T,
+    /// What the user may want to know.
+    pub warning: Option<Warning>,
 }
 
-/// The steps of a key: text is split, a number is one step, a list is the steps themselves.
-pub(crate) fn path(key: &Value, delimiter: &str) -> Result<Path, LookupError> {
-    let steps = |items: &[Value]| {
-        items
-            .iter()
-            .map(|item| Key::try_from(item).map_err(|e| LookupError::BadKey(e.kind.described())))
-            .collect::<Result<Path, _>>()
-    };
-    match key {
-        Value::Str(text) => Ok(Path::split(text, delimiter)?),
-        Value::List(items) => steps(items),
-        Value::Tuple(items) => steps(items),
-        Value::Int(_) | Value::Bool(_) => steps(std::slice::from_ref(key)),
-        other => Err(LookupError::BadKey(other.kind().described())),
+impl<T> From<T> for Answer<T> {
+    fn from(value: T) -> Self {
+        Answer { value, warning: None }
     }
-}
-
-/// Look a key up in data.
-pub(crate) fn traverse(data: &Map, key: &Value, delimiter: &str) -> Result<Option<Value>, LookupError> {
-    Ok(mapstack_yaml::traverse(&Value::Map(data.clone()), &path(key, delimiter)?))
 }
 
 /// The arguments of `pillar.get` besides the key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PillarGet {
-    /// What to return, or to merge the value onto.
+    /// What to return where the pillar has nothing; `None` is not given, which is not
+    /// `Some(Value::None)`.
     pub default: Option<Value>,
-    /// Whether to merge the value onto the default.
+    /// Merge what is found over the default.
     pub merge: bool,
-    /// Whether that merge appends nested lists; the option `pillar_merge_lists` decides if absent.
+    /// Append lists when merging; the option `pillar_merge_lists` decides if this is `None`.
     pub merge_nested_lists: Option<bool>,
-    /// What separates the steps of the key.
+    /// What stands between the steps of the key.
     pub delimiter: String,
 }
 
@@ -58,45 +43,200 @@ impl Default for PillarGet {
     }
 }
 
+/// The arguments of `config.get` besides the key and the default.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfigGet {
+    /// What stands between the steps of the key.
+    pub delimiter: String,
+    /// `None` to take the first place that has the key; else how to merge all of them first:
+    /// `recurse`, `overwrite`, or anything else, which means `recurse` too. The `omit_…` then have
+    /// no effect, as in Salt.
+    pub merge: Value,
+    /// Leave out the options.
+    pub omit_opts: bool,
+    /// Leave out the grains.
+    pub omit_grains: bool,
+    /// Leave out the pillar.
+    pub omit_pillar: bool,
+    /// Leave out what the pillar has of the master's configuration.
+    pub omit_master: bool,
+}
+
+impl Default for ConfigGet {
+    fn default() -> Self {
+        ConfigGet {
+            delimiter: ":".into(),
+            merge: Value::None,
+            omit_opts: false,
+            omit_grains: false,
+            omit_pillar: false,
+            omit_master: false,
+        }
+    }
+}
+
+/// The key of the master's configuration in the pillar.
+const MASTER: &str = "master";
+
+/// A text that Salt takes for nothing found.
+const NOTHING: &str = "_|-";
+
 impl Minion {
-    /// `grains.get(key, delimiter=…)`; `None` if there is no such grain.
+    /// `grains.get`: the grain under a key, or `None` if there is none. (A grain that is Python's
+    /// `None` is `Some(Value::None)`.)
     ///
     /// # Errors
-    /// A key or delimiter that makes no path.
-    pub fn grains_get(&self, key: &Value, delimiter: &str) -> Result<Option<Value>, LookupError> {
-        traverse(&self.grains, key, delimiter)
+    /// [`LookupError`] for an empty delimiter or a key that is no path.
+    pub fn grains_get(&self, key: impl Into<Value>, delimiter: &str) -> Result<Option<Value>, LookupError> {
+        Ok(path(&key.into(), delimiter)?.and_then(|path| traverse(&Value::from(self.grains.clone()), &path)))
     }
 
-    /// `pillar.get(key, …)`; `None` if there is neither such a value nor a default.
+    /// `pillar.get`: the pillar's value under a key, or the default, or both merged.
+    ///
+    /// ```
+    /// use mapstack_minion::{Minion, PillarGet};
+    /// use mapstack_value::Value;
+    /// let mut minion = Minion::new("web1");
+    /// minion.set("pillar.ssh", mapstack_yaml::load("{port: 22}").unwrap()).unwrap();
+    /// let query = PillarGet {
+    ///     default: Some(mapstack_yaml::load("{port: 2222, tls: true}").unwrap()),
+    ///     merge: true,
+    ///     ..PillarGet::default()
+    /// };
+    /// assert_eq!(minion.pillar_get("ssh", &query).unwrap().value.repr(), "{'port': 22, 'tls': True}");
+    /// ```
     ///
     /// # Errors
-    /// A key or delimiter that makes no path.
-    pub fn pillar_get(&self, key: &Value, query: &PillarGet) -> Result<Option<Value>, LookupError> {
-        let found = traverse(&self.pillar, key, &query.delimiter)?;
-        if !query.merge {
-            return Ok(found.or_else(|| query.default.clone()));
+    /// [`LookupError`] for an empty delimiter or a key that is no path; for a key that leads
+    /// nowhere only if the option `pillar_raise_on_missing` is set and no default is given.
+    pub fn pillar_get(&self, key: impl Into<Value>, query: &PillarGet) -> Result<Answer<Value>, LookupError> {
+        let key = key.into();
+        let found = path(&key, &query.delimiter)?.and_then(|path| traverse(&Value::from(self.pillar.clone()), &path));
+        let mut warning = None;
+        if query.merge {
+            let append = query.merge_nested_lists.unwrap_or_else(|| self.flag("pillar_merge_lists"));
+            match over_default(query.default.as_ref(), found.as_ref(), append) {
+                Some(merged) => return Ok(merged.into()),
+                None => {
+                    let kinds = (query.default.as_ref().map(Value::kind), found.as_ref().map(Value::kind));
+                    warning = Some(Warning::NotMerged { key: key.clone(), default: kinds.0, found: kinds.1 });
+                }
+            }
         }
-        let nested = query
-            .merge_nested_lists
-            .unwrap_or_else(|| self.options().get("pillar_merge_lists").is_some_and(Value::truthy));
-        Ok(match (query.default.clone(), found) {
-            (Some(default @ Value::Map(_)), found) => Some(match found.unwrap_or_else(Value::map) {
-                value @ Value::Map(_) => {
-                    let options = Options { strategy: Strategy::Recurse, merge_lists: nested };
-                    // Two mappings always merge.
-                    merge(default, &value, &options, &mut ()).unwrap_or(value)
-                }
-                other => other,
-            }),
-            (Some(Value::List(default)), found) => Some(match found {
-                Some(Value::List(value)) => {
-                    let new = value.iter().filter(|item| !default.contains(item)).cloned();
-                    default.iter().cloned().chain(new).collect()
-                }
-                None => Value::List(default),
-                Some(other) => other,
-            }),
-            (default, found) => found.or(default),
-        })
+        let value = match (found, &query.default) {
+            (Some(found), _) => found,
+            (None, Some(default)) => default.clone(),
+            (None, None) if self.flag("pillar_raise_on_missing") => return Err(LookupError::NotInPillar { key }),
+            (None, None) => Value::from(""),
+        };
+        Ok(Answer { value, warning })
     }
+
+    /// `config.get`: the value under a key, or `None` if there is none. The first of these that has
+    /// it wins: options, grains, pillar, the master's configuration in the pillar, and Salt's
+    /// [defaults](builtin::defaults).
+    ///
+    /// # Errors
+    /// [`LookupError`] for an empty delimiter, a key that is no path, or a `master` in the pillar
+    /// that does not merge.
+    pub fn config_get(&self, key: impl Into<Value>, query: &ConfigGet) -> Result<Answer<Option<Value>>, LookupError> {
+        let path = path(&key.into(), &query.delimiter)?;
+        let (found, merge_warning) = match (path, &query.merge) {
+            (None, _) => (None, None),
+            (Some(path), Value::None) => (self.first_found(&path, query), None),
+            (Some(path), how) => {
+                let (strategy, warning) = merge_strategy(how);
+                let all = self.all_merged(strategy)?;
+                (traverse(&all, &path).filter(is_something), warning)
+            }
+        };
+        let warning = merge_warning.or_else(|| found.as_ref().and_then(|value| self.warn_of_sdb(value)));
+        Ok(Answer { value: found, warning })
+    }
+
+    fn first_found(&self, path: &Path, query: &ConfigGet) -> Option<Value> {
+        let inside = |map: &Map| traverse(&Value::from(map.clone()), path);
+        let opts = || traverse(&OptionsView::All(self), path).map(OptionsView::into_value);
+        let grains = || inside(&self.grains);
+        let pillar = || inside(&self.pillar);
+        let master = || traverse(self.pillar.get(MASTER)?, path);
+        let defaults = || inside(builtin::defaults());
+        let stores: [(bool, &dyn Fn() -> Option<Value>); 5] = [
+            (query.omit_opts, &opts),
+            (query.omit_grains, &grains),
+            (query.omit_pillar, &pillar),
+            (query.omit_master, &master),
+            (false, &defaults),
+        ];
+        stores.iter().filter(|(omit, _)| !omit).find_map(|(_, look)| look().filter(is_something))
+    }
+
+    /// Everything `config.get` looks into, merged, the places that win last.
+    fn all_merged(&self, strategy: Strategy) -> Result<Value, LookupError> {
+        let options = Options { strategy, merge_lists: false };
+        let master = self.pillar.get(MASTER).cloned().unwrap_or_else(Value::map);
+        let over_master = [master, self.pillar.clone().into(), self.grains.clone().into(), self.options().into()];
+        let defaults = Value::from(builtin::defaults().clone());
+        Ok(over_master.iter().try_fold(defaults, |all, overlay| merge(all, overlay, &options, &mut ()))?)
+    }
+
+    /// Whether an option is set to something true.
+    fn flag(&self, name: &str) -> bool {
+        self.option(&Key::from(name)).is_some_and(|value| value.truthy())
+    }
+
+    /// A warning for a text that Salt would look up in a database it has a profile for.
+    fn warn_of_sdb(&self, value: &Value) -> Option<Warning> {
+        let uri = value.as_str()?;
+        let (profile, name) = uri.strip_prefix("sdb://")?.split_once('/')?;
+        let in_options = self.option(&Key::from(profile)).filter(Value::truthy);
+        let profile = in_options.or_else(|| self.pillar.get(profile).cloned())?;
+        let has_driver = profile.as_map()?.contains_key("driver");
+        (has_driver && !name.is_empty()).then(|| Warning::Sdb { uri: uri.to_owned() })
+    }
+}
+
+/// What was found, merged over a copy of the default; `None` if the two are not of one kind.
+fn over_default(default: Option<&Value>, found: Option<&Value>, append: bool) -> Option<Value> {
+    let (default, found, options) = match (default?, found) {
+        (default @ (Value::Map(_) | Value::List(_)), None) => return Some(default.clone()),
+        (default @ Value::Map(_), Some(found @ Value::Map(_))) => {
+            (default, found, Options { strategy: Strategy::Recurse, merge_lists: append })
+        }
+        // Of two lists as roots, `aggregate` appends what is new.
+        (default @ Value::List(_), Some(found @ Value::List(_))) => {
+            (default, found, Options { strategy: Strategy::Aggregate, merge_lists: false })
+        }
+        _ => return None,
+    };
+    merge(default.clone(), found, &options, &mut ()).ok()
+}
+
+fn merge_strategy(how: &Value) -> (Strategy, Option<Warning>) {
+    match Strategy::from(how) {
+        known @ (Strategy::Recurse | Strategy::Overwrite) => (known, None),
+        _ => (Strategy::Recurse, Some(Warning::UnsupportedMerge { given: how.clone() })),
+    }
+}
+
+fn is_something(value: &Value) -> bool {
+    value.as_str() != Some(NOTHING)
+}
+
+/// A key as a path: text is split, a list gives the steps themselves. `None` is a path that leads
+/// nowhere, as one of its steps can be no key.
+fn path(key: &Value, delimiter: &str) -> Result<Option<Path>, LookupError> {
+    let steps = |items: &[Value]| items.iter().map(|item| Key::try_from(item).ok()).collect::<Option<Vec<_>>>();
+    let keys = match key {
+        Value::Str(text) => return Ok(Some(Path::split(text, delimiter)?)),
+        Value::Int(i) => Some(vec![Key::Int(i.clone())]),
+        Value::Bool(b) => Some(vec![Key::Bool(*b)]),
+        Value::List(items) => steps(items),
+        Value::Tuple(items) => steps(items),
+        Value::Set(items) => Some(items.iter().cloned().collect()),
+        Value::Map(map) => Some(map.keys().cloned().collect()),
+        Value::Bytes(bytes) => Some(bytes.iter().map(|b| Key::from(i64::from(*b))).collect()),
+        Value::None | Value::Float(_) => return Err(LookupError::BadKey { kind: key.kind() }),
+    };
+    Ok(keys.map(Path::from_iter))
 }

@@ -1,0 +1,220 @@
+//! What can go wrong with facts, and what is worth a warning.
+
+use std::fmt;
+use std::io;
+
+use mapstack_merge::MergeError;
+use mapstack_value::{EmptyDelimiter, Kind, Value};
+use mapstack_yaml::Mark;
+
+/// A place in a file of facts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file, as the caller named it.
+    pub file: String,
+    /// Line and column, where known.
+    pub mark: Option<Mark>,
+}
+
+impl fmt::Display for Place {
+    /// `file:line:column`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        self.mark.map_or(Ok(()), |mark| write!(f, ":{}:{}", mark.line, mark.column))
+    }
+}
+
+/// A file of facts cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{place}: {kind}")]
+pub struct ReadError {
+    /// Where.
+    pub place: Place,
+    /// What is wrong and what to do.
+    pub kind: ReadErrorKind,
+}
+
+/// What is wrong with a file of facts. Its text is the message without the place.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadErrorKind {
+    /// The file cannot be read.
+    #[error("cannot be read: {0}")]
+    Unreadable(#[source] io::Error),
+    /// The file is larger than any facts are.
+    #[error("has more than {} MiB; facts are small, so this is probably another file", limit >> 20)]
+    TooLarge {
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// The bytes are no text, or the text is neither YAML nor JSON.
+    #[error("{}", .0.kind())]
+    Syntax(mapstack_yaml::Error),
+    /// There is nothing in the file.
+    #[error("holds nothing; write `{{}}` for no facts")]
+    Empty,
+    /// The file holds something else than a mapping.
+    #[error("{what} must be a mapping, not {}", found.described())]
+    NotAMapping {
+        /// What it should have been ("a minion", "grains", …).
+        what: &'static str,
+        /// What it is.
+        found: Kind,
+    },
+    /// The id is a collection.
+    #[error("the id must be a name, not {}", found.described())]
+    BadId {
+        /// What it is.
+        found: Kind,
+    },
+    /// A minion's document has a key that means nothing.
+    #[error("unknown key {}: a minion has `id`, `grains`, `pillar` and `opts`{}", key.repr(), suggestion(*nearest))]
+    UnknownKey {
+        /// The key.
+        key: Value,
+        /// The known key that was probably meant.
+        nearest: Option<&'static str>,
+    },
+}
+
+fn suggestion(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
+}
+
+/// A fact cannot be set at a path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SetError {
+    /// The path does not begin with a part of a minion.
+    #[error("unknown `{name}`: a path begins with `grains.`, `pillar.` or `opts.`, or is `id`{}", suggestion(*nearest))]
+    UnknownPart {
+        /// What the path begins with.
+        name: String,
+        /// The part that was probably meant.
+        nearest: Option<&'static str>,
+    },
+    /// Two separators in a row, or one at the end.
+    #[error("a step of the path is empty; remove the extra `{separator}`")]
+    EmptyStep {
+        /// The separator.
+        separator: char,
+    },
+    /// Something on the way holds no entries.
+    #[error("`{path}` is {}, which has no `{step}`; set `{path}` itself", found.described())]
+    NotAContainer {
+        /// The path up to it.
+        path: String,
+        /// The next step.
+        step: String,
+        /// What it is.
+        found: Kind,
+    },
+    /// A step into a list that is no index of it.
+    #[error("`{path}` is a list of {len}, and `{step}` is no index of it; give a number, or set the whole list")]
+    NoSuchItem {
+        /// The path of the list.
+        path: String,
+        /// The step.
+        step: String,
+        /// The number of its items.
+        len: usize,
+    },
+    /// A whole part, or the id, set to something of the wrong kind.
+    #[error("`{path}` must be {expected}, not {}", found.described())]
+    WrongKind {
+        /// The path.
+        path: String,
+        /// What it must be.
+        expected: &'static str,
+        /// What was given.
+        found: Kind,
+    },
+}
+
+/// A look-up cannot be made.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LookupError {
+    /// The delimiter is empty.
+    #[error(transparent)]
+    EmptyDelimiter(#[from] EmptyDelimiter),
+    /// The key is no path.
+    #[error("a key is text or a list of steps, not {}", kind.described())]
+    BadKey {
+        /// What it is.
+        kind: Kind,
+    },
+    /// `pillar_raise_on_missing` is set, and the key leads nowhere.
+    #[error("Pillar key not found: {key}")]
+    NotInPillar {
+        /// The key.
+        key: Value,
+    },
+    /// The places `config.get` looks into do not merge.
+    #[error("`master` in the pillar cannot be merged: {0}")]
+    Merge(#[from] MergeError),
+}
+
+impl LookupError {
+    /// The Python exception that Salt raises here.
+    #[must_use]
+    pub fn reference_class(&self) -> &'static str {
+        match self {
+            LookupError::EmptyDelimiter(_) => "ValueError",
+            LookupError::BadKey { .. } => "TypeError",
+            LookupError::NotInPillar { .. } => "KeyError",
+            LookupError::Merge(error) => error.reference_class(),
+        }
+    }
+}
+
+/// The answer is Salt's, and perhaps not what was meant.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Warning {
+    /// `config.get` does not know the strategy.
+    #[error("config.get cannot merge by {}, so it merged by 'recurse'; write 'recurse' or 'overwrite'", given.repr())]
+    UnsupportedMerge {
+        /// What was given.
+        given: Value,
+    },
+    /// `pillar.get` had nothing to merge.
+    #[error(
+        "pillar.get({}) did not merge: the default is {}{}; give a default of the pillar's kind, a mapping or a list",
+        key.repr(),
+        default.map_or("not given", Kind::described),
+        found.map_or_else(String::new, |kind| format!(" and the pillar has {}", kind.described()))
+    )]
+    NotMerged {
+        /// The key.
+        key: Value,
+        /// What the default is, if there is one.
+        default: Option<Kind>,
+        /// What the pillar has, if anything.
+        found: Option<Kind>,
+    },
+    /// Salt would ask a database.
+    #[error("'{uri}' stays as it is: databases are not asked here; set the value itself to go on with it")]
+    Sdb {
+        /// The text.
+        uri: String,
+    },
+}
+
+/// Other words for the parts of a minion.
+const SYNONYMS: [(&str, &str); 6] = [
+    ("option", "opts"),
+    ("options", "opts"),
+    ("config", "opts"),
+    ("name", "id"),
+    ("minion", "id"),
+    ("minion_id", "id"),
+];
+
+/// The known name that a mistaken one was probably meant to be.
+pub(crate) fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
+    let name = name.to_lowercase();
+    let synonym = SYNONYMS.iter().find(|(word, _)| *word == name).map(|(_, meant)| *meant);
+    let mistyped = |known: &&&str| strsim::damerau_levenshtein(&name, known) <= known.len() / 3;
+    synonym.or_else(|| known.iter().find(mistyped).copied())
+}

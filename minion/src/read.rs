@@ -1,0 +1,157 @@
+//! Reading facts from files.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use mapstack_value::{Kind, Map, Value, json};
+use mapstack_yaml::{Limits, Mark, Marks, decode, load_marked};
+
+use crate::error::{Place, ReadError, ReadErrorKind, nearest};
+use crate::{Minion, Part};
+
+/// The largest file of facts that is read.
+pub const MAX_BYTES: u64 = 64 << 20;
+
+/// The keys of a minion's document.
+const KEYS: [&str; 4] = ["id", "grains", "pillar", "opts"];
+
+/// The key `salt-call` wraps its answers in.
+const LOCAL: &str = "local";
+
+impl Minion {
+    /// The [complete](Minion::complete) minion that a file describes.
+    ///
+    /// # Errors
+    /// As [`parse`](Minion::parse), or the file cannot be read.
+    pub fn from_path(file: impl AsRef<Path>) -> Result<Self, ReadError> {
+        let file = file.as_ref();
+        let name = file.display().to_string();
+        let mut bytes = Vec::new();
+        let read = File::open(file).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
+        read.map_err(|error| at_file(&name, ReadErrorKind::Unreadable(error)))?;
+        Ok(Minion::parse(&bytes, &name)?.complete())
+    }
+
+    /// The minion that a document describes, as it is written: a mapping of `id`, `grains`,
+    /// `pillar` and `opts`, each of which may be missing, in YAML or JSON. `name` is what errors
+    /// call the file.
+    ///
+    /// # Errors
+    /// [`ReadError`], with line and column: the bytes are no UTF-8, YAML or JSON, the document or a
+    /// part of it is no mapping, or a key is unknown.
+    ///
+    /// ```
+    /// use mapstack_minion::Minion;
+    /// let error = Minion::parse(b"id: web1\ngrain: {}\n", "web1.yaml").unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "web1.yaml:2:1: unknown key 'grain': a minion has `id`, `grains`, `pillar` and `opts`; \
+    ///      did you mean `grains`?"
+    /// );
+    /// ```
+    pub fn parse(bytes: &[u8], name: &str) -> Result<Self, ReadError> {
+        let document = Document::read(bytes, name)?;
+        let mut minion = Minion::default();
+        for (index, (key, value)) in document.mapping("a minion")?.iter().enumerate() {
+            let part = key.as_str().and_then(Part::parse);
+            match (part, key.as_str()) {
+                (Some(part), _) => *minion.part_mut(part) = document.part(part, value, index)?,
+                (None, Some("id")) => minion.id = document.id(value, index)?,
+                (None, text) => {
+                    let nearest = text.and_then(|text| nearest(text, &KEYS));
+                    let kind = ReadErrorKind::UnknownKey { key: key.to_value(), nearest };
+                    return Err(document.error(document.marks.key(index), kind));
+                }
+            }
+        }
+        Ok(minion)
+    }
+
+    /// Replace a part by what a file holds, a mapping in YAML or JSON. If its only key is `local`
+    /// with a mapping, as `salt-call --out=json grains.items` prints it, that mapping is taken.
+    ///
+    /// ```
+    /// use mapstack_minion::{Minion, Part};
+    /// let mut minion = Minion::new("web1");
+    /// minion.load_part(Part::Grains, br#"{"local": {"os": "Debian"}}"#, "<stdin>").unwrap();
+    /// assert_eq!(minion.grains.get("os").unwrap().as_str(), Some("Debian"));
+    /// ```
+    ///
+    /// # Errors
+    /// As [`parse`](Minion::parse).
+    pub fn load_part(&mut self, part: Part, bytes: &[u8], name: &str) -> Result<(), ReadError> {
+        let document = Document::read(bytes, name)?;
+        let whole = document.mapping(part.name())?;
+        let wrapped = whole.get(LOCAL).and_then(Value::as_map).filter(|_| whole.len() == 1);
+        *self.part_mut(part) = wrapped.unwrap_or(whole).clone();
+        Ok(())
+    }
+}
+
+/// A loaded file, and where everything stands in it.
+struct Document<'n> {
+    name: &'n str,
+    value: Value,
+    marks: Marks,
+}
+
+impl<'n> Document<'n> {
+    fn read(bytes: &[u8], name: &'n str) -> Result<Self, ReadError> {
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(at_file(name, ReadErrorKind::TooLarge { limit: MAX_BYTES }));
+        }
+        let text = decode(bytes).map_err(|error| syntax(name, error))?;
+        let (value, marks) = load_marked(text, &Limits::default()).or_else(|error| {
+            // Nearly all JSON is YAML; what is not, such as escaped slashes, is read as JSON.
+            let json = json::loads(text).map_err(|_| syntax(name, error))?;
+            Ok((json, Marks::default()))
+        })?;
+        if value.is_none() {
+            return Err(at_file(name, ReadErrorKind::Empty));
+        }
+        Ok(Document { name, value, marks })
+    }
+
+    fn mapping(&self, what: &'static str) -> Result<&Map, ReadError> {
+        let found = self.value.kind();
+        self.value
+            .as_map()
+            .ok_or_else(|| self.error(Some(self.marks.mark()), ReadErrorKind::NotAMapping { what, found }))
+    }
+
+    /// A part of a minion; what is false, such as nothing behind `grains:`, is an empty one.
+    fn part(&self, part: Part, value: &Value, index: usize) -> Result<Map, ReadError> {
+        match value {
+            Value::Map(map) => Ok(map.clone()),
+            empty if !empty.truthy() => Ok(Map::new()),
+            other => Err(self.error_in(index, ReadErrorKind::NotAMapping { what: part.name(), found: other.kind() })),
+        }
+    }
+
+    fn id(&self, value: &Value, index: usize) -> Result<Value, ReadError> {
+        match value.kind() {
+            found @ (Kind::List | Kind::Map | Kind::Set | Kind::Tuple | Kind::Bytes) => {
+                Err(self.error_in(index, ReadErrorKind::BadId { found }))
+            }
+            _ => Ok(value.clone()),
+        }
+    }
+
+    /// An error about the value of an entry.
+    fn error_in(&self, index: usize, kind: ReadErrorKind) -> ReadError {
+        self.error(self.marks.child(index).map(Marks::mark), kind)
+    }
+
+    fn error(&self, mark: Option<Mark>, kind: ReadErrorKind) -> ReadError {
+        ReadError { place: Place { file: self.name.to_owned(), mark }, kind }
+    }
+}
+
+fn at_file(name: &str, kind: ReadErrorKind) -> ReadError {
+    ReadError { place: Place { file: name.to_owned(), mark: None }, kind }
+}
+
+fn syntax(name: &str, error: mapstack_yaml::Error) -> ReadError {
+    ReadError { place: Place { file: name.to_owned(), mark: error.mark() }, kind: ReadErrorKind::Syntax(error) }
+}
