@@ -17,8 +17,10 @@
 //! The crate does not know about YAML, templates, merging, or the current directory.
 
 mod memory;
+mod open;
 mod path;
 mod roots;
+mod walk;
 
 use std::io;
 use std::path::PathBuf;
@@ -93,6 +95,18 @@ pub enum LoadError {
         size: u64,
         /// The most that is read.
         limit: u64,
+    },
+    /// A tree has more entries than are listed.
+    #[error(
+        "{} has more than {limit} files and directories, links to directories counted each time; \
+         is it the right root, or do links in it repeat a tree?",
+        path.display()
+    )]
+    TooMany {
+        /// The root.
+        path: PathBuf,
+        /// The most entries that are listed.
+        limit: usize,
     },
 }
 

@@ -1,6 +1,7 @@
 //! `salt://` paths.
 
 use std::fmt;
+use std::path::{Component, Path};
 
 /// A path on the file server.
 ///
@@ -10,6 +11,7 @@ use std::fmt;
 pub struct SaltPath {
     components: Vec<String>,
     saltenv: Option<String>,
+    absolute: bool,
 }
 
 /// The text is no `salt://` URL.
@@ -20,8 +22,8 @@ pub struct BadPath;
 impl SaltPath {
     /// Parse a URL (Salt: `salt.utils.url.parse`).
     ///
-    /// `?saltenv=dev` names another saltenv and every other query is dropped; `salt://|a?b` takes
-    /// what follows the bar as it stands.
+    /// `?saltenv=dev` names another saltenv, everything to the end being its name; every other query
+    /// is dropped. `salt://|a?b` takes what follows the bar as it stands, but for a saltenv.
     ///
     /// # Errors
     /// [`BadPath`] for another scheme or none; the scheme is case-sensitive.
@@ -32,20 +34,37 @@ impl SaltPath {
     /// assert_eq!((path.to_string(), path.saltenv()), ("a/b".to_string(), Some("dev")));
     /// ```
     pub fn parse(url: &str) -> Result<Self, BadPath> {
-        let path = url.strip_prefix("salt://").ok_or(BadPath)?;
+        let url = url.strip_prefix("salt://").ok_or(BadPath)?;
+        let (path, saltenv) = Self::split_saltenv(url);
+        let path = path.trim_start_matches(['/', '\\']);
         if let Some(literal) = path.strip_prefix('|') {
-            return Ok(Self::from_relative(literal));
+            let literal = literal.trim_start_matches('|');
+            let absolute = literal.starts_with(['/', '\\']);
+            return Ok(SaltPath { saltenv, absolute, ..Self::from_relative(literal) });
         }
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        let saltenv = query.split('&').find_map(|pair| pair.strip_prefix("saltenv=")).filter(|env| !env.is_empty());
-        Ok(SaltPath { saltenv: saltenv.map(Into::into), ..Self::from_relative(path) })
+        let in_query = || query.split('&').find_map(|pair| pair.strip_prefix("saltenv=")).filter(|env| !env.is_empty());
+        let saltenv = saltenv.or_else(|| in_query().map(Into::into));
+        Ok(SaltPath { saltenv, ..Self::from_relative(path) })
+    }
+
+    /// `path ["?env=" ignored | "?saltenv=" name]`, as it is split before anything else is looked at.
+    fn split_saltenv(url: &str) -> (&str, Option<String>) {
+        const SALTENV: &str = "?saltenv=";
+        if let Some((path, _)) = url.split_once("?env=") {
+            return (path.split(SALTENV).next().unwrap_or(path), None);
+        }
+        match url.split_once(SALTENV) {
+            Some((path, saltenv)) => (path, Some(saltenv).filter(|name| !name.is_empty()).map(Into::into)),
+            None => (url, None),
+        }
     }
 
     /// A path relative to the root; nothing in it is special.
     #[must_use]
     pub fn from_relative(path: &str) -> Self {
         let components = path.split(['/', '\\']).filter(|c| !c.is_empty() && *c != ".").map(Into::into).collect();
-        SaltPath { components, saltenv: None }
+        SaltPath { components, saltenv: None, absolute: false }
     }
 
     /// The components, without empty ones and `.`.
@@ -63,8 +82,19 @@ impl SaltPath {
     /// Why no server serves the path, if none does.
     #[must_use]
     pub fn refusal(&self) -> Option<String> {
+        if self.absolute {
+            return Some("it is absolute".into());
+        }
         if self.components.iter().any(|c| c == "..") {
             return Some("it contains '..'".into());
+        }
+        // Salt looks for the text `../` and so refuses directories whose names end in two dots.
+        if self.components.split_last().is_some_and(|(_, parents)| parents.iter().any(|c| c.ends_with(".."))) {
+            return Some("it contains '../'".into());
+        }
+        // On some systems a component such as `C:` is more than a name.
+        if self.components.iter().any(|c| !is_plain_name(c)) {
+            return Some("a component of it is not a plain name".into());
         }
         if self.components.iter().any(|c| c.contains('\0')) {
             return Some("it contains a NUL character".into());
@@ -76,9 +106,14 @@ impl SaltPath {
     }
 }
 
+fn is_plain_name(component: &str) -> bool {
+    let mut parts = Path::new(component).components();
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
+}
+
 /// What file systems allow.
 const MAX_COMPONENT: usize = 255;
-const MAX_COMPONENTS: usize = 256;
+pub(crate) const MAX_COMPONENTS: usize = 256;
 
 impl fmt::Display for SaltPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

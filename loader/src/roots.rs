@@ -1,10 +1,13 @@
 //! Directories as a file server: Salt's `roots` backend.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::open::{Opening, is_inside, open_anywhere, open_inside};
+use crate::walk::Walk;
 use crate::{Fetched, FileServer, LoadError, SaltPath};
 
 /// Directories per saltenv, earlier ones winning file by file.
@@ -82,14 +85,14 @@ impl Roots {
     }
 
     /// The directories that serve a saltenv.
-    fn serving(&self, saltenv: &str) -> Vec<Root> {
+    fn serving(&self, saltenv: &str) -> Cow<'_, [Root]> {
         if let Some((_, roots)) = self.envs.iter().find(|(env, _)| env == saltenv) {
-            return roots.clone();
+            return Cow::Borrowed(roots);
         }
-        let Some((_, dynamic)) = self.envs.iter().find(|(env, _)| env == DYNAMIC_ENV) else { return Vec::new() };
+        let Some((_, dynamic)) = self.envs.iter().find(|(env, _)| env == DYNAMIC_ENV) else { return Cow::default() };
         // The saltenv becomes part of a path; it must not become a way out.
         if saltenv.split(['/', '\\']).any(|part| part == "..") || saltenv.contains('\0') {
-            return Vec::new();
+            return Cow::default();
         }
         dynamic
             .iter()
@@ -98,54 +101,86 @@ impl Roots {
                 let real = fs::canonicalize(&given).ok().filter(|path| path.is_dir());
                 Root { given, real }
             })
-            .collect()
+            .collect::<Vec<_>>()
+            .into()
     }
 
-    /// Open what a path leads to below one root.
-    fn open(&self, root: &Root, real: &Path, path: &SaltPath) -> Result<Opened, LoadError> {
-        let shown: PathBuf = path.components().iter().fold(root.given.clone(), |p, c| p.join(c));
-        let candidate: PathBuf = path.components().iter().fold(real.to_path_buf(), |p, c| p.join(c));
-        let failed = |source: io::Error| LoadError::Io { path: shown.clone(), source };
-        // Looking before opening keeps us from waiting at the end of a pipe.
-        let found = match fs::metadata(&candidate) {
-            Ok(found) => found,
-            Err(e) if is_denied(&e) => return Err(failed(e)),
+    /// Look for a regular file behind a path below one root, without opening it: opening a pipe or
+    /// a device can wait or do something.
+    fn locate(root: &Root, real: &Path, path: &SaltPath) -> Result<Option<Candidate>, LoadError> {
+        let path = path.to_string();
+        let candidate = Candidate { shown: root.given.join(&path), on_disk: real.join(&path) };
+        match fs::metadata(&candidate.on_disk) {
+            Ok(found) => Ok(found.is_file().then_some(candidate)),
+            Err(source) if is_denied(&source) => Err(candidate.failed(source)),
             // Nothing is there, or links that lead nowhere or in circles.
-            Err(_) => return Ok(Opened::Missing),
-        };
-        if !found.is_file() {
-            return Ok(Opened::Missing);
+            Err(_) => Ok(None),
         }
-        if !self.follow_outside_links {
-            match fs::canonicalize(&candidate) {
-                Ok(target) if target.starts_with(real) => {}
-                Ok(_) => {
-                    let reason = format!("{} is a link out of the root {}", shown.display(), root.given.display());
-                    return Ok(Opened::Refused(reason));
-                }
-                Err(e) if is_missing(&e) => return Ok(Opened::Missing),
-                Err(e) => return Err(failed(e)),
+    }
+
+    /// Read what [`locate`](Self::locate) found.
+    fn take(&self, root: &Root, real: &Path, candidate: &Candidate) -> Result<Fetched, LoadError> {
+        let opening = if self.follow_outside_links {
+            open_anywhere(&candidate.on_disk).map(Opening::Inside)
+        } else {
+            open_inside(real, &candidate.on_disk)
+        };
+        let file = match opening {
+            Ok(Opening::Inside(file)) => file,
+            Ok(Opening::Outside) => return Ok(candidate.refused(root)),
+            // It was there a moment ago.
+            Err(e) if is_missing(&e) => return Ok(Fetched::Missing),
+            Err(source) => return Err(candidate.failed(source)),
+        };
+        match read(file, self.max_file_size).map_err(|source| candidate.failed(source))? {
+            Read::Bytes(bytes) => Ok(Fetched::Found { on_disk: candidate.shown.clone(), bytes }),
+            Read::NoFile => Ok(Fetched::Missing),
+            Read::TooLarge(size) => {
+                Err(LoadError::TooLarge { path: candidate.shown.clone(), size, limit: self.max_file_size })
             }
         }
-        Ok(Opened::File { shown, candidate, size: found.len() })
     }
 }
 
-enum Opened {
-    File { shown: PathBuf, candidate: PathBuf, size: u64 },
-    Missing,
-    Refused(String),
+/// A path below a root at which a regular file was seen.
+struct Candidate {
+    /// With the root as it was given, for people.
+    shown: PathBuf,
+    /// With the root's path without links.
+    on_disk: PathBuf,
+}
+
+impl Candidate {
+    fn failed(&self, source: io::Error) -> LoadError {
+        LoadError::Io { path: self.shown.clone(), source }
+    }
+
+    fn refused(&self, root: &Root) -> Fetched {
+        let reason = format!("{} is a link out of the root {}", self.shown.display(), root.given.display());
+        Fetched::Refused { reason }
+    }
 }
 
 /// Errors that mean "there is no such file".
-fn is_missing(e: &io::Error) -> bool {
-    matches!(
+pub(crate) fn is_missing(e: &io::Error) -> bool {
+    let absent = matches!(
         e.kind(),
         io::ErrorKind::NotFound
             | io::ErrorKind::NotADirectory
             | io::ErrorKind::InvalidFilename
             | io::ErrorKind::InvalidInput
-    )
+    );
+    absent || is_link_loop(e)
+}
+
+#[cfg(unix)]
+fn is_link_loop(e: &io::Error) -> bool {
+    e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
+
+#[cfg(not(unix))]
+fn is_link_loop(_: &io::Error) -> bool {
+    false
 }
 
 /// Errors that mean "there may be a file, but not for us".
@@ -159,20 +194,13 @@ impl FileServer for Roots {
             return Ok(Fetched::Refused { reason });
         }
         let mut refused = None;
-        for root in self.serving(path.saltenv().unwrap_or(saltenv)) {
+        for root in self.serving(path.saltenv().unwrap_or(saltenv)).iter() {
             let Some(real) = &root.real else { continue };
-            match self.open(&root, real, path)? {
-                Opened::Missing => {}
-                Opened::Refused(reason) => refused = refused.or(Some(reason)),
-                Opened::File { shown, candidate, size } => match read(&candidate, size, self.max_file_size) {
-                    Ok(Some(bytes)) => return Ok(Fetched::Found { on_disk: shown, bytes }),
-                    Ok(None) => {
-                        return Err(LoadError::TooLarge { path: shown, size, limit: self.max_file_size });
-                    }
-                    // It was there a moment ago.
-                    Err(e) if is_missing(&e) => {}
-                    Err(source) => return Err(LoadError::Io { path: shown, source }),
-                },
+            let Some(candidate) = Self::locate(root, real, path)? else { continue };
+            match self.take(root, real, &candidate)? {
+                Fetched::Missing => {}
+                Fetched::Refused { reason } => refused = refused.or(Some(reason)),
+                found => return Ok(found),
             }
         }
         Ok(refused.map_or(Fetched::Missing, |reason| Fetched::Refused { reason }))
@@ -183,10 +211,14 @@ impl FileServer for Roots {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();
-        for root in self.serving(path.saltenv().unwrap_or(saltenv)) {
+        for root in self.serving(path.saltenv().unwrap_or(saltenv)).iter() {
             let Some(real) = &root.real else { continue };
-            if let Opened::File { shown, .. } = self.open(&root, real, path)? {
-                found.push(shown);
+            let Some(candidate) = Self::locate(root, real, path)? else { continue };
+            let inside = self.follow_outside_links
+                || is_inside(real, &candidate.on_disk)
+                    .or_else(|e| if is_missing(&e) { Ok(false) } else { Err(candidate.failed(e)) })?;
+            if inside {
+                found.push(candidate.shown);
             }
         }
         Ok(found)
@@ -198,10 +230,10 @@ impl FileServer for Roots {
             return Ok(Vec::new());
         }
         let mut all = Vec::new();
-        for root in self.serving(saltenv) {
+        for root in self.serving(saltenv).iter() {
             if let Some(real) = &root.real {
-                let start: PathBuf = prefix.components().iter().fold(real.clone(), |p, c| p.join(c));
-                self.walk(real, &start, &prefix.to_string(), &mut all, 0)?;
+                Walk { real, follow_outside_links: self.follow_outside_links, entries: 0, above: Vec::new() }
+                    .below(&prefix, &mut all)?;
             }
         }
         all.sort_unstable();
@@ -214,54 +246,47 @@ impl FileServer for Roots {
     }
 }
 
-/// Deeper trees are cut: links can make a tree endless.
-const MAX_DEPTH: usize = 64;
-/// More files than this are not listed.
-const MAX_LISTED: usize = 1_000_000;
-
-impl Roots {
-    fn walk(
-        &self,
-        real: &Path,
-        at: &Path,
-        relative: &str,
-        all: &mut Vec<String>,
-        depth: usize,
-    ) -> Result<(), LoadError> {
-        if depth > MAX_DEPTH || all.len() > MAX_LISTED || !self.is_inside(real, at) {
-            return Ok(());
-        }
-        let entries = match fs::read_dir(at) {
-            Ok(entries) => entries,
-            Err(e) if is_missing(&e) => return Ok(()),
-            Err(source) => return Err(LoadError::Io { path: at.into(), source }),
-        };
-        for entry in entries.flatten() {
-            let path = entry.path();
-            // Names that are not Unicode cannot be asked for.
-            let Some(name) = entry.file_name().to_str().map(String::from) else { continue };
-            let inner = if relative.is_empty() { name } else { format!("{relative}/{name}") };
-            match fs::metadata(&path) {
-                Ok(found) if found.is_dir() => self.walk(real, &path, &inner, all, depth + 1)?,
-                Ok(found) if found.is_file() && self.is_inside(real, &path) => all.push(inner),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn is_inside(&self, real: &Path, path: &Path) -> bool {
-        self.follow_outside_links || fs::canonicalize(path).is_ok_and(|target| target.starts_with(real))
-    }
+/// What was read of an open file.
+enum Read {
+    Bytes(Arc<[u8]>),
+    /// It is a directory, a pipe or a device by now.
+    NoFile,
+    TooLarge(u64),
 }
 
-/// The content of a file, or `None` if it is larger than `limit`.
-fn read(path: &Path, size: u64, limit: u64) -> io::Result<Option<Arc<[u8]>>> {
-    if size > limit {
-        return Ok(None);
+fn read(mut file: File, limit: u64) -> io::Result<Read> {
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Ok(Read::NoFile);
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
-    // The file may have grown since it was looked at.
-    File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
-    Ok((bytes.len() as u64 <= limit).then(|| bytes.into()))
+    if found.len() > limit {
+        return Ok(Read::TooLarge(found.len()));
+    }
+    // One byte more than it has shows in the same read that the file did not grow.
+    let mut bytes = vec![0; usize::try_from(found.len()).unwrap_or(usize::MAX).saturating_add(1)];
+    let filled = fill(&mut file, &mut bytes)?;
+    if filled < bytes.len() {
+        bytes.truncate(filled);
+    } else {
+        file.take(limit.saturating_sub(found.len())).read_to_end(&mut bytes)?;
+    }
+    let size = bytes.len() as u64;
+    Ok(if size > limit { Read::TooLarge(size) } else { Read::Bytes(bytes.into()) })
+}
+
+/// Reads until the buffer is full or the file ends; a read that falls short by one byte is its end.
+fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(e),
+        }
+        if filled + 1 == buffer.len() {
+            break;
+        }
+    }
+    Ok(filled)
 }

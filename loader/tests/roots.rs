@@ -3,8 +3,11 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use mapstack_loader::{Backends, Fetched, FileServer, LoadError, MemoryFiles, Roots, SaltPath};
+use proptest::prelude::*;
 use tempfile::TempDir;
 
 fn tree(files: &[(&str, &str)]) -> TempDir {
@@ -159,4 +162,85 @@ fn backends_are_asked_in_order() {
     assert_eq!(files.list("base", "").unwrap(), ["d/y", "x"]);
     assert_eq!(files.list("base", "d").unwrap(), ["d/y"]);
     assert_eq!(files.envs(), ["base", "dev"]);
+}
+
+/// Outcomes recorded from Salt's own file client over the same tree.
+#[test]
+fn urls_are_split_as_the_reference_splits_them() {
+    let dir = tree(&[("b", "b"), ("c../d", "d"), ("a?b", "q")]);
+    let dev = tree(&[("d", "dev")]);
+    let files = Roots::new().root("base", dir.path()).root("dev", dev.path());
+    let table = [
+        ("salt://|b", "b"),
+        ("salt://||b", "b"),
+        ("salt://|/b", "refused: it is absolute"),
+        (r"salt://|\b", "refused: it is absolute"),
+        (r"salt://\b", "b"),
+        ("salt://c../d", "refused: it contains '../'"),
+        ("salt://d?saltenv=dev", "dev"),
+        ("salt://|d?saltenv=dev", "dev"),
+        ("salt://|a?b?saltenv=base", "q"),
+        ("salt://d?x?saltenv=dev", "dev"),
+        ("salt://d?saltenv=dev&x=1", "missing"),
+        ("salt://d?saltenv=dev?saltenv=base", "missing"),
+        ("salt://b?env=1?saltenv=dev", "b"),
+        ("salt://b?saltenv=dev?env=1", "b"),
+    ];
+    for (url, outcome) in table {
+        assert_eq!(fetch(&files, url), outcome, "{url}");
+    }
+}
+
+#[test]
+fn a_link_put_in_place_of_a_file_while_it_is_read_leads_nowhere() {
+    let dir = tree(&[("root/other", "ok"), ("good", "ok"), ("secret", "secret")]);
+    let (served, spare) = (dir.path().join("root/x"), dir.path().join("spare"));
+    let files = Roots::new().root("base", dir.path().join("root"));
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                fs::hard_link(dir.path().join("good"), &spare).unwrap();
+                fs::rename(&spare, &served).unwrap();
+                symlink("../secret", &spare).unwrap();
+                fs::rename(&spare, &served).unwrap();
+            }
+        });
+        let outcomes: Vec<String> = (0..20_000).map(|_| fetch(&files, "salt://x")).collect();
+        done.store(true, Ordering::Relaxed);
+        assert!(outcomes.iter().any(|outcome| outcome == "ok"), "the race never showed the good file");
+        assert!(!outcomes.iter().any(|outcome| outcome == "secret"));
+    });
+}
+
+#[test]
+fn a_tree_that_links_to_itself_is_listed_once() {
+    let dir = tree(&[("f", "f"), ("d/e/g", "g")]);
+    for name in ["a", "b", "d/c", "d/e/h"] {
+        symlink(dir.path(), dir.path().join(name)).unwrap();
+    }
+    let files = Roots::new().root("base", dir.path());
+    assert_eq!(files.list("base", "").unwrap(), ["d/e/g", "f"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_url_leads_out_of_a_root(
+        parts in prop::collection::vec(
+            prop::sample::select(vec!["..", ".", "/", "//", "\\", "|", "?saltenv=", "?", "qa", "secret", "a", "link"]),
+            0..10,
+        ),
+        saltenv in prop::sample::select(vec!["base", "qa", "../outside", ".."]),
+    ) {
+        let dir = tree(&[("secret", "secret"), ("outside/secret", "secret"), ("root/a/a", "ok"), ("env/qa/a", "ok")]);
+        symlink("..", dir.path().join("root/link")).unwrap();
+        symlink("../..", dir.path().join("root/a/link")).unwrap();
+        let files = Roots::new().root("base", dir.path().join("root")).root("__env__", dir.path().join("env/__env__"));
+        let path = SaltPath::parse(&format!("salt://{}", parts.concat())).unwrap();
+        if let Fetched::Found { bytes, .. } = files.fetch(&path, saltenv).unwrap() {
+            prop_assert_eq!(&*bytes, b"ok");
+        }
+    }
 }
