@@ -1,6 +1,6 @@
 //! Setting single facts by path.
 
-use mapstack_value::{Key, Map, Value, integer_step};
+use mapstack_value::{Key, Kind, Map, Value, integer_step};
 use mapstack_yaml::loose_scalar;
 
 use crate::error::{SetError, nearest};
@@ -49,6 +49,10 @@ impl Minion {
                 return Err(wrong_kind(path, "a name", &value));
             }
             (None, value) if path == "id" => self.id = value,
+            (None, _) if name == "id" => {
+                let (path, step) = (name.to_owned(), steps.concat());
+                return Err(SetError::NotAContainer { path, step, found: Kind::Str });
+            }
             (None, _) => return Err(SetError::UnknownPart { name: name.to_owned(), nearest: nearest(name, &PARTS) }),
         }
         Ok(())
