@@ -26,6 +26,8 @@
 //! - It is not idempotent: `[1]` over `[1]` gives `[1, 1]`.
 //! - Keys keep the base's order, new ones follow in the overlay's; below `merge-first`, a united
 //!   mapping has the overlay's order first.
+//! - Reported changes, applied to a base without markers, give the result. (A base with markers may
+//!   lose them below `merge-first`, which is not reported.)
 //!
 //! ```
 //! use mapstack_merge::stack;
