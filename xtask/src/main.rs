@@ -1,2 +1,58 @@
-//! Placeholder.
-fn main() {}
+//! The project's own chores: `cargo xtask ci`, `tidy`, `reference` and `bench`.
+//!
+//! It depends on no crate of the product, and does not know about values, layers or templates: it
+//! runs `cargo`, Python and the built programs, and reads what they print.
+
+mod ci;
+mod tidy;
+
+use std::error::Error;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use xshell::Shell;
+
+/// What a chore ends with: nothing, or a sentence for whoever ran it.
+type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
+
+/// The project's own chores.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Everything a change has to pass
+    Ci(ci::Args),
+    /// Check the rules of the house that no compiler checks
+    Tidy(tidy::Args),
+}
+
+fn main() -> ExitCode {
+    match run(&Cli::parse().chore) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(chore: &Chore) -> Result {
+    let sh = Shell::new()?;
+    sh.change_dir(project_root());
+    match chore {
+        Chore::Ci(args) => ci::run(&sh, args),
+        Chore::Tidy(args) => tidy::run(&sh, args),
+    }
+}
+
+/// The directory of the workspace: the parent of this crate's.
+fn project_root() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here)
+}

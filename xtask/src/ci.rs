@@ -1,0 +1,20 @@
+//! `cargo xtask ci`: everything a change has to pass, quickest first.
+
+use clap::Parser;
+use xshell::{Shell, cmd};
+
+use crate::{Result, tidy};
+
+#[derive(Parser)]
+pub struct Args {}
+
+pub fn run(sh: &Shell, _: &Args) -> Result {
+    cmd!(sh, "cargo fmt --all -- --check").run()?;
+    tidy::run(sh, &tidy::Args {})?;
+    cmd!(sh, "cargo clippy --workspace --all-targets -- -D warnings").run()?;
+    // The README's own command.
+    cmd!(sh, "cargo test --workspace").run()?;
+    let _denied = sh.push_env("RUSTDOCFLAGS", "-D warnings");
+    cmd!(sh, "cargo doc --workspace --no-deps").run()?;
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! Which crate may depend on which, as data; and the check of what `cargo metadata` says.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::Result;
+
+/// Every crate of the workspace, and all of its siblings that it may name in its manifest, be it
+/// for its library, its tests or its build script.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("mapstack-value", &[]),
+    ("mapstack-yaml", &["mapstack-value"]),
+    ("mapstack-matcher", &[]),
+    ("mapstack-merge", &["mapstack-value"]),
+    ("mapstack-minion", &["mapstack-value", "mapstack-yaml", "mapstack-merge"]),
+    ("mapstack-loader", &[]),
+    ("mapstack-render", &["mapstack-value", "mapstack-yaml"]),
+    (
+        "mapstack",
+        &[
+            "mapstack-value",
+            "mapstack-yaml",
+            "mapstack-matcher",
+            "mapstack-merge",
+            "mapstack-minion",
+            "mapstack-loader",
+            "mapstack-render",
+        ],
+    ),
+    ("mapstack-cli", &["mapstack"]),
+    ("xtask", &[]),
+];
+
+/// What in the output of `cargo metadata --no-deps` goes against the table.
+pub fn check(metadata: &str) -> Result<Vec<String>> {
+    let metadata: Value = serde_json::from_str(metadata)?;
+    let packages = metadata["packages"].as_array().ok_or("cargo metadata names no packages")?;
+    let name = |value: &Value| value["name"].as_str().unwrap_or_default().to_owned();
+    let ours: BTreeSet<String> = packages.iter().map(name).collect();
+    let mut problems = Vec::new();
+    for package in packages {
+        let crate_name = name(package);
+        let Some((_, allowed)) = ARROWS.iter().find(|(known, _)| *known == crate_name) else {
+            problems.push(format!("{crate_name}: not in the table of dependencies; give it a row"));
+            continue;
+        };
+        let dependencies = package["dependencies"].as_array().map_or(&[][..], Vec::as_slice);
+        let siblings: BTreeSet<String> = dependencies.iter().map(name).filter(|n| ours.contains(n)).collect();
+        for sibling in siblings.iter().filter(|sibling| !allowed.contains(&sibling.as_str())) {
+            problems.push(format!("{crate_name}: must not depend on {sibling}; see the code map in ARCHITECTURE.md"));
+        }
+    }
+    let gone = ARROWS.iter().filter(|(known, _)| !ours.contains(*known));
+    problems.extend(gone.map(|(known, _)| format!("{known}: in the table of dependencies, but no crate")));
+    Ok(problems)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A workspace with exactly the allowed arrows, as `cargo metadata` would print it.
+    fn workspace() -> Value {
+        let package = |(name, allowed): &(&str, &[&str])| {
+            let siblings = allowed.iter().map(|name| json!({"name": name, "kind": null}));
+            let dependencies: Vec<Value> = siblings.chain([json!({"name": "serde", "kind": null})]).collect();
+            json!({"name": name, "dependencies": dependencies})
+        };
+        json!({"packages": ARROWS.iter().map(package).collect::<Vec<_>>()})
+    }
+
+    #[test]
+    fn the_allowed_arrows_are_allowed() {
+        assert_eq!(check(&workspace().to_string()).unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_forbidden_arrow_is_named_whatever_its_kind() {
+        for kind in [json!(null), json!("dev"), json!("build")] {
+            let mut metadata = workspace();
+            let loader = ARROWS.iter().position(|(name, _)| *name == "mapstack-loader").unwrap();
+            let dependencies = metadata["packages"][loader]["dependencies"].as_array_mut().unwrap();
+            dependencies.push(json!({"name": "mapstack-yaml", "kind": kind}));
+            let problems = check(&metadata.to_string()).unwrap();
+            assert_eq!(
+                problems,
+                ["mapstack-loader: must not depend on mapstack-yaml; see the code map in ARCHITECTURE.md"]
+            );
+        }
+    }
+
+    #[test]
+    fn crates_and_rows_belong_together() {
+        let mut metadata = workspace();
+        metadata["packages"][0]["name"] = json!("mapstack-valuable");
+        let problems = check(&metadata.to_string()).unwrap();
+        assert!(problems.contains(&"mapstack-valuable: not in the table of dependencies; give it a row".into()));
+        assert!(problems.contains(&"mapstack-value: in the table of dependencies, but no crate".into()));
+    }
+}

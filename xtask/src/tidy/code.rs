@@ -1,0 +1,111 @@
+//! Rust source without its comments and literals, so that what is only talked about does not count.
+
+/// The text with every comment, string and character literal blanked; lines stay where they are.
+pub fn code_only(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let skipped = match c {
+            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => block_comment(rest),
+            '"' => string(rest),
+            'r' if !ends_in_word(&out) => raw_string(rest).unwrap_or(0),
+            '\'' => character(rest).unwrap_or(0),
+            _ => 0,
+        };
+        if skipped == 0 {
+            out.push(c);
+            rest = &rest[c.len_utf8()..];
+        } else {
+            let (blanked, after) = rest.split_at(skipped);
+            out.push(' ');
+            out.extend(blanked.chars().filter(|c| *c == '\n'));
+            rest = after;
+        }
+    }
+    out
+}
+
+fn ends_in_word(text: &str) -> bool {
+    // `br"…"` is a literal, `far"…"` is none that compiles.
+    let before = text.strip_suffix('b').unwrap_or(text);
+    before.ends_with(|c: char| c.is_alphanumeric() || c == '_')
+}
+
+/// The length of a comment that may hold comments.
+fn block_comment(text: &str) -> usize {
+    let (mut depth, mut at) = (0, 0);
+    while at < text.len() {
+        let rest = &text[at..];
+        if rest.starts_with("/*") {
+            depth += 1;
+            at += 2;
+        } else if rest.starts_with("*/") {
+            depth -= 1;
+            at += 2;
+            if depth == 0 {
+                return at;
+            }
+        } else {
+            at += rest.chars().next().map_or(1, char::len_utf8);
+        }
+    }
+    text.len()
+}
+
+/// The length of a string that begins with its quotation mark.
+fn string(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// The length of `r"…"`, `r#"…"#` and so on.
+fn raw_string(text: &str) -> Option<usize> {
+    let after = text.strip_prefix('r')?;
+    let hashes = after.len() - after.trim_start_matches('#').len();
+    let body = after[hashes..].strip_prefix('"')?;
+    let end = format!("\"{}", "#".repeat(hashes));
+    let length = body.find(&end).map_or(body.len(), |at| at + end.len());
+    Some(text.len() - body.len() + length)
+}
+
+/// The length of a character literal; a lifetime is none.
+fn character(text: &str) -> Option<usize> {
+    let body = &text[1..];
+    if let Some(escape) = body.strip_prefix('\\') {
+        let first = escape.chars().next()?.len_utf8();
+        return Some(2 + first + escape[first..].find('\'')? + 1);
+    }
+    let c = body.chars().next()?;
+    body[c.len_utf8()..].starts_with('\'').then(|| 1 + c.len_utf8() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_literals_are_blank() {
+        for (text, code) in [
+            ("a // b\nc", "a  \nc"),
+            ("a /* b /* c */ d */ e", "a   e"),
+            (r#"f("x \" y") + g"#, "f( ) + g"),
+            ("f(r#\"x \" y\"#, br\"z\") + g", "f( , b ) + g"),
+            ("let c = '\"'; let d = '\\''; let e = '\\u{41}'; h", "let c =  ; let d =  ; let e =  ; h"),
+            ("fn f<'a>(x: &'a str) {}", "fn f<'a>(x: &'a str) {}"),
+            ("\"a\nb\"\nc", " \n\nc"),
+            ("for x in y {}", "for x in y {}"),
+            ("\"never closed", " "),
+        ] {
+            assert_eq!(code_only(text), code);
+        }
+    }
+}
