@@ -158,7 +158,7 @@ pub struct Sources {
     #[command(flatten)]
     pub layering: Layering,
     /// How to print
-    #[arg(short, long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
     pub format: Listing,
 }
 
@@ -174,7 +174,7 @@ pub struct Parse {
     #[arg(long)]
     pub path: bool,
     /// How to print
-    #[arg(short, long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
     pub format: Listing,
 }
 
@@ -260,7 +260,7 @@ pub struct Layering {
 #[command(next_help_heading = "Output")]
 pub struct Output {
     /// How to print
-    #[arg(short, long = "output", value_enum, default_value_t = Format::Yaml, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Format::Yaml, value_name = "FORMAT")]
     pub format: Format,
     /// Print only the value under a key, with : between steps
     #[arg(long, value_name = "KEY")]

@@ -1,7 +1,7 @@
 //! Turning flags into an engine, a minion, and keyword arguments.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use mapstack::loader::Roots;
 use mapstack::minion::{Minion, Part};
@@ -137,10 +137,10 @@ fn yaml_value(text: &str, flag: &str) -> Result<Value, Failure> {
 }
 
 /// A data file given by a flag.
-pub fn data_file(file: &PathBuf) -> Result<Value, Failure> {
+pub fn data_file(file: &Path) -> Result<Value, Failure> {
     let bytes = read(file)?;
     let text = yaml::decode(&bytes).map_err(|e| bad_file(file, &e))?;
-    yaml::load(&text).map_err(|e| bad_file(file, &e))
+    yaml::load(text).map_err(|e| bad_file(file, &e))
 }
 
 fn bad_file(file: &Path, e: &yaml::Error) -> Failure {

@@ -28,20 +28,21 @@ pub(crate) struct Variables<'v> {
 
 impl Run<'_> {
     /// Render and read a data-source file. Its template may change `stack` in place.
-    pub(crate) fn load_layer(
+    pub(crate) fn load_layer<'f>(
         &self,
-        file: &File,
+        file: &'f File,
         variables: &Variables<'_>,
         stack: &mut Value,
-    ) -> Result<Arc<LayerFile>> {
+    ) -> Result<(Arc<LayerFile>, Text<'f>)> {
         let source = file.text()?;
         if !self.has_template_marks(source) {
-            return self.engine.plain_layer(&file.bytes, || parse(&Text::plain(file, source.into())));
+            let text = Text::plain(file, source);
+            return Ok((self.engine.plain_layer(&file.bytes, || parse(&text))?, text));
         }
         let stage =
             Stage::Layer { tpldir: variables.tpldir, tplroot: variables.tplroot, custom_data: variables.custom_data };
         let text = self.render(file, source.into(), &stage, stack)?;
-        parse(&text).map(Arc::new)
+        Ok((Arc::new(parse(&text)?), text))
     }
 }
 
@@ -90,6 +91,13 @@ impl Text<'_> {
         Error::new(ErrorKind::DataSource, format!("the data source {what}; it must be a mapping with `values:`"))
             .at(Some(self.place(0)))
             .help("write `values: {}` for a source without values, or delete the file")
+    }
+
+    /// The place of a top-level key's value.
+    pub(crate) fn place_of_value(&self, key: &str) -> Option<Place> {
+        let (value, marks) = mapstack_yaml::load_marked(self.as_str(), &mapstack_yaml::Limits::default()).ok()?;
+        let index = value.as_map()?.index_of(key)?;
+        Some(self.place_of_mark(marks.child(index)?.mark()))
     }
 
     fn place_of_key(&self, index: usize) -> Option<Place> {

@@ -1,5 +1,6 @@
 //! The template stage of a run: variables in, text and in-place changes out.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use mapstack_render::jinja::{Names, Origin, Request, SourceMap, Syntax, render};
@@ -23,14 +24,14 @@ pub(crate) enum Stage<'s> {
 /// A text to be read as YAML, which knows the source it came from.
 pub(crate) struct Text<'f> {
     file: &'f File,
-    text: Arc<str>,
+    text: Cow<'f, str>,
     map: Option<SourceMap>,
 }
 
 impl<'f> Text<'f> {
     /// A file as it is.
-    pub fn plain(file: &'f File, text: Arc<str>) -> Self {
-        Text { file, text, map: None }
+    pub fn plain(file: &'f File, text: &'f str) -> Self {
+        Text { file, text: Cow::Borrowed(text), map: None }
     }
 
     pub fn as_str(&self) -> &str {
@@ -52,7 +53,7 @@ impl<'f> Text<'f> {
                 };
                 Place { file, source: place.source, start: place.span.start as usize, end: place.span.end as usize }
             }
-            None => Place { file: self.file.shown.clone(), source: self.text.clone(), start: offset, end: offset },
+            None => Place { file: self.file.shown.clone(), source: (&*self.text).into(), start: offset, end: offset },
         }
     }
 
@@ -112,7 +113,7 @@ impl Run<'_> {
         let rendered = render(request).map_err(|e| self.template_error(*e, file))?;
         *mapdata = live.to_value().map_err(|e| self.template_error(*e, file).note("mapdata was changed to this"))?;
         self.sync_facts().map_err(|e| self.template_error(*e, file).note("the minion's facts were changed to this"))?;
-        Ok(Text { file, text: rendered.text.into(), map: Some(rendered.map) })
+        Ok(Text { file, text: Cow::Owned(rendered.text), map: Some(rendered.map) })
     }
 
     /// The variables a template of the flow has (SALT_SEMANTICS: `cp.get_template`, `map.stack`).

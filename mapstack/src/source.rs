@@ -203,7 +203,7 @@ impl Run<'_> {
         if a.saturating_mul(b) <= MAX_PATHS {
             return Ok(());
         }
-        let message = format!("a chain of matchers leads to {} × {} paths, more than {MAX_PATHS}", a, b);
+        let message = format!("a chain of matchers leads to {a} × {b} paths, more than {MAX_PATHS}");
         Err(Error::new(ErrorKind::Limit, message).help("some grain or pillar list is far too long"))
     }
 }

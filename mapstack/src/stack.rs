@@ -109,19 +109,20 @@ impl Run<'_> {
     /// One path with its variants: all are rendered before the first is merged.
     fn apply_path(&self, fold: &Fold<'_>, path: &str, stack: &mut Value) -> Result<()> {
         let variables = Variables { tpldir: fold.tpldir, tplroot: fold.tplroot, custom_data: &fold.custom_data };
-        let mut layers = Vec::new();
+        let mut files = Vec::new();
         for candidate in variants(path) {
-            if let Some(file) = self.fetch_file(&candidate)? {
-                layers.push((self.load_layer(&file, &variables, stack)?, file));
-            }
+            files.push(self.fetch_file(&candidate)?);
         }
-        for (layer, file) in layers {
+        let mut layers = Vec::new();
+        for file in files.iter().flatten() {
+            layers.push((self.load_layer(file, &variables, stack)?, &file.shown));
+        }
+        for ((layer, text), shown) in layers {
             let Some(values) = &layer.values else { continue };
-            let options = self.merge_options(fold, layer.strategy.as_ref(), layer.merge_lists.as_ref(), &file.shown);
+            let options = self.merge_options(fold, layer.strategy.as_ref(), layer.merge_lists.as_ref(), shown);
             let base = std::mem::take(stack);
             *stack = merge::merge(base, values, &options, &mut ()).map_err(|e| {
-                let place = Place { file: file.shown.clone(), source: "".into(), start: 0, end: 0 };
-                Error::new(ErrorKind::Merge, format!("`values` cannot be merged: {e}")).at(Some(place))
+                Error::new(ErrorKind::Merge, format!("`values` cannot be merged: {e}")).at(text.place_of_value("values"))
             })?;
         }
         Ok(())

@@ -4,7 +4,7 @@ use mapstack_value::Str;
 
 use crate::error::Result;
 use crate::jinja::Vm;
-use crate::object::{CallArgs, Obj, Object, required};
+use crate::object::{CallArgs, Obj, Object, Undefined, required};
 
 /// The `salt` variable. What it can call is up to the render's [`Host`](crate::jinja::Host).
 pub fn salt_object() -> Obj {
@@ -28,11 +28,16 @@ impl Object for Functions {
     }
 
     fn item(&self, vm: &Vm<'_>, key: &Obj) -> Result<Option<Obj>> {
-        Ok(key.as_str().and_then(|name| Self::function(vm, name)))
-    }
-
-    fn contains(&self, _: &Obj) -> Option<Result<bool>> {
-        None
+        let Some(name) = key.as_str() else { return Ok(None) };
+        if let Some(function) = Self::function(vm, name) {
+            return Ok(Some(function));
+        }
+        // `salt['get']` is the method, as on any mapping.
+        if !name.contains('.') {
+            return Ok(None);
+        }
+        let missing = Undefined::attr(&salt_object(), name, vm.strict());
+        Ok(Some(missing.with_help(vm.host().missing_function_help(name)).into()))
     }
 
     fn attr(&self, vm: &Vm<'_>, name: &str) -> Option<Obj> {
@@ -73,7 +78,12 @@ impl Object for Module {
     }
 
     fn attr(&self, vm: &Vm<'_>, name: &str) -> Option<Obj> {
-        Functions::function(vm, &format!("{}.{name}", self.0))
+        let full = format!("{}.{name}", self.0);
+        Functions::function(vm, &full).or_else(|| {
+            let object = Obj::native(Module(self.0.clone()));
+            let missing = Undefined::attr(&object, name, vm.strict());
+            Some(missing.with_help(vm.host().missing_function_help(&full)).into())
+        })
     }
 }
 

@@ -24,9 +24,9 @@ fn load_yaml(object: &Obj) -> Result<Obj> {
         Obj::Undefined(u) => return Err(u.error()),
         _ => return Err(Error::python("AttributeError", "a string or stream input is required")),
     };
-    let loaded = mapstack_yaml::load_shared(text).map_err(|e| {
+    let loaded = mapstack_yaml::load_document(text, &mapstack_yaml::Limits::default()).map_err(|e| {
         let at = e.mark().map_or(String::new(), |m| format!(" (line {}, column {} of that text)", m.line, m.column));
-        Error::new(ErrorKind::Syntax, format!("Unable to load YAML: {e}{at}"))
+        Error::new(ErrorKind::Syntax, format!("Unable to load YAML: {}{at}", e.kind()))
     })?;
     Ok(if loaded.shared { Obj::from_shared(&loaded.value) } else { Obj::from(loaded.value) })
 }

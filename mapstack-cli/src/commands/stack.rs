@@ -10,7 +10,7 @@ use crate::output;
 use crate::report::{Failure, Reporter};
 
 pub fn run(args: &Stack, reporter: &Reporter) -> Result<(), Failure> {
-    let default_values = args.default_values.as_ref().map(data_file).transpose()?;
+    let default_values = args.default_values.as_deref().map(data_file).transpose()?;
     let kwargs = Kwargs::new(&args.input)?.merging(&args.merging)?.value("default_values", default_values).into_map();
     let options = StackOptions::from_kwargs(&kwargs)?;
     let session = Session::new(&args.input, reporter)?;

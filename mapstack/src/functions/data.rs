@@ -25,13 +25,12 @@ pub(super) const TABLE: Table = &[
         }
         Ok(Obj::from(result))
     }),
-    ("slsutil.update", |run, _, args| {
+    ("slsutil.update", |_, _, args| {
         let [dest, upd, recursive, lists] =
             args.bind("slsutil.update", ["dest", "upd", "recursive_update", "merge_lists"])?;
         let dest = required(dest, "slsutil.update", "dest")?;
-        let upd = required(upd, "slsutil.update", "upd")?.to_value()?;
-        let strategy = if truth_or(recursive, true)? { "recurse" } else { "overwrite" };
-        update_in_place(run, &dest, &upd, strategy, truth_or(lists, false)?)?;
+        let upd = required(upd, "slsutil.update", "upd")?;
+        update(&dest, &upd, truth_or(recursive, true)?, truth_or(lists, false)?)?;
         Ok(dest)
     }),
     ("slsutil.boolstr", |_, _, args| {
@@ -40,36 +39,25 @@ pub(super) const TABLE: Table = &[
         let (yes, no) = (yes.unwrap_or_else(|| Obj::from("true")), no.unwrap_or_else(|| Obj::from("false")));
         Ok(if value.truthy()? { yes } else { no })
     }),
-    ("defaults.merge", |run, _, args| {
+    ("defaults.merge", |_, _, args| {
         let [dest, src, lists, in_place, convert_none] =
             args.bind("defaults.merge", ["dest", "src", "merge_lists", "in_place", "convert_none"])?;
         let dest = required(dest, "defaults.merge", "dest")?;
-        let convert = truth_or(convert_none, true)?;
-        let src = required(src, "defaults.merge", "src")?.to_value()?;
-        let (dest, src) = match (dest, src) {
-            (Obj::None, Value::None) if convert => (Obj::dict([]), Value::map()),
-            (Obj::None, src) if convert => (Obj::dict([]), src),
-            (dest, Value::None) if convert => (dest, Value::map()),
-            pair => pair,
-        };
+        let src = required(src, "defaults.merge", "src")?;
         let lists = truth_or(lists, false)?;
-        if truth_or(in_place, true)? {
-            update_in_place(run, &dest, &src, "recurse", lists)?;
-            return Ok(dest);
-        }
-        merged(run, dest.to_value()?, &src, &"recurse".into(), &lists.into()).map(Obj::from)
+        defaults_merge(dest, src, lists, truth_or(in_place, true)?, truth_or(convert_none, true)?)
     }),
     ("defaults.deepcopy", |_, _, args| {
         let [source] = args.bind("defaults.deepcopy", ["source"])?;
         required(source, "defaults.deepcopy", "source")?.to_value().map(Obj::from)
     }),
-    ("defaults.update", |run, _, args| {
+    ("defaults.update", |_, _, args| {
         let [dest, defaults, lists, in_place, convert_none] =
             args.bind("defaults.update", ["dest", "defaults", "merge_lists", "in_place", "convert_none"])?;
         let dest = required(dest, "defaults.update", "dest")?;
-        let defaults = required(defaults, "defaults.update", "defaults")?.to_value()?;
+        let defaults = required(defaults, "defaults.update", "defaults")?;
         let (lists, convert) = (truth_or(lists, true)?, truth_or(convert_none, true)?);
-        update_each(run, dest, &defaults, lists, truth_or(in_place, true)?, convert)
+        defaults_update(dest, &defaults, lists, truth_or(in_place, true)?, convert)
     }),
     ("match.filter_by", |run, _, args| {
         let [lookup, minion_id, merge, base, default] =
@@ -142,55 +130,82 @@ fn merged(run: &Run<'_>, base: Value, overlay: &Value, strategy: &Value, lists: 
     merge(base, overlay, &options, &mut ()).map_err(|e| Error::type_error(e.to_string()))
 }
 
-/// Merge into a dict that others may hold, too.
-fn update_in_place(run: &Run<'_>, dest: &Obj, upd: &Value, strategy: &str, lists: bool) -> Result<()> {
-    let Obj::Dict(dict) = dest else {
+/// `dictupdate.update`: merge into a dict that others may hold, too. What is new in it is the very
+/// object that was given.
+fn update(dest: &Obj, upd: &Obj, recursive: bool, lists: bool) -> Result<()> {
+    let (Obj::Dict(dest), Obj::Dict(upd)) = (dest, upd) else {
         return Err(Error::type_error("Cannot update using non-dict types in dictupdate.update()"));
     };
-    let Value::Map(upd) = upd else {
-        return Err(Error::type_error("Cannot update using non-dict types in dictupdate.update()"));
-    };
-    if strategy == "overwrite" {
-        for (key, value) in upd {
-            dict.insert(key.clone(), Obj::from(value.clone()));
-        }
-        return Ok(());
-    }
-    let _ = run;
-    update_dict(dict, upd, lists)
+    update_dict(dest, upd, recursive, lists, MAX_NESTING)
 }
 
-/// Recurse through live dicts, so that every name of a nested dict sees the change.
-fn update_dict(dict: &DictRef, upd: &Map, lists: bool) -> Result<()> {
-    for (key, value) in upd {
-        match (dict.get(key), value) {
-            (Some(Obj::Dict(inner)), Value::Map(upd)) => update_dict(&inner, upd, lists)?,
-            (Some(Obj::List(old)), Value::List(new)) if lists => {
-                let known = Obj::List(old.clone()).to_value()?;
-                let known = known.as_list().unwrap_or_default();
-                let new = new.iter().filter(|item| !known.contains(item)).cloned().map(Obj::from);
-                let all: Vec<Obj> = old.items().into_iter().chain(new).collect();
-                dict.insert(key.clone(), Obj::list(all));
+/// Deeper dicts are refused as Python refuses them; a dict can contain itself.
+const MAX_NESTING: usize = 200;
+
+fn update_dict(dest: &DictRef, upd: &DictRef, recursive: bool, lists: bool, depth: usize) -> Result<()> {
+    let Some(depth) = depth.checked_sub(1) else {
+        return Err(Error::python("RecursionError", "maximum recursion depth exceeded"));
+    };
+    for (key, value) in upd.entries() {
+        match (dest.get(&key).filter(|_| recursive), &value) {
+            (Some(Obj::Dict(inner)), Obj::Dict(upd)) => update_dict(&inner, upd, true, lists, depth)?,
+            (Some(Obj::List(old)), Obj::List(new)) if lists => {
+                let mut all = old.items();
+                for item in new.items() {
+                    if !contains(&all, &item)? {
+                        all.push(item);
+                    }
+                }
+                dest.insert(key, Obj::list(all));
             }
-            _ => dict.insert(key.clone(), Obj::from(value.clone())),
+            _ => dest.insert(key, value),
         }
     }
     Ok(())
 }
 
-/// `defaults.update`: merge defaults under every item of a mapping.
-fn update_each(run: &Run<'_>, dest: Obj, defaults: &Value, lists: bool, in_place: bool, convert: bool) -> Result<Obj> {
-    let nodes = if in_place { dest.clone() } else { Obj::from(dest.to_value()?) };
+fn contains(items: &[Obj], wanted: &Obj) -> Result<bool> {
+    for item in items {
+        if item.equals(wanted)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn deepcopy(object: &Obj) -> Result<Obj> {
+    object.to_value().map(Obj::from)
+}
+
+/// `defaults.merge`.
+fn defaults_merge(dest: Obj, src: Obj, lists: bool, in_place: bool, convert_none: bool) -> Result<Obj> {
+    let src = if src.is_none() && convert_none { Obj::dict([]) } else { src };
+    let merged = match dest {
+        Obj::None if convert_none && in_place => {
+            return Err(Error::type_error("Can't perform in-place merge into NoneType"));
+        }
+        Obj::None if convert_none => Obj::dict([]),
+        dest if in_place => dest,
+        dest => deepcopy(&dest)?,
+    };
+    update(&merged, &src, true, lists)?;
+    Ok(merged)
+}
+
+/// `defaults.update`: every item of a mapping over a copy of the defaults.
+fn defaults_update(dest: Obj, defaults: &Obj, lists: bool, in_place: bool, convert_none: bool) -> Result<Obj> {
+    let nodes = match dest {
+        Obj::None if in_place => return Err(Error::type_error("Can't perform in-place update into NoneType")),
+        Obj::None if convert_none => Obj::dict([]),
+        dest if in_place => dest,
+        dest => deepcopy(&dest)?,
+    };
+    let defaults = if defaults.is_none() && convert_none { Obj::dict([]) } else { defaults.clone() };
     let Obj::Dict(dict) = &nodes else {
-        return Err(Error::type_error(format!("'{}' object has no attribute 'items'", nodes.type_name())));
+        return Err(Error::python("AttributeError", format!("'{}' object has no attribute 'items'", nodes.type_name())));
     };
     for (key, node) in dict.entries() {
-        let node = match node.to_value()? {
-            Value::None if convert => Value::map(),
-            node => node,
-        };
-        let merged = merged(run, defaults.clone(), &node, &"recurse".into(), &lists.into())?;
-        dict.insert(key, Obj::from(merged));
+        dict.insert(key, defaults_merge(deepcopy(&defaults)?, node, lists, true, convert_none)?);
     }
     Ok(nodes)
 }
@@ -216,11 +231,9 @@ pub(super) fn filter_by(
         let text = candidate.to_string();
         picked = table
             .iter()
-            .find(|(key, _)| {
-                let pattern = key.to_string();
-                pattern == text || fnmatch(&pattern, &text)
-            })
-            .map(|(_, value)| value.clone());
+            .find(|(key, _)| fnmatch(&key.to_string(), &text))
+            .map(|(_, value)| value.clone())
+            .filter(|value| !value.is_none());
         if picked.is_some() {
             break;
         }
@@ -230,7 +243,15 @@ pub(super) fn filter_by(
     if base.truthy()
         && let Some(base) = mapstack_value::Key::try_from(base).ok().and_then(|key| table.get(&key))
     {
-        result = if result.is_none() { base.clone() } else { recurse(base.clone(), &result)? };
+        result = match (result, base) {
+            (Value::None, base) => base.clone(),
+            (result @ Value::Map(_), base @ Value::Map(_)) => recurse(base.clone(), &result)?,
+            (_, Value::Map(_)) => {
+                let message = "filter_by default and look-up values must both be dictionaries.";
+                return Err(Error::new(ErrorKind::Salt, message));
+            }
+            (result, _) => result,
+        };
     }
     if merge.truthy() {
         if !matches!(merge, Value::Map(_)) {
@@ -248,5 +269,6 @@ fn recurse(base: Value, overlay: &Value) -> Result<Value> {
 
 /// Whether a text matches a shell pattern, as Python's `fnmatch`.
 fn fnmatch(pattern: &str, text: &str) -> bool {
-    glob::Pattern::new(pattern).is_ok_and(|p| p.matches(text))
+    // A bracket that is not closed stands for itself.
+    glob::Pattern::new(pattern).map_or(pattern == text, |p| p.matches(text))
 }

@@ -77,7 +77,7 @@ impl Vm<'_> {
 
     fn exec_stmt(&self, stmt: &Stmt, frame: &Frame, out: &mut Output) -> Result<Flow> {
         self.burn(1)?;
-        self.exec_kind(stmt, frame, out).map_err(|e| e.at(|| place(frame, stmt.span)))
+        roomy(|| self.exec_kind(stmt, frame, out)).map_err(|e| e.at(|| place(frame, stmt.span)))
     }
 
     fn exec_kind(&self, stmt: &Stmt, frame: &Frame, out: &mut Output) -> Result<Flow> {
@@ -373,7 +373,7 @@ impl Vm<'_> {
     /// Evaluate an expression.
     pub(super) fn eval(&self, expr: &Expr, frame: &Frame) -> Result<Obj> {
         self.burn(1)?;
-        self.eval_kind(expr, frame).map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))
+        roomy(|| self.eval_kind(expr, frame)).map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))
     }
 
     fn eval_kind(&self, expr: &Expr, frame: &Frame) -> Result<Obj> {
@@ -622,6 +622,11 @@ impl Vm<'_> {
         }
         error
     }
+}
+
+/// Run with enough stack for one more level; the parser bounds how many there are.
+fn roomy<T>(run: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(64 << 10, 2 << 20, run)
 }
 
 pub(super) fn place(frame: &Frame, span: Span) -> Place {

@@ -171,7 +171,7 @@ impl Object for LoopObject {
 /// `loop.cycle` and `loop.changed`.
 struct LoopMethod {
     state: Rc<Loop>,
-    run: fn(&Loop, Vec<Obj>) -> Result<Obj>,
+    run: fn(&Loop, &[Obj]) -> Result<Obj>,
     name: &'static str,
 }
 
@@ -189,11 +189,11 @@ impl Object for LoopMethod {
     }
 
     fn call(&self, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-        (self.run)(&self.state, args.positional)
+        (self.run)(&self.state, &args.positional)
     }
 }
 
-fn cycle(state: &Loop, items: Vec<Obj>) -> Result<Obj> {
+fn cycle(state: &Loop, items: &[Obj]) -> Result<Obj> {
     if items.is_empty() {
         return Err(Error::type_error("no items for cycling given"));
     }
@@ -201,14 +201,14 @@ fn cycle(state: &Loop, items: Vec<Obj>) -> Result<Obj> {
     Ok(items[index].clone())
 }
 
-fn changed(state: &Loop, values: Vec<Obj>) -> Result<Obj> {
+fn changed(state: &Loop, values: &[Obj]) -> Result<Obj> {
     let mut last = state.changed.borrow_mut();
     let same = match &*last {
-        Some(before) => equal(&Obj::tuple(before.clone()), &Obj::tuple(values.clone()))?,
+        Some(before) => equal(&Obj::tuple(before.clone()), &Obj::tuple(values.to_vec()))?,
         None => false,
     };
     if !same {
-        *last = Some(values);
+        *last = Some(values.to_vec());
     }
     Ok(Obj::Bool(!same))
 }

@@ -37,6 +37,11 @@ pub trait Host {
     /// What the function raises.
     fn call_function(&self, vm: &Vm<'_>, name: &str, args: CallArgs) -> Result<Obj>;
 
+    /// What to do about a function that does not exist.
+    fn missing_function_help(&self, _name: &str) -> Option<String> {
+        None
+    }
+
     /// Hand on something the reference would log.
     fn log(&self, level: &str, message: &str);
 }
@@ -84,7 +89,10 @@ impl Default for Limits {
 
 /// Parsed templates by source and syntax, shared between renders and threads.
 #[derive(Debug, Default)]
-pub struct TemplateCache(Mutex<HashMap<(Option<Str>, Arc<str>, Syntax), Arc<Template>>>);
+pub struct TemplateCache(Mutex<HashMap<TemplateKey, Arc<Template>>>);
+
+/// A template's name, source and syntax.
+type TemplateKey = (Option<Str>, Arc<str>, Syntax);
 
 impl TemplateCache {
     fn parse(&self, name: Option<&Str>, source: &Arc<str>, syntax: &Syntax) -> Result<Arc<Template>> {
@@ -231,9 +239,19 @@ impl<'r> Vm<'r> {
         self.strict
     }
 
+    /// Whether printed text is escaped for HTML here (`{% autoescape true %}`).
+    pub(crate) fn autoescape(&self) -> bool {
+        self.autoescape.get()
+    }
+
     /// What the render may spend.
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// A variable of the render.
+    pub fn variable(&self, name: &str) -> Option<Obj> {
+        self.globals.get(name).cloned()
     }
 
     /// The variables of the render.
@@ -261,7 +279,7 @@ impl<'r> Vm<'r> {
     ///
     /// # Errors
     /// A limit error when nesting too deep, else what `run` returns.
-    pub(super) fn deeper<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub(crate) fn deeper<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
         if self.depth.get() >= self.limits.depth {
             return Err(Error::limit(format!(
                 "macro calls, includes and imports are nested more than {} levels deep",

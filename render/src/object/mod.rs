@@ -68,6 +68,7 @@ pub enum Obj {
 /// An object that is not plain data.
 ///
 /// Every method has the behaviour of a Python object without that ability.
+#[allow(clippy::len_without_is_empty)] // `truthy` is Python's word for it.
 pub trait Object {
     /// What `type(x).__name__` says.
     fn type_name(&self) -> &str;
@@ -210,10 +211,10 @@ impl Obj {
             Obj::Float(f) => *f != 0.0,
             Obj::Str(s) | Obj::Markup(s) => !s.is_empty(),
             Obj::Bytes(b) => !b.is_empty(),
-            Obj::List(l) => l.len() != 0,
+            Obj::List(l) => !l.is_empty(),
             Obj::Tuple(t) => !t.is_empty(),
-            Obj::Dict(d) => d.len() != 0,
-            Obj::Set(s) => s.len() != 0,
+            Obj::Dict(d) => !d.is_empty(),
+            Obj::Set(s) => !s.is_empty(),
             Obj::Undefined(u) => return u.truthy(),
             Obj::Iter(_) => true,
             Obj::Native(n) => n.truthy(),
@@ -237,6 +238,14 @@ impl Obj {
             (Obj::Native(a), Obj::Native(b)) => std::ptr::addr_eq(Rc::as_ptr(a), Rc::as_ptr(b)),
             _ => false,
         }
+    }
+
+    /// Python's `==`.
+    ///
+    /// # Errors
+    /// An undefined error when either is strictly undefined.
+    pub fn equals(&self, other: &Obj) -> Result<bool> {
+        ops::equal(self, other)
     }
 
     /// Live objects for data in which one container stands in several places: it is one object

@@ -17,15 +17,15 @@ pub struct Undefined {
     pub kind: ErrorKind,
     /// Whether every use is an error.
     pub strict: bool,
-    /// The variable's name, when it is a variable that is missing.
-    pub name: Option<Str>,
+    /// What to do about it, when that is known.
+    pub help: Option<Str>,
 }
 
 impl Undefined {
     /// A variable that does not exist.
     pub fn name(name: &Str, strict: bool) -> Self {
         let message = format!("{} is undefined", mapstack_value::quote_str(name)).into();
-        Undefined { message, kind: ErrorKind::Undefined, strict, name: Some(name.clone()) }
+        Undefined { message, kind: ErrorKind::Undefined, strict, help: None }
     }
 
     /// An attribute that does not exist.
@@ -47,13 +47,20 @@ impl Undefined {
 
     /// Something else that is missing, in words.
     pub fn hint(message: impl Into<Str>, strict: bool) -> Self {
-        Undefined { message: message.into(), kind: ErrorKind::Undefined, strict, name: None }
+        Undefined { message: message.into(), kind: ErrorKind::Undefined, strict, help: None }
+    }
+
+    /// The same with advice.
+    #[must_use]
+    pub fn with_help(mut self, help: Option<String>) -> Self {
+        self.help = help.map(Str::from);
+        self
     }
 
     /// An attribute that the sandbox hides; using it is a security error in any mode.
     pub fn unsafe_attr(object: &Obj, name: &str) -> Self {
         let message = format!("access to attribute '{name}' of '{}' object is unsafe.", object.type_name());
-        Undefined { message: message.into(), kind: ErrorKind::Security, strict: true, name: None }
+        Undefined { message: message.into(), kind: ErrorKind::Security, strict: true, help: None }
     }
 
     pub(crate) fn type_name(&self) -> &'static str {
@@ -62,7 +69,9 @@ impl Undefined {
 
     /// The error that a forbidden use raises.
     pub fn error(&self) -> Box<Error> {
-        Error::new(self.kind, &*self.message)
+        let mut error = Error::new(self.kind, &*self.message);
+        error.help = self.help.as_deref().map(String::from);
+        error
     }
 
     /// The error under strict undefined, else nothing.

@@ -1,0 +1,124 @@
+//! Running the built command, and comparing what it prints with files.
+//!
+//! `SNAPSHOTS=overwrite cargo test -p mapstack-cli` writes the files anew; read the diff.
+
+#![allow(dead_code, reason = "every test file uses its own part of this")]
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use snapbox::{Assert, Data};
+use tempfile::TempDir;
+
+/// Whatever happens, the command ends within this time.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// What came of running the command.
+pub struct Ran {
+    pub status: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// The repository's root, where the examples are.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository").to_path_buf()
+}
+
+/// The command, in a directory, told nothing by the environment.
+pub fn command(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mapstack"));
+    command.current_dir(directory).env_remove("CLICOLOR_FORCE").env_remove("NO_COLOR").env("COLUMNS", "100");
+    command
+}
+
+/// Run the command in a directory, with nothing on standard input.
+pub fn run<S: AsRef<str>>(directory: &Path, args: &[S]) -> Ran {
+    run_with_input(directory, args, "")
+}
+
+/// Run the command in a directory, with a text on standard input.
+pub fn run_with_input<S: AsRef<str>>(directory: &Path, args: &[S], input: &str) -> Ran {
+    let mut child = command(directory)
+        .args(args.iter().map(AsRef::as_ref))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    // A command that fails early does not read its input.
+    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+    finish(child)
+}
+
+/// Run the command in a directory, with its arguments in one text, split at blanks.
+pub fn run_line(directory: &Path, line: &str) -> Ran {
+    let args: Vec<&str> = line.split_whitespace().collect();
+    run(directory, &args)
+}
+
+fn finish(mut child: Child) -> Ran {
+    let reader = |mut pipe: Box<dyn Read + Send>| {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            pipe.read_to_end(&mut bytes).expect("a pipe can be read");
+            String::from_utf8(bytes).expect("the command prints UTF-8")
+        })
+    };
+    let stdout = reader(Box::new(child.stdout.take().expect("a pipe")));
+    let stderr = reader(Box::new(child.stderr.take().expect("a pipe")));
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a child can be waited for") {
+            break status.code();
+        }
+        if started.elapsed() > PATIENCE {
+            child.kill().expect("a child can be ended");
+            child.wait().expect("a child can be waited for");
+            panic!("the command did not end within {PATIENCE:?}");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    Ran { status, stdout: stdout.join().expect("read"), stderr: stderr.join().expect("read") }
+}
+
+/// A directory with files, gone at the end of the test.
+pub struct Tree(TempDir);
+
+impl Tree {
+    /// Files by path; a path that ends in `/` is a directory.
+    pub fn new<C: AsRef<[u8]>>(files: &[(&str, C)]) -> Self {
+        let tree = Tree(TempDir::new().expect("a temporary directory"));
+        for (path, content) in files {
+            tree.write(path, content.as_ref());
+        }
+        tree
+    }
+
+    pub fn write(&self, path: &str, content: &[u8]) {
+        let on_disk = self.path().join(path);
+        if path.ends_with('/') {
+            return fs::create_dir_all(&on_disk).expect("a directory can be made");
+        }
+        fs::create_dir_all(on_disk.parent().expect("a file has a directory")).expect("a directory can be made");
+        fs::write(&on_disk, content).expect("a file can be written");
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+/// Compare a text with a file below `tests/snapshots`.
+pub fn assert_snapshot(name: &str, actual: &str) {
+    assert_file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name), actual);
+}
+
+/// Compare a text with a file.
+pub fn assert_file(file: &Path, actual: &str) {
+    let expected = Data::read_from(file, None).raw();
+    Assert::new().action_env("SNAPSHOTS").normalize_paths(false).eq(Data::text(actual).raw(), expected);
+}
