@@ -1,0 +1,127 @@
+//! Warnings: the answer is the reference's, and probably not what was meant.
+
+mod common;
+
+use common::{Tree, assert_snapshot, run};
+
+const MINION: (&str, &str) = ("minion.yaml", "id: web1\ngrains: {os: Debian}\n");
+
+struct Case {
+    name: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    args: &'static [&'static str],
+    says: &'static str,
+}
+
+const CASES: &[Case] = &[
+    Case { name: "no-such-formula", files: &[("r/g/init.sls", "")], args: &["f", "--root=r"], says: "formula 'f'" },
+    Case {
+        name: "missing-root",
+        files: &[("r/f/parameters/defaults.yaml", "values: {a: 1}\n")],
+        args: &["f", "--root=r", "--root=nowhere"],
+        says: "nowhere",
+    },
+    Case {
+        name: "unknown-strategy",
+        files: &[("r/f/parameters/defaults.yaml", "strategy: recurs\nvalues: {a: 1}\n")],
+        args: &["f", "--root=r"],
+        says: "recurs",
+    },
+    Case {
+        name: "unknown-strategy-by-flag",
+        files: &[("r/f/parameters/defaults.yaml", "values: {a: 1}\n")],
+        args: &["f", "--root=r", "--default-merge-strategy=overwite"],
+        says: "overwrite",
+    },
+    Case {
+        name: "refused-path",
+        files: &[("r/f/parameters/defaults.yaml", "values: {a: 1}\n"), ("etc.yaml", "values: {b: 2}\n")],
+        args: &["f", "--root=r", "--set=grains.os=../../../../etc"],
+        says: "..",
+    },
+    Case {
+        name: "unknown-meta-key",
+        files: &[
+            ("r/f/parameters/defaults.yaml", "values: {a: 1}\n"),
+            ("r/f/parameters/map_jinja.yaml", "values: {source: [Y!G@os]}\n"),
+        ],
+        args: &["f", "--root=r"],
+        says: "did you mean 'sources'?",
+    },
+    Case {
+        name: "unknown-post-map-engine",
+        files: &[("r/f/parameters/defaults.yaml", "values: {a: 1}\n"), ("r/f/post-map.jinja", "")],
+        args: &["f", "--root=r", "--post-map-template=jina"],
+        says: "jina",
+    },
+];
+
+#[test]
+fn warnings_do_not_change_the_answer_unless_they_are_errors() {
+    for case in CASES {
+        let tree = Tree::new(case.files);
+        tree.write(MINION.0, MINION.1.as_bytes());
+        let with = |more: &[&str]| {
+            let args: Vec<&str> =
+                ["data"].iter().chain(case.args).chain(&["--minion", MINION.0]).chain(more).copied().collect();
+            run(tree.path(), &args)
+        };
+        let plain = with(&[]);
+        assert_eq!(plain.status, Some(0), "{}: {}", case.name, plain.stderr);
+        assert!(plain.stdout.contains("map_jinja:"), "{}: {}", case.name, plain.stdout);
+        assert!(plain.stderr.starts_with("warning: "), "{}: {}", case.name, plain.stderr);
+        assert!(plain.stderr.contains(case.says), "{}: {}", case.name, plain.stderr);
+        assert_snapshot(&format!("warnings/{}.txt", case.name), &plain.stderr);
+
+        let strict = with(&["--strict"]);
+        assert_eq!((strict.status, &*strict.stdout), (Some(1), ""), "{}: {}", case.name, strict.stderr);
+        assert!(strict.stderr.starts_with("error: "), "{}: {}", case.name, strict.stderr);
+        assert!(strict.stderr.contains(case.says), "{}: {}", case.name, strict.stderr);
+
+        let quiet = with(&["-q"]);
+        assert_eq!((quiet.status, &*quiet.stderr), (Some(0), ""), "{}", case.name);
+        assert_eq!(quiet.stdout, plain.stdout, "{}", case.name);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_out_of_a_root_is_not_followed_unless_asked_for() {
+    let tree = Tree::new(&[
+        ("r/f/parameters/defaults.yaml", "values: {a: 1}\n"),
+        ("elsewhere/Debian.yaml", "values: {a: 2}\n"),
+        MINION,
+    ]);
+    tree.write("r/f/parameters/os/", b"");
+    std::os::unix::fs::symlink("../../../../elsewhere/Debian.yaml", tree.path().join("r/f/parameters/os/Debian.yaml"))
+        .unwrap();
+    let args = ["data", "f", "--root=r", "--minion=minion.yaml", "--get=a"];
+    let ran = run(tree.path(), &args);
+    assert_eq!((ran.status, &*ran.stdout), (Some(0), "1\n"));
+    assert_snapshot("warnings/outside-link.txt", &ran.stderr);
+    let ran = run(tree.path(), &[&args[..], &["--follow-outside-links"]].concat());
+    assert_eq!((ran.status, &*ran.stdout, &*ran.stderr), (Some(0), "2\n", ""));
+}
+
+#[test]
+fn no_grain_leads_out_of_a_root() {
+    let tree = Tree::new(&[
+        ("r/f/parameters/defaults.yaml", "values: {a: 1}\n"),
+        ("outside.yaml", "values: {a: 2}\n"),
+        MINION,
+    ]);
+    tree.write("r/f/parameters/os/", b"");
+    let outside = tree.path().join("outside").display().to_string();
+    for grain in ["../../../../outside", "x/../../../../../outside", &*outside, "..\\..\\..\\..\\outside", ".."] {
+        let set = format!("--set=grains.os='{grain}'");
+        let ran = run(tree.path(), &["data", "f", "--root=r", "--minion=minion.yaml", "--get=a", &set]);
+        assert_eq!((ran.status, &*ran.stdout), (Some(0), "1\n"), "{grain}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn quiet_and_strict_exclude_each_other() {
+    let tree = Tree::new(&[MINION]);
+    let ran = run(tree.path(), &["data", "f", "--root=.", "--minion=minion.yaml", "--quiet", "--strict"]);
+    assert_eq!((ran.status, &*ran.stdout), (Some(2), ""));
+}
