@@ -3,7 +3,9 @@
 //! It depends on no crate of the product, and does not know about values, layers or templates: it
 //! runs `cargo`, Python and the built programs, and reads what they print.
 
+mod bench;
 mod ci;
+mod reference;
 mod tidy;
 
 use std::error::Error;
@@ -30,6 +32,10 @@ enum Chore {
     Ci(ci::Args),
     /// Check the rules of the house that no compiler checks
     Tidy(tidy::Args),
+    /// Install real Salt, record again what it does, compare with it
+    Reference(reference::Args),
+    /// Measure against the reference and against the floor
+    Bench(bench::Args),
 }
 
 fn main() -> ExitCode {
@@ -48,6 +54,8 @@ fn run(chore: &Chore) -> Result {
     match chore {
         Chore::Ci(args) => ci::run(&sh, args),
         Chore::Tidy(args) => tidy::run(&sh, args),
+        Chore::Reference(args) => reference::run(&sh, args),
+        Chore::Bench(args) => bench::run(&sh, args),
     }
 }
 

@@ -1,0 +1,74 @@
+//! How long `data` takes for one formula and one minion, and how long its floor.
+//!
+//! ```text
+//! cargo bench -p mapstack --bench data -- FORMULA MINION ROOT…
+//! ```
+//!
+//! Prints one JSON object of median nanoseconds: `warm`, where one engine answers again and again;
+//! `cold`, where each answer has an engine of its own; and `floor`, which reads the files that were
+//! found and parses them by the same YAML parser, and does nothing else.
+
+use std::error::Error;
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use mapstack::loader::Roots;
+use mapstack::minion::Minion;
+use mapstack::trace::{Asked, Outcome};
+use mapstack::{DataOptions, Engine, yaml};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // `cargo bench` adds `--bench`.
+    let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench");
+    let (Some(formula), Some(minion)) = (args.next(), args.next()) else {
+        println!("nothing to measure: name a formula, a minion and roots");
+        return Ok(());
+    };
+    let roots: Vec<String> = args.collect();
+    let minion = Minion::from_path(minion)?.complete();
+    let options = DataOptions::default();
+    let engine = || Engine::new(roots.iter().fold(Roots::new(), |served, root| served.root("base", root)));
+    let answer = |engine: &Engine| {
+        let run = engine.run(&minion);
+        run.data(&formula, &options).map(|value| (value, run.events()))
+    };
+
+    let shared = engine();
+    let (_, events) = answer(&shared)?;
+    let files: Vec<PathBuf> = events
+        .into_iter()
+        .filter_map(|event| match event.asked {
+            Asked::File { outcome: Outcome::Hit(path), .. } => Some(path),
+            _ => None,
+        })
+        .collect();
+
+    let warm = median(|| drop(black_box(answer(&shared))));
+    let cold = median(|| drop(black_box(answer(&engine()))));
+    let floor = median(|| files.iter().for_each(|file| read_and_parse(file)));
+    let [warm, cold, floor] = [warm, cold, floor].map(|d| d.as_nanos());
+    println!("{{\"warm\": {warm}, \"cold\": {cold}, \"floor\": {floor}, \"files\": {}}}", files.len());
+    Ok(())
+}
+
+fn read_and_parse(file: &PathBuf) {
+    // A template is no YAML before it is rendered; it costs its reading.
+    if let Ok(text) = std::fs::read_to_string(file) {
+        let _ = black_box(yaml::load(&text));
+    }
+}
+
+/// The median of many single runs, after some that do not count.
+fn median(mut run: impl FnMut()) -> Duration {
+    let mut times: Vec<Duration> = Vec::new();
+    let start = Instant::now();
+    while times.len() < 50 || start.elapsed() < Duration::from_secs(1) {
+        let one = Instant::now();
+        run();
+        times.push(one.elapsed());
+    }
+    let measured = &mut times[10..];
+    measured.sort_unstable();
+    measured[measured.len() / 2]
+}

@@ -1,0 +1,93 @@
+//! Answer questions in bulk: JSON lines on stdin, one answer a line on stdout.
+//!
+//! ```text
+//! {"op": "yaml", "text": "mode: 0644"}             {"ok": "{'mode': 644}"}
+//! {"op": "parse", "definition": "X@os"}            {"error": "…"}
+//! ```
+//!
+//! | `op` | asks for | fields |
+//! |---|---|---|
+//! | `yaml` | the value of a text | `text` |
+//! | `merge` | a merge by a strategy | `base`, `overlay`, `strategy`, `merge_lists` |
+//! | `parse` | how a source definition is understood | `definition`, `for_paths` |
+//! | `data` | a formula's configuration | `files`, `formula`, `grains`, `pillar`, `opts` |
+//!
+//! Results are written as Python's `repr` writes them, which tells types and the order of keys.
+
+use std::io::{self, BufRead, Write};
+
+use mapstack::loader::MemoryFiles;
+use mapstack::matcher::{Definition, MatcherKind, Mode, has_file_suffix};
+use mapstack::minion::Minion;
+use mapstack::value::{Map, Value, json};
+use mapstack::{DataOptions, Engine, yaml};
+use mapstack_merge::{Options, merge};
+
+type Answer = Result<Value, String>;
+
+fn main() -> io::Result<()> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    for line in io::stdin().lock().lines() {
+        let (name, text) = match answer(&line?) {
+            Ok(value) => ("ok", value.repr()),
+            Err(message) => ("error", message),
+        };
+        let answer: Map = [(name, text)].into_iter().collect();
+        let line = json::dumps(&answer.into(), &json::DumpOptions::default()).map_err(io::Error::other)?;
+        writeln!(out, "{line}")?;
+    }
+    out.flush()
+}
+
+fn answer(line: &str) -> Answer {
+    let Ok(Value::Map(question)) = json::loads(line) else { return Err(format!("not a JSON object: {line}")) };
+    match field(&question, "op").as_str() {
+        Some("yaml") => yaml::load(&text(&question, "text")).map_err(|e| e.to_string()),
+        Some("merge") => merged(&question),
+        Some("parse") => parsed(&question),
+        Some("data") => data(&question),
+        _ => Err("`op` is none of yaml, merge, parse, data".into()),
+    }
+}
+
+fn merged(question: &Map) -> Answer {
+    let options = Options::new(&field(question, "strategy"), &field(question, "merge_lists"));
+    merge(field(question, "base"), &field(question, "overlay"), &options, &mut ()).map_err(|e| e.to_string())
+}
+
+fn parsed(question: &Map) -> Answer {
+    let mode = if field(question, "for_paths").truthy() { Mode::Path } else { Mode::Layer };
+    let definition = Definition::parse(&text(question, "definition"), mode).map_err(|e| e.to_string())?;
+    let matcher = |m: &mapstack::matcher::Matcher| -> Value {
+        let options: Value = m.options.iter().map(String::as_str).collect();
+        [Value::from(m.kind.letter().to_string()), m.query.as_str().into(), options, m.delimiter.as_str().into()]
+            .into_iter()
+            .collect()
+    };
+    let finished = |m: &mapstack::matcher::Matcher| m.kind == MatcherKind::Static && has_file_suffix(&m.query);
+    let matchers: Value = definition.matchers.iter().map(matcher).collect();
+    let finished = definition.matchers.last().is_some_and(finished);
+    Ok([definition.yaml.into(), matchers, finished.into()].into_iter().collect())
+}
+
+fn data(question: &Map) -> Answer {
+    let files = map(question, "files").iter().fold(MemoryFiles::new(), |files, (path, text)| {
+        files.file("base", &path.to_string(), text.to_string())
+    });
+    let (grains, pillar, opts) = (map(question, "grains"), map(question, "pillar"), map(question, "opts"));
+    let minion = Minion { grains, pillar, opts, ..Minion::default() }.complete();
+    let engine = Engine::new(files);
+    engine.run(&minion).data(&text(question, "formula"), &DataOptions::default()).map_err(|e| e.to_string())
+}
+
+fn field(question: &Map, name: &str) -> Value {
+    question.get(name).cloned().unwrap_or_default()
+}
+
+fn text(question: &Map, name: &str) -> String {
+    field(question, name).to_string()
+}
+
+fn map(question: &Map, name: &str) -> Map {
+    question.get(name).and_then(Value::as_map).cloned().unwrap_or_default()
+}

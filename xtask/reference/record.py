@@ -1,0 +1,296 @@
+"""Record again what the reference does with the recorded inputs.
+
+    python record.py PROJECT [FILE …]
+
+Each file holds one record a line. Its inputs are kept and its outputs replaced; lines whose outputs have not
+changed keep their bytes, so that `git diff` shows what a newer reference does otherwise.
+"""
+import copy
+import json
+import pathlib
+import re
+import sys
+
+import salt_reference as reference
+
+OUTPUTS = ("result", "error", "message", "type", "value", "found", "output", "tree", "line", "renderer", "matchers",
+           "chain_finished", "yaml_flow", "yaml_block", "json", "py_str", "py_repr", "base_after", "overlay_after",
+           "templates_requested", "templates_found", "log")
+
+
+def refusal(error, *directories):
+    message = str(error)
+    for directory in directories:
+        message = message.replace(directory, "<DIR>")
+    return {"error": type(error).__name__, "message": message}
+
+
+def matcher(record):
+    import saltext.formula.modules.map as module
+
+    module.__salt__ = dict.fromkeys(("config.get", "grains.get", "pillar.get"))
+    context = module.RenderContext(stack={}, base_dirs=("p",), tpldir="f", tplroot="f")
+    letters = {cls: letter for letter, cls in module.TYP_CLS_MAP.items()}
+    try:
+        renderer = module._render_matcher_chain(record["definition"], context, record["for_path_rendering"])
+    except Exception as error:
+        return refusal(error)
+    matchers = [
+        {"type": letters[type(m)], "query": m.query, "options": list(m.options), "delimiter": m.delimiter}
+        for m in renderer._matchers
+    ]
+    kind = "yaml" if isinstance(renderer, module.YAMLRenderer) else "raw"
+    return {"renderer": kind, "matchers": matchers, "chain_finished": renderer.chain_finished}
+
+
+def merge(record):
+    from salt.utils.dictupdate import merge
+
+    base, overlay = copy.deepcopy(record["base"]), copy.deepcopy(record["overlay"])
+    try:
+        out = {"result": merge(base, overlay, strategy=record["strategy"], merge_lists=record["merge_lists"])}
+        out = copy.deepcopy(out)
+    except Exception as error:
+        out = refusal(error)
+    for name, value in (("base", base), ("overlay", overlay)):
+        if json.dumps(value) != json.dumps(record[name]):
+            out[f"{name}_after"] = value
+    return out
+
+
+def stack_merge(record):
+    import salt.pillar.stack as stack
+
+    try:
+        return {"result": stack._merge_dict(copy.deepcopy(record["base"]), copy.deepcopy(record["overlay"]))}
+    except Exception as error:
+        return refusal(error)
+
+
+def yaml_scalar(record):
+    import salt.utils.yaml
+
+    try:
+        value = salt.utils.yaml.safe_load(record["input"])
+    except Exception as error:
+        return {"error": type(error).__name__}
+    try:
+        return reference.node(value)
+    except RecursionError:
+        return {"type": "cyclic", "value": str(value)}
+
+
+def yaml_dump(record):
+    from salt.utils.jinja import SerializerExtension
+
+    serializer = SerializerExtension(__import__("jinja2").Environment())
+    value = float(record["value_special"]) if "value_special" in record else record["value"]
+    if "note" in record:
+        value = share(value)
+        names = ("yaml_flow", "yaml_block")
+    else:
+        names = ("yaml_flow", "yaml_block", "json", "py_str", "py_repr")
+    out = {
+        "yaml_flow": str(serializer.format_yaml(value)),
+        "yaml_block": str(serializer.format_yaml(value, flow_style=False)),
+        "json": str(serializer.format_json(value)),
+        "py_str": str(value),
+        "py_repr": repr(value),
+    }
+    return {"value": record["value"], **{name: out[name] for name in names}}
+
+
+def share(value):
+    """The same collection, equal members being one object."""
+    members = value.values() if isinstance(value, dict) else value
+    first = next(iter(members))
+    return {key: first for key in value} if isinstance(value, dict) else [first for _ in value]
+
+
+def traverse(record):
+    from salt.utils.data import traverse_dict_and_list
+
+    missing = object()
+    try:
+        data = reference.from_node(record["data"])
+        found = traverse_dict_and_list(data, record["key"], missing, delimiter=record["delimiter"])
+    except Exception as error:
+        return {"error": type(error).__name__}
+    return {"found": False} if found is missing else {"found": True, "result": reference.node(found)}
+
+
+def look_up(record, recorded, minions=[]):
+    if not minions:
+        grains, pillar, opts = (recorded[name] for name in ("grains", "pillar", "opts"))
+        minions.append(reference.Reference("/nonexistent", grains=grains, pillar=pillar, opts={**opts, "master": "salt"}))
+    try:
+        return {"result": copy.deepcopy(minions[0].call(record["function"], *record["args"], **record["kwargs"]))}
+    except Exception as error:
+        return refusal(error)
+
+
+def scenario(record):
+    import salt.utils.secret
+
+    minion = {name: copy.deepcopy(record[name]) for name in ("grains", "pillar", "opts")}
+    with reference.reference(record["files"], **minion) as salt_minion, reference.watched_requests() as (requested, found):
+        salt.utils.secret.mask_pillar.set(bool(record.get("called_outside_template")))
+        try:
+            args, kwargs = copy.deepcopy((record["args"], record["kwargs"]))
+            out = {"result": plain(salt_minion.call(record["function"], *args, **kwargs))}
+        except Exception as error:
+            out = refusal(error, salt_minion.home, salt_minion.opts["file_roots"]["base"][0])
+        finally:
+            salt.utils.secret.mask_pillar.set(False)
+        out.update(templates_requested=list(requested), templates_found=list(found))
+    if "log" in record:
+        out["log"] = record["log"]
+    return out
+
+
+def plain(value):
+    """A value without Salt's own types."""
+    return json.loads(json.dumps(value, default=str))
+
+
+def template(record, recorded):
+    from salt.utils.templates import AliasedLoader, render_jinja_tmpl
+
+    context = copy.deepcopy(recorded["context"])
+    # JSON has no tuples.
+    context.update(tup=tuple(context["tup"]), one=tuple(context["one"]))
+    with reference.reference(recorded["files"], grains=context["grains"], pillar=context["pillar"]) as minion:
+        context.update(opts=minion.opts, saltenv="base", salt=AliasedLoader(minion.functions))
+        try:
+            return {"output": render_jinja_tmpl(record["template"], context)}
+        except Exception as error:
+            return refusal(error, minion.home)
+
+
+def method(record, environments=[]):
+    """A template in Jinja's sandbox alone."""
+    from collections import OrderedDict
+
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import SandboxedEnvironment
+
+    if not environments:
+        environments.append(SandboxedEnvironment(undefined=StrictUndefined, extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"]))
+    env = environments[0]
+    try:
+        inf = float("inf")
+        return {"output": env.from_string(record["template"]).render(
+            odict=OrderedDict, s={1, 2, 3}, inf=inf, ninf=-inf, nan=float("nan"))}
+    except Exception as error:
+        return refusal(error)
+
+
+def syntax(record):
+    import jinja_tree
+
+    return jinja_tree.parse(record["template"], record.get("options", {}))
+
+
+# For each recorded file: what answers a record. A function of two arguments sees the whole file, too.
+FILES = {
+    "matcher/tests/data/matcher_parse.json": matcher,
+    "merge/tests/data/merge_table.json": merge,
+    "merge/tests/data/stack_merge.json": stack_merge,
+    "minion/tests/data/config_get.json": look_up,
+    "mapstack/tests/data/map_scenarios.json": scenario,
+    "render/tests/data/jinja_render.json": template,
+    "render/tests/data/jinja_syntax.json": syntax,
+    "render/tests/data/methods.json": method,
+    "yaml/tests/data/traverse.json": traverse,
+    "yaml/tests/data/yaml_dump.json": yaml_dump,
+    "yaml/tests/data/yaml_scalars.json": yaml_scalar,
+}
+INPUT_NAMES = {"yaml_dump.json": {"value", "type"}}
+
+
+def record_file(path, answer):
+    lines = path.read_text(encoding="utf-8").split("\n")
+    recorded = json.loads("\n".join(lines))
+    changed = count = 0
+    for at, line in enumerate(lines):
+        record, end = record_of(line)
+        if record is None:
+            continue
+        arguments = (record,) if answer.__code__.co_varnames[1:2] != ("recorded",) else (record, recorded)
+        outputs = answer(*arguments)
+        kept = INPUT_NAMES.get(path.name, set())
+        new = {key: value for key, value in record.items() if key not in OUTPUTS or key in kept}
+        new.update(outputs)
+        count += 1
+        if same(record, new):
+            continue
+        changed += 1
+        before, after = line[:end], line[end:]
+        ascii_only = before.isascii()
+        wide = json.dumps(record, ensure_ascii=ascii_only) == before
+        spacing = (", ", ": ") if wide else (",", ":")
+        lines[at] = json.dumps(new, ensure_ascii=ascii_only, separators=spacing) + after
+    path.write_text("\n".join(lines), encoding="utf-8")
+    print(f"{path.name}: {count} records, {changed} changed", flush=True)
+    return count
+
+
+def record_of(line):
+    """The record that a line holds, and where it ends; what follows closes the file."""
+    if not line.startswith("{"):
+        return None, 0
+    try:
+        record, end = json.JSONDecoder().raw_decode(line)
+    except ValueError:
+        return None, 0
+    return (record, end) if re.fullmatch(r"[\]},]*", line[end:]) else (None, 0)
+
+
+def same(old, new):
+    """Equal but for the words of an error, which may have been shortened in the record."""
+    def essence(record):
+        return json.dumps({key: value for key, value in sorted(record.items()) if key != "message"})
+
+    old_message, new_message = old.get("message"), new.get("message")
+    if "error" in old and old_message is not None and new_message is not None:
+        unstable = re.compile(r"0x[0-9a-f]+|__tmp_\w+|<DIR>\S*|/\S*")
+        words = [unstable.sub("", text).replace("…", "").rstrip(". ") for text in (old_message, new_message)]
+        return essence(old) == essence(new) and words[1].startswith(words[0])
+    if "error" in old and old_message is None:
+        new = {key: value for key, value in new.items() if key != "message"}
+        return essence(old) == essence(new)
+    return essence(old) == essence(new) and old_message == new_message
+
+
+def record_builtin(path):
+    """What a minion has without any configuration, and the defaults of `config.get`.
+
+    The options are those of a minion without a master and without file roots; its id, and what depends on this
+    machine, is left out. Keys are sorted, as their order changes from run to run.
+    """
+    import salt.config
+    import salt.modules.config
+    import salt.version
+
+    options = dict(salt.config.minion_config("/nonexistent"))
+    del options["id"], options["grains"]
+    options.update(__cli="salt-call", conf_file="/etc/salt/minion", file_client="local", file_roots={"base": []},
+                   pillar_roots={"base": []}, user="root")
+    record = {"salt": salt.version.__version__, "options": {key: options[key] for key in sorted(options)},
+              "defaults": salt.modules.config.DEFAULTS}
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    print(f"{path.name}: {len(options)} options", flush=True)
+
+
+def main():
+    project, only = pathlib.Path(sys.argv[1]), sys.argv[2:]
+    for name, answer in FILES.items():
+        if not only or any(part in name for part in only):
+            if not record_file(project / name, answer):
+                sys.exit(f"{name}: no records; the file no longer holds one a line")
+    if not only or "builtin" in only:
+        record_builtin(project / "minion/data/builtin.json")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,203 @@
+//! `cargo xtask bench`: one run on one machine, as ratios to the reference and to the floor.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use xshell::{Shell, cmd};
+
+use crate::{Result, project_root, reference};
+
+#[derive(Parser)]
+pub struct Args {
+    /// How often to start each program for the cold measurement
+    #[arg(long, default_value_t = 5)]
+    starts: u32,
+}
+
+/// What one faster side should reach: at least, or at most.
+const WARM_GOAL: f64 = 200.0;
+const COLD_GOAL: f64 = 100.0;
+const FLOOR_GOAL: f64 = 1.5;
+
+/// A formula, a minion and where they are.
+struct Subject {
+    name: &'static str,
+    formula: &'static str,
+    minion: PathBuf,
+    roots: Vec<PathBuf>,
+    /// Whether the floor parses everything that `data` parses: templates are no YAML.
+    plain: bool,
+}
+
+pub fn run(sh: &Shell, args: &Args) -> Result {
+    let made_up = TempDir::new()?;
+    let subjects = [shipped(), generated(sh, made_up.path())?];
+    eprintln!("building the release programs");
+    cmd!(sh, "cargo build --quiet --release --package mapstack-cli").run()?;
+    cmd!(sh, "cargo bench --quiet --package mapstack --bench data --no-run").run()?;
+    for subject in &subjects {
+        println!("{}", subject.name);
+        measure(sh, subject, args.starts)?;
+    }
+    Ok(())
+}
+
+/// The formula in `examples`.
+fn shipped() -> Subject {
+    let examples = project_root().join("examples");
+    Subject {
+        name: "examples/formulas/users on web1: 2 roots, templates, a post-map template",
+        formula: "users",
+        minion: examples.join("minions/web1.yaml"),
+        roots: vec![examples.join("site"), examples.join("formulas")],
+        plain: false,
+    }
+}
+
+/// A formula of plain files, ten layers of forty keys.
+fn generated(sh: &Shell, directory: &Path) -> Result<Subject> {
+    let parameters = directory.join("layers/parameters");
+    let layers: Vec<String> = (0..10).map(|layer| format!("layer{layer}.yaml")).collect();
+    let mut sources = String::from("values:\n  sources:\n");
+    for (number, layer) in layers.iter().enumerate() {
+        sources += &format!("    - Y!P@{layer}\n");
+        sh.write_file(parameters.join(layer), layer_text(number))?;
+    }
+    sh.write_file(parameters.join("defaults.yaml"), "values:\n  enabled: true\n")?;
+    sh.write_file(parameters.join("map_jinja.yaml"), sources)?;
+    let minion = directory.join("minion.yaml");
+    let facts = "{os: Debian, os_family: Debian, osarch: amd64, osfinger: Debian-12}";
+    sh.write_file(&minion, format!("id: bench\ngrains: {facts}\npillar: {{}}\n"))?;
+    let name = "a generated formula: 10 plain YAML layers of 40 keys";
+    Ok(Subject { name, formula: "layers", minion, roots: vec![directory.to_owned()], plain: true })
+}
+
+/// Forty keys: new ones, ones that other layers have too, and small mappings and lists.
+fn layer_text(layer: usize) -> String {
+    let mut text = String::from("values:\n");
+    for key in 0..10 {
+        text += &format!("  shared{key}: value {key} of layer {layer}\n");
+        text += &format!("  own{layer}_{key}: {}\n", layer * 1000 + key);
+        text += &format!("  options{key}:\n    layer{layer}: yes\n    port: {}\n", 8000 + layer);
+        text += &format!("  packages{key}: [package-{layer}, package-{key}, common]\n");
+    }
+    text
+}
+
+fn measure(sh: &Shell, subject: &Subject, starts: u32) -> Result {
+    let ours = in_process(sh, subject)?;
+    let times = ["warm", "cold", "floor"].map(|name| Duration::from_nanos(ours[name].as_u64().unwrap_or_default()));
+    let [warm, cold, floor] = times;
+    let started = cold_start(subject, starts)?;
+    match reference::python(sh) {
+        Ok(python) => {
+            let theirs = warm_reference(sh, subject, &python)?;
+            report("warm, in process", "map.data", theirs, warm, Some(WARM_GOAL));
+            let theirs = cold_reference(sh, subject, starts)?;
+            report("one process", "salt-call", theirs, started, Some(COLD_GOAL));
+        }
+        Err(missing) => {
+            println!(
+                "  mapstack data: warm {warm:.1?}, one process {started:.1?}; no reference to compare with: {missing}"
+            );
+        }
+    }
+    let ratio = cold.as_secs_f64() / floor.as_secs_f64();
+    let files = &ours["files"];
+    print!(
+        "  from nothing {cold:.1?}, floor (read and parse the same {files} files) {floor:.1?}: {ratio:.2} times the floor"
+    );
+    println!("{}", if subject.plain { verdict(ratio < FLOOR_GOAL, &format!("< {FLOOR_GOAL}")) } else { String::new() });
+    println!("  warm {warm:.1?}: {:.2} times the floor", warm.as_secs_f64() / floor.as_secs_f64());
+    Ok(())
+}
+
+fn report(what: &str, reference: &str, theirs: Duration, ours: Duration, goal: Option<f64>) {
+    let ratio = theirs.as_secs_f64() / ours.as_secs_f64();
+    let verdict = goal.map_or_else(String::new, |goal| verdict(ratio > goal, &format!("> {goal}")));
+    println!("  {what}: {reference} {theirs:.1?}, mapstack data {ours:.1?}: {ratio:.0} times faster{verdict}");
+}
+
+fn verdict(reached: bool, goal: &str) -> String {
+    format!(" (goal {goal}: {})", if reached { "reached" } else { "missed" })
+}
+
+/// The library, measured by its own benchmark.
+fn in_process(sh: &Shell, subject: &Subject) -> Result<Value> {
+    let Subject { formula, minion, roots, .. } = subject;
+    let printed = cmd!(sh, "cargo bench --quiet --package mapstack --bench data -- {formula} {minion} {roots...}");
+    Ok(serde_json::from_str(&printed.quiet().read()?)?)
+}
+
+fn warm_reference(sh: &Shell, subject: &Subject, python: &Path) -> Result<Duration> {
+    let Subject { formula, minion, roots, .. } = subject;
+    let script = cmd!(sh, "{python} xtask/reference/bench.py {formula} {minion} {roots...}");
+    let printed: Value = serde_json::from_str(&script.quiet().ignore_stderr().read()?)?;
+    Ok(Duration::from_nanos(printed["warm"].as_u64().ok_or("bench.py prints no time")?))
+}
+
+/// The command, from its start to its end.
+fn cold_start(subject: &Subject, starts: u32) -> Result<Duration> {
+    let sh = Shell::new()?;
+    sh.change_dir(project_root());
+    let metadata: Value =
+        serde_json::from_str(&cmd!(sh, "cargo metadata --format-version 1 --no-deps").quiet().read()?)?;
+    let target = metadata["target_directory"].as_str().ok_or("cargo metadata names no target directory")?;
+    let mapstack = Path::new(target).join("release/mapstack");
+    let roots = subject.roots.iter().flat_map(|root| ["--root".into(), root.clone()]);
+    let (formula, minion) = (subject.formula, &subject.minion);
+    let roots: Vec<PathBuf> = roots.collect();
+    let roots = &roots;
+    // A start takes milliseconds, so more of them make a better median.
+    median(starts * 10, || {
+        cmd!(sh, "{mapstack} data {formula} --minion {minion} {roots...}").quiet().ignore_stdout().ignore_stderr().run()
+    })
+}
+
+/// `salt-call --local`, with the minion's facts in a configuration of its own.
+fn cold_reference(sh: &Shell, subject: &Subject, starts: u32) -> Result<Duration> {
+    let (salt_call, python) = (reference::program(sh, "salt-call")?, reference::python(sh)?);
+    let home = TempDir::new()?;
+    let to_json = "import json, sys, salt.utils.yaml as y; print(json.dumps(y.safe_load(open(sys.argv[1]))))";
+    let minion = &subject.minion;
+    let minion: Value =
+        serde_json::from_str(&cmd!(sh, "{python} -c {to_json} {minion}").quiet().ignore_stderr().read()?)?;
+    let pillar = home.path().join("pillar");
+    sh.write_file(pillar.join("top.sls"), "base: {'*': [facts]}\n")?;
+    sh.write_file(pillar.join("facts.sls"), format!("#!json\n{}\n", minion["pillar"]))?;
+    let mut config = minion["opts"].as_object().cloned().unwrap_or_default();
+    let own = json!({
+        "id": minion["id"],
+        "root_dir": home.path(),
+        "file_client": "local",
+        "file_roots": {"base": subject.roots},
+        "pillar_roots": {"base": [pillar]},
+        "grains": minion["grains"],
+    });
+    config.extend(own.as_object().cloned().unwrap_or_default());
+    sh.write_file(home.path().join("minion"), Value::from(config).to_string())?;
+    let (config, formula) = (home.path(), subject.formula);
+    median(starts, || {
+        cmd!(sh, "{salt_call} --local --config-dir {config} --log-level quiet map.data {formula}")
+            .quiet()
+            .ignore_stdout()
+            .ignore_stderr()
+            .run()
+    })
+}
+
+/// The median of some runs, after one that does not count.
+fn median(runs: u32, run: impl Fn() -> std::result::Result<(), xshell::Error>) -> Result<Duration> {
+    run()?;
+    let mut times = Vec::new();
+    for _ in 0..runs.max(1) {
+        let start = Instant::now();
+        run()?;
+        times.push(start.elapsed());
+    }
+    times.sort_unstable();
+    Ok(times[times.len() / 2])
+}

@@ -1,0 +1,103 @@
+//! Both sides' answers to the same made-up questions.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use xshell::{Shell, cmd};
+
+use super::{explain, python};
+use crate::Result;
+
+/// Make up questions, ask both sides, and print what differs.
+pub fn run(sh: &Shell, count: u32, seed: u64) -> Result {
+    let python = python(sh)?;
+    let (count, seed) = (count.to_string(), seed.to_string());
+    cmd!(sh, "cargo build --quiet --package mapstack --example answer").run()?;
+    let questions = cmd!(sh, "{python} xtask/reference/generate.py {seed} {count}").quiet().read()?;
+    let ours = cmd!(sh, "cargo run --quiet --package mapstack --example answer").quiet().stdin(&questions).read()?;
+    let theirs = cmd!(sh, "{python} xtask/reference/answer.py").quiet().ignore_stderr().stdin(&questions).read()?;
+    let tally = Tally::of(&questions, &ours, &theirs)?;
+    print!("{tally}");
+    if tally.unexplained.is_empty() {
+        return Ok(());
+    }
+    Err(format!("{} differences from the reference that nothing explains", tally.unexplained.len()).into())
+}
+
+/// Equal answers of one kind of question.
+#[derive(Debug, Default, PartialEq)]
+struct Equal {
+    results: usize,
+    refusals: usize,
+}
+
+/// The outcome of a comparison.
+#[derive(Debug, Default)]
+struct Tally {
+    equal: BTreeMap<String, Equal>,
+    explained: BTreeMap<&'static str, usize>,
+    unexplained: Vec<String>,
+}
+
+impl Tally {
+    fn of(questions: &str, ours: &str, theirs: &str) -> Result<Self> {
+        let lines = [questions, ours, theirs].map(|text| text.lines().count());
+        if lines[1] != lines[0] || lines[2] != lines[0] {
+            return Err(format!("{} questions, {} answers of ours, {} of theirs", lines[0], lines[1], lines[2]).into());
+        }
+        let mut tally = Tally::default();
+        for ((question, ours), theirs) in questions.lines().zip(ours.lines()).zip(theirs.lines()) {
+            tally.add(&serde_json::from_str(question)?, &serde_json::from_str(ours)?, &serde_json::from_str(theirs)?);
+        }
+        Ok(tally)
+    }
+
+    fn add(&mut self, question: &Value, ours: &Value, theirs: &Value) {
+        let equal = self.equal.entry(question["op"].as_str().unwrap_or_default().to_owned()).or_default();
+        match (ours.get("ok"), theirs.get("ok")) {
+            (None, None) => equal.refusals += 1,
+            (Some(ours), Some(theirs)) if ours == theirs => equal.results += 1,
+            _ => match explain::reason(question, ours, theirs) {
+                Some(reason) => *self.explained.entry(reason).or_default() += 1,
+                None => self.unexplained.push(format!("{question}\n  ours   {ours}\n  theirs {theirs}")),
+            },
+        }
+    }
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for difference in &self.unexplained {
+            writeln!(f, "{difference}")?;
+        }
+        for (op, equal) in &self.equal {
+            writeln!(f, "{op}: {} equal results, {} refused by both", equal.results, equal.refusals)?;
+        }
+        for (reason, count) in &self.explained {
+            writeln!(f, "{count} differ on purpose: {reason}")?;
+        }
+        writeln!(f, "{} differ without a reason", self.unexplained.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_compared_line_by_line() {
+        let questions = "{\"op\": \"yaml\", \"text\": \"1\"}\n".repeat(4);
+        let ours = "{\"ok\": \"1\"}\n{\"ok\": \"1\"}\n{\"error\": \"a\"}\n{\"error\": \"a\"}\n";
+        let theirs = "{\"ok\": \"1\"}\n{\"ok\": \"1.0\"}\n{\"error\": \"b\"}\n{\"ok\": \"1\"}\n";
+        let tally = Tally::of(&questions, ours, theirs).unwrap();
+        assert_eq!(tally.equal["yaml"], Equal { results: 1, refusals: 1 });
+        assert_eq!(tally.unexplained.len(), 2);
+        assert!(tally.to_string().contains("theirs {\"ok\":\"1.0\"}"), "{tally}");
+    }
+
+    #[test]
+    fn a_missing_answer_is_no_agreement() {
+        let error = Tally::of("{}\n{}\n", "{}\n", "{}\n{}\n").unwrap_err();
+        assert_eq!(error.to_string(), "2 questions, 1 answers of ours, 2 of theirs");
+    }
+}

@@ -1,0 +1,90 @@
+//! `cargo xtask reference`: install real Salt, record again what it does, compare with it.
+
+mod compare;
+mod explain;
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use xshell::{Shell, cmd};
+
+use crate::{Result, project_root};
+
+/// Where the reference is installed unless this names another place.
+const PLACE: &str = "MAPSTACK_REFERENCE";
+
+#[derive(Parser)]
+#[group(required = true, multiple = true)]
+pub struct Args {
+    /// Install the pinned reference into a virtual environment of its own
+    #[arg(long, group = "what")]
+    setup: bool,
+    /// Record again the goldens that the tests read; `git diff` shows what is new
+    #[arg(long, group = "what")]
+    record: bool,
+    /// Compare answers to made-up questions, and print every difference
+    #[arg(long, group = "what")]
+    check: bool,
+    /// How many YAML texts and merges to compare; a fifth as many definitions, a twentieth as many formulas
+    #[arg(long, default_value_t = 10_000, requires = "check")]
+    count: u32,
+    /// Which questions to make up; the same seed gives the same ones
+    #[arg(long, default_value_t = 1, requires = "check")]
+    seed: u64,
+    /// Record only files whose path holds one of these
+    #[arg(long, requires = "record", value_name = "PART")]
+    only: Vec<String>,
+}
+
+pub fn run(sh: &Shell, args: &Args) -> Result {
+    if args.setup {
+        setup(sh)?;
+    }
+    if args.record {
+        let (python, only) = (python(sh)?, &args.only);
+        let project = project_root();
+        cmd!(sh, "{python} xtask/reference/record.py {project} {only...}").quiet().run()?;
+        println!("`git diff` shows what the reference does otherwise than recorded");
+    }
+    if args.check {
+        compare::run(sh, args.count, args.seed)?;
+    }
+    Ok(())
+}
+
+/// The directory of the virtual environment.
+fn directory() -> PathBuf {
+    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
+    std::env::var_os(PLACE).map_or_else(|| home().join(".cache/mapstack-reference"), PathBuf::from)
+}
+
+/// A program of the reference, such as `python`.
+///
+/// # Errors
+/// The reference is not installed.
+pub fn program(sh: &Shell, name: &str) -> Result<PathBuf> {
+    let program = directory().join("bin").join(name);
+    if sh.path_exists(&program) {
+        return Ok(program);
+    }
+    Err(format!("{} is not there; install the reference by `cargo xtask reference --setup`", program.display()).into())
+}
+
+/// The interpreter that has Salt.
+///
+/// # Errors
+/// The reference is not installed.
+pub fn python(sh: &Shell) -> Result<PathBuf> {
+    program(sh, "python")
+}
+
+fn setup(sh: &Shell) -> Result {
+    let directory = directory();
+    if !sh.path_exists(directory.join("bin/python")) {
+        cmd!(sh, "python3 -m venv {directory}").run()?;
+    }
+    let python = python(sh)?;
+    cmd!(sh, "{python} -m pip install --quiet --requirement xtask/reference/requirements.txt").run()?;
+    println!("the reference is in {}", directory.display());
+    Ok(())
+}
