@@ -67,6 +67,9 @@ pub enum Command {
     /// Explain how a source definition is understood
     Parse(Parse),
     /// Print a completion script for a shell
+    #[command(after_help = "\
+Example:
+  mapstack completions bash > ~/.local/share/bash-completion/completions/mapstack")]
     Completions {
         /// The shell
         shell: Shell,

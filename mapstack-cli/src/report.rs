@@ -34,6 +34,7 @@ impl From<io::Error> for Failure {
 /// Prints messages as the user asked for.
 pub struct Reporter {
     renderer: Renderer,
+    colored: bool,
     quiet: bool,
     strict: bool,
 }
@@ -46,7 +47,7 @@ impl Reporter {
             Color::Auto => io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
         };
         let renderer = if colored { Renderer::styled() } else { Renderer::plain() };
-        Reporter { renderer, quiet: messages.quiet, strict: messages.strict }
+        Reporter { renderer, colored, quiet: messages.quiet, strict: messages.strict }
     }
 
     /// Print warnings; under `--strict` the first becomes the failure.
@@ -90,9 +91,15 @@ impl Reporter {
         }
     }
 
+    /// Standard error; it decides on colours by itself unless it is told.
+    fn stderr(&self) -> anstream::AutoStream<io::Stderr> {
+        let choice = if self.colored { anstream::ColorChoice::Always } else { anstream::ColorChoice::Never };
+        anstream::AutoStream::new(io::stderr(), choice)
+    }
+
     fn line(&self, level: &str, message: &str) {
         // A closed standard error leaves nothing to tell it to.
-        let _ = writeln!(anstream::stderr(), "{level}: {message}");
+        let _ = writeln!(self.stderr(), "{level}: {message}");
     }
 
     fn print(&self, diagnostic: &Diagnostic) {
@@ -119,7 +126,7 @@ impl Reporter {
             groups.push(Group::with_title(Level::NOTE.secondary_title(what.as_str())).element(place.element()));
         }
         let text = self.renderer.render(&groups);
-        let _ = writeln!(anstream::stderr(), "{text}");
+        let _ = writeln!(self.stderr(), "{text}");
     }
 }
 
