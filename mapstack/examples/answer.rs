@@ -71,9 +71,9 @@ fn parsed(question: &Map) -> Answer {
 }
 
 fn data(question: &Map) -> Answer {
-    let files = map(question, "files").iter().fold(MemoryFiles::new(), |files, (path, text)| {
-        files.file("base", &path.to_string(), text.to_string())
-    });
+    let files = map(question, "files")
+        .iter()
+        .fold(MemoryFiles::new(), |files, (path, text)| files.file("base", &path.to_string(), text.to_string()));
     let (grains, pillar, opts) = (map(question, "grains"), map(question, "pillar"), map(question, "opts"));
     let minion = Minion { grains, pillar, opts, ..Minion::default() }.complete();
     let engine = Engine::new(files);

@@ -1,6 +1,6 @@
 //! What many minions share, and the run of one.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mapstack_loader::FileServer;
 use mapstack_minion::Minion;
 use mapstack_render::jinja::{Limits, Syntax, TemplateCache};
-use mapstack_render::{Obj, salt_object};
-use mapstack_value::{Map, Str, Value};
+use mapstack_render::{DictRef, Obj, salt_object};
+use mapstack_value::{Key, Map, Str, Value};
 
 use crate::diagnostic::{Diagnostic, ErrorKind};
 use crate::layer::LayerFile;
@@ -93,21 +93,22 @@ pub struct Run<'e> {
 pub(crate) struct Live {
     pub grains: Obj,
     pub pillar: Obj,
-    pub opts: Obj,
+    /// Made when first asked for, and filled when first looked at: it has hundreds of entries.
+    opts: OnceCell<Obj>,
     pub salt: Obj,
 }
 
 impl<'e> Run<'e> {
     fn new(engine: &'e Engine, minion: &Minion) -> Self {
-        let opts = minion.options();
-        let saltenv = match opts.get("saltenv") {
-            Some(Value::Str(env)) if !env.is_empty() => env.clone(),
+        let option = |name: &str| minion.option(&Key::from(name)).unwrap_or_default();
+        let saltenv = match option("saltenv") {
+            Value::Str(env) if !env.is_empty() => env,
             _ => "base".into(),
         };
         let live = Live {
             grains: Obj::from(minion.grains.clone()),
             pillar: Obj::from(minion.pillar.clone()),
-            opts: Obj::from(opts.clone()),
+            opts: OnceCell::new(),
             salt: salt_object(),
         };
         let run = Run {
@@ -116,7 +117,7 @@ impl<'e> Run<'e> {
             facts: RefCell::new(minion.clone()),
             live,
             syntax: Syntax::default(),
-            strict: !opts.get("allow_undefined").is_some_and(Value::truthy),
+            strict: !option("allow_undefined").truthy(),
             on_disk: RefCell::default(),
             stage: Cell::new(Stage::Layers),
             depth: Cell::new(0),
@@ -124,7 +125,7 @@ impl<'e> Run<'e> {
             events: RefCell::default(),
             warnings: RefCell::default(),
         };
-        run.with_jinja_options(&opts)
+        run.with_jinja_options()
     }
 
     /// Use another saltenv.
@@ -135,20 +136,29 @@ impl<'e> Run<'e> {
     }
 
     /// Salt's `jinja_env` and its two older options.
-    fn with_jinja_options(mut self, opts: &Map) -> Self {
-        let env = opts.get("jinja_env").and_then(Value::as_map).cloned().unwrap_or_default();
+    fn with_jinja_options(mut self) -> Self {
+        let env = self.option("jinja_env").as_map().cloned().unwrap_or_default();
         for (name, value) in &env {
             if let Err(problem) = self.syntax.set(&name.to_string().to_lowercase(), value) {
                 self.warn(Diagnostic::warning(ErrorKind::Options, format!("option jinja_env: {problem}")));
             }
         }
         for (option, setting) in [("jinja_trim_blocks", "trim_blocks"), ("jinja_lstrip_blocks", "lstrip_blocks")] {
-            if opts.get(option).is_some_and(Value::truthy) {
+            if self.option(option).truthy() {
                 // Both names are known to `set`.
                 let _ = self.syntax.set(setting, &Value::Bool(true));
             }
         }
         self
+    }
+
+    /// The `opts` variable of templates.
+    pub(crate) fn live_opts(&self) -> Obj {
+        let make = || {
+            let facts = self.facts.borrow().clone();
+            Obj::Dict(DictRef::lazy(move || facts.options()))
+        };
+        self.live.opts.get_or_init(make).clone()
     }
 
     /// What was worth a warning so far, each once.

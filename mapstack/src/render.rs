@@ -123,7 +123,7 @@ impl Run<'_> {
         set("salt", self.live.salt.clone());
         set("grains", self.live.grains.clone());
         set("pillar", self.live.pillar.clone());
-        set("opts", self.live.opts.clone());
+        set("opts", self.live_opts());
         set("saltenv", Obj::Str(self.saltenv.clone()));
         set("mapdata", mapdata.clone());
         match stage {

@@ -122,7 +122,8 @@ impl Run<'_> {
             let options = self.merge_options(fold, layer.strategy.as_ref(), layer.merge_lists.as_ref(), shown);
             let base = std::mem::take(stack);
             *stack = merge::merge(base, values, &options, &mut ()).map_err(|e| {
-                Error::new(ErrorKind::Merge, format!("`values` cannot be merged: {e}")).at(text.place_of_value("values"))
+                Error::new(ErrorKind::Merge, format!("`values` cannot be merged: {e}"))
+                    .at(text.place_of_value("values"))
             })?;
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use mapstack_merge::{Options, merge};
 use mapstack_render::{DictRef, Error, ErrorKind, Obj, Result, required};
-use mapstack_value::{Map, Value};
+use mapstack_value::Value;
 
 use super::{Table, data_or, text, truth_or};
 use crate::engine::Run;
@@ -202,7 +202,10 @@ fn defaults_update(dest: Obj, defaults: &Obj, lists: bool, in_place: bool, conve
     };
     let defaults = if defaults.is_none() && convert_none { Obj::dict([]) } else { defaults.clone() };
     let Obj::Dict(dict) = &nodes else {
-        return Err(Error::python("AttributeError", format!("'{}' object has no attribute 'items'", nodes.type_name())));
+        return Err(Error::python(
+            "AttributeError",
+            format!("'{}' object has no attribute 'items'", nodes.type_name()),
+        ));
     };
     for (key, node) in dict.entries() {
         dict.insert(key, defaults_merge(deepcopy(&defaults)?, node, lists, true, convert_none)?);

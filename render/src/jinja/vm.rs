@@ -3,8 +3,9 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use foldhash::fast::RandomState;
 use mapstack_value::Str;
 
 use super::ast::Template;
@@ -87,22 +88,34 @@ impl Default for Limits {
     }
 }
 
-/// Parsed templates by source and syntax, shared between renders and threads.
+/// Parsed templates by source, shared between renders and threads.
 #[derive(Debug, Default)]
-pub struct TemplateCache(Mutex<HashMap<TemplateKey, Arc<Template>>>);
+pub struct TemplateCache(Mutex<HashMap<Arc<str>, Vec<CachedTemplate>, RandomState>>);
 
-/// A template's name, source and syntax.
-type TemplateKey = (Option<Str>, Arc<str>, Syntax);
+/// One reading of a source: the same text can stand in files of several names.
+#[derive(Debug)]
+struct CachedTemplate {
+    syntax: Syntax,
+    template: Arc<Template>,
+}
 
 impl TemplateCache {
     fn parse(&self, name: Option<&Str>, source: &Arc<str>, syntax: &Syntax) -> Result<Arc<Template>> {
-        let key = (name.cloned(), source.clone(), syntax.clone());
-        if let Some(found) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
-            return Ok(found.clone());
+        let is_it = |c: &&CachedTemplate| c.template.name.as_ref() == name && c.syntax == *syntax;
+        if let Some(known) = self.lock().get(source)
+            && let Some(found) = known.iter().find(is_it)
+        {
+            return Ok(found.template.clone());
         }
         let template = parse_checked(name, source, syntax)?;
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, template.clone());
+        let cached = CachedTemplate { syntax: syntax.clone(), template: template.clone() };
+        self.lock().entry(source.clone()).or_default().push(cached);
         Ok(template)
+    }
+
+    /// A panic elsewhere leaves nothing half-written here.
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Vec<CachedTemplate>, RandomState>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

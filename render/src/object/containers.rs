@@ -1,6 +1,6 @@
 //! Mutable lists, dicts and sets with identity, built lazily over frozen values.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -34,6 +34,8 @@ pub struct DictRef(Rc<DictCell>);
 
 struct DictCell {
     state: RefCell<State<Map, Entries>>,
+    /// What the content is worked out with, until something looks at it.
+    pending: RefCell<Option<Box<dyn FnOnce() -> Map>>>,
     kind: Cell<MapKind>,
 }
 
@@ -133,13 +135,13 @@ impl DictRef {
     /// A dict or one of its kin.
     pub fn with_kind(items: Entries, kind: MapKind) -> Self {
         let state = RefCell::new(State::Live { items, origin: None });
-        DictRef(Rc::new(DictCell { state, kind: Cell::new(kind) }))
+        DictRef(Rc::new(DictCell { state, pending: RefCell::default(), kind: Cell::new(kind) }))
     }
 
     /// A dict over frozen entries.
     pub fn frozen(map: Map) -> Self {
         let kind = Cell::new(map.kind());
-        DictRef(Rc::new(DictCell { state: RefCell::new(State::Frozen(map)), kind }))
+        DictRef(Rc::new(DictCell { state: RefCell::new(State::Frozen(map)), pending: RefCell::default(), kind }))
     }
 
     /// Which of Python's mapping types it is.
@@ -157,7 +159,7 @@ impl DictRef {
 
     /// Number of entries.
     pub fn len(&self) -> usize {
-        match &*self.0.state.borrow() {
+        match &*self.state() {
             State::Frozen(map) => map.len(),
             State::Live { items, .. } => items.len(),
         }
@@ -170,7 +172,7 @@ impl DictRef {
 
     /// The value under a key.
     pub fn get(&self, key: &Key) -> Option<Obj> {
-        match &*self.0.state.borrow() {
+        match &*self.state() {
             State::Frozen(map) => {
                 let value = map.get(key)?;
                 if is_scalar(value) {
@@ -184,7 +186,7 @@ impl DictRef {
 
     /// The value under a text key.
     pub fn get_str(&self, key: &str) -> Option<Obj> {
-        match &*self.0.state.borrow() {
+        match &*self.state() {
             State::Frozen(map) => {
                 let value = map.get(key)?;
                 if is_scalar(value) {
@@ -198,7 +200,7 @@ impl DictRef {
 
     /// Whether the key is present.
     pub fn contains(&self, key: &Key) -> bool {
-        match &*self.0.state.borrow() {
+        match &*self.state() {
             State::Frozen(map) => map.contains_key(key),
             State::Live { items, .. } => items.contains_key(key),
         }
@@ -206,7 +208,7 @@ impl DictRef {
 
     /// The key at a position.
     pub fn key_at(&self, index: usize) -> Option<Key> {
-        match &*self.0.state.borrow() {
+        match &*self.state() {
             State::Frozen(map) => map.entry_at(index).map(|(k, _)| k.clone()),
             State::Live { items, .. } => items.get_index(index).map(|(k, _)| k.clone()),
         }
@@ -214,7 +216,7 @@ impl DictRef {
 
     /// The keys in order.
     pub fn keys(&self) -> Vec<Key> {
-        match &*self.0.state.borrow() {
+        match &*self.state() {
             State::Frozen(map) => map.keys().cloned().collect(),
             State::Live { items, .. } => items.keys().cloned().collect(),
         }
@@ -223,7 +225,7 @@ impl DictRef {
     /// Look at the entries.
     pub fn read<T>(&self, look: impl FnOnce(&Entries) -> T) -> T {
         self.thaw();
-        match &*self.0.state.borrow() {
+        match &*self.state() {
             State::Live { items, .. } => look(items),
             State::Frozen(_) => look(&Entries::default()),
         }
@@ -261,7 +263,24 @@ impl DictRef {
         Rc::as_ptr(&self.0).cast::<()>() as usize
     }
 
+    /// A dict whose content is worked out when something looks at it.
+    pub fn lazy(content: impl FnOnce() -> Map + 'static) -> Self {
+        let dict = Self::frozen(Map::new());
+        *dict.0.pending.borrow_mut() = Some(Box::new(content));
+        dict
+    }
+
+    /// The content, worked out by now.
+    fn state(&self) -> Ref<'_, State<Map, Entries>> {
+        let pending = self.0.pending.borrow_mut().take();
+        if let Some(content) = pending {
+            self.0.state.replace(State::Frozen(content()));
+        }
+        self.0.state.borrow()
+    }
+
     fn thaw(&self) {
+        drop(self.state());
         let mut state = self.0.state.borrow_mut();
         if let State::Frozen(map) = &*state {
             let items = map.iter().map(|(k, v)| (k.clone(), Obj::from(v.clone()))).collect();
@@ -387,7 +406,7 @@ impl Freezer {
     }
 
     fn freeze_dict(&mut self, dict: &DictRef) -> Result<Value> {
-        let state = dict.0.state.borrow();
+        let state = dict.state();
         let (items, origin) = match &*state {
             State::Frozen(map) => return Ok(Value::Map(map.clone())),
             State::Live { items, origin } => (items, origin),
