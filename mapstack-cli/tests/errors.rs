@@ -468,9 +468,12 @@ fn facts_from_standard_input_are_called_so() {
 
 #[test]
 fn parse_points_into_the_definition() {
-    for (name, definition) in
-        [("type", "Y!Q@os"), ("chain", "G@defs|G@a|roles"), ("after-file", "Y!P@a.yaml|G@os"), ("unicode", "Y!G@ü|Ö@os")]
-    {
+    for (name, definition) in [
+        ("type", "Y!Q@os"),
+        ("chain", "G@defs|G@a|roles"),
+        ("after-file", "Y!P@a.yaml|G@os"),
+        ("unicode", "Y!G@ü|Ö@os"),
+    ] {
         let ran = run(tree(&[]).path(), &["parse", definition]);
         assert_eq!((ran.status, &*ran.stdout), (Some(1), ""), "{definition}");
         assert_snapshot(&format!("errors/parse-{name}.txt"), &ran.stderr);
@@ -482,7 +485,10 @@ fn parse_points_into_the_definition() {
 
 #[test]
 fn control_characters_do_not_reach_the_terminal() {
-    let tree = tree(&[(MINION, b"id: m\ngrains: {os: \"\\e[31mred\"}\n"), (DEFAULTS, b"values:\n  a: {{ raise(grains.os) }}\n")]);
+    let tree = tree(&[
+        (MINION, b"id: m\ngrains: {os: \"\\e[31mred\"}\n"),
+        (DEFAULTS, b"values:\n  a: {{ raise(grains.os) }}\n"),
+    ]);
     let ran = data(&tree);
     assert_eq!(ran.status, Some(1));
     assert!(!ran.stderr.contains('\u{1b}'), "{:?}", ran.stderr);

@@ -33,7 +33,11 @@ fn wrong_usage_is_status_2_and_says_what_to_do() {
         ("no-minion", &["data", "f", "--root", "r"], "--minion"),
         ("no-root", &["data", "f", "--minion", "minion.yaml"], "--root"),
         ("unknown-flag", &["data", "f", "--root", "r", "--minoin", "minion.yaml"], "--minion"),
-        ("kwargs-no-json", &["data", "f", "--root", "r", "--minion", "minion.yaml", "--kwargs", "{sources"], "--kwargs"),
+        (
+            "kwargs-no-json",
+            &["data", "f", "--root", "r", "--minion", "minion.yaml", "--kwargs", "{sources"],
+            "--kwargs",
+        ),
         ("kwargs-list", &["data", "f", "--root", "r", "--minion", "minion.yaml", "--kwargs", "[]"], "list"),
         ("set-without-value", &["data", "f", "--root", "r", "--id", "m", "--set", "grains.os"], "PATH=YAML"),
         ("set-elsewhere", &["data", "f", "--root", "r", "--id", "m", "--set", "grain.os=x"], "grains"),
@@ -204,9 +208,8 @@ fn keyword_arguments_have_flags_and_flags_win() {
 fn another_saltenv_has_its_own_roots() {
     let tree = tree();
     tree.write("dev/f/parameters/defaults.yaml", b"values: {env: dev}\n");
-    let env = |more: &[&str]| {
-        run(tree.path(), &[&["data", "f", "--minion=minion.yaml", "--get=env"], more].concat()).stdout
-    };
+    let env =
+        |more: &[&str]| run(tree.path(), &[&["data", "f", "--minion=minion.yaml", "--get=env"], more].concat()).stdout;
     assert_eq!(env(&["--root=base=r", "--root=dev=dev", "--saltenv=dev"]), "dev\n");
     assert_eq!(env(&["--root=base=r", "--root=dev=dev"]), "");
     assert_eq!(env(&["--root=dev", "--saltenv=dev"]), "dev\n");
