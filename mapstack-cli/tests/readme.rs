@@ -80,6 +80,21 @@ fn the_set_up_command_works() {
     assert_eq!(ran.stdout, expected);
 }
 
+/// The documentation of the crates is run; what the README shows of it has to be the same.
+#[test]
+fn the_library_examples_are_those_of_the_documentation() {
+    let readme = std::fs::read_to_string(repository().join("README.md")).unwrap();
+    let shown: Vec<&str> = readme.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let sources = ["mapstack/src/lib.rs", "merge/src/merge.rs"];
+    assert_eq!(shown.len(), sources.len());
+    for (example, source) in shown.into_iter().zip(sources) {
+        let text = std::fs::read_to_string(repository().join(source)).unwrap();
+        let comments = text.lines().filter_map(|line| line.strip_prefix("//!").or_else(|| line.strip_prefix("///")));
+        let documented: String = comments.map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line))).collect();
+        assert!(documented.contains(&format!("```\n{example}```\n")), "{source} does not document:\n{example}");
+    }
+}
+
 #[test]
 fn every_link_in_the_readme_leads_somewhere() {
     let text = std::fs::read_to_string(repository().join("README.md")).unwrap();
