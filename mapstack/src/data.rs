@@ -22,7 +22,12 @@ impl Run<'_> {
         let tplroot = tplroot(tpldir);
         let before = self.event_count();
         let mut meta = in_stage(self, Stage::Meta, || self.meta_configuration(tplroot, options))?;
-        prepend_defaults(&mut meta)?;
+        let meta_files = self.files_found(before).join(", ");
+        let from_meta = |e: Error| match &*meta_files {
+            "" => e,
+            files => e.note(format!("the meta configuration comes from {files}")),
+        };
+        prepend_defaults(&mut meta).map_err(from_meta)?;
         let layered = StackOptions {
             parameter_dirs: meta.get("parameter_dirs").cloned(),
             default_values: None,
@@ -32,8 +37,12 @@ impl Run<'_> {
             custom_data: options.custom_data.clone(),
         };
         let sources = or(meta.get("sources"), Value::None);
-        let mut mapdata = in_stage(self, Stage::Layers, || self.stack(tplroot, &sources, &layered))?;
-        if !self.found_any_file(before) {
+        let layered = in_stage(self, Stage::Layers, || self.stack(tplroot, &sources, &layered));
+        let mut mapdata = layered.map_err(|e| match e.kind() {
+            ErrorKind::Definition | ErrorKind::Options => from_meta(e),
+            _ => e,
+        })?;
+        if self.files_found(before).is_empty() {
             self.warn_about_missing_formula(tplroot, &meta);
         }
         let Value::Map(map) = &mut mapdata else {

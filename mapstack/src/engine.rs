@@ -13,7 +13,7 @@ use mapstack_value::{Key, Map, Str, Value};
 
 use crate::diagnostic::{Diagnostic, ErrorKind};
 use crate::layer::LayerFile;
-use crate::trace::{Asked, Event, Stage};
+use crate::trace::{Asked, Event, Outcome, Stage};
 
 /// A file server and what was learnt from it; shared by every minion and thread.
 ///
@@ -84,6 +84,8 @@ pub struct Run<'e> {
     pub(crate) on_disk: RefCell<HashMap<String, PathBuf>>,
     pub(crate) stage: Cell<Stage>,
     pub(crate) depth: Cell<usize>,
+    /// Steps that the templates of the run may still spend, all together.
+    pub(crate) fuel: Cell<u64>,
     pub(crate) definition: RefCell<Option<Str>>,
     events: RefCell<Vec<Event>>,
     warnings: RefCell<Vec<Diagnostic>>,
@@ -121,6 +123,7 @@ impl<'e> Run<'e> {
             on_disk: RefCell::default(),
             stage: Cell::new(Stage::Layers),
             depth: Cell::new(0),
+            fuel: Cell::new(engine.limits.fuel),
             definition: RefCell::default(),
             events: RefCell::default(),
             warnings: RefCell::default(),
@@ -183,12 +186,14 @@ impl<'e> Run<'e> {
         self.events.borrow_mut().push(event);
     }
 
-    /// Whether any file of these stages was found.
-    pub(crate) fn found_any_file(&self, since: usize) -> bool {
+    /// The files found since an event.
+    pub(crate) fn files_found(&self, since: usize) -> Vec<String> {
         let events = self.events.borrow();
-        events[since.min(events.len())..]
-            .iter()
-            .any(|e| matches!(&e.asked, Asked::File { outcome: crate::trace::Outcome::Hit(_), .. }))
+        let hits = events.iter().skip(since).filter_map(|event| match &event.asked {
+            Asked::File { outcome: Outcome::Hit(on_disk), .. } => Some(on_disk.display().to_string()),
+            _ => None,
+        });
+        hits.collect()
     }
 
     pub(crate) fn event_count(&self) -> usize {

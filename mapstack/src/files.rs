@@ -63,8 +63,11 @@ impl Run<'_> {
 
     /// The file of a `salt://` path as a person would open it.
     pub(crate) fn shown(&self, salt_path: &str) -> String {
-        match self.on_disk.borrow().get(salt_path) {
+        let on_disk = self.on_disk.borrow();
+        match on_disk.get(salt_path) {
             Some(path) => path.display().to_string(),
+            // What came out of a nested run names its file already.
+            None if on_disk.values().any(|path| *path.as_os_str() == *salt_path) => salt_path.to_string(),
             None => format!("salt://{salt_path}"),
         }
     }

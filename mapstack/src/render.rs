@@ -8,7 +8,7 @@ use mapstack_render::{ErrorKind as RenderErrorKind, Obj};
 use mapstack_value::{Str, Value};
 use mapstack_yaml::Mark;
 
-use crate::diagnostic::{Error, ErrorKind, Place, Result, Step};
+use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Step};
 use crate::engine::Run;
 use crate::files::{File, offset};
 use crate::host::RunHost;
@@ -109,9 +109,19 @@ impl Run<'_> {
             limits: self.engine.limits,
             host: &host,
             cache: Some(&self.engine.templates),
+            fuel: Some(&self.fuel),
         };
         let rendered = render(request).map_err(|e| self.template_error(*e, file))?;
-        *mapdata = live.to_value().map_err(|e| self.template_error(*e, file).note("mapdata was changed to this"))?;
+        let changed = live.to_value_lossy();
+        let (value, undefined) =
+            changed.map_err(|e| self.template_error(*e, file).note("this template put it into mapdata"))?;
+        *mapdata = value;
+        for what in undefined {
+            // The reference returns the undefined object, which fails when something uses it.
+            let message = format!("{} puts an undefined value into mapdata: {what}", file.shown);
+            let warning = Diagnostic::warning(ErrorKind::Template, message);
+            self.warn(warning.with_help("it is null in the result; give it a value with |default(…)"));
+        }
         self.sync_facts().map_err(|e| self.template_error(*e, file).note("the minion's facts were changed to this"))?;
         Ok(Text { file, text: Cow::Owned(rendered.text), map: Some(rendered.map) })
     }

@@ -14,6 +14,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ),
     ("stack: pillar masked outside templates", "pillar values are never masked"),
     ("stack: pillar masked outside templates: paths", "pillar values are never masked"),
+    ("data: custom_data is not forwarded", "map.data's custom_data reaches the layers"),
     ("data: cache false + meta cache true", "there is no cache that could be in the wrong state"),
     (
         "data: map_jinja post_map_template=bogus",

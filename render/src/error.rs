@@ -47,6 +47,8 @@ pub enum ErrorKind {
     Raised,
     /// A resource limit was reached.
     Limit,
+    /// A message that is complete as it is, from work that a template started.
+    Nested,
 }
 
 /// A place in a template's source.
@@ -150,8 +152,10 @@ impl Error {
     /// Record a step of the way.
     #[must_use]
     pub fn through(mut self: Box<Self>, what: impl Into<String>, place: Place) -> Box<Self> {
-        if self.trace.len() < MAX_TRACE {
-            self.trace.push(Frame { what: what.into(), place });
+        let frame = Frame { what: what.into(), place };
+        // Recursion passes the same places again and again.
+        if self.trace.len() < MAX_TRACE && !self.trace.contains(&frame) {
+            self.trace.push(frame);
         }
         self
     }
@@ -167,6 +171,7 @@ impl fmt::Display for Error {
             ErrorKind::Undefined => write!(f, "Jinja variable {}", self.message),
             ErrorKind::Syntax | ErrorKind::Security => write!(f, "Jinja syntax error: {}", self.message),
             ErrorKind::Salt => write!(f, "Problem running salt function in Jinja template: {}", self.message),
+            ErrorKind::Nested => f.write_str(&self.message),
             ErrorKind::Python(_) | ErrorKind::TemplateNotFound | ErrorKind::Raised | ErrorKind::Limit => {
                 write!(f, "Jinja error: {}", self.message)
             }

@@ -295,11 +295,10 @@ fn raise(_: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     Err(Error::new(ErrorKind::Raised, to_str(&required(message, "jinja_raise", "msg")?)?))
 }
 
-/// Every variable of the render, without the globals.
+/// Every variable of the render, the globals among them.
 fn show_full_context(vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let [] = args.only_positional("show_full_context", 0)?;
-    let names = vm.variables();
-    Ok(Obj::dict(names.into_iter().filter(|(name, _)| !is_builtin(name)).map(|(name, value)| (name.into(), value))))
+    Ok(Obj::dict(vm.variables().into_iter().map(|(name, value)| (name.into(), value))))
 }
 
 /// In the reference this needs a module context that templates do not have.

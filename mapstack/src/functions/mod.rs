@@ -8,7 +8,8 @@ mod map;
 mod pillar;
 
 use mapstack_render::jinja::Vm;
-use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, nearest};
+use mapstack_render::jinja::ast::Span;
+use mapstack_render::{CallArgs, Error, ErrorKind, Frame, Obj, Place, Result, nearest};
 use mapstack_value::Value;
 
 use crate::engine::Run;
@@ -53,11 +54,22 @@ pub(crate) fn help(name: &str) -> String {
 
 /// An error of this crate inside a template.
 fn failed(e: &crate::Error) -> Box<Error> {
-    let error = Error::new(ErrorKind::Salt, e.to_string());
-    match &e.diagnostic().help {
-        Some(help) => error.with_help(help.clone()),
-        None => error,
-    }
+    let diagnostic = e.diagnostic();
+    let place = |place: &crate::Place| Place {
+        template: Some(place.file.as_str().into()),
+        source: place.source.clone(),
+        span: Span { start: offset(place.start), end: offset(place.end) },
+    };
+    let mut error = Error::new(ErrorKind::Nested, &*diagnostic.message);
+    error.help.clone_from(&diagnostic.help);
+    error.place = diagnostic.place.as_ref().map(place);
+    error.trace = diagnostic.trace.iter().map(|s| Frame { what: s.what.clone(), place: place(&s.place) }).collect();
+    error
+}
+
+/// Sources are smaller than 4 GiB.
+fn offset(byte: usize) -> u32 {
+    u32::try_from(byte).unwrap_or(u32::MAX)
 }
 
 /// An argument as text.

@@ -161,7 +161,7 @@ impl Vm<'_> {
             StmtKind::FromImport { template, names, with_context } => {
                 let module = self.import(template, *with_context, frame, stmt.span)?;
                 for (there, here) in names {
-                    frame.set(here, self.imported(&module, there));
+                    frame.set(here, self.imported(&module, there, place(frame, stmt.span).line()));
                 }
             }
             StmtKind::Do(expr) => {
@@ -331,11 +331,11 @@ impl Vm<'_> {
         load().map_err(|e| through("imported from here", e, frame, span))
     }
 
-    fn imported(&self, module: &Module, name: &Str) -> Obj {
+    fn imported(&self, module: &Module, name: &Str, line: usize) -> Obj {
         module.get(name).unwrap_or_else(|| {
             let quoted = mapstack_value::quote_str(name);
             let file = mapstack_value::quote_str(module.file());
-            let message = format!("the template {file} (imported on this line) does not export the requested name {quoted}");
+            let message = format!("the template {file} (imported on line {line}) does not export the requested name {quoted}");
             Undefined::hint(message, self.strict()).into()
         })
     }

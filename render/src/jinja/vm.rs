@@ -146,6 +146,8 @@ pub struct Request<'r> {
     pub host: &'r dyn Host,
     /// Parsed templates kept from earlier renders.
     pub cache: Option<&'r TemplateCache>,
+    /// Steps to spend together with other renders; `limits.fuel` alone counts without it.
+    pub fuel: Option<&'r Cell<u64>>,
 }
 
 /// The result of a render.
@@ -201,6 +203,7 @@ impl<'r> Request<'r> {
             limits: Limits::default(),
             host,
             cache: None,
+            fuel: None,
         }
     }
 }
@@ -212,7 +215,8 @@ pub struct Vm<'r> {
     syntax: Syntax,
     strict: bool,
     limits: Limits,
-    fuel: Cell<u64>,
+    own_fuel: Cell<u64>,
+    shared_fuel: Option<&'r Cell<u64>>,
     depth: Cell<usize>,
     pub(super) autoescape: Cell<bool>,
     /// Builtins under the render's variables: what templates loaded without context see.
@@ -232,7 +236,8 @@ impl<'r> Vm<'r> {
             syntax: request.syntax.clone(),
             strict: request.strict,
             limits: request.limits,
-            fuel: Cell::new(request.limits.fuel),
+            own_fuel: Cell::new(request.limits.fuel),
+            shared_fuel: request.fuel,
             depth: Cell::new(0),
             autoescape: Cell::new(false),
             globals,
@@ -277,10 +282,10 @@ impl<'r> Vm<'r> {
     /// # Errors
     /// A limit error when they are used up.
     pub fn burn(&self, steps: usize) -> Result<()> {
-        let left = self.fuel.get();
-        match left.checked_sub(steps as u64) {
+        let fuel = self.shared_fuel.unwrap_or(&self.own_fuel);
+        match fuel.get().checked_sub(steps as u64) {
             Some(left) => {
-                self.fuel.set(left);
+                fuel.set(left);
                 Ok(())
             }
             None => Err(Error::limit(format!("the template ran for more than {} steps", self.limits.fuel))

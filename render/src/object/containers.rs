@@ -336,11 +336,20 @@ pub(super) fn freeze(object: &Obj) -> Result<Value> {
     Freezer::default().freeze(object)
 }
 
+/// The same, with `None` for what is undefined; also what was undefined, in Jinja's words.
+pub(super) fn freeze_lossy(object: &Obj) -> Result<(Value, Vec<String>)> {
+    let mut freezer = Freezer { undefined: Some(Vec::new()), ..Freezer::default() };
+    let value = freezer.freeze(object)?;
+    Ok((value, freezer.undefined.unwrap_or_default()))
+}
+
 #[derive(Default)]
 struct Freezer {
     /// Finished containers by identity; `None` while one is being frozen, which finds cycles.
     done: HashMap<usize, Option<Value>>,
     depth: usize,
+    /// What was undefined, where that is not an error.
+    undefined: Option<Vec<String>>,
 }
 
 /// Deeper data is refused: printing, comparing and dropping it would exhaust the stack.
@@ -361,7 +370,13 @@ impl Freezer {
             Obj::Set(set) => Value::Set(set.read(|s| s.iter().cloned().collect::<Set>())),
             Obj::List(list) => self.once(list.address(), |this| this.freeze_list(list))?,
             Obj::Dict(dict) => self.once(dict.address(), |this| this.freeze_dict(dict))?,
-            Obj::Undefined(u) => return Err(u.error()),
+            Obj::Undefined(u) => match &mut self.undefined {
+                Some(found) => {
+                    found.push(u.message.to_string());
+                    Value::None
+                }
+                None => return Err(u.error()),
+            },
             Obj::Native(native) => match native.as_value() {
                 Some(value) => value?,
                 None => return Err(not_data(object)),

@@ -254,6 +254,15 @@ impl Obj {
         containers::thaw_shared(value)
     }
 
+    /// The frozen data this object is, with `None` for every part that is undefined; also what
+    /// was undefined, in Jinja's words.
+    ///
+    /// # Errors
+    /// As [`to_value`](Obj::to_value), but for undefined parts.
+    pub fn to_value_lossy(&self) -> Result<(Value, Vec<String>)> {
+        containers::freeze_lossy(self)
+    }
+
     /// The frozen data this object is.
     ///
     /// # Errors
