@@ -21,9 +21,12 @@ salt.utils.secret.mask_pillar.set(False)
 
 
 class Reference:
-    """One minion over one file root. `requested` and `found` are the templates asked for so far."""
+    """One minion over one file root, or several.
 
-    def __init__(self, root, grains=None, pillar=None, opts=None):
+    With `as_in_state_run` its functions share one file client, which makes them several times faster.
+    """
+
+    def __init__(self, root, grains=None, pillar=None, opts=None, as_in_state_run=False):
         self.home = tempfile.mkdtemp(prefix="mapstack-reference-")
         self.opts = salt.config.minion_config(None)
         self.opts.update(opts or {})
@@ -35,14 +38,17 @@ class Reference:
             root_dir=self.home,
             log_file=os.path.join(self.home, "log"),
             file_client="local",
-            file_roots={"base": [root]},
+            file_roots={"base": [root] if isinstance(root, str) else list(root)},
             pillar_roots={"base": []},
             id=grains["id"],
             grains=grains,
             pillar=pillar or {},
         )
         os.makedirs(self.opts["cachedir"])
-        self.functions = salt.loader.minion_mods(self.opts, context={}, utils=salt.loader.utils(self.opts))
+        client = salt.fileclient.get_file_client(self.opts) if as_in_state_run else None
+        client = client and salt.fileclient.ContextlessFileClient(client)
+        utils = salt.loader.utils(self.opts)
+        self.functions = salt.loader.minion_mods(self.opts, context={}, utils=utils, file_client=client)
 
     def call(self, function, *args, **kwargs):
         return self.functions[function](*args, **kwargs)
