@@ -28,7 +28,7 @@ pub struct Engine {
     pub(crate) files: Box<dyn FileServer>,
     pub(crate) limits: Limits,
     pub(crate) templates: TemplateCache,
-    layers: Mutex<HashMap<Arc<[u8]>, Arc<LayerFile>, foldhash::fast::RandomState>>,
+    layers: Mutex<HashMap<Str, Arc<LayerFile>, foldhash::fast::RandomState>>,
 }
 
 impl Engine {
@@ -54,20 +54,29 @@ impl Engine {
         Run::new(self, minion)
     }
 
-    /// The parsed form of a file without template marks, by its bytes.
-    pub(crate) fn plain_layer(
+    /// The parsed form of a data source's text, rendered or not.
+    pub(crate) fn parsed_layer(
         &self,
-        bytes: &Arc<[u8]>,
+        text: &str,
         parse: impl FnOnce() -> crate::Result<LayerFile>,
     ) -> crate::Result<Arc<LayerFile>> {
-        if let Some(found) = self.layers.lock().unwrap_or_else(PoisonError::into_inner).get(bytes) {
+        let cached = || self.layers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = cached().get(text) {
             return Ok(found.clone());
         }
         let layer = Arc::new(parse()?);
-        self.layers.lock().unwrap_or_else(PoisonError::into_inner).insert(bytes.clone(), layer.clone());
+        let mut layers = cached();
+        // What templates print can differ for every minion, so the number of texts has no bound.
+        if layers.len() >= MOST_LAYERS {
+            layers.clear();
+        }
+        layers.insert(text.into(), layer.clone());
         Ok(layer)
     }
 }
+
+/// Texts kept in parsed form before starting over.
+const MOST_LAYERS: usize = 20_000;
 
 /// The work for one minion.
 ///

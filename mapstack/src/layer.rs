@@ -37,12 +37,12 @@ impl Run<'_> {
         let source = file.text()?;
         if !self.has_template_marks(source) {
             let text = Text::plain(file, source);
-            return Ok((self.engine.plain_layer(&file.bytes, || parse(&text))?, text));
+            return Ok((self.engine.parsed_layer(source, || parse(&text))?, text));
         }
         let stage =
             Stage::Layer { tpldir: variables.tpldir, tplroot: variables.tplroot, custom_data: variables.custom_data };
         let text = self.render(file, source.into(), &stage, stack)?;
-        Ok((Arc::new(parse(&text)?), text))
+        Ok((self.engine.parsed_layer(text.as_str(), || parse(&text))?, text))
     }
 }
 
@@ -89,8 +89,17 @@ impl Text<'_> {
             other => format!("holds {}", other.kind().described()),
         };
         Error::new(ErrorKind::DataSource, format!("the data source {what}; it must be a mapping with `values:`"))
-            .at(Some(self.place(0)))
+            .at(Some(self.place_of_root()))
             .help("write `values: {}` for a source without values, or delete the file")
+    }
+
+    /// The place of the document, behind comments and markers.
+    fn place_of_root(&self) -> Place {
+        let loaded = mapstack_yaml::load_marked(self.as_str(), &mapstack_yaml::Limits::default());
+        match loaded {
+            Ok((value, marks)) if !value.is_none() => self.place_of_mark(marks.mark()),
+            _ => self.place(0),
+        }
     }
 
     /// The place of a top-level key's value.

@@ -53,6 +53,13 @@ impl<'f> Text<'f> {
                 };
                 Place { file, source: place.source, start: place.span.start as usize, end: place.span.end as usize }
             }
+            // Nothing was printed there: the file as a whole is what is wrong.
+            None if self.is_rendered() => Place {
+                file: self.file.shown.clone(),
+                source: self.file.text().unwrap_or_default().into(),
+                start: 0,
+                end: 0,
+            },
             None => Place { file: self.file.shown.clone(), source: (&*self.text).into(), start: offset, end: offset },
         }
     }
@@ -168,7 +175,9 @@ impl Run<'_> {
             source: place.source,
         };
         let steps = e.trace.into_iter().map(|frame| Step { what: frame.what, place: place(frame.place) });
-        let steps: Vec<Step> = steps.collect();
+        let mut steps: Vec<Step> = steps.collect();
+        // A formula that asks for itself comes by the same place on every level.
+        steps.dedup();
         let error = Error::new(kind, message).at(e.place.map(place)).trace(steps);
         match e.help {
             Some(help) => error.help(help),

@@ -1,7 +1,9 @@
 //! `map.stack`: a left fold over layers.
 
-use mapstack_matcher::{Definition, Mode, join, variants};
+use mapstack_matcher::{Definition, MatcherKind, Mode, join, variants};
 use mapstack_merge as merge;
+use mapstack_minion::builtin;
+use mapstack_render::nearest;
 use mapstack_value::{Path, Value};
 
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
@@ -138,8 +140,15 @@ impl Run<'_> {
         let options = self.merge_options(fold, layer.strategy.as_ref(), layer.merge_lists.as_ref(), &origin);
         let base = std::mem::take(stack);
         *stack = merge::merge(base, &layer.value, &options, &mut ()).map_err(|e| {
-            Error::new(ErrorKind::Merge, format!("the value of {origin} cannot be merged: {e}"))
-                .help("a source that is no path must be a mapping; to read files named after it, prefix it with Y!")
+            let error = Error::new(ErrorKind::Merge, format!("the value of {origin} cannot be merged: {e}"));
+            match built_in_option(definition) {
+                Some(name) => error.help(format!(
+                    "every minion has an option '{name}', which hides configuration of that name; use I@{name} for the pillar"
+                )),
+                None => error.help(
+                    "a source that is no path must be a mapping; to read files named after it, prefix it with Y!",
+                ),
+            }
         })?;
         Ok(())
     }
@@ -152,7 +161,7 @@ impl Run<'_> {
         };
         for matcher in matchers {
             let keys = match matcher.kind {
-                mapstack_matcher::MatcherKind::Static => vec![matcher.query.to_string()],
+                MatcherKind::Static => vec![matcher.query.to_string()],
                 _ => match fetch(self, matcher, around)? {
                     Some(found) => texts(&found.value),
                     None => return Ok(None),
@@ -198,10 +207,24 @@ impl Run<'_> {
         let strategy = strategy.unwrap_or(&fold.merge_strategy);
         let options = merge::Options::new(strategy, merge_lists.unwrap_or(&fold.merge_lists));
         if let Some(message) = options.strategy.warning() {
-            self.warn(Diagnostic::warning(ErrorKind::Merge, format!("{origin}: {message}")));
+            let warning = Diagnostic::warning(ErrorKind::Merge, format!("{origin}: {message}"));
+            self.warn(match nearest(&strategy.to_string(), STRATEGIES) {
+                Some(near) => warning.with_help(format!("did you mean '{near}'?")),
+                None => warning,
+            });
         }
         options
     }
+}
+
+/// The names a strategy can have.
+const STRATEGIES: [&str; 6] = ["smart", "recurse", "overwrite", "aggregate", "list", "none"];
+
+/// The name of the option that a configuration query finds on every minion (Salt's built-in options
+/// come before grains and pillar).
+fn built_in_option(definition: &Definition) -> Option<&str> {
+    let first = definition.matchers.first().filter(|m| m.kind == MatcherKind::Config)?;
+    builtin::options().contains_key(&*first.query).then_some(&*first.query)
 }
 
 /// The text before the first slash.

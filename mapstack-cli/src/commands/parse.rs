@@ -12,7 +12,7 @@ pub fn run(args: &Parse) -> Result<(), Failure> {
     let mode = if args.path { Mode::Path } else { Mode::Layer };
     let definition = mapstack::parse_definition(&args.definition, mode)?;
     match args.format {
-        Listing::Text => output::write(&text(&definition)),
+        Listing::Text => output::write(&text(&definition, mode)),
         Listing::Json => {
             let options = json::DumpOptions { indent: Some(2), ..json::DumpOptions::default() };
             let text = json::dumps(&as_value(&definition).into(), &options)
@@ -22,9 +22,10 @@ pub fn run(args: &Parse) -> Result<(), Failure> {
     }
 }
 
-fn text(definition: &Definition) -> String {
+fn text(definition: &Definition, mode: Mode) -> String {
     let mut text = format!("{definition}\n");
-    for line in definition.describe().lines() {
+    for (i, line) in definition.describe().lines().enumerate() {
+        let line = if i == 0 && mode == Mode::Path { "builds paths" } else { line };
         text.push_str(&format!("  {line}\n"));
     }
     if definition.spelling == Spelling::Legacy {
