@@ -107,6 +107,11 @@ impl ListRef {
         }
     }
 
+    /// Whether this is still data as it came in, and nothing else.
+    pub(crate) fn is_frozen(&self) -> bool {
+        matches!(&*self.0.0.borrow(), State::Frozen(_))
+    }
+
     /// Whether both are one object.
     pub fn is_same(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
@@ -251,6 +256,11 @@ impl DictRef {
     /// Set a key.
     pub fn insert(&self, key: impl Into<Key>, value: Obj) {
         self.change(|entries| entries.insert(key.into(), value));
+    }
+
+    /// Whether this is still data as it came in, and nothing else.
+    pub(crate) fn is_frozen(&self) -> bool {
+        matches!(&*self.state(), State::Frozen(_))
     }
 
     /// Whether both are one object.

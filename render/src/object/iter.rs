@@ -20,12 +20,47 @@ pub trait ObjIter {
 pub struct Iter {
     source: Rc<RefCell<dyn ObjIter>>,
     type_name: &'static str,
+    /// The function a generator comes from.
+    function: Option<&'static str>,
+    /// How many iterators stand one behind the other.
+    depth: usize,
 }
+
+/// Longer chains are refused: reading and dropping them is recursive.
+const MAX_CHAIN: usize = 150;
 
 impl Iter {
     /// An iterator; `type_name` is what Python would call it (`generator`, `zip`, …).
     pub fn new(type_name: &'static str, source: impl ObjIter + 'static) -> Self {
-        Iter { source: Rc::new(RefCell::new(source)), type_name }
+        Iter { source: Rc::new(RefCell::new(source)), type_name, function: None, depth: 0 }
+    }
+
+    /// A generator of the named function.
+    pub(crate) fn generator(function: &'static str, source: impl ObjIter + 'static) -> Self {
+        Iter { function: Some(function), ..Self::new("generator", source) }
+    }
+
+    /// The same, reading from an object that may be an iterator itself.
+    ///
+    /// # Errors
+    /// A limit error for an endless chain of iterators.
+    pub(crate) fn reading(mut self, from: &Obj) -> Result<Self> {
+        if let Obj::Iter(inner) = from {
+            self.depth = inner.depth + 1;
+        }
+        if self.depth > MAX_CHAIN {
+            let message = format!("more than {MAX_CHAIN} generators read from each other");
+            return Err(Error::limit(message).with_help("make a list in between with |list"));
+        }
+        Ok(self)
+    }
+
+    /// `repr(x)` without an address.
+    pub(crate) fn repr(&self) -> String {
+        match self.function {
+            Some(function) => format!("<{} object {function}>", self.type_name),
+            None => format!("<{} object>", self.type_name),
+        }
     }
 
     /// An iterator over objects at hand.
@@ -48,7 +83,7 @@ impl Iter {
     pub fn next(&self, vm: &Vm<'_>) -> Result<Option<Obj>> {
         vm.burn(1)?;
         match self.source.try_borrow_mut() {
-            Ok(mut source) => source.next(vm),
+            Ok(mut source) => vm.deeper(|| source.next(vm)),
             Err(_) => Err(Error::value_error("generator already executing")),
         }
     }

@@ -152,7 +152,15 @@ fn mul(vm: &Vm<'_>, a: &Obj, b: &Obj) -> Result<Obj> {
     let (sequence, times) = match (as_index(a), as_index(b)) {
         (None, Some(n)) => (a, n),
         (Some(n), None) => (b, n),
-        _ => return arithmetic(BinaryOp::Mul, a, b),
+        _ => {
+            let is_sequence = |x: &Obj| matches!(x, Obj::Str(_) | Obj::List(_) | Obj::Tuple(_) | Obj::Bytes(_));
+            let other = if is_sequence(a) { b } else { a };
+            if is_sequence(a) || is_sequence(b) {
+                let message = format!("can't multiply sequence by non-int of type '{}'", other.type_name());
+                return Err(Error::type_error(message));
+            }
+            return arithmetic(BinaryOp::Mul, a, b);
+        }
     };
     let times = if times.is_negative() { 0 } else { times.to_i64().and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX) };
     let count = |len: usize| match len.checked_mul(times) {

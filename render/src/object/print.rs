@@ -76,12 +76,7 @@ impl Printer {
             Obj::Dict(dict) => self.nested(dict.address(), "{...}", |this| this.dict(dict))?,
             Obj::Undefined(u) if u.kind == crate::ErrorKind::Security => return Err(u.error()),
             Obj::Undefined(_) => self.out.push_str("Undefined"),
-            Obj::Iter(iter) => {
-                self.out.push_str(&match iter.type_name() {
-                    "generator" => "<generator object>".to_string(),
-                    other => format!("<{other} object>"),
-                });
-            }
+            Obj::Iter(iter) => self.out.push_str(&iter.repr()),
             Obj::Native(native) => self.out.push_str(&native.repr()?),
             scalar => self.out.push_str(&scalar.to_value()?.repr()),
         }

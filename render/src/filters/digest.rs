@@ -1,0 +1,161 @@
+//! Salt's filters for hashes, signatures and encodings.
+
+use hmac::{Hmac, KeyInit, Mac};
+use md5::Md5;
+use sha1::Sha1;
+use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
+
+use super::Table;
+use super::call::plain;
+use super::strings::bytes_of;
+use super::text::expected_text;
+use crate::error::{Error, Result};
+use crate::jinja::Vm;
+use crate::object::{CallArgs, Obj};
+
+pub(super) const TABLE: Table = &[
+    ("base64_decode", base64_decode),
+    ("base64_encode", |_, x, args| {
+        plain("base64_b64encode", "instr").alone(args)?;
+        bytes_of(&x).map(|bytes| Obj::from(to_base64(&bytes)))
+    }),
+    ("hmac", hmac_check),
+    ("hmac_compute", hmac_compute),
+    ("md5", |vm, x, args| digest(vm, &x, args, "md5_digest", "md5")),
+    ("sha1", |vm, x, args| digest(vm, &x, args, "sha1_digest", "sha1")),
+    ("sha256", |vm, x, args| digest(vm, &x, args, "sha256_digest", "sha256")),
+    ("sha512", |vm, x, args| digest(vm, &x, args, "sha512_digest", "sha512")),
+    ("uuid", uuid),
+];
+
+/// Bytes as lower-case hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A hash by the name `hashlib` has for it.
+pub(super) fn hash(name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+    Some(match name {
+        "md5" => Md5::digest(bytes).to_vec(),
+        "sha1" => Sha1::digest(bytes).to_vec(),
+        "sha224" => Sha224::digest(bytes).to_vec(),
+        "sha256" => Sha256::digest(bytes).to_vec(),
+        "sha384" => Sha384::digest(bytes).to_vec(),
+        "sha512" => Sha512::digest(bytes).to_vec(),
+        _ => return None,
+    })
+}
+
+fn digest(vm: &Vm<'_>, x: &Obj, args: CallArgs, function: &'static str, name: &str) -> Result<Obj> {
+    plain(function, "instr").alone(args)?;
+    let bytes = bytes_of(x)?;
+    vm.burn(bytes.len() / 64)?;
+    Ok(Obj::from(hex(&hash(name, &bytes).unwrap_or_default())))
+}
+
+fn signature(key: &[u8], message: &[u8]) -> Vec<u8> {
+    // A key of any length is fine.
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return Vec::new() };
+    mac.update(message);
+    mac.finalize().into_bytes().to_vec()
+}
+
+fn hmac_check(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
+    let names = ["shared_secret", "challenge_hmac"];
+    let [secret, challenge] = plain("hmac_signature", "string").bind(args, 2, names)?;
+    let message = bytes_of(&x)?;
+    let key = bytes_of(&secret.unwrap_or_default())?;
+    let challenge = bytes_of(&challenge.unwrap_or_default())?;
+    Ok(Obj::Bool(to_base64(&signature(&key, &message)).into_bytes() == challenge))
+}
+
+fn hmac_compute(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
+    let [secret] = plain("hmac_compute", "string").bind(args, 1, ["shared_secret"])?;
+    let message = bytes_of(&x)?;
+    let key = bytes_of(&secret.unwrap_or_default())?;
+    Ok(Obj::from(hex(&signature(&key, &message))))
+}
+
+/// Salt's namespace for names of its own.
+const NAMESPACE: [u8; 16] =
+    [0x91, 0x63, 0x3e, 0xbf, 0x1c, 0x86, 0x5e, 0x33, 0x93, 0x5a, 0x28, 0x06, 0x1f, 0x4b, 0x48, 0x0e];
+
+/// A version 5 UUID.
+fn uuid(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
+    plain("uuid_", "val").alone(args)?;
+    let name = match &x {
+        Obj::Bytes(bytes) => String::from_utf8(bytes.to_vec())
+            .map_err(|e| Error::python("UnicodeDecodeError", format!("the bytes are not UTF-8: {e}")))?,
+        Obj::Str(s) | Obj::Markup(s) => s.to_string(),
+        _ => return Err(expected_text(&x)),
+    };
+    let mut bytes = Sha1::digest([&NAMESPACE[..], name.as_bytes()].concat()).to_vec();
+    bytes.truncate(16);
+    bytes[6] = (bytes[6] & 0x0f) | 0x50;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    let digits = hex(&bytes);
+    let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
+    Ok(Obj::from(parts.join("-")))
+}
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Base64 with padding.
+pub(super) fn to_base64(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let byte = |i: usize| u32::from(three.get(i).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for i in 0..4 {
+            let digit = usize::try_from(bits >> (18 - 6 * i) & 63).unwrap_or(0);
+            out.push(if i <= three.len() { char::from(ALPHABET[digit]) } else { '=' });
+        }
+    }
+    out
+}
+
+/// Base64 as Python reads it: other characters are skipped, and padding ends the data.
+fn from_base64(text: &[u8]) -> Result<Vec<u8>> {
+    let error = |message: String| Error::python("Error", message);
+    let mut out = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut digits, mut bits, mut place, mut padding) = (0usize, 0u32, 0u32, 0u32);
+    for &c in text {
+        if c == b'=' {
+            padding += 1;
+            if place >= 2 && place + padding >= 4 {
+                return Ok(out);
+            }
+            continue;
+        }
+        let Some(digit) = ALPHABET.iter().position(|a| *a == c) else { continue };
+        padding = 0;
+        digits += 1;
+        bits = (bits << 6 | u32::try_from(digit).unwrap_or(0)) & 0xff_ffff;
+        place = (place + 1) % 4;
+        let byte = match place {
+            2 => bits >> 4,
+            3 => bits >> 2,
+            0 => bits,
+            _ => continue,
+        };
+        out.extend(u8::try_from(byte & 0xff));
+    }
+    match place {
+        0 => Ok(out),
+        1 => Err(error(format!(
+            "Invalid base64-encoded string: number of data characters ({digits}) cannot be 1 more than a multiple of 4"
+        ))),
+        _ => Err(error("Incorrect padding".into())),
+    }
+}
+
+fn base64_decode(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
+    plain("base64_b64decode", "instr").alone(args)?;
+    let text = bytes_of(&x)?;
+    vm.burn(text.len() / 64)?;
+    let decoded = from_base64(&text)?;
+    Ok(match String::from_utf8(decoded) {
+        Ok(text) => Obj::from(text),
+        Err(e) => Obj::Bytes(e.into_bytes().into()),
+    })
+}

@@ -1,0 +1,93 @@
+//! Filters: Jinja2's own and those Salt adds.
+//!
+//! Each submodule brings one table, sorted by name. Where Salt replaces a filter of Jinja2, only
+//! Salt's is here.
+#![expect(clippy::needless_pass_by_value, reason = "every filter has the signature of `Filter`")]
+
+pub(crate) mod call;
+mod containers;
+mod date;
+mod digest;
+mod entries;
+mod host;
+mod html;
+mod itertools;
+mod json_query;
+mod network;
+mod number;
+mod pretty;
+mod random;
+pub(crate) mod regex;
+mod select;
+mod sequence;
+mod serialise;
+mod sets;
+mod strict;
+mod strings;
+mod text;
+mod wrap;
+mod xml;
+mod yaml;
+
+pub(crate) use sets::is_hashable;
+
+use crate::error::Result;
+use crate::jinja::Vm;
+use crate::object::{CallArgs, Obj};
+
+/// A filter: `input|name(args)`.
+pub(crate) type Filter = fn(&Vm<'_>, Obj, CallArgs) -> Result<Obj>;
+
+/// Filters by name, in order.
+type Table = &'static [(&'static str, Filter)];
+
+const TABLES: &[Table] = &[
+    text::TABLE,
+    wrap::TABLE,
+    html::TABLE,
+    number::TABLE,
+    sequence::TABLE,
+    select::TABLE,
+    serialise::TABLE,
+    yaml::TABLE,
+    containers::TABLE,
+    entries::TABLE,
+    itertools::TABLE,
+    sets::TABLE,
+    strings::TABLE,
+    regex::TABLE,
+    digest::TABLE,
+    date::TABLE,
+    random::TABLE,
+    network::TABLE,
+    host::TABLE,
+    json_query::TABLE,
+];
+
+/// The filter of a name.
+pub(crate) fn find(name: &str) -> Option<Filter> {
+    TABLES.iter().find_map(|table| table.binary_search_by_key(&name, |(known, _)| known).ok().map(|i| table[i].1))
+}
+
+/// Every name there is.
+pub(crate) fn names() -> Vec<&'static str> {
+    TABLES.iter().flat_map(|table| table.iter().map(|(name, _)| *name)).collect()
+}
+
+#[cfg(test)]
+mod checks {
+    use super::*;
+
+    #[test]
+    fn tables_are_sorted_and_share_no_name() {
+        for table in TABLES {
+            assert!(table.is_sorted_by(|a, b| a.0 < b.0), "{:?}", table.iter().map(|(n, _)| n).collect::<Vec<_>>());
+        }
+        let mut all = names();
+        let n = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), n);
+        assert!(all.iter().all(|name| find(name).is_some()));
+    }
+}

@@ -1,0 +1,236 @@
+//! Filters that choose at random.
+//!
+//! A template must render the same every time, so where the reference asks the operating system
+//! for randomness, the choice here depends on the input alone. With a seed it is the reference's.
+
+use super::Table;
+use super::call::{index_of, inner, plain, quoted, room};
+use super::digest::{hash, hex, to_base64};
+use super::strings::count;
+use crate::error::{Error, Result};
+use crate::jinja::Vm;
+use crate::object::{CallArgs, Obj, Undefined, as_index, get_item, len, to_str};
+
+pub(super) const TABLE: Table = &[
+    ("gen_mac", gen_mac),
+    ("rand_str", random_hash),
+    ("random", random),
+    ("random_hash", random_hash),
+    ("random_sample", random_sample),
+    ("random_shuffle", random_shuffle),
+    ("random_str", random_str),
+];
+
+const N: usize = 624;
+const M: usize = 397;
+
+/// The generator of Python's `random` module, MT19937.
+struct Twister {
+    state: [u32; N],
+    next: usize,
+}
+
+impl Twister {
+    /// `random.Random(text)`.
+    fn seeded(text: &str) -> Self {
+        // The number whose big-endian digits are the text and its hash.
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.extend(hash("sha512", text.as_bytes()).unwrap_or_default());
+        bytes.reverse();
+        let mut key: Vec<u32> =
+            bytes.chunks(4).map(|four| four.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))).collect();
+        while key.len() > 1 && key.last() == Some(&0) {
+            key.pop();
+        }
+        Self::from_key(&key)
+    }
+
+    fn from_key(key: &[u32]) -> Self {
+        let mut state = [0u32; N];
+        state[0] = 19_650_218;
+        for i in 1..N {
+            let before = state[i - 1] ^ state[i - 1] >> 30;
+            state[i] = before.wrapping_mul(1_812_433_253).wrapping_add(u32::try_from(i).unwrap_or(0));
+        }
+        let word = |j: usize| u32::try_from(j).unwrap_or(0);
+        let (mut i, mut j) = (1, 0);
+        for _ in 0..N.max(key.len()) {
+            let before = state[i - 1] ^ state[i - 1] >> 30;
+            state[i] = (state[i] ^ before.wrapping_mul(1_664_525)).wrapping_add(key[j]).wrapping_add(word(j));
+            i += 1;
+            if i == N {
+                state[0] = state[N - 1];
+                i = 1;
+            }
+            j = (j + 1) % key.len();
+        }
+        for _ in 0..N - 1 {
+            let before = state[i - 1] ^ state[i - 1] >> 30;
+            state[i] = (state[i] ^ before.wrapping_mul(1_566_083_941)).wrapping_sub(word(i));
+            i += 1;
+            if i == N {
+                state[0] = state[N - 1];
+                i = 1;
+            }
+        }
+        state[0] = 0x8000_0000;
+        Twister { state, next: N }
+    }
+
+    fn word(&mut self) -> u32 {
+        if self.next == N {
+            for i in 0..N {
+                let y = self.state[i] & 0x8000_0000 | self.state[(i + 1) % N] & 0x7fff_ffff;
+                let odd = if y & 1 == 1 { 0x9908_b0df } else { 0 };
+                self.state[i] = self.state[(i + M) % N] ^ y >> 1 ^ odd;
+            }
+            self.next = 0;
+        }
+        let mut y = self.state[self.next];
+        self.next += 1;
+        y ^= y >> 11;
+        y ^= y << 7 & 0x9d2c_5680;
+        y ^= y << 15 & 0xefc6_0000;
+        y ^ y >> 18
+    }
+
+    /// A number below `n`, which is at least 1.
+    fn below(&mut self, n: usize) -> usize {
+        let bits = usize::BITS - n.leading_zeros();
+        loop {
+            let word = match bits {
+                0 => 0,
+                1..=32 => u64::from(self.word() >> (32 - bits)),
+                _ => u64::from(self.word()) | u64::from(self.word() >> (64 - bits)) << 32,
+            };
+            match usize::try_from(word) {
+                Ok(drawn) if drawn < n => return drawn,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A generator that depends on the input alone.
+fn from_input(x: &Obj) -> Twister {
+    Twister::seeded(&quoted(x))
+}
+
+fn random(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
+    inner("do_random", "seq").alone(args)?;
+    let n = len(&x)?;
+    if n == 0 {
+        return Ok(Undefined::hint("No random item, sequence was empty.", vm.strict()).into());
+    }
+    let chosen = Obj::from(from_input(&x).below(n));
+    match get_item(vm, &x, &chosen)? {
+        Some(item) => Ok(item),
+        None => match &x {
+            Obj::Dict(_) => Err(Error::python("KeyError", to_str(&chosen)?)),
+            other => Err(Error::type_error(format!("'{}' object is not subscriptable", other.type_name()))),
+        },
+    }
+}
+
+/// `random.Random(hash(seed)).sample(items, size)`.
+fn sample(vm: &Vm<'_>, x: &Obj, size: i64, seed: Option<Obj>) -> Result<Obj> {
+    let mut twister = match seed {
+        None | Some(Obj::None) => from_input(x),
+        Some(Obj::Str(s) | Obj::Markup(s)) => Twister::seeded(&hex(&hash("sha512", s.as_bytes()).unwrap_or_default())),
+        Some(Obj::Bytes(b)) => Twister::seeded(&hex(&hash("sha512", &b).unwrap_or_default())),
+        Some(Obj::Undefined(u)) => return Err(u.error()),
+        Some(_) => return Err(Error::type_error("object supporting the buffer API required")),
+    };
+    let is_sequence = match x {
+        Obj::List(_) | Obj::Tuple(_) | Obj::Str(_) | Obj::Markup(_) | Obj::Bytes(_) => true,
+        Obj::Native(native) => native.type_name() == "range",
+        _ => false,
+    };
+    if !is_sequence {
+        let message = "Population must be a sequence.  For dicts or sets, use sorted(d).";
+        return Err(Error::type_error(message));
+    }
+    let items = x.collect(vm)?;
+    vm.burn(items.len())?;
+    let n = items.len();
+    let Some(size) = usize::try_from(size).ok().filter(|size| *size <= n) else {
+        return Err(Error::value_error("Sample larger than population or is negative"));
+    };
+    // The reference keeps a set of what is taken when that is smaller than a copy of the items.
+    let mut set_size = 21;
+    if size > 5 {
+        let mut power = 1;
+        while power < size.saturating_mul(3) {
+            power *= 4;
+        }
+        set_size += power;
+    }
+    let mut chosen = Vec::with_capacity(size);
+    if n <= set_size {
+        let mut pool = items;
+        for i in 0..size {
+            let j = twister.below(n - i);
+            chosen.push(pool[j].clone());
+            pool[j] = pool[n - i - 1].clone();
+        }
+    } else {
+        let mut taken = std::collections::HashSet::new();
+        while chosen.len() < size {
+            let j = twister.below(n);
+            if taken.insert(j) {
+                chosen.push(items[j].clone());
+            }
+        }
+    }
+    Ok(Obj::list(chosen))
+}
+
+fn random_sample(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
+    let [size, seed] = plain("sample", "value").bind(args, 1, ["size", "seed"])?;
+    sample(vm, &x, index_of(&size.unwrap_or_default())?, seed)
+}
+
+fn random_shuffle(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
+    let [seed] = plain("shuffle", "value").bind(args, 0, ["seed"])?;
+    let size = i64::try_from(len(&x)?).unwrap_or(i64::MAX);
+    sample(vm, &x, size, seed)
+}
+
+fn random_str(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
+    plain("random", "size").alone(args)?;
+    let size = count(&x, vm.limits().output)?;
+    room(vm, size)?;
+    let mut twister = from_input(&x);
+    let bytes: Vec<u8> = (0..size.div_ceil(4) * 3).map(|_| twister.word().to_le_bytes()[0]).collect();
+    let mut text = to_base64(&bytes);
+    text.truncate(size);
+    Ok(Obj::from(text))
+}
+
+fn random_hash(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
+    let [kind] = plain("random_hash", "size").bind(args, 0, ["hash_type"])?;
+    let kind = match kind {
+        Some(kind) if kind.truthy()? => to_str(&kind)?,
+        _ => "md5".to_string(),
+    };
+    if as_index(&x).is_none_or(|i| i.is_negative()) {
+        let most = index_of(&x)?;
+        return Err(Error::value_error(format!(
+            "empty range for randrange() (0, {}, {})",
+            most.saturating_add(1),
+            most.saturating_add(1)
+        )));
+    }
+    let drawn = from_input(&x).word().to_string();
+    match hash(&kind, drawn.as_bytes()) {
+        Some(digest) => Ok(Obj::from(hex(&digest))),
+        None => Err(Error::python("AttributeError", format!("module 'hashlib' has no attribute '{kind}'"))),
+    }
+}
+
+fn gen_mac(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
+    plain("gen_mac", "prefix").alone(args)?;
+    let mut twister = from_input(&x);
+    let mut byte = || twister.below(256);
+    Ok(Obj::from(format!("{}:{:02X}:{:02X}:{:02X}", to_str(&x)?, byte(), byte(), byte())))
+}

@@ -1,0 +1,119 @@
+//! Filters and tests beside Jinja2 3.1.6 with Salt 3008's extensions.
+//!
+//! `data/filters.json` was recorded from it: for each template what it printed, or its error's
+//! message without the place. Addresses of objects were cut out.
+
+use mapstack_render::jinja::{Limits, NoHost, Request, render};
+use serde_json::Value as Json;
+
+/// Templates that give something else here, on purpose, and why.
+const DIFFERENT: &[(&str, &str)] = &[];
+
+fn rendered(template: &str) -> Result<String, String> {
+    render(Request::new(template, &NoHost)).map(|r| r.text).map_err(|e| e.to_string())
+}
+
+#[test]
+fn recorded_templates_give_what_salt_gives() {
+    let records: Vec<Json> = serde_json::from_str(include_str!("data/filters.json")).unwrap();
+    assert!(records.len() > 3000);
+    let mut wrong = Vec::new();
+    for record in &records {
+        let template = record[0].as_str().unwrap();
+        let expected = match &record[1] {
+            Json::String(text) => Ok(text.clone()),
+            _ => Err(record[2].as_str().unwrap().to_string()),
+        };
+        let got = rendered(template);
+        let listed = DIFFERENT.iter().any(|(known, _)| *known == template);
+        if (got == expected) == listed {
+            wrong.push(format!("{template}\n   want {expected:?}\n   got  {got:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), records.len(), wrong.join("\n"));
+}
+
+/// Templates that ask for more than they may have, each in another way.
+const GREEDY: &[&str] = &[
+    "{{ 'x'|center(10**12) }}",
+    "{{ 'a\nb'|indent(10**12) }}",
+    "{{ ('a\n' * 100000)|indent('x' * 100000) }}",
+    "{{ [1]|json(indent=10**9) }}",
+    "{{ [1]|tojson(indent='x' * 5000) }}",
+    "{{ [1]|batch(10**12, 'x')|list }}",
+    "{{ [1]|slice(10**12)|list }}",
+    "{{ range(60)|list|permutations|list }}",
+    "{{ range(99)|list|product(repeat=9)|list }}",
+    "{{ [1]|product(repeat=10**12)|list }}",
+    "{{ [1]|combinations_with_replacement(10**12)|list }}",
+    "{{ range(100)|list|combinations(50)|list }}",
+    "{{ '0.0.0.0/0'|network_hosts }}",
+    "{{ '::/0'|network_hosts }}",
+    "{{ 10**12|random_str }}",
+    "{{ (10**12)|random_str }}",
+    "{{ ('a' * 40)|regex_match('(a|a)*\\\\1x') }}",
+    "{{ 'a'|regex_match('((((a{1,99}){1,99}){1,99}){1,99}){1,99}') }}",
+    "{{ 'a'|regex_match('(' * 2000 ~ ')' * 2000) }}",
+    "{% set n = namespace(l=[]) %}{% for i in range(80) %}{% set n.l = [n.l, n.l] %}{% endfor %}{{ n.l|json }}",
+    "{% set n = namespace(l=[]) %}{% for i in range(80) %}{% set n.l = [n.l, n.l] %}{% endfor %}{{ n.l|python }}",
+    "{% set n = namespace(l={}) %}{% for i in range(80) %}{% set n.l = {'a': n.l, 'b': n.l} %}{% endfor %}{{ n.l|tojson }}",
+    "{% set n = namespace(l=()) %}{% for i in range(80) %}{% set n.l = (n.l, n.l) %}{% endfor %}{{ n.l|yaml }}",
+    "{% set n = namespace(l=()) %}{% for i in range(80) %}{% set n.l = (n.l, n.l) %}{% endfor %}{{ n.l|xml }}",
+    "{% set n = namespace(l=['x'|safe]) %}{% for i in range(80) %}{% set n.l = [n.l, n.l] %}{% endfor %}{{ n.l|yaml }}",
+    "{% set n = namespace(l=['x']) %}{% for i in range(80) %}{% set n.l = [n.l, n.l] %}{% endfor %}{{ n.l|json_encode_list }}",
+    "{% set n = namespace(g=[1]) %}{% for i in range(5000) %}{% set n.g = n.g|map('abs') %}{% endfor %}{{ n.g|list }}",
+    "{% set n = namespace(g=[1]) %}{% for i in range(5000) %}{% set n.g = [n.g]|map('list') %}{% endfor %}{{ n.g|list }}",
+    "{% set n = namespace(l=[1]) %}{% for i in range(5000) %}{% set n.l = [n.l] %}{% endfor %}{{ n.l|flatten }}",
+    "{% set n = namespace(l=[1]) %}{% for i in range(5000) %}{% set n.l = [n.l] %}{% endfor %}{{ n.l|yaml }}",
+    "{% set n = namespace(l=[1]) %}{% for i in range(5000) %}{% set n.l = [n.l] %}{% endfor %}{{ n.l|python }}",
+    "{{ {}|json_query('a' ~ '.a' * 5000) }}",
+    "{{ {}|json_query('[' * 400) }}",
+];
+
+#[test]
+fn greed_ends_in_an_error() {
+    for template in GREEDY {
+        let limits = Limits { fuel: 3_000_000, ..Limits::default() };
+        let request = Request { limits, ..Request::new(*template, &NoHost) };
+        assert!(render(request).is_err(), "{template}");
+    }
+}
+
+#[test]
+fn filters_of_the_host_are_refused() {
+    for name in [
+        "which",
+        "list_files",
+        "is_empty",
+        "is_text_file",
+        "is_bin_file",
+        "file_hashsum",
+        "get_uid",
+        "dns_check",
+        "http_query",
+    ] {
+        let refusal = rendered(&format!("{{{{ 'x'|{name} }}}}")).unwrap_err();
+        assert!(refusal.contains("does not let templates touch the host"), "{refusal}");
+    }
+}
+
+#[test]
+fn random_filters_choose_the_same_every_time() {
+    for template in [
+        "{{ range(1000)|random }}",
+        "{{ 20|random_str }}",
+        "{{ 99|rand_str }}",
+        "{{ 'AC:DE:48'|gen_mac }}",
+        "{{ range(9)|list|random_shuffle }}",
+    ] {
+        assert_eq!(rendered(template), rendered(template));
+        assert!(rendered(template).is_ok(), "{template}");
+    }
+}
+
+#[test]
+fn escaped_output_keeps_what_filters_made_safe() {
+    let template =
+        "{% autoescape true %}{{ {'a': '<'}|json }}{{ ['<', '<b>'|safe]|join }}{{ '<'|upper }}{% endautoescape %}";
+    assert_eq!(rendered(template).unwrap(), "{\"a\": \"<\"}&lt;<b>&lt;");
+}
