@@ -107,12 +107,12 @@ impl Roots {
 
     /// Look for a regular file behind a path below one root, without opening it: opening a pipe or
     /// a device can wait or do something.
-    fn locate(root: &Root, real: &Path, path: &SaltPath) -> Result<Option<Candidate>, LoadError> {
-        let path = path.to_string();
-        let candidate = Candidate { shown: root.given.join(&path), on_disk: real.join(&path) };
-        match fs::metadata(&candidate.on_disk) {
-            Ok(found) => Ok(found.is_file().then_some(candidate)),
-            Err(source) if is_denied(&source) => Err(candidate.failed(source)),
+    fn locate(root: &Root, real: &Path, path: &str) -> Result<Option<Candidate>, LoadError> {
+        let on_disk = real.join(path);
+        // Most look-ups are misses, which need no path for people.
+        match fs::metadata(&on_disk) {
+            Ok(found) => Ok(found.is_file().then(|| Candidate { shown: root.given.join(path), on_disk })),
+            Err(source) if is_denied(&source) => Err(LoadError::Io { path: root.given.join(path), source }),
             // Nothing is there, or links that lead nowhere or in circles.
             Err(_) => Ok(None),
         }
@@ -194,9 +194,10 @@ impl FileServer for Roots {
             return Ok(Fetched::Refused { reason });
         }
         let mut refused = None;
+        let relative = path.to_string();
         for root in self.serving(path.saltenv().unwrap_or(saltenv)).iter() {
             let Some(real) = &root.real else { continue };
-            let Some(candidate) = Self::locate(root, real, path)? else { continue };
+            let Some(candidate) = Self::locate(root, real, &relative)? else { continue };
             match self.take(root, real, &candidate)? {
                 Fetched::Missing => {}
                 Fetched::Refused { reason } => refused = refused.or(Some(reason)),
@@ -211,9 +212,10 @@ impl FileServer for Roots {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();
+        let relative = path.to_string();
         for root in self.serving(path.saltenv().unwrap_or(saltenv)).iter() {
             let Some(real) = &root.real else { continue };
-            let Some(candidate) = Self::locate(root, real, path)? else { continue };
+            let Some(candidate) = Self::locate(root, real, &relative)? else { continue };
             let inside = self.follow_outside_links
                 || is_inside(real, &candidate.on_disk)
                     .or_else(|e| if is_missing(&e) { Ok(false) } else { Err(candidate.failed(e)) })?;

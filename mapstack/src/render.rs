@@ -91,9 +91,8 @@ impl Run<'_> {
         if self.syntax != Syntax::default() {
             return true;
         }
-        let bytes = text.as_bytes();
-        let opens = |pair: &[u8]| matches!(pair, [b'{', b'{' | b'%' | b'#']);
-        bytes.windows(2).any(opens) || text.contains("#jinja2:")
+        let opens = |(brace, _): (usize, &str)| matches!(text.as_bytes().get(brace + 1), Some(b'{' | b'%' | b'#'));
+        text.match_indices('{').any(opens) || text.contains("#jinja2:")
     }
 
     /// Run a template of the flow. `mapdata` is what it sees under that name, and takes what it
