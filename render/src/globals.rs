@@ -7,9 +7,7 @@ use mapstack_value::{MapKind, Str};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::{Layer, Names, Vm};
-use crate::object::{
-    CallArgs, DictRef, Entries, Iter, Obj, Object, as_index, required, to_str,
-};
+use crate::object::{CallArgs, DictRef, Entries, Iter, Obj, Object, as_index, required, to_str};
 
 /// Jinja2's globals and Salt's additions (SALT: `JinjaGlobal`, `render_jinja_tmpl`).
 pub(crate) fn builtins() -> Rc<Layer> {
@@ -83,8 +81,12 @@ fn range(_: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         None => Ok(default),
         Some(Obj::Undefined(u)) => Err(u.error()),
         Some(object) => match as_index(&object) {
-            Some(i) => i.to_i64().ok_or_else(|| Error::python("OverflowError", "Python int too large to convert to C ssize_t")),
-            None => Err(Error::type_error(format!("'{}' object cannot be interpreted as an integer", object.type_name()))),
+            Some(i) => {
+                i.to_i64().ok_or_else(|| Error::python("OverflowError", "Python int too large to convert to C ssize_t"))
+            }
+            None => {
+                Err(Error::type_error(format!("'{}' object cannot be interpreted as an integer", object.type_name())))
+            }
         },
     };
     let (start, stop) = match b {

@@ -133,8 +133,7 @@ impl Checker<'_> {
 
     fn missing(&self, what: &str, name: &str, span: Span, known: Vec<&'static str>) -> Box<Error> {
         let template = self.template;
-        let mut error =
-            Error::new(ErrorKind::Syntax, format!("No {what} named {}.", mapstack_value::quote_str(name)));
+        let mut error = Error::new(ErrorKind::Syntax, format!("No {what} named {}.", mapstack_value::quote_str(name)));
         if let Some(near) = crate::suggest::nearest(name, known) {
             error = error.with_help(format!("did you mean '{near}'?"));
         }

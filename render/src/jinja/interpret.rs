@@ -183,8 +183,8 @@ impl Vm<'_> {
             }
             StmtKind::ImportData { format, template, target, with_context } => {
                 let module = self.import(template, *with_context, frame, stmt.span)?;
-                let value = serial::load(*format, &Obj::from(module.body()))
-                    .map_err(|e| through_file(&module, *format, e))?;
+                let value =
+                    serial::load(*format, &Obj::from(module.body())).map_err(|e| through_file(&module, *format, e))?;
                 self.assign(target, value, frame)?;
             }
             StmtKind::Profile { label, body } => {
@@ -276,7 +276,9 @@ impl Vm<'_> {
                 let items = value.collect(self)?;
                 if items.len() < targets.len() {
                     let (want, got) = (targets.len(), items.len());
-                    return Err(Error::value_error(format!("not enough values to unpack (expected {want}, got {got})")));
+                    return Err(Error::value_error(format!(
+                        "not enough values to unpack (expected {want}, got {got})"
+                    )));
                 }
                 if items.len() > targets.len() {
                     return Err(Error::value_error(format!("too many values to unpack (expected {})", targets.len())));
@@ -335,7 +337,8 @@ impl Vm<'_> {
         module.get(name).unwrap_or_else(|| {
             let quoted = mapstack_value::quote_str(name);
             let file = mapstack_value::quote_str(module.file());
-            let message = format!("the template {file} (imported on line {line}) does not export the requested name {quoted}");
+            let message =
+                format!("the template {file} (imported on line {line}) does not export the requested name {quoted}");
             Undefined::hint(message, self.strict()).into()
         })
     }
@@ -451,8 +454,7 @@ impl Vm<'_> {
                     self.eval(otherwise, frame)?
                 } else {
                     // Jinja: a lenient undefined even in strict environments.
-                    let message =
-                        "the inline if-expression evaluated to false and no else section was defined.";
+                    let message = "the inline if-expression evaluated to false and no else section was defined.";
                     Undefined::hint(message, false).into()
                 }
             }
@@ -559,7 +561,10 @@ impl Vm<'_> {
     pub fn apply_filter(&self, name: &str, input: Obj, args: CallArgs) -> Result<Obj> {
         match filters::find(name) {
             Some(filter) => filter(self, input, args),
-            None => Err(Error::new(ErrorKind::Syntax, format!("No filter named {} found.", mapstack_value::quote_str(name)))),
+            None => Err(Error::new(
+                ErrorKind::Syntax,
+                format!("No filter named {} found.", mapstack_value::quote_str(name)),
+            )),
         }
     }
 
@@ -570,7 +575,9 @@ impl Vm<'_> {
     pub fn apply_test(&self, name: &str, input: &Obj, args: CallArgs) -> Result<bool> {
         match tests::find(name) {
             Some(test) => test(self, input, args),
-            None => Err(Error::new(ErrorKind::Syntax, format!("No test named {} found.", mapstack_value::quote_str(name)))),
+            None => {
+                Err(Error::new(ErrorKind::Syntax, format!("No test named {} found.", mapstack_value::quote_str(name))))
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use super::ast::For;
 use super::output::Output;
 use super::scope::Frame;
 use crate::error::{Error, Result};
-use crate::object::{CallArgs, Iter, Obj, Object, ObjIter, Undefined, equal, len};
+use crate::object::{CallArgs, Iter, Obj, ObjIter, Object, Undefined, equal, len};
 
 /// The state of a running loop, shared between the interpreter and the template's `loop`.
 pub(super) struct Loop {
@@ -148,9 +148,7 @@ impl Object for LoopObject {
 
     fn call(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         let Some((definition, frame)) = &self.0.recursive else {
-            return Err(Error::type_error(
-                "The loop must have the 'recursive' marker to be called recursively.",
-            ));
+            return Err(Error::type_error("The loop must have the 'recursive' marker to be called recursively."));
         };
         let [iterable] = args.only_positional("loop", 1)?;
         let mut out = Output::capture(vm.limits().output);

@@ -64,7 +64,10 @@ impl CallArgs {
             return Err(too_many(function, N, given));
         }
         if given < required {
-            return Err(Error::type_error(format!("{function} expected at least {required} argument{}, got {given}", plural(required))));
+            return Err(Error::type_error(format!(
+                "{function} expected at least {required} argument{}, got {given}",
+                plural(required)
+            )));
         }
         let mut bound: [Option<Obj>; N] = std::array::from_fn(|_| None);
         for (slot, value) in bound.iter_mut().zip(self.positional) {
@@ -84,7 +87,10 @@ pub fn required(argument: Option<Obj>, function: &str, name: &str) -> Result<Obj
 
 fn too_many(function: &str, takes: usize, given: usize) -> Box<Error> {
     let was = if given == 1 { "was" } else { "were" };
-    Error::type_error(format!("{function}() takes {takes} positional argument{} but {given} {was} given", plural(takes)))
+    Error::type_error(format!(
+        "{function}() takes {takes} positional argument{} but {given} {was} given",
+        plural(takes)
+    ))
 }
 
 fn plural(n: usize) -> &'static str {

@@ -139,10 +139,16 @@ fn add(vm: &Vm<'_>, a: &Obj, b: &Obj) -> Result<Obj> {
             return Err(Error::type_error(format!("can only concatenate str (not \"{}\") to str", other.type_name())));
         }
         (Obj::List(_), other) => {
-            return Err(Error::type_error(format!("can only concatenate list (not \"{}\") to list", other.type_name())));
+            return Err(Error::type_error(format!(
+                "can only concatenate list (not \"{}\") to list",
+                other.type_name()
+            )));
         }
         (Obj::Tuple(_), other) => {
-            return Err(Error::type_error(format!("can only concatenate tuple (not \"{}\") to tuple", other.type_name())));
+            return Err(Error::type_error(format!(
+                "can only concatenate tuple (not \"{}\") to tuple",
+                other.type_name()
+            )));
         }
         _ => return arithmetic(BinaryOp::Add, a, b),
     })
@@ -162,7 +168,11 @@ fn mul(vm: &Vm<'_>, a: &Obj, b: &Obj) -> Result<Obj> {
             return arithmetic(BinaryOp::Mul, a, b);
         }
     };
-    let times = if times.is_negative() { 0 } else { times.to_i64().and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX) };
+    let times = if times.is_negative() {
+        0
+    } else {
+        times.to_i64().and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX)
+    };
     let count = |len: usize| match len.checked_mul(times) {
         Some(total) if total <= MAX_REPEAT => vm.burn(total / 16).map(|()| times),
         _ if len == 0 => Ok(0),
@@ -304,7 +314,9 @@ fn equal_within(a: &Obj, b: &Obj, depth: usize) -> Result<bool> {
         (Obj::None, Obj::None) => true,
         (Obj::Str(x) | Obj::Markup(x), Obj::Str(y) | Obj::Markup(y)) => x == y,
         (Obj::Bytes(x), Obj::Bytes(y)) => x == y,
-        (Obj::List(x), Obj::List(y)) => x.is_same(y) || (x.len() == y.len() && equal_items(&x.items(), &y.items(), depth)?),
+        (Obj::List(x), Obj::List(y)) => {
+            x.is_same(y) || (x.len() == y.len() && equal_items(&x.items(), &y.items(), depth)?)
+        }
         (Obj::Tuple(x), Obj::Tuple(y)) => x.len() == y.len() && equal_items(x, y, depth)?,
         (Obj::Dict(x), Obj::Dict(y)) => x.is_same(y) || (x.len() == y.len() && equal_entries(x, y, depth)?),
         (Obj::Set(x), Obj::Set(y)) => x.read(|x| y.read(|y| x == y)),

@@ -63,16 +63,12 @@ impl Printer {
                 self.out.push_str(&quote_str(s));
                 self.out.push(')');
             }
-            Obj::List(list) => self.nested(list.address(), "[...]", |this| {
-                this.items(&list.items(), "[", "]")
-            })?,
+            Obj::List(list) => self.nested(list.address(), "[...]", |this| this.items(&list.items(), "[", "]"))?,
             Obj::Tuple(items) => {
                 let close = if items.len() == 1 { ",)" } else { ")" };
                 self.nested(items.as_ptr().cast::<()>() as usize, "(...)", |this| this.items(items, "(", close))?;
             }
-            Obj::Set(set) => self.out.push_str(&set.read(|s| {
-                Value::Set(s.iter().cloned().collect()).repr()
-            })),
+            Obj::Set(set) => self.out.push_str(&set.read(|s| Value::Set(s.iter().cloned().collect()).repr())),
             Obj::Dict(dict) => self.nested(dict.address(), "{...}", |this| this.dict(dict))?,
             Obj::Undefined(u) if u.kind == crate::ErrorKind::Security => return Err(u.error()),
             Obj::Undefined(_) => self.out.push_str("Undefined"),
@@ -89,7 +85,10 @@ impl Printer {
             return Ok(());
         }
         if self.open.len() == MAX_DEPTH {
-            return Err(Error::python("RecursionError", "maximum recursion depth exceeded while getting the repr of an object"));
+            return Err(Error::python(
+                "RecursionError",
+                "maximum recursion depth exceeded while getting the repr of an object",
+            ));
         }
         self.open.push(identity);
         let printed = print(self);
