@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let warm = median(|| drop(black_box(answer(&shared))));
     let cold = median(|| drop(black_box(answer(&engine()))));
-    let floor = median(|| files.iter().for_each(|file| read_and_parse(file)));
+    let floor = median(|| files.iter().for_each(read_and_parse));
     let [warm, cold, floor] = [warm, cold, floor].map(|d| d.as_nanos());
     println!("{{\"warm\": {warm}, \"cold\": {cold}, \"floor\": {floor}, \"files\": {}}}", files.len());
     Ok(())

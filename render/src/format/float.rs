@@ -38,12 +38,6 @@ pub(super) fn is_negative(x: f64) -> bool {
     x.is_sign_negative() && !x.is_nan()
 }
 
-/// The float with so many digits after the point (`'%.2f' % x`).
-pub(crate) fn float_fixed(x: f64, precision: usize) -> String {
-    let sign = if is_negative(x) { "-" } else { "" };
-    format!("{sign}{}", digits(x, Style::Fixed, precision, false, false))
-}
-
 /// No float has more digits than this; what is asked beyond it is zeros.
 const EXACT: usize = 1100;
 

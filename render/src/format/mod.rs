@@ -7,7 +7,6 @@ mod percent;
 mod spec;
 
 pub(crate) use fields::{format, format_markup};
-pub(crate) use float::float_fixed;
 pub(crate) use percent::percent;
 pub(crate) use spec::format_value;
 

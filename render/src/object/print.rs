@@ -43,8 +43,18 @@ pub fn finalize(object: &Obj) -> Result<String> {
             printer.repr(object)?;
             Ok(printer.out)
         }
+        Obj::Native(native) if native.type_name() == GROUP => Err(group_error()),
         other => to_str(other),
     }
+}
+
+/// What `|groupby` gives for each group. Salt rebuilds every tuple it prints, which this one does
+/// not survive.
+const GROUP: &str = "_GroupTuple";
+
+fn group_error() -> Box<Error> {
+    Error::type_error("_GroupTuple.__new__() missing 1 required positional argument: 'list'")
+        .with_help("print its parts: group.grouper and group.list")
 }
 
 struct Printer {
@@ -73,6 +83,7 @@ impl Printer {
             Obj::Undefined(u) if u.kind == crate::ErrorKind::Security => return Err(u.error()),
             Obj::Undefined(_) => self.out.push_str("Undefined"),
             Obj::Iter(iter) => self.out.push_str(&iter.repr()),
+            Obj::Native(native) if self.yaml_safe && native.type_name() == GROUP => return Err(group_error()),
             Obj::Native(native) => self.out.push_str(&native.repr()?),
             scalar => self.out.push_str(&scalar.to_value()?.repr()),
         }
