@@ -396,7 +396,7 @@ impl Encoder {
     }
 
     fn item(&self, vm: &Vm<'_>, x: &Obj, depth: usize) -> Result<Obj> {
-        vm.burn(1)?;
+        vm.burn(8)?;
         if depth > MAX_DEPTH {
             return Err(Error::python("RecursionError", "maximum recursion depth exceeded"));
         }

@@ -164,7 +164,7 @@ fn parse(text: &str) -> Option<Moment> {
 
 fn at(year: i64, month: i64, day: i64, seconds: i64) -> Option<Moment> {
     let (month, day) = (u32::try_from(month).ok()?, u32::try_from(day).ok()?);
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+    if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
     Moment::new(days_from_civil(year, month, day) * DAY + seconds, 0)
@@ -211,7 +211,7 @@ fn parse_words(text: &str) -> Option<Moment> {
 /// The date and what follows it.
 fn split_time(text: &str) -> (&str, Option<&str>) {
     let Some(colon) = text.find(':') else { return (text, None) };
-    let start = text[..colon].rfind(|c: char| !c.is_ascii_digit()).map_or(0, |i| i + 1);
+    let start = text[..colon].trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let date = text[..start].trim_end();
     let date = date.strip_suffix('t').filter(|d| d.ends_with(|c: char| c.is_ascii_digit())).unwrap_or(date);
     (date, Some(&text[start..]))

@@ -56,7 +56,7 @@ fn combinations(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let mut next: Option<Vec<usize>> = (r <= n).then(|| (0..r).collect());
     lazy("itertools.combinations", &Obj::None, move |vm| {
         let Some(indices) = next.take() else { return Ok(None) };
-        vm.burn(r)?;
+        vm.burn(16 + r)?;
         let picked = pick(&pool, &indices);
         if let Some(i) = (0..r).rev().find(|&i| indices[i] != i + n - r) {
             let mut following = indices;
@@ -78,7 +78,7 @@ fn combinations_with_replacement(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<
     let mut next: Option<Vec<usize>> = (n > 0 || r == 0).then(|| vec![0; r]);
     lazy("itertools.combinations_with_replacement", &Obj::None, move |vm| {
         let Some(indices) = next.take() else { return Ok(None) };
-        vm.burn(r)?;
+        vm.burn(16 + r)?;
         let picked = pick(&pool, &indices);
         if let Some(i) = (0..r).rev().find(|&i| indices[i] + 1 != n) {
             let mut following = indices;
@@ -107,7 +107,7 @@ fn permutations(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         if !more {
             return Ok(None);
         }
-        vm.burn(r)?;
+        vm.burn(16 + r)?;
         let picked = pick(&pool, &indices[..r]);
         more = false;
         for i in (0..r).rev() {
@@ -151,7 +151,7 @@ fn product(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let mut next: Option<Vec<usize>> = (!empty).then(|| vec![0; places]);
     lazy("itertools.product", &Obj::None, move |vm| {
         let Some(mut indices) = next.take() else { return Ok(None) };
-        vm.burn(places)?;
+        vm.burn(16 + places)?;
         let picked: Vec<Obj> = indices.iter().enumerate().map(|(at, &i)| pools[pool_at(at)][i].clone()).collect();
         for place in (0..places).rev() {
             indices[place] += 1;

@@ -90,4 +90,20 @@ mod checks {
         assert_eq!(all.len(), n);
         assert!(all.iter().all(|name| find(name).is_some()));
     }
+
+    #[test]
+    fn the_handbook_lists_every_name() {
+        let handbook = include_str!("../../../docs/jinja.md");
+        let listed = |kind: &str| -> Vec<&str> {
+            let cells = |line: &'static str| -> Vec<&'static str> { line.split(" | ").collect() };
+            let rows = handbook.lines().map(cells).filter(|row| row.get(1) == Some(&kind));
+            rows.map(|row| row[0].trim_matches(|c: char| "|` ".contains(c))).collect()
+        };
+        let sorted = |mut names: Vec<&'static str>| {
+            names.sort_unstable();
+            names
+        };
+        assert_eq!(listed("filter"), sorted(names()));
+        assert_eq!(listed("test"), sorted(crate::tests::names()));
+    }
 }

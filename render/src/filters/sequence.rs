@@ -125,6 +125,7 @@ fn batch(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
             let line = full.then(|| std::mem::take(&mut held));
             held.push(item);
             if let Some(line) = line {
+                vm.burn(16)?;
                 return Ok(Some(Obj::list(line)));
             }
         }
@@ -176,6 +177,7 @@ fn slice(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
             part.push(fill.clone());
         }
         number += 1;
+        vm.burn(16)?;
         Ok(Some(Obj::list(part)))
     })
 }

@@ -73,7 +73,6 @@ impl Indent {
 
 /// `json.dumps`, with an indent of any text.
 fn print_json(vm: &Vm<'_>, value: &Value, mut options: DumpOptions, indent: &Indent) -> Result<String> {
-    room(vm, printed_size(value, &mut HashMap::new()))?;
     options.indent = match indent {
         Indent::None => None,
         Indent::Spaces(width) => Some(*width),
@@ -128,18 +127,27 @@ fn json_error(error: JsonError) -> Box<Error> {
 }
 
 /// The data for JSON.
-pub(super) fn data(x: &Obj) -> Result<Value> {
-    match x {
-        Obj::Undefined(u) if !u.strict => Err(Error::type_error("Object of type Undefined is not JSON serializable")),
-        other => other.to_value(),
-    }
+fn data(vm: &Vm<'_>, x: &Obj) -> Result<Value> {
+    let value = match x {
+        Obj::Undefined(u) if !u.strict => {
+            return Err(Error::type_error("Object of type Undefined is not JSON serializable"));
+        }
+        other => other.to_value()?,
+    };
+    measure(vm, &value)?;
+    Ok(value)
+}
+
+/// Refuse data that prints as more text than there may be.
+pub(super) fn measure(vm: &Vm<'_>, value: &Value) -> Result<()> {
+    room(vm, printed_size(value, &mut HashMap::new()))
 }
 
 fn json(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let function = inner("SerializerExtension.format_json", "value");
     let [sort_keys, indent] = function.bind(args, 0, ["sort_keys", "indent"])?;
     let options = DumpOptions { sort_keys: flag(sort_keys, true)?, ensure_ascii: false, ..DumpOptions::default() };
-    let printed = print_json(vm, &data(&x)?, options, &Indent::new(indent)?)?;
+    let printed = print_json(vm, &data(vm, &x)?, options, &Indent::new(indent)?)?;
     Ok(Obj::Markup(printed.trim().into()))
 }
 
@@ -174,7 +182,7 @@ fn tojson(vm: &Vm<'_>, x: Obj, mut args: CallArgs) -> Result<Obj> {
     }
     args.named = rest;
     let [indent] = plain("tojson", "val").bind(args, 0, ["indent"])?;
-    let mut value = data(&x)?;
+    let mut value = data(vm, &x)?;
     if skip_bad_keys {
         value = without_bad_keys(&value);
     }

@@ -53,7 +53,7 @@ const MAX_DEPTH: usize = 200;
 /// The data as Salt's dumper sees it: it prints `NULL` for every type it does not know, which
 /// safe text is one of.
 fn data(vm: &Vm<'_>, x: &Obj, depth: usize) -> Result<Value> {
-    vm.burn(1)?;
+    vm.burn(8)?;
     if depth > MAX_DEPTH {
         return Err(Error::limit(format!("the data is nested more than {MAX_DEPTH} levels deep")));
     }

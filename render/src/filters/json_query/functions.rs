@@ -206,6 +206,7 @@ fn run(vm: &Vm<'_>, name: &str, arguments: &[Argument<'_>]) -> Result<Value> {
         "to_string" => match &first {
             Value::Str(_) => first,
             other => {
+                crate::filters::serialise::measure(vm, other)?;
                 let separators = Some((",".to_string(), ":".to_string()));
                 let printed = dumps(other, &DumpOptions { separators, ..DumpOptions::default() });
                 printed.map_err(|e| Error::type_error(e.to_string()))?.into()
