@@ -48,7 +48,7 @@ pub(super) const TABLE: Table = &[
         let default = data_or(default, "default")?;
         let base = data_or(base, Value::None)?;
         let found = run.traverse_live(&run.live.grains, &grain, ":")?.map(|v| v.to_value()).transpose()?;
-        super::data::filter_by(&lookup, found.as_ref(), &merge, &default, &base).map(Obj::from)
+        super::filter_by::filter_by(&lookup, found.as_ref(), &merge, &default, &base).map(Obj::from)
     }),
 ];
 

@@ -1,11 +1,15 @@
 //! The execution modules that templates can call here, under Salt's names.
 
 mod config;
-mod data;
+mod defaults;
+mod files;
+mod filter_by;
 mod grains;
 mod log;
 mod map;
 mod pillar;
+mod slsutil;
+mod test;
 
 use mapstack_render::jinja::Vm;
 use mapstack_render::jinja::ast::Span;
@@ -20,7 +24,17 @@ pub(crate) type Function = fn(&Run<'_>, &Vm<'_>, CallArgs) -> Result<Obj>;
 /// A module's functions with their full names.
 type Table = &'static [(&'static str, Function)];
 
-const TABLES: &[Table] = &[config::TABLE, data::TABLE, grains::TABLE, log::TABLE, map::TABLE, pillar::TABLE];
+const TABLES: &[Table] = &[
+    config::TABLE,
+    defaults::TABLE,
+    files::TABLE,
+    grains::TABLE,
+    log::TABLE,
+    map::TABLE,
+    pillar::TABLE,
+    slsutil::TABLE,
+    test::TABLE,
+];
 
 fn all() -> impl Iterator<Item = &'static (&'static str, Function)> {
     TABLES.iter().copied().flatten()

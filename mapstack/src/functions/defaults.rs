@@ -1,0 +1,69 @@
+//! `defaults.*`: filling mappings up with defaults.
+
+use mapstack_render::{Error, Obj, Result, required};
+
+use super::slsutil::update;
+use super::{Table, truth_or};
+
+pub(super) const TABLE: Table = &[
+    ("defaults.merge", |_, _, args| {
+        let [dest, src, lists, in_place, convert_none] =
+            args.bind("defaults.merge", ["dest", "src", "merge_lists", "in_place", "convert_none"])?;
+        let dest = required(dest, "defaults.merge", "dest")?;
+        let src = required(src, "defaults.merge", "src")?;
+        let lists = truth_or(lists, false)?;
+        defaults_merge(dest, src, lists, truth_or(in_place, true)?, truth_or(convert_none, true)?)
+    }),
+    ("defaults.deepcopy", |_, _, args| {
+        let [source] = args.bind("defaults.deepcopy", ["source"])?;
+        required(source, "defaults.deepcopy", "source")?.to_value().map(Obj::from)
+    }),
+    ("defaults.update", |_, _, args| {
+        let [dest, defaults, lists, in_place, convert_none] =
+            args.bind("defaults.update", ["dest", "defaults", "merge_lists", "in_place", "convert_none"])?;
+        let dest = required(dest, "defaults.update", "dest")?;
+        let defaults = required(defaults, "defaults.update", "defaults")?;
+        let (lists, convert) = (truth_or(lists, true)?, truth_or(convert_none, true)?);
+        defaults_update(dest, &defaults, lists, truth_or(in_place, true)?, convert)
+    }),
+];
+
+fn deepcopy(object: &Obj) -> Result<Obj> {
+    object.to_value().map(Obj::from)
+}
+
+/// `defaults.merge`.
+fn defaults_merge(dest: Obj, src: Obj, lists: bool, in_place: bool, convert_none: bool) -> Result<Obj> {
+    let src = if src.is_none() && convert_none { Obj::dict([]) } else { src };
+    let merged = match dest {
+        Obj::None if convert_none && in_place => {
+            return Err(Error::type_error("Can't perform in-place merge into NoneType"));
+        }
+        Obj::None if convert_none => Obj::dict([]),
+        dest if in_place => dest,
+        dest => deepcopy(&dest)?,
+    };
+    update(&merged, &src, true, lists)?;
+    Ok(merged)
+}
+
+/// `defaults.update`: every item of a mapping over a copy of the defaults.
+fn defaults_update(dest: Obj, defaults: &Obj, lists: bool, in_place: bool, convert_none: bool) -> Result<Obj> {
+    let nodes = match dest {
+        Obj::None if in_place => return Err(Error::type_error("Can't perform in-place update into NoneType")),
+        Obj::None if convert_none => Obj::dict([]),
+        dest if in_place => dest,
+        dest => deepcopy(&dest)?,
+    };
+    let defaults = if defaults.is_none() && convert_none { Obj::dict([]) } else { defaults.clone() };
+    let Obj::Dict(dict) = &nodes else {
+        return Err(Error::python(
+            "AttributeError",
+            format!("'{}' object has no attribute 'items'", nodes.type_name()),
+        ));
+    };
+    for (key, node) in dict.entries() {
+        dict.insert(key, defaults_merge(deepcopy(&defaults)?, node, lists, true, convert_none)?);
+    }
+    Ok(nodes)
+}
