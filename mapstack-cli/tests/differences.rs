@@ -45,6 +45,14 @@ fn merge_options_stay_in_the_facts() {
 }
 
 #[test]
+fn an_undefined_value_left_in_mapdata_is_null_with_a_warning() {
+    let defaults = "{% do mapdata.update({'a': grains.nope, 'b': 1}) %}values: {}\n";
+    let ran = with(defaults, "id: m\n", "stack", &["defaults.yaml"]);
+    assert_eq!((ran.status, &*ran.stdout), (Some(0), "a: null\nb: 1\n"));
+    assert!(ran.stderr.contains("puts an undefined value into mapdata"), "{}", ran.stderr);
+}
+
+#[test]
 fn pillar_values_are_not_masked() {
     let ran = with("values: {}\n", "pillar: {f: {pw: secret}}\n", "stack", &["I@f"]);
     assert_eq!(printed(&ran), "pw: secret\n");
