@@ -7,7 +7,7 @@ use mapstack_value::{MapKind, Str};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::{Layer, Names, Vm};
-use crate::object::{CallArgs, DictRef, Entries, Iter, Obj, Object, as_index, required, to_str};
+use crate::object::{CallArgs, DictRef, Entries, Iter, Obj, Object, TupleRef, as_index, required, to_str};
 
 /// Jinja2's globals and Salt's additions (SALT: `JinjaGlobal`, `render_jinja_tmpl`).
 pub(crate) fn builtins() -> Rc<Layer> {
@@ -203,7 +203,7 @@ impl Object for Namespace {
 
 /// `cycler(*items)`.
 struct Cycler {
-    items: Vec<Obj>,
+    items: TupleRef,
     at: Cell<usize>,
 }
 
@@ -212,7 +212,7 @@ fn cycler(_: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         return Err(Error::python("RuntimeError", "at least one item has to be provided"));
     }
     Ok(Obj::Native(Rc::new_cyclic(|me: &std::rc::Weak<CyclerObject>| CyclerObject {
-        state: Rc::new(Cycler { items: args.positional, at: Cell::new(0) }),
+        state: Rc::new(Cycler { items: args.positional.into(), at: Cell::new(0) }),
         me: me.clone(),
     })))
 }
@@ -232,7 +232,7 @@ impl Object for CyclerObject {
         match name {
             "current" => Some(state.items[state.at.get()].clone()),
             "pos" => Some(Obj::from(state.at.get())),
-            "items" => Some(Obj::tuple(state.items.clone())),
+            "items" => Some(Obj::Tuple(state.items.clone())),
             "next" | "reset" => self.me.upgrade().map(|_| Obj::native(CyclerMethod { state, advance: name == "next" })),
             _ => None,
         }
@@ -268,13 +268,14 @@ impl Object for CyclerMethod {
 
 /// `joiner(sep=', ')`: nothing the first time, then the separator.
 struct Joiner {
-    separator: Obj,
+    /// The separator alone; a tuple drops what it holds without recursion.
+    separator: TupleRef,
     used: Cell<bool>,
 }
 
 fn joiner(_: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let [separator] = args.bind("joiner", ["sep"])?;
-    Ok(Obj::native(Joiner { separator: separator.unwrap_or_else(|| Obj::from(", ")), used: Cell::new(false) }))
+    Ok(Obj::native(Joiner { separator: [separator.unwrap_or_else(|| Obj::from(", "))].into(), used: Cell::new(false) }))
 }
 
 impl Object for Joiner {
@@ -288,7 +289,7 @@ impl Object for Joiner {
 
     fn call(&self, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         let [] = args.only_positional("joiner", 0)?;
-        Ok(if self.used.replace(true) { self.separator.clone() } else { Obj::from("") })
+        Ok(if self.used.replace(true) { self.separator[0].clone() } else { Obj::from("") })
     }
 }
 

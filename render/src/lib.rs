@@ -30,6 +30,6 @@ mod suggest;
 mod tests;
 
 pub use error::{Error, ErrorKind, Frame, Place, Result};
-pub use object::{CallArgs, DictRef, Iter, ListRef, Obj, ObjIter, Object, SetRef, Undefined, required};
+pub use object::{CallArgs, DictRef, Iter, ListRef, Obj, ObjIter, Object, SetRef, TupleRef, Undefined, required};
 pub use salt::salt_object;
 pub use suggest::nearest;

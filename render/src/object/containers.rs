@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::rc::Rc;
 
 use foldhash::fast::RandomState;
@@ -28,6 +29,12 @@ pub struct ListRef(Rc<ListCell>);
 
 struct ListCell(RefCell<State<List, Vec<Obj>>>);
 
+/// A Python tuple; read it as a slice.
+#[derive(Clone)]
+pub struct TupleRef(Rc<TupleCell>);
+
+struct TupleCell(Vec<Obj>);
+
 /// A Python dict.
 #[derive(Clone)]
 pub struct DictRef(Rc<DictCell>);
@@ -42,6 +49,44 @@ struct DictCell {
 /// A Python set.
 #[derive(Clone)]
 pub struct SetRef(Rc<RefCell<IndexSet<Key, RandomState>>>);
+
+impl TupleRef {
+    /// Whether both are one object.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The object's identity.
+    pub fn address(&self) -> usize {
+        Rc::as_ptr(&self.0).cast::<()>() as usize
+    }
+}
+
+impl Deref for TupleRef {
+    type Target = [Obj];
+
+    fn deref(&self) -> &[Obj] {
+        &self.0.0
+    }
+}
+
+impl From<Vec<Obj>> for TupleRef {
+    fn from(items: Vec<Obj>) -> Self {
+        TupleRef(Rc::new(TupleCell(items)))
+    }
+}
+
+impl<const N: usize> From<[Obj; N]> for TupleRef {
+    fn from(items: [Obj; N]) -> Self {
+        Vec::from(items).into()
+    }
+}
+
+impl FromIterator<Obj> for TupleRef {
+    fn from_iter<T: IntoIterator<Item = Obj>>(items: T) -> Self {
+        items.into_iter().collect::<Vec<_>>().into()
+    }
+}
 
 impl ListRef {
     /// A list of objects.
@@ -355,15 +400,22 @@ pub(super) fn freeze_lossy(object: &Obj) -> Result<(Value, Vec<String>)> {
 
 #[derive(Default)]
 struct Freezer {
-    /// Finished containers by identity; `None` while one is being frozen, which finds cycles.
-    done: HashMap<usize, Option<Value>>,
+    /// Finished containers by identity, with the number of values they stand for; `None` while one
+    /// is being frozen, which finds cycles.
+    done: HashMap<usize, Option<(Value, usize)>>,
     depth: usize,
+    /// Values frozen so far, shared ones counted wherever they stand.
+    count: usize,
     /// What was undefined, where that is not an error.
     undefined: Option<Vec<String>>,
 }
 
 /// Deeper data is refused: printing, comparing and dropping it would exhaust the stack.
 const MAX_DEPTH: usize = 200;
+
+/// Data that stands for more values is refused: a list that holds itself twice, thirty times over,
+/// is small here and enormous when printed.
+const MAX_VALUES: usize = 5_000_000;
 
 impl Freezer {
     fn freeze(&mut self, object: &Obj) -> Result<Value> {
@@ -374,9 +426,9 @@ impl Freezer {
             Obj::Float(f) => Value::Float(*f),
             Obj::Str(s) | Obj::Markup(s) => Value::Str(s.clone()),
             Obj::Bytes(b) => Value::Bytes(b.clone()),
-            Obj::Tuple(items) => {
-                self.descend(|this| Ok(Value::Tuple(items.iter().map(|i| this.freeze(i)).collect::<Result<_>>()?)))?
-            }
+            Obj::Tuple(items) => self.once(items.address(), |this| {
+                Ok(Value::Tuple(items.iter().map(|i| this.freeze(i)).collect::<Result<_>>()?))
+            })?,
             Obj::Set(set) => Value::Set(set.read(|s| s.iter().cloned().collect::<Set>())),
             Obj::List(list) => self.once(list.address(), |this| this.freeze_list(list))?,
             Obj::Dict(dict) => self.once(dict.address(), |this| this.freeze_dict(dict))?,
@@ -397,14 +449,28 @@ impl Freezer {
 
     fn once(&mut self, identity: usize, freeze: impl FnOnce(&mut Self) -> Result<Value>) -> Result<Value> {
         match self.done.get(&identity) {
-            Some(Some(value)) => return Ok(value.clone()),
+            Some(Some((value, size))) => {
+                let (value, size) = (value.clone(), *size);
+                self.counted(size)?;
+                return Ok(value);
+            }
             Some(None) => return Err(Error::value_error("Circular reference detected")),
             None => {}
         }
         self.done.insert(identity, None);
+        let before = self.count;
+        self.counted(1)?;
         let value = self.descend(freeze)?;
-        self.done.insert(identity, Some(value.clone()));
+        self.done.insert(identity, Some((value.clone(), self.count - before)));
         Ok(value)
+    }
+
+    fn counted(&mut self, values: usize) -> Result<()> {
+        self.count = self.count.saturating_add(values);
+        if self.count > MAX_VALUES {
+            return Err(Error::limit(format!("the data stands for more than {MAX_VALUES} values")));
+        }
+        Ok(())
     }
 
     fn descend(&mut self, freeze: impl FnOnce(&mut Self) -> Result<Value>) -> Result<Value> {
@@ -423,6 +489,7 @@ impl Freezer {
             State::Frozen(list) => return Ok(Value::List(list.clone())),
             State::Live { items, origin } => (items, origin),
         };
+        self.counted(items.len())?;
         let frozen = items.iter().map(|item| self.freeze(item)).collect::<Result<Vec<_>>>()?;
         Ok(match origin {
             Some(origin) if origin.iter().zip(&frozen).all(|(a, b)| is_unchanged(a, b)) => Value::List(origin.clone()),
@@ -436,6 +503,7 @@ impl Freezer {
             State::Frozen(map) => return Ok(Value::Map(map.clone())),
             State::Live { items, origin } => (items, origin),
         };
+        self.counted(items.len())?;
         let frozen =
             items.iter().map(|(k, v)| Ok((k.clone(), self.freeze(v)?))).collect::<Result<Vec<(Key, Value)>>>()?;
         Ok(match origin {
@@ -523,6 +591,12 @@ impl Drop for ListCell {
         if let State::Live { items, .. } = self.0.get_mut() {
             drop_flat(std::mem::take(items));
         }
+    }
+}
+
+impl Drop for TupleCell {
+    fn drop(&mut self) {
+        drop_flat(std::mem::take(&mut self.0));
     }
 }
 

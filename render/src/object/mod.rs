@@ -19,7 +19,7 @@ use std::sync::Arc;
 use mapstack_value::{Int, Key, Kind, Map, Str, Traverse, Value};
 
 pub use args::{CallArgs, required};
-pub use containers::{DictRef, Entries, ListRef, SetRef};
+pub use containers::{DictRef, Entries, ListRef, SetRef, TupleRef};
 pub(crate) use iter::{DictPart, dict_iter};
 pub use iter::{Iter, ObjIter};
 pub use ops::{as_float, as_index, binary, compare, contains, equal, get_item, hash_key, len, negate, positive, slice};
@@ -52,7 +52,7 @@ pub enum Obj {
     /// `list`
     List(ListRef),
     /// `tuple`
-    Tuple(Rc<[Obj]>),
+    Tuple(TupleRef),
     /// `dict` and its kin
     Dict(DictRef),
     /// `set`
@@ -157,7 +157,7 @@ impl Obj {
     }
 
     /// A tuple of objects.
-    pub fn tuple(items: impl Into<Rc<[Obj]>>) -> Self {
+    pub fn tuple(items: impl Into<TupleRef>) -> Self {
         Obj::Tuple(items.into())
     }
 
@@ -233,7 +233,7 @@ impl Obj {
             (Obj::List(a), Obj::List(b)) => a.is_same(b),
             (Obj::Dict(a), Obj::Dict(b)) => a.is_same(b),
             (Obj::Set(a), Obj::Set(b)) => a.is_same(b),
-            (Obj::Tuple(a), Obj::Tuple(b)) => Rc::ptr_eq(a, b) || (a.is_empty() && b.is_empty()),
+            (Obj::Tuple(a), Obj::Tuple(b)) => a.is_same(b) || (a.is_empty() && b.is_empty()),
             (Obj::Iter(a), Obj::Iter(b)) => a.is_same(b),
             (Obj::Native(a), Obj::Native(b)) => std::ptr::addr_eq(Rc::as_ptr(a), Rc::as_ptr(b)),
             _ => false,

@@ -41,8 +41,12 @@ pub(crate) fn wrap_index(index: &Int, len: usize) -> Option<usize> {
 /// The object as a dict key or set element.
 ///
 /// # Errors
-/// A `TypeError` for unhashable objects.
+/// A `TypeError` for unhashable objects, a limit for tuples without end.
 pub fn hash_key(object: &Obj) -> Result<Key> {
+    key_within(object, &mut Budget::default(), MAX_DEPTH)
+}
+
+fn key_within(object: &Obj, budget: &mut Budget, depth: usize) -> Result<Key> {
     Ok(match object {
         Obj::None => Key::None,
         Obj::Bool(b) => Key::Bool(*b),
@@ -50,10 +54,42 @@ pub fn hash_key(object: &Obj) -> Result<Key> {
         Obj::Float(f) => Key::Float(*f),
         Obj::Str(s) | Obj::Markup(s) => Key::Str(s.clone()),
         Obj::Bytes(b) => Key::Bytes(b.clone()),
-        Obj::Tuple(items) => Key::Tuple(items.iter().map(hash_key).collect::<Result<_>>()?),
+        Obj::Tuple(items) => {
+            let depth = deeper(depth, "calling a Python object")?;
+            budget.spend(items.len())?;
+            Key::Tuple(items.iter().map(|item| key_within(item, budget, depth)).collect::<Result<_>>()?)
+        }
         Obj::Undefined(u) => return Err(u.error()),
         other => return Err(Error::type_error(format!("unhashable type: '{}'", other.type_name()))),
     })
+}
+
+/// Steps that one comparison or hash may take. Objects can hold each other many times over, so
+/// that a few of them stand for more than could ever be walked through.
+struct Budget(usize);
+
+impl Default for Budget {
+    fn default() -> Self {
+        Budget(2_500_000)
+    }
+}
+
+impl Budget {
+    fn spend(&mut self, steps: usize) -> Result<()> {
+        match self.0.checked_sub(steps) {
+            Some(left) => {
+                self.0 = left;
+                Ok(())
+            }
+            None => Err(Error::limit("the data is too large to be compared or hashed")),
+        }
+    }
+}
+
+/// One level less, or the error with which Python gives up.
+fn deeper(depth: usize, doing: &str) -> Result<usize> {
+    let exceeded = || Error::python("RecursionError", format!("maximum recursion depth exceeded while {doing}"));
+    depth.checked_sub(1).ok_or_else(exceeded)
 }
 
 /// `len(x)`.
@@ -299,59 +335,7 @@ const MAX_DEPTH: usize = 400;
 /// # Errors
 /// An undefined error when either is strictly undefined.
 pub fn equal(a: &Obj, b: &Obj) -> Result<bool> {
-    equal_within(a, b, MAX_DEPTH)
-}
-
-fn equal_within(a: &Obj, b: &Obj, depth: usize) -> Result<bool> {
-    let Some(depth) = depth.checked_sub(1) else {
-        return Err(Error::python("RecursionError", "maximum recursion depth exceeded in comparison"));
-    };
-    Ok(match (a, b) {
-        (Obj::Undefined(u), other) | (other, Obj::Undefined(u)) => {
-            u.check()?;
-            matches!(other, Obj::Undefined(_))
-        }
-        (Obj::None, Obj::None) => true,
-        (Obj::Str(x) | Obj::Markup(x), Obj::Str(y) | Obj::Markup(y)) => x == y,
-        (Obj::Bytes(x), Obj::Bytes(y)) => x == y,
-        (Obj::List(x), Obj::List(y)) => {
-            x.is_same(y) || (x.len() == y.len() && equal_items(&x.items(), &y.items(), depth)?)
-        }
-        (Obj::Tuple(x), Obj::Tuple(y)) => x.len() == y.len() && equal_items(x, y, depth)?,
-        (Obj::Dict(x), Obj::Dict(y)) => x.is_same(y) || (x.len() == y.len() && equal_entries(x, y, depth)?),
-        (Obj::Set(x), Obj::Set(y)) => x.read(|x| y.read(|y| x == y)),
-        (Obj::Native(x), Obj::Native(y)) => match x.equals(&**y) {
-            Some(verdict) => verdict,
-            None => a.is_same(b),
-        },
-        _ => match (as_index(a), as_index(b), a, b) {
-            (Some(x), Some(y), ..) => x == y,
-            (None, None, Obj::Float(x), Obj::Float(y)) => x == y,
-            (Some(i), None, _, Obj::Float(f)) | (None, Some(i), Obj::Float(f), _) => {
-                i.compare_float(*f) == Some(Ordering::Equal)
-            }
-            _ => a.is_same(b),
-        },
-    })
-}
-
-fn equal_items(a: &[Obj], b: &[Obj], depth: usize) -> Result<bool> {
-    for (x, y) in a.iter().zip(b) {
-        if !x.is_same(y) && !equal_within(x, y, depth)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-fn equal_entries(a: &DictRef, b: &DictRef, depth: usize) -> Result<bool> {
-    for (key, x) in a.entries() {
-        match b.get(&key) {
-            Some(y) if x.is_same(&y) || equal_within(&x, &y, depth)? => {}
-            _ => return Ok(false),
-        }
-    }
-    Ok(true)
+    Comparison::default().equal(a, b)
 }
 
 /// Python's ordering of two objects; `None` for NaN.
@@ -359,42 +343,119 @@ fn equal_entries(a: &DictRef, b: &DictRef, depth: usize) -> Result<bool> {
 /// # Errors
 /// A `TypeError` naming the operator for types without an order.
 pub(crate) fn order(a: &Obj, b: &Obj, symbol: &str) -> Result<Option<Ordering>> {
-    order_within(a, b, symbol, MAX_DEPTH)
+    Comparison::default().order(a, b, symbol)
 }
 
-fn order_within(a: &Obj, b: &Obj, symbol: &str, depth: usize) -> Result<Option<Ordering>> {
-    let Some(depth) = depth.checked_sub(1) else {
-        return Err(Error::python("RecursionError", "maximum recursion depth exceeded in comparison"));
-    };
-    Ok(match (a, b) {
-        (Obj::Undefined(u), _) | (_, Obj::Undefined(u)) => return Err(u.error()),
-        (Obj::Str(x) | Obj::Markup(x), Obj::Str(y) | Obj::Markup(y)) => Some(x.chars().cmp(y.chars())),
-        (Obj::Bytes(x), Obj::Bytes(y)) => Some(x.cmp(y)),
-        (Obj::List(x), Obj::List(y)) => order_items(&x.items(), &y.items(), symbol, depth)?,
-        (Obj::Tuple(x), Obj::Tuple(y)) => order_items(x, y, symbol, depth)?,
-        _ => match (as_index(a), as_index(b), a, b) {
-            (Some(x), Some(y), ..) => Some(x.cmp(&y)),
-            (None, None, Obj::Float(x), Obj::Float(y)) => x.partial_cmp(y),
-            (Some(i), None, _, Obj::Float(f)) => i.compare_float(*f),
-            (None, Some(i), Obj::Float(f), _) => i.compare_float(*f).map(Ordering::reverse),
-            _ => {
-                return Err(Error::type_error(format!(
-                    "'{symbol}' not supported between instances of '{}' and '{}'",
-                    a.type_name(),
-                    b.type_name()
-                )));
-            }
-        },
-    })
+/// A comparison on its way through nested objects.
+struct Comparison {
+    budget: Budget,
+    depth: usize,
 }
 
-fn order_items(a: &[Obj], b: &[Obj], symbol: &str, depth: usize) -> Result<Option<Ordering>> {
-    for (x, y) in a.iter().zip(b) {
-        if !equal_within(x, y, depth)? {
-            return order_within(x, y, symbol, depth);
-        }
+impl Default for Comparison {
+    fn default() -> Self {
+        Comparison { budget: Budget::default(), depth: MAX_DEPTH }
     }
-    Ok(Some(a.len().cmp(&b.len())))
+}
+
+impl Comparison {
+    /// Compare one level down.
+    fn inside<T>(&mut self, items: usize, compare: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.budget.spend(items)?;
+        let depth = self.depth;
+        self.depth = deeper(depth, "comparing")?;
+        let result = compare(self);
+        self.depth = depth;
+        result
+    }
+
+    fn equal(&mut self, a: &Obj, b: &Obj) -> Result<bool> {
+        Ok(match (a, b) {
+            (Obj::Undefined(u), other) | (other, Obj::Undefined(u)) => {
+                u.check()?;
+                matches!(other, Obj::Undefined(_))
+            }
+            (Obj::None, Obj::None) => true,
+            (Obj::Str(x) | Obj::Markup(x), Obj::Str(y) | Obj::Markup(y)) => x == y,
+            (Obj::Bytes(x), Obj::Bytes(y)) => x == y,
+            (Obj::List(x), Obj::List(y)) => {
+                x.is_same(y)
+                    || (x.len() == y.len() && self.inside(x.len(), |this| this.equal_items(&x.items(), &y.items()))?)
+            }
+            (Obj::Tuple(x), Obj::Tuple(y)) => {
+                x.len() == y.len() && self.inside(x.len(), |this| this.equal_items(x, y))?
+            }
+            (Obj::Dict(x), Obj::Dict(y)) => {
+                x.is_same(y) || (x.len() == y.len() && self.inside(x.len(), |this| this.equal_entries(x, y))?)
+            }
+            (Obj::Set(x), Obj::Set(y)) => x.read(|x| y.read(|y| x == y)),
+            (Obj::Native(x), Obj::Native(y)) => match x.equals(&**y) {
+                Some(verdict) => verdict,
+                None => a.is_same(b),
+            },
+            _ => match (as_index(a), as_index(b), a, b) {
+                (Some(x), Some(y), ..) => x == y,
+                (None, None, Obj::Float(x), Obj::Float(y)) => x == y,
+                (Some(i), None, _, Obj::Float(f)) | (None, Some(i), Obj::Float(f), _) => {
+                    i.compare_float(*f) == Some(Ordering::Equal)
+                }
+                _ => a.is_same(b),
+            },
+        })
+    }
+
+    fn equal_items(&mut self, a: &[Obj], b: &[Obj]) -> Result<bool> {
+        for (x, y) in a.iter().zip(b) {
+            if !x.is_same(y) && !self.equal(x, y)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn equal_entries(&mut self, a: &DictRef, b: &DictRef) -> Result<bool> {
+        for (key, x) in a.entries() {
+            match b.get(&key) {
+                Some(y) if x.is_same(&y) || self.equal(&x, &y)? => {}
+                _ => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    fn order(&mut self, a: &Obj, b: &Obj, symbol: &str) -> Result<Option<Ordering>> {
+        Ok(match (a, b) {
+            (Obj::Undefined(u), _) | (_, Obj::Undefined(u)) => return Err(u.error()),
+            (Obj::Str(x) | Obj::Markup(x), Obj::Str(y) | Obj::Markup(y)) => Some(x.chars().cmp(y.chars())),
+            (Obj::Bytes(x), Obj::Bytes(y)) => Some(x.cmp(y)),
+            (Obj::List(x), Obj::List(y)) => {
+                self.inside(x.len(), |this| this.order_items(&x.items(), &y.items(), symbol))?
+            }
+            (Obj::Tuple(x), Obj::Tuple(y)) => self.inside(x.len(), |this| this.order_items(x, y, symbol))?,
+            _ => match (as_index(a), as_index(b), a, b) {
+                (Some(x), Some(y), ..) => Some(x.cmp(&y)),
+                (None, None, Obj::Float(x), Obj::Float(y)) => x.partial_cmp(y),
+                (Some(i), None, _, Obj::Float(f)) => i.compare_float(*f),
+                (None, Some(i), Obj::Float(f), _) => i.compare_float(*f).map(Ordering::reverse),
+                _ => {
+                    return Err(Error::type_error(format!(
+                        "'{symbol}' not supported between instances of '{}' and '{}'",
+                        a.type_name(),
+                        b.type_name()
+                    )));
+                }
+            },
+        })
+    }
+
+    fn order_items(&mut self, a: &[Obj], b: &[Obj], symbol: &str) -> Result<Option<Ordering>> {
+        for (x, y) in a.iter().zip(b) {
+            if !x.is_same(y) && !self.equal(x, y)? {
+                return self.order(x, y, symbol);
+            }
+        }
+        Ok(Some(a.len().cmp(&b.len())))
+    }
 }
 
 /// `a op b` for a comparison operator.

@@ -5,6 +5,9 @@ use mapstack_value::{Key, Value, quote_str};
 use super::{DictRef, Obj};
 use crate::error::{Error, Result};
 
+/// Longer texts are refused: a few objects that hold each other many times over print without end.
+const MAX_LENGTH: usize = 64 << 20;
+
 /// Deeper structures are refused, as Python refuses them.
 const MAX_DEPTH: usize = 400;
 
@@ -76,7 +79,7 @@ impl Printer {
             Obj::List(list) => self.nested(list.address(), "[...]", |this| this.items(&list.items(), "[", "]"))?,
             Obj::Tuple(items) => {
                 let close = if items.len() == 1 { ",)" } else { ")" };
-                self.nested(items.as_ptr().cast::<()>() as usize, "(...)", |this| this.items(items, "(", close))?;
+                self.nested(items.address(), "(...)", |this| this.items(items, "(", close))?;
             }
             Obj::Set(set) => self.out.push_str(&set.read(|s| Value::Set(s.iter().cloned().collect()).repr())),
             Obj::Dict(dict) => self.nested(dict.address(), "{...}", |this| this.dict(dict))?,
@@ -94,6 +97,9 @@ impl Printer {
         if self.open.contains(&identity) {
             self.out.push_str(again);
             return Ok(());
+        }
+        if self.out.len() > MAX_LENGTH {
+            return Err(Error::limit(format!("the data prints as more than {MAX_LENGTH} bytes")));
         }
         if self.open.len() == MAX_DEPTH {
             return Err(Error::python(

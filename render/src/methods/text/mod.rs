@@ -7,8 +7,6 @@ pub(super) mod search;
 pub(super) mod split;
 mod translate;
 
-use std::rc::Rc;
-
 use mapstack_value::Str;
 
 use super::signature::{Call, integer, integer_or, text};
@@ -197,7 +195,7 @@ fn partition(s: &str, call: Call<'_>) -> Result<Obj> {
         return Err(Error::value_error("empty separator"));
     }
     let parts = split::partition(s, &separator, from_right);
-    Ok(Obj::Tuple(Rc::from(parts.map(Obj::from))))
+    Ok(Obj::tuple(parts.map(Obj::from)))
 }
 
 /// `separator.join(items)`.
