@@ -2,11 +2,12 @@
 
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::ops::Deref;
 use std::rc::Rc;
 
 use foldhash::fast::RandomState;
-use indexmap::{IndexMap, IndexSet};
+use indexmap::{Equivalent, IndexMap, IndexSet};
 use mapstack_value::{Key, List, Map, MapKind, Set, Value};
 
 use super::Obj;
@@ -222,20 +223,15 @@ impl DictRef {
 
     /// The value under a key.
     pub fn get(&self, key: &Key) -> Option<Obj> {
-        match &*self.state() {
-            State::Frozen(map) => {
-                let value = map.get(key)?;
-                if is_scalar(value) {
-                    return Some(Obj::from(value.clone()));
-                }
-            }
-            State::Live { items, .. } => return items.get(key).cloned(),
-        }
-        self.read(|entries| entries.get(key).cloned())
+        self.find(key)
     }
 
     /// The value under a text key.
     pub fn get_str(&self, key: &str) -> Option<Obj> {
+        self.find(key)
+    }
+
+    fn find<Q: ?Sized + Hash + Equivalent<Key>>(&self, key: &Q) -> Option<Obj> {
         match &*self.state() {
             State::Frozen(map) => {
                 let value = map.get(key)?;
