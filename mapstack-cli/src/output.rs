@@ -29,12 +29,17 @@ fn text(value: &Value, format: Format) -> Result<String, Failure> {
     match format {
         Format::Yaml => Ok(yaml::dump(value, &yaml::DumpOptions::output())),
         Format::Json => {
-            let options = json::DumpOptions { indent: Some(2), ..json::DumpOptions::default() };
+            let options = json_options();
             let text = json::dumps(value, &options)
                 .map_err(|e| Error::new(ErrorKind::DataSource, format!("the result has no JSON form: {e}")))?;
             Ok(text + "\n")
         }
     }
+}
+
+/// JSON for people and programs: indented, and text as it is, as Salt's own outputter prints it.
+pub fn json_options() -> json::DumpOptions {
+    json::DumpOptions { indent: Some(2), ensure_ascii: false, ..json::DumpOptions::default() }
 }
 
 fn pick(value: &Value, key: &str) -> Result<Value, Failure> {

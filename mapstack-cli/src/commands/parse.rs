@@ -14,7 +14,7 @@ pub fn run(args: &Parse) -> Result<(), Failure> {
     match args.format {
         Listing::Text => output::write(&text(&definition, mode)),
         Listing::Json => {
-            let options = json::DumpOptions { indent: Some(2), ..json::DumpOptions::default() };
+            let options = output::json_options();
             let text = json::dumps(&as_value(&definition).into(), &options)
                 .map_err(|e| Error::new(ErrorKind::DataSource, e.to_string()))?;
             output::write(&(text + "\n"))

@@ -64,7 +64,7 @@ fn stage_name(stage: Stage) -> &'static str {
 
 fn as_json(events: &[Event]) -> Result<String, Failure> {
     let rows: Value = events.iter().map(|event| Value::from(row(event))).collect();
-    let options = json::DumpOptions { indent: Some(2), ..json::DumpOptions::default() };
+    let options = output::json_options();
     let text = json::dumps(&rows, &options).map_err(|e| Error::new(ErrorKind::DataSource, e.to_string()))?;
     Ok(text + "\n")
 }
