@@ -148,7 +148,7 @@ fn json_keys_become_strings_as_in_python_and_keep_their_order() {
         ("minion.yaml", "id: web1\n"),
     ]);
     let ran = data(&tree, &["--get", "m", "-o", "json"]);
-    let expected = "{\n  \"z\": 1,\n  \"1\": \"a\",\n  \"false\": \"b\",\n  \"null\": \"c\",\n  \"1.5\": \"d\",\n  \"a\": \"\\u00e9\"\n}\n";
+    let expected = "{\n  \"z\": 1,\n  \"1\": \"a\",\n  \"false\": \"b\",\n  \"null\": \"c\",\n  \"1.5\": \"d\",\n  \"a\": \"é\"\n}\n";
     assert_eq!((ran.status, &*ran.stderr, &*ran.stdout), (Some(0), "", expected));
 }
 
