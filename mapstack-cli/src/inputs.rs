@@ -59,7 +59,12 @@ fn roots(input: &Input, minion: &Minion) -> Result<Roots, Failure> {
         ));
     };
     for (env, directories) in configured {
-        for directory in directories.as_list().unwrap_or_default() {
+        let Some(directories) = directories.as_list() else {
+            return Err(Failure::Usage(format!(
+                "the option file_roots must list directories for '{env}': [/srv/salt]"
+            )));
+        };
+        for directory in directories {
             roots = roots.root(&env.to_string(), directory.to_string());
         }
     }
@@ -75,7 +80,7 @@ fn split_root(root: &str) -> Option<(&str, &str)> {
 
 fn minion(input: &Input) -> Result<Minion, Failure> {
     let given = [&input.minion, &input.grains, &input.pillar, &input.opts];
-    if given.iter().filter(|f| f.as_deref() == Some(Path::new("-"))).count() > 1 {
+    if given.iter().chain([&&input.custom_data]).filter(|f| f.as_deref() == Some(Path::new("-"))).count() > 1 {
         return Err(Failure::Usage("standard input can be read once: only one file may be -".into()));
     }
     if given.iter().all(|f| f.is_none()) && input.set.is_empty() && input.id.is_none() {

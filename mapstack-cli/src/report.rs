@@ -99,7 +99,7 @@ impl Reporter {
 
     fn line(&self, level: &str, message: &str) {
         // A closed standard error leaves nothing to tell it to.
-        let _ = writeln!(self.stderr(), "{level}: {message}");
+        let _ = writeln!(self.stderr(), "{level}: {}", sanitize(message));
     }
 
     fn print(&self, diagnostic: &Diagnostic) {
@@ -165,7 +165,7 @@ impl Shown {
         }
         let first_line = source[..from].matches('\n').count() + 1;
         Shown {
-            file: place.file.clone(),
+            file: sanitize(&place.file),
             excerpt: source[from..to.max(from)].to_string(),
             first_line,
             start: start - from,

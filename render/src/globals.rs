@@ -116,8 +116,13 @@ impl Range {
     }
 
     fn items(&self) -> Vec<Obj> {
-        let (start, step) = (self.start, self.step);
-        (0..self.count()).map(|i| Obj::from(start + step * i64::try_from(i).unwrap_or_default())).collect()
+        (0..self.count()).map(|i| self.nth(i)).collect()
+    }
+
+    /// Every item lies between `start` and `stop`, but the way to it need not fit 64 bits.
+    fn nth(&self, index: usize) -> Obj {
+        let item = i128::from(self.start) + i128::from(self.step) * i128::try_from(index).unwrap_or_default();
+        Obj::Int(item.into())
     }
 }
 
@@ -146,8 +151,7 @@ impl Object for Range {
     }
 
     fn item(&self, _: &Vm<'_>, key: &Obj) -> Result<Option<Obj>> {
-        let items = self.items();
-        Ok(as_index(key).and_then(|i| crate::object::wrap_index(&i, items.len())).map(|i| items[i].clone()))
+        Ok(as_index(key).and_then(|i| crate::object::wrap_index(&i, self.count())).map(|i| self.nth(i)))
     }
 
     fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {
@@ -191,6 +195,10 @@ impl Object for Namespace {
         Ok(format!("<Namespace {}>", crate::object::repr(&Obj::Dict(self.0.clone()))?))
     }
 
+    fn repr_around(&self) -> Option<(&'static str, Obj, &'static str)> {
+        Some(("<Namespace ", Obj::Dict(self.0.clone()), ">"))
+    }
+
     fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {
         self.0.get_str(name)
     }
@@ -211,16 +219,10 @@ fn cycler(_: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     if args.positional.is_empty() {
         return Err(Error::python("RuntimeError", "at least one item has to be provided"));
     }
-    Ok(Obj::Native(Rc::new_cyclic(|me: &std::rc::Weak<CyclerObject>| CyclerObject {
-        state: Rc::new(Cycler { items: args.positional.into(), at: Cell::new(0) }),
-        me: me.clone(),
-    })))
+    Ok(Obj::native(CyclerObject(Rc::new(Cycler { items: args.positional.into(), at: Cell::new(0) }))))
 }
 
-struct CyclerObject {
-    state: Rc<Cycler>,
-    me: std::rc::Weak<CyclerObject>,
-}
+struct CyclerObject(Rc<Cycler>);
 
 impl Object for CyclerObject {
     fn type_name(&self) -> &'static str {
@@ -228,12 +230,12 @@ impl Object for CyclerObject {
     }
 
     fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {
-        let state = self.state.clone();
+        let state = self.0.clone();
         match name {
             "current" => Some(state.items[state.at.get()].clone()),
             "pos" => Some(Obj::from(state.at.get())),
             "items" => Some(Obj::Tuple(state.items.clone())),
-            "next" | "reset" => self.me.upgrade().map(|_| Obj::native(CyclerMethod { state, advance: name == "next" })),
+            "next" | "reset" => Some(Obj::native(CyclerMethod { state, advance: name == "next" })),
             _ => None,
         }
     }

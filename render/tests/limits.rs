@@ -80,3 +80,99 @@ fn steps_output_and_depth_are_bounded() {
         assert!(error.place.is_some(), "{template}");
     }
 }
+
+#[test]
+fn objects_that_hold_themselves_print_and_end() {
+    let table = [
+        ("{% set ns = namespace(l=1) %}{% set ns.l = ns %}{{ ns }}", "<Namespace {'l': <Namespace {...}>}>"),
+        ("{% set l = [1] %}{% do l.append(l) %}{{ l }}", "[1, [...]]"),
+        ("{% set c = [1] %}{% set n = namespace(a=c) %}{% do c.append(n) %}{{ c }}", "[1, <Namespace {'a': [...]}>]"),
+    ];
+    for (template, printed) in table {
+        assert_eq!(render(Request::new(template, &NoHost)).unwrap().text, printed);
+    }
+}
+
+#[test]
+fn numbers_at_the_edge_do_not_overflow() {
+    let template = "{{ range(-9223372036854775807, 9223372036854775807, 4611686018427387904)|list }}";
+    let printed = "[-9223372036854775807, -4611686018427387903, 1, 4611686018427387905]";
+    assert_eq!(render(Request::new(template, &NoHost)).unwrap().text, printed);
+}
+
+#[test]
+fn what_one_step_makes_is_paid_for() {
+    let table = [
+        "{% set ns = namespace(l=[]) %}{% for i in range(200) %}{% do ns.l.append([0] * 900000) %}{% endfor %}",
+        "{% set ns = namespace(p=1) %}{% for i in range(40) %}{% set ns.p = namespace(p=ns.p, q=ns.p) %}{% endfor %}{{ ns.p }}",
+        "{% set s = 'x' * 9000000 %}{{ [s] * 1000 }}",
+        "{% set s = 'x' * 9000000 %}{{ ([s] * 1000)|yaml }}",
+        "{% set s = 'x' * 4000000 %}{% for i in range(20000) %}{% set x = s[3999999] %}{% endfor %}",
+        "{% set s = 'x' * 4000000 %}{% for i in range(20000) %}{% set x = 'b' in s %}{% endfor %}",
+    ];
+    for template in table {
+        let error = render(Request::new(template, &NoHost)).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Limit, "{template}: {error}");
+    }
+}
+
+/// A host whose only file extends itself.
+struct Endless;
+
+impl mapstack_render::jinja::Host for Endless {
+    fn template(&self, _: &str) -> mapstack_render::Result<Option<std::sync::Arc<str>>> {
+        Ok(Some("{% extends 'self' %}{% block b %}{% endblock %}".into()))
+    }
+
+    fn has_function(&self, _: &str) -> bool {
+        false
+    }
+
+    fn has_module(&self, _: &str) -> bool {
+        false
+    }
+
+    fn call_function(
+        &self,
+        _: &mapstack_render::jinja::Vm<'_>,
+        _: &str,
+        _: mapstack_render::CallArgs,
+    ) -> mapstack_render::Result<mapstack_render::Obj> {
+        Ok(mapstack_render::Obj::None)
+    }
+
+    fn log(&self, _: &str, _: &str) {}
+}
+
+#[test]
+fn a_template_that_extends_itself_is_told_so() {
+    let error = render(Request::new("{% extends 'self' %}", &Endless)).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Limit, "{error}");
+    assert!(error.help.unwrap().contains("extends itself"));
+}
+
+/// Counts how many of it are alive.
+struct Counted(std::rc::Rc<()>);
+
+impl mapstack_render::Object for Counted {
+    fn type_name(&self) -> &'static str {
+        "counted"
+    }
+}
+
+#[test]
+fn a_render_leaves_nothing_behind() {
+    let alive = std::rc::Rc::new(());
+    let templates = [
+        "{% set kept = x %}{% macro m() %}{{ kept }}{% endmacro %}{{ m() }}",
+        "{% with %}{% set kept = x %}{% macro m() %}{{ kept }}{% endmacro %}{{ m() }}{% endwith %}",
+        "{% for i in [1, 2] %}{% set kept = x %}{% macro m() %}{{ m is callable }}{% endmacro %}{{ m() }}{% endfor %}",
+    ];
+    for template in templates {
+        let mut request = Request::new(template, &NoHost);
+        let object: mapstack_render::Obj = mapstack_render::Obj::native(Counted(alive.clone()));
+        request.variables.insert("x".into(), object);
+        drop(render(request).unwrap());
+        assert_eq!(std::rc::Rc::strong_count(&alive), 1, "{template}");
+    }
+}

@@ -33,10 +33,15 @@ impl Vm<'_> {
     /// Run a whole template, and the templates it extends.
     pub(super) fn run_template(&self, frame: &Frame, out: &mut Output) -> Result<()> {
         let mut frame = frame.clone();
-        while let Some(parent) = self.run_body(&frame, out)? {
+        for _ in 0..self.limits().depth {
+            let Some(parent) = self.run_body(&frame, out)? else { return Ok(()) };
+            self.burn(1 + parent.blocks.len())?;
             frame = Frame::root(parent, frame.context.clone());
         }
-        Ok(())
+        let most = self.limits().depth;
+        Err(Error::limit(format!("templates extend each other more than {most} levels deep"))
+            .with_help("look for a template that extends itself")
+            .at(|| place(&frame, frame.template_span())))
     }
 
     /// Run a template's own body; returns the template it extends. What it prints after `extends`
@@ -115,6 +120,7 @@ impl Vm<'_> {
             }
             StmtKind::Macro(definition) => {
                 let object = Obj::native(MacroObject { definition: definition.clone(), closure: frame.clone() });
+                self.holds_itself(frame);
                 frame.set(&definition.name, object);
             }
             StmtKind::CallBlock { call, caller } => {

@@ -101,6 +101,11 @@ pub struct Scope {
 }
 
 impl Scope {
+    /// Forget every name.
+    pub fn clear(&self) {
+        self.names.borrow_mut().clear();
+    }
+
     fn get(&self, name: &str) -> Option<Obj> {
         let mut scope = Some(self);
         while let Some(here) = scope {

@@ -224,6 +224,8 @@ pub struct Vm<'r> {
     /// `tpldir`, `tplfile` and `tpldot` of the template loaded last.
     place: RefCell<Names>,
     loaded: RefCell<HashMap<Str, Arc<Template>>>,
+    /// Contexts and scopes that hold a macro which holds them: taken apart when the render ends.
+    cyclic: RefCell<Vec<Frame>>,
     modules: RefCell<HashMap<Str, Rc<Module>>>,
 }
 
@@ -243,6 +245,7 @@ impl<'r> Vm<'r> {
             globals,
             place: RefCell::default(),
             loaded: RefCell::default(),
+            cyclic: RefCell::default(),
             modules: RefCell::default(),
         }
     }
@@ -309,6 +312,11 @@ impl<'r> Vm<'r> {
         let result = stacker::maybe_grow(RED_ZONE, STACK_CHUNK, run);
         self.depth.set(self.depth.get() - 1);
         result
+    }
+
+    /// Remember a frame that is about to hold a macro defined in it.
+    pub(super) fn holds_itself(&self, frame: &Frame) {
+        self.cyclic.borrow_mut().push(frame.clone());
     }
 
     /// The globals a template loaded now would see.
@@ -393,6 +401,18 @@ impl<'r> Vm<'r> {
         let mut out = Output::capture(self.limits.output);
         self.run_template(&Frame::root(template.clone(), context.clone()), &mut out)?;
         Ok(Rc::new(Module::new(template.name.clone(), context, out.into_text())))
+    }
+}
+
+impl Drop for Vm<'_> {
+    /// A macro and the scope it was defined in hold each other, and would never be freed.
+    fn drop(&mut self) {
+        for frame in self.cyclic.get_mut().drain(..) {
+            match &frame.scope {
+                Some(scope) => scope.clear(),
+                None => frame.context.vars.borrow_mut().clear(),
+            }
+        }
     }
 }
 

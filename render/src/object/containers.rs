@@ -420,7 +420,11 @@ impl Freezer {
             Obj::Bool(b) => Value::Bool(*b),
             Obj::Int(i) => Value::Int(i.clone()),
             Obj::Float(f) => Value::Float(*f),
-            Obj::Str(s) | Obj::Markup(s) => Value::Str(s.clone()),
+            Obj::Str(s) | Obj::Markup(s) => {
+                // Long texts count as what they weigh.
+                self.counted(s.len() / 64)?;
+                Value::Str(s.clone())
+            }
             Obj::Bytes(b) => Value::Bytes(b.clone()),
             Obj::Tuple(items) => self.once(items.address(), |this| {
                 Ok(Value::Tuple(items.iter().map(|i| this.freeze(i)).collect::<Result<_>>()?))

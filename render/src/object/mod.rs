@@ -78,6 +78,12 @@ pub trait Object {
         Ok(format!("<{} object>", self.type_name()))
     }
 
+    /// `repr(x)` as a text around the `repr` of another object, for objects that hold others. It
+    /// takes part in the checks for length, depth and objects that hold themselves.
+    fn repr_around(&self) -> Option<(&'static str, Obj, &'static str)> {
+        None
+    }
+
     /// `str(x)`.
     fn to_str(&self) -> Result<String> {
         self.repr()

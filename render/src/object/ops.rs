@@ -9,8 +9,11 @@ use crate::error::{Error, Result};
 use crate::jinja::Vm;
 use crate::jinja::ast::{BinaryOp, CompareOp};
 
-/// The most characters or items that repetition may make.
+/// The most bytes of text that repetition may make.
 const MAX_REPEAT: usize = 10_000_000;
+
+/// The most items of a list that repetition may make; each weighs as much as a short text.
+const MAX_ITEMS: usize = 1_000_000;
 
 /// An integer in the sense of `operator.index`: integers and booleans.
 pub fn as_index(object: &Obj) -> Option<Int> {
@@ -209,17 +212,19 @@ fn mul(vm: &Vm<'_>, a: &Obj, b: &Obj) -> Result<Obj> {
     } else {
         times.to_i64().and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX)
     };
-    let count = |len: usize| match len.checked_mul(times) {
-        Some(total) if total <= MAX_REPEAT => vm.burn(total / 16).map(|()| times),
+    // What the result costs is paid for first.
+    let paid = |len: usize, most: usize, per_step: usize| match len.checked_mul(times) {
+        Some(total) if total <= most => vm.burn(total / per_step).map(|()| times),
         _ if len == 0 => Ok(0),
-        _ => Err(Error::limit(format!("repetition would make more than {MAX_REPEAT} items"))),
+        _ => Err(Error::limit(format!("repetition would make more than {most} characters or items"))),
     };
+    let (text, items) = (|len| paid(len, MAX_REPEAT, 16), |len| paid(len, MAX_ITEMS, 1));
     Ok(match sequence {
-        Obj::Str(s) => Obj::from(s.repeat(count(s.len())?)),
-        Obj::Markup(s) => Obj::Markup(s.repeat(count(s.len())?).into()),
-        Obj::Bytes(s) => Obj::Bytes(s.repeat(count(s.len())?).into()),
-        Obj::List(l) => Obj::list(l.items().repeat_items(count(l.len())?)),
-        Obj::Tuple(t) => Obj::tuple(t.to_vec().repeat_items(count(t.len())?)),
+        Obj::Str(s) => Obj::from(s.repeat(text(s.len())?)),
+        Obj::Markup(s) => Obj::Markup(s.repeat(text(s.len())?).into()),
+        Obj::Bytes(s) => Obj::Bytes(s.repeat(text(s.len())?).into()),
+        Obj::List(l) => Obj::list(l.items().repeat_items(items(l.len())?)),
+        Obj::Tuple(t) => Obj::tuple(t.to_vec().repeat_items(items(t.len())?)),
         _ => return arithmetic(BinaryOp::Mul, a, b),
     })
 }
@@ -504,7 +509,10 @@ pub fn contains(vm: &Vm<'_>, haystack: &Obj, needle: &Obj) -> Result<bool> {
         Obj::Str(text) | Obj::Markup(text) => match needle {
             Obj::Undefined(u) => Err(u.error()),
             needle => match needle.as_str() {
-                Some(part) => Ok(text.contains(&**part)),
+                Some(part) => {
+                    vm.burn(text.len() / 64)?;
+                    Ok(text.contains(&**part))
+                }
                 None => Err(Error::type_error(format!(
                     "'in <string>' requires string as left operand, not {}",
                     needle.type_name()
@@ -552,6 +560,8 @@ pub fn get_item(vm: &Vm<'_>, object: &Obj, key: &Obj) -> Result<Option<Obj>> {
         Obj::List(list) => index(list.len()).and_then(|i| list.get(i)),
         Obj::Tuple(items) => index(items.len()).map(|i| items[i].clone()),
         Obj::Str(s) | Obj::Markup(s) => {
+            // Positions are characters, which are found by counting.
+            vm.burn(s.len() / 64)?;
             let len = s.chars().count();
             index(len).and_then(|i| s.chars().nth(i)).map(|c| Obj::from(c.encode_utf8(&mut [0; 4]) as &str))
         }

@@ -69,6 +69,9 @@ struct Printer {
 
 impl Printer {
     fn repr(&mut self, object: &Obj) -> Result<()> {
+        if self.out.len() > MAX_LENGTH {
+            return Err(Error::limit(format!("the data prints as more than {MAX_LENGTH} bytes")));
+        }
         match object {
             Obj::Str(s) => self.out.push_str(&quote_str(s)),
             Obj::Markup(s) => {
@@ -87,7 +90,14 @@ impl Printer {
             Obj::Undefined(_) => self.out.push_str("Undefined"),
             Obj::Iter(iter) => self.out.push_str(&iter.repr()),
             Obj::Native(native) if self.yaml_safe && native.type_name() == GROUP => return Err(group_error()),
-            Obj::Native(native) => self.out.push_str(&native.repr()?),
+            Obj::Native(native) => match native.repr_around() {
+                Some((before, inner, after)) => {
+                    self.out.push_str(before);
+                    self.repr(&inner)?;
+                    self.out.push_str(after);
+                }
+                None => self.out.push_str(&native.repr()?),
+            },
             scalar => self.out.push_str(&scalar.to_value()?.repr()),
         }
         Ok(())
@@ -97,9 +107,6 @@ impl Printer {
         if self.open.contains(&identity) {
             self.out.push_str(again);
             return Ok(());
-        }
-        if self.out.len() > MAX_LENGTH {
-            return Err(Error::limit(format!("the data prints as more than {MAX_LENGTH} bytes")));
         }
         if self.open.len() == MAX_DEPTH {
             return Err(Error::python(
