@@ -49,7 +49,38 @@ fn an_undefined_value_left_in_mapdata_is_null_with_a_warning() {
     let defaults = "{% do mapdata.update({'a': grains.nope, 'b': 1}) %}values: {}\n";
     let ran = with(defaults, "id: m\n", "stack", &["defaults.yaml"]);
     assert_eq!((ran.status, &*ran.stdout), (Some(0), "a: null\nb: 1\n"));
-    assert!(ran.stderr.contains("puts an undefined value into mapdata"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("puts something into mapdata that is no data: 'dict object' has no attribute 'nope'"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn an_object_left_in_mapdata_is_null_with_a_warning() {
+    let defaults = "{% do mapdata.update({'a': {'x': 1}.keys(), 'b': 1}) %}values: {}\n";
+    let ran = with(defaults, "id: m\n", "stack", &["defaults.yaml"]);
+    assert_eq!((ran.status, &*ran.stdout), (Some(0), "a: null\nb: 1\n"));
+    assert!(ran.stderr.contains("a dict_keys is no data; make a list of it with |list"), "{}", ran.stderr);
+}
+
+#[test]
+fn host_filters_are_refused() {
+    let ran = with("values: {a: '{{ \"sh\"|which }}'}\n", "id: m\n", "data", &[]);
+    assert!(refusal(&ran).contains("the filter 'which' searches for programs"), "{}", ran.stderr);
+}
+
+#[test]
+fn functions_that_are_not_built_in_are_not_in_salt() {
+    let defaults = "values: {yes: {{ 'grains.get' in salt }}, no: {{ 'cmd.run' in salt }}}\n";
+    assert_eq!(printed(&with(defaults, "id: m\n", "stack", &["defaults.yaml"])), "true: true\nfalse: false\n");
+}
+
+#[test]
+fn an_include_without_context_prints_where_it_stands() {
+    let defaults = "{% macro m() %}a{% include 'f/post-map.py' without context %}b{% endmacro %}\
+        values: {a: {{ m()|length > 2 }}}\n";
+    assert_eq!(printed(&with(defaults, "id: m\n", "stack", &["defaults.yaml"])), "a: true\n");
 }
 
 #[test]

@@ -119,12 +119,12 @@ impl Run<'_> {
         };
         let rendered = render(request).map_err(|e| self.template_error(*e, file))?;
         let changed = live.to_value_lossy();
-        let (value, undefined) =
+        let (value, missing) =
             changed.map_err(|e| self.template_error(*e, file).note("this template put it into mapdata"))?;
         *mapdata = value;
-        for what in undefined {
-            // The reference returns the undefined object, which fails when something uses it.
-            let message = format!("{} puts an undefined value into mapdata: {what}", file.shown);
+        for what in missing {
+            // The reference returns the object itself, which fails when something uses it.
+            let message = format!("{} puts something into mapdata that is no data: {what}", file.shown);
             let warning = Diagnostic::warning(ErrorKind::Template, message);
             self.warn(warning.with_help("it is null in the result; give it a value with |default(…)"));
         }

@@ -40,6 +40,10 @@ impl Object for Functions {
         Ok(Some(missing.with_help(vm.host().missing_function_help(name)).into()))
     }
 
+    fn contains(&self, vm: &Vm<'_>, needle: &Obj) -> Option<Result<bool>> {
+        Some(Ok(needle.as_str().is_some_and(|name| vm.host().has_function(name))))
+    }
+
     fn attr(&self, vm: &Vm<'_>, name: &str) -> Option<Obj> {
         match name {
             "get" => Some(Obj::native(Get)),

@@ -152,7 +152,9 @@ fn a_template_that_extends_itself_is_told_so() {
 }
 
 /// Counts how many of it are alive.
-struct Counted(std::rc::Rc<()>);
+struct Counted {
+    _alive: std::rc::Rc<()>,
+}
 
 impl mapstack_render::Object for Counted {
     fn type_name(&self) -> &'static str {
@@ -170,7 +172,7 @@ fn a_render_leaves_nothing_behind() {
     ];
     for template in templates {
         let mut request = Request::new(template, &NoHost);
-        let object: mapstack_render::Obj = mapstack_render::Obj::native(Counted(alive.clone()));
+        let object: mapstack_render::Obj = mapstack_render::Obj::native(Counted { _alive: alive.clone() });
         request.variables.insert("x".into(), object);
         drop(render(request).unwrap());
         assert_eq!(std::rc::Rc::strong_count(&alive), 1, "{template}");

@@ -33,6 +33,17 @@ pub(super) const TABLE: Table = &[
         let found = run.traverse_live(&run.live.grains, &key, ":")?;
         Ok(Obj::Bool(found.is_some_and(|v| v.truthy().unwrap_or(false))))
     }),
+    ("grains.equals", |run, _, args| {
+        let [key, value] = args.bind("grains.equals", ["key", "value"])?;
+        let key = required(key, "grains.equals", "key")?.to_value()?;
+        let value = required(value, "grains.equals", "value")?.to_value()?;
+        let found = run.traverse_live(&run.live.grains, &key, ":")?;
+        // Compared as text.
+        Ok(Obj::Bool(match found {
+            Some(found) => found.to_value()?.to_string() == value.to_string(),
+            None => value.as_str() == Some(""),
+        }))
+    }),
     ("grains.ls", |run, _, args| {
         let [] = args.only_positional("grains.ls", 0)?;
         let mut names: Vec<String> = run.facts.borrow().grains.keys().map(ToString::to_string).collect();

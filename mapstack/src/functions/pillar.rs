@@ -2,9 +2,9 @@
 
 use mapstack_minion::PillarGet;
 use mapstack_render::{Error, Obj, required};
-use mapstack_value::Key;
+use mapstack_value::{Key, Value};
 
-use super::{Table, delimiter, failed, truth_or};
+use super::{Table, data_or, delimiter, failed, truth_or};
 
 pub(super) const TABLE: Table = &[
     ("pillar.get", |run, _, args| {
@@ -33,6 +33,16 @@ pub(super) const TABLE: Table = &[
             delimiter: delim.to_string(),
         };
         run.pillar_get(&key, &query).map(Obj::from).map_err(|e| failed(&e))
+    }),
+    ("pillar.filter_by", |run, _, args| {
+        let [lookup, pillar, merge, default, base] =
+            args.bind("pillar.filter_by", ["lookup_dict", "pillar", "merge", "default", "base"])?;
+        let lookup = required(lookup, "pillar.filter_by", "lookup_dict")?.to_value()?;
+        let key = required(pillar, "pillar.filter_by", "pillar")?.to_value()?;
+        let (merge, base) = (data_or(merge, Value::None)?, data_or(base, Value::None)?);
+        let default = data_or(default, "default")?;
+        let found = run.traverse_live(&run.live.pillar, &key, ":")?.map(|v| v.to_value()).transpose()?;
+        super::filter_by::filter_by(&lookup, found.as_ref(), &merge, &default, &base).map(Obj::from)
     }),
     ("pillar.items", |run, _, args| {
         if args.positional.is_empty() {

@@ -343,10 +343,11 @@ impl<'r> Vm<'r> {
         let not_found = || Error::new(ErrorKind::TemplateNotFound, &**name);
         let relative = matches!(name.split('/').next(), Some("." | ".."));
         let path = if relative { self.resolve_relative(name).ok_or_else(not_found)? } else { name.to_string() };
+        // The reference does this before it looks for the file, so a miss moves `tpldir`, too.
+        self.remember_place(name, &path, relative);
         let Some(source) = self.host.template(&path)? else {
             return Err(not_found().with_help(format!("no file salt://{path} on the file server")));
         };
-        self.remember_place(name, &path, relative);
         let template = self.parse(Some(&Str::from(path)), &source)?;
         self.loaded.borrow_mut().insert(name.clone(), template.clone());
         Ok(template)

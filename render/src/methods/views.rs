@@ -76,7 +76,7 @@ impl Object for View {
         Some(self.dict.len())
     }
 
-    fn contains(&self, needle: &Obj) -> Option<Result<bool>> {
+    fn contains(&self, _: &Vm<'_>, needle: &Obj) -> Option<Result<bool>> {
         match self.part {
             DictPart::Keys => Some(hash_key(needle).map(|key| self.dict.contains(&key))),
             DictPart::Items => Some(self.contains_item(needle)),
@@ -135,7 +135,7 @@ pub(super) fn of(object: &Obj) -> Option<&View> {
 pub(super) fn call(vm: &Vm<'_>, view: &View, name: &str, args: CallArgs) -> Result<Obj> {
     let other = Call { owner: view.type_name(), name, args }.one()?;
     for item in other.collect(vm)? {
-        if matches!(view.contains(&item), Some(Ok(true))) {
+        if matches!(view.contains(vm, &item), Some(Ok(true))) {
             return Ok(Obj::Bool(false));
         }
     }

@@ -387,11 +387,11 @@ pub(super) fn freeze(object: &Obj) -> Result<Value> {
     Freezer::default().freeze(object)
 }
 
-/// The same, with `None` for what is undefined; also what was undefined, in Jinja's words.
+/// The same, with `None` for what is undefined or no data; also what that was, in words.
 pub(super) fn freeze_lossy(object: &Obj) -> Result<(Value, Vec<String>)> {
-    let mut freezer = Freezer { undefined: Some(Vec::new()), ..Freezer::default() };
+    let mut freezer = Freezer { missing: Some(Vec::new()), ..Freezer::default() };
     let value = freezer.freeze(object)?;
-    Ok((value, freezer.undefined.unwrap_or_default()))
+    Ok((value, freezer.missing.unwrap_or_default()))
 }
 
 #[derive(Default)]
@@ -402,8 +402,8 @@ struct Freezer {
     depth: usize,
     /// Values frozen so far, shared ones counted wherever they stand.
     count: usize,
-    /// What was undefined, where that is not an error.
-    undefined: Option<Vec<String>>,
+    /// What was undefined or no data, where that is not an error.
+    missing: Option<Vec<String>>,
 }
 
 /// Deeper data is refused: printing, comparing and dropping it would exhaust the stack.
@@ -432,7 +432,7 @@ impl Freezer {
             Obj::Set(set) => Value::Set(set.read(|s| s.iter().cloned().collect::<Set>())),
             Obj::List(list) => self.once(list.address(), |this| this.freeze_list(list))?,
             Obj::Dict(dict) => self.once(dict.address(), |this| this.freeze_dict(dict))?,
-            Obj::Undefined(u) => match &mut self.undefined {
+            Obj::Undefined(u) => match &mut self.missing {
                 Some(found) => {
                     found.push(u.message.to_string());
                     Value::None
@@ -441,9 +441,9 @@ impl Freezer {
             },
             Obj::Native(native) => match native.as_value() {
                 Some(value) => value?,
-                None => return Err(not_data(object)),
+                None => self.no_data(object)?,
             },
-            Obj::Iter(_) => return Err(not_data(object)),
+            Obj::Iter(_) => self.no_data(object)?,
         })
     }
 
@@ -463,6 +463,17 @@ impl Freezer {
         let value = self.descend(freeze)?;
         self.done.insert(identity, Some((value.clone(), self.count - before)));
         Ok(value)
+    }
+
+    /// An object that is no data: an error, or `None` where that is put up with.
+    fn no_data(&mut self, object: &Obj) -> Result<Value> {
+        match &mut self.missing {
+            Some(found) => {
+                found.push(format!("a {} is no data; make a list of it with |list", object.type_name()));
+                Ok(Value::None)
+            }
+            None => Err(not_data(object)),
+        }
     }
 
     fn counted(&mut self, values: usize) -> Result<()> {

@@ -131,7 +131,7 @@ pub trait Object {
     }
 
     /// `needle in x`, where that differs from iterating.
-    fn contains(&self, _needle: &Obj) -> Option<Result<bool>> {
+    fn contains(&self, _vm: &Vm<'_>, _needle: &Obj) -> Option<Result<bool>> {
         None
     }
 
@@ -260,11 +260,11 @@ impl Obj {
         containers::thaw_shared(value)
     }
 
-    /// The frozen data this object is, with `None` for every part that is undefined; also what
-    /// was undefined, in Jinja's words.
+    /// The frozen data this object is, with `None` for every part that is undefined or no data;
+    /// also what those parts were, in words.
     ///
     /// # Errors
-    /// As [`to_value`](Obj::to_value), but for undefined parts.
+    /// As [`to_value`](Obj::to_value), but for such parts.
     pub fn to_value_lossy(&self) -> Result<(Value, Vec<String>)> {
         containers::freeze_lossy(self)
     }

@@ -504,6 +504,11 @@ fn compare_sets(op: CompareOp, a: &super::SetRef, b: &super::SetRef) -> Option<b
 /// # Errors
 /// A `TypeError` for a haystack that holds nothing, or a needle in text that is no text.
 pub fn contains(vm: &Vm<'_>, haystack: &Obj, needle: &Obj) -> Result<bool> {
+    if let Obj::Native(native) = haystack
+        && let Some(verdict) = native.contains(vm, needle)
+    {
+        return verdict;
+    }
     match haystack {
         Obj::Undefined(u) => u.check().map(|()| false),
         Obj::Str(text) | Obj::Markup(text) => match needle {
@@ -524,7 +529,6 @@ pub fn contains(vm: &Vm<'_>, haystack: &Obj, needle: &Obj) -> Result<bool> {
             let key = hash_key(needle)?;
             Ok(set.read(|s| s.contains(&key)))
         }
-        Obj::Native(native) if native.contains(needle).is_some() => native.contains(needle).unwrap_or(Ok(false)),
         Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_) => Err(not_a_container(haystack)),
         Obj::Native(native) if native.iter().is_none() => Err(not_a_container(haystack)),
         other => {
