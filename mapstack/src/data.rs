@@ -58,7 +58,8 @@ impl Run<'_> {
         Ok(mapdata)
     }
 
-    /// The arguments, overridden by `map_jinja.yaml` files (SALT: B4).
+    /// The arguments, overridden by `map_jinja.yaml` files, which are layers themselves (saltext-formula:
+    /// `map.data`).
     fn meta_configuration(&self, tplroot: &str, options: &DataOptions) -> Result<Map> {
         let as_list = |given: Option<&Value>, name: &str, default: Vec<String>| -> Result<Value> {
             match given {
@@ -118,7 +119,8 @@ impl Run<'_> {
         ));
     }
 
-    /// The template that may change the result (SALT: B9).
+    /// The template that may change the result in place; what it prints is dropped
+    /// (saltext-formula: `map.data`).
     fn post_map(&self, tpldir: &str, tplroot: &str, meta: &Map, mapdata: &mut Value) -> Result<()> {
         let post_map = or(meta.get("post_map"), Value::None);
         if matches!(post_map, Value::Bool(false)) {
@@ -146,7 +148,7 @@ impl Run<'_> {
     }
 }
 
-/// Put `defaults.yaml` first unless it is among the sources (SALT: B6).
+/// Put `defaults.yaml` first unless it is among the sources (saltext-formula: `map.data`).
 fn prepend_defaults(meta: &mut Map) -> Result<()> {
     let wrong = |what: &str| {
         Err(Error::new(ErrorKind::Options, format!("`sources` in the meta configuration is {what}, not a list"))

@@ -132,7 +132,8 @@ impl Run<'_> {
         Ok(Text { file, text: Cow::Owned(rendered.text), map: Some(rendered.map) })
     }
 
-    /// The variables a template of the flow has (SALT_SEMANTICS: `cp.get_template`, `map.stack`).
+    /// The variables a template of the flow has (Salt: `cp.get_template`;
+    /// saltext-formula: `map.stack`).
     fn variables(&self, stage: &Stage<'_>, mapdata: &Obj) -> Names {
         let mut names = Names::default();
         let mut set = |name: &str, value: Obj| names.insert(name.into(), value);

@@ -153,7 +153,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The value of a raw chain: each further matcher picks keys out of what there is (SALT: A31).
+    /// The value of a raw chain: each further matcher picks keys out of what there is
+    /// (saltext-formula: `Renderer.render`).
     fn chain(&self, fold: &Fold<'_>, definition: &Definition, around: &Surroundings<'_>) -> Result<Option<Found>> {
         let mut matchers = definition.matchers.iter();
         let Some(mut layer) = matchers.next().map_or(Ok(None), |first| fetch_layer(self, first, around))? else {

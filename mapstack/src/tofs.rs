@@ -52,7 +52,7 @@ impl Run<'_> {
     }
 }
 
-/// The `tofs` part of a configuration over the arguments (SALT: B15).
+/// The `tofs` part of a configuration over the arguments (saltext-formula: `map.tofs`).
 struct Settings {
     own: Map,
     files_switch: Value,

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::{Layer, Names, Vm};
 use crate::object::{CallArgs, DictRef, Entries, Iter, Obj, Object, TupleRef, as_index, required, to_str};
 
-/// Jinja2's globals and Salt's additions (SALT: `JinjaGlobal`, `render_jinja_tmpl`).
+/// Jinja2's globals and Salt's additions (Salt: `JinjaGlobal`, `render_jinja_tmpl`).
 pub(crate) fn builtins() -> Rc<Layer> {
     thread_local! {
         // Functions without state, so every render on a thread can share them.
