@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use mapstack_render::line_and_column;
+
 /// The result of anything this crate does.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -62,18 +64,13 @@ impl Place {
     /// The line, from 1.
     #[must_use]
     pub fn line(&self) -> usize {
-        self.before().matches('\n').count() + 1
+        line_and_column(&self.source, self.start).0
     }
 
     /// The column in characters, from 1.
     #[must_use]
     pub fn column(&self) -> usize {
-        let before = self.before();
-        before[before.rfind('\n').map_or(0, |i| i + 1)..].chars().count() + 1
-    }
-
-    fn before(&self) -> &str {
-        self.source.get(..self.start).unwrap_or(&self.source)
+        line_and_column(&self.source, self.start).1
     }
 }
 
