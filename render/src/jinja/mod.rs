@@ -13,10 +13,12 @@ mod output;
 pub mod parser;
 mod scope;
 mod syntax;
+mod visit;
 mod vm;
 
 pub use output::{Origin, SourceMap};
 pub use parser::{SyntaxError, parse};
 pub use scope::{Layer, Names};
 pub use syntax::Syntax;
+pub use visit::{Node, visit};
 pub use vm::{Host, Limits, NoHost, Rendered, Request, TemplateCache, Vm, render};
