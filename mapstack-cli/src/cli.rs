@@ -185,12 +185,8 @@ pub struct Parse {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Files and facts")]
 pub struct Input {
-    /// A root of the file server, as ENV=DIR or DIR (repeatable; earlier wins, like file_roots)
-    #[arg(long, value_name = "[ENV=]DIR", value_hint = ValueHint::DirPath)]
-    pub root: Vec<String>,
-    /// The saltenv to look in [default: the minion's option, else base]
-    #[arg(long)]
-    pub saltenv: Option<String>,
+    #[command(flatten)]
+    pub files: Files,
     /// The minion: one YAML or JSON document with id, grains, pillar, opts (- is stdin)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub minion: Option<PathBuf>,
@@ -212,12 +208,24 @@ pub struct Input {
     /// Data for U@ sources and the custom_data variable (YAML or JSON)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub custom_data: Option<PathBuf>,
-    /// Serve files through links that leave a root
-    #[arg(long)]
-    pub follow_outside_links: bool,
     /// Any keyword arguments under Salt's own names, as a JSON object
     #[arg(long, value_name = "JSON")]
     pub kwargs: Option<String>,
+}
+
+/// Where files come from.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Files and facts")]
+pub struct Files {
+    /// A root of the file server, as ENV=DIR or DIR (repeatable; earlier wins, like file_roots)
+    #[arg(long, value_name = "[ENV=]DIR", value_hint = ValueHint::DirPath)]
+    pub root: Vec<String>,
+    /// The saltenv to look in [default: the minion's option, else base]
+    #[arg(long)]
+    pub saltenv: Option<String>,
+    /// Serve files through links that leave a root
+    #[arg(long)]
+    pub follow_outside_links: bool,
 }
 
 /// How layers merge.

@@ -8,7 +8,7 @@ use mapstack::minion::{Minion, Part};
 use mapstack::value::{Map, Value, json};
 use mapstack::{Diagnostic, Engine, Error, ErrorKind, Run, yaml};
 
-use crate::cli::{Input, Layering, Merging};
+use crate::cli::{Files, Input, Layering, Merging};
 use crate::report::{Failure, Reporter};
 
 /// Everything a verb that looks at one minion needs.
@@ -21,17 +21,8 @@ pub struct Session {
 impl Session {
     pub fn new(input: &Input, reporter: &Reporter) -> Result<Self, Failure> {
         let minion = minion(input)?;
-        let roots = roots(input, &minion)?;
-        let missing: Vec<Diagnostic> = roots
-            .missing_roots()
-            .into_iter()
-            .map(|root| {
-                Diagnostic::warning(ErrorKind::File, format!("the root {} is not a directory", root.display()))
-                    .with_help("it is ignored, as the reference ignores it")
-            })
-            .collect();
-        reporter.warn(&missing)?;
-        Ok(Session { engine: Engine::new(roots), minion, saltenv: input.saltenv.clone() })
+        let roots = roots(&input.files, Some(&minion), reporter)?;
+        Ok(Session { engine: Engine::new(roots), minion, saltenv: input.files.saltenv.clone() })
     }
 
     pub fn run(&self) -> Run<'_> {
@@ -43,17 +34,32 @@ impl Session {
     }
 }
 
-fn roots(input: &Input, minion: &Minion) -> Result<Roots, Failure> {
-    let mut roots = Roots::new().follow_outside_links(input.follow_outside_links);
-    let default_env = input.saltenv.as_deref().unwrap_or("base");
-    for root in &input.root {
+/// The roots of the file server: those given, else those of the minion's options.
+pub fn roots(files: &Files, minion: Option<&Minion>, reporter: &Reporter) -> Result<Roots, Failure> {
+    let roots = named_roots(files, minion)?;
+    let missing: Vec<Diagnostic> = roots
+        .missing_roots()
+        .into_iter()
+        .map(|root| {
+            Diagnostic::warning(ErrorKind::File, format!("the root {} is not a directory", root.display()))
+                .with_help("it is ignored, as the reference ignores it")
+        })
+        .collect();
+    reporter.warn(&missing)?;
+    Ok(roots)
+}
+
+fn named_roots(files: &Files, minion: Option<&Minion>) -> Result<Roots, Failure> {
+    let mut roots = Roots::new().follow_outside_links(files.follow_outside_links);
+    let default_env = files.saltenv.as_deref().unwrap_or("base");
+    for root in &files.root {
         let (env, directory) = split_root(root).unwrap_or((default_env, root));
         roots = roots.root(env, directory);
     }
-    if !input.root.is_empty() {
+    if !files.root.is_empty() {
         return Ok(roots);
     }
-    let Some(Value::Map(configured)) = minion.opts.get("file_roots") else {
+    let Some(Value::Map(configured)) = minion.and_then(|m| m.opts.get("file_roots")) else {
         return Err(Failure::Usage(
             "no root given: say where the file server's files are with --root DIR (repeatable, earlier wins)".into(),
         ));
