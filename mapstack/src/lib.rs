@@ -41,6 +41,7 @@ mod options;
 mod render;
 mod source;
 mod stack;
+mod survey;
 mod tofs;
 pub mod trace;
 
@@ -55,3 +56,4 @@ pub use mapstack_value as value;
 pub use mapstack_yaml as yaml;
 pub use options::{DataOptions, StackOptions, TofsOptions};
 pub use stack::parse as parse_definition;
+pub use survey::{CallSite, ImportSite, Survey};

@@ -1,38 +1,38 @@
 //! The `#jinja2: {…}` line, which sets options for one template.
 
+use std::sync::Arc;
+
 use mapstack_value::{Value, json};
 
-use super::vm::Request;
-use crate::error::Result;
+use super::Syntax;
 
 /// Apply and remove the header, if the template has one: on the first line, or on the second after
-/// a `#!renderer` line (Salt: `render_jinja_tmpl`).
-pub(super) fn apply(request: &mut Request<'_>) -> Result<()> {
+/// a `#!renderer` line (Salt: `render_jinja_tmpl`). What is wrong with it is told to `warn`.
+pub(super) fn apply(source: &mut Arc<str>, syntax: &mut Syntax, warn: &dyn Fn(&str)) {
     const HEADER: &str = "#jinja2:";
-    if !request.source.contains(HEADER) {
-        return Ok(());
+    if !source.contains(HEADER) {
+        return;
     }
-    let mut lines: Vec<&str> = request.source.split_inclusive('\n').collect();
+    let mut lines: Vec<&str> = source.split_inclusive('\n').collect();
     let index = usize::from(lines.first().is_some_and(|l| l.starts_with("#!") && !l.starts_with("#!/")));
-    let Some(payload) = lines.get(index).and_then(|line| line.strip_prefix(HEADER)) else { return Ok(()) };
+    let Some(payload) = lines.get(index).and_then(|line| line.strip_prefix(HEADER)) else { return };
     if payload.trim().is_empty() {
-        return Ok(());
+        return;
     }
     match json::loads(payload.trim()) {
         Ok(Value::Map(options)) => {
             for (name, value) in &options {
-                if let Err(problem) = request.syntax.set(&name.to_string().to_lowercase(), value) {
-                    request.host.log("warning", &problem);
+                if let Err(problem) = syntax.set(&name.to_string().to_lowercase(), value) {
+                    warn(&problem);
                 }
             }
         }
         Ok(_) | Err(_) => {
-            request.host.log("warning", &format!("ignoring the malformed '{HEADER}' header: {}", payload.trim()));
-            return Ok(());
+            warn(&format!("ignoring the malformed '{HEADER}' header: {}", payload.trim()));
+            return;
         }
     }
     // An empty line in its place would be printed; without it, lines count one less, as in Salt.
     lines.remove(index);
-    request.source = lines.concat().into();
-    Ok(())
+    *source = lines.concat().into();
 }

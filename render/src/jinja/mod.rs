@@ -21,4 +21,4 @@ pub use parser::{SyntaxError, parse};
 pub use scope::{Layer, Names};
 pub use syntax::Syntax;
 pub use visit::{Node, visit};
-pub use vm::{Host, Limits, NoHost, Rendered, Request, TemplateCache, Vm, render};
+pub use vm::{Host, Limits, NoHost, Rendered, Request, TemplateCache, Vm, compile, render};

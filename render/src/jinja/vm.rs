@@ -119,6 +119,24 @@ impl TemplateCache {
     }
 }
 
+/// Read a template as a render would, without running it: with its `#jinja2:` header, and refused
+/// if it names a filter or test that does not exist.
+///
+/// # Errors
+/// What Jinja refuses when it compiles the template, with the place in the source.
+///
+/// ```
+/// use mapstack_render::jinja::{Syntax, compile};
+/// let e = compile(None, "a\n{{ x|uper }}".into(), &Syntax::default()).unwrap_err();
+/// assert_eq!(e.to_string(), "Jinja syntax error: No filter named 'uper'.");
+/// assert_eq!(e.help.as_deref(), Some("did you mean 'upper'?"));
+/// ```
+pub fn compile(name: Option<&Str>, mut source: Arc<str>, syntax: &Syntax) -> Result<Arc<Template>> {
+    let mut syntax = syntax.clone();
+    super::header::apply(&mut source, &mut syntax, &|_| {});
+    parse_checked(name, &source, &syntax)
+}
+
 fn parse_checked(name: Option<&Str>, source: &str, syntax: &Syntax) -> Result<Arc<Template>> {
     let template = parser::parse(source, name.map(|n| &**n), syntax).map_err(|e| {
         let place = Place { template: e.name.clone(), source: e.source.clone(), span: e.span };
@@ -175,7 +193,8 @@ pub struct Rendered {
 /// assert_eq!(render(request).unwrap().text, "1,2");
 /// ```
 pub fn render(mut request: Request<'_>) -> Result<Rendered> {
-    super::header::apply(&mut request)?;
+    let warn = |problem: &str| request.host.log("warning", problem);
+    super::header::apply(&mut request.source, &mut request.syntax, &warn);
     let ends_in_newline = request.source.ends_with('\n');
     let vm = Vm::new(&request);
     let template = vm.parse(request.name.as_ref(), &request.source)?;

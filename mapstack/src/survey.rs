@@ -1,0 +1,341 @@
+//! What a formula's templates refer to, found without running them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use mapstack_loader::{Fetched, SaltPath};
+use mapstack_render::jinja::ast::{BinaryOp, Expr, ExprKind, Span, StmtKind, Template};
+use mapstack_render::jinja::{Node, Syntax, compile, visit};
+use mapstack_value::{Str, Value};
+
+use crate::diagnostic::{Error, ErrorKind, Place, Result};
+use crate::engine::Engine;
+
+/// What the templates below a formula's folder refer to, and those they load from elsewhere.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// The `salt://` paths of the templates that were read, without the scheme.
+    pub templates: BTreeSet<String>,
+    /// Every use of a `salt[...]` function, in the order of files and lines.
+    pub calls: Vec<CallSite>,
+    /// Every name that a template takes from another one.
+    pub imports: Vec<ImportSite>,
+    /// Templates that Jinja would refuse.
+    pub errors: Vec<Error>,
+    /// Files that look like templates of another engine, with the reason.
+    pub skipped: BTreeMap<String, String>,
+}
+
+/// A place where a template takes hold of a `salt[...]` function.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallSite {
+    /// The function, such as `grains.get`; `None` where the template computes the name.
+    pub function: Option<Str>,
+    /// Where.
+    pub place: Place,
+}
+
+/// A `{% from … import name %}`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportSite {
+    /// The template it comes from, as far as that can be told without running anything.
+    pub template: Option<String>,
+    /// The name in that template.
+    pub name: Str,
+    /// Where.
+    pub place: Place,
+}
+
+impl Engine {
+    /// Read the templates of a formula without running them.
+    ///
+    /// Templates outside the formula's folder are followed where their names are literal, or made
+    /// of literals, `tplroot` and `tpldir`.
+    ///
+    /// # Errors
+    /// The file server cannot list or read the files. A template that is wrong stands in
+    /// [`Survey::errors`].
+    ///
+    /// ```
+    /// use mapstack::{Engine, loader::MemoryFiles};
+    /// let files = MemoryFiles::new().file("base", "web/init.sls", "{{ salt['grains.get']('os') }}");
+    /// let survey = Engine::new(files).survey("web", "base").unwrap();
+    /// assert_eq!(survey.calls[0].function.as_deref(), Some("grains.get"));
+    /// assert_eq!(survey.calls[0].place.to_string(), "web/init.sls:1:4");
+    /// ```
+    pub fn survey(&self, formula: &str, saltenv: &str) -> Result<Survey> {
+        let prefix = format!("{}/", formula.trim_end_matches('/'));
+        let listed = self.files.list(saltenv, &prefix);
+        let listed = listed.map_err(|e| Error::new(ErrorKind::File, format!("cannot list salt://{prefix}: {e}")))?;
+        let mut survey = Survey::default();
+        let mut asked: BTreeSet<String> = listed.iter().cloned().collect();
+        let mut queue: Vec<String> = listed.into_iter().rev().collect();
+        while let Some(path) = queue.pop() {
+            let fetched = self.files.fetch(&SaltPath::from_relative(&path), saltenv);
+            let fetched = fetched.map_err(|e| Error::new(ErrorKind::File, format!("cannot read salt://{path}: {e}")))?;
+            // What a template names and does not exist may be optional, or never reached.
+            let Fetched::Found { on_disk, bytes } = fetched else { continue };
+            let Ok(text) = std::str::from_utf8(&bytes) else { continue };
+            let file = TemplateFile { path: &path, shown: on_disk.display().to_string() };
+            for loaded in file.read(text, &mut survey) {
+                if asked.insert(loaded.clone()) {
+                    queue.push(loaded);
+                }
+            }
+        }
+        Ok(survey)
+    }
+}
+
+/// A file that may be a template.
+struct TemplateFile<'p> {
+    path: &'p str,
+    shown: String,
+}
+
+/// Files that Salt renders by Jinja when it comes to them.
+const JINJA: [&str; 4] = ["jinja", "jinja2", "j2", "sls"];
+
+/// What other engines' templates are called.
+const OTHERS: [&str; 4] = ["mako", "tera", "erb", "py"];
+
+impl TemplateFile<'_> {
+    /// Note what the file refers to, and return the templates it loads.
+    fn read(&self, text: &str, survey: &mut Survey) -> Vec<String> {
+        let extension = self.path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, e)| e);
+        let is_jinja = extension.is_some_and(|e| JINJA.contains(&e));
+        let has_marks = ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark));
+        if !is_jinja && (!has_marks || extension.is_some_and(|e| OTHERS.contains(&e))) {
+            return Vec::new();
+        }
+        if let Some(pipe) = other_pipe(text) {
+            survey.skipped.insert(self.path.into(), format!("it is rendered by {pipe}"));
+            return Vec::new();
+        }
+        let name = Str::from(self.path);
+        match compile(Some(&name), text.into(), &Syntax::default()) {
+            Ok(template) => {
+                survey.templates.insert(self.path.into());
+                self.walk(&template, survey)
+            }
+            Err(e) if is_jinja => {
+                let place = e.place.as_ref().map(|place| self.place(&place.source, place.span));
+                let error = Error::new(ErrorKind::Template, e.to_string()).at(place);
+                survey.errors.push(match &e.help {
+                    Some(help) => error.help(help.clone()),
+                    None => error,
+                });
+                Vec::new()
+            }
+            // Braces of another language.
+            Err(e) => {
+                survey.skipped.insert(self.path.into(), e.to_string());
+                Vec::new()
+            }
+        }
+    }
+
+    fn place(&self, source: &Arc<str>, span: Span) -> Place {
+        Place {
+            file: self.shown.clone(),
+            source: source.clone(),
+            start: span.start as usize,
+            end: span.end as usize,
+        }
+    }
+
+    fn walk(&self, template: &Template, survey: &mut Survey) -> Vec<String> {
+        let mut loaded = Vec::new();
+        // The places of `salt` that belong to a use already noted.
+        let mut noted: BTreeSet<u32> = BTreeSet::new();
+        let walked: std::result::Result<(), std::convert::Infallible> = visit(template, &mut |node, _| {
+            match node {
+                Node::Expr(e) => {
+                    if let Some(function) = salt_function(e, &mut noted) {
+                        survey.calls.push(CallSite { function, place: self.place(&template.source, e.span) });
+                    }
+                }
+                Node::Stmt(stmt) => match &stmt.kind {
+                    StmtKind::FromImport { template: from, names, .. } => {
+                        let from = self.fold_path(from);
+                        loaded.extend(from.clone());
+                        survey.imports.extend(names.iter().map(|(name, _)| ImportSite {
+                            template: from.clone(),
+                            name: name.clone(),
+                            place: self.place(&template.source, stmt.span),
+                        }));
+                    }
+                    StmtKind::Import { template, .. } | StmtKind::Extends(template) => {
+                        loaded.extend(self.fold_path(template));
+                    }
+                    StmtKind::Include { template, .. } => match &template.kind {
+                        ExprKind::List(names) | ExprKind::Tuple(names) => {
+                            loaded.extend(names.iter().filter_map(|name| self.fold_path(name)));
+                        }
+                        _ => loaded.extend(self.fold_path(template)),
+                    },
+                    StmtKind::ImportData { template, .. } => loaded.extend(self.fold_path(template)),
+                    _ => {}
+                },
+            }
+            Ok(())
+        });
+        match walked {
+            Ok(()) => loaded,
+            Err(never) => match never {},
+        }
+    }
+
+    /// The path behind the name of a template.
+    fn fold_path(&self, name: &Expr) -> Option<String> {
+        let name = self.fold(name)?;
+        let directory = self.path.rsplit_once('/').map_or("", |(directory, _)| directory);
+        if !name.starts_with("./") && !name.starts_with("../") {
+            return Some(name);
+        }
+        let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
+        for part in name.split('/') {
+            match part {
+                "." | "" => {}
+                // Above the root there is nothing.
+                ".." => drop(parts.pop()?),
+                part => parts.push(part),
+            }
+        }
+        Some(parts.join("/"))
+    }
+
+    /// The text of an expression of literals and the names of the formula's own place.
+    fn fold(&self, expr: &Expr) -> Option<String> {
+        match &expr.kind {
+            ExprKind::Const(Value::Str(text)) => Some(text.to_string()),
+            ExprKind::Name(name) => match &**name {
+                "tplroot" => self.path.split('/').next().map(String::from),
+                "tpldir" | "slspath" => self.path.rsplit_once('/').map(|(directory, _)| directory.to_string()),
+                _ => None,
+            },
+            ExprKind::Concat(parts) => parts.iter().map(|part| self.fold(part)).collect(),
+            ExprKind::Binary(BinaryOp::Add, a, b) => Some(self.fold(a)? + &self.fold(b)?),
+            _ => None,
+        }
+    }
+}
+
+/// The engine of a first line that names another one than Jinja.
+fn other_pipe(text: &str) -> Option<&str> {
+    let pipe = text.lines().next()?.strip_prefix("#!").filter(|rest| !rest.starts_with('/'))?.trim();
+    let engine = pipe.split(['|', ' ']).next()?;
+    (!engine.starts_with("jinja")).then_some(pipe)
+}
+
+/// Whether an expression takes hold of a function of `salt`: `salt['a.b']`, `salt.a.b`,
+/// `salt.get('a.b')`, or with a name that only a run knows.
+fn salt_function(expr: &Expr, noted: &mut BTreeSet<u32>) -> Option<Option<Str>> {
+    let is_salt = |e: &Expr| matches!(&e.kind, ExprKind::Name(name) if **name == *"salt");
+    let mut note = |salt: &Expr, function| {
+        noted.insert(salt.span.start);
+        Some(function)
+    };
+    match &expr.kind {
+        ExprKind::Item(object, name) if is_salt(object) => match &name.kind {
+            ExprKind::Const(Value::Str(name)) => note(object, Some(name.clone())),
+            _ => note(object, None),
+        },
+        ExprKind::Call { callee, args } => match &callee.kind {
+            ExprKind::Attr(object, get) if is_salt(object) && **get == *"get" => {
+                match args.positional.first().map(|e| &e.kind) {
+                    Some(ExprKind::Const(Value::Str(name))) => note(object, Some(name.clone())),
+                    _ => note(object, None),
+                }
+            }
+            _ => None,
+        },
+        ExprKind::Attr(module, function) => match &module.kind {
+            ExprKind::Attr(object, module) if is_salt(object) => {
+                note(object, Some(format!("{module}.{function}").into()))
+            }
+            _ => None,
+        },
+        // `'a.b' in salt` asks, and calls nothing.
+        ExprKind::Compare(_, rest) => {
+            noted.extend(rest.iter().filter(|(_, e)| is_salt(e)).map(|(_, e)| e.span.start));
+            None
+        }
+        ExprKind::Name(_) if is_salt(expr) && !noted.contains(&expr.span.start) => Some(None),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mapstack_loader::MemoryFiles;
+
+    use super::*;
+
+    fn survey(files: &[(&str, &str)]) -> Survey {
+        let files = files.iter().fold(MemoryFiles::new(), |all, (path, text)| all.file("base", *path, *text));
+        Engine::new(files).survey("f", "base").unwrap()
+    }
+
+    fn calls(template: &str) -> String {
+        let called = survey(&[("f/x.jinja", template)]).calls;
+        let names: Vec<String> =
+            called.iter().map(|c| format!("{}@{}", c.function.as_deref().unwrap_or("?"), c.place.column())).collect();
+        names.join(" ")
+    }
+
+    #[test]
+    fn every_way_to_a_function_is_seen() {
+        for (template, expected) in [
+            ("{{ salt['a.b']() }}", "a.b@4"),
+            ("{{ salt.a.b() }}", "a.b@4"),
+            ("{{ salt.get('a.b')() }}", "a.b@4"),
+            ("{{ salt['a' ~ '.b']() }}", "?@4"),
+            ("{{ salt.get(name)() }}", "?@4"),
+            ("{% set f = salt['a.b'] %}", "a.b@12"),
+            ("{% if 'a.b' in salt %}{% endif %}", ""),
+            ("{{ f(salt) }}", "?@6"),
+            ("{{ salt['a.b'](salt['c.d']()) }}", "a.b@4 c.d@16"),
+            ("{% macro m(x=salt['a.b']()) %}{{ salt.c.d }}{% endmacro %}", "a.b@14 c.d@34"),
+            ("{{ x if salt['a.b']() else salt['c.d']() }}", "a.b@9 c.d@28"),
+            ("{{ pillar['salt'] }}{{ x.salt.a.b }}", ""),
+        ] {
+            assert_eq!(calls(template), expected, "{template}");
+        }
+    }
+
+    #[test]
+    fn templates_elsewhere_are_followed_where_their_names_are_plain() {
+        let found = survey(&[
+            ("f/map.jinja", "{% from tplroot ~ '/lib.jinja' import a, b as c with context %}"),
+            ("f/lib.jinja", "{% import 'g/macros.jinja' as m %}{% include ['none.jinja', './sub/own.jinja'] %}"),
+            ("f/sub/own.jinja", "{% extends '../../h/base.jinja' %}"),
+            ("f/computed.jinja", "{% include x ~ '.jinja' %}"),
+            ("g/macros.jinja", "{{ salt['g.g']() }}{% import_yaml tplroot ~ '/data.yaml' as d %}"),
+            ("g/data.yaml", "{{ salt['g.data']() }}"),
+            ("h/base.jinja", "{{ salt['h.h']() }}"),
+            ("i/unrelated.jinja", "{{ salt['i.i']() }}"),
+        ]);
+        let names: Vec<_> = found.calls.iter().filter_map(|c| c.function.as_deref()).collect();
+        assert_eq!(names, ["g.g", "g.data", "h.h"]);
+        let imports: Vec<_> = found.imports.iter().map(|i| (i.template.as_deref(), &*i.name)).collect();
+        assert_eq!(imports, [(Some("f/lib.jinja"), "a"), (Some("f/lib.jinja"), "b")]);
+    }
+
+    #[test]
+    fn what_is_no_template_of_ours_is_told_apart() {
+        let found = survey(&[
+            ("f/bad.sls", "a:\n  {% if %}"),
+            ("f/other.sls", "#!mako|yaml\n% if x:\n{% bad\n"),
+            ("f/shell.sh", "echo ${#array[@]} {% bad"),
+            ("f/plain.conf", "no marks"),
+            ("f/binary.j2", "{{ 1 }}"),
+        ]);
+        assert_eq!(found.errors.len(), 1);
+        let place = found.errors[0].diagnostic().place.as_ref().unwrap();
+        assert_eq!((place.line(), place.column()), (2, 9));
+        let skipped: Vec<_> = found.skipped.keys().map(String::as_str).collect();
+        assert_eq!(skipped, ["f/other.sls", "f/shell.sh"]);
+        assert_eq!(found.templates.iter().map(String::as_str).collect::<Vec<_>>(), ["f/binary.j2"]);
+    }
+}
