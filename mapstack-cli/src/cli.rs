@@ -66,6 +66,8 @@ pub enum Command {
     Sources(Sources),
     /// Explain how a source definition is understood
     Parse(Parse),
+    /// Check templates without running them
+    Lint(Lint),
     /// Print a completion script for a shell
     #[command(after_help = "\
 Example:
@@ -176,6 +178,28 @@ pub struct Parse {
     /// Read it as a matcher of files_switch (map.tofs), which only builds paths
     #[arg(long)]
     pub path: bool,
+    /// How to print
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
+    pub format: Listing,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without --calls, templates that Jinja refuses are errors, and functions that nothing answers
+are warnings.
+
+Examples:
+  mapstack lint users --root examples/formulas
+  mapstack lint users --root examples/formulas --calls")]
+pub struct Lint {
+    /// Formulas: their folders below a root
+    #[arg(required = true, value_name = "FORMULA")]
+    pub formulas: Vec<String>,
+    /// List every salt[...] function the templates can call, who answers it, and where it is called
+    #[arg(long)]
+    pub calls: bool,
+    #[command(flatten)]
+    pub files: Files,
     /// How to print
     #[arg(short = 'o', long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
     pub format: Listing,

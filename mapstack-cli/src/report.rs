@@ -70,6 +70,20 @@ impl Reporter {
         }
     }
 
+    /// Print errors; the last becomes the failure.
+    ///
+    /// # Errors
+    /// The last error, if there is one.
+    pub fn errors<'e>(&self, errors: impl IntoIterator<Item = &'e mapstack::Error>) -> Result<(), Failure> {
+        let mut last: Option<&mapstack::Error> = None;
+        for error in errors {
+            if let Some(before) = last.replace(error) {
+                self.print(before.diagnostic());
+            }
+        }
+        last.map_or(Ok(()), |error| Err(error.clone().into()))
+    }
+
     /// Turn the outcome of a verb into an exit status.
     pub fn finish(&self, outcome: Result<(), Failure>) -> ExitCode {
         match outcome {

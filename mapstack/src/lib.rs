@@ -56,4 +56,4 @@ pub use mapstack_value as value;
 pub use mapstack_yaml as yaml;
 pub use options::{DataOptions, StackOptions, TofsOptions};
 pub use stack::parse as parse_definition;
-pub use survey::{CallSite, ImportSite, Survey};
+pub use survey::{Answerer, CallSite, ImportSite, Survey};

@@ -1,6 +1,7 @@
 //! What a formula's templates refer to, found without running them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 use mapstack_loader::{Fetched, SaltPath};
@@ -10,6 +11,7 @@ use mapstack_value::{Str, Value};
 
 use crate::diagnostic::{Error, ErrorKind, Place, Result};
 use crate::engine::Engine;
+use crate::functions;
 
 /// What the templates below a formula's folder refer to, and those they load from elsewhere.
 #[derive(Debug, Default)]
@@ -35,6 +37,25 @@ pub struct CallSite {
     pub place: Place,
 }
 
+/// Who answers the calls of a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Answerer {
+    /// The engine itself.
+    BuiltIn,
+    /// Nobody: a call is an error.
+    Nobody,
+}
+
+impl fmt::Display for Answerer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Answerer::BuiltIn => "built in",
+            Answerer::Nobody => "nobody answers it",
+        })
+    }
+}
+
 /// A `{% from … import name %}`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportSite {
@@ -47,6 +68,19 @@ pub struct ImportSite {
 }
 
 impl Engine {
+    /// Who answers calls of `salt[name]`.
+    ///
+    /// ```
+    /// use mapstack::{Answerer, Engine, loader::MemoryFiles};
+    /// let engine = Engine::new(MemoryFiles::new());
+    /// assert_eq!(engine.answerer("grains.get"), Answerer::BuiltIn);
+    /// assert_eq!(engine.answerer("state.apply"), Answerer::Nobody);
+    /// ```
+    #[must_use]
+    pub fn answerer(&self, name: &str) -> Answerer {
+        if functions::find(name).is_some() { Answerer::BuiltIn } else { Answerer::Nobody }
+    }
+
     /// Read the templates of a formula without running them.
     ///
     /// Templates outside the formula's folder are followed where their names are literal, or made
@@ -72,7 +106,8 @@ impl Engine {
         let mut queue: Vec<String> = listed.into_iter().rev().collect();
         while let Some(path) = queue.pop() {
             let fetched = self.files.fetch(&SaltPath::from_relative(&path), saltenv);
-            let fetched = fetched.map_err(|e| Error::new(ErrorKind::File, format!("cannot read salt://{path}: {e}")))?;
+            let fetched =
+                fetched.map_err(|e| Error::new(ErrorKind::File, format!("cannot read salt://{path}: {e}")))?;
             // What a template names and does not exist may be optional, or never reached.
             let Fetched::Found { on_disk, bytes } = fetched else { continue };
             let Ok(text) = std::str::from_utf8(&bytes) else { continue };
@@ -136,12 +171,7 @@ impl TemplateFile<'_> {
     }
 
     fn place(&self, source: &Arc<str>, span: Span) -> Place {
-        Place {
-            file: self.shown.clone(),
-            source: source.clone(),
-            start: span.start as usize,
-            end: span.end as usize,
-        }
+        Place { file: self.shown.clone(), source: source.clone(), start: span.start as usize, end: span.end as usize }
     }
 
     fn walk(&self, template: &Template, survey: &mut Survey) -> Vec<String> {

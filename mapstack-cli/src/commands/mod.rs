@@ -2,6 +2,7 @@
 
 mod completions;
 mod data;
+mod lint;
 mod parse;
 mod sources;
 mod stack;
@@ -20,6 +21,7 @@ pub fn run(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Tofs(args) => tofs::run(args, reporter),
         Command::Sources(args) => sources::run(args, reporter),
         Command::Parse(args) => parse::run(args),
+        Command::Lint(args) => lint::run(args, reporter),
         Command::Completions { shell } => completions::run(*shell),
     }
 }

@@ -33,10 +33,7 @@ pub enum Node<'t> {
 /// });
 /// assert_eq!((walked, names.join(" ")), (Ok(()), "a c b".to_string()));
 /// ```
-pub fn visit<'t, E>(
-    template: &'t Template,
-    visit: &mut dyn FnMut(Node<'t>, bool) -> Result<(), E>,
-) -> Result<(), E> {
+pub fn visit<'t, E>(template: &'t Template, visit: &mut dyn FnMut(Node<'t>, bool) -> Result<(), E>) -> Result<(), E> {
     Walk { visit }.body(&template.body, false)
 }
 
