@@ -62,6 +62,8 @@ pub enum Command {
     Stack(Stack),
     /// Print the salt:// candidates of a file, best first (salt: map.tofs)
     Tofs(Tofs),
+    /// Run a formula's map.jinja and print the variable it exports
+    Map(Map),
     /// List every path tried, in order: hit or miss, and the matcher that asked
     Sources(Sources),
     /// Explain how a source definition is understood
@@ -145,6 +147,29 @@ pub struct Tofs {
     /// The folder for every minion
     #[arg(long, value_name = "DIR")]
     pub default_dir: Option<String>,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without --var it is mapdata; else the name that the formula's own templates import most often;
+else the formula's name; else the only mapping.
+
+Examples:
+  mapstack map timesync --root examples/formulas --minion examples/minions/web1.yaml
+  mapstack map timesync --root examples/formulas --minion examples/minions/web1.yaml --var platforms --get os:Rocky")]
+pub struct Map {
+    /// The formula: its folder below a root
+    pub formula: String,
+    /// The template, below the formula's folder
+    #[arg(long, value_name = "PATH", default_value = "map.jinja")]
+    pub template: String,
+    /// The variable to print
+    #[arg(long, value_name = "NAME")]
+    pub var: Option<String>,
     #[command(flatten)]
     pub input: Input,
     #[command(flatten)]

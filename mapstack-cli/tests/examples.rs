@@ -1,4 +1,5 @@
-//! The examples give what their expected files say, which is what Salt's `map.data` gives.
+//! The examples give what their expected files say, which is what Salt's `map.data` and its
+//! templates give.
 
 mod common;
 
@@ -24,6 +25,17 @@ fn every_minion_has_what_its_expected_file_says() {
     for minion in ["web1", "bsd1"] {
         let file = repository().join(format!("examples/expected/{minion}.json"));
         assert_file(&file, &printed("data", minion, &["-o", "json"]));
+    }
+}
+
+#[test]
+fn a_map_jinja_gives_what_its_expected_file_says() {
+    for minion in ["web1", "db1", "bsd1"] {
+        let minion_file = format!("--minion=examples/minions/{minion}.yaml");
+        let map = ["map", "timesync", "--root=examples/formulas", &minion_file];
+        let ran = run(&repository(), &[&map[..], &["-o", "json"]].concat());
+        assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{minion}");
+        assert_file(&repository().join(format!("examples/expected/timesync-{minion}.json")), &ran.stdout);
     }
 }
 

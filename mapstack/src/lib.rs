@@ -37,6 +37,7 @@ mod functions;
 mod host;
 mod layer;
 mod lookups;
+mod map_jinja;
 mod options;
 mod render;
 mod source;
@@ -47,6 +48,7 @@ pub mod trace;
 
 pub use diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Severity, Step};
 pub use engine::{Engine, Run};
+pub use map_jinja::{Exported, MapOptions};
 pub use mapstack_loader as loader;
 pub use mapstack_matcher as matcher;
 pub use mapstack_minion as minion;

@@ -3,6 +3,7 @@
 mod completions;
 mod data;
 mod lint;
+mod map;
 mod parse;
 mod sources;
 mod stack;
@@ -19,6 +20,7 @@ pub fn run(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Data(args) => data::run(args, reporter),
         Command::Stack(args) => stack::run(args, reporter),
         Command::Tofs(args) => tofs::run(args, reporter),
+        Command::Map(args) => map::run(args, reporter),
         Command::Sources(args) => sources::run(args, reporter),
         Command::Parse(args) => parse::run(args),
         Command::Lint(args) => lint::run(args, reporter),
