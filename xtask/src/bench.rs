@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use xshell::{Shell, cmd};
 
-use crate::{Result, project_root, reference};
+use crate::{Result, project_root, reference, target_directory};
 
 #[derive(Parser)]
 pub struct Args {
@@ -143,10 +143,7 @@ fn warm_reference(sh: &Shell, subject: &Subject, python: &Path) -> Result<Durati
 fn cold_start(subject: &Subject, starts: u32) -> Result<Duration> {
     let sh = Shell::new()?;
     sh.change_dir(project_root());
-    let metadata: Value =
-        serde_json::from_str(&cmd!(sh, "cargo metadata --format-version 1 --no-deps").quiet().read()?)?;
-    let target = metadata["target_directory"].as_str().ok_or("cargo metadata names no target directory")?;
-    let mapstack = Path::new(target).join("release/mapstack");
+    let mapstack = target_directory(&sh)?.join("release/mapstack");
     let roots = subject.roots.iter().flat_map(|root| ["--root".into(), root.clone()]);
     let (formula, minion) = (subject.formula, &subject.minion);
     let roots: Vec<PathBuf> = roots.collect();

@@ -1,19 +1,21 @@
-//! The project's own chores: `cargo xtask ci`, `tidy`, `reference` and `bench`.
+//! The project's own chores: `cargo xtask ci`, `tidy`, `reference`, `corpus` and `bench`.
 //!
 //! It depends on no crate of the product, and does not know about values, layers or templates: it
 //! runs `cargo`, Python and the built programs, and reads what they print.
 
 mod bench;
 mod ci;
+mod corpus;
 mod reference;
 mod tidy;
 
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xshell::Shell;
+use serde_json::Value;
+use xshell::{Shell, cmd};
 
 /// What a chore ends with: nothing, or a sentence for whoever ran it.
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
@@ -34,6 +36,8 @@ enum Chore {
     Tidy(tidy::Args),
     /// Install real Salt, record again what it does, compare with it
     Reference(reference::Args),
+    /// Compare with the reference over checkouts of public formulas
+    Corpus(corpus::Args),
     /// Measure against the reference and against the floor
     Bench(bench::Args),
 }
@@ -55,6 +59,7 @@ fn run(chore: &Chore) -> Result {
         Chore::Ci(args) => ci::run(&sh, args),
         Chore::Tidy(args) => tidy::run(&sh, args),
         Chore::Reference(args) => reference::run(&sh, args),
+        Chore::Corpus(args) => corpus::run(&sh, args),
         Chore::Bench(args) => bench::run(&sh, args),
     }
 }
@@ -63,4 +68,11 @@ fn run(chore: &Chore) -> Result {
 fn project_root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here)
+}
+
+/// Where cargo puts what it builds.
+fn target_directory(sh: &Shell) -> Result<PathBuf> {
+    let metadata: Value =
+        serde_json::from_str(&cmd!(sh, "cargo metadata --format-version 1 --no-deps").quiet().read()?)?;
+    Ok(metadata["target_directory"].as_str().ok_or("cargo metadata names no target directory")?.into())
 }

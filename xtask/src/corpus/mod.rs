@@ -1,0 +1,200 @@
+//! `cargo xtask corpus`: both sides' answers about a folder of public formulas.
+//!
+//! Nothing of the formulas is kept here; the folder holds plain checkouts, one below each name.
+
+mod map;
+mod mapdata;
+mod parse;
+mod tally;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Parser, ValueEnum};
+use serde_json::Value;
+use xshell::{Shell, cmd};
+
+use crate::{Result, reference, target_directory};
+use tally::Tally;
+
+#[derive(Parser)]
+pub struct Args {
+    /// A folder of checkouts of formulas, one below each name
+    formulas: PathBuf,
+    /// A folder of minions, one YAML file each with id, grains, pillar and opts; without it, only `parse`
+    #[arg(long, value_name = "DIR")]
+    minions: Option<PathBuf>,
+    /// Compare only the checkouts of these names (repeatable)
+    #[arg(long, value_name = "NAME")]
+    formula: Vec<String>,
+    /// Compare only this (repeatable)
+    #[arg(long, value_enum)]
+    only: Vec<Part>,
+    /// The command to compare; else it is built
+    #[arg(long, value_name = "PATH")]
+    mapstack: Option<PathBuf>,
+    /// Keep the reference's answers about map.jinja files in this folder, and take from it those it has
+    #[arg(long, value_name = "DIR")]
+    answers: Option<PathBuf>,
+    /// Ask the reference alone
+    #[arg(long, requires = "answers")]
+    record_only: bool,
+}
+
+/// What there is to compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Which files parse as templates
+    Parse,
+    /// What each map.jinja makes for each minion
+    Map,
+    /// The results that formulas ship for their own tests
+    Mapdata,
+}
+
+/// A checkout.
+struct Formula {
+    name: String,
+    root: PathBuf,
+}
+
+/// What every comparison needs.
+struct Sides<'a> {
+    sh: &'a Shell,
+    python: PathBuf,
+    minions: Vec<PathBuf>,
+    /// The command; nothing where only the reference is asked.
+    mapstack: Option<PathBuf>,
+    answers: Option<PathBuf>,
+}
+
+pub fn run(sh: &Shell, args: &Args) -> Result {
+    let formulas = formulas(sh, &args.formulas, &args.formula)?;
+    let wanted = |part| args.only.is_empty() || args.only.contains(&part);
+    let minions = match &args.minions {
+        Some(directory) => files_in(sh, directory, "yaml")?,
+        None => Vec::new(),
+    };
+    let mapstack = match &args.mapstack {
+        _ if args.record_only || minions.is_empty() => None,
+        Some(path) => Some(std::path::absolute(path)?),
+        None => Some(built(sh)?),
+    };
+    let python = reference::python(sh)?;
+    let answers = args.answers.as_ref().map(std::path::absolute).transpose()?;
+    let sides = Sides { sh, python, minions, mapstack, answers };
+    let mut differing = 0;
+    let mut report = |name: &str, tally: Tally| {
+        print!("{}", tally.titled(name));
+        differing += tally.differing();
+    };
+    if wanted(Part::Parse) && !args.record_only {
+        report("parse", parse::compare(&sides, &formulas)?);
+    }
+    if wanted(Part::Map) && !sides.minions.is_empty() {
+        report("map", map::compare(&sides, &formulas)?);
+    }
+    if wanted(Part::Mapdata) && !sides.minions.is_empty() && !args.record_only {
+        report("mapdata", mapdata::compare(&sides, &formulas)?);
+    }
+    if differing == 0 { Ok(()) } else { Err(format!("{differing} differences; each has a line above").into()) }
+}
+
+impl Sides<'_> {
+    /// The reference's answers, one to each question, by one process.
+    fn reference(&self, questions: &[Value]) -> Result<Vec<Value>> {
+        let (sh, python) = (self.sh, &self.python);
+        let script = cmd!(sh, "{python} xtask/reference/corpus.py").quiet().ignore_stderr();
+        answers(questions, &script.stdin(json_lines(questions)).read()?)
+    }
+}
+
+/// The one answer that a list of questions of length one gets, per question.
+fn lists(answers: Vec<Value>) -> Vec<Vec<Value>> {
+    answers.into_iter().map(|mut answer| answer["ok"].as_array_mut().map(std::mem::take).unwrap_or_default()).collect()
+}
+
+fn json_lines(questions: &[Value]) -> String {
+    questions.iter().map(|question| format!("{question}\n")).collect()
+}
+
+/// One answer a line.
+fn answers(questions: &[Value], printed: &str) -> Result<Vec<Value>> {
+    let answers: Vec<Value> = printed.lines().map(serde_json::from_str).collect::<std::result::Result<_, _>>()?;
+    if answers.len() == questions.len() {
+        return Ok(answers);
+    }
+    Err(format!("{} questions, {} answers", questions.len(), answers.len()).into())
+}
+
+fn formulas(sh: &Shell, directory: &Path, only: &[String]) -> Result<Vec<Formula>> {
+    let directory = std::path::absolute(directory)?;
+    let mut formulas = Vec::new();
+    for root in sh.read_dir(&directory)? {
+        let name = file_name(&root);
+        if root.is_dir() && !name.starts_with('.') && (only.is_empty() || only.contains(&name)) {
+            formulas.push(Formula { name, root });
+        }
+    }
+    if let Some(missing) = only.iter().find(|name| !formulas.iter().any(|formula| formula.name == **name)) {
+        return Err(format!("{} has no folder {missing}", directory.display()).into());
+    }
+    if formulas.is_empty() {
+        return Err(format!("{} holds no checkout of a formula", directory.display()).into());
+    }
+    Ok(formulas)
+}
+
+fn files_in(sh: &Shell, directory: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+    let directory = std::path::absolute(directory)?;
+    let files = sh.read_dir(&directory)?;
+    let files: Vec<PathBuf> =
+        files.into_iter().filter(|path| path.extension().is_some_and(|e| e == extension)).collect();
+    if files.is_empty() {
+        return Err(format!("{} holds no .{extension} file", directory.display()).into());
+    }
+    Ok(files)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The name of a minion's file, which names it in reports.
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn built(sh: &Shell) -> Result<PathBuf> {
+    cmd!(sh, "cargo build --quiet --package mapstack-cli").run()?;
+    Ok(target_directory(sh)?.join("debug/mapstack"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_question_needs_its_answer() {
+        let questions = [json!({"op": "parse"}), json!({"op": "parse"})];
+        assert_eq!(answers(&questions, "{\"ok\":1}\n{\"ok\":2}\n").unwrap()[1], json!({"ok": 2}));
+        assert_eq!(answers(&questions, "{}\n").unwrap_err().to_string(), "2 questions, 1 answers");
+        assert_eq!(lists(vec![json!({"ok": [1, 2]}), json!({"error": "no"})]), [vec![json!(1), json!(2)], vec![]]);
+    }
+
+    #[test]
+    fn formulas_are_the_folders_that_were_asked_for() {
+        let sh = Shell::new().unwrap();
+        let home = tempfile::tempdir().unwrap();
+        for name in ["a-formula", "b-formula", ".git"] {
+            sh.create_dir(home.path().join(name)).unwrap();
+        }
+        let names = |only: &[String]| {
+            formulas(&sh, home.path(), only).map(|all| all.into_iter().map(|formula| formula.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&[]).unwrap(), ["a-formula", "b-formula"]);
+        assert_eq!(names(&["b-formula".into()]).unwrap(), ["b-formula"]);
+        assert!(names(&["c".into()]).unwrap_err().to_string().ends_with("has no folder c"));
+    }
+}
