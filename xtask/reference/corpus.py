@@ -4,7 +4,7 @@
 |---|---|---|---|
 | `parse` | whether Jinja parses a file | `source` | `ok`, or `error` and `line` |
 | `subjects` | the map.jinja files of a checkout and the variable its states import | `formula` | `ok`: a list |
-| `map` | that variable as JSON, as a state file would get it | `roots`, `directory`, `variable`, `minion` | `ok`, `error` or `blocked` |
+| `map` | that variable as a state file gets it, as JSON | `roots`, `directory`, `variable`, `minion` | `ok`, `error` or `blocked` |
 | `mapdata` | the recorded results that a checkout ships, and the minion of each | `formula`, `minions` | `ok`: a list |
 """
 import contextlib
@@ -38,10 +38,12 @@ IMPURE_FUNCTIONS = {
     "cp.push", "cp.push_dir", "cp.recv", "cp.recv_chunked", "grains.append", "grains.delkey", "grains.delval",
     "grains.set", "grains.setval", "grains.setvals", "grains.remove",
 }
-PLATFORMS = {"AlmaLinux": "almalinux", "Amazon": "amazonlinux", "CentOS": "centos", "CentOS Stream": "centos", "OEL": "oraclelinux",
-             "Rocky": "rockylinux", "SUSE": "opensuse", "MacOS": "mac_os_x"}
-PLATFORM_NAMES_IN_KITCHEN = {"centos-8": "centos-stream8", "centos-9": "centos-stream9", "opensuse-15": "opensuse-leap-15",
-                   "opensuse-tumbleweed": "opensuse-tmbl", "gentoo-2-sysd": "gentoo", "gentoo-2-sysv": "gentoo"}
+# The names of systems in formulas' tests, where they are not the grain `os` in small letters.
+SYSTEMS = {"Amazon": "amazonlinux", "CentOS Stream": "centos", "MacOS": "mac_os_x", "OEL": "oraclelinux",
+           "Rocky": "rockylinux", "SUSE": "opensuse"}
+# What kitchen.yml calls a platform, where it is not what the file is called.
+IN_KITCHEN = {"centos-8": "centos-stream8", "centos-9": "centos-stream9", "gentoo-2-sysd": "gentoo",
+              "gentoo-2-sysv": "gentoo", "opensuse-15": "opensuse-leap-15", "opensuse-tumbleweed": "opensuse-tmbl"}
 
 
 class Blocked(salt.exceptions.CommandExecutionError):
@@ -132,7 +134,8 @@ def load_minion(minion):
 def map_variable(question):
     """The variable, rendered as the formula's `init.sls` would be in a state run."""
     root, directory, name = question["roots"][0], question["directory"], question["variable"]
-    template = f'{{% from "{directory}/map.jinja" import {name} with context %}}{{{{ {name} | json(sort_keys=False) }}}}'
+    template = f'{{% from "{directory}/map.jinja" import {name} with context %}}'
+    template += f"{{{{ {name} | json(sort_keys=False) }}}}"
     minion = reference.Reference(question["roots"], as_in_state_run=True, **load_minion(question["minion"]))
     blocked.clear()
     try:
@@ -173,13 +176,15 @@ def case(root, path, minions):
     if name is None:
         return {"reason": "the state _mapdata imports nothing from map.jinja"}
     try:
-        provisioner = suite(root, path)
-        minion["grains"].update(provisioner.get("grains") or {})
+        provisioner, name_of_host = suite(root, path)
+        named = dict.fromkeys(("id", "fqdn", "host", "localhost", "nodename"), name_of_host) if name_of_host else {}
+        minion["grains"].update({**named, **(provisioner.get("grains") or {})})
         minion["pillar"] = pillar(root, provisioner, minion)
         expected = salt.utils.yaml.safe_load(path.read_text())["values"]
     except (LookupError, OSError, TypeError, ValueError, salt.utils.yaml.YAMLError) as error:
         return {"reason": first_line(error)}
-    return {"directory": str(states[0]), "variable": name, "minion": minion, "expected": json.dumps(expected, default=str)}
+    expected = json.dumps(expected, default=str)
+    return {"directory": str(states[0]), "variable": name, "minion": minion, "expected": expected}
 
 
 def platforms(grains):
@@ -193,20 +198,21 @@ def platforms(grains):
         return [f"windows-{grains.get('osrelease', '').replace('Server', '-server')}"]
     if system == "SUSE" and "Tumbleweed" in grains.get("osfullname", ""):
         return ["opensuse-tumbleweed"]
-    return [f"{PLATFORMS.get(system, system.lower())}-{major}"]
+    return [f"{SYSTEMS.get(system, system.lower())}-{major}"]
 
 
 def suite(root, path):
-    """The settings of the test suite that checks this file."""
+    """The settings of the test suite that checks this file, and its machine's name if it sets one."""
     kitchen = salt.utils.yaml.safe_load((root / "kitchen.yml").read_text())
     folder = path.relative_to(root).parts[2]
     for candidate in kitchen["suites"]:
         tests = [test["path"] for test in candidate.get("verifier", {}).get("inspec_tests", []) if "path" in test]
-        platform = PLATFORM_NAMES_IN_KITCHEN.get(path.stem, path.stem)
+        platform = IN_KITCHEN.get(path.stem, path.stem)
         includes, excludes = candidate.get("includes"), candidate.get("excludes", [])
         runs = includes is None or any(name.startswith(platform) for name in includes)
         if f"test/integration/{folder}" in tests and runs and not any(name.startswith(platform) for name in excludes):
-            return {**kitchen.get("provisioner", {}), **candidate.get("provisioner", {})}
+            provisioner = {**kitchen.get("provisioner", {}), **candidate.get("provisioner", {})}
+            return provisioner, candidate.get("driver", {}).get("hostname")
     raise LookupError(f"kitchen.yml has no suite that checks {path.stem}")
 
 
