@@ -1,7 +1,7 @@
-//! How long `data` takes for one formula and one minion, and how long its floor.
+//! How long `data` or `map` takes for one formula and one minion, and how long its floor.
 //!
 //! ```text
-//! cargo bench -p mapstack --bench data -- FORMULA MINION ROOT…
+//! cargo bench -p mapstack --bench data -- data|map FORMULA MINION ROOT…
 //! ```
 //!
 //! Prints one JSON object of median nanoseconds: `warm`, where one engine answers again and again;
@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 use mapstack::loader::Roots;
 use mapstack::minion::Minion;
 use mapstack::trace::{Asked, Outcome};
-use mapstack::{DataOptions, Engine, yaml};
+use mapstack::{DataOptions, Engine, MapOptions, yaml};
 
 fn main() -> Result<(), Box<dyn Error>> {
     // `cargo bench` adds `--bench`.
     let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench");
-    let (Some(formula), Some(minion)) = (args.next(), args.next()) else {
-        println!("nothing to measure: name a formula, a minion and roots");
+    let (Some(verb), Some(formula), Some(minion)) = (args.next(), args.next(), args.next()) else {
+        println!("nothing to measure: name a verb, a formula, a minion and roots");
         return Ok(());
     };
     let roots: Vec<String> = args.collect();
@@ -31,7 +31,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let engine = || Engine::new(roots.iter().fold(Roots::new(), |served, root| served.root("base", root)));
     let answer = |engine: &Engine| {
         let run = engine.run(&minion);
-        run.data(&formula, &options).map(|value| (value, run.events()))
+        let value = match &*verb {
+            "map" => run.map(&formula, &MapOptions::default())?.value,
+            _ => run.data(&formula, &options)?,
+        };
+        Ok::<_, mapstack::Error>((value, run.events()))
     };
 
     let shared = engine();

@@ -1,29 +1,47 @@
-"""How long the reference's `map.data` takes within one process, as in a state run but without its cache.
+"""How long the reference takes within one process, as in a state run but without the cache of `map.data`.
 
-    python bench.py FORMULA MINION ROOT…
+    python bench.py data FORMULA MINION ROOT…      salt['map.data'](FORMULA)
+    python bench.py map FORMULA MINION ROOT…       import what FORMULA/init.sls imports from map.jinja
 
 Prints one JSON object of median nanoseconds.
 """
 import json
+import os
 import statistics
 import sys
 import time
 
 import salt_reference as reference
+import salt.loader
+import salt.template
 import salt.utils.yaml
 
 
+def importing(salt_minion, formula):
+    """An sls that does nothing but import the formula's map, as Salt compiles it."""
+    sls = os.path.join(salt_minion.home, formula, "init.sls")
+    os.makedirs(os.path.dirname(sls))
+    with open(sls, "w", encoding="utf-8") as out:
+        out.write("{%%- from tpldir ~ '/map.jinja' import %s with context %%}" % formula)
+    renderers = salt.loader.render(salt_minion.opts, salt_minion.functions)
+    return lambda: salt.template.compile_template(sls, renderers, "jinja", [], [], saltenv="base", sls=formula)
+
+
 def main():
-    formula, minion_file, *roots = sys.argv[1:]
+    verb, formula, minion_file, *roots = sys.argv[1:]
     with open(minion_file, encoding="utf-8") as file:
         minion = salt.utils.yaml.safe_load(file)
     facts = {name: minion.get(name) for name in ("grains", "pillar", "opts")}
     facts["grains"] = {"id": minion["id"], **(facts["grains"] or {})}
     salt_minion = reference.Reference(roots, **facts, as_in_state_run=True)
+    run = {
+        "data": lambda: salt_minion.call("map.data", formula, cache=False),
+        "map": importing(salt_minion, formula),
+    }[verb]
     times = []
     for _ in range(13):
         start = time.perf_counter_ns()
-        salt_minion.call("map.data", formula, cache=False)
+        run()
         times.append(time.perf_counter_ns() - start)
     salt_minion.close()
     print(json.dumps({"warm": int(statistics.median(times[3:]))}))
