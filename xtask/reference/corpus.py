@@ -4,11 +4,12 @@
 |---|---|---|---|
 | `parse` | whether Jinja parses a file | `source` | `ok`, or `error` and `line` |
 | `subjects` | the map.jinja files of a checkout and the variable its states import | `formula` | `ok`: a list |
-| `map` | that variable as a state file gets it, as JSON | `roots`, `directory`, `variable`, `minion` | `ok`, `error` or `blocked` |
+| `map` | that variable as a state file gets it, as JSON | `roots`, `directory`, `variable`, … | `ok`, `error` or `blocked` |
 | `mapdata` | the recorded results that a checkout ships, and the minion of each | `formula`, `minions` | `ok`: a list |
 """
 import contextlib
 import copy
+import functools
 import json
 import os
 import pathlib
@@ -16,6 +17,7 @@ import shutil
 import sys
 import tempfile
 
+import jinja2
 import salt_reference as reference
 from jinja2 import TemplateSyntaxError, nodes
 from jinja_tree import environment, parse
@@ -25,6 +27,7 @@ import salt.loader
 import salt.loader.lazy
 import salt.pillar
 import salt.utils.yaml
+from salt.utils.decorators.jinja import JinjaFilter
 
 # What answers from the minion's facts, the file roots and the arguments alone. Anything else could read or change
 # this machine, so templates that call it are not compared.
@@ -44,6 +47,11 @@ SYSTEMS = {"Amazon": "amazonlinux", "CentOS Stream": "centos", "MacOS": "mac_os_
 # What kitchen.yml calls a platform, where it is not what the file is called.
 IN_KITCHEN = {"centos-8": "centos-stream8", "centos-9": "centos-stream9", "gentoo-2-sysd": "gentoo",
               "gentoo-2-sysv": "gentoo", "opensuse-15": "opensuse-leap-15", "opensuse-tumbleweed": "opensuse-tmbl"}
+# Filters that read this machine or the network, or that throw dice.
+IMPURE_FILTERS = {
+    "dns_check", "file_hashsum", "gen_mac", "http_query", "is_bin_file", "is_empty", "is_text_file", "list_files",
+    "rand_str", "random", "random_hash", "random_sample", "random_shuffle", "which",
+}
 
 
 class Blocked(salt.exceptions.CommandExecutionError):
@@ -54,18 +62,29 @@ blocked = []
 
 
 def only_pure_functions():
-    """Refuse every execution function that could touch this machine."""
+    """Refuse every execution function that could touch this machine, and such filters."""
     original = salt.loader.lazy.LoadedFunc.__call__
 
     def call(self, *args, **kwargs):
         module = self.name.partition(".")[0]
         pure = (module in PURE_MODULES and self.name not in IMPURE_FUNCTIONS) or self.name in PURE_FUNCTIONS
         if self.loader.tag == "module" and not pure:
-            blocked.append(self.name)
-            raise Blocked(f"{self.name} is not called in a comparison: it could touch this machine")
+            refuse(self.name)
         return original(self, *args, **kwargs)
 
     salt.loader.lazy.LoadedFunc.__call__ = call
+    for filters in (jinja2.defaults.DEFAULT_FILTERS, JinjaFilter.salt_jinja_filters):
+        for name in IMPURE_FILTERS & filters.keys():
+            filters[name] = functools.partial(refuse_filter, name)
+
+
+def refuse_filter(name, *args, **kwargs):
+    refuse(f"the filter {name}")
+
+
+def refuse(name):
+    blocked.append(name)
+    raise Blocked(f"{name} is not called in a comparison: it could touch this machine")
 
 
 def parses(question):
@@ -75,7 +94,7 @@ def parses(question):
 
 def subjects(question):
     root = pathlib.Path(question["formula"])
-    return {"ok": [{"directory": str(d), "variable": variable(root, d)} for d in map_directories(root)]}
+    return {"ok": [{"directory": str(d), **variable(root, d)} for d in map_directories(root)]}
 
 
 def map_directories(root):
@@ -87,14 +106,14 @@ def map_directories(root):
 
 
 def variable(root, directory):
-    """The first variable that one of the formula's files imports from its map.jinja."""
+    """The first variable that one of the formula's files imports from its map.jinja, and whether with context."""
     folder = root / directory
     files = sorted(folder.rglob("*.sls"), key=lambda path: (path != folder / "init.sls", path))
     for path in [*files, *sorted(folder.rglob("*.jinja"))]:
-        name = imported(path, directory, macros(folder / "map.jinja"))
-        if name:
-            return name
-    return None
+        found = imported(path, directory, macros(folder / "map.jinja"))
+        if found:
+            return found
+    return {}
 
 
 def imported(path, directory, not_these=()):
@@ -102,8 +121,10 @@ def imported(path, directory, not_these=()):
     for n in tree.find_all(nodes.FromImport) if tree else ():
         if ends_in_map(n.template, directory):
             names = [name if isinstance(name, str) else name[0] for name in n.names]
-            return next((name for name in names if name not in not_these), None)
-    return None
+            names = [name for name in names if name not in not_these]
+            if names:
+                return {"variable": names[0], "with_context": n.with_context}
+    return {}
 
 
 def ends_in_map(template, directory):
@@ -134,7 +155,8 @@ def load_minion(minion):
 def map_variable(question):
     """The variable, rendered as the formula's `init.sls` would be in a state run."""
     root, directory, name = question["roots"][0], question["directory"], question["variable"]
-    template = f'{{% from "{directory}/map.jinja" import {name} with context %}}'
+    context = "with" if question["with_context"] else "without"
+    template = f'{{% from "{directory}/map.jinja" import {name} {context} context %}}'
     template += f"{{{{ {name} | json(sort_keys=False) }}}}"
     minion = reference.Reference(question["roots"], as_in_state_run=True, **load_minion(question["minion"]))
     blocked.clear()
@@ -168,12 +190,11 @@ def case(root, path, minions):
     minion = next((copy.deepcopy(m) for m in minions if platform in platforms(m["grains"])), None)
     if minion is None:
         return {"reason": f"no minion for {platform}"}
-    found = map_directories(root)
-    states = [d for d in found if (root / d / "_mapdata/init.sls").is_file()]
+    states = [d for d in map_directories(root) if (root / d / "_mapdata/init.sls").is_file()]
     if len(states) != 1:
         return {"reason": "no state _mapdata beside one map.jinja"}
-    name = imported(root / states[0] / "_mapdata/init.sls", states[0])
-    if name is None:
+    found = imported(root / states[0] / "_mapdata/init.sls", states[0])
+    if not found:
         return {"reason": "the state _mapdata imports nothing from map.jinja"}
     try:
         provisioner, name_of_host = suite(root, path)
@@ -184,7 +205,7 @@ def case(root, path, minions):
     except (LookupError, OSError, TypeError, ValueError, salt.utils.yaml.YAMLError) as error:
         return {"reason": first_line(error)}
     expected = json.dumps(expected, default=str)
-    return {"directory": str(states[0]), "variable": name, "minion": minion, "expected": expected}
+    return {"directory": str(states[0]), **found, "minion": minion, "expected": expected}
 
 
 def platforms(grains):

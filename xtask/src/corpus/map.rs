@@ -14,6 +14,7 @@ pub struct Pair {
     pub root: PathBuf,
     pub directory: String,
     pub variable: String,
+    pub with_context: bool,
     /// The minion's file, and how the reference gets it: the same path, or the facts themselves.
     pub minion: PathBuf,
     pub facts: Value,
@@ -45,6 +46,7 @@ fn compare_subject(sides: &Sides, formula: &Formula, subject: &Value, tally: &mu
         root: formula.root.clone(),
         directory: directory.to_owned(),
         variable: variable.to_owned(),
+        with_context: subject["with_context"] == true,
         minion: minion.clone(),
         facts: json!(minion),
     };
@@ -103,8 +105,11 @@ impl ExtensionAdded for Path {
 /// What real Salt gives for each pair.
 pub fn theirs(sides: &Sides, pairs: &[Pair]) -> Result<Vec<Value>> {
     let question = |pair: &Pair| {
-        let Pair { root, directory, variable, facts, .. } = pair;
-        json!({"op": "map", "roots": [root], "directory": directory, "variable": variable, "minion": facts})
+        let Pair { root, directory, variable, with_context, facts, .. } = pair;
+        json!({
+            "op": "map", "roots": [root], "directory": directory, "variable": variable, "with_context": with_context,
+            "minion": facts,
+        })
     };
     sides.reference(&pairs.iter().map(question).collect::<Vec<_>>())
 }
@@ -120,7 +125,7 @@ pub fn ours(sides: &Sides, pair: &Pair) -> Result<Value> {
     let output = asked.quiet().ignore_status().output()?;
     let message = String::from_utf8_lossy(&output.stderr);
     match output.status.code() {
-        Some(0) => Ok(json!({"ok": String::from_utf8_lossy(&output.stdout)})),
+        Some(0) => Ok(json!({"ok": String::from_utf8_lossy(&output.stdout), "warnings": message})),
         Some(1) => Ok(json!({"error": message})),
         _ => Err(format!("{} map {directory}: {}: {}", mapstack.display(), output.status, brief(&message)).into()),
     }
@@ -134,6 +139,12 @@ fn outcome(ours: &Value, theirs: &Value) -> Outcome {
             None => Outcome::Equal,
             Some(line) => Outcome::Differs(line),
         },
+        (Some(_), None) if text(ours, "warnings").contains("that is no data") => {
+            // Data may hold what is undefined until somebody prints it, as this comparison does.
+            Outcome::NotComparable(
+                "the data holds an undefined value: null with a warning, or not to be printed".into(),
+            )
+        }
         (None, _) => Outcome::Differs(format!("ours refuses: {}", brief(text(ours, "error")))),
         (_, None) => Outcome::Differs(format!("ours answers, theirs refuses: {}", brief(text(theirs, "error")))),
         (Some(Err(problem)), _) => Outcome::Differs(format!("ours is no JSON: {problem}")),
@@ -219,6 +230,9 @@ mod tests {
         assert_eq!(outcome(&refusal, &refusal), Outcome::BothRefuse);
         assert_eq!(outcome(&refusal, &data), Outcome::Differs("ours refuses: no".into()));
         assert_eq!(outcome(&data, &refusal), Outcome::Differs("ours answers, theirs refuses: no".into()));
+        let warned = json!({"ok": "1", "warnings": "warning: puts something into mapdata that is no data: …"});
+        assert!(matches!(outcome(&warned, &refusal), Outcome::NotComparable(_)));
+        assert_eq!(outcome(&warned, &data), Outcome::Equal);
     }
 
     #[test]

@@ -33,7 +33,9 @@ fn compare_cases(sides: &Sides, formula: &Formula, cases: Vec<Value>, tally: &mu
         let minion = home.path().join(format!("{number}.json"));
         sides.sh.write_file(&minion, case["minion"].to_string())?;
         let [directory, variable] = ["directory", "variable"].map(|name| text(case, name).to_owned());
-        pairs.push(Pair { root: formula.root.clone(), directory, variable, minion, facts: case["minion"].clone() });
+        let (root, facts) = (formula.root.clone(), case["minion"].clone());
+        let with_context = case["with_context"] == true;
+        pairs.push(Pair { root, directory, variable, with_context, minion, facts });
     }
     for ((case, pair), theirs) in cases.iter().zip(&pairs).zip(map::theirs(sides, &pairs)?) {
         let expected = sorted(serde_json::from_str(text(case, "expected"))?);
