@@ -37,6 +37,8 @@ pub enum ErrorKind {
     Lookup,
     /// A minion document that is none.
     Facts,
+    /// A stub file that is none.
+    Stub,
     /// A file that cannot be read.
     File,
     /// A resource limit.

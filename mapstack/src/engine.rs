@@ -11,8 +11,10 @@ use mapstack_render::jinja::{Limits, Syntax, TemplateCache};
 use mapstack_render::{DictRef, Obj, salt_object};
 use mapstack_value::{Key, Map, Str, Value};
 
+use crate::calls::Functions;
 use crate::diagnostic::{Diagnostic, ErrorKind};
 use crate::layer::LayerFile;
+use crate::stubs::Stubs;
 use crate::trace::{Asked, Event, Outcome, Stage};
 
 /// A file server and what was learnt from it; shared by every minion and thread.
@@ -27,6 +29,8 @@ use crate::trace::{Asked, Event, Outcome, Stage};
 pub struct Engine {
     pub(crate) files: Box<dyn FileServer>,
     pub(crate) limits: Limits,
+    pub(crate) stubs: Stubs,
+    pub(crate) functions: Vec<Box<dyn Functions>>,
     pub(crate) templates: TemplateCache,
     layers: Mutex<HashMap<Str, Arc<LayerFile>, foldhash::fast::RandomState>>,
 }
@@ -37,6 +41,8 @@ impl Engine {
         Engine {
             files: Box::new(files),
             limits: Limits::default(),
+            stubs: Stubs::default(),
+            functions: Vec::new(),
             templates: TemplateCache::default(),
             layers: Mutex::default(),
         }
@@ -46,6 +52,20 @@ impl Engine {
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Answers that come before every function, built in or not.
+    #[must_use]
+    pub fn with_stubs(mut self, stubs: Stubs) -> Self {
+        self.stubs = stubs;
+        self
+    }
+
+    /// Ask somebody else about calls that are not built in, after those given before.
+    #[must_use]
+    pub fn with_functions(mut self, functions: impl Functions + 'static) -> Self {
+        self.functions.push(Box::new(functions));
         self
     }
 

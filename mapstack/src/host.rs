@@ -4,13 +4,72 @@ use std::sync::Arc;
 
 use mapstack_render::jinja::{Host, Vm};
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result};
+use mapstack_value::{Str, Value};
 
+use crate::calls::{Call, Functions, weight};
 use crate::diagnostic::{Diagnostic, ErrorKind as Kind};
 use crate::engine::Run;
-use crate::functions;
+use crate::{functions, stubs};
 
 /// A run as its templates see it.
+///
+/// Calls are answered by stubs, which somebody wrote for them, then by the functions built in, then
+/// by whoever else the engine was given.
 pub(crate) struct RunHost<'r, 'e>(pub &'r Run<'e>);
+
+impl RunHost<'_, '_> {
+    /// Those that are asked about what is not built in.
+    fn others(&self) -> impl Iterator<Item = &dyn Functions> {
+        self.0.engine.functions.iter().map(|functions| &**functions)
+    }
+
+    fn call(&self, name: &str, args: &CallArgs) -> Result<Call> {
+        let minion = match &self.0.facts.borrow().id {
+            Value::Str(id) => id.clone(),
+            other => Str::from(other.to_string()),
+        };
+        Call::of(name, args, minion)
+    }
+
+    /// What somebody outside says to a call, paid for.
+    fn ask(&self, vm: &Vm<'_>, functions: &dyn Functions, call: &Call) -> Option<Result<Obj>> {
+        if let Err(e) = vm.burn(COST) {
+            return Some(Err(e));
+        }
+        let answer = functions.call(call)?;
+        Some(answer.map_err(Into::into).and_then(|value| {
+            vm.burn(weight(&value) / 64)?;
+            Ok(Obj::from(value))
+        }))
+    }
+
+    fn ask_others(&self, vm: &Vm<'_>, call: &Call) -> Option<Result<Obj>> {
+        self.others().filter(|functions| functions.has(&call.name)).find_map(|f| self.ask(vm, f, call))
+    }
+
+    /// How to have a call answered.
+    fn advice(&self, call: &Call) -> String {
+        let mut ways: Vec<String> = self.others().filter_map(|functions| functions.advice(call)).collect();
+        let stub = stubs::entry_for(call);
+        ways.push(format!(
+            "to write the answer down, put this in a file for --stub and fill in `return`:\n\n{}",
+            stub.trim_end()
+        ));
+        ways.join("\n")
+    }
+
+    fn nobody_answers(&self, call: &Call) -> Box<Error> {
+        let name = mapstack_value::quote_str(&call.name);
+        let error = Error::new(ErrorKind::Undefined, format!("salt[{name}] is undefined: nothing answers {call}"));
+        error.with_help(match functions::similar(&call.name) {
+            Some(near) => format!("did you mean salt['{near}']?\n{}", self.advice(call)),
+            None => self.advice(call),
+        })
+    }
+}
+
+/// Steps that asking outside counts as, whatever comes of it.
+const COST: usize = 100;
 
 impl Host for RunHost<'_, '_> {
     fn template(&self, path: &str) -> Result<Option<Arc<str>>> {
@@ -22,22 +81,45 @@ impl Host for RunHost<'_, '_> {
     }
 
     fn has_function(&self, name: &str) -> bool {
-        functions::find(name).is_some()
+        // A name without a dot is a filter's.
+        name.contains('.')
+            && (functions::find(name).is_some()
+                || self.0.engine.stubs.has(name)
+                || self.others().any(|functions| functions.has(name)))
     }
 
     fn has_module(&self, module: &str) -> bool {
         functions::has_module(module)
+            || self.0.engine.stubs.has_module(module)
+            || self.others().any(|functions| functions.has_module(module))
     }
 
     fn call_function(&self, vm: &Vm<'_>, name: &str, args: CallArgs) -> Result<Obj> {
-        match functions::find(name) {
-            Some(function) => function(self.0, vm, args),
-            None => Err(Error::new(ErrorKind::Salt, format!("'{name}' is not available."))),
+        let stubs = &self.0.engine.stubs;
+        if stubs.has(name)
+            && let Some(answer) = self.ask(vm, stubs, &self.call(name, &args)?)
+        {
+            return answer;
         }
+        if let Some(function) = functions::find(name) {
+            return function(self.0, vm, args);
+        }
+        let call = self.call(name, &args)?;
+        self.ask_others(vm, &call).unwrap_or_else(|| Err(self.nobody_answers(&call)))
     }
 
     fn missing_function_help(&self, name: &str) -> Option<String> {
         Some(functions::help(name))
+    }
+
+    fn unanswered(&self, name: &str, args: &CallArgs) -> Option<Box<Error>> {
+        Some(self.call(name, args).map_or_else(|e| e, |call| self.nobody_answers(&call)))
+    }
+
+    fn host_filter(&self, vm: &Vm<'_>, name: &str, args: CallArgs, refusal: Box<Error>) -> Result<Obj> {
+        let call = self.call(name, &args)?;
+        let stubbed = self.ask(vm, &self.0.engine.stubs, &call);
+        stubbed.or_else(|| self.ask_others(vm, &call)).unwrap_or_else(|| Err(refusal.with_help(self.advice(&call))))
     }
 
     fn log(&self, level: &str, message: &str) {

@@ -24,11 +24,13 @@
 //! | candidate files for `file.managed` | [`Run::tofs`] |
 //! | which files were looked for | [`Run::events`] |
 //! | what went wrong, and where | [`Error`], [`Diagnostic`], [`Run::warnings`] |
+//! | answers to calls that are not built in | [`Stubs`], [`Functions`], [`Engine::with_functions`] |
 //! | the minion's facts | [`minion`] |
 //! | where files come from | [`loader`] |
 //!
 //! The crate does not know about command lines, the environment, terminals or exit codes.
 
+mod calls;
 mod data;
 mod diagnostic;
 mod engine;
@@ -42,10 +44,12 @@ mod options;
 mod render;
 mod source;
 mod stack;
+mod stubs;
 mod survey;
 mod tofs;
 pub mod trace;
 
+pub use calls::{Call, CallError, Functions};
 pub use diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Severity, Step};
 pub use engine::{Engine, Run};
 pub use map_jinja::{Exported, MapOptions};
@@ -53,9 +57,10 @@ pub use mapstack_loader as loader;
 pub use mapstack_matcher as matcher;
 pub use mapstack_minion as minion;
 pub use mapstack_render::jinja::Limits;
-pub use mapstack_render::nearest;
+pub use mapstack_render::{nearest, regex_matches};
 pub use mapstack_value as value;
 pub use mapstack_yaml as yaml;
 pub use options::{DataOptions, StackOptions, TofsOptions};
 pub use stack::parse as parse_definition;
+pub use stubs::Stubs;
 pub use survey::{Answerer, CallSite, ImportSite, Survey};

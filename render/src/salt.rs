@@ -36,8 +36,7 @@ impl Object for Functions {
         if !name.contains('.') {
             return Ok(None);
         }
-        let missing = Undefined::attr(&salt_object(), name, vm.strict());
-        Ok(Some(missing.with_help(vm.host().missing_function_help(name)).into()))
+        Ok(Some(Undefined::function(vm, &salt_object(), name, name).into()))
     }
 
     fn contains(&self, vm: &Vm<'_>, needle: &Obj) -> Option<Result<bool>> {
@@ -48,7 +47,7 @@ impl Object for Functions {
         match name {
             "get" => Some(Obj::native(Get)),
             name if vm.host().has_module(name) => Some(Obj::native(Module(name.into()))),
-            _ => None,
+            name => Some(Undefined::module(vm, &salt_object(), name).into()),
         }
     }
 }
@@ -85,8 +84,7 @@ impl Object for Module {
         let full = format!("{}.{name}", self.0);
         Functions::function(vm, &full).or_else(|| {
             let object = Obj::native(Module(self.0.clone()));
-            let missing = Undefined::attr(&object, name, vm.strict());
-            Some(missing.with_help(vm.host().missing_function_help(&full)).into())
+            Some(Undefined::function(vm, &object, name, &full).into())
         })
     }
 }

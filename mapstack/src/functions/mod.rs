@@ -50,9 +50,14 @@ pub(crate) fn has_module(module: &str) -> bool {
     all().any(|(name, _)| name.split_once('.').is_some_and(|(m, _)| m == module))
 }
 
+/// The function whose name is nearest to one that does not exist.
+pub(crate) fn similar(name: &str) -> Option<&'static str> {
+    nearest(name, all().map(|(known, _)| *known))
+}
+
 /// What to do about a function that does not exist.
 pub(crate) fn help(name: &str) -> String {
-    match nearest(name, all().map(|(known, _)| *known)) {
+    match similar(name) {
         Some(near) => format!("did you mean salt['{near}']?"),
         None => {
             let module = name.split('.').next().unwrap_or(name);

@@ -1,23 +1,25 @@
-//! Salt's filters that read the machine they run on. Templates here cannot do that.
+//! Salt's filters that look at the machine they run on. Whether a template may is the host's to say.
 
 use super::Table;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::Obj;
+use crate::jinja::Vm;
+use crate::object::{CallArgs, Obj};
 
 pub(super) const TABLE: Table = &[
-    ("dns_check", |_, _, _| refuse("dns_check", "resolves names")),
-    ("file_hashsum", |_, _, _| refuse("file_hashsum", "reads a file")),
-    ("get_uid", |_, _, _| refuse("get_uid", "reads the user database")),
-    ("http_query", |_, _, _| refuse("http_query", "makes a request")),
-    ("is_bin_file", |_, _, _| refuse("is_bin_file", "reads a file")),
-    ("is_empty", |_, _, _| refuse("is_empty", "reads a file's size")),
-    ("is_text_file", |_, _, _| refuse("is_text_file", "reads a file")),
-    ("list_files", |_, _, _| refuse("list_files", "reads directories")),
-    ("which", |_, _, _| refuse("which", "searches for programs")),
+    ("dns_check", |vm, x, args| ask(vm, "dns_check", "resolves names", x, args)),
+    ("file_hashsum", |vm, x, args| ask(vm, "file_hashsum", "reads a file", x, args)),
+    ("get_uid", |vm, x, args| ask(vm, "get_uid", "reads the user database", x, args)),
+    ("http_query", |vm, x, args| ask(vm, "http_query", "makes a request", x, args)),
+    ("is_bin_file", |vm, x, args| ask(vm, "is_bin_file", "reads a file", x, args)),
+    ("is_empty", |vm, x, args| ask(vm, "is_empty", "reads a file's size", x, args)),
+    ("is_text_file", |vm, x, args| ask(vm, "is_text_file", "reads a file", x, args)),
+    ("list_files", |vm, x, args| ask(vm, "list_files", "reads directories", x, args)),
+    ("which", |vm, x, args| ask(vm, "which", "searches for programs", x, args)),
 ];
 
-fn refuse(name: &str, does: &str) -> Result<Obj> {
+fn ask(vm: &Vm<'_>, name: &str, does: &str, input: Obj, args: CallArgs) -> Result<Obj> {
     let message = format!("the filter '{name}' {does}; the sandbox does not let templates touch the host");
-    Err(Error::new(ErrorKind::Security, message)
-        .with_help("pass the value in as a grain, a pillar value or a variable"))
+    let refusal = Error::new(ErrorKind::Security, message)
+        .with_help("pass the value in as a grain, a pillar value or a variable");
+    vm.host().host_filter(vm, name, args.with_first(input), refusal)
 }

@@ -518,6 +518,12 @@ impl Vm<'_> {
                 let args = with_caller(self.eval_args(args, frame)?);
                 return methods::call(self, &object, name, args);
             }
+            if let Obj::Undefined(u) = &object
+                && let Some(function) = u.function_in_module(name)
+            {
+                let args = with_caller(self.eval_args(args, frame)?);
+                return Err(self.host().unanswered(&function, &args).unwrap_or_else(|| u.error()));
+            }
             let callee = self.get_attr(&object, name)?;
             let args = with_caller(self.eval_args(args, frame)?);
             return self.call(&callee, args).map_err(|e| self.in_call(e, expr, frame));
@@ -539,7 +545,7 @@ impl Vm<'_> {
     pub fn call(&self, callee: &Obj, args: CallArgs) -> Result<Obj> {
         match callee {
             Obj::Native(native) => native.call(self, args),
-            Obj::Undefined(u) => Err(u.error()),
+            Obj::Undefined(u) => Err(u.called(self, &args)),
             other => Err(Error::type_error(format!("'{}' object is not callable", other.type_name()))),
         }
     }

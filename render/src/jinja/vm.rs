@@ -43,6 +43,20 @@ pub trait Host {
         None
     }
 
+    /// The error about a call of a function that does not exist, where more can be said of it than
+    /// that. A template meets it where the reference's `salt[name]` is undefined.
+    fn unanswered(&self, _name: &str, _args: &CallArgs) -> Option<Box<Error>> {
+        None
+    }
+
+    /// Apply a filter that looks at the machine; its input is the first argument.
+    ///
+    /// # Errors
+    /// What the filter raises; `refusal`, perhaps with advice, where templates must not do this.
+    fn host_filter(&self, _vm: &Vm<'_>, _name: &str, _args: CallArgs, refusal: Box<Error>) -> Result<Obj> {
+        Err(refusal)
+    }
+
     /// Hand on something the reference would log.
     fn log(&self, level: &str, message: &str);
 }

@@ -2,8 +2,9 @@
 
 use mapstack_value::Str;
 
-use super::{Obj, repr};
+use super::{CallArgs, Obj, repr};
 use crate::error::{Error, ErrorKind, Result};
+use crate::jinja::Vm;
 
 /// Something that was looked up and not found.
 ///
@@ -19,13 +20,15 @@ pub struct Undefined {
     pub strict: bool,
     /// What to do about it, when that is known.
     pub help: Option<Str>,
+    /// The function or module of `salt` it stands for, if any.
+    pub function: Option<Str>,
 }
 
 impl Undefined {
     /// A variable that does not exist.
     pub fn name(name: &Str, strict: bool) -> Self {
         let message = format!("{} is undefined", mapstack_value::quote_str(name)).into();
-        Undefined { message, kind: ErrorKind::Undefined, strict, help: None }
+        Undefined { message, kind: ErrorKind::Undefined, strict, help: None, function: None }
     }
 
     /// An attribute that does not exist.
@@ -47,7 +50,7 @@ impl Undefined {
 
     /// Something else that is missing, in words.
     pub fn hint(message: impl Into<Str>, strict: bool) -> Self {
-        Undefined { message: message.into(), kind: ErrorKind::Undefined, strict, help: None }
+        Undefined { message: message.into(), kind: ErrorKind::Undefined, strict, help: None, function: None }
     }
 
     /// The same with advice.
@@ -57,10 +60,33 @@ impl Undefined {
         self
     }
 
+    /// A function of `salt` that does not exist: `object` is what it was looked up in under `name`.
+    pub(crate) fn function(vm: &Vm<'_>, object: &Obj, name: &str, full_name: &str) -> Self {
+        let missing = Self::attr(object, name, vm.strict()).with_help(vm.host().missing_function_help(full_name));
+        Undefined { function: Some(full_name.into()), ..missing }
+    }
+
+    /// A module of `salt` that does not exist.
+    pub(crate) fn module(vm: &Vm<'_>, salt: &Obj, name: &str) -> Self {
+        Undefined { function: Some(name.into()), ..Self::attr(salt, name, vm.strict()) }
+    }
+
+    /// The error that calling it raises; the host can tell more of a function that is called.
+    pub(crate) fn called(&self, vm: &Vm<'_>, args: &CallArgs) -> Box<Error> {
+        let function = self.function.as_ref().filter(|name| name.contains('.'));
+        function.and_then(|name| vm.host().unanswered(name, args)).unwrap_or_else(|| self.error())
+    }
+
+    /// The full name of what a call of an attribute asks for, where this is a module.
+    pub(crate) fn function_in_module(&self, name: &str) -> Option<String> {
+        let module = self.function.as_ref().filter(|module| !module.contains('.'))?;
+        Some(format!("{module}.{name}"))
+    }
+
     /// An attribute that the sandbox hides; using it is a security error in any mode.
     pub fn unsafe_attr(object: &Obj, name: &str) -> Self {
         let message = format!("access to attribute '{name}' of '{}' object is unsafe.", object.type_name());
-        Undefined { message: message.into(), kind: ErrorKind::Security, strict: true, help: None }
+        Undefined { message: message.into(), kind: ErrorKind::Security, strict: true, help: None, function: None }
     }
 
     pub(crate) fn type_name(&self) -> &'static str {

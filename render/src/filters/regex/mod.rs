@@ -73,6 +73,28 @@ fn compile_at(pattern: &Obj, ignore_case: bool, multi_line: bool, anchor: Anchor
     Pattern::new(text, ignore_case, multi_line, anchor)
 }
 
+fn too_many_steps() -> Box<Error> {
+    Error::limit(format!("the regular expression needed more than {BACKTRACK_LIMIT} steps"))
+        .with_help("nested repetition such as (a+)+ makes a search explode; write it without")
+}
+
+/// Whether a text matches a regular expression of Python's: anywhere, or from its start.
+///
+/// ```
+/// use mapstack_render::regex_matches;
+/// assert!(regex_matches("b+$", "abb\n", false, false).unwrap());
+/// assert!(!regex_matches("b+", "abb", false, true).unwrap());
+/// assert_eq!(regex_matches("(", "", false, false).unwrap_err().message, "missing ), unterminated subpattern at position 0");
+/// ```
+///
+/// # Errors
+/// Python's `re.error`; a limit error when the search takes too long.
+pub fn regex_matches(pattern: &str, text: &str, ignore_case: bool, from_start: bool) -> Result<bool> {
+    let anchor = if from_start { Anchor::Start } else { Anchor::None };
+    let pattern = Pattern::new(&pattern.into(), ignore_case, false, anchor)?;
+    pattern.0.regex.is_match(text).map_err(|_| too_many_steps())
+}
+
 impl Pattern {
     /// Compile a pattern.
     ///
@@ -125,10 +147,7 @@ impl Pattern {
 
     fn captures<'t>(&self, vm: &Vm<'_>, text: &'t str, from: usize) -> Result<Option<Captures<'t, str>>> {
         vm.burn(1 + (text.len() - from) / 64)?;
-        self.0.regex.captures_from_pos(text, from).map_err(|_| {
-            Error::limit(format!("the regular expression needed more than {BACKTRACK_LIMIT} steps"))
-                .with_help("nested repetition such as (a+)+ makes a search explode; write it without")
-        })
+        self.0.regex.captures_from_pos(text, from).map_err(|_| too_many_steps())
     }
 
     /// Replace every match.

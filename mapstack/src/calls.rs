@@ -1,0 +1,230 @@
+//! Calls out of templates that are answered from outside the library.
+
+use std::fmt;
+
+use mapstack_render::{CallArgs, Error, ErrorKind, Obj};
+use mapstack_value::{Map, Str, Value};
+
+/// Whoever can answer calls of `salt['…'](…)` that are not built in.
+///
+/// [`Engine::with_functions`](crate::Engine::with_functions) takes any number of them. The library
+/// has none: what touches a machine is the caller's business.
+///
+/// Filters that look at the machine (`which`, `is_empty`, …) are asked for here, too. Their names
+/// have no dot, and their input is the first argument.
+///
+/// ```
+/// use mapstack::{Call, CallError, DataOptions, Engine, Functions, loader::MemoryFiles, minion::Minion, value::Value};
+///
+/// struct Doubled;
+///
+/// impl Functions for Doubled {
+///     fn has(&self, name: &str) -> bool {
+///         name == "my.doubled"
+///     }
+///     fn has_module(&self, module: &str) -> bool {
+///         module == "my"
+///     }
+///     fn call(&self, call: &Call) -> Option<Result<Value, CallError>> {
+///         let [text] = match call.bind(["text"]) {
+///             Ok(bound) => bound,
+///             Err(e) => return Some(Err(e)),
+///         };
+///         Some(Ok(format!("{0}{0}", text.unwrap_or_default()).into()))
+///     }
+/// }
+///
+/// let layer = "values: {x: {{ salt['my.doubled']('ab') }}}";
+/// let files = MemoryFiles::new().file("base", "f/parameters/defaults.yaml", layer);
+/// let engine = Engine::new(files).with_functions(Doubled);
+/// let mapdata = engine.run(&Minion::new("web1").complete()).data("f", &DataOptions::default()).unwrap();
+/// assert_eq!(mapdata.as_map().unwrap().get("x").unwrap().as_str(), Some("abab"));
+/// ```
+pub trait Functions: Send + Sync {
+    /// Whether there is a function, or filter, of that name: what `'name' in salt` says.
+    fn has(&self, name: &str) -> bool;
+
+    /// Whether there is any function of a module: what makes `salt.module` defined.
+    fn has_module(&self, module: &str) -> bool;
+
+    /// Answer a call; `None` leaves it to the next.
+    fn call(&self, call: &Call) -> Option<Result<Value, CallError>>;
+
+    /// What a person could do to have such a call answered here.
+    fn advice(&self, _call: &Call) -> Option<String> {
+        None
+    }
+}
+
+/// One call of a function, or use of a filter, with its arguments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// The function's full name, such as `cmd.run`, or the filter's.
+    pub name: Str,
+    /// Positional arguments.
+    pub args: Vec<Value>,
+    /// Named arguments in order.
+    pub kwargs: Map,
+    /// The id of the minion whose templates call.
+    pub minion: Str,
+}
+
+impl Call {
+    /// A call without arguments.
+    ///
+    /// ```
+    /// use mapstack::Call;
+    /// assert_eq!(Call::new("cmd.run").arg("id").kwarg("cwd", "/").to_string(), "salt['cmd.run']('id', cwd='/')");
+    /// assert_eq!(Call::new("which").arg("bash").to_string(), "'bash'|which");
+    /// ```
+    pub fn new(name: impl Into<Str>) -> Self {
+        Call { name: name.into(), args: Vec::new(), kwargs: Map::new(), minion: "".into() }
+    }
+
+    /// The same with one more positional argument.
+    #[must_use]
+    pub fn arg(mut self, value: impl Into<Value>) -> Self {
+        self.args.push(value.into());
+        self
+    }
+
+    /// The same with one more named argument.
+    #[must_use]
+    pub fn kwarg(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.kwargs.insert(name, value);
+        self
+    }
+
+    /// What a template calls.
+    ///
+    /// # Errors
+    /// An argument is undefined, or no data.
+    pub(crate) fn of(name: &str, args: &CallArgs, minion: Str) -> mapstack_render::Result<Self> {
+        let positional = args.positional.iter().map(Obj::to_value).collect::<mapstack_render::Result<_>>()?;
+        let mut kwargs = Map::new();
+        for (name, value) in &args.named {
+            kwargs.insert(&**name, value.to_value()?);
+        }
+        Ok(Call { name: name.into(), args: positional, kwargs, minion })
+    }
+
+    /// The arguments by the names of a function's parameters, as Python binds them; `None` where
+    /// one was not given.
+    ///
+    /// # Errors
+    /// Python's `TypeError` for arguments too many, repeated or unknown.
+    pub fn bind<const N: usize>(&self, names: [&str; N]) -> Result<[Option<Value>; N], CallError> {
+        let named = |(name, value): (&mapstack_value::Key, &Value)| (name.to_string().into(), Obj::from(value.clone()));
+        let args = CallArgs {
+            positional: self.args.iter().cloned().map(Obj::from).collect(),
+            named: self.kwargs.iter().map(named).collect(),
+        };
+        let bound = args.bind(&self.name, names)?;
+        // What was frozen comes back as it was.
+        Ok(bound.map(|argument| argument.and_then(|a| a.to_value().ok())))
+    }
+
+    /// Whether a filter is used, not a function called.
+    #[must_use]
+    pub fn is_filter(&self) -> bool {
+        !self.name.contains('.')
+    }
+}
+
+/// The call as a template would write it, long arguments cut.
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = self.kwargs.iter().map(|(name, value)| format!("{name}={}", shortened(&value.repr())));
+        let mut args = self.args.iter().map(|value| shortened(&value.repr()));
+        if self.is_filter() {
+            let input = args.next().unwrap_or_default();
+            let rest: Vec<String> = args.chain(named).collect();
+            write!(f, "{input}|{}", self.name)?;
+            return if rest.is_empty() { Ok(()) } else { write!(f, "({})", rest.join(", ")) };
+        }
+        let all: Vec<String> = args.chain(named).collect();
+        write!(f, "salt[{}]({})", mapstack_value::quote_str(&self.name), all.join(", "))
+    }
+}
+
+/// Text that a person can take in.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 200;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
+}
+
+/// Why a call that was answered failed: what the function raised.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallError {
+    class: Option<&'static str>,
+    message: String,
+    help: Option<String>,
+}
+
+impl CallError {
+    /// What Salt calls a `CommandExecutionError`: the function could not do it.
+    pub fn new(message: impl Into<String>) -> Self {
+        CallError { class: None, message: message.into(), help: None }
+    }
+
+    /// A Python exception of a class.
+    pub fn python(class: &'static str, message: impl Into<String>) -> Self {
+        CallError { class: Some(class), ..CallError::new(message) }
+    }
+
+    /// The same with advice.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The class of the Python exception; `None` for Salt's own.
+    #[must_use]
+    pub fn class(&self) -> Option<&'static str> {
+        self.class
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for CallError {}
+
+impl From<Box<Error>> for CallError {
+    /// What one of the template stage's own tools raised.
+    fn from(e: Box<Error>) -> Self {
+        let class = match e.kind {
+            ErrorKind::Python(class) => Some(class),
+            _ => None,
+        };
+        CallError { class, message: e.message, help: e.help }
+    }
+}
+
+impl From<CallError> for Box<Error> {
+    fn from(e: CallError) -> Self {
+        let mut error = Error::new(e.class.map_or(ErrorKind::Salt, ErrorKind::Python), e.message);
+        error.help = e.help;
+        error
+    }
+}
+
+/// How much there is of a value: bytes of text, and entries.
+pub(crate) fn weight(value: &Value) -> usize {
+    match value {
+        Value::Str(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        Value::List(items) => items.iter().map(weight).sum::<usize>() + 1,
+        Value::Tuple(items) => items.iter().map(weight).sum::<usize>() + 1,
+        Value::Map(map) => map.iter().map(|(_, value)| weight(value) + 1).sum::<usize>() + 1,
+        Value::Set(set) => set.len() + 1,
+        _ => 1,
+    }
+}
