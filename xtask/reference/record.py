@@ -191,8 +191,87 @@ def syntax(record):
     return jinja_tree.parse(record["template"], record.get("options", {}))
 
 
+def host_call(record, recorded, machines=[]):
+    """A call that looks at the machine: at the files and the HTTP answers that the record names."""
+    if not machines:
+        machines.append(Machine(recorded["tree"], recorded["answers"]))
+    return machines[0].call(record)
+
+
+class Machine:
+    def __init__(self, tree, answers):
+        import tempfile
+
+        self.directory = tempfile.mkdtemp(prefix="mapstack-machine-")
+        self.minion = reference.Reference("/nonexistent", grains={"kernel": "Linux", "os_family": "Debian"}, opts={"master": "salt"})
+        for entry in tree:
+            path = pathlib.Path(self.directory, entry["path"])
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if "link" in entry:
+                path.symlink_to(entry["link"])
+            else:
+                path.write_bytes(bytes.fromhex(entry["hex"]) if "hex" in entry else entry["text"].encode())
+                path.chmod(int(entry["mode"], 8))
+        self.url = self.serve(answers)
+
+    def serve(self, answers):
+        import socket
+        import threading
+
+        listener = socket.create_server(("127.0.0.1", 0))
+
+        def answer():
+            while True:
+                connection, _ = listener.accept()
+                with connection, connection.makefile("rb") as stream:
+                    request, headers = stream.readline().decode("latin-1").split(), {}
+                    while line := stream.readline().decode("latin-1").strip():
+                        name, _, value = line.partition(":")
+                        headers[name.lower()] = value.strip()
+                    body = stream.read(int(headers.get("content-length", 0)))
+                    connection.sendall(answers.get(request[1], echo(request, headers, body)).encode())
+
+        threading.Thread(target=answer, daemon=True).start()
+        return "http://127.0.0.1:%d" % listener.getsockname()[1]
+
+    def call(self, record):
+        from salt.utils.decorators.jinja import JinjaFilter
+
+        name = record["call"]
+        args, kwargs = self.put(record["args"], ("@DIR", self.directory), ("@URL", self.url)), {}
+        for key, value in record["kwargs"].items():
+            kwargs[key] = self.put(value, ("@DIR", self.directory), ("@URL", self.url))
+        back = ((self.directory, "@DIR"), (self.url, "@URL"))
+        try:
+            function = self.minion.functions[name] if "." in name else JinjaFilter.salt_jinja_filters[name]
+            result = function(*args, **kwargs)
+            if name == "cmd.run_all":
+                del result["pid"]
+            if name == "list_files":
+                result.sort()
+            if isinstance(result, dict) and "headers" in result:
+                result["headers"] = dict(result["headers"])
+            return {"result": self.put(result, *back)}
+        except (Exception, SystemExit) as error:
+            return {"error": type(error).__name__, "message": self.put(str(error), *back)}
+
+    def put(self, value, *pairs):
+        text = json.dumps(value)
+        for old, new in pairs:
+            text = text.replace(old, new)
+        return json.loads(text)
+
+
+def echo(request, headers, body):
+    """What was asked, as far as it says something about the question."""
+    shown = {name: headers[name] for name in sorted(headers) if name in ("authorization", "content-type") or name[:2] == "x-"}
+    text = json.dumps([request[0], request[1], shown, body.decode()])
+    return f"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {len(text.encode())}\r\n\r\n{text}"
+
+
 # For each recorded file: what answers a record. A function of two arguments sees the whole file, too.
 FILES = {
+    "host/tests/data/calls.json": host_call,
     "matcher/tests/data/matcher_parse.json": matcher,
     "merge/tests/data/merge_table.json": merge,
     "merge/tests/data/stack_merge.json": stack_merge,

@@ -28,7 +28,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-render",
         ],
     ),
-    ("mapstack-cli", &["mapstack"]),
+    ("mapstack-host", &["mapstack"]),
+    ("mapstack-cli", &["mapstack", "mapstack-host"]),
     ("xtask", &[]),
 ];
 
