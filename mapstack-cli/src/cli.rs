@@ -260,6 +260,23 @@ pub struct Input {
     /// Any keyword arguments under Salt's own names, as a JSON object
     #[arg(long, value_name = "JSON")]
     pub kwargs: Option<String>,
+    #[command(flatten)]
+    pub functions: Functions,
+}
+
+/// Who answers calls of functions that are not built in.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Functions")]
+pub struct Functions {
+    /// Answers to calls of salt['…'], written down (YAML or JSON; repeatable, earlier wins)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub stub: Vec<PathBuf>,
+    /// Let templates use a function or filter that looks at this machine: cmd.run, file.*, which (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub allow: Vec<String>,
+    /// Hand calls that nobody else answers to a command, such as 'salt-call --local'
+    #[arg(long, value_name = "COMMAND")]
+    pub salt_call: Option<String>,
 }
 
 /// Where files come from.

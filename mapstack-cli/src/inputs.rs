@@ -9,6 +9,7 @@ use mapstack::value::{Map, Value, json};
 use mapstack::{Diagnostic, Engine, Error, ErrorKind, Run, yaml};
 
 use crate::cli::{Files, Input, Layering, Merging};
+use crate::functions;
 use crate::report::{Failure, Reporter};
 
 /// Everything a verb that looks at one minion needs.
@@ -22,7 +23,8 @@ impl Session {
     pub fn new(input: &Input, reporter: &Reporter) -> Result<Self, Failure> {
         let minion = minion(input)?;
         let roots = roots(&input.files, Some(&minion), reporter)?;
-        Ok(Session { engine: Engine::new(roots), minion, saltenv: input.files.saltenv.clone() })
+        let engine = functions::add(Engine::new(roots), &input.functions)?;
+        Ok(Session { engine, minion, saltenv: input.files.saltenv.clone() })
     }
 
     pub fn run(&self) -> Run<'_> {
@@ -86,7 +88,10 @@ fn split_root(root: &str) -> Option<(&str, &str)> {
 
 fn minion(input: &Input) -> Result<Minion, Failure> {
     let given = [&input.minion, &input.grains, &input.pillar, &input.opts];
-    if given.iter().chain([&&input.custom_data]).filter(|f| f.as_deref() == Some(Path::new("-"))).count() > 1 {
+    let is_stdin = |file: &Path| file == Path::new("-");
+    let facts = given.into_iter().chain([&input.custom_data]).filter(|file| file.as_deref().is_some_and(is_stdin));
+    let stubs = input.functions.stub.iter().filter(|file| is_stdin(file));
+    if facts.count() + stubs.count() > 1 {
         return Err(Failure::Usage("standard input can be read once: only one file may be -".into()));
     }
     if given.iter().all(|f| f.is_none()) && input.set.is_empty() && input.id.is_none() {
@@ -143,15 +148,20 @@ fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
+/// The text of a file given by a flag, and what to call it.
+pub fn text_file(file: &Path) -> Result<(String, String), Failure> {
+    let bytes = read(file)?;
+    let text = yaml::decode(&bytes).map_err(|e| bad_file(file, &e))?;
+    Ok((text.to_string(), shown(file)))
+}
+
 fn yaml_value(text: &str, flag: &str) -> Result<Value, Failure> {
     yaml::load(text).map_err(|e| Failure::Usage(format!("{flag}: '{text}' is no YAML: {e}")))
 }
 
 /// A data file given by a flag.
 pub fn data_file(file: &Path) -> Result<Value, Failure> {
-    let bytes = read(file)?;
-    let text = yaml::decode(&bytes).map_err(|e| bad_file(file, &e))?;
-    yaml::load(text).map_err(|e| bad_file(file, &e))
+    yaml::load(&text_file(file)?.0).map_err(|e| bad_file(file, &e))
 }
 
 fn bad_file(file: &Path, e: &yaml::Error) -> Failure {

@@ -2,6 +2,7 @@
 
 mod cli;
 mod commands;
+mod functions;
 mod inputs;
 mod output;
 mod report;
