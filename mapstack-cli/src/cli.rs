@@ -210,8 +210,8 @@ pub struct Parse {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --calls, templates that Jinja refuses are errors, and functions that nothing answers
-are warnings.
+Templates that Jinja refuses are errors; functions that nothing answers are warnings, or are
+listed with the others by --calls.
 
 Examples:
   mapstack lint users --root examples/formulas
@@ -225,6 +225,8 @@ pub struct Lint {
     pub calls: bool,
     #[command(flatten)]
     pub files: Files,
+    #[command(flatten)]
+    pub functions: Functions,
     /// How to print
     #[arg(short = 'o', long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
     pub format: Listing,

@@ -34,8 +34,15 @@ fn what_is_wrong_is_told_with_its_place() {
         assert_eq!((ran.status, &*ran.stdout), (Some(status), ""), "{name}: {}", ran.stderr);
         assert_snapshot(&format!("lint/{name}.txt"), &ran.stderr);
     }
+    // Who could answer is told, or does.
+    let tree = tree();
+    tree.write("stubs.yaml", b"cmd.run: {return: x}");
+    for flag in ["--stub stubs.yaml", "--allow cmd.run", "--allow cmd.*", "--salt-call salt-call"] {
+        let ran = run_line(tree.path(), &format!("lint f --root r {flag}"));
+        assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{flag}");
+    }
     // A listing does not hide what could not be read.
-    let ran = run_line(tree().path(), "lint f g --root r --calls");
+    let ran = run_line(tree.path(), "lint f g --root r --calls");
     assert_eq!(ran.status, Some(1));
     assert!(ran.stdout.contains("cmd.run") && ran.stderr.contains("uper"), "{}{}", ran.stdout, ran.stderr);
 }

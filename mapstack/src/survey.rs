@@ -5,10 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use mapstack_loader::{Fetched, SaltPath};
+use mapstack_render::is_host_filter;
 use mapstack_render::jinja::ast::{BinaryOp, Expr, ExprKind, Span, StmtKind, Template};
 use mapstack_render::jinja::{Node, Syntax, compile, visit};
 use mapstack_value::{Str, Value};
 
+use crate::calls::{Call, Functions};
 use crate::diagnostic::{Error, ErrorKind, Place, Result};
 use crate::engine::Engine;
 use crate::functions;
@@ -18,7 +20,8 @@ use crate::functions;
 pub struct Survey {
     /// The `salt://` paths of the templates that were read, without the scheme.
     pub templates: BTreeSet<String>,
-    /// Every use of a `salt[...]` function, in the order of files and lines.
+    /// Every use of a `salt[...]` function, and of a filter that looks at the machine, in the order
+    /// of files and lines.
     pub calls: Vec<CallSite>,
     /// Every name that a template takes from another one.
     pub imports: Vec<ImportSite>,
@@ -31,7 +34,8 @@ pub struct Survey {
 /// A place where a template takes hold of a `salt[...]` function.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallSite {
-    /// The function, such as `grains.get`; `None` where the template computes the name.
+    /// The function, such as `grains.get`, or the filter, such as `which`; `None` where the
+    /// template computes the name.
     pub function: Option<Str>,
     /// Where.
     pub place: Place,
@@ -41,8 +45,12 @@ pub struct CallSite {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Answerer {
+    /// An answer that was written down, at least for some arguments.
+    Stub,
     /// The engine itself.
     BuiltIn,
+    /// Somebody outside: see [`Engine::with_functions`].
+    Outside,
     /// Nobody: a call is an error.
     Nobody,
 }
@@ -50,7 +58,9 @@ pub enum Answerer {
 impl fmt::Display for Answerer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Answerer::Stub => "answered by a stub",
             Answerer::BuiltIn => "built in",
+            Answerer::Outside => "answered from outside",
             Answerer::Nobody => "nobody answers it",
         })
     }
@@ -68,7 +78,7 @@ pub struct ImportSite {
 }
 
 impl Engine {
-    /// Who answers calls of `salt[name]`.
+    /// Who answers calls of `salt[name]`, or uses of a filter that looks at the machine.
     ///
     /// ```
     /// use mapstack::{Answerer, Engine, loader::MemoryFiles};
@@ -78,7 +88,22 @@ impl Engine {
     /// ```
     #[must_use]
     pub fn answerer(&self, name: &str) -> Answerer {
-        if functions::find(name).is_some() { Answerer::BuiltIn } else { Answerer::Nobody }
+        if self.stubs.has(name) {
+            Answerer::Stub
+        } else if functions::find(name).is_some() {
+            Answerer::BuiltIn
+        } else if self.functions.iter().any(|functions| functions.has(name)) {
+            Answerer::Outside
+        } else {
+            Answerer::Nobody
+        }
+    }
+
+    /// What a person could do to have calls of a function answered, as those who might answer say.
+    #[must_use]
+    pub fn advice(&self, name: &str) -> Option<String> {
+        let call = Call::new(name);
+        self.functions.iter().find_map(|functions| functions.advice(&call))
     }
 
     /// Read the templates of a formula without running them.
@@ -181,7 +206,7 @@ impl TemplateFile<'_> {
         let walked: std::result::Result<(), std::convert::Infallible> = visit(template, &mut |node, _| {
             match node {
                 Node::Expr(e) => {
-                    if let Some(function) = salt_function(e, &mut noted) {
+                    if let Some(function) = salt_function(e, &mut noted).or_else(|| host_filter(e)) {
                         survey.calls.push(CallSite { function, place: self.place(&template.source, e.span) });
                     }
                 }
@@ -296,6 +321,14 @@ fn salt_function(expr: &Expr, noted: &mut BTreeSet<u32>) -> Option<Option<Str>> 
     }
 }
 
+/// A filter that looks at the machine is a call of its kind.
+fn host_filter(expr: &Expr) -> Option<Option<Str>> {
+    match &expr.kind {
+        ExprKind::Filter { name, .. } if is_host_filter(name) => Some(Some(name.clone())),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use mapstack_loader::MemoryFiles;
@@ -303,7 +336,7 @@ mod tests {
     use super::*;
 
     fn survey(files: &[(&str, &str)]) -> Survey {
-        let files = files.iter().fold(MemoryFiles::new(), |all, (path, text)| all.file("base", *path, *text));
+        let files = files.iter().fold(MemoryFiles::new(), |all, (path, text)| all.file("base", path, text));
         Engine::new(files).survey("f", "base").unwrap()
     }
 
@@ -329,6 +362,7 @@ mod tests {
             ("{% macro m(x=salt['a.b']()) %}{{ salt.c.d }}{% endmacro %}", "a.b@14 c.d@34"),
             ("{{ x if salt['a.b']() else salt['c.d']() }}", "a.b@9 c.d@28"),
             ("{{ pillar['salt'] }}{{ x.salt.a.b }}", ""),
+            ("{{ 'bash' | which | upper }}", "which@4"),
         ] {
             assert_eq!(calls(template), expected, "{template}");
         }

@@ -6,12 +6,13 @@ use mapstack::value::{Map, Value, json};
 use mapstack::{Answerer, CallSite, Diagnostic, Engine, Error, ErrorKind, Place, Survey};
 
 use crate::cli::{Lint, Listing};
+use crate::functions;
 use crate::inputs;
 use crate::output;
 use crate::report::{Failure, Reporter};
 
 pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
-    let engine = Engine::new(inputs::roots(&args.files, None, reporter)?);
+    let engine = functions::add(Engine::new(inputs::roots(&args.files, None, reporter)?), &args.functions)?;
     let saltenv = args.files.saltenv.as_deref().unwrap_or("base");
     let mut surveys = Vec::new();
     for formula in &args.formulas {
@@ -97,7 +98,9 @@ fn position(place: &Place) -> Map {
 fn unanswered(engine: &Engine, call: &CallSite) -> Option<Diagnostic> {
     let name = call.function.as_deref()?;
     (engine.answerer(name) == Answerer::Nobody).then(|| {
-        let warning = Diagnostic::warning(ErrorKind::Unsupported, format!("nothing answers salt['{name}']"));
-        Diagnostic { place: Some(call.place.clone()), ..warning }
+        let what = if name.contains('.') { format!("salt['{name}']") } else { format!("the filter '{name}'") };
+        let warning = Diagnostic::warning(ErrorKind::Unsupported, format!("nothing answers {what}"));
+        let help = engine.advice(name).unwrap_or_else(|| "write its answer down in a file for --stub".into());
+        Diagnostic { place: Some(call.place.clone()), help: Some(help), ..warning }
     })
 }

@@ -17,6 +17,17 @@ pub(super) const TABLE: Table = &[
     ("which", |vm, x, args| ask(vm, "which", "searches for programs", x, args)),
 ];
 
+/// Whether a filter looks at the machine, so that it needs somebody to answer for it.
+///
+/// ```
+/// use mapstack_render::is_host_filter;
+/// assert!(is_host_filter("which") && !is_host_filter("upper"));
+/// ```
+#[must_use]
+pub fn is_host_filter(name: &str) -> bool {
+    TABLE.iter().any(|(known, _)| *known == name)
+}
+
 fn ask(vm: &Vm<'_>, name: &str, does: &str, input: Obj, args: CallArgs) -> Result<Obj> {
     let message = format!("the filter '{name}' {does}; the sandbox does not let templates touch the host");
     let refusal = Error::new(ErrorKind::Security, message)

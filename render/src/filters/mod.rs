@@ -9,7 +9,7 @@ mod containers;
 mod date;
 mod digest;
 mod entries;
-mod host;
+pub(crate) mod host;
 mod html;
 mod itertools;
 mod json_query;
