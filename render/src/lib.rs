@@ -24,6 +24,7 @@ mod globals;
 pub mod jinja;
 mod methods;
 mod object;
+pub mod python;
 mod salt;
 mod serial;
 mod suggest;

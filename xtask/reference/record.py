@@ -5,11 +5,14 @@
 Each file holds one record a line. Its inputs are kept and its outputs replaced; lines whose outputs have not
 changed keep their bytes, so that `git diff` shows what a newer reference does otherwise.
 """
+import atexit
 import copy
 import json
 import pathlib
 import re
+import shutil
 import sys
+import tempfile
 
 import salt_reference as reference
 
@@ -167,6 +170,32 @@ def template(record, recorded):
             return refusal(error, minion.home)
 
 
+def function(record, recorded, minions=[]):
+    """A template that calls functions of a minion whose facts and interfaces are those of the file."""
+    from salt.utils.templates import AliasedLoader, render_jinja_tmpl
+
+    # What a template changes stays changed.
+    if not minions or "{% do" in record["template"]:
+        root = tempfile.mkdtemp(prefix="mapstack-root-")
+        atexit.register(shutil.rmtree, root, ignore_errors=True)
+        reference.write_files(root, recorded["files"])
+        minion = reference.Reference(root, **{name: copy.deepcopy(recorded[name]) for name in ("grains", "pillar", "opts")})
+        atexit.register(minion.close)
+        reference.stand_in(minion, recorded["interfaces"])
+        minions[:] = [minion]
+    minion = minions[0]
+    facts = {name: minion.functions.pack[f"__{name}__"] for name in ("grains", "pillar", "opts")}
+    context = {"saltenv": "base", "salt": AliasedLoader(minion.functions), **facts}
+    try:
+        return {"output": render_jinja_tmpl(record["template"], context)}
+    except Exception as error:
+        out = refusal(error, minion.home)
+        return {**out, "message": re.split(r"; line \d+|\nTraceback", out["message"])[0]}
+    finally:
+        if "{% do" in record["template"]:
+            minions.clear()
+
+
 def method(record, environments=[]):
     """A template in Jinja's sandbox alone."""
     from collections import OrderedDict
@@ -276,6 +305,7 @@ FILES = {
     "merge/tests/data/merge_table.json": merge,
     "merge/tests/data/stack_merge.json": stack_merge,
     "minion/tests/data/config_get.json": look_up,
+    "mapstack/tests/data/functions.json": function,
     "mapstack/tests/data/map_scenarios.json": scenario,
     "render/tests/data/jinja_render.json": template,
     "render/tests/data/jinja_syntax.json": syntax,

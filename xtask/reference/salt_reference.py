@@ -1,5 +1,6 @@
 """Real Salt as a library: a minion's functions over a file root, without a master or a daemon."""
 import contextlib
+import copy
 import logging
 import os
 import shutil
@@ -55,6 +56,20 @@ class Reference:
 
     def close(self):
         shutil.rmtree(self.home, ignore_errors=True)
+
+
+def stand_in(minion, interfaces):
+    """Let a minion have these network interfaces, and compile the pillar it was given."""
+    import salt.pillar
+
+    class Compiled:
+        def compile_pillar(self):
+            return minion.opts["pillar"]
+
+    salt.pillar.get_pillar = lambda *args, **kwargs: Compiled()
+    utils = minion.functions.pack["__utils__"]
+    module = utils["network.ip_addrs"].func.__globals__
+    module["interfaces"] = lambda: copy.deepcopy(interfaces)
 
 
 @contextlib.contextmanager

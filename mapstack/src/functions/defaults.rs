@@ -3,9 +3,25 @@
 use mapstack_render::{Error, Obj, Result, required};
 
 use super::slsutil::update;
-use super::{Table, truth_or};
+use super::{Table, deepcopy, failed, look, truth_or};
+use crate::engine::Run;
 
 pub(super) const TABLE: Table = &[
+    ("defaults.get", |run, _, args| {
+        let [key, default] = args.bind("defaults.get", ["key", "default"])?;
+        let key = required(key, "defaults.get", "key")?;
+        let Some(key) = key.as_str() else {
+            let message = format!("argument of type '{}' is not iterable", key.type_name());
+            return Err(Error::type_error(message));
+        };
+        let (formula, path) = key.split_once(':').unwrap_or((&**key, ""));
+        let defaults = of_formula(run, formula)?;
+        if path.is_empty() {
+            return Ok(defaults);
+        }
+        let found = look(run, &defaults, &Obj::from(path), ":")?;
+        Ok(found.or(default).unwrap_or_else(|| Obj::from("")))
+    }),
     ("defaults.merge", |_, _, args| {
         let [dest, src, lists, in_place, convert_none] =
             args.bind("defaults.merge", ["dest", "src", "merge_lists", "in_place", "convert_none"])?;
@@ -28,8 +44,20 @@ pub(super) const TABLE: Table = &[
     }),
 ];
 
-fn deepcopy(object: &Obj) -> Result<Obj> {
-    object.to_value().map(Obj::from)
+/// What a formula's `defaults.yaml`, else its `defaults.json`, holds; `None` without either.
+fn of_formula(run: &Run<'_>, formula: &str) -> Result<Obj> {
+    for name in ["defaults.yaml", "defaults.json"] {
+        let Some(file) = run.fetch_template(&format!("{formula}/{name}")).map_err(|e| failed(&e))? else { continue };
+        let text = file.text().map_err(|e| failed(&e))?;
+        let unreadable = |message: String| Error::value_error(format!("{}: {message}", file.shown));
+        let loaded = if name.ends_with(".yaml") {
+            mapstack_yaml::load(text).map_err(|e| unreadable(e.to_string()))?
+        } else {
+            mapstack_value::json::loads(text).map_err(|e| unreadable(e.to_string()))?
+        };
+        return Ok(if loaded.truthy() { Obj::from(loaded) } else { Obj::dict([]) });
+    }
+    Ok(Obj::None)
 }
 
 /// `defaults.merge`.

@@ -1,68 +1,91 @@
 //! What Salt's `filter_by` functions share (`salt.utils.data.filter_by`).
 
-use mapstack_merge::{Options, merge};
-use mapstack_render::{Error, ErrorKind, Result};
-use mapstack_value::Value;
+use mapstack_render::jinja::Vm;
+use mapstack_render::python::{hash_key, to_str};
+use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
 
-/// The shared part of Salt's `filter_by` functions (`salt.utils.data.filter_by`).
+use super::fnmatch::fnmatch;
+use super::slsutil::update;
+use super::{deepcopy, look};
+use crate::engine::Run;
+
+/// `grains.filter_by` and `pillar.filter_by`: the entry of a table that a fact picks.
+///
+/// `names` are the parameters in order, the second being the key of the fact.
 pub(super) fn filter_by(
-    lookup: &Value,
-    found: Option<&Value>,
-    merge: &Value,
-    default: &Value,
-    base: &Value,
-) -> Result<Value> {
-    let Value::Map(table) = lookup else {
-        return Err(Error::type_error(format!("filter_by() needs a mapping, not {}", lookup.kind().described())));
+    run: &Run<'_>,
+    vm: &Vm<'_>,
+    facts: &Obj,
+    args: CallArgs,
+    function: &str,
+    names: [&str; 5],
+    fact: Option<&str>,
+) -> Result<Obj> {
+    let [lookup, key, merge, default, base] = args.bind(function, names)?;
+    let lookup = required(lookup, function, names[0])?;
+    let key = key.or_else(|| fact.map(Obj::from));
+    let key = required(key, function, names[1])?;
+    let default = default.unwrap_or_else(|| Obj::from("default"));
+    let Obj::Dict(table) = &lookup else {
+        return Err(Error::python("AttributeError", format!("'{}' object has no attribute 'get'", lookup.type_name())));
     };
-    let candidates: Vec<Value> = match found {
-        Some(Value::List(items)) => items.to_vec(),
-        Some(value) => vec![value.clone()],
-        None => Vec::new(),
-    };
-    let mut picked = None;
-    for candidate in candidates {
-        let text = candidate.to_string();
-        picked = table
-            .iter()
-            .find(|(key, _)| fnmatch(&key.to_string(), &text))
-            .map(|(_, value)| value.clone())
-            .filter(|value| !value.is_none());
-        if picked.is_some() {
-            break;
-        }
+    let found = look(run, facts, &key, ":")?;
+    let mut result = pick(vm, table, found)?;
+    if result.is_none() {
+        result = table.get(&hash_key(&default)?).unwrap_or_default();
     }
-    let fallback = || mapstack_value::Key::try_from(default).ok().and_then(|key| table.get(&key)).cloned();
-    let mut result = picked.or_else(fallback).unwrap_or(Value::None);
-    if base.truthy()
-        && let Some(base) = mapstack_value::Key::try_from(base).ok().and_then(|key| table.get(&key))
+    if let Some(base) = base.filter(|base| base.truthy().unwrap_or(false))
+        && let Some(base) = table.get(&hash_key(&base)?)
     {
-        result = match (result, base) {
-            (Value::None, base) => base.clone(),
-            (result @ Value::Map(_), base @ Value::Map(_)) => recurse(base.clone(), &result)?,
-            (_, Value::Map(_)) => {
-                let message = "filter_by default and look-up values must both be dictionaries.";
-                return Err(Error::new(ErrorKind::Salt, message));
-            }
-            (result, _) => result,
-        };
+        result = over(&base, result)?;
     }
-    if merge.truthy() {
-        if !matches!(merge, Value::Map(_)) {
-            return Err(Error::new(ErrorKind::Salt, "filter_by merge argument must be a dictionary."));
-        }
-        result = if result.is_none() { merge.clone() } else { recurse(result, merge)? };
+    let Some(merge) = merge.filter(|merge| merge.truthy().unwrap_or(false)) else { return Ok(result) };
+    if !matches!(merge, Obj::Dict(_)) {
+        return Err(Error::python("SaltException", "filter_by merge argument must be a dictionary."));
     }
+    if result.is_none() {
+        return Ok(merge);
+    }
+    update(&result, &deepcopy(&merge)?, true, false)?;
     Ok(result)
 }
 
-fn recurse(base: Value, overlay: &Value) -> Result<Value> {
-    merge(base, overlay, &Options::new(&"recurse".into(), &Value::Bool(false)), &mut ())
-        .map_err(|e| Error::type_error(e.to_string()))
+/// The first entry that is not `None` under a pattern that fits one of the fact's values.
+fn pick(vm: &Vm<'_>, table: &DictRef, found: Option<Obj>) -> Result<Obj> {
+    let values = match found {
+        Some(Obj::List(list)) => list.items(),
+        Some(value) => vec![value],
+        None => Vec::new(),
+    };
+    let keys = table.keys();
+    for value in values {
+        let text = to_str(&value)?;
+        for key in &keys {
+            vm.burn(1 + text.len() / 16)?;
+            if fnmatch(&text, &key.to_string()) {
+                match table.get(key) {
+                    None | Some(Obj::None) => break,
+                    Some(entry) => return Ok(entry),
+                }
+            }
+        }
+    }
+    Ok(Obj::None)
 }
 
-/// Whether a text matches a shell pattern, as Python's `fnmatch`.
-fn fnmatch(pattern: &str, text: &str) -> bool {
-    // A bracket that is not closed stands for itself.
-    glob::Pattern::new(pattern).map_or(pattern == text, |p| p.matches(text))
+/// What was picked, over a copy of the base.
+fn over(base: &Obj, picked: Obj) -> Result<Obj> {
+    match (base, picked) {
+        (base, Obj::None) => Ok(base.clone()),
+        (Obj::Dict(_), picked @ Obj::Dict(_)) => {
+            let merged = deepcopy(base)?;
+            update(&merged, &picked, true, false)?;
+            Ok(merged)
+        }
+        (Obj::Dict(_), _) => {
+            let message = "filter_by default and look-up values must both be dictionaries.";
+            Err(Error::python("SaltException", message))
+        }
+        (_, picked) => Ok(picked),
+    }
 }

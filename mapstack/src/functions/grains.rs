@@ -1,68 +1,117 @@
-//! `grains.*`.
+//! `grains.*`: what the minion says about itself. The functions that write grains are not here.
 
-use mapstack_render::{Error, Obj, required};
-use mapstack_value::{Key, Value};
+use mapstack_render::jinja::Vm;
+use mapstack_render::python::{hash_key, to_str};
+use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
+use mapstack_value::Key;
 
-use super::{Table, data_or, delimiter};
+use super::{Table, delimiter, filter_by, is_true, look};
+use crate::engine::Run;
 
 pub(super) const TABLE: Table = &[
-    ("grains.get", |run, _, args| {
-        let [key, default, delim, _ordered] = args.bind("grains.get", ["key", "default", "delimiter", "ordered"])?;
-        let key = required(key, "grains.get", "key")?.to_value()?;
-        let delim = delimiter(delim, "grains.get")?;
-        let found = run.traverse_live(&run.live.grains, &key, &delim)?;
-        Ok(found.or(default).unwrap_or_else(|| Obj::from("")))
-    }),
-    ("grains.items", |run, _, args| {
-        let [_sanitize] = args.bind("grains.items", ["sanitize"])?;
-        Ok(Obj::from(run.live.grains.to_value()?))
-    }),
-    ("grains.item", |run, _, args| {
-        let mut found = Vec::new();
-        for key in &args.positional {
-            let key = key.to_value()?;
-            if let Some(value) = run.traverse_live(&run.live.grains, &key, ":")? {
-                found.push((key_of(&key)?, value));
-            }
-        }
-        Ok(Obj::dict(found))
-    }),
-    ("grains.has_value", |run, _, args| {
-        let [key] = args.bind("grains.has_value", ["key"])?;
-        let key = required(key, "grains.has_value", "key")?.to_value()?;
-        let found = run.traverse_live(&run.live.grains, &key, ":")?;
-        Ok(Obj::Bool(found.is_some_and(|v| v.truthy().unwrap_or(false))))
-    }),
     ("grains.equals", |run, _, args| {
         let [key, value] = args.bind("grains.equals", ["key", "value"])?;
-        let key = required(key, "grains.equals", "key")?.to_value()?;
-        let value = required(value, "grains.equals", "value")?.to_value()?;
-        let found = run.traverse_live(&run.live.grains, &key, ":")?;
+        let key = required(key, "grains.equals", "key")?;
+        let value = required(value, "grains.equals", "value")?;
+        let found = look(run, &run.live.grains, &key, ":")?.unwrap_or_else(|| Obj::from(""));
         // Compared as text.
-        Ok(Obj::Bool(match found {
-            Some(found) => found.to_value()?.to_string() == value.to_string(),
-            None => value.as_str() == Some(""),
-        }))
+        Ok(Obj::Bool(to_str(&value)? == to_str(&found)?))
+    }),
+    ("grains.fetch", get),
+    ("grains.filter_by", |run, vm, args| {
+        let names = ["lookup_dict", "grain", "merge", "default", "base"];
+        filter_by::filter_by(run, vm, &run.live.grains, args, "grains.filter_by", names, Some("os_family"))
+    }),
+    ("grains.get", get),
+    ("grains.has_value", |run, _, args| {
+        let [key] = args.bind("grains.has_value", ["key"])?;
+        let key = required(key, "grains.has_value", "key")?;
+        Ok(Obj::Bool(look(run, &run.live.grains, &key, ":")?.is_some()))
+    }),
+    ("grains.item", item),
+    ("grains.items", |run, _, args| {
+        let [sanitize] = args.bind("grains.items", ["sanitize"])?;
+        let grains = entries(run);
+        if is_true(sanitize)? {
+            sanitized(&grains)?;
+        }
+        Ok(Obj::Dict(grains))
     }),
     ("grains.ls", |run, _, args| {
-        let [] = args.only_positional("grains.ls", 0)?;
-        let mut names: Vec<String> = run.facts.borrow().grains.keys().map(ToString::to_string).collect();
+        let [] = args.bind("grains.ls", [])?;
+        let mut names = Vec::new();
+        for key in entries(run).keys() {
+            match key {
+                Key::Str(name) => names.push(name),
+                other => {
+                    let kind = other.kind().python_name();
+                    return Err(Error::type_error(format!("the name of a grain is of the type {kind}, not str")));
+                }
+            }
+        }
         names.sort_unstable();
         Ok(Obj::list(names.into_iter().map(Obj::from).collect::<Vec<_>>()))
     }),
-    ("grains.filter_by", |run, _, args| {
-        let [lookup, grain, merge, default, base] =
-            args.bind("grains.filter_by", ["lookup_dict", "grain", "merge", "default", "base"])?;
-        let lookup = required(lookup, "grains.filter_by", "lookup_dict")?.to_value()?;
-        let grain = data_or(grain, "os_family")?;
-        let merge = data_or(merge, Value::None)?;
-        let default = data_or(default, "default")?;
-        let base = data_or(base, Value::None)?;
-        let found = run.traverse_live(&run.live.grains, &grain, ":")?.map(|v| v.to_value()).transpose()?;
-        super::filter_by::filter_by(&lookup, found.as_ref(), &merge, &default, &base).map(Obj::from)
-    }),
 ];
 
-fn key_of(value: &Value) -> mapstack_render::Result<Key> {
-    Key::try_from(value).map_err(|e| Error::type_error(e.to_string()))
+/// A new dict of the grains as they are.
+fn entries(run: &Run<'_>) -> DictRef {
+    match &run.live.grains {
+        Obj::Dict(grains) => DictRef::new(grains.entries().into_iter().collect()),
+        _ => DictRef::new(std::iter::empty().collect()),
+    }
+}
+
+fn get(run: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    let [key, default, delim, ordered] = args.bind("grains.get", ["key", "default", "delimiter", "ordered"])?;
+    let key = required(key, "grains.get", "key")?;
+    let delim = delimiter(delim, "grains.get")?;
+    if !matches!(ordered, None | Some(Obj::Bool(true))) {
+        // The reference tries to write the grains as JSON here, and never can.
+        return Err(Error::type_error("grains.get() returns grains in order only")
+            .with_help("leave `ordered` out, or set it to true"));
+    }
+    let found = look(run, &run.live.grains, &key, &delim)?;
+    Ok(found.or(default).unwrap_or_else(|| Obj::from("")))
+}
+
+fn item(run: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    let named = |name: &str| args.named.iter().find(|(given, _)| **given == *name).map(|(_, value)| value.clone());
+    let default = named("default").unwrap_or_else(|| Obj::from(""));
+    let delim = delimiter(named("delimiter"), "grains.item")?;
+    let found = DictRef::new(std::iter::empty().collect());
+    for key in &args.positional {
+        let value = look(run, &run.live.grains, key, &delim)?.unwrap_or_else(|| default.clone());
+        found.insert(hash_key(key)?, value);
+    }
+    if is_true(named("sanitize"))? {
+        sanitized(&found)?;
+    }
+    Ok(Obj::Dict(found))
+}
+
+/// Hide what tells one machine from another.
+fn sanitized(grains: &DictRef) -> Result<()> {
+    for (name, instead) in [
+        ("domain", "DOMAINNAME"),
+        ("fqdn", "MINION.DOMAINNAME"),
+        ("id", "MINION.DOMAINNAME"),
+        ("host", "MINION"),
+        ("localhost", "MINION"),
+        ("nodename", "MINION"),
+    ] {
+        if grains.get_str(name).is_some() {
+            grains.insert(name, Obj::from(instead));
+        }
+    }
+    let Some(serial) = grains.get_str("serialnumber") else { return Ok(()) };
+    let Some(serial) = serial.as_str() else {
+        return Err(Error::type_error(format!("the grain serialnumber is {}, not text", serial.type_name())));
+    };
+    // The last quarter of it.
+    let length = serial.chars().count();
+    let kept = length * 3 / 4;
+    let hidden: String = serial.chars().take(kept).chain(std::iter::repeat_n('X', length - kept)).collect();
+    grains.insert("serialnumber", Obj::from(hidden));
+    Ok(())
 }

@@ -4,11 +4,22 @@ mod config;
 mod defaults;
 mod files;
 mod filter_by;
+mod fnmatch;
 mod grains;
+mod hashutil;
+mod jinja;
 mod log;
 mod map;
+mod matching;
+mod network;
+mod paths;
 mod pillar;
+mod random;
+#[cfg(test)]
+mod recorded;
+mod serialise;
 mod slsutil;
+mod state;
 mod test;
 
 use mapstack_render::jinja::Vm;
@@ -29,10 +40,18 @@ const TABLES: &[Table] = &[
     defaults::TABLE,
     files::TABLE,
     grains::TABLE,
+    hashutil::TABLE,
+    jinja::TABLE,
     log::TABLE,
     map::TABLE,
+    matching::TABLE,
+    network::TABLE,
+    paths::TABLE,
     pillar::TABLE,
+    random::TABLE,
+    serialise::TABLE,
     slsutil::TABLE,
+    state::TABLE,
     test::TABLE,
 ];
 
@@ -96,6 +115,45 @@ fn text(argument: &Obj, function: &str, name: &str) -> Result<mapstack_value::St
     argument.as_str().cloned().ok_or_else(|| {
         Error::type_error(format!("{function}(): argument '{name}' must be text, not {}", argument.type_name()))
     })
+}
+
+/// An error that Salt itself raises about how a function is used.
+fn refused(message: impl Into<String>) -> Box<Error> {
+    Error::new(ErrorKind::Salt, message)
+}
+
+/// What a key leads to in live data; the key is text with delimiters, or its steps.
+///
+/// # Errors
+/// A `TypeError` for a key that is neither, and Python's error for an empty delimiter.
+fn look(run: &Run<'_>, data: &Obj, key: &Obj, delimiter: &str) -> Result<Option<Obj>> {
+    let key = match key {
+        Obj::Dict(dict) => dict.keys().iter().map(mapstack_value::Key::to_value).collect(),
+        Obj::None | Obj::Float(_) => {
+            return Err(Error::type_error(format!("'{}' object is not iterable", key.type_name())));
+        }
+        key => key.to_value()?,
+    };
+    run.traverse_live(data, &key, delimiter)
+}
+
+/// `copy.deepcopy(x)` of data.
+fn deepcopy(object: &Obj) -> Result<Obj> {
+    object.to_value().map(Obj::from)
+}
+
+/// Whether an argument stands for yes (Salt: `salt.utils.data.is_true`).
+fn is_true(argument: Option<Obj>) -> Result<bool> {
+    match argument {
+        None => Ok(false),
+        Some(Obj::Str(s) | Obj::Markup(s)) => {
+            let number = s.trim().parse::<f64>().ok();
+            Ok(number.map_or_else(|| s.to_lowercase() == "true", |number| number > 0.0))
+        }
+        Some(Obj::Int(i)) => Ok(!i.is_negative() && !i.is_zero()),
+        Some(Obj::Float(f)) => Ok(f > 0.0),
+        Some(other) => other.truthy(),
+    }
 }
 
 /// An optional argument as data.

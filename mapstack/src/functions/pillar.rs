@@ -1,82 +1,135 @@
-//! `pillar.*`.
+//! `pillar.*`: what the master tells the minion. The pillar is the one the minion was given; nothing
+//! compiles it again.
 
 use mapstack_minion::PillarGet;
-use mapstack_render::{Error, Obj, required};
-use mapstack_value::{Key, Value};
+use mapstack_render::jinja::Vm;
+use mapstack_render::python::hash_key;
+use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
 
-use super::{Table, data_or, delimiter, failed, truth_or};
+use super::{Table, delimiter, failed, filter_by, look, truth_or};
+use crate::engine::Run;
 
 pub(super) const TABLE: Table = &[
-    ("pillar.get", |run, _, args| {
-        let [key, default, merge, merge_nested_lists, delim, _pillarenv, _saltenv] = args.bind(
-            "pillar.get",
-            ["key", "default", "merge", "merge_nested_lists", "delimiter", "pillarenv", "saltenv"],
-        )?;
-        let key = required(key, "pillar.get", "key")?.to_value()?;
-        let delim = delimiter(delim, "pillar.get")?;
-        if !truth_or(merge, false)? {
-            if let Some(found) = run.traverse_live(&run.live.pillar, &key, &delim)? {
-                return Ok(found);
-            }
-            return match default {
-                Some(default) => Ok(default),
-                None if run.option("pillar_raise_on_missing").truthy() => {
-                    Err(Error::python("KeyError", format!("Pillar key not found: {key}")))
-                }
-                None => Ok(Obj::from("")),
-            };
-        }
-        let query = PillarGet {
-            default: default.map(|d| d.to_value()).transpose()?,
-            merge: true,
-            merge_nested_lists: merge_nested_lists.filter(|n| !n.is_none()).map(|n| n.truthy()).transpose()?,
-            delimiter: delim.to_string(),
-        };
-        run.pillar_get(&key, &query).map(Obj::from).map_err(|e| failed(&e))
+    ("pillar.data", |run, _, args| items(run, args, "pillar.data")),
+    ("pillar.fetch", get),
+    ("pillar.filter_by", |run, vm, args| {
+        let names = ["lookup_dict", "pillar", "merge", "default", "base"];
+        filter_by::filter_by(run, vm, &run.live.pillar, args, "pillar.filter_by", names, None)
     }),
-    ("pillar.filter_by", |run, _, args| {
-        let [lookup, pillar, merge, default, base] =
-            args.bind("pillar.filter_by", ["lookup_dict", "pillar", "merge", "default", "base"])?;
-        let lookup = required(lookup, "pillar.filter_by", "lookup_dict")?.to_value()?;
-        let key = required(pillar, "pillar.filter_by", "pillar")?.to_value()?;
-        let (merge, base) = (data_or(merge, Value::None)?, data_or(base, Value::None)?);
-        let default = data_or(default, "default")?;
-        let found = run.traverse_live(&run.live.pillar, &key, ":")?.map(|v| v.to_value()).transpose()?;
-        super::filter_by::filter_by(&lookup, found.as_ref(), &merge, &default, &base).map(Obj::from)
-    }),
-    ("pillar.items", |run, _, args| {
-        if args.positional.is_empty() {
-            return Ok(Obj::from(run.live.pillar.to_value()?));
-        }
-        Err(Error::type_error("pillar.items() takes no arguments here: the pillar is the one the minion was given"))
-    }),
-    ("pillar.data", |run, _, _| Ok(Obj::from(run.live.pillar.to_value()?))),
-    ("pillar.raw", |run, _, args| {
-        let [key] = args.bind("pillar.raw", ["key"])?;
-        let whole = run.live.pillar.to_value()?;
-        let Some(key) = key.filter(|k| k.truthy().unwrap_or(false)) else { return Ok(Obj::from(whole)) };
-        let key = Key::try_from(&key.to_value()?).map_err(|e| Error::type_error(e.to_string()))?;
-        Ok(whole.as_map().and_then(|m| m.get(&key)).cloned().map_or_else(|| Obj::dict([]), Obj::from))
-    }),
-    ("pillar.item", |run, _, args| {
-        let mut found = Vec::new();
-        for key in &args.positional {
-            let key = key.to_value()?;
-            let value = run.traverse_live(&run.live.pillar, &key, ":")?.unwrap_or_else(|| Obj::from(""));
-            found.push((Key::try_from(&key).map_err(|e| Error::type_error(e.to_string()))?, value));
-        }
-        Ok(Obj::dict(found))
-    }),
+    ("pillar.get", get),
+    ("pillar.item", item),
+    ("pillar.items", |run, _, args| items(run, args, "pillar.items")),
     ("pillar.keys", |run, _, args| {
-        let [key, delim] = args.bind("pillar.keys", ["key", "delimiter"])?;
-        let key = required(key, "pillar.keys", "key")?.to_value()?;
+        let [key, delim, _unmask] = args.bind("pillar.keys", ["key", "delimiter", "unmask"])?;
+        let key = required(key, "pillar.keys", "key")?;
         let delim = delimiter(delim, "pillar.keys")?;
-        match run.traverse_live(&run.live.pillar, &key, &delim)? {
+        match look(run, &run.live.pillar, &key, &delim)? {
             Some(Obj::Dict(dict)) => Ok(Obj::list(dict.keys().iter().map(Obj::from).collect::<Vec<_>>())),
-            Some(other) => {
-                Err(Error::value_error(format!("Pillar value in key {key} is not a dict but {}", other.type_name())))
-            }
-            None => Err(Error::python("KeyError", format!("Pillar key not found: {key}"))),
+            Some(_) => Err(Error::value_error(format!("Pillar value in key {key:?} is not a dict"))),
+            None => Err(not_found(&key)),
+        }
+    }),
+    ("pillar.ls", |run, _, args| {
+        let found = items(run, args, "pillar.ls")?;
+        let Obj::Dict(found) = found else { return Ok(Obj::list([])) };
+        Ok(Obj::list(found.keys().iter().map(Obj::from).collect::<Vec<_>>()))
+    }),
+    ("pillar.obfuscate", |run, vm, args| obfuscated(vm, &items(run, args, "pillar.obfuscate")?, MAX_DEPTH)),
+    ("pillar.raw", |run, _, args| {
+        let [key, _unmask] = args.bind("pillar.raw", ["key", "unmask"])?;
+        let Obj::Dict(pillar) = &run.live.pillar else { return Ok(Obj::dict([])) };
+        match key {
+            Some(key) if key.truthy()? => Ok(pillar.get(&hash_key(&key)?).unwrap_or_else(|| Obj::dict([]))),
+            _ => Ok(Obj::Dict(copied(pillar))),
         }
     }),
 ];
+
+fn copied(dict: &DictRef) -> DictRef {
+    DictRef::new(dict.entries().into_iter().collect())
+}
+
+fn not_found(key: &Obj) -> Box<Error> {
+    Error::python("KeyError", format!("Pillar key not found: {key:?}"))
+}
+
+fn get(run: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    let names = ["key", "default", "merge", "merge_nested_lists", "delimiter", "pillarenv", "saltenv", "unmask"];
+    let [key, default, merge, merge_nested_lists, delim, _pillarenv, _saltenv, _unmask] =
+        args.bind("pillar.get", names)?;
+    let key = required(key, "pillar.get", "key")?;
+    let delim = delimiter(delim, "pillar.get")?;
+    if !truth_or(merge, false)? {
+        return match (look(run, &run.live.pillar, &key, &delim)?, default) {
+            (Some(found), _) => Ok(found),
+            (None, Some(default)) => Ok(default),
+            (None, None) if run.option("pillar_raise_on_missing").truthy() => Err(not_found(&key)),
+            (None, None) => Ok(Obj::from("")),
+        };
+    }
+    let query = PillarGet {
+        default: default.map(|d| d.to_value()).transpose()?,
+        merge: true,
+        merge_nested_lists: merge_nested_lists.filter(|n| !n.is_none()).map(|n| n.truthy()).transpose()?,
+        delimiter: delim.to_string(),
+    };
+    run.pillar_get(&key.to_value()?, &query).map(Obj::from).map_err(|e| failed(&e))
+}
+
+fn item(run: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    let CallArgs { positional, named } = args;
+    let names = ["default", "delimiter", "pillarenv", "saltenv", "unmask"];
+    let [default, delim, ..] = CallArgs { positional: Vec::new(), named }.bind("pillar.item", names)?;
+    let default = default.filter(|default| !default.is_none()).unwrap_or_else(|| Obj::from(""));
+    let delim = delimiter(delim.filter(|delim| !delim.is_none()), "pillar.item")?;
+    picked(run, &positional, &default, &delim)
+}
+
+fn picked(run: &Run<'_>, keys: &[Obj], default: &Obj, delimiter: &str) -> Result<Obj> {
+    let mut found = Vec::new();
+    for key in keys {
+        let value = look(run, &run.live.pillar, key, delimiter)?.unwrap_or_else(|| default.clone());
+        found.push((hash_key(key)?, value));
+    }
+    Ok(Obj::dict(found))
+}
+
+/// The whole pillar, or what some keys lead to.
+fn items(run: &Run<'_>, args: CallArgs, function: &str) -> Result<Obj> {
+    let CallArgs { positional, named } = args;
+    let names = ["pillar", "pillar_enc", "pillarenv", "saltenv", "unmask"];
+    let [more, ..] = CallArgs { positional: Vec::new(), named }.bind(function, names)?;
+    if !positional.is_empty() {
+        return picked(run, &positional, &Obj::from(""), ":");
+    }
+    if truth_or(more, false)? {
+        return Err(Error::value_error(format!("{function}() cannot compile the pillar with other values"))
+            .with_help("the pillar is the one the minion was given; merge over it with slsutil.merge"));
+    }
+    match &run.live.pillar {
+        Obj::Dict(pillar) => Ok(Obj::Dict(copied(pillar))),
+        other => Ok(other.clone()),
+    }
+}
+
+/// Deeper pillars are refused.
+const MAX_DEPTH: usize = 200;
+
+/// The types of values in the place of the values.
+fn obfuscated(vm: &Vm<'_>, value: &Obj, depth: usize) -> Result<Obj> {
+    vm.burn(1)?;
+    let Some(depth) = depth.checked_sub(1) else {
+        return Err(Error::python("RecursionError", "maximum recursion depth exceeded"));
+    };
+    let all = |items: Vec<Obj>| items.iter().map(|item| obfuscated(vm, item, depth)).collect::<Result<Vec<_>>>();
+    match value {
+        Obj::Dict(dict) => {
+            let entries = dict.entries().into_iter();
+            let entries = entries.map(|(key, value)| Ok((key, obfuscated(vm, &value, depth)?)));
+            Ok(Obj::Dict(DictRef::with_kind(entries.collect::<Result<_>>()?, dict.kind())))
+        }
+        Obj::List(list) => Ok(Obj::list(all(list.items())?)),
+        Obj::Tuple(items) => Ok(Obj::tuple(all(items.to_vec())?)),
+        other => Ok(Obj::from(format!("<{}>", other.type_name()))),
+    }
+}

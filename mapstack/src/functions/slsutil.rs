@@ -1,24 +1,34 @@
 //! `slsutil.*`: Salt's merging, as templates call it.
 
 use mapstack_merge::{Options, merge};
-use mapstack_render::{DictRef, Error, Obj, Result, required};
+use mapstack_render::jinja::Vm;
+use mapstack_render::python::{as_index, wrap};
+use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
 use mapstack_value::Value;
 
-use super::{Table, data_or, truth_or};
+use super::{Table, data_or, refused, text, truth_or};
 use crate::engine::Run;
 
 pub(super) const TABLE: Table = &[
+    ("slsutil.banner", banner),
+    ("slsutil.boolstr", |_, _, args| {
+        let [value, yes, no] = args.bind("slsutil.boolstr", ["value", "true", "false"])?;
+        let value = required(value, "slsutil.boolstr", "value")?;
+        let (yes, no) = (yes.unwrap_or_else(|| Obj::from("true")), no.unwrap_or_else(|| Obj::from("false")));
+        Ok(if value.truthy()? { yes } else { no })
+    }),
     ("slsutil.merge", |run, _, args| {
-        let [a, b, strategy, _renderer, lists] =
+        let [a, b, strategy, renderer, lists] =
             args.bind("slsutil.merge", ["obj_a", "obj_b", "strategy", "renderer", "merge_lists"])?;
         let a = required(a, "slsutil.merge", "obj_a")?.to_value()?;
         let b = required(b, "slsutil.merge", "obj_b")?.to_value()?;
-        merged(run, a, &b, &data_or(strategy, "smart")?, &data_or(lists, false)?).map(Obj::from)
+        let strategy = strategy_for(data_or(strategy, "smart")?, renderer)?;
+        merged(run, a, &b, &strategy, &data_or(lists, false)?).map(Obj::from)
     }),
     ("slsutil.merge_all", |run, vm, args| {
-        let [all, strategy, _renderer, lists] =
+        let [all, strategy, renderer, lists] =
             args.bind("slsutil.merge_all", ["lst", "strategy", "renderer", "merge_lists"])?;
-        let (strategy, lists) = (data_or(strategy, "smart")?, data_or(lists, false)?);
+        let (strategy, lists) = (strategy_for(data_or(strategy, "smart")?, renderer)?, data_or(lists, false)?);
         let mut result = Value::map();
         for item in required(all, "slsutil.merge_all", "lst")?.collect(vm)? {
             result = merged(run, result, &item.to_value()?, &strategy, &lists)?;
@@ -33,13 +43,85 @@ pub(super) const TABLE: Table = &[
         update(&dest, &upd, truth_or(recursive, true)?, truth_or(lists, false)?)?;
         Ok(dest)
     }),
-    ("slsutil.boolstr", |_, _, args| {
-        let [value, yes, no] = args.bind("slsutil.boolstr", ["value", "true", "false"])?;
-        let value = required(value, "slsutil.boolstr", "value")?;
-        let (yes, no) = (yes.unwrap_or_else(|| Obj::from("true")), no.unwrap_or_else(|| Obj::from("false")));
-        Ok(if value.truthy()? { yes } else { no })
-    }),
 ];
+
+/// The strategy `smart` stands for depends on the renderer.
+fn strategy_for(strategy: Value, renderer: Option<Obj>) -> Result<Value> {
+    if strategy.as_str() != Some("smart") {
+        return Ok(strategy);
+    }
+    let Some(renderer) = renderer else { return Ok(strategy) };
+    let renderer = text(&renderer, "slsutil.merge", "renderer")?;
+    let aggregates = renderer.rsplit('|').next() == Some("yamlex") || renderer.starts_with("yamlex_");
+    Ok(if aggregates { "aggregate".into() } else { strategy })
+}
+
+/// `slsutil.banner`: a comment that says who manages a file.
+fn banner(_: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    const TITLE: &str = "THIS FILE IS MANAGED BY SALT - DO NOT EDIT";
+    const TEXT: &str = "The contents of this file are managed by Salt. Any changes to this file may be overwritten \
+        automatically and without warning.";
+    let names = ["width", "commentchar", "borderchar", "blockstart", "blockend", "title", "text", "newline"];
+    let [width, comment, border, start, end, title, body, newline] = args.bind("slsutil.banner", names)?;
+    let text_or = |given: Option<Obj>, default: &str, name: &str| match given {
+        None => Ok(default.into()),
+        Some(given) => text(&given, "slsutil.banner", name),
+    };
+    let optional = |given: Option<Obj>| given.filter(|given| !given.is_none());
+    let width = width.unwrap_or_else(|| Obj::from(72));
+    let Some(width) = as_index(&width).map(|width| width.to_i64().unwrap_or(i64::MAX)) else {
+        return Err(Error::type_error(format!("slsutil.banner(): width must be a number, not {}", width.type_name())));
+    };
+    let comment = text_or(comment, "#", "commentchar")?;
+    let border = text_or(border, "#", "borderchar")?;
+    let (title, body) = (text_or(optional(title), TITLE, "title")?, text_or(optional(body), TEXT, "text")?);
+    let (left, right) = (comment.trim_end(), comment.trim());
+    let count = |text: &str| i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
+    let inside = width.saturating_sub(count(left) + 1).saturating_sub(count(right) + 1);
+    if inside <= 0 {
+        return Err(refused("Width is too small to render banner"));
+    }
+    let room = usize::try_from(width).unwrap_or(usize::MAX);
+    if room > MAX_WIDTH {
+        return Err(Error::limit(format!("a banner is at most {MAX_WIDTH} characters wide, not {width}")));
+    }
+    let fill = |c: &str, n: i64| c.repeat(usize::try_from(n).unwrap_or(0));
+    let (titles, lines) = (wrap(&title, inside)?, wrap(&body, inside)?);
+    vm.burn((titles.len() + lines.len() + 8).saturating_mul(room) / 16)?;
+    let corner: String = border.chars().take(1).collect();
+    let border = format!("{comment}{}{right}", fill(&corner, width - count(left) - count(right)));
+    let spacer = format!("{comment}{}{comment}", fill(" ", width - 2 * count(&comment)));
+    let mut block: Vec<String> = Vec::new();
+    block.extend(
+        optional(start)
+            .map(|start| text(&start, "slsutil.banner", "blockstart"))
+            .transpose()?
+            .map(|text| text.to_string()),
+    );
+    block.extend([border.clone(), spacer.clone()]);
+    for line in &titles {
+        // As `str.center`: an odd space goes to the left if the width is odd.
+        let margin = inside - count(line);
+        let before = margin / 2 + (margin & inside & 1);
+        block.push(format!("{left} {}{line}{} {right}", fill(" ", before), fill(" ", margin - before)));
+    }
+    block.push(spacer);
+    for line in &lines {
+        block.push(format!("{left} {line}{} {right}", fill(" ", inside - count(line))));
+    }
+    block.push(border);
+    block.extend(
+        optional(end).map(|end| text(&end, "slsutil.banner", "blockend")).transpose()?.map(|text| text.to_string()),
+    );
+    let mut result = block.join("\n");
+    if truth_or(newline, false)? {
+        result.push('\n');
+    }
+    Ok(Obj::from(result))
+}
+
+/// Wider banners are refused.
+const MAX_WIDTH: usize = 10_000;
 
 fn merged(run: &Run<'_>, base: Value, overlay: &Value, strategy: &Value, lists: &Value) -> Result<Value> {
     let options = Options::new(strategy, lists);

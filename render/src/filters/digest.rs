@@ -29,12 +29,14 @@ pub(super) const TABLE: Table = &[
 ];
 
 /// Bytes as lower-case hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A hash by the name `hashlib` has for it.
-pub(super) fn hash(name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+#[must_use]
+pub fn hash(name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     Some(match name {
         "md5" => Md5::digest(bytes).to_vec(),
         "sha1" => Sha1::digest(bytes).to_vec(),
@@ -54,10 +56,34 @@ fn digest(vm: &Vm<'_>, x: &Obj, args: CallArgs, function: &'static str, name: &s
 }
 
 fn signature(key: &[u8], message: &[u8]) -> Vec<u8> {
-    // A key of any length is fine.
-    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return Vec::new() };
-    mac.update(message);
-    mac.finalize().into_bytes().to_vec()
+    hmac("sha256", key, message).unwrap_or_default()
+}
+
+/// `hmac.new(key, message, hashlib.NAME).digest()`; `None` for a hash that is not here.
+///
+/// ```
+/// use mapstack_render::python::{hex, hmac};
+/// assert!(hex(&hmac("sha1", b"key", b"message").unwrap()).starts_with("2088df74"));
+/// ```
+#[must_use]
+pub fn hmac(name: &str, key: &[u8], message: &[u8]) -> Option<Vec<u8>> {
+    macro_rules! by {
+        ($hash:ty) => {{
+            // A key of any length is fine.
+            let mut mac = Hmac::<$hash>::new_from_slice(key).ok()?;
+            mac.update(message);
+            mac.finalize().into_bytes().to_vec()
+        }};
+    }
+    Some(match name {
+        "md5" => by!(Md5),
+        "sha1" => by!(Sha1),
+        "sha224" => by!(Sha224),
+        "sha256" => by!(Sha256),
+        "sha384" => by!(Sha384),
+        "sha512" => by!(Sha512),
+        _ => return None,
+    })
 }
 
 fn hmac_check(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {

@@ -44,7 +44,7 @@ pub(super) const TABLE: Table = &[
 
 /// An address of either version.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Address {
+pub struct Address {
     version: u8,
     bits: u128,
     /// The zone of a version 6 address (`%eth0`).
@@ -77,8 +77,8 @@ impl Address {
         Some(Address { version: 6, bits: address.to_bits(), scope })
     }
 
-    /// `ipaddress.ip_address(x)`.
-    fn of(x: &Obj) -> Option<Self> {
+    /// `ipaddress.ip_address(x)`, `None` being a `ValueError`.
+    pub fn of(x: &Obj) -> Option<Self> {
         match (x, as_index(x)) {
             (_, Some(i)) => {
                 let bits: u128 = i.to_string().parse().ok()?;
@@ -94,11 +94,31 @@ impl Address {
         }
     }
 
+    /// 4 or 6.
+    #[must_use]
+    pub fn version(&self) -> u8 {
+        self.version
+    }
+
+    /// The address as a number.
+    #[must_use]
+    pub fn bits(&self) -> u128 {
+        self.bits
+    }
+
+    /// Whether it is the machine itself.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        self.within_any(&["127.0.0.0/8", "::1/128"])
+    }
+
     fn width(&self) -> u32 {
         if self.version == 4 { 32 } else { 128 }
     }
 
-    fn text(&self) -> String {
+    /// As Python writes it.
+    #[must_use]
+    pub fn text(&self) -> String {
         if self.version == 4 {
             return Ipv4Addr::from_bits(u32::try_from(self.bits).unwrap_or(0)).to_string();
         }
@@ -118,7 +138,9 @@ impl Address {
         networks.iter().any(|network| self.within(network))
     }
 
-    fn is_private(&self) -> bool {
+    /// Whether the world cannot reach it.
+    #[must_use]
+    pub fn is_private(&self) -> bool {
         if self.version == 6 && self.bits >> 32 == 0xffff {
             return Self::v4(u32::try_from(self.bits & 0xffff_ffff).unwrap_or(0)).is_private();
         }
@@ -341,14 +363,17 @@ fn ip_host(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 }
 
 /// A network: its first address and the length of its prefix.
-struct Network {
+pub struct Network {
     first: Address,
     prefix: u32,
 }
 
 impl Network {
     /// `ipaddress.ip_network(text, strict)`.
-    fn parse(text: &str, strict: bool) -> Result<Self> {
+    ///
+    /// # Errors
+    /// A `ValueError` for what is no network, and with `strict` for an address inside one.
+    pub fn parse(text: &str, strict: bool) -> Result<Self> {
         let unreadable = || {
             let shown = mapstack_value::quote_str(text);
             Error::value_error(format!("{shown} does not appear to be an IPv4 or IPv6 network"))
@@ -369,7 +394,34 @@ impl Network {
         Ok(Network { first, prefix })
     }
 
-    fn contains(&self, address: &Address) -> bool {
+    /// The first address.
+    #[must_use]
+    pub fn first(&self) -> Address {
+        self.first.clone()
+    }
+
+    /// The last address.
+    #[must_use]
+    pub fn last(&self) -> Address {
+        Address { bits: self.first.bits | host_mask(self.first.width(), self.prefix), ..self.first.clone() }
+    }
+
+    /// The mask of the prefix.
+    #[must_use]
+    pub fn mask(&self) -> Address {
+        let width = self.first.width();
+        Address { bits: host_mask(width, 0) & !host_mask(width, self.prefix), ..self.first.clone() }
+    }
+
+    /// As Python writes it.
+    #[must_use]
+    pub fn text(&self) -> String {
+        format!("{}/{}", self.first.text(), self.prefix)
+    }
+
+    /// Whether an address belongs to it.
+    #[must_use]
+    pub fn contains(&self, address: &Address) -> bool {
         let hosts = host_mask(self.first.width(), self.prefix);
         self.first.version == address.version && address.bits & !hosts == self.first.bits
     }

@@ -36,6 +36,34 @@ fn wordwrap(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     Ok(Obj::from(out.join(&between)))
 }
 
+/// `textwrap.wrap(text, width)`.
+///
+/// ```
+/// assert_eq!(mapstack_render::python::wrap("one two three", 8).unwrap(), ["one two", "three"]);
+/// ```
+///
+/// # Errors
+/// A `ValueError` for a width below 1.
+pub fn wrap(text: &str, width: i64) -> Result<Vec<String>> {
+    // Tabs become spaces up to the next stop, and every other white space becomes one.
+    let mut line = String::with_capacity(text.len());
+    let mut column = 0;
+    for c in text.chars() {
+        match c {
+            '\t' => {
+                let spaces = 8 - column % 8;
+                line.extend(std::iter::repeat_n(' ', spaces));
+                column += spaces;
+            }
+            c => {
+                column = if matches!(c, '\n' | '\r') { 0 } else { column + 1 };
+                line.push(if SPACES.contains(&c) { ' ' } else { c });
+            }
+        }
+    }
+    Wrapper { width, break_long_words: true, break_on_hyphens: true }.wrap(&line)
+}
+
 /// Where a line may break: around white space, behind hyphens inside words and around dashes.
 static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     const WORD: &str = r#"[\w!"'&.,?]"#;

@@ -1,5 +1,6 @@
 //! What a text's characters allow it to be written as.
 
+use super::DumpOptions;
 use crate::decode::is_break;
 
 /// Which ways of writing a text would read back as the same text.
@@ -18,16 +19,18 @@ pub(super) struct Analysis {
 }
 
 /// Whether the emitter writes a character as itself.
-pub(super) fn is_printable(c: char, escape_astral: bool) -> bool {
+pub(super) fn is_printable(c: char, options: &DumpOptions) -> bool {
     match c {
-        '\n' | ' '..='~' | '\u{a0}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}' => true,
-        '\u{10000}'.. => !escape_astral,
+        '\n' | ' '..='~' => true,
+        _ if options.escape_non_ascii => false,
+        '\u{a0}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}' => true,
+        '\u{10000}'.. => !options.escape_astral,
         _ => false,
     }
 }
 
 /// Look at every character once.
-pub(super) fn analyze(text: &str, escape_astral: bool) -> Analysis {
+pub(super) fn analyze(text: &str, options: &DumpOptions) -> Analysis {
     if text.is_empty() {
         return Analysis { multiline: false, flow_plain: false, block_plain: true, single_quoted: true, block: false };
     }
@@ -59,7 +62,7 @@ pub(super) fn analyze(text: &str, escape_astral: bool) -> Analysis {
             }
             _ => {}
         }
-        special |= !is_printable(c, escape_astral);
+        special |= !is_printable(c, options);
         multiline |= is_break(c);
         break_space |= c == ' ' && previous.is_some_and(is_break);
         space_break |= is_break(c) && previous == Some(' ');

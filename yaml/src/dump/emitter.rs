@@ -70,6 +70,15 @@ struct Indicator {
     is_indention: bool,
 }
 
+/// Whether a collection is short enough for brackets whatever the layout is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Short {
+    No,
+    /// It holds nothing that holds anything.
+    Leaf,
+    Empty,
+}
+
 /// Follows what is before it directly.
 const TIGHT: Indicator = Indicator { needs_space: false, is_space: false, is_indention: false };
 /// Is set off by a space.
@@ -110,7 +119,7 @@ impl<'o> Emitter<'o> {
     }
 
     pub fn scalar(&mut self, scalar: &Scalar<'_>) {
-        let analysis = analyze(&scalar.text, self.options.escape_astral);
+        let analysis = analyze(&scalar.text, self.options);
         let tag = if scalar.binary { "!!binary" } else { "" };
         let length = if analysis.multiline { None } else { Some(tag.len() + scalar.text.len()) };
         let place = self.place(length);
@@ -127,23 +136,25 @@ impl<'o> Emitter<'o> {
         self.indent = outside;
     }
 
-    pub fn begin_sequence(&mut self, anchor: Option<usize>, empty: bool) {
-        self.begin(anchor, "", empty, [Layout::FlowSequence, Layout::BlockSequence]);
+    /// Begin a sequence; `short` puts it between brackets on its own account, as an empty one is.
+    pub fn begin_sequence(&mut self, anchor: Option<usize>, short: Short) {
+        self.begin(anchor, "", short, [Layout::FlowSequence, Layout::BlockSequence]);
     }
 
-    pub fn begin_mapping(&mut self, anchor: Option<usize>, tag: Option<&str>, empty: bool) {
-        self.begin(anchor, tag.unwrap_or_default(), empty, [Layout::FlowMapping, Layout::BlockMapping]);
+    /// Begin a mapping; see [`begin_sequence`](Self::begin_sequence).
+    pub fn begin_mapping(&mut self, anchor: Option<usize>, tag: Option<&str>, short: Short) {
+        self.begin(anchor, tag.unwrap_or_default(), short, [Layout::FlowMapping, Layout::BlockMapping]);
     }
 
-    fn begin(&mut self, anchor: Option<usize>, tag: &str, empty: bool, [flow, block]: [Layout; 2]) {
+    fn begin(&mut self, anchor: Option<usize>, tag: &str, short: Short, [flow, block]: [Layout; 2]) {
         let name = anchor.map(anchor_name).unwrap_or_default();
-        let place = self.place(empty.then_some(name.len() + tag.len()));
+        let place = self.place((short == Short::Empty).then_some(name.len() + tag.len()));
         if !name.is_empty() {
             self.indicator("&", LOOSE);
             self.name(&name);
         }
         self.tag(tag);
-        let layout = if self.flow_levels > 0 || self.options.flow || empty { flow } else { block };
+        let layout = if self.flow_levels > 0 || self.options.flow || short != Short::No { flow } else { block };
         let indent_outside = self.indent;
         match layout {
             Layout::FlowSequence | Layout::FlowMapping => {
@@ -330,7 +341,7 @@ impl<'o> Emitter<'o> {
         let mut chars = text.chars().peekable();
         let mut first = true;
         while let Some(c) = chars.next() {
-            if !is_printable(c, self.options.escape_astral) || is_break(c) || matches!(c, '"' | '\\') {
+            if !is_printable(c, self.options) || is_break(c) || matches!(c, '"' | '\\') {
                 self.escape(c);
                 after_space = false;
             } else if c == ' ' {

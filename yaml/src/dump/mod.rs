@@ -10,21 +10,27 @@ use std::fmt::Write;
 use mapstack_value::{Key, Map, MapKind, Set, Value, float_repr, sort_by_key};
 
 use crate::resolve::{Tag, implicit};
-use emitter::{Emitter, Scalar};
+use emitter::{Emitter, Scalar, Short};
 
 /// How to print a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DumpOptions {
     /// `{a: [1]}` instead of one entry a line.
     pub flow: bool,
+    /// In block layout, `[1, 2]` for collections of scalars alone (PyYAML's default_flow_style=None).
+    pub flow_leaves: bool,
     /// Sort the keys of plain dicts, where they can be compared; ordered dicts stay as they are.
     pub sort_keys: bool,
+    /// Sort the keys of ordered dicts, too.
+    pub sort_ordered: bool,
     /// Print a collection found in several places once, with an anchor, and aliases to it.
     pub aliases: bool,
     /// Column behind which lines are broken where they can be.
     pub width: usize,
     /// Write characters beyond the Basic Multilingual Plane as escapes.
     pub escape_astral: bool,
+    /// Write everything beyond ASCII as escapes.
+    pub escape_non_ascii: bool,
     /// Print Salt's aggregate mapping as `NULL`, because the reference's dumper does not know
     /// the type.
     pub aggregate_as_null: bool,
@@ -38,12 +44,35 @@ impl DumpOptions {
     pub fn filter(flow_style: bool) -> Self {
         DumpOptions {
             flow: flow_style,
+            flow_leaves: false,
             sort_keys: true,
+            sort_ordered: false,
+            escape_non_ascii: false,
             aliases: true,
             width: 80,
             escape_astral: true,
             aggregate_as_null: true,
             final_break: false,
+        }
+    }
+
+    /// What Salt's YAML serializer prints (`slsutil.serialize('yaml', …)`): brackets for collections
+    /// of scalars alone, everything sorted, ASCII.
+    ///
+    /// ```
+    /// use mapstack_yaml::{DumpOptions, dump, load};
+    /// let value = load("{c: é, a: [1, {b: 2}]}").unwrap();
+    /// assert_eq!(dump(&value, &DumpOptions::serializer()), "a:\n- 1\n- {b: 2}\nc: \"\\xE9\"\n");
+    /// ```
+    #[must_use]
+    pub fn serializer() -> Self {
+        DumpOptions {
+            flow_leaves: true,
+            sort_ordered: true,
+            escape_non_ascii: true,
+            aggregate_as_null: false,
+            final_break: true,
+            ..Self::filter(false)
         }
     }
 
@@ -54,7 +83,10 @@ impl DumpOptions {
     pub fn output() -> Self {
         DumpOptions {
             flow: false,
+            flow_leaves: false,
             sort_keys: false,
+            sort_ordered: false,
+            escape_non_ascii: false,
             aliases: false,
             width: 80,
             escape_astral: false,
@@ -144,10 +176,16 @@ fn emit<'v>(
         known.printed = true;
     }
     let items = items(item, options);
+    let leaf = |item: &Item<'_>| scalar(item, options).is_some_and(|scalar| !scalar.binary);
+    let short = match options.flow_leaves && items.iter().all(leaf) {
+        _ if items.is_empty() => Short::Empty,
+        true => Short::Leaf,
+        false => Short::No,
+    };
     match item {
-        Item::Value(Value::Set(_)) => emitter.begin_mapping(anchor, Some("!!set"), items.is_empty()),
-        Item::Value(Value::Map(_)) => emitter.begin_mapping(anchor, None, items.is_empty()),
-        _ => emitter.begin_sequence(anchor, items.is_empty()),
+        Item::Value(Value::Set(_)) => emitter.begin_mapping(anchor, Some("!!set"), short),
+        Item::Value(Value::Map(_)) => emitter.begin_mapping(anchor, None, short),
+        _ => emitter.begin_sequence(anchor, short),
     }
     Some(items.into_iter())
 }
@@ -185,7 +223,7 @@ fn items<'v>(item: &Item<'v>, options: &DumpOptions) -> Vec<Item<'v>> {
 
 fn entries<'v>(map: &'v Map, options: &DumpOptions) -> Vec<(&'v Key, &'v Value)> {
     let entries: Vec<_> = map.iter().collect();
-    if options.sort_keys && map.kind() == MapKind::Dict {
+    if options.sort_keys && (options.sort_ordered || map.kind() == MapKind::Dict) {
         // Keys that cannot be compared stay as they are.
         return sort_by_key(entries.clone(), |entry| entry.0).unwrap_or(entries);
     }

@@ -26,8 +26,10 @@ pub(super) const TABLE: Table = &[
 
 /// Where a match must begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Anchor {
+pub enum Anchor {
+    /// Anywhere.
     None,
+    /// Where the text begins.
     Start,
     /// And end where the text ends.
     Whole,
@@ -35,7 +37,7 @@ pub(crate) enum Anchor {
 
 /// A compiled pattern.
 #[derive(Clone)]
-pub(crate) struct Pattern(Rc<Compiled>);
+pub struct Pattern(Rc<Compiled>);
 
 struct Compiled {
     regex: Regex,

@@ -1,0 +1,80 @@
+//! `jinja.*`: what another template exports, or a data file holds.
+
+use std::sync::Arc;
+
+use mapstack_render::jinja::{Names, Request, render};
+use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, required};
+use mapstack_value::json;
+
+use super::Table;
+use crate::engine::Run;
+use crate::host::RunHost;
+
+pub(super) const TABLE: Table = &[
+    ("jinja.import_json", |run, _, args| import(run, args, "json")),
+    ("jinja.import_yaml", |run, _, args| import(run, args, "yaml")),
+    ("jinja.load_map", |run, _, args| {
+        let [path, value] = positional(args, "jinja.load_map", ["path", "value"])?;
+        let source = format!("{{% from \"{path}\" import {value} with context %}}\n{{{{ {value} | tojson }}}}\n");
+        evaluated(run, source)
+    }),
+];
+
+/// These functions take no arguments by name, in the reference neither.
+fn positional<const N: usize>(args: CallArgs, function: &str, names: [&str; N]) -> Result<[String; N]> {
+    if let Some((name, _)) = args.named.first() {
+        return Err(Error::type_error(format!("{function}() got an unexpected keyword argument '{name}'")));
+    }
+    let bound = args.bind(function, names)?;
+    let mut texts = Vec::with_capacity(N);
+    for (argument, name) in bound.into_iter().zip(names) {
+        texts.push(mapstack_render::python::to_str(&required(argument, function, name)?)?);
+    }
+    texts.try_into().map_err(|_| Error::type_error(format!("{function}() takes {N} arguments")))
+}
+
+fn import(run: &Run<'_>, args: CallArgs, format: &str) -> Result<Obj> {
+    let [path] = positional(args, &format!("jinja.import_{format}"), ["path"])?;
+    evaluated(run, format!("{{% import_{format} \"{path}\" as imported %}}\n{{{{ imported | tojson }}}}\n"))
+}
+
+/// Templates that load each other by these functions nest this deep at most.
+const MAX_NESTING: usize = 16;
+
+/// What a template prints, read as YAML, and its keys as JSON has them.
+fn evaluated(run: &Run<'_>, source: String) -> Result<Obj> {
+    if run.depth.get() >= MAX_NESTING {
+        return Err(Error::limit("jinja.load_map and its siblings are nested too deep")
+            .with_help("look for a template that loads itself"));
+    }
+    let host = RunHost(run);
+    let mut variables = Names::default();
+    let mut set = |name: &str, value: Obj| variables.insert(name.into(), value);
+    set("salt", run.live.salt.clone());
+    set("grains", run.live.grains.clone());
+    set("pillar", run.live.pillar.clone());
+    set("opts", run.live_opts());
+    set("saltenv", Obj::from("base"));
+    set("sls", Obj::from(""));
+    let request = Request {
+        variables,
+        syntax: run.syntax.clone(),
+        strict: run.strict,
+        limits: run.engine.limits,
+        cache: Some(&run.engine.templates),
+        fuel: Some(&run.fuel),
+        ..Request::new(Arc::<str>::from(source), &host)
+    };
+    run.depth.set(run.depth.get() + 1);
+    let rendered = render(request);
+    run.depth.set(run.depth.get() - 1);
+    let text = rendered?.text;
+    let failed = |message: String| Error::new(ErrorKind::Python("SaltRenderError"), message);
+    let value = mapstack_yaml::load(&text).map_err(|e| failed(e.to_string()))?;
+    // An empty document is an empty mapping.
+    if !value.truthy() {
+        return Ok(Obj::dict([]));
+    }
+    let printed = json::dumps(&value, &json::DumpOptions::default()).map_err(|e| failed(e.to_string()))?;
+    json::loads(&printed).map(Obj::from).map_err(|e| failed(e.to_string()))
+}

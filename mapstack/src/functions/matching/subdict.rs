@@ -1,0 +1,143 @@
+//! Looking for `key:subkey:pattern` in facts (Salt: `salt.utils.data.subdict_match`).
+
+use mapstack_render::jinja::Vm;
+use mapstack_render::python::{Anchor, Pattern};
+use mapstack_render::{Error, Result};
+use mapstack_value::{Map, Path, Value};
+
+use crate::functions::fnmatch::fnmatch;
+
+/// What a value is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    /// A shell pattern.
+    Glob,
+    /// A regular expression that matches from the start.
+    Regex,
+}
+
+/// A search.
+pub(super) struct Search<'v, 'r> {
+    pub vm: &'v Vm<'r>,
+    pub how: How,
+}
+
+/// Stars and delimiters lead this deep at most.
+const MAX_DEPTH: usize = 150;
+
+impl Search<'_, '_> {
+    /// Whether data holds something that matches behind some prefix of the expression: the longest
+    /// prefix that leads somewhere is tried first, then shorter ones.
+    pub fn find(&self, data: &Map, expression: &str, delimiter: &str) -> Result<bool> {
+        if delimiter.is_empty() {
+            return Err(Error::value_error("empty separator"));
+        }
+        self.subdict(data, expression, delimiter, MAX_DEPTH)
+    }
+
+    fn subdict(&self, data: &Map, expression: &str, delimiter: &str, depth: usize) -> Result<bool> {
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(Error::python("RecursionError", "maximum recursion depth exceeded"));
+        };
+        let whole = Value::Map(data.clone());
+        let cuts: Vec<usize> = expression.match_indices(delimiter).map(|(at, _)| at).collect();
+        for at in cuts.into_iter().rev() {
+            self.vm.burn(1 + expression.len() / 16)?;
+            let (key, rest) = (&expression[..at], &expression[at + delimiter.len()..]);
+            let (found, pattern) = if key == "*" {
+                (Some(whole.clone()), expression)
+            } else {
+                let path = Path::split(key, delimiter).map_err(|e| Error::value_error(e.to_string()))?;
+                (mapstack_yaml::traverse(&whole, &path), rest)
+            };
+            let matches = match found {
+                None => false,
+                Some(Value::Map(map)) => !map.is_empty() && self.dict(&map, pattern, depth)?,
+                Some(Value::List(items)) => self.any_member(&items, pattern, depth)?,
+                Some(Value::Tuple(items)) => self.any_member(&items, pattern, depth)?,
+                Some(value) => self.value(&value, pattern)?,
+            };
+            if matches {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn any_member(&self, items: &[Value], pattern: &str, depth: usize) -> Result<bool> {
+        for item in items {
+            if let Value::Map(map) = item
+                && self.dict(map, pattern, depth)?
+            {
+                return Ok(true);
+            }
+            if self.value(item, pattern)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a mapping has a key that matches, or something below one; behind `*:` also below any
+    /// other.
+    fn dict(&self, map: &Map, pattern: &str, depth: usize) -> Result<bool> {
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(Error::python("RecursionError", "maximum recursion depth exceeded"));
+        };
+        self.vm.burn(1)?;
+        let (pattern, wildcard) = pattern.strip_prefix("*:").map_or((pattern, false), |rest| (rest, true));
+        if pattern == "*" || map.contains_key(pattern) {
+            return Ok(true);
+        }
+        for key in map.keys() {
+            if self.text(&key.to_string(), pattern)? {
+                return Ok(true);
+            }
+        }
+        if self.subdict(map, pattern, ":", depth)? {
+            return Ok(true);
+        }
+        if !wildcard {
+            return Ok(false);
+        }
+        for value in map.values() {
+            let matches = match value {
+                Value::Map(inner) => self.dict(inner, pattern, depth)?,
+                Value::List(items) => {
+                    let mut any = false;
+                    for item in items.iter() {
+                        any = any || self.value(item, pattern)?;
+                    }
+                    any
+                }
+                other => self.value(other, pattern)?,
+            };
+            if matches {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn value(&self, value: &Value, pattern: &str) -> Result<bool> {
+        self.text(&value.to_string(), pattern)
+    }
+
+    /// Compare without regard to case.
+    fn text(&self, text: &str, pattern: &str) -> Result<bool> {
+        self.vm.burn(1 + text.len() / 16)?;
+        let (text, pattern) = (text.to_lowercase(), pattern.to_lowercase());
+        match self.how {
+            How::Glob => {
+                // Every star may have to be tried at every character.
+                self.vm.burn(text.len().saturating_mul(pattern.len()) / 64)?;
+                Ok(fnmatch(&text, &pattern))
+            }
+            How::Regex => match Pattern::new(&pattern.into(), false, false, Anchor::Start) {
+                Ok(pattern) => Ok(pattern.at_start(self.vm, &text)?.is_some()),
+                // No regular expression matches nothing.
+                Err(_) => Ok(false),
+            },
+        }
+    }
+}

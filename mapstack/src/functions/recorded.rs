@@ -1,0 +1,88 @@
+//! Templates that call functions, against what the reference did with them.
+
+use mapstack_loader::MemoryFiles;
+use mapstack_minion::Minion;
+use mapstack_render::ErrorKind as RenderErrorKind;
+use mapstack_render::jinja::{Names, Request, render};
+use mapstack_value::{Map, Value, json};
+
+use crate::engine::{Engine, Run};
+use crate::host::RunHost;
+
+/// Templates whose result here differs on purpose, with the reason.
+const DIFFERENT: &[(&str, &str)] = &[];
+
+/// A record's template with the run's variables, as text or as an error's message.
+fn rendered(run: &Run<'_>, template: &str) -> Result<String, Box<mapstack_render::Error>> {
+    let host = RunHost(run);
+    let mut request = Request::new(template, &host);
+    let variables = [
+        ("salt", run.live.salt.clone()),
+        ("grains", run.live.grains.clone()),
+        ("pillar", run.live.pillar.clone()),
+        ("opts", run.live_opts()),
+        ("saltenv", "base".into()),
+    ];
+    request.variables = variables.into_iter().map(|(name, value)| (name.into(), value)).collect::<Names>();
+    request.fuel = Some(&run.fuel);
+    render(request).map(|rendered| rendered.text)
+}
+
+fn map(recorded: &Map, key: &str) -> Map {
+    recorded.get(key).and_then(Value::as_map).cloned().unwrap_or_default()
+}
+
+/// What is before the colon tells which class of errors it is.
+fn class(message: &str) -> &str {
+    message.split(':').next().unwrap_or_default()
+}
+
+fn check(engine: &Engine, minion: &Minion, record: &Map) -> Result<(), String> {
+    let template = record.get("template").and_then(Value::as_str).unwrap();
+    let run = engine.run(minion);
+    match (rendered(&run, template), record.get("output"), record.get("message")) {
+        (Ok(got), Some(wanted), _) if wanted.as_str() == Some(&got) => Ok(()),
+        (Ok(got), Some(wanted), _) => Err(format!("got    {got}\n  wanted {wanted}")),
+        (Ok(got), None, message) => Err(format!("got    {got}\n  wanted {message:?}")),
+        (Err(e), Some(wanted), _) => Err(format!("got    {e}\n  wanted {wanted}")),
+        (Err(e), None, Some(message)) => {
+            let (got, wanted) = (e.to_string(), message.to_string());
+            // The words are our own, but for undefined values, which name what is missing.
+            let is_undefined = e.kind == RenderErrorKind::Undefined;
+            let same = if is_undefined { wanted.starts_with(&got) } else { class(&wanted) == class(&got) };
+            if same { Ok(()) } else { Err(format!("got    {got}\n  wanted {wanted}")) }
+        }
+        (Err(e), None, None) => Err(format!("no record, got {e}")),
+    }
+}
+
+#[test]
+fn every_recorded_call_is_repeated() {
+    let recorded = json::loads(include_str!("../../tests/data/functions.json")).unwrap();
+    let recorded = recorded.as_map().unwrap();
+    let files = map(recorded, "files")
+        .iter()
+        .fold(MemoryFiles::new(), |files, (path, text)| files.file("base", &path.to_string(), text.as_str().unwrap()));
+    let engine = Engine::new(files);
+    let minion = Minion {
+        grains: map(recorded, "grains"),
+        pillar: map(recorded, "pillar"),
+        opts: map(recorded, "opts"),
+        ..Minion::default()
+    }
+    .complete();
+    let cases = recorded.get("cases").and_then(Value::as_list).unwrap();
+    assert!(cases.len() > 1000);
+    let mut problems = Vec::new();
+    for case in cases {
+        let case = case.as_map().unwrap();
+        let template = case.get("template").unwrap().to_string();
+        let expected = DIFFERENT.iter().any(|(known, _)| *known == template);
+        match check(&engine, &minion, case) {
+            Ok(()) if expected => problems.push(format!("{template}: is equal now; strike it from the list")),
+            Err(problem) if !expected => problems.push(format!("{template}\n  {problem}")),
+            _ => {}
+        }
+    }
+    assert!(problems.is_empty(), "{} of {} differ:\n{}", problems.len(), cases.len(), problems.join("\n"));
+}
