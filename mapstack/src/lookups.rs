@@ -103,10 +103,10 @@ impl Run<'_> {
         }
     }
 
-    /// The files below a prefix.
-    pub(crate) fn list_files(&self, prefix: &str) -> Result<Vec<String>> {
-        let listed = self.engine.files.list(&self.saltenv, prefix);
-        listed.map_err(|e| Error::new(ErrorKind::File, format!("cannot list salt://{prefix}: {e}")))
+    /// The files of a saltenv below a directory.
+    pub(crate) fn list_files(&self, saltenv: &str, directory: &str) -> Result<Vec<String>> {
+        let listed = self.engine.files.list(saltenv, directory);
+        listed.map_err(|e| Error::new(ErrorKind::File, format!("cannot list salt://{directory}: {e}")))
     }
 }
 

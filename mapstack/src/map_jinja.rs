@@ -139,7 +139,7 @@ impl Run<'_> {
     /// What to do where there is no `map.jinja`.
     fn no_map(&self, formula: &str, path: &str) -> Error {
         let error = Error::new(ErrorKind::File, format!("there is no salt://{path}"));
-        let listed = self.list_files(&format!("{formula}/")).unwrap_or_default();
+        let listed = self.list_files(&self.saltenv, &format!("{formula}/")).unwrap_or_default();
         let is_map = |file: &&String| file.ends_with("map.jinja");
         let others: Vec<&str> =
             listed.iter().filter(is_map).filter_map(|f| f.strip_prefix(formula)?.strip_prefix('/')).collect();

@@ -174,8 +174,9 @@ def function(record, recorded, minions=[]):
     """A template that calls functions of a minion whose facts and interfaces are those of the file."""
     from salt.utils.templates import AliasedLoader, render_jinja_tmpl
 
-    # What a template changes stays changed.
-    if not minions or "{% do" in record["template"]:
+    # What a call changes stays changed.
+    fresh = record.get("fresh", False)
+    if not minions or fresh:
         root = tempfile.mkdtemp(prefix="mapstack-root-")
         atexit.register(shutil.rmtree, root, ignore_errors=True)
         reference.write_files(root, recorded["files"])
@@ -192,7 +193,7 @@ def function(record, recorded, minions=[]):
         out = refusal(error, minion.home)
         return {**out, "message": re.split(r"; line \d+|\nTraceback", out["message"])[0]}
     finally:
-        if "{% do" in record["template"]:
+        if fresh:
             minions.clear()
 
 

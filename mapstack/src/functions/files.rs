@@ -93,15 +93,7 @@ pub(super) const TABLE: Table = &[
     }),
     ("cp.list_states", |run, _, args| {
         let [env] = args.bind("cp.list_states", ["saltenv"])?;
-        let files = list(run, &saltenv(run, env)?, "")?;
-        let name = |path: &String| {
-            let name = path.strip_suffix(".sls")?;
-            Some(name.strip_suffix("/init").unwrap_or(name).replace('/', "."))
-        };
-        let mut states: Vec<String> = files.iter().filter_map(name).collect();
-        states.sort_unstable();
-        states.dedup();
-        Ok(texts(states))
+        Ok(texts(states(run, &saltenv(run, env)?)?))
     }),
     ("slsutil.dir_exists", |run, _, args| exists(run, args, "slsutil.dir_exists", is_directory)),
     ("slsutil.file_exists", |run, _, args| exists(run, args, "slsutil.file_exists", is_file)),
@@ -131,17 +123,24 @@ fn fetch_from(run: &Run<'_>, path: &SaltPath, env: &str) -> crate::Result<Fetche
     fetched.map_err(|e| crate::Error::new(Kind::File, format!("cannot read salt://{path}: {e}")))
 }
 
-fn list_below(run: &Run<'_>, env: &str, directory: &str) -> crate::Result<Vec<String>> {
-    let listed = run.engine.files.list(env, directory);
-    listed.map_err(|e| crate::Error::new(Kind::File, format!("cannot list salt://{directory}: {e}")))
-}
-
 /// The files whose paths start with a text.
 fn list(run: &Run<'_>, env: &str, prefix: &str) -> Result<Vec<String>> {
     // The file server knows directories, Salt compares texts.
-    let mut files = list_below(run, env, dirname(prefix)).map_err(|e| failed(&e))?;
+    let mut files = run.list_files(env, dirname(prefix)).map_err(|e| failed(&e))?;
     files.retain(|path| path.starts_with(prefix));
     Ok(files)
+}
+
+/// The names of the state files.
+pub(super) fn states(run: &Run<'_>, env: &str) -> Result<Vec<String>> {
+    let name = |path: &String| {
+        let name = path.strip_suffix(".sls")?;
+        Some(name.strip_suffix("/init").unwrap_or(name).replace('/', "."))
+    };
+    let mut states: Vec<String> = list(run, env, "")?.iter().filter_map(name).collect();
+    states.sort_unstable();
+    states.dedup();
+    Ok(states)
 }
 
 /// The directories that files are in, and those above them.
@@ -281,7 +280,7 @@ pub(super) fn is_file(run: &Run<'_>, env: &str, path: &str) -> crate::Result<boo
 fn is_directory(run: &Run<'_>, env: &str, path: &str) -> crate::Result<bool> {
     let is_plain = !path.is_empty() && SaltPath::from_relative(path).to_string() == path;
     let below = format!("{path}/");
-    Ok(is_plain && list_below(run, env, path)?.iter().any(|file| file.starts_with(&below)))
+    Ok(is_plain && run.list_files(env, path)?.iter().any(|file| file.starts_with(&below)))
 }
 
 fn is_either(run: &Run<'_>, env: &str, path: &str) -> crate::Result<bool> {

@@ -68,7 +68,7 @@ fn evaluated(run: &Run<'_>, source: String) -> Result<Obj> {
     run.depth.set(run.depth.get() + 1);
     let rendered = render(request);
     run.depth.set(run.depth.get() - 1);
-    let text = rendered?.text;
+    let text = rendered.map_err(raised)?.text;
     let failed = |message: String| Error::new(ErrorKind::Python("SaltRenderError"), message);
     let value = mapstack_yaml::load(&text).map_err(|e| failed(e.to_string()))?;
     // An empty document is an empty mapping.
@@ -77,4 +77,13 @@ fn evaluated(run: &Run<'_>, source: String) -> Result<Obj> {
     }
     let printed = json::dumps(&value, &json::DumpOptions::default()).map_err(|e| failed(e.to_string()))?;
     json::loads(&printed).map(Obj::from).map_err(|e| failed(e.to_string()))
+}
+
+/// An error of the inner template, as the reference raises it in the outer one.
+fn raised(mut e: Box<Error>) -> Box<Error> {
+    if e.kind != ErrorKind::Limit {
+        e.message = e.to_string();
+        e.kind = ErrorKind::Python("SaltRenderError");
+    }
+    e
 }

@@ -10,7 +10,27 @@ use crate::engine::{Engine, Run};
 use crate::host::RunHost;
 
 /// Templates whose result here differs on purpose, with the reason.
-const DIFFERENT: &[(&str, &str)] = &[];
+const DIFFERENT: &[(&str, &str)] = &[
+    ("{{ [salt['slsutil.serialize']('json', nosuch)] }}", UNDEFINED),
+    ("{{ [salt['slsutil.serialize']('yaml', nosuch)] }}", UNDEFINED),
+    (
+        "{{ [salt['slsutil.serialize']('yaml', {'a': {'b': [1, {'c': 1}]}}, indent=4, default_flow_style=false)] }}",
+        YAML_OPTIONS,
+    ),
+    ("{{ [salt['slsutil.serialize']('yaml', {'a': 1}, explicit_start=true)] }}", YAML_OPTIONS),
+    ("{{ [salt['cp.hash_file']('nosuch')] }}", "files of the machine are not read, so none is looked for"),
+    ("{{ [salt['random.hash']('x', 'sha3_256')] }}", HASHES),
+    ("{{ [salt['random.hash']('x', 'blake2b')] }}", HASHES),
+    ("{{ [salt['state.sls_exists']('broken')] }}", "a state exists where its file does, whatever is in it"),
+    ("{{ [salt.keys() is iterable] }}", KEYS),
+    ("{{ ['grains.get' in salt.keys()] }}", KEYS),
+    ("{{ [salt.items() is iterable] }}", KEYS),
+];
+
+const UNDEFINED: &str = "an undefined value is named instead of its type";
+const YAML_OPTIONS: &str = "the layout of YAML has four options here";
+const HASHES: &str = "MD5, SHA-1 and SHA-2 are built in";
+const KEYS: &str = "a template cannot list the functions there are, only ask for one";
 
 /// A record's template with the run's variables, as text or as an error's message.
 fn rendered(run: &Run<'_>, template: &str) -> Result<String, Box<mapstack_render::Error>> {

@@ -2,6 +2,7 @@
 
 use mapstack_render::{CallArgs, Obj, required};
 
+use super::fnmatch::fnmatch;
 use super::{Table, failed, files};
 
 pub(super) const TABLE: Table = &[("state.sls_exists", |run, _, args| {
@@ -19,6 +20,13 @@ pub(super) const TABLE: Table = &[("state.sls_exists", |run, _, args| {
         one => one.to_string().split(',').map(|name| name.trim().to_string()).collect(),
     };
     for name in mods {
+        if name.contains(['*', '?', '[']) {
+            let states = files::states(run, &env)?;
+            match states.iter().any(|state| fnmatch(state, &name)) {
+                true => continue,
+                false => return Ok(Obj::Bool(false)),
+            }
+        }
         let path = name.replace('.', "/");
         let mut found = false;
         for candidate in [format!("{path}.sls"), format!("{path}/init.sls")] {

@@ -22,6 +22,9 @@ pub(super) struct Search<'v, 'r> {
     pub how: How,
 }
 
+/// No data is deeper than this, so no longer key leads anywhere.
+const MAX_STEPS: usize = 256;
+
 /// Stars and delimiters lead this deep at most.
 const MAX_DEPTH: usize = 150;
 
@@ -40,7 +43,7 @@ impl Search<'_, '_> {
             return Err(Error::python("RecursionError", "maximum recursion depth exceeded"));
         };
         let whole = Value::Map(data.clone());
-        let cuts: Vec<usize> = expression.match_indices(delimiter).map(|(at, _)| at).collect();
+        let cuts: Vec<usize> = expression.match_indices(delimiter).map(|(at, _)| at).take(MAX_STEPS).collect();
         for at in cuts.into_iter().rev() {
             self.vm.burn(1 + expression.len() / 16)?;
             let (key, rest) = (&expression[..at], &expression[at + delimiter.len()..]);

@@ -1,0 +1,163 @@
+//! What functions do that a record of their results cannot show: where values come from, what they
+//! warn of, and how they end.
+
+use mapstack::loader::{MemoryFiles, Roots};
+use mapstack::minion::Minion;
+use mapstack::value::Value;
+use mapstack::{DataOptions, Engine, Result};
+
+const FACTS: &str = "
+id: web1
+grains: {os: Debian, nested: {a: {b: 1}}}
+pillar: {d: {p: 1}, master: {d: {m: 1}}}
+";
+
+fn minion(facts: &str) -> Minion {
+    Minion::parse(facts.as_bytes(), "minion.yaml").unwrap().complete()
+}
+
+/// What a template prints, and what it warned of.
+fn print_with(engine: &Engine, minion: &Minion) -> (Result<String>, Vec<String>) {
+    let run = engine.run(minion);
+    let result = run.data("f", &DataOptions::default());
+    let warnings = run.warnings().iter().map(|warning| warning.message.clone()).collect();
+    let text = |mapdata: Value| mapdata.as_map().and_then(|map| map.get("out")).unwrap().to_string();
+    (result.map(text), warnings)
+}
+
+fn post_map(template: &str) -> String {
+    format!("{{% set out %}}{template}{{% endset %}}{{% do mapdata.update(out=out) %}}")
+}
+
+fn files(template: &str) -> MemoryFiles {
+    MemoryFiles::new().file("base", "f/post-map.jinja", post_map(template))
+}
+
+fn print(template: &str) -> (Result<String>, Vec<String>) {
+    print_with(&Engine::new(files(template)), &minion(FACTS))
+}
+
+fn text(template: &str) -> String {
+    print(template).0.unwrap()
+}
+
+#[test]
+fn unseeded_choices_depend_on_the_minion_alone() {
+    let template = "{{ salt['random.rand_int'](1, 10 ** 9) }} {{ salt['random.shuffle'](range(50) | list) }} \
+        {{ salt['random.get_str'](30) }}";
+    let first = text(template);
+    assert_eq!(text(template), first);
+    let other = print_with(&Engine::new(files(template)), &minion("id: web2")).0.unwrap();
+    assert!(first.split(' ').zip(other.split(' ')).filter(|(a, b)| a == b).count() < 10, "{first}\n{other}");
+}
+
+#[test]
+fn a_text_that_is_no_secret_is_warned_of() {
+    let (_, warnings) = print("{{ salt['random.get_str']() }}");
+    assert!(warnings.iter().any(|warning| warning.contains("no secret")), "{warnings:?}");
+}
+
+#[test]
+fn own_addresses_come_from_the_grains() {
+    let template = "{{ salt['network.ip_addrs']() }}";
+    let error = print(template).0.unwrap_err().to_string();
+    assert!(error.contains("needs the grain ip4_interfaces"), "{error}");
+    let facts = "grains: {ipv4: [127.0.0.1, 10.0.0.10, 10.0.0.9]}";
+    let (printed, _) = print_with(&Engine::new(files(template)), &minion(facts));
+    assert_eq!(printed.unwrap(), "['10.0.0.9', '10.0.0.10']");
+}
+
+#[test]
+fn served_files_are_where_they_are_and_empty_directories_are_not_listed() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(root.path().join("f/empty")).unwrap();
+    std::fs::write(root.path().join("f/x.txt"), "x").unwrap();
+    let template = "{{ salt['cp.cache_file']('salt://f/x.txt') }}|{{ salt['cp.is_cached']('salt://f/x.txt') }}|\
+        {{ salt['cp.list_master_dirs']() }}";
+    std::fs::write(root.path().join("f/post-map.jinja"), post_map(template)).unwrap();
+    let engine = Engine::new(Roots::new().root("base", root.path()));
+    let (printed, _) = print_with(&engine, &minion("id: web1"));
+    let path = root.path().join("f/x.txt").display().to_string();
+    assert_eq!(printed.unwrap(), format!("{path}|{path}|['f']"));
+}
+
+#[test]
+fn no_function_leads_out_of_a_root() {
+    let template = "{{ salt['cp.get_file_str']('salt://../../etc/passwd') }}{{ salt['cp.cache_file']('salt://|/etc/passwd') }}\
+        {{ salt['slsutil.path_exists']('../x') }}{{ salt['defaults.get']('../..') }}";
+    assert_eq!(text(template), "FalseFalseFalseNone");
+    let error = print("{{ salt['cp.get_file_str']('/etc/hostname') }}").0.unwrap_err().to_string();
+    assert!(error.contains("reads no file of the machine"), "{error}");
+}
+
+#[test]
+fn the_pillar_is_the_one_that_was_given() {
+    assert_eq!(text("{{ salt['pillar.items']() == pillar }}"), "True");
+    let error = print("{{ salt['pillar.items'](pillar={'a': 1}) }}").0.unwrap_err().to_string();
+    assert!(error.contains("cannot compile the pillar"), "{error}");
+}
+
+#[test]
+fn a_state_exists_where_its_file_does() {
+    let template = "{{ salt['state.sls_exists']('broken') }}{{ salt['state.sls_exists']('nosuch') }}";
+    let files = files(template).file("base", "broken.sls", "a: [");
+    assert_eq!(print_with(&Engine::new(files), &minion(FACTS)).0.unwrap(), "TrueFalse");
+}
+
+#[test]
+fn merging_configuration_changes_no_facts() {
+    let template = "{{ salt['config.merge']('d') }} {{ pillar.d }} {{ pillar.master.d }}";
+    assert_eq!(text(template), "{'p': 1, 'm': 1} {'p': 1} {'m': 1}");
+}
+
+#[test]
+fn a_target_that_cannot_match_is_warned_of() {
+    for target in ["web* and", "G@os", "X@a or R@b", "E@[", "S@bogus"] {
+        let (printed, warnings) = print(&format!("{{{{ salt['match.compound']('{target}') }}}}"));
+        assert!(matches!(&*printed.unwrap(), "False" | "[]"), "{target}");
+        assert!(!warnings.is_empty() || target == "X@a or R@b", "{target}");
+    }
+}
+
+#[test]
+fn templates_that_load_each_other_end() {
+    let files = files("{{ salt['jinja.load_map']('a.jinja', 'x') }}").file(
+        "base",
+        "a.jinja",
+        "{% set x = salt['jinja.load_map']('a.jinja', 'x') %}",
+    );
+    let error = print_with(&Engine::new(files), &minion(FACTS)).0.unwrap_err().to_string();
+    assert!(error.contains("nested too deep"), "{error}");
+}
+
+#[test]
+fn hostile_arguments_end() {
+    // Groups that stand for 2**40 words.
+    let groups: String = (0..40).map(|i| format!("n{i}: 'N@n{next} or N@n{next}', ", next = i + 1)).collect();
+    let facts = format!("{FACTS}opts: {{nodegroups: {{{groups} n40: '*'}}}}");
+    let minion = minion(&facts);
+    for expression in [
+        "salt['match.compound']('N@n0')",
+        "salt['match.compound']('( ' * 100000)",
+        "salt['match.compound']('not ' * 10000 ~ '*')",
+        "salt['match.compound'](['*'] + ['and', '*'] * 20000)",
+        "salt['match.grain']('*:' * 5000 ~ 'x')",
+        "salt['match.grain']('nested' ~ ':*' * 5000)",
+        "salt['match.glob']('*a' * 5000)",
+        "salt['match.pcre']('(' * 5000)",
+        "salt['match.grain_pcre']('os:' ~ '(a*)*' * 200)",
+        "salt['random.get_str'](10 ** 12)",
+        "salt['random.rand_int'](1, 10 ** 3000, seed=1) > 1",
+        "salt['slsutil.banner'](width=10 ** 12)",
+        "salt['slsutil.banner'](text='x ' * 100000) | length > 1",
+        "salt['hashutil.base64_encodestring']('x' * 1000000) | length > 1",
+        "salt['test.try']('test.try', module='test.try')",
+        "salt['config.manage_mode'](10 ** 2000) | length > 1",
+    ] {
+        let (printed, _) = print_with(&Engine::new(files(&format!("{{{{ {expression} }}}}"))), &minion);
+        match printed {
+            Ok(printed) => assert!(["True", "False"].contains(&&*printed), "{expression}: {printed:.100}"),
+            Err(e) => assert!(!e.to_string().is_empty(), "{expression}"),
+        }
+    }
+}
