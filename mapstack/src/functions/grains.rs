@@ -76,11 +76,12 @@ fn get(run: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
 }
 
 fn item(run: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-    let named = |name: &str| args.named.iter().find(|(given, _)| **given == *name).map(|(_, value)| value.clone());
+    let CallArgs { positional, named: given } = args;
+    let named = |name: &str| given.iter().find(|(known, _)| **known == *name).map(|(_, value)| value.clone());
     let default = named("default").unwrap_or_else(|| Obj::from(""));
     let delim = delimiter(named("delimiter"), "grains.item")?;
     let found = DictRef::new(std::iter::empty().collect());
-    for key in &args.positional {
+    for key in &positional {
         let value = look(run, &run.live.grains, key, &delim)?.unwrap_or_else(|| default.clone());
         found.insert(hash_key(key)?, value);
     }

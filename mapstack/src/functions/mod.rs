@@ -170,3 +170,35 @@ fn truth_or(argument: Option<Obj>, default: bool) -> Result<bool> {
 fn delimiter(argument: Option<Obj>, function: &str) -> Result<mapstack_value::Str> {
     argument.map_or_else(|| Ok(":".into()), |a| text(&a, function, "delimiter"))
 }
+
+#[cfg(test)]
+mod checks {
+    use super::*;
+
+    #[test]
+    fn no_name_is_given_twice() {
+        let mut names: Vec<&str> = all().map(|(name, _)| *name).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        assert!(names.iter().all(|name| name.contains('.')));
+    }
+
+    #[test]
+    fn the_handbook_lists_every_function() {
+        let handbook = include_str!("../../../docs/functions.md");
+        let rows = handbook.lines().map(|line| line.split(" | ").collect::<Vec<_>>());
+        let rows = rows.filter(|row| row[0].starts_with("| `")).collect::<Vec<_>>();
+        let listed = |state: &str| -> Vec<&str> {
+            let of_state = rows.iter().filter(|row| row.get(1) == Some(&state));
+            of_state.map(|row| row[0].trim_matches(|c: char| "|` ".contains(c))).collect()
+        };
+        let mut names: Vec<&str> = all().map(|(name, _)| *name).collect();
+        names.sort_unstable();
+        assert_eq!(listed("done"), names);
+        assert!(listed("absent").iter().all(|name| find(name).is_none()));
+        let reasons = rows.iter().filter(|row| row.get(1) == Some(&"absent"));
+        assert!(reasons.clone().count() > 0 && reasons.clone().all(|row| row[2].len() > 5));
+    }
+}

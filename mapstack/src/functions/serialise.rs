@@ -11,8 +11,11 @@ use crate::engine::Run;
 
 pub(super) const TABLE: Table = &[("slsutil.deserialize", deserialize), ("slsutil.serialize", serialize)];
 
+/// Arguments for the serializer.
+type Options = Vec<(String, Obj)>;
+
 /// The first two arguments, and those for the serializer.
-fn arguments(args: CallArgs, function: &str, second: &str) -> Result<(Obj, Obj, Vec<(String, Obj)>)> {
+fn arguments(args: CallArgs, function: &str, second: &str) -> Result<(Obj, Obj, Options)> {
     let (own, options): (Vec<_>, Vec<_>) =
         args.named.into_iter().partition(|(name, _)| **name == *"serializer" || **name == *second);
     let [serializer, data] =
@@ -46,7 +49,8 @@ fn json_options(options: &[(String, Obj)]) -> Result<json::DumpOptions> {
     let mut chosen = json::DumpOptions { ensure_ascii: false, ..json::DumpOptions::default() };
     for (name, value) in options {
         match &**name {
-            "indent" if value.is_none() => {}
+            // Python's own defaults.
+            "indent" | "separators" if value.is_none() => {}
             "indent" => {
                 let width = as_index(value).and_then(|width| width.to_i64()).map(|width| width.max(0));
                 let width = width.and_then(|width| usize::try_from(width).ok()).filter(|width| *width <= MAX_INDENT);
@@ -56,7 +60,6 @@ fn json_options(options: &[(String, Obj)]) -> Result<json::DumpOptions> {
             }
             "sort_keys" => chosen.sort_keys = value.truthy()?,
             "ensure_ascii" => chosen.ensure_ascii = value.truthy()?,
-            "separators" if value.is_none() => {}
             "separators" => {
                 let value = value.to_value()?;
                 let pair = match &value {
