@@ -72,7 +72,7 @@ fn templates_print_what_salt_prints() {
     let Value::Map(recorded) = json::loads(include_str!("data/jinja_render.json")).unwrap() else { panic!() };
     let host = Recorded { files: recorded.get("files").unwrap().as_map().unwrap().clone() };
     let cases = recorded.get("cases").unwrap().as_list().unwrap();
-    assert_eq!(cases.len(), 277);
+    assert_eq!(cases.len(), 306);
     let mut problems = Vec::new();
     for case in cases {
         let case = case.as_map().unwrap();

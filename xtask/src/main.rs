@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask ci`, `tidy`, `reference`, `corpus` and `bench`.
+//! The project's own chores: `cargo xtask ci`, `tidy`, `reference`, `corpus`, `jinja-suite` and `bench`.
 //!
 //! It depends on no crate of the product, and does not know about values, layers or templates: it
 //! runs `cargo`, Python and the built programs, and reads what they print.
@@ -6,6 +6,7 @@
 mod bench;
 mod ci;
 mod corpus;
+mod jinja_suite;
 mod reference;
 mod tidy;
 
@@ -38,6 +39,8 @@ enum Chore {
     Reference(reference::Args),
     /// Compare with the reference over checkouts of public formulas
     Corpus(corpus::Args),
+    /// Compare with Salt what Jinja's own tests render
+    JinjaSuite(jinja_suite::Args),
     /// Measure against the reference and against the floor
     Bench(bench::Args),
 }
@@ -60,6 +63,7 @@ fn run(chore: &Chore) -> Result {
         Chore::Tidy(args) => tidy::run(&sh, args),
         Chore::Reference(args) => reference::run(&sh, args),
         Chore::Corpus(args) => corpus::run(&sh, args),
+        Chore::JinjaSuite(args) => jinja_suite::run(&sh, args),
         Chore::Bench(args) => bench::run(&sh, args),
     }
 }

@@ -34,7 +34,8 @@ impl Vm<'_> {
     pub(super) fn run_template(&self, frame: &Frame, out: &mut Output) -> Result<()> {
         let mut frame = frame.clone();
         for _ in 0..self.limits().depth {
-            let Some(parent) = self.run_body(&frame, out)? else { return Ok(()) };
+            self.exec(&frame.template.body, &frame, out)?;
+            let Some(parent) = frame.parent() else { return Ok(()) };
             self.burn(1 + parent.blocks.len())?;
             frame = Frame::root(parent, frame.context.clone());
         }
@@ -42,31 +43,6 @@ impl Vm<'_> {
         Err(Error::limit(format!("templates extend each other more than {most} levels deep"))
             .with_help("look for a template that extends itself")
             .at(|| place(&frame, frame.template_span())))
-    }
-
-    /// Run a template's own body; returns the template it extends. What it prints after `extends`
-    /// is dropped.
-    fn run_body(&self, frame: &Frame, out: &mut Output) -> Result<Option<Arc<Template>>> {
-        let mut parent: Option<Arc<Template>> = None;
-        for stmt in &frame.template.body {
-            if let StmtKind::Extends(name) = &stmt.kind {
-                if parent.is_some() {
-                    let twice = Error::new(ErrorKind::Syntax, "extended multiple times");
-                    return Err(twice.at(|| place(frame, stmt.span)));
-                }
-                let loaded = self.eval(name, frame).and_then(|name| self.load_one(&name));
-                let loaded = loaded.map_err(|e| e.at(|| place(frame, stmt.span)))?;
-                frame.context.add_blocks(&loaded);
-                parent = Some(loaded);
-                continue;
-            }
-            if parent.is_none() {
-                self.exec_stmt(stmt, frame, out)?;
-            } else if !matches!(stmt.kind, StmtKind::Text(_) | StmtKind::Output(_) | StmtKind::Block(_)) {
-                self.exec_stmt(stmt, frame, &mut Output::capture(self.limits().output))?;
-            }
-        }
-        Ok(parent)
     }
 
     /// Run statements.
@@ -87,7 +63,8 @@ impl Vm<'_> {
 
     fn exec_kind(&self, stmt: &Stmt, frame: &Frame, out: &mut Output) -> Result<Flow> {
         match &stmt.kind {
-            StmtKind::Text(text) => out.push(text, &frame.template, stmt.span, Origin::Literal)?,
+            StmtKind::Text(_) | StmtKind::Output(_) if frame.is_silent() => {}
+            StmtKind::Text(text) => self.print_literal(text, stmt.span, frame, out)?,
             StmtKind::Output(expr) => {
                 let printed = self.eval(expr, frame).and_then(|value| self.print(&value));
                 let printed = printed.map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))?;
@@ -111,7 +88,7 @@ impl Vm<'_> {
                 self.assign(target, value, frame)?;
             }
             StmtKind::SetBlock { target, filter, body } => {
-                let captured = self.capture(body, &frame.inner())?;
+                let captured = self.capture(body, &frame.detached().inner())?;
                 let value = match filter {
                     Some(filter) => self.eval_filter_chain(filter, captured, frame)?,
                     None => captured,
@@ -119,12 +96,12 @@ impl Vm<'_> {
                 self.assign(target, value, frame)?;
             }
             StmtKind::Macro(definition) => {
-                let object = Obj::native(MacroObject { definition: definition.clone(), closure: frame.clone() });
+                let object = Obj::native(MacroObject { definition: definition.clone(), closure: frame.detached() });
                 self.holds_itself(frame);
                 frame.set(&definition.name, object);
             }
             StmtKind::CallBlock { call, caller } => {
-                let object = Obj::native(MacroObject { definition: caller.clone(), closure: frame.clone() });
+                let object = Obj::native(MacroObject { definition: caller.clone(), closure: frame.detached() });
                 let result = self.eval_call(call, frame, Some(object))?;
                 let printed = self.print(&result)?;
                 out.push(&printed, &frame.template, stmt.span, Origin::Computed)?;
@@ -142,19 +119,22 @@ impl Vm<'_> {
                 }
                 return self.exec(body, &inner, out);
             }
+            StmtKind::Block(_) if frame.is_top_level() && frame.is_silent() => {}
             StmtKind::Block(block) => {
-                let scope = if block.scoped { frame.clone() } else { Frame { scope: None, ..frame.clone() } };
+                let scope = if block.scoped { frame.detached() } else { Frame { scope: None, ..frame.detached() } };
                 if block.required && frame.context.block(&block.name, 1).is_none() {
                     let name = mapstack_value::quote_str(&block.name);
                     return Err(Error::new(ErrorKind::Syntax, format!("Required block {name} not found")));
                 }
                 self.run_block(&block.name, 0, &scope, out)?;
             }
-            // Only the top level can extend; the parser lets it stand elsewhere and so does Jinja.
+            StmtKind::Extends(_) if frame.is_silent() => {
+                return Err(Error::new(ErrorKind::Syntax, "extended multiple times"));
+            }
             StmtKind::Extends(name) => {
                 let parent = self.load_one(&self.eval(name, frame)?)?;
                 frame.context.add_blocks(&parent);
-                self.run_template(&Frame::root(parent, frame.context.clone()), out)?;
+                frame.extend(parent);
             }
             StmtKind::Include { template, with_context, ignore_missing } => {
                 self.include(template, *with_context, *ignore_missing, frame, out)
@@ -167,7 +147,7 @@ impl Vm<'_> {
             StmtKind::FromImport { template, names, with_context } => {
                 let module = self.import(template, *with_context, frame, stmt.span)?;
                 for (there, here) in names {
-                    frame.set(here, self.imported(&module, there, place(frame, stmt.span).line()));
+                    frame.set(here, self.imported(&module, there, &position(frame, stmt.span)));
                 }
             }
             StmtKind::Do(expr) => {
@@ -183,7 +163,7 @@ impl Vm<'_> {
                 return flow;
             }
             StmtKind::Load { format, target, body } => {
-                let text = self.capture(body, &frame.inner())?;
+                let text = self.capture(body, &frame.detached().inner())?;
                 let value = serial::load(*format, &text)?;
                 self.assign(target, value, frame)?;
             }
@@ -195,10 +175,29 @@ impl Vm<'_> {
             }
             StmtKind::Profile { label, body } => {
                 self.eval(label, frame)?;
-                return self.exec(body, &frame.inner(), out);
+                return self.exec(body, frame, out);
             }
         }
         Ok(Flow::Next)
+    }
+
+    /// Print text as it stands, but for the ends of lines that the syntax asks for.
+    fn print_literal(&self, text: &str, span: Span, frame: &Frame, out: &mut Output) -> Result<()> {
+        let newline = self.newline();
+        if newline == "\n" {
+            return out.push(text, &frame.template, span, Origin::Literal);
+        }
+        let mut start = span.start;
+        for line in text.split_inclusive('\n') {
+            let end = start.saturating_add(u32::try_from(line.len()).unwrap_or(u32::MAX));
+            let (content, ends) = line.strip_suffix('\n').map_or((line, false), |content| (content, true));
+            out.push(content, &frame.template, Span { start, end }, Origin::Literal)?;
+            if ends {
+                out.push(newline, &frame.template, Span { start: end - 1, end }, Origin::Computed)?;
+            }
+            start = end;
+        }
+        Ok(())
     }
 
     /// Run a loop over an object; `depth0` counts recursive calls.
@@ -242,7 +241,7 @@ impl Vm<'_> {
     /// Run a block's definition, `depth` steps towards the base.
     pub(super) fn run_block(&self, name: &Str, depth: usize, frame: &Frame, out: &mut Output) -> Result<()> {
         let Some((template, block)) = frame.context.block(name, depth) else { return Ok(()) };
-        let inner = Frame { template, ..frame.inner() };
+        let inner = Frame { template, ..frame.detached().inner() };
         inner.set(&"super".into(), Obj::native(SuperObject { name: name.clone(), depth, frame: frame.clone() }));
         self.deeper(|| self.exec(&block.body, &inner, out)).map(|_| ())
     }
@@ -339,12 +338,11 @@ impl Vm<'_> {
         load().map_err(|e| through("imported from here", e, frame, span))
     }
 
-    fn imported(&self, module: &Module, name: &Str, line: usize) -> Obj {
+    fn imported(&self, module: &Module, name: &Str, at: &str) -> Obj {
         module.get(name).unwrap_or_else(|| {
             let quoted = mapstack_value::quote_str(name);
             let file = mapstack_value::quote_str(module.file());
-            let message =
-                format!("the template {file} (imported on line {line}) does not export the requested name {quoted}");
+            let message = format!("the template {file} (imported on {at}) does not export the requested name {quoted}");
             Undefined::hint(message, self.strict()).into()
         })
     }
@@ -358,6 +356,10 @@ impl Vm<'_> {
         let candidates = match names {
             Obj::Str(name) | Obj::Markup(name) => return self.load(name).map(|t| (name.clone(), t)),
             Obj::Undefined(u) => return Err(u.error()),
+            Obj::List(_) | Obj::Tuple(_) if !names.truthy()? => {
+                let message = "Tried to select from an empty list of templates.";
+                return Err(Error::new(ErrorKind::TemplateNotFound, message));
+            }
             Obj::List(_) | Obj::Tuple(_) => names.collect(self)?,
             other => {
                 return Err(Error::type_error(format!("a template's name must be text, not {}", other.type_name())));
@@ -365,11 +367,15 @@ impl Vm<'_> {
         };
         for candidate in &candidates {
             match self.load_first(candidate) {
-                Err(e) if e.kind == ErrorKind::TemplateNotFound => {}
+                Err(e) if matches!(e.kind, ErrorKind::TemplateNotFound | ErrorKind::Undefined) => {}
                 found => return found,
             }
         }
-        let tried = candidates.iter().map(to_str).collect::<Result<Vec<_>>>()?.join(", ");
+        let name = |candidate: &Obj| match candidate {
+            Obj::Undefined(u) => Ok(u.error().message),
+            name => to_str(name),
+        };
+        let tried = candidates.iter().map(name).collect::<Result<Vec<_>>>()?.join(", ");
         let message = format!("none of the templates given were found: {tried}");
         Err(Error::new(ErrorKind::TemplateNotFound, message))
     }
@@ -460,7 +466,9 @@ impl Vm<'_> {
                     self.eval(otherwise, frame)?
                 } else {
                     // Jinja: a lenient undefined even in strict environments.
-                    let message = "the inline if-expression evaluated to false and no else section was defined.";
+                    let at = position(frame, expr.span);
+                    let message =
+                        format!("the inline if-expression on {at} evaluated to false and no else section was defined.");
                     Undefined::hint(message, false).into()
                 }
             }
@@ -476,7 +484,7 @@ impl Vm<'_> {
             return found;
         }
         if &**name == "self" {
-            return Obj::native(SelfObject(Frame { scope: None, ..frame.clone() }));
+            return Obj::native(SelfObject(Frame { scope: None, ..frame.detached() }));
         }
         frame.get(name).unwrap_or_else(|| Undefined::name(name, self.strict()).into())
     }
@@ -650,6 +658,15 @@ fn roomy<T>(run: impl FnOnce() -> T) -> T {
 
 pub(super) fn place(frame: &Frame, span: Span) -> Place {
     Place { template: frame.template.name.clone(), source: frame.template.source.clone(), span }
+}
+
+/// The line, and the template unless it was given as text, as messages of Jinja name them.
+fn position(frame: &Frame, span: Span) -> String {
+    let line = place(frame, span).line();
+    match &frame.template.name {
+        Some(name) => format!("line {line} in {}", mapstack_value::quote_str(name)),
+        None => format!("line {line}"),
+    }
 }
 
 fn through(what: &str, error: Box<Error>, frame: &Frame, span: Span) -> Box<Error> {

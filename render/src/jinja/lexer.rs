@@ -484,8 +484,8 @@ impl Lexer<'_> {
             self.push(Tok::Name, start, start + len);
             self.consume(start + len);
         } else if let Some(len) = literal::string_len(rest) {
-            let text =
-                literal::unescape(&rest[1..len - 1]).map_err(|message| self.fail(message, start, start + len))?;
+            let quoted = rest[1..len - 1].replace('\n', self.syntax.newline_sequence);
+            let text = literal::unescape(&quoted).map_err(|message| self.fail(message, start, start + len))?;
             self.push(Tok::Str(text.into()), start, start + len);
             self.consume(start + len);
         } else if let Some((text, op)) = OPERATORS.iter().find(|(text, _)| rest.starts_with(text)) {

@@ -126,6 +126,13 @@ impl Scope {
     }
 }
 
+/// The code of a template outside of its blocks and macros. It prints until it extends another
+/// template, and goes on without printing.
+#[derive(Default)]
+pub struct Root {
+    parent: RefCell<Option<Arc<Template>>>,
+}
+
 /// Where the interpreter stands: which template's source, which context, which scope.
 #[derive(Clone)]
 pub struct Frame {
@@ -135,12 +142,42 @@ pub struct Frame {
     pub context: Rc<Context>,
     /// The innermost scope; `None` at the top level, whose bindings are exported.
     pub scope: Option<Rc<Scope>>,
+    /// The root whose output this is part of; `None` for code whose output goes elsewhere.
+    pub root: Option<Rc<Root>>,
 }
 
 impl Frame {
     /// The top level of a template.
     pub fn root(template: Arc<Template>, context: Rc<Context>) -> Self {
-        Frame { template, context, scope: None }
+        Frame { template, context, scope: None, root: Some(Rc::default()) }
+    }
+
+    /// The same place for code that is run for its own output: macros, blocks and captures print in
+    /// templates that extend others, too.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Frame { root: None, ..self.clone() }
+    }
+
+    /// The template that the root has extended so far.
+    pub fn parent(&self) -> Option<Arc<Template>> {
+        self.root.as_ref()?.parent.borrow().clone()
+    }
+
+    /// Whether what stands here is not printed, as the root extends another template.
+    pub fn is_silent(&self) -> bool {
+        self.root.as_ref().is_some_and(|root| root.parent.borrow().is_some())
+    }
+
+    /// Whether this is the root itself, or a branch of an `if` in it.
+    pub fn is_top_level(&self) -> bool {
+        self.scope.is_none() && self.root.is_some()
+    }
+
+    /// Note the template that the root extends; `false` if there is one already.
+    pub fn extend(&self, parent: Arc<Template>) -> bool {
+        let Some(root) = &self.root else { return false };
+        root.parent.borrow_mut().replace(parent).is_none()
     }
 
     /// A new scope inside this one.

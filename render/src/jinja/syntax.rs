@@ -42,6 +42,8 @@ pub struct Syntax {
     pub lstrip_blocks: bool,
     /// Whether the newline that ends the template stays.
     pub keep_trailing_newline: bool,
+    /// What ends a line of literal text when it is printed: `\n`, `\r\n` or `\r`.
+    pub newline_sequence: &'static str,
 }
 
 impl Default for Syntax {
@@ -58,6 +60,7 @@ impl Default for Syntax {
             trim_blocks: false,
             lstrip_blocks: false,
             keep_trailing_newline: false,
+            newline_sequence: "\n",
         }
     }
 }
@@ -100,10 +103,7 @@ impl Syntax {
             "trim_blocks" => self.trim_blocks = value.truthy(),
             "lstrip_blocks" => self.lstrip_blocks = value.truthy(),
             "keep_trailing_newline" => self.keep_trailing_newline = value.truthy(),
-            "newline_sequence" if value.as_str() == Some("\n") => {}
-            "newline_sequence" => {
-                return Err(format!("the Jinja option 'newline_sequence' can only be '\\n', not {}", value.repr()));
-            }
+            "newline_sequence" => self.newline_sequence = newline(value)?,
             _ => return Err(unknown(&name)),
         }
         Ok(())
@@ -116,6 +116,13 @@ fn delimiter(name: &str, value: &Value) -> Result<String, String> {
         Some(text) => Ok(text.to_owned()),
         None => Err(format!("the Jinja option '{name}' must be text, not {}", value.kind().described())),
     }
+}
+
+fn newline(value: &Value) -> Result<&'static str, String> {
+    let known = ["\n", "\r\n", "\r"].into_iter().find(|known| value.as_str() == Some(known));
+    known.ok_or_else(|| {
+        format!("the Jinja option 'newline_sequence' must be '\\n', '\\r\\n' or '\\r', not {}", value.repr())
+    })
 }
 
 fn prefix(name: &str, value: &Value) -> Result<Option<String>, String> {
@@ -167,7 +174,11 @@ mod tests {
         for (option, value, message) in [
             ("block_end_string", Value::from(""), "the Jinja option 'block_end_string' cannot be empty"),
             ("comment_end_string", 3.into(), "the Jinja option 'comment_end_string' must be text, not"),
-            ("newline_sequence", "\r\n".into(), "the Jinja option 'newline_sequence' can only be '\\n', not '\\r\\n'"),
+            (
+                "newline_sequence",
+                "x".into(),
+                "the Jinja option 'newline_sequence' must be '\\n', '\\r\\n' or '\\r', not 'x'",
+            ),
             ("lstrip", true.into(), "unknown Jinja option 'lstrip'; did you mean 'lstrip_blocks'?"),
             ("undefined", true.into(), "unknown Jinja option 'undefined'; known are block_start_string, "),
         ] {

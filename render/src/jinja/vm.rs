@@ -298,6 +298,11 @@ impl<'r> Vm<'r> {
         self.autoescape.get()
     }
 
+    /// What ends a line of literal text.
+    pub(super) fn newline(&self) -> &'static str {
+        self.syntax.newline_sequence
+    }
+
     /// What the render may spend.
     pub fn limits(&self) -> &Limits {
         &self.limits

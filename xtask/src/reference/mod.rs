@@ -53,7 +53,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
 }
 
 /// The directory of the virtual environment.
-fn directory() -> PathBuf {
+pub fn directory() -> PathBuf {
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
     std::env::var_os(PLACE).map_or_else(|| home().join(".cache/mapstack-reference"), PathBuf::from)
 }
