@@ -17,6 +17,7 @@
 //!
 //! The crate does not know about file servers, minions, strategies or layers.
 
+mod depth;
 mod error;
 mod filters;
 mod format;

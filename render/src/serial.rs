@@ -3,6 +3,7 @@
 use mapstack_value::{Str, Value, json};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::jinja::Vm;
 use crate::jinja::ast::DataFormat;
 use crate::object::Obj;
 
@@ -10,7 +11,9 @@ use crate::object::Obj;
 ///
 /// # Errors
 /// The text is not in the format (Salt: `SerializerExtension.load_yaml` and its siblings).
-pub(crate) fn load(format: DataFormat, text: &Obj) -> Result<Obj> {
+pub(crate) fn load(vm: &Vm<'_>, format: DataFormat, text: &Obj) -> Result<Obj> {
+    // Two bytes of text can become a value.
+    vm.burn(text.as_str().map_or(0, |text| text.len()))?;
     match format {
         DataFormat::Text => Ok(text.clone()),
         DataFormat::Yaml => load_yaml(text),

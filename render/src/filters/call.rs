@@ -108,6 +108,17 @@ fn plural(n: usize) -> &'static str {
     if n == 1 { "" } else { "s" }
 }
 
+/// `getattr(x, name)` as far as the sandbox shows it: what it hides is undefined, and no item is meant.
+pub(crate) fn attribute(vm: &Vm<'_>, x: &Obj, name: &Obj) -> Result<Option<Obj>> {
+    let Some(name) = name.as_str() else {
+        return Err(Error::type_error(format!("attribute name must be string, not '{}'", name.type_name())));
+    };
+    match x {
+        Obj::Undefined(u) => Err(u.error()),
+        x => Ok(vm.own_attr(x, name)),
+    }
+}
+
 /// The truth of an argument.
 pub(crate) fn flag(argument: Option<Obj>, default: bool) -> Result<bool> {
     argument.map_or(Ok(default), |a| a.truthy())

@@ -3,13 +3,14 @@
 use mapstack_value::{Key, Path};
 
 use super::Table;
-use super::call::{Function, clamped, flag, index_of, no_attribute, pair, plain};
+use super::call::{Function, attribute, clamped, flag, index_of, no_attribute, pair, plain};
 use super::number::int_of;
+use crate::depth;
 use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::Vm;
 use crate::jinja::ast::BinaryOp;
 use crate::methods;
-use crate::object::{CallArgs, Entries, Obj, Undefined, as_float, binary, contains, equal, get_item, hash_key, len};
+use crate::object::{CallArgs, Entries, Obj, as_float, binary, contains, equal, get_item, hash_key, len};
 
 pub(super) const TABLE: Table = &[
     ("avg", avg),
@@ -113,9 +114,6 @@ fn exactly(vm: &Vm<'_>, x: &Obj, amount: i64) -> Result<Obj> {
     Ok(Obj::Bool(!any()?))
 }
 
-/// Deeper lists are refused.
-const MAX_DEPTH: usize = 400;
-
 fn flatten(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let names = ["levels", "preserve_nulls", "_ids"];
     let [levels, preserve_nulls, _ids] = plain("flatten", "data").bind(args, 0, names)?;
@@ -140,7 +138,7 @@ struct Flattener<'v> {
 }
 
 impl Flattener<'_> {
-    fn add(&mut self, x: &Obj, levels: Option<i64>, depth: usize) -> Result<()> {
+    fn add(&mut self, x: &Obj, levels: Option<i64>, level: usize) -> Result<()> {
         let identity = match x {
             Obj::List(list) => Some(list.address()),
             Obj::Dict(dict) => Some(dict.address()),
@@ -153,9 +151,7 @@ impl Flattener<'_> {
             }
             self.met.push(identity);
         }
-        if depth > MAX_DEPTH {
-            return Err(Error::python("RecursionError", "maximum recursion depth exceeded"));
-        }
+        depth::objects(level, depth::OBJECTS, "")?;
         for element in x.collect(self.vm)? {
             self.vm.burn(1)?;
             if !self.keep_nulls && is_null(&element)? {
@@ -163,8 +159,8 @@ impl Flattener<'_> {
             }
             match levels {
                 _ if !iterates(&element) => self.out.push(element),
-                None => self.add(&element, None, depth + 1)?,
-                Some(levels) if levels >= 1 => self.add(&element, Some(levels - 1), depth + 1)?,
+                None => self.add(&element, None, level + 1)?,
+                Some(levels) if levels >= 1 => self.add(&element, Some(levels - 1), level + 1)?,
                 Some(_) => self.out.push(element),
             }
         }
@@ -362,24 +358,11 @@ fn method_call(vm: &Vm<'_>, x: Obj, mut args: CallArgs) -> Result<Obj> {
     } else {
         args.positional.remove(0)
     };
-    let Some(name) = name.as_str() else {
-        let message = format!("attribute name must be string, not '{}'", name.type_name());
-        return Err(Error::type_error(message));
-    };
-    if let Obj::Undefined(u) = &x {
-        return Err(u.error());
+    match attribute(vm, &x, &name)? {
+        Some(Obj::Undefined(hidden)) => Err(hidden.error()),
+        Some(callee) => vm.call(&callee, args),
+        None => Ok(Obj::None),
     }
-    if methods::is_hidden(name) {
-        return Err(Undefined::unsafe_attr(&x, name).error());
-    }
-    if methods::has(&x, name) {
-        return methods::call(vm, &x, name, args);
-    }
-    let attribute = match &x {
-        Obj::Native(native) => native.attr(vm, name),
-        other => methods::bound(other, name),
-    };
-    attribute.map_or(Ok(Obj::None), |callee| vm.call(&callee, args))
 }
 
 /// How text becomes bytes in nested data.
@@ -395,30 +378,28 @@ impl Encoder {
         Ok(Encoder { keep_class: flag(keep_class, false)?, keep_tuples: flag(keep_tuples, false)? })
     }
 
-    fn item(&self, vm: &Vm<'_>, x: &Obj, depth: usize) -> Result<Obj> {
+    fn item(&self, vm: &Vm<'_>, x: &Obj, level: usize) -> Result<Obj> {
         vm.burn(8)?;
-        if depth > MAX_DEPTH {
-            return Err(Error::python("RecursionError", "maximum recursion depth exceeded"));
-        }
+        depth::objects(level, depth::OBJECTS, "")?;
         match x {
             Obj::Str(s) | Obj::Markup(s) => Ok(Obj::Bytes(s.as_bytes().into())),
-            Obj::Tuple(_) if self.keep_tuples => self.list(vm, x, depth).map(Obj::tuple),
-            Obj::List(_) | Obj::Tuple(_) => self.list(vm, x, depth).map(Obj::list),
-            Obj::Dict(_) => self.dict(vm, x, depth),
+            Obj::Tuple(_) if self.keep_tuples => self.list(vm, x, level).map(Obj::tuple),
+            Obj::List(_) | Obj::Tuple(_) => self.list(vm, x, level).map(Obj::list),
+            Obj::Dict(_) => self.dict(vm, x, level),
             other => Ok(other.clone()),
         }
     }
 
-    fn list(&self, vm: &Vm<'_>, x: &Obj, depth: usize) -> Result<Vec<Obj>> {
-        x.collect(vm)?.iter().map(|item| self.item(vm, item, depth + 1)).collect()
+    fn list(&self, vm: &Vm<'_>, x: &Obj, level: usize) -> Result<Vec<Obj>> {
+        x.collect(vm)?.iter().map(|item| self.item(vm, item, level + 1)).collect()
     }
 
-    fn dict(&self, vm: &Vm<'_>, x: &Obj, depth: usize) -> Result<Obj> {
+    fn dict(&self, vm: &Vm<'_>, x: &Obj, level: usize) -> Result<Obj> {
         let Obj::Dict(dict) = x else { return Err(no_attribute(x, "items")) };
         let mut out = Entries::default();
         for (key, value) in dict.entries() {
-            let key = self.item(vm, &Obj::from(&key), depth + 1)?;
-            out.insert(hash_key(&key)?, self.item(vm, &value, depth + 1)?);
+            let key = self.item(vm, &Obj::from(&key), level + 1)?;
+            out.insert(hash_key(&key)?, self.item(vm, &value, level + 1)?);
         }
         let kind = if self.keep_class { dict.kind() } else { mapstack_value::MapKind::Dict };
         Ok(Obj::Dict(crate::object::DictRef::with_kind(out, kind)))

@@ -5,14 +5,12 @@ use std::cmp::Ordering;
 use mapstack_value::{Key, MapKind};
 
 use super::call::{class_of, method, room};
-use crate::error::{Error, ErrorKind, Result};
+use crate::depth;
+use crate::error::{ErrorKind, Result};
 use crate::jinja::Vm;
 use crate::object::{Obj, order, repr};
 
 const WIDTH: isize = 80;
-
-/// Deeper data is refused.
-const MAX_DEPTH: isize = 200;
 
 /// `pprint.pformat(x)`.
 ///
@@ -33,9 +31,7 @@ struct Printer<'v> {
 
 impl Printer<'_> {
     fn format(&mut self, x: &Obj, indent: isize, allowance: isize, level: isize) -> Result<()> {
-        if level > MAX_DEPTH {
-            return Err(Error::python("RecursionError", "maximum recursion depth exceeded"));
-        }
+        depth::objects(usize::try_from(level).unwrap_or(0), depth::DATA, "")?;
         let identity = identity(x);
         if identity.is_some_and(|id| self.open.contains(&id)) {
             self.out.push_str(&recursion(x));
@@ -223,9 +219,7 @@ impl Printer<'_> {
         if out.len() > self.vm.limits().output {
             room(self.vm, out.len())?;
         }
-        if level > MAX_DEPTH {
-            return Err(Error::python("RecursionError", "maximum recursion depth exceeded"));
-        }
+        depth::objects(usize::try_from(level).unwrap_or(0), depth::DATA, "")?;
         if identity.is_some_and(|id| self.open.contains(&id)) {
             out.push_str(&recursion(x));
             return Ok(());

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use mapstack_value::{Int, Str};
 
 use super::Table;
-use super::call::{builtin_of_one, flag, generator, index_of, inner, misuse, no_attribute, plain, room};
+use super::call::{attribute, builtin_of_one, flag, generator, index_of, inner, misuse, no_attribute, plain, room};
 use super::strict::items_of;
 use crate::error::{Error, Result};
 use crate::jinja::Vm;
@@ -90,21 +90,8 @@ fn missing(vm: &Vm<'_>, message: &str) -> Obj {
 fn attr(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let [name] = inner("do_attr", "obj").bind(args, 1, ["name"])?;
     let name = name.unwrap_or_default();
-    let Some(name) = name.as_str() else {
-        let message = format!("attribute name must be string, not '{}'", name.type_name());
-        return Err(Error::type_error(message));
-    };
-    if let Obj::Undefined(u) = &x {
-        return Err(u.error());
-    }
-    if methods::is_hidden(name) {
-        return Ok(Undefined::unsafe_attr(&x, name).into());
-    }
-    let found = match &x {
-        Obj::Native(native) => native.attr(vm, name),
-        other => methods::bound(other, name),
-    };
-    Ok(found.unwrap_or_else(|| Undefined::attr(&x, name, vm.strict()).into()))
+    let found = attribute(vm, &x, &name)?;
+    Ok(found.unwrap_or_else(|| Undefined::attr(&x, name.as_str().map_or("", |n| n), vm.strict()).into()))
 }
 
 fn batch(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
@@ -182,7 +169,9 @@ fn slice(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     })
 }
 
-fn length(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
+fn length(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
+    // Characters are counted.
+    vm.burn(x.as_str().map_or(0, |text| text.len() / 64))?;
     builtin_of_one("len", &args)?;
     len(&x).map(Obj::from)
 }
@@ -360,7 +349,7 @@ fn sort(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let case_sensitive = flag(case_sensitive, false)?;
     let mut keyed = Vec::new();
     for item in x.collect(vm)? {
-        vm.burn(1)?;
+        vm.pay(2, 0)?;
         let mut keys = Vec::with_capacity(getters.len());
         for getter in &getters {
             let key = getter.get(vm, item.clone(), None)?;

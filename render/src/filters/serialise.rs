@@ -16,9 +16,9 @@ use crate::serial;
 
 pub(super) const TABLE: Table = &[
     ("json", |vm, x, args| guarded(vm, x, args, json)),
-    ("load_json", |vm, x, args| guarded(vm, x, args, |_, x, args| load(DataFormat::Json, &x, args))),
-    ("load_text", |vm, x, args| guarded(vm, x, args, |_, x, args| load(DataFormat::Text, &x, args))),
-    ("load_yaml", |vm, x, args| guarded(vm, x, args, |_, x, args| load(DataFormat::Yaml, &x, args))),
+    ("load_json", |vm, x, args| guarded(vm, x, args, |vm, x, args| load(vm, DataFormat::Json, &x, args))),
+    ("load_text", |vm, x, args| guarded(vm, x, args, |vm, x, args| load(vm, DataFormat::Text, &x, args))),
+    ("load_yaml", |vm, x, args| guarded(vm, x, args, |vm, x, args| load(vm, DataFormat::Yaml, &x, args))),
     ("pprint", |vm, x, args| {
         plain("do_pprint", "value").alone(args)?;
         pretty::pformat(vm, &x).map(Obj::from)
@@ -227,7 +227,7 @@ fn holds_nan(value: &Value) -> bool {
     }
 }
 
-fn load(format: DataFormat, x: &Obj, args: CallArgs) -> Result<Obj> {
+fn load(vm: &Vm<'_>, format: DataFormat, x: &Obj, args: CallArgs) -> Result<Obj> {
     let name = match format {
         DataFormat::Yaml => "SerializerExtension.load_yaml",
         DataFormat::Json => "SerializerExtension.load_json",
@@ -236,16 +236,15 @@ fn load(format: DataFormat, x: &Obj, args: CallArgs) -> Result<Obj> {
     inner(name, "value").alone(args)?;
     match (format, x) {
         // The YAML parser of the reference takes text, but no subclass of text.
-        (DataFormat::Yaml, Obj::Str(_)) | (DataFormat::Json | DataFormat::Text, _) => {
-            serial::load(format, x).map_err(|e| match (format, e.kind) {
+        (DataFormat::Yaml, Obj::Str(_)) | (DataFormat::Json | DataFormat::Text, _) => serial::load(vm, format, x)
+            .map_err(|e| match (format, e.kind) {
                 (DataFormat::Json, ErrorKind::Python("TypeError")) => {
                     misuse(format!("Unable to load json from {}", to_str(x).unwrap_or_else(|_| quoted(x))))
                 }
                 _ => e,
-            })
-        }
+            }),
         (DataFormat::Yaml, Obj::Bytes(bytes)) => match std::str::from_utf8(bytes) {
-            Ok(text) => serial::load(format, &Obj::from(text)),
+            Ok(text) => serial::load(vm, format, &Obj::from(text)),
             Err(e) => Err(misuse(format!("Unable to load YAML: {e}"))),
         },
         (DataFormat::Yaml, _) => Err(Error::type_error("a string or stream input is required")),

@@ -3,6 +3,7 @@
 use mapstack_value::Str;
 
 use super::call::{misuse, pair, room};
+use crate::depth;
 use crate::error::{Error, Result};
 use crate::jinja::Vm;
 use crate::object::{Obj, len, to_str};
@@ -13,9 +14,6 @@ struct Element {
     text: Option<String>,
     children: Vec<Element>,
 }
-
-/// Deeper data is refused.
-const MAX_DEPTH: usize = 200;
 
 /// The document, indented by one space a level.
 ///
@@ -76,16 +74,14 @@ fn check_list(vm: &Vm<'_>, list: &Obj) -> Result<()> {
 }
 
 /// Make the element of a tag; inside `parent` it becomes its child, else it is the result.
-fn element(vm: &Vm<'_>, tag: &Obj, value: &Obj, parent: Option<&mut Element>, depth: usize) -> Result<Option<Element>> {
+fn element(vm: &Vm<'_>, tag: &Obj, value: &Obj, parent: Option<&mut Element>, level: usize) -> Result<Option<Element>> {
     vm.burn(16)?;
-    if depth > MAX_DEPTH {
-        return Err(Error::limit(format!("the data is nested more than {MAX_DEPTH} levels deep")));
-    }
+    depth::data(level)?;
     if let Obj::List(list) = value {
         // A list stands for several elements of the same tag.
         if let Some(parent) = parent {
             for item in list.items() {
-                element(vm, tag, &item, Some(&mut *parent), depth + 1)?;
+                element(vm, tag, &item, Some(&mut *parent), level + 1)?;
             }
         }
         check_list(vm, value)?;
@@ -105,7 +101,7 @@ fn element(vm: &Vm<'_>, tag: &Obj, value: &Obj, parent: Option<&mut Element>, de
             }
             for (key, value) in items {
                 if matches!(value, Obj::Dict(_) | Obj::List(_)) {
-                    element(vm, &key, &value, Some(&mut made), depth + 1)?;
+                    element(vm, &key, &value, Some(&mut made), level + 1)?;
                 }
             }
         }
@@ -136,9 +132,9 @@ fn name(tag: &Obj) -> Result<Str> {
     Err(Error::python("ExpatError", message))
 }
 
-fn write(vm: &Vm<'_>, element: &Element, depth: usize, out: &mut String) -> Result<()> {
+fn write(vm: &Vm<'_>, element: &Element, level: usize, out: &mut String) -> Result<()> {
     room(vm, out.len() / 64)?;
-    let indent = " ".repeat(depth);
+    let indent = " ".repeat(level);
     out.push_str(&indent);
     out.push('<');
     out.push_str(&element.tag);
@@ -161,7 +157,7 @@ fn write(vm: &Vm<'_>, element: &Element, depth: usize, out: &mut String) -> Resu
         _ => {
             out.push_str(">\n");
             for child in &element.children {
-                write(vm, child, depth + 1, out)?;
+                write(vm, child, level + 1, out)?;
             }
             out.push_str(&indent);
             out.push_str("</");

@@ -9,6 +9,7 @@ use super::Table;
 use super::call::{class_of, flag, inner, no_attribute, plain, quoted};
 use super::digest::to_base64;
 use super::strict::guarded;
+use crate::depth;
 use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::Vm;
 use crate::object::{CallArgs, Obj, to_str};
@@ -47,23 +48,18 @@ fn sls_params(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     format(vm, &Obj::list(params), flag(flow, false)?)
 }
 
-/// Deeper data is refused.
-const MAX_DEPTH: usize = 200;
-
 /// The data as Salt's dumper sees it: it prints `NULL` for every type it does not know, which
 /// safe text is one of.
-fn data(vm: &Vm<'_>, x: &Obj, depth: usize) -> Result<Value> {
+fn data(vm: &Vm<'_>, x: &Obj, level: usize) -> Result<Value> {
     vm.burn(8)?;
-    if depth > MAX_DEPTH {
-        return Err(Error::limit(format!("the data is nested more than {MAX_DEPTH} levels deep")));
-    }
+    depth::data(level)?;
     Ok(match x {
-        Obj::List(list) => list.items().iter().map(|i| data(vm, i, depth + 1)).collect::<Result<Vec<_>>>()?.into(),
-        Obj::Tuple(items) => Value::Tuple(items.iter().map(|i| data(vm, i, depth + 1)).collect::<Result<_>>()?),
+        Obj::List(list) => list.items().iter().map(|i| data(vm, i, level + 1)).collect::<Result<Vec<_>>>()?.into(),
+        Obj::Tuple(items) => Value::Tuple(items.iter().map(|i| data(vm, i, level + 1)).collect::<Result<_>>()?),
         Obj::Dict(dict) => {
             let mut map = Map::new().with_kind(dict.kind());
             for (key, value) in dict.entries() {
-                map.insert(key, data(vm, &value, depth + 1)?);
+                map.insert(key, data(vm, &value, level + 1)?);
             }
             Value::Map(map)
         }
@@ -94,14 +90,14 @@ fn is_foreign(vm: &Vm<'_>, x: &Obj) -> Result<bool> {
 }
 
 /// The first part that PyYAML's own dumper, which Salt extends elsewhere, does not know.
-fn unrepresentable(x: &Obj, depth: usize) -> Option<Obj> {
+fn unrepresentable(x: &Obj, level: usize) -> Option<Obj> {
     match x {
         Obj::Markup(_) | Obj::Iter(_) | Obj::Native(_) | Obj::Undefined(_) => Some(x.clone()),
         Obj::Dict(dict) if dict.kind() != MapKind::Dict => Some(x.clone()),
-        _ if depth > MAX_DEPTH => None,
-        Obj::List(list) => list.items().iter().find_map(|i| unrepresentable(i, depth + 1)),
-        Obj::Tuple(items) => items.iter().find_map(|i| unrepresentable(i, depth + 1)),
-        Obj::Dict(dict) => dict.entries().iter().find_map(|(_, v)| unrepresentable(v, depth + 1)),
+        _ if level > depth::DATA => None,
+        Obj::List(list) => list.items().iter().find_map(|i| unrepresentable(i, level + 1)),
+        Obj::Tuple(items) => items.iter().find_map(|i| unrepresentable(i, level + 1)),
+        Obj::Dict(dict) => dict.entries().iter().find_map(|(_, v)| unrepresentable(v, level + 1)),
         _ => None,
     }
 }

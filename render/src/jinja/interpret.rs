@@ -164,13 +164,13 @@ impl Vm<'_> {
             }
             StmtKind::Load { format, target, body } => {
                 let text = self.capture(body, &frame.detached().inner())?;
-                let value = serial::load(*format, &text)?;
+                let value = serial::load(self, *format, &text)?;
                 self.assign(target, value, frame)?;
             }
             StmtKind::ImportData { format, template, target, with_context } => {
                 let module = self.import(template, *with_context, frame, stmt.span)?;
-                let value =
-                    serial::load(*format, &Obj::from(module.body())).map_err(|e| through_file(&module, *format, e))?;
+                let value = serial::load(self, *format, &Obj::from(module.body()))
+                    .map_err(|e| through_file(&module, *format, e))?;
                 self.assign(target, value, frame)?;
             }
             StmtKind::Profile { label, body } => {
@@ -250,13 +250,17 @@ impl Vm<'_> {
     pub(super) fn capture(&self, body: &[Stmt], frame: &Frame) -> Result<Obj> {
         let mut out = Output::capture(self.limits().output);
         self.exec(body, frame, &mut out)?;
-        Ok(self.captured(out))
+        self.captured(out)
     }
 
     /// Captured output as an object: safe text where autoescaping made it so.
-    pub(super) fn captured(&self, out: Output) -> Obj {
+    ///
+    /// # Errors
+    /// As [`pay`](Self::pay).
+    pub(super) fn captured(&self, out: Output) -> Result<Obj> {
         let text = Str::from(out.into_text());
-        if self.autoescape.get() { Obj::Markup(text) } else { Obj::Str(text) }
+        self.pay(1, text.len())?;
+        Ok(if self.autoescape.get() { Obj::Markup(text) } else { Obj::Str(text) })
     }
 
     fn print(&self, value: &Obj) -> Result<Str> {
@@ -395,9 +399,10 @@ impl Vm<'_> {
         Ok(match &expr.kind {
             ExprKind::Const(value) => Obj::from(value.clone()),
             ExprKind::Name(name) => self.lookup(name, frame),
-            ExprKind::Tuple(items) => Obj::tuple(self.eval_all(items, frame)?),
-            ExprKind::List(items) => Obj::list(self.eval_all(items, frame)?),
+            ExprKind::Tuple(items) => Obj::tuple(self.eval_items(items, frame)?),
+            ExprKind::List(items) => Obj::list(self.eval_items(items, frame)?),
             ExprKind::Dict(entries) => {
+                self.pay(2 + entries.len(), 0)?;
                 let mut dict = object::Entries::default();
                 for (key, value) in entries {
                     let key = hash_key(&self.eval(key, frame)?)?;
@@ -455,8 +460,9 @@ impl Vm<'_> {
                 let mut text = String::new();
                 for part in parts {
                     text.push_str(&to_str(&self.eval(part, frame)?)?);
-                    self.burn(text.len() / 1024)?;
+                    methods::limit::size(self, text.len())?;
                 }
+                self.pay(1, text.len())?;
                 Obj::from(text)
             }
             ExprKind::Cond { test, then, otherwise } => {
@@ -476,7 +482,17 @@ impl Vm<'_> {
     }
 
     fn eval_all(&self, items: &[Expr], frame: &Frame) -> Result<Vec<Obj>> {
-        items.iter().map(|item| self.eval(item, frame)).collect()
+        let mut objects = Vec::with_capacity(items.len());
+        for item in items {
+            objects.push(self.eval(item, frame)?);
+        }
+        Ok(objects)
+    }
+
+    /// The items of a container that is made of them.
+    fn eval_items(&self, items: &[Expr], frame: &Frame) -> Result<Vec<Obj>> {
+        self.pay(1 + items.len(), 0)?;
+        self.eval_all(items, frame)
     }
 
     fn lookup(&self, name: &Str, frame: &Frame) -> Obj {
@@ -580,7 +596,13 @@ impl Vm<'_> {
     /// What the filter raises, or that there is none of that name.
     pub fn apply_filter(&self, name: &str, input: Obj, args: CallArgs) -> Result<Obj> {
         match filters::find(name) {
-            Some(filter) => filter(self, input, args),
+            Some(filter) => {
+                let result = filter(self, input, args)?;
+                if let Some(text) = result.as_str() {
+                    self.pay(0, text.len())?;
+                }
+                Ok(result)
+            }
             None => Err(Error::new(
                 ErrorKind::Syntax,
                 format!("No filter named {} found.", mapstack_value::quote_str(name)),
@@ -632,7 +654,7 @@ impl Vm<'_> {
     }
 
     /// What Python's `getattr` finds, as far as the sandbox shows it.
-    fn own_attr(&self, object: &Obj, name: &str) -> Option<Obj> {
+    pub(crate) fn own_attr(&self, object: &Obj, name: &str) -> Option<Obj> {
         if methods::is_hidden(name) {
             return Some(Undefined::unsafe_attr(object, name).into());
         }

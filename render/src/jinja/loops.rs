@@ -154,7 +154,7 @@ impl Object for LoopObject {
         let mut out = Output::capture(vm.limits().output);
         let depth = self.0.depth0 + 1;
         vm.deeper(|| vm.run_loop(definition, &iterable.unwrap_or_default(), depth, frame, &mut out))?;
-        Ok(vm.captured(out))
+        vm.captured(out)
     }
 
     fn iter(&self) -> Option<Iter> {

@@ -47,7 +47,7 @@ impl Object for MacroObject {
         self.bind(vm, args, &frame)?;
         let mut out = Output::capture(vm.limits().output);
         vm.deeper(|| vm.exec(&self.definition.body, &frame, &mut out))?;
-        Ok(vm.captured(out))
+        vm.captured(out)
     }
 }
 

@@ -18,12 +18,6 @@ use super::Syntax;
 use super::ast::{Block, Span, Stmt, Template};
 use super::lexer::{Failure, Op, Tok, Token, normalise_newlines, tokenize};
 
-/// How deep expressions may nest, brackets as well as chains of operators, filters and attributes.
-const MAX_EXPRESSION_DEPTH: u32 = 200;
-
-/// How deep statements may nest.
-const MAX_BLOCK_DEPTH: usize = 100;
-
 /// Why a template cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyntaxError {

@@ -88,7 +88,8 @@ impl Host for NoHost {
 /// What a render may spend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Evaluation steps.
+    /// Evaluation steps, which also pay for memory: what a step makes costs one more for every 16
+    /// bytes, so that the default bounds a render to about a gigabyte.
     pub fuel: u64,
     /// Bytes of output, also of each capture.
     pub output: usize,
@@ -334,6 +335,15 @@ impl<'r> Vm<'r> {
         }
     }
 
+    /// Pay for what a step makes: so many objects, and so many bytes of text in them. A render that
+    /// pays for everything it makes holds no more than some 16 bytes for each of its steps.
+    ///
+    /// # Errors
+    /// As [`burn`](Self::burn).
+    pub(crate) fn pay(&self, objects: usize, bytes: usize) -> Result<()> {
+        self.burn(objects.saturating_mul(OBJECT_STEPS).saturating_add(bytes / STEP_BYTES))
+    }
+
     /// Run something one level deeper.
     ///
     /// # Errors
@@ -454,6 +464,11 @@ impl Drop for Vm<'_> {
         }
     }
 }
+
+/// Bytes of text that one step pays for.
+const STEP_BYTES: usize = 16;
+/// Steps that pay for one object: its place in a container, and what it points to.
+const OBJECT_STEPS: usize = 6;
 
 /// Grow the stack when less than this is left …
 const RED_ZONE: usize = 256 << 10;

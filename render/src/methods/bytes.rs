@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::signature::{Call, integer, integer_or};
+use super::signature::{Call, at_most, integer, integer_or, joinable, not_empty};
 use super::text::search::{self, Window};
 use super::text::split::{self, Side};
 use super::{codec, limit};
@@ -90,17 +90,14 @@ pub(super) fn call(vm: &Vm<'_>, bytes: &Arc<[u8]>, name: &str, args: CallArgs) -
         }
         "partition" | "rpartition" => {
             let from_right = name == "rpartition";
-            let separator = like_bytes(&call.one()?)?;
-            if separator.is_empty() {
-                return Err(Error::value_error("empty separator"));
-            }
+            let separator = not_empty(like_bytes(&call.one()?)?)?;
             Ok(Obj::tuple(split::partition(&s, &separator, from_right).map(back)))
         }
         "join" => join(vm, &s, &call.one()?),
         "replace" => {
             let [old, new, count] = call.positional(2)?;
             let (old, new) = (like_bytes(&old.unwrap_or_default())?, like_bytes(&new.unwrap_or_default())?);
-            let most = usize::try_from(integer_or(count, -1)?).unwrap_or(usize::MAX);
+            let most = at_most(count)?;
             search::replace(vm, &s, &old, &new, most).map(|s| back(&s))
         }
         "removeprefix" => {
@@ -168,14 +165,11 @@ fn strip(s: &str, side: Side, call: Call<'_>) -> Result<Obj> {
 fn split_method(s: &str, call: Call<'_>) -> Result<Obj> {
     let from_right = call.name == "rsplit";
     let [separator, most] = call.keywords(["sep", "maxsplit"], 0)?;
-    let most = usize::try_from(integer_or(most, -1)?).unwrap_or(usize::MAX);
+    let most = at_most(most)?;
     let parts = match separator {
         None | Some(Obj::None) => split::by_space(s, most, from_right, is_space),
         Some(separator) => {
-            let separator = like_bytes(&separator)?;
-            if separator.is_empty() {
-                return Err(Error::value_error("empty separator"));
-            }
+            let separator = not_empty(like_bytes(&separator)?)?;
             split::by_text(s, &separator, most, from_right)
         }
     };
@@ -183,10 +177,7 @@ fn split_method(s: &str, call: Call<'_>) -> Result<Obj> {
 }
 
 fn join(vm: &Vm<'_>, separator: &str, items: &Obj) -> Result<Obj> {
-    let items = items.collect(vm).map_err(|error| match items {
-        Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_) => Error::type_error("can only join an iterable"),
-        _ => error,
-    })?;
+    let items = joinable(vm, items)?;
     let mut parts = Vec::with_capacity(items.len());
     for (i, item) in items.iter().enumerate() {
         parts.push(match item {

@@ -3,6 +3,7 @@
 use mapstack_value::Str;
 
 use crate::error::{Error, Result};
+use crate::jinja::Vm;
 use crate::object::{CallArgs, Obj, as_index};
 
 /// A call of a builtin method that has not looked at its arguments yet.
@@ -177,4 +178,25 @@ fn bound(len: usize, given: Option<&Obj>, default: usize, none_allowed: bool) ->
             Err(Error::type_error(format!("slice indices must be integers {or_none}or have an __index__ method")))
         }
     }
+}
+
+/// How many times at most; a negative number is no bound.
+pub(super) fn at_most(count: Option<Obj>) -> Result<usize> {
+    Ok(usize::try_from(integer_or(count, -1)?).unwrap_or(usize::MAX))
+}
+
+/// A separator, which cannot be empty.
+pub(super) fn not_empty<T: AsRef<str>>(separator: T) -> Result<T> {
+    if separator.as_ref().is_empty() {
+        return Err(Error::value_error("empty separator"));
+    }
+    Ok(separator)
+}
+
+/// The items that `join` was given.
+pub(super) fn joinable(vm: &Vm<'_>, items: &Obj) -> Result<Vec<Obj>> {
+    items.collect(vm).map_err(|error| match items {
+        Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_) => Error::type_error("can only join an iterable"),
+        _ => error,
+    })
 }

@@ -6,7 +6,8 @@ use std::cell::RefCell;
 use mapstack_value::MapKind;
 
 use super::{BoundMethod, signature::Call};
-use crate::error::{Error, Result};
+use crate::depth;
+use crate::error::Result;
 use crate::jinja::Vm;
 use crate::object::{CallArgs, DictPart, DictRef, Iter, Obj, Object, dict_iter, equal, hash_key, repr};
 
@@ -20,9 +21,6 @@ thread_local! {
     /// Dicts whose views are being printed; a view inside itself prints as `...`.
     static OPEN: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
-
-/// Deeper nesting of views in each other is refused.
-const MAX_DEPTH: usize = 100;
 
 impl Object for View {
     fn type_name(&self) -> &'static str {
@@ -39,14 +37,10 @@ impl Object for View {
 
     fn repr(&self) -> Result<String> {
         let address = self.dict.address();
-        let depth = OPEN.with_borrow(Vec::len);
         if OPEN.with_borrow(|open| open.contains(&address)) {
             return Ok("...".into());
         }
-        if depth == MAX_DEPTH {
-            let message = "maximum recursion depth exceeded while getting the repr of an object";
-            return Err(Error::python("RecursionError", message));
-        }
+        depth::objects(OPEN.with_borrow(Vec::len) + 1, depth::VIEWS, depth::REPR)?;
         OPEN.with_borrow_mut(|open| open.push(address));
         let items = stacker::maybe_grow(512 << 10, 4 << 20, || repr(&Obj::list(self.items())));
         OPEN.with_borrow_mut(Vec::pop);

@@ -11,6 +11,7 @@ use indexmap::{Equivalent, IndexMap, IndexSet};
 use mapstack_value::{Key, List, Map, MapKind, Set, Value};
 
 use super::Obj;
+use crate::depth;
 use crate::error::{Error, Result};
 
 /// The entries of a live dict.
@@ -406,9 +407,6 @@ struct Freezer {
     missing: Option<Vec<String>>,
 }
 
-/// Deeper data is refused: printing, comparing and dropping it would exhaust the stack.
-const MAX_DEPTH: usize = 200;
-
 /// Data that stands for more values is refused: a list that holds itself twice, thirty times over,
 /// is small here and enormous when printed.
 const MAX_VALUES: usize = 5_000_000;
@@ -485,9 +483,7 @@ impl Freezer {
     }
 
     fn descend(&mut self, freeze: impl FnOnce(&mut Self) -> Result<Value>) -> Result<Value> {
-        if self.depth == MAX_DEPTH {
-            return Err(Error::limit(format!("the data is nested more than {MAX_DEPTH} levels deep")));
-        }
+        depth::data(self.depth + 1)?;
         self.depth += 1;
         let value = freeze(self);
         self.depth -= 1;
@@ -589,11 +585,25 @@ fn drop_flat(objects: Vec<Obj>) {
     });
     // The outermost drop empties the queue; inner ones only fill it.
     if let Ok(Some(objects)) = first {
+        let _close = CloseQueue;
         drop(objects);
         while let Ok(Some(next)) = DROPPED.try_with(|queue| queue.borrow_mut().as_mut().and_then(Vec::pop)) {
             drop(next);
         }
-        let _ = DROPPED.try_with(|queue| *queue.borrow_mut() = None);
+    }
+}
+
+/// Closes the queue of dropped objects, also when an object of somebody else panics while it is dropped:
+/// later drops would only fill it.
+struct CloseQueue;
+
+impl Drop for CloseQueue {
+    fn drop(&mut self) {
+        let waiting = DROPPED.try_with(RefCell::take);
+        if std::thread::panicking() {
+            // A second panic would end the process; what waits is lost instead.
+            std::mem::forget(waiting);
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use mapstack_value::Key;
 
 use super::{DictRef, ListRef, Obj};
+use crate::depth;
 use crate::error::{Error, Result};
 use crate::jinja::Vm;
 
@@ -26,9 +27,6 @@ pub struct Iter {
     depth: usize,
 }
 
-/// Longer chains are refused: reading and dropping them is recursive.
-const MAX_CHAIN: usize = 150;
-
 impl Iter {
     /// An iterator; `type_name` is what Python would call it (`generator`, `zip`, …).
     pub fn new(type_name: &'static str, source: impl ObjIter + 'static) -> Self {
@@ -48,8 +46,8 @@ impl Iter {
         if let Obj::Iter(inner) = from {
             self.depth = inner.depth + 1;
         }
-        if self.depth > MAX_CHAIN {
-            let message = format!("more than {MAX_CHAIN} generators read from each other");
+        if self.depth > depth::GENERATORS {
+            let message = format!("more than {} generators read from each other", depth::GENERATORS);
             return Err(Error::limit(message).with_help("make a list in between with |list"));
         }
         Ok(self)
@@ -95,6 +93,7 @@ impl Iter {
     pub fn collect(&self, vm: &Vm<'_>) -> Result<Vec<Obj>> {
         let mut items = Vec::new();
         while let Some(item) = self.next(vm)? {
+            vm.burn(2)?;
             items.push(item);
         }
         Ok(items)
@@ -165,7 +164,8 @@ struct Chars {
 }
 
 impl ObjIter for Chars {
-    fn next(&mut self, _: &Vm<'_>) -> Result<Option<Obj>> {
+    fn next(&mut self, vm: &Vm<'_>) -> Result<Option<Obj>> {
+        vm.pay(1, 0)?;
         let Some(c) = self.text[self.at..].chars().next() else { return Ok(None) };
         self.at += c.len_utf8();
         Ok(Some(Obj::from(c.encode_utf8(&mut [0; 4]) as &str)))
@@ -204,8 +204,14 @@ impl Obj {
     /// As [`iter`](Obj::iter), and what producing an item raised.
     pub fn collect(&self, vm: &Vm<'_>) -> Result<Vec<Obj>> {
         match self {
-            Obj::List(list) => Ok(list.items()),
-            Obj::Tuple(items) => Ok(items.to_vec()),
+            Obj::List(list) => {
+                vm.burn(list.len())?;
+                Ok(list.items())
+            }
+            Obj::Tuple(items) => {
+                vm.burn(items.len())?;
+                Ok(items.to_vec())
+            }
             other => other.iter()?.collect(vm),
         }
     }

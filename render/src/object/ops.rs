@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use mapstack_value::{Int, Key};
 
 use super::{DictRef, Obj};
+use crate::depth;
 use crate::error::{Error, Result};
 use crate::jinja::Vm;
 use crate::jinja::ast::{BinaryOp, CompareOp};
@@ -46,7 +47,7 @@ pub(crate) fn wrap_index(index: &Int, len: usize) -> Option<usize> {
 /// # Errors
 /// A `TypeError` for unhashable objects, a limit for tuples without end.
 pub fn hash_key(object: &Obj) -> Result<Key> {
-    key_within(object, &mut Budget::default(), MAX_DEPTH)
+    key_within(object, &mut Budget::default(), 0)
 }
 
 fn key_within(object: &Obj, budget: &mut Budget, depth: usize) -> Result<Key> {
@@ -58,7 +59,8 @@ fn key_within(object: &Obj, budget: &mut Budget, depth: usize) -> Result<Key> {
         Obj::Str(s) | Obj::Markup(s) => Key::Str(s.clone()),
         Obj::Bytes(b) => Key::Bytes(b.clone()),
         Obj::Tuple(items) => {
-            let depth = deeper(depth, "calling a Python object")?;
+            let depth = depth + 1;
+            depth::objects(depth, depth::OBJECTS, " while calling a Python object")?;
             budget.spend(items.len())?;
             Key::Tuple(items.iter().map(|item| key_within(item, budget, depth)).collect::<Result<_>>()?)
         }
@@ -73,11 +75,17 @@ struct Budget(usize);
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget(2_500_000)
+        Budget(Self::STEPS)
     }
 }
 
 impl Budget {
+    const STEPS: usize = 2_500_000;
+
+    fn spent(&self) -> usize {
+        Self::STEPS - self.0
+    }
+
     fn spend(&mut self, steps: usize) -> Result<()> {
         match self.0.checked_sub(steps) {
             Some(left) => {
@@ -87,12 +95,6 @@ impl Budget {
             None => Err(Error::limit("the data is too large to be compared or hashed")),
         }
     }
-}
-
-/// One level less, or the error with which Python gives up.
-fn deeper(depth: usize, doing: &str) -> Result<usize> {
-    let exceeded = || Error::python("RecursionError", format!("maximum recursion depth exceeded while {doing}"));
-    depth.checked_sub(1).ok_or_else(exceeded)
 }
 
 /// `len(x)`.
@@ -161,6 +163,10 @@ impl From<super::SetRef> for Obj {
 }
 
 fn add(vm: &Vm<'_>, a: &Obj, b: &Obj) -> Result<Obj> {
+    if let (Some(x), Some(y)) = (a.as_str(), b.as_str()) {
+        crate::methods::limit::size(vm, x.len().saturating_add(y.len()))?;
+        vm.pay(0, x.len() + y.len())?;
+    }
     Ok(match (a, b) {
         (Obj::Str(x), Obj::Str(y)) => Obj::from([&**x, &**y].concat()),
         (Obj::Markup(x), Obj::Markup(y)) => Obj::Markup([&**x, &**y].concat().into()),
@@ -169,11 +175,17 @@ fn add(vm: &Vm<'_>, a: &Obj, b: &Obj) -> Result<Obj> {
         (Obj::List(x), Obj::List(y)) => {
             let mut items = x.items();
             items.extend(y.items());
-            vm.burn(items.len())?;
+            vm.burn(2 * items.len())?;
             Obj::list(items)
         }
-        (Obj::Tuple(x), Obj::Tuple(y)) => Obj::tuple(x.iter().chain(y.iter()).cloned().collect::<Vec<_>>()),
-        (Obj::Bytes(x), Obj::Bytes(y)) => Obj::Bytes([&**x, &**y].concat().into()),
+        (Obj::Tuple(x), Obj::Tuple(y)) => {
+            vm.burn(2 * (x.len() + y.len()))?;
+            Obj::tuple(x.iter().chain(y.iter()).cloned().collect::<Vec<_>>())
+        }
+        (Obj::Bytes(x), Obj::Bytes(y)) => {
+            vm.pay(0, x.len() + y.len())?;
+            Obj::Bytes([&**x, &**y].concat().into())
+        }
         (Obj::Str(_) | Obj::Markup(_), other) if numbers(a, b)?.is_none() => {
             return Err(Error::type_error(format!("can only concatenate str (not \"{}\") to str", other.type_name())));
         }
@@ -332,9 +344,6 @@ pub fn positive(x: &Obj) -> Result<Obj> {
     }
 }
 
-/// Deeper comparisons are refused as Python refuses them.
-const MAX_DEPTH: usize = 400;
-
 /// `a == b`.
 ///
 /// # Errors
@@ -352,25 +361,25 @@ pub(crate) fn order(a: &Obj, b: &Obj, symbol: &str) -> Result<Option<Ordering>> 
 }
 
 /// A comparison on its way through nested objects.
+#[derive(Default)]
 struct Comparison {
     budget: Budget,
     depth: usize,
 }
 
-impl Default for Comparison {
-    fn default() -> Self {
-        Comparison { budget: Budget::default(), depth: MAX_DEPTH }
-    }
-}
-
 impl Comparison {
+    /// Long texts count as what reading them takes.
+    fn long(&mut self, bytes: usize) -> Result<()> {
+        self.budget.spend(bytes / 64)
+    }
+
     /// Compare one level down.
     fn inside<T>(&mut self, items: usize, compare: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.budget.spend(items)?;
-        let depth = self.depth;
-        self.depth = deeper(depth, "comparing")?;
+        self.depth += 1;
+        depth::objects(self.depth, depth::OBJECTS, " while comparing")?;
         let result = compare(self);
-        self.depth = depth;
+        self.depth -= 1;
         result
     }
 
@@ -381,8 +390,14 @@ impl Comparison {
                 matches!(other, Obj::Undefined(_))
             }
             (Obj::None, Obj::None) => true,
-            (Obj::Str(x) | Obj::Markup(x), Obj::Str(y) | Obj::Markup(y)) => x == y,
-            (Obj::Bytes(x), Obj::Bytes(y)) => x == y,
+            (Obj::Str(x) | Obj::Markup(x), Obj::Str(y) | Obj::Markup(y)) => {
+                self.long(x.len().min(y.len()))?;
+                x == y
+            }
+            (Obj::Bytes(x), Obj::Bytes(y)) => {
+                self.long(x.len().min(y.len()))?;
+                x == y
+            }
             (Obj::List(x), Obj::List(y)) => {
                 x.is_same(y)
                     || (x.len() == y.len() && self.inside(x.len(), |this| this.equal_items(&x.items(), &y.items()))?)
@@ -431,8 +446,15 @@ impl Comparison {
     fn order(&mut self, a: &Obj, b: &Obj, symbol: &str) -> Result<Option<Ordering>> {
         Ok(match (a, b) {
             (Obj::Undefined(u), _) | (_, Obj::Undefined(u)) => return Err(u.error()),
-            (Obj::Str(x) | Obj::Markup(x), Obj::Str(y) | Obj::Markup(y)) => Some(x.chars().cmp(y.chars())),
-            (Obj::Bytes(x), Obj::Bytes(y)) => Some(x.cmp(y)),
+            (Obj::Str(x) | Obj::Markup(x), Obj::Str(y) | Obj::Markup(y)) => {
+                self.long(x.len().min(y.len()))?;
+                // The order of UTF-8 is that of its characters.
+                Some(x.as_bytes().cmp(y.as_bytes()))
+            }
+            (Obj::Bytes(x), Obj::Bytes(y)) => {
+                self.long(x.len().min(y.len()))?;
+                Some(x.cmp(y))
+            }
             (Obj::List(x), Obj::List(y)) => {
                 self.inside(x.len(), |this| this.order_items(&x.items(), &y.items(), symbol))?
             }
@@ -473,16 +495,26 @@ pub fn compare(vm: &Vm<'_>, op: CompareOp, a: &Obj, b: &Obj) -> Result<bool> {
     {
         return Ok(verdict);
     }
-    let ordered = |symbol, accept: fn(Ordering) -> bool| order(a, b, symbol).map(|o| o.is_some_and(accept));
-    match op {
-        CompareOp::Eq => equal(a, b),
-        CompareOp::Ne => equal(a, b).map(|e| !e),
-        CompareOp::Lt => ordered("<", Ordering::is_lt),
-        CompareOp::Le => ordered("<=", Ordering::is_le),
-        CompareOp::Gt => ordered(">", Ordering::is_gt),
-        CompareOp::Ge => ordered(">=", Ordering::is_ge),
-        CompareOp::In => contains(vm, b, a),
-        CompareOp::NotIn => contains(vm, b, a).map(|c| !c),
+    let mut comparison = Comparison::default();
+    let verdict = comparison.verdict(vm, op, a, b);
+    vm.burn(comparison.budget.spent())?;
+    verdict
+}
+
+impl Comparison {
+    fn verdict(&mut self, vm: &Vm<'_>, op: CompareOp, a: &Obj, b: &Obj) -> Result<bool> {
+        let mut ordered =
+            |symbol, accept: fn(Ordering) -> bool| self.order(a, b, symbol).map(|o| o.is_some_and(accept));
+        match op {
+            CompareOp::Eq => self.equal(a, b),
+            CompareOp::Ne => self.equal(a, b).map(|e| !e),
+            CompareOp::Lt => ordered("<", Ordering::is_lt),
+            CompareOp::Le => ordered("<=", Ordering::is_le),
+            CompareOp::Gt => ordered(">", Ordering::is_gt),
+            CompareOp::Ge => ordered(">=", Ordering::is_ge),
+            CompareOp::In => contains(vm, b, a),
+            CompareOp::NotIn => contains(vm, b, a).map(|c| !c),
+        }
     }
 }
 
@@ -557,7 +589,10 @@ pub fn get_item(vm: &Vm<'_>, object: &Obj, key: &Obj) -> Result<Option<Obj>> {
     Ok(match object {
         Obj::Undefined(u) => return Err(u.error()),
         Obj::Dict(dict) => match key {
-            Obj::Str(s) | Obj::Markup(s) => dict.get_str(s),
+            Obj::Str(s) | Obj::Markup(s) => {
+                vm.burn(s.len() / 64)?;
+                dict.get_str(s)
+            }
             Obj::Undefined(u) => return Err(u.error()),
             key => hash_key(key).ok().and_then(|key| dict.get(&key)),
         },

@@ -3,13 +3,11 @@
 use mapstack_value::{Key, Value, quote_str};
 
 use super::{DictRef, Obj};
+use crate::depth;
 use crate::error::{Error, Result};
 
 /// Longer texts are refused: a few objects that hold each other many times over print without end.
 const MAX_LENGTH: usize = 64 << 20;
-
-/// Deeper structures are refused, as Python refuses them.
-const MAX_DEPTH: usize = 400;
 
 /// `str(x)`.
 ///
@@ -108,12 +106,7 @@ impl Printer {
             self.out.push_str(again);
             return Ok(());
         }
-        if self.open.len() == MAX_DEPTH {
-            return Err(Error::python(
-                "RecursionError",
-                "maximum recursion depth exceeded while getting the repr of an object",
-            ));
-        }
+        depth::objects(self.open.len() + 1, depth::OBJECTS, depth::REPR)?;
         self.open.push(identity);
         let printed = print(self);
         self.open.pop();

@@ -6,7 +6,8 @@ use mapstack_value::{Str, Value};
 
 use super::super::ast::{Args, BinaryOp, CompareOp, Expr, ExprKind};
 use super::super::lexer::{Op, Tok};
-use super::{Failure, MAX_EXPRESSION_DEPTH, PASS_PYTHON, Parser, Result};
+use super::{Failure, PASS_PYTHON, Parser, Result};
+use crate::depth;
 
 /// An expression, with what the parser still needs to know about it.
 pub(super) struct Node {
@@ -78,7 +79,7 @@ impl<'s> Parser<'s> {
 
     fn nested(&mut self, parse: impl FnOnce(&mut Self) -> Result<Node>) -> Result<Node> {
         self.depth += 1;
-        if self.depth > MAX_EXPRESSION_DEPTH {
+        if self.depth > depth::EXPRESSION {
             return Err(self.too_deep());
         }
         let node = parse(self)?;
@@ -88,13 +89,14 @@ impl<'s> Parser<'s> {
 
     fn too_deep(&self) -> Box<Failure> {
         self.fail(format!(
-            "the expression nests more than {MAX_EXPRESSION_DEPTH} levels deep; split it up with {{% set %}}"
+            "the expression nests more than {} levels deep; split it up with {{% set %}}",
+            depth::EXPRESSION
         ))
     }
 
     /// An expression from `start` to the current token, one level above the highest of its parts.
     fn node(&self, kind: ExprKind, start: u32, line: u32, height: u32) -> Result<Node> {
-        if height >= MAX_EXPRESSION_DEPTH {
+        if height >= depth::EXPRESSION {
             return Err(self.too_deep());
         }
         Ok(Node { expr: Box::new(Expr { span: self.since(start), kind }), line, height: height + 1 })

@@ -9,7 +9,8 @@ use super::super::ast::{Block, DataFormat, Expr, ExprKind, For, Macro, Param, Sp
 use super::super::lexer::{Failure, Op, Tok};
 use super::expression::{TupleRules, class_name};
 use super::mentions::mentions;
-use super::{MAX_BLOCK_DEPTH, PASS_BLOCKS, PASS_PYTHON, PASS_ROOT, Parser, Result, Scope};
+use super::{PASS_BLOCKS, PASS_PYTHON, PASS_ROOT, Parser, Result, Scope};
+use crate::depth;
 
 /// What a body means for the statements in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,8 +76,8 @@ impl<'s> Parser<'s> {
         let Some(name) = self.name() else {
             return Err(self.fail("tag name expected"));
         };
-        if self.open_tags.len() == MAX_BLOCK_DEPTH {
-            return Err(self.fail(format!("the template nests more than {MAX_BLOCK_DEPTH} statements deep")));
+        if self.open_tags.len() == depth::STATEMENTS {
+            return Err(self.fail(format!("the template nests more than {} statements deep", depth::STATEMENTS)));
         }
         let outer_tag_end = self.tag_end.take();
         self.open_tags.push(name);

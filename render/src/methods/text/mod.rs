@@ -9,7 +9,7 @@ mod translate;
 
 use mapstack_value::Str;
 
-use super::signature::{Call, integer, integer_or, text};
+use super::signature::{Call, at_most, integer, integer_or, joinable, not_empty, text};
 use super::{codec, limit};
 use crate::error::{Error, Result};
 use crate::format;
@@ -70,7 +70,8 @@ pub(super) const NAMES: &[&str] = &[
 
 /// `text.name(args)`.
 pub(super) fn call(vm: &Vm<'_>, s: &Str, name: &str, args: CallArgs) -> Result<Obj> {
-    vm.burn(s.len() / 64)?;
+    // The result may be a text of that length.
+    vm.pay(0, s.len())?;
     let call = Call { owner: "str", name, args };
     let whole = |call: Call<'_>, map: fn(&str) -> String| call.none().map(|()| Obj::from(map(s)));
     let is = |call: Call<'_>, test: fn(&str) -> bool| call.none().map(|()| Obj::Bool(test(s)));
@@ -99,7 +100,7 @@ pub(super) fn call(vm: &Vm<'_>, s: &Str, name: &str, args: CallArgs) -> Result<O
         "split" | "rsplit" => split_method(vm, s, call),
         "splitlines" => {
             let [keep] = call.keywords(["keepends"], 0)?;
-            vm.burn(s.chars().filter(|c| split::is_line_break(*c)).count())?;
+            vm.pay(s.chars().filter(|c| split::is_line_break(*c)).count(), 0)?;
             let lines = split::lines(s, integer_or(keep, 0)? != 0, split::is_line_break);
             Ok(strings(&lines))
         }
@@ -170,18 +171,15 @@ fn strip(s: &str, side: Side, call: Call<'_>) -> Result<Obj> {
 fn split_method(vm: &Vm<'_>, s: &str, call: Call<'_>) -> Result<Obj> {
     let from_right = call.name == "rsplit";
     let [separator, most] = call.keywords(["sep", "maxsplit"], 0)?;
-    let most = usize::try_from(integer_or(most, -1)?).unwrap_or(usize::MAX);
+    let most = at_most(most)?;
     let parts = match separator {
         None | Some(Obj::None) => {
-            vm.burn(s.chars().filter(|c| classes::is_space(*c)).count().min(most))?;
+            vm.pay(s.chars().filter(|c| classes::is_space(*c)).count().min(most), 0)?;
             split::by_space(s, most, from_right, classes::is_space)
         }
         Some(separator) => {
-            let separator = text(&separator, |found| format!("must be str or None, not {found}"))?;
-            if separator.is_empty() {
-                return Err(Error::value_error("empty separator"));
-            }
-            vm.burn(s.matches(&*separator).count().min(most))?;
+            let separator = not_empty(text(&separator, |found| format!("must be str or None, not {found}"))?)?;
+            vm.pay(s.matches(&*separator).count().min(most), 0)?;
             split::by_text(s, &separator, most, from_right)
         }
     };
@@ -190,20 +188,14 @@ fn split_method(vm: &Vm<'_>, s: &str, call: Call<'_>) -> Result<Obj> {
 
 fn partition(s: &str, call: Call<'_>) -> Result<Obj> {
     let from_right = call.name == "rpartition";
-    let separator = text(&call.one()?, must_be_str)?;
-    if separator.is_empty() {
-        return Err(Error::value_error("empty separator"));
-    }
+    let separator = not_empty(text(&call.one()?, must_be_str)?)?;
     let parts = split::partition(s, &separator, from_right);
     Ok(Obj::tuple(parts.map(Obj::from)))
 }
 
 /// `separator.join(items)`.
 fn join(vm: &Vm<'_>, separator: &str, items: &Obj) -> Result<Obj> {
-    let items = items.collect(vm).map_err(|error| match items {
-        Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_) => Error::type_error("can only join an iterable"),
-        _ => error,
-    })?;
+    let items = joinable(vm, items)?;
     vm.burn(items.len())?;
     let mut parts = Vec::with_capacity(items.len());
     for (i, item) in items.iter().enumerate() {
@@ -221,7 +213,7 @@ fn replace(vm: &Vm<'_>, s: &str, call: Call<'_>) -> Result<Obj> {
         text(object, |found| format!("replace() argument {place} must be str, not {found}"))
     };
     let (old, new) = (argument(&old, 1)?, argument(&new, 2)?);
-    let most = usize::try_from(integer_or(count, -1)?).unwrap_or(usize::MAX);
+    let most = at_most(count)?;
     search::replace(vm, s, &old, &new, most).map(Obj::from)
 }
 

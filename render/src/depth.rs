@@ -1,0 +1,46 @@
+//! How deep things may nest. What walks through them calls itself once a level, and the stack is not endless.
+
+use crate::error::{Error, Result};
+
+/// Levels of an expression: brackets as well as chains of operators, filters and attributes.
+pub(crate) const EXPRESSION: u32 = 200;
+
+/// Statements inside each other.
+pub(crate) const STATEMENTS: usize = 100;
+
+/// Objects inside each other that are printed, compared or hashed; Python has a limit here, too.
+pub(crate) const OBJECTS: usize = 400;
+
+/// Dict views inside each other.
+pub(crate) const VIEWS: usize = 100;
+
+/// Generators that read from each other.
+pub(crate) const GENERATORS: usize = 150;
+
+/// Levels of data that leaves the template: frozen, serialised or laid out on lines.
+pub(crate) const DATA: usize = 200;
+
+/// What Python was doing when objects nest too deep to be printed.
+pub(crate) const REPR: &str = " while getting the repr of an object";
+
+/// Refuse data below the last level that is allowed.
+///
+/// # Errors
+/// A limit error.
+pub(crate) fn data(level: usize) -> Result<()> {
+    if level > DATA {
+        return Err(Error::limit(format!("the data is nested more than {DATA} levels deep")));
+    }
+    Ok(())
+}
+
+/// Refuse objects below the last level that is allowed, as Python does.
+///
+/// # Errors
+/// A `RecursionError`.
+pub(crate) fn objects(level: usize, most: usize, doing: &str) -> Result<()> {
+    if level > most {
+        return Err(Error::python("RecursionError", format!("maximum recursion depth exceeded{doing}")));
+    }
+    Ok(())
+}
