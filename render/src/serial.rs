@@ -3,9 +3,31 @@
 use mapstack_value::{Str, Value, json};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::jinja::Vm;
 use crate::jinja::ast::DataFormat;
+use crate::jinja::{SourceMap, Vm};
 use crate::object::Obj;
+
+/// What the tags `load_yaml`, `load_json` and `load_text` and their `import` siblings make of text.
+///
+/// `map` says where the text came from, so that an error points there.
+///
+/// # Errors
+/// The text is not in the format (Salt: `SerializerExtension.load_yaml` and its siblings).
+pub(crate) fn load_mapped(vm: &Vm<'_>, format: DataFormat, text: &Obj, map: &SourceMap) -> Result<Obj> {
+    match (format, text.as_str()) {
+        (DataFormat::Yaml, Some(text)) => {
+            vm.burn(text.len())?;
+            parse_yaml(text).map_err(|e| {
+                let error = not_yaml(&e, "");
+                match e.mark().and_then(|mark| map.locate(byte_of(text, mark))) {
+                    Some((place, _)) => error.at(|| place),
+                    None => error,
+                }
+            })
+        }
+        _ => load(vm, format, text),
+    }
+}
 
 /// What `load_yaml`, `load_json` and `load_text` make of text.
 ///
@@ -27,10 +49,27 @@ fn load_yaml(object: &Obj) -> Result<Obj> {
         Obj::Undefined(u) => return Err(u.error()),
         _ => return Err(Error::python("AttributeError", "a string or stream input is required")),
     };
-    let loaded = mapstack_yaml::load_document(text, &mapstack_yaml::Limits::default()).map_err(|e| {
+    parse_yaml(text).map_err(|e| {
         let at = e.mark().map_or(String::new(), |m| format!(" (line {}, column {} of that text)", m.line, m.column));
-        Error::new(ErrorKind::Syntax, format!("Unable to load YAML: {}{at}", e.kind()))
-    })?;
+        not_yaml(&e, &at)
+    })
+}
+
+fn not_yaml(error: &mapstack_yaml::Error, at: &str) -> Box<Error> {
+    Error::new(ErrorKind::Syntax, format!("Unable to load YAML: {}{at}", error.kind()))
+}
+
+/// The byte a mark stands at.
+fn byte_of(text: &str, mark: mapstack_yaml::Mark) -> usize {
+    let line = (mark.line.saturating_sub(1)) as usize;
+    let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
+    let rest = text.get(start..).unwrap_or_default();
+    let column = rest.char_indices().nth(mark.column.saturating_sub(1) as usize);
+    start + column.map_or(rest.len(), |(at, _)| at)
+}
+
+fn parse_yaml(text: &str) -> Result<Obj, mapstack_yaml::Error> {
+    let loaded = mapstack_yaml::load_document(text, &mapstack_yaml::Limits::default())?;
     Ok(if loaded.shared { Obj::from_shared(&loaded.value) } else { Obj::from(loaded.value) })
 }
 

@@ -109,6 +109,12 @@ fn what_one_step_makes_is_paid_for() {
         "{% set s = 'x' * 9000000 %}{{ ([s] * 1000)|yaml }}",
         "{% set s = 'x' * 4000000 %}{% for i in range(20000) %}{% set x = s[3999999] %}{% endfor %}",
         "{% set s = 'x' * 4000000 %}{% for i in range(20000) %}{% set x = 'b' in s %}{% endfor %}",
+        "{% set s = 'x' * 4000000 %}{% for i in range(20000) %}{% set x = s|length %}{% endfor %}",
+        "{% set s = 'x' * 4000000 %}{% set t = 'x' * 4000000 %}{% for i in range(20000) %}{% set x = s == t %}{% endfor %}",
+        "{% set s = 'x' * 4000000 %}{% set t = 'x' * 4000000 %}{% for i in range(20000) %}{% set x = s in [t] %}{% endfor %}",
+        "{% set s = 'x ' * 4500000 %}{% set l = [] %}{% for i in range(20) %}{% do l.append(s.split()) %}{% endfor %}",
+        "{% set s = 'xy ' * 3000000 %}{{ s|sort|length }}",
+        "{% set s = 'x' * 9000000 %}{% set l = [] %}{% for i in range(200) %}{% do l.append(s ~ i) %}{% endfor %}",
     ];
     for template in table {
         let error = render(Request::new(template, &NoHost)).unwrap_err();

@@ -4,8 +4,8 @@ use mapstack_value::{Int, Str};
 
 use crate::error::{Error, Result};
 use crate::jinja::Vm;
-use crate::methods;
 use crate::object::{CallArgs, Iter, Obj, ObjIter, as_index, repr, to_str};
+use crate::{methods, suggest};
 
 /// The Python function behind a filter or test, as its error messages show it.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +47,8 @@ impl Function {
                 return Err(self.error(&format!("got multiple values for argument '{name}'")));
             }
             let Some(i) = names.iter().position(|known| **known == *name) else {
-                return Err(self.error(&format!("got an unexpected keyword argument '{name}'")));
+                let error = self.error(&format!("got an unexpected keyword argument '{name}'"));
+                return Err(error.with_help(suggest::for_argument(&name, &names)));
             };
             if bound[i].replace(value).is_some() {
                 return Err(self.error(&format!("got multiple values for argument '{name}'")));

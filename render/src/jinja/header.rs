@@ -32,7 +32,11 @@ pub(super) fn apply(source: &mut Arc<str>, syntax: &mut Syntax, warn: &dyn Fn(&s
             return;
         }
     }
-    // An empty line in its place would be printed; without it, lines count one less, as in Salt.
+    if index == 0 {
+        // It stays where errors quote the source, so that they count lines as the file does.
+        syntax.has_header = true;
+        return;
+    }
     lines.remove(index);
     *source = lines.concat().into();
 }

@@ -126,7 +126,10 @@ impl Vm<'_> {
                     let name = mapstack_value::quote_str(&block.name);
                     return Err(Error::new(ErrorKind::Syntax, format!("Required block {name} not found")));
                 }
-                self.run_block(&block.name, 0, &scope, out)?;
+                self.run_block(&block.name, 0, &scope, out).map_err(|e| {
+                    let elsewhere = e.place.as_ref().is_some_and(|p| p.template != frame.template.name);
+                    if elsewhere { through("the block stands here", e, frame, stmt.span) } else { e }
+                })?;
             }
             StmtKind::Extends(_) if frame.is_silent() => {
                 return Err(Error::new(ErrorKind::Syntax, "extended multiple times"));
@@ -163,14 +166,18 @@ impl Vm<'_> {
                 return flow;
             }
             StmtKind::Load { format, target, body } => {
-                let text = self.capture(body, &frame.detached().inner())?;
-                let value = serial::load(self, *format, &text)?;
+                let mut out = Output::mapped(self.limits().output);
+                self.exec(body, &frame.detached().inner(), &mut out)?;
+                let (text, map) = out.finish();
+                self.pay(1, text.len())?;
+                let value = serial::load_mapped(self, *format, &Obj::from(text), &map)
+                    .map_err(|e| through("loaded here", e, frame, stmt.span))?;
                 self.assign(target, value, frame)?;
             }
             StmtKind::ImportData { format, template, target, with_context } => {
                 let module = self.import(template, *with_context, frame, stmt.span)?;
-                let value = serial::load(self, *format, &Obj::from(module.body()))
-                    .map_err(|e| through_file(&module, *format, e))?;
+                let value = serial::load_mapped(self, *format, &Obj::from(module.body()), &module.map)
+                    .map_err(|e| through("imported from here", through_file(&module, *format, e), frame, stmt.span))?;
                 self.assign(target, value, frame)?;
             }
             StmtKind::Profile { label, body } => {
@@ -410,10 +417,14 @@ impl Vm<'_> {
                 }
                 Obj::Dict(DictRef::new(dict))
             }
-            ExprKind::Attr(object, name) => self.get_attr(&self.eval(object, frame)?, name)?,
+            ExprKind::Attr(object, name) => {
+                let value = self.eval(object, frame)?;
+                self.get_attr(&value, name).map_err(|e| self.blame(e, frame, &[(&value, object)]))?
+            }
             ExprKind::Item(object, key) => {
-                let object = self.eval(object, frame)?;
-                self.get_key(&object, &self.eval(key, frame)?)?
+                let value = self.eval(object, frame)?;
+                let index = self.eval(key, frame)?;
+                self.get_key(&value, &index).map_err(|e| self.blame(e, frame, &[(&value, object), (&index, key)]))?
             }
             ExprKind::Slice { object, start, stop, step } => {
                 let object = self.eval(object, frame)?;
@@ -431,8 +442,8 @@ impl Vm<'_> {
                 Obj::Bool(self.apply_test(name, &input, args)?)
             }
             ExprKind::Binary(op, a, b) => {
-                let a = self.eval(a, frame)?;
-                binary(self, *op, &a, &self.eval(b, frame)?)?
+                let (x, y) = (self.eval(a, frame)?, self.eval(b, frame)?);
+                binary(self, *op, &x, &y).map_err(|e| self.blame(e, frame, &[(&x, a), (&y, b)]))?
             }
             ExprKind::Neg(x) => negate(&self.eval(x, frame)?)?,
             ExprKind::Pos(x) => positive(&self.eval(x, frame)?)?,
@@ -446,20 +457,22 @@ impl Vm<'_> {
                 if a.truthy()? { a } else { self.eval(b, frame)? }
             }
             ExprKind::Compare(first, rest) => {
-                let mut left = self.eval(first, frame)?;
-                for (op, right) in rest {
-                    let right = self.eval(right, frame)?;
-                    if !compare(self, *op, &left, &right)? {
+                let (mut left, mut before) = (self.eval(first, frame)?, &**first);
+                for (op, operand) in rest {
+                    let right = self.eval(operand, frame)?;
+                    let verdict = compare(self, *op, &left, &right);
+                    if !verdict.map_err(|e| self.blame(e, frame, &[(&left, before), (&right, operand)]))? {
                         return Ok(Obj::Bool(false));
                     }
-                    left = right;
+                    (left, before) = (right, operand);
                 }
                 Obj::Bool(true)
             }
             ExprKind::Concat(parts) => {
                 let mut text = String::new();
                 for part in parts {
-                    text.push_str(&to_str(&self.eval(part, frame)?)?);
+                    let value = self.eval(part, frame)?;
+                    text.push_str(&to_str(&value).map_err(|e| self.blame(e, frame, &[(&value, part)]))?);
                     methods::limit::size(self, text.len())?;
                 }
                 self.pay(1, text.len())?;
@@ -552,9 +565,10 @@ impl Vm<'_> {
             let args = with_caller(self.eval_args(args, frame)?);
             return self.call(&callee, args).map_err(|e| self.in_call(e, expr, frame));
         }
-        let callee = self.eval(callee, frame)?;
+        let function = self.eval(callee, frame)?;
         let args = with_caller(self.eval_args(args, frame)?);
-        self.call(&callee, args).map_err(|e| self.in_call(e, expr, frame))
+        let result = self.call(&function, args);
+        result.map_err(|e| self.blame(self.in_call(e, expr, frame), frame, &[(&function, callee)]))
     }
 
     /// An error from inside a macro names the call, too.
@@ -662,6 +676,15 @@ impl Vm<'_> {
             return native.attr(self, name);
         }
         methods::bound(object, name)
+    }
+
+    /// Say which operand an error about something undefined comes from.
+    fn blame(&self, error: Box<Error>, frame: &Frame, operands: &[(&Obj, &Expr)]) -> Box<Error> {
+        let undefined = |error: &Error| error.kind == ErrorKind::Undefined && error.place.is_none();
+        match operands.iter().find(|(value, _)| matches!(value, Obj::Undefined(_))) {
+            Some((_, expr)) if undefined(&error) => self.explain(error, frame).at(|| place(frame, expr.span)),
+            _ => error,
+        }
     }
 
     /// Give an error about an undefined name the names that were there.

@@ -109,12 +109,13 @@ pub(crate) struct Failure {
     pub message: String,
     pub span: Span,
     pub line: u32,
+    pub help: Option<String>,
 }
 
 impl Failure {
     /// Failures are boxed: the functions that hand them on call each other deeply.
     pub fn new(message: impl Into<String>, span: Span, line: u32) -> Box<Self> {
-        Box::new(Failure { message: message.into(), span, line })
+        Box::new(Failure { message: message.into(), span, line, help: None })
     }
 }
 
@@ -136,13 +137,17 @@ pub(crate) fn normalise_newlines(source: &str) -> Str {
 pub(crate) fn tokenize(source: &str, syntax: &Syntax) -> Tokens {
     let source = if syntax.keep_trailing_newline { source } else { source.strip_suffix('\n').unwrap_or(source) };
     let openers = openers(syntax);
+    // The first line can be a header, which is no part of the template but counts as a line of the file.
+    let after_first = || source.find('\n').map_or(source.len(), |end| end + 1);
+    let start = if syntax.has_header { after_first() } else { 0 };
     let mut lexer = Lexer {
         source,
         syntax,
         first_bytes: openers.iter().filter_map(|(_, text)| text.bytes().next()).collect(),
         openers,
-        pos: 0,
-        line: 1,
+        pos: start,
+        start,
+        line: if start == 0 { 1 } else { 2 },
         line_starting: true,
         brackets: Vec::new(),
         tokens: Vec::new(),
@@ -217,6 +222,8 @@ struct Lexer<'s> {
     openers: Vec<(Opener, &'s str)>,
     /// The bytes an opener can start with.
     first_bytes: Vec<u8>,
+    /// Where the template starts in the source.
+    start: usize,
     pos: usize,
     line: u32,
     /// Whether what was last consumed ended with a newline.
@@ -494,7 +501,7 @@ impl Lexer<'_> {
             self.consume(start + text.len());
         } else {
             let shown = quote_str(first.encode_utf8(&mut [0; 4]));
-            let column = self.source[..start].chars().count();
+            let column = self.source[self.start..start].chars().count();
             let message = format!("unexpected char {shown} at {column}");
             return Err(self.fail(message, start, start + first.len_utf8()));
         }

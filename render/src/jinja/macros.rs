@@ -104,7 +104,9 @@ impl MacroObject {
                 "macro {own} was invoked with two values for the special caller argument. This is most likely a bug."
             ));
         }
+        let parameters: Vec<&str> = self.definition.params.iter().map(|p| &*p.name).collect();
         Error::type_error(format!("macro {own} takes no keyword argument {}", mapstack_value::quote_str(name)))
+            .with_help(crate::suggest::for_argument(name, &parameters))
     }
 }
 

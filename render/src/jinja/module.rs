@@ -6,22 +6,21 @@ use std::rc::Rc;
 use mapstack_value::Str;
 
 use super::Vm;
+use super::output::SourceMap;
 use super::scope::Context;
 use crate::error::Result;
 use crate::object::{Obj, Object};
 
 /// A template that was run for what it binds.
 pub struct Module {
-    name: Option<Str>,
-    context: Rc<Context>,
-    body: String,
+    pub(super) name: Option<Str>,
+    pub(super) context: Rc<Context>,
+    pub(super) body: String,
+    /// Where the body came from.
+    pub(super) map: SourceMap,
 }
 
 impl Module {
-    pub(super) fn new(name: Option<Str>, context: Rc<Context>, body: String) -> Self {
-        Module { name, context, body }
-    }
-
     /// What the template printed.
     pub fn body(&self) -> &str {
         &self.body

@@ -28,6 +28,8 @@ pub struct SyntaxError {
     /// The line as Jinja counts it, from 1. For a template that ends too early this is the line
     /// its last token starts on.
     pub line: u32,
+    /// What to do about it, when that is known.
+    pub help: Option<String>,
     /// The template's source with `\n` newlines.
     pub source: Arc<str>,
     /// The template's name, if it has one.
@@ -70,8 +72,8 @@ pub fn parse(source: &str, name: Option<&str>, syntax: &Syntax) -> std::result::
     match parsed {
         Ok((body, blocks)) => Ok(Template { name: name.map(Str::from), source, body, blocks }),
         Err(failure) => {
-            let Failure { message, span, line } = *failure;
-            Err(SyntaxError { message, span, line, source, name: name.map(Str::from) })
+            let Failure { message, span, line, help } = *failure;
+            Err(SyntaxError { message, span, line, help, source, name: name.map(Str::from) })
         }
     }
 }

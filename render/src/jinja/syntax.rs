@@ -44,6 +44,8 @@ pub struct Syntax {
     pub keep_trailing_newline: bool,
     /// What ends a line of literal text when it is printed: `\n`, `\r\n` or `\r`.
     pub newline_sequence: &'static str,
+    /// Whether the first line is no part of the template.
+    pub(super) has_header: bool,
 }
 
 impl Default for Syntax {
@@ -61,6 +63,7 @@ impl Default for Syntax {
             lstrip_blocks: false,
             keep_trailing_newline: false,
             newline_sequence: "\n",
+            has_header: false,
         }
     }
 }

@@ -155,7 +155,9 @@ pub fn compile(name: Option<&Str>, mut source: Arc<str>, syntax: &Syntax) -> Res
 fn parse_checked(name: Option<&Str>, source: &str, syntax: &Syntax) -> Result<Arc<Template>> {
     let template = parser::parse(source, name.map(|n| &**n), syntax).map_err(|e| {
         let place = Place { template: e.name.clone(), source: e.source.clone(), span: e.span };
-        Error::new(ErrorKind::Syntax, e.message).at(|| place)
+        let mut error = Error::new(ErrorKind::Syntax, e.message);
+        error.help = e.help;
+        error.at(|| place)
     })?;
     check::check(&template)?;
     Ok(Arc::new(template))
@@ -212,7 +214,7 @@ pub fn render(mut request: Request<'_>) -> Result<Rendered> {
     super::header::apply(&mut request.source, &mut request.syntax, &warn);
     let ends_in_newline = request.source.ends_with('\n');
     let vm = Vm::new(&request);
-    let template = vm.parse(request.name.as_ref(), &request.source)?;
+    let template = vm.parse_as(request.name.as_ref(), &request.source, &request.syntax)?;
     let given = Layer::over(std::mem::take(&mut request.variables), Some(vm.globals_now()));
     let context = Context::new(&template, given);
     let mut out = Output::mapped(vm.limits.output);
@@ -269,7 +271,7 @@ impl<'r> Vm<'r> {
         Vm {
             host: request.host,
             cache: request.cache,
-            syntax: request.syntax.clone(),
+            syntax: Syntax { has_header: false, ..request.syntax.clone() },
             strict: request.strict,
             limits: request.limits,
             own_fuel: Cell::new(request.limits.fuel),
@@ -374,9 +376,13 @@ impl<'r> Vm<'r> {
     }
 
     pub(super) fn parse(&self, name: Option<&Str>, source: &Arc<str>) -> Result<Arc<Template>> {
+        self.parse_as(name, source, &self.syntax)
+    }
+
+    fn parse_as(&self, name: Option<&Str>, source: &Arc<str>, syntax: &Syntax) -> Result<Arc<Template>> {
         match self.cache {
-            Some(cache) => cache.parse(name, source, &self.syntax),
-            None => parse_checked(name, source, &self.syntax),
+            Some(cache) => cache.parse(name, source, syntax),
+            None => parse_checked(name, source, syntax),
         }
     }
 
@@ -447,9 +453,10 @@ impl<'r> Vm<'r> {
     /// Run a template for what it binds.
     pub(super) fn make_module(&self, template: &Arc<Template>, given: Rc<Layer>) -> Result<Rc<Module>> {
         let context = Context::new(template, given);
-        let mut out = Output::capture(self.limits.output);
+        let mut out = Output::mapped(self.limits.output);
         self.run_template(&Frame::root(template.clone(), context.clone()), &mut out)?;
-        Ok(Rc::new(Module::new(template.name.clone(), context, out.into_text())))
+        let (body, map) = out.finish();
+        Ok(Rc::new(Module { name: template.name.clone(), context, body, map }))
     }
 }
 

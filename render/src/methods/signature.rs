@@ -81,7 +81,7 @@ impl Call<'_> {
         for (name, value) in self.args.named {
             let Some(i) = names.iter().position(|known| **known == *name) else {
                 let message = format!("'{name}' is an invalid keyword argument for {}()", self.name);
-                return Err(Error::type_error(message));
+                return Err(Error::type_error(message).with_help(crate::suggest::for_argument(&name, &names)));
             };
             if slots[i].replace(value).is_some() {
                 let place = i + 1;

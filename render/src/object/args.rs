@@ -42,7 +42,8 @@ impl CallArgs {
         }
         for (name, value) in self.named {
             let Some(i) = names.iter().position(|n| **n == *name) else {
-                return Err(Error::type_error(format!("{function}() got an unexpected keyword argument '{name}'")));
+                let error = Error::type_error(format!("{function}() got an unexpected keyword argument '{name}'"));
+                return Err(error.with_help(crate::suggest::for_argument(&name, &names)));
             };
             if bound[i].replace(value).is_some() {
                 return Err(Error::type_error(format!("{function}() got multiple values for argument '{name}'")));

@@ -4,7 +4,7 @@ use std::cell::{Cell, Ref, RefCell};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::ops::Deref;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use foldhash::fast::RandomState;
 use indexmap::{Equivalent, IndexMap, IndexSet};
@@ -46,6 +46,23 @@ struct DictCell {
     /// What the content is worked out with, until something looks at it.
     pending: RefCell<Option<Box<dyn FnOnce() -> Map>>>,
     kind: Cell<MapKind>,
+}
+
+/// A dict that is not kept alive.
+#[derive(Clone)]
+pub(super) struct WeakDict(Weak<DictCell>);
+
+impl WeakDict {
+    /// The dict, if somebody else still has it.
+    pub fn upgrade(&self) -> Option<DictRef> {
+        self.0.upgrade().map(DictRef)
+    }
+}
+
+impl std::fmt::Debug for WeakDict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("dict")
+    }
 }
 
 /// A Python set.
@@ -179,6 +196,11 @@ impl ListRef {
 }
 
 impl DictRef {
+    /// The same dict, not kept alive.
+    pub(super) fn downgrade(&self) -> WeakDict {
+        WeakDict(Rc::downgrade(&self.0))
+    }
+
     /// A dict of objects.
     pub fn new(entries: Entries) -> Self {
         Self::with_kind(entries, MapKind::Dict)

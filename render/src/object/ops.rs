@@ -563,16 +563,26 @@ pub fn contains(vm: &Vm<'_>, haystack: &Obj, needle: &Obj) -> Result<bool> {
         }
         Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_) => Err(not_a_container(haystack)),
         Obj::Native(native) if native.iter().is_none() => Err(not_a_container(haystack)),
+        Obj::List(list) => is_among(vm, (0..).map_while(|i| list.get(i).map(Ok)), needle),
+        Obj::Tuple(items) => is_among(vm, items.iter().cloned().map(Ok), needle),
         other => {
             let iter = other.iter()?;
-            while let Some(item) = iter.next(vm)? {
-                if item.is_same(needle) || equal(&item, needle)? {
-                    return Ok(true);
-                }
-            }
-            Ok(false)
+            is_among(vm, std::iter::from_fn(|| iter.next(vm).transpose()), needle)
         }
     }
+}
+
+/// Whether an object is, or equals, one of some items.
+fn is_among(vm: &Vm<'_>, items: impl Iterator<Item = Result<Obj>>, needle: &Obj) -> Result<bool> {
+    for item in items {
+        let item = item?;
+        let shorter = item.as_str().zip(needle.as_str()).map_or(0, |(a, b)| a.len().min(b.len()));
+        vm.burn(1 + shorter / 64)?;
+        if item.is_same(needle) || equal(&item, needle)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn not_a_container(object: &Obj) -> Box<Error> {

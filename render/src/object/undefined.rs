@@ -1,7 +1,8 @@
 //! Jinja's undefined values.
 
-use mapstack_value::Str;
+use mapstack_value::{Key, Str};
 
+use super::containers::WeakDict;
 use super::{CallArgs, Obj, repr};
 use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::Vm;
@@ -22,19 +23,26 @@ pub struct Undefined {
     pub help: Option<Str>,
     /// The function or module of `salt` it stands for, if any.
     pub function: Option<Str>,
+    /// The dict that was asked, and the key it does not have.
+    missing: Option<(WeakDict, Str)>,
 }
 
 impl Undefined {
     /// A variable that does not exist.
     pub fn name(name: &Str, strict: bool) -> Self {
         let message = format!("{} is undefined", mapstack_value::quote_str(name)).into();
-        Undefined { message, kind: ErrorKind::Undefined, strict, help: None, function: None }
+        Undefined { message, kind: ErrorKind::Undefined, strict, help: None, function: None, missing: None }
     }
 
     /// An attribute that does not exist.
     pub fn attr(object: &Obj, name: &str, strict: bool) -> Self {
         let quoted = mapstack_value::quote_str(&described(object));
-        Self::hint(format!("{quoted} has no attribute {}", mapstack_value::quote_str(name)), strict)
+        let message = format!("{quoted} has no attribute {}", mapstack_value::quote_str(name));
+        let missing = match object {
+            Obj::Dict(dict) => Some((dict.downgrade(), name.into())),
+            _ => None,
+        };
+        Undefined { missing, ..Self::hint(message, strict) }
     }
 
     /// An item that does not exist.
@@ -50,7 +58,7 @@ impl Undefined {
 
     /// Something else that is missing, in words.
     pub fn hint(message: impl Into<Str>, strict: bool) -> Self {
-        Undefined { message: message.into(), kind: ErrorKind::Undefined, strict, help: None, function: None }
+        Undefined { message: message.into(), kind: ErrorKind::Undefined, strict, help: None, function: None, missing: None }
     }
 
     /// The same with advice.
@@ -86,7 +94,7 @@ impl Undefined {
     /// An attribute that the sandbox hides; using it is a security error in any mode.
     pub fn unsafe_attr(object: &Obj, name: &str) -> Self {
         let message = format!("access to attribute '{name}' of '{}' object is unsafe.", object.type_name());
-        Undefined { message: message.into(), kind: ErrorKind::Security, strict: true, help: None, function: None }
+        Undefined { message: message.into(), kind: ErrorKind::Security, strict: true, help: None, function: None, missing: None }
     }
 
     pub(crate) fn type_name(&self) -> &'static str {
@@ -96,8 +104,16 @@ impl Undefined {
     /// The error that a forbidden use raises.
     pub fn error(&self) -> Box<Error> {
         let mut error = Error::new(self.kind, &*self.message);
-        error.help = self.help.as_deref().map(String::from);
+        error.help = self.help.as_deref().map(String::from).or_else(|| self.nearest_key());
         error
+    }
+
+    /// Advice for a key that a dict does not have.
+    fn nearest_key(&self) -> Option<String> {
+        let (dict, name) = self.missing.as_ref()?;
+        let keys = dict.upgrade()?.keys();
+        let near = crate::suggest::nearest(name, keys.iter().filter_map(Key::as_str))?;
+        Some(format!("did you mean '{near}'?"))
     }
 
     /// The error under strict undefined, else nothing.

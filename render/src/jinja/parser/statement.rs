@@ -10,7 +10,7 @@ use super::super::lexer::{Failure, Op, Tok};
 use super::expression::{TupleRules, class_name};
 use super::mentions::mentions;
 use super::{PASS_BLOCKS, PASS_PYTHON, PASS_ROOT, Parser, Result, Scope};
-use crate::depth;
+use crate::{depth, suggest};
 
 /// What a body means for the statements in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,35 @@ struct Written {
     span: Span,
     line: u32,
 }
+
+/// Every tag that begins a statement.
+const TAGS: &[&str] = &[
+    "autoescape",
+    "block",
+    "break",
+    "call",
+    "continue",
+    "do",
+    "extends",
+    "filter",
+    "for",
+    "from",
+    "if",
+    "import",
+    "import_json",
+    "import_text",
+    "import_yaml",
+    "include",
+    "load_json",
+    "load_text",
+    "load_yaml",
+    "macro",
+    "print",
+    "profile",
+    "raw",
+    "set",
+    "with",
+];
 
 impl<'s> Parser<'s> {
     /// Statements up to one of the tags (which becomes the current token), or to the end.
@@ -120,7 +149,10 @@ impl<'s> Parser<'s> {
             "profile" => Self::profile,
             _ => {
                 self.open_tags.pop();
-                return Err(self.fail(self.nesting_message(Some(name))));
+                let mut failure = self.fail(self.nesting_message(Some(name)));
+                let known = TAGS.iter().chain(self.awaited.last().copied().into_iter().flatten());
+                failure.help = suggest::nearest(name, known).map(|near| format!("did you mean '{near}'?"));
+                return Err(failure);
             }
         };
         let kind = parse(self)?;
