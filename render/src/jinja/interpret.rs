@@ -228,9 +228,13 @@ impl Vm<'_> {
         let handle = definition.uses_loop.then(|| Obj::native(LoopObject(state.clone())));
         let loop_name = Str::from("loop");
         let mut ran = false;
+        let mut inner = frame.inner();
         while let Some(item) = state.next(self)? {
+            // Each round has names of its own. Where nothing holds those of the last round, their place serves again.
+            if ran && !inner.forget() {
+                inner = frame.inner();
+            }
             ran = true;
-            let inner = frame.inner();
             if let Some(handle) = &handle {
                 inner.set(&loop_name, handle.clone());
             }

@@ -187,6 +187,13 @@ impl Frame {
         Frame { scope: Some(scope), ..self.clone() }
     }
 
+    /// Forget the names of the scope, unless something else holds it.
+    pub fn forget(&mut self) -> bool {
+        let Some(scope) = self.scope.as_mut().and_then(Rc::get_mut) else { return false };
+        scope.names.get_mut().clear();
+        true
+    }
+
     /// Look a name up.
     pub fn get(&self, name: &str) -> Option<Obj> {
         self.local(name).or_else(|| self.context.get(name))
