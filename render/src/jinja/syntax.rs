@@ -44,8 +44,8 @@ pub struct Syntax {
     pub keep_trailing_newline: bool,
     /// What ends a line of literal text when it is printed: `\n`, `\r\n` or `\r`.
     pub newline_sequence: &'static str,
-    /// Whether the first line is no part of the template.
-    pub(super) has_header: bool,
+    /// Whether the first line is a `#jinja2:` header and no part of the template.
+    pub has_header: bool,
 }
 
 impl Default for Syntax {
