@@ -84,6 +84,12 @@ impl Roots {
         all.filter(|root| root.real.is_none()).map(|root| &*root.given).collect()
     }
 
+    /// The directories that serve a saltenv, first to last, as they were given.
+    #[must_use]
+    pub fn directories(&self, saltenv: &str) -> Vec<PathBuf> {
+        self.serving(saltenv).iter().map(|root| root.given.clone()).collect()
+    }
+
     /// The directories that serve a saltenv.
     fn serving(&self, saltenv: &str) -> Cow<'_, [Root]> {
         if let Some((_, roots)) = self.envs.iter().find(|(env, _)| env == saltenv) {

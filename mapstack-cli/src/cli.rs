@@ -64,6 +64,8 @@ pub enum Command {
     Tofs(Tofs),
     /// Run a formula's map.jinja and print the variable it exports
     Map(Map),
+    /// Render an sls file or a managed file: its text, or the data of an sls
+    Render(Render),
     /// List every path tried, in order: hit or miss, and the matcher that asked
     Sources(Sources),
     /// Explain how a source definition is understood
@@ -312,6 +314,50 @@ pub struct Merging {
     /// Merge strategy of config.get: recurse, overwrite
     #[arg(long, value_name = "STRATEGY")]
     pub config_get_strategy: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mapstack render users/init.sls --root examples/formulas --minion examples/minions/web1.yaml
+      what the templates of an sls print
+  mapstack render users/init.sls -o yaml --get users-sudoers --root examples/formulas --minion examples/minions/web1.yaml
+      the states it amounts to, or one of them
+  mapstack render salt://users/files/default/etc/sudoers.d/10-admins.jinja --context '{sudo: {group: wheel}}' --root examples/formulas --minion examples/minions/web1.yaml
+      a file as file.managed writes it")]
+pub struct Render {
+    /// The file: salt://f/files/x.conf or its path below a root; ?saltenv= names another saltenv
+    pub path: String,
+    /// The engine, as in file.managed: jinja, tera [default: an sls goes through its pipe, else jinja]
+    #[arg(long, value_name = "ENGINE")]
+    pub template: Option<String>,
+    /// Variables of a managed file: {a: 1} as YAML or JSON, or a file with such
+    #[arg(long, value_name = "DATA|FILE")]
+    pub context: Option<String>,
+    /// Variables that those of --context win over
+    #[arg(long, value_name = "DATA|FILE")]
+    pub defaults: Option<String>,
+    /// The file to be managed: the variable `name`
+    #[arg(long, value_name = "PATH")]
+    pub name: Option<String>,
+    #[command(flatten)]
+    pub input: Input,
+    /// How to print
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Rendered::Text, value_name = "FORMAT")]
+    pub format: Rendered,
+    /// Print only the value under a key of an sls, with : between steps; needs -o yaml or json
+    #[arg(long, value_name = "KEY")]
+    pub get: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Rendered {
+    /// What the templates print
+    Text,
+    /// The data of an sls, as YAML
+    Yaml,
+    /// The data of an sls, as JSON
+    Json,
 }
 
 /// The arguments of map.data.

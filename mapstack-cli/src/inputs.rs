@@ -16,6 +16,7 @@ use crate::report::{Failure, Reporter};
 pub struct Session {
     pub engine: Engine,
     pub minion: Minion,
+    roots: Roots,
     saltenv: Option<String>,
 }
 
@@ -23,8 +24,16 @@ impl Session {
     pub fn new(input: &Input, reporter: &Reporter) -> Result<Self, Failure> {
         let minion = minion(input)?;
         let roots = roots(&input.files, Some(&minion), reporter)?;
-        let engine = functions::add(Engine::new(roots), &input.functions)?;
-        Ok(Session { engine, minion, saltenv: input.files.saltenv.clone() })
+        let saltenv = input.files.saltenv.clone();
+        let engine = functions::add(Engine::new(roots.clone()), &input.functions)?;
+        Ok(Session { engine, minion, roots, saltenv })
+    }
+
+    /// The directories that serve a saltenv; the minion's, if none is named.
+    pub fn directories(&self, saltenv: Option<&str>) -> Vec<String> {
+        let configured = || self.minion.opts.get("saltenv").and_then(Value::as_str).filter(|env| !env.is_empty());
+        let saltenv = saltenv.or(self.saltenv.as_deref()).or_else(configured).unwrap_or("base");
+        self.roots.directories(saltenv).iter().map(|root| root.display().to_string()).collect()
     }
 
     pub fn run(&self) -> Run<'_> {

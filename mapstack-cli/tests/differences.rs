@@ -119,6 +119,30 @@ fn post_map_engines_other_than_jinja_are_refused() {
 }
 
 #[test]
+fn post_map_templates_in_tera_are_merged() {
+    let tree = Tree::new(&[
+        ("r/f/parameters/defaults.yaml", "values: {a: 1, l: [1], m: {x: 1}}\n"),
+        ("r/f/parameters/map_jinja.yaml", "values: {post_map: post-map.tera, post_map_template: tera}\n"),
+        ("r/parameters/map_jinja.yaml", "values: {post_map: post-map.tera, post_map_template: tera}\n"),
+        ("r/f/post-map.tera", "a: {{ mapdata.a + 1 }}\nm: {y: {{ mapdata.m.x }}}\nl: [2]\n"),
+    ]);
+    let data = |more: &[&str]| {
+        run(tree.path(), &[&["data", "f", "--root=r", "--id=m", "-o=json"], more].concat())
+            .stdout
+            .replace([' ', '\n'], "")
+    };
+    assert_eq!(data(&["--get=a"]), "2");
+    assert_eq!(data(&["--get=m"]), r#"{"x":1,"y":1}"#);
+    assert_eq!(data(&["--get=l"]), "[2]");
+    assert_eq!(data(&["--get=l", "--default-merge-lists"]), "[1,2]");
+    tree.write("r/f/post-map.tera", b"{# nothing #}\n");
+    assert_eq!(data(&["--get=a"]), "1");
+    tree.write("r/f/post-map.tera", b"- 1\n");
+    let ran = run(tree.path(), &["data", "f", "--root=r", "--id=m"]);
+    assert!(refusal(&ran).contains("prints a list, not a mapping"), "{}", ran.stderr);
+}
+
+#[test]
 fn templates_run_no_commands() {
     let ran = with("values: {a: \"{{ salt['cmd.run']('id') }}\"}\n", "id: m\n", "data", &[]);
     assert!(refusal(&ran).contains("cmd.run"), "{}", ran.stderr);

@@ -6,7 +6,8 @@ use mapstack_value::{Map, Value};
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use crate::engine::Run;
 use crate::options::{DataOptions, StackOptions, iterate, or};
-use crate::render::Stage as RenderStage;
+use crate::pipe::template_engine;
+use crate::render::{Language, Stage as RenderStage};
 use crate::stack::{in_stage, tplroot};
 use crate::trace::Stage;
 
@@ -120,7 +121,7 @@ impl Run<'_> {
     }
 
     /// The template that may change the result in place; what it prints is dropped
-    /// (saltext-formula: `map.data`).
+    /// (saltext-formula: `map.data`). Tera changes nothing in place: what it prints is merged.
     fn post_map(&self, tpldir: &str, tplroot: &str, meta: &Map, mapdata: &mut Value) -> Result<()> {
         let post_map = or(meta.get("post_map"), Value::None);
         if matches!(post_map, Value::Bool(false)) {
@@ -128,18 +129,22 @@ impl Run<'_> {
         }
         let Some(file) = self.fetch_file(&format!("{tplroot}/{post_map}"))? else { return Ok(()) };
         let engine = or(meta.get("post_map_template"), Value::None);
-        match engine.as_str() {
-            Some("jinja") => {
+        let stage = RenderStage::PostMap { tpldir, tplroot };
+        let known = template_engine(engine.as_str().unwrap_or_default(), &file.shown);
+        match known.map_err(|e| e.help("write the post-map template in jinja"))? {
+            Some(Language::Jinja) => {
                 let source = file.text()?;
-                let stage = RenderStage::PostMap { tpldir, tplroot };
-                self.render(&file, source.into(), &stage, mapdata)?;
+                self.render(&file, &source.into(), &stage, mapdata)?;
                 Ok(())
             }
-            Some(engine @ ("mako" | "py" | "tera" | "wempy" | "genshi" | "cheetah")) => {
-                let message = format!("{}: the template engine '{engine}' is not built in", file.shown);
-                Err(Error::new(ErrorKind::Unsupported, message).help("write the post-map template in jinja"))
+            #[cfg(feature = "tera")]
+            Some(Language::Tera) => {
+                let default = |key| or(meta.get(key), Value::None);
+                let strategy = Some(default("default_merge_strategy")).filter(Value::truthy).unwrap_or("smart".into());
+                let options = mapstack_merge::Options::new(&strategy, &default("default_merge_lists"));
+                self.merge_printed(&file, &stage, &options, mapdata)
             }
-            _ => {
+            None => {
                 let message = format!("'{engine}' is no template engine; {} was not run", file.shown);
                 self.warn(Diagnostic::warning(ErrorKind::Options, message).with_help("set post_map_template: jinja"));
                 Ok(())

@@ -27,6 +27,8 @@ pub enum ErrorKind {
     Template,
     /// Text that is no YAML.
     Yaml,
+    /// Text that is no JSON.
+    Json,
     /// A data source without the shape of one.
     DataSource,
     /// Data that cannot be merged.
@@ -188,7 +190,9 @@ impl Error {
         self
     }
 
-    pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
+    /// Add a circumstance.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
         self.0.notes.push(note.into());
         self
     }

@@ -167,21 +167,27 @@ impl<'e> Run<'e> {
         self
     }
 
-    /// Salt's `jinja_env` and its two older options.
     fn with_jinja_options(mut self) -> Self {
-        let env = self.option("jinja_env").as_map().cloned().unwrap_or_default();
+        self.syntax = self.jinja_options("jinja_env");
+        self
+    }
+
+    /// Salt's `jinja_env` or `jinja_sls_env`, and the two older options that count for both.
+    pub(crate) fn jinja_options(&self, option: &str) -> Syntax {
+        let mut syntax = Syntax::default();
+        let env = self.option(option).as_map().cloned().unwrap_or_default();
         for (name, value) in &env {
-            if let Err(problem) = self.syntax.set(&name.to_string().to_lowercase(), value) {
-                self.warn(Diagnostic::warning(ErrorKind::Options, format!("option jinja_env: {problem}")));
+            if let Err(problem) = syntax.set(&name.to_string().to_lowercase(), value) {
+                self.warn(Diagnostic::warning(ErrorKind::Options, format!("option {option}: {problem}")));
             }
         }
         for (option, setting) in [("jinja_trim_blocks", "trim_blocks"), ("jinja_lstrip_blocks", "lstrip_blocks")] {
             if self.option(option).truthy() {
                 // Both names are known to `set`.
-                let _ = self.syntax.set(setting, &Value::Bool(true));
+                let _ = syntax.set(setting, &Value::Bool(true));
             }
         }
-        self
+        syntax
     }
 
     /// The `opts` variable of templates.

@@ -41,7 +41,7 @@ impl Run<'_> {
         }
         let stage =
             Stage::Layer { tpldir: variables.tpldir, tplroot: variables.tplroot, custom_data: variables.custom_data };
-        let text = self.render(file, source.into(), &stage, stack)?;
+        let text = self.render(file, &source.into(), &stage, stack)?;
         Ok((self.engine.parsed_layer(text.as_str(), || parse(&text))?, text))
     }
 }

@@ -22,6 +22,7 @@
 //! | a formula's configuration | [`Engine`], [`Run::data`] |
 //! | other layers than the default ones | [`Run::stack`], [`DataOptions`] |
 //! | candidate files for `file.managed` | [`Run::tofs`] |
+//! | an sls file's states, a managed file's text | [`Run::sls`], [`Run::template`] |
 //! | which files were looked for | [`Run::events`] |
 //! | what went wrong, and where | [`Error`], [`Diagnostic`], [`Run::warnings`] |
 //! | answers to calls that are not built in | [`Stubs`], [`Functions`], [`Engine::with_functions`] |
@@ -41,6 +42,7 @@ mod layer;
 mod lookups;
 mod map_jinja;
 mod options;
+mod pipe;
 mod render;
 mod source;
 mod stack;
@@ -61,6 +63,7 @@ pub use mapstack_render::{nearest, regex_matches};
 pub use mapstack_value as value;
 pub use mapstack_yaml as yaml;
 pub use options::{DataOptions, StackOptions, TofsOptions};
+pub use pipe::TemplateOptions;
 pub use stack::parse as parse_definition;
 pub use stubs::Stubs;
 pub use survey::{Answerer, CallSite, ImportSite, Survey};

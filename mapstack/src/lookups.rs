@@ -89,11 +89,17 @@ impl Run<'_> {
 
     /// A file that a template asked for, outside the record of layers.
     pub(crate) fn fetch_template(&self, path: &str) -> Result<Option<File>> {
-        let asked = SaltPath::from_relative(path);
-        match self.fetch(&asked)? {
+        self.fetch_from(&SaltPath::from_relative(path), &self.saltenv)
+    }
+
+    /// A file of some saltenv, outside the record of layers; a saltenv that the path names wins.
+    pub(crate) fn fetch_from(&self, asked: &SaltPath, saltenv: &str) -> Result<Option<File>> {
+        let path = asked.to_string();
+        let fetched = self.engine.files.fetch(asked, saltenv);
+        match fetched.map_err(|e| Error::new(ErrorKind::File, format!("cannot read salt://{path}: {e}")))? {
             mapstack_loader::Fetched::Found { on_disk, bytes } => {
-                self.on_disk.borrow_mut().insert(path.into(), on_disk.clone());
-                Ok(Some(File { path: path.into(), shown: on_disk.display().to_string(), bytes }))
+                self.on_disk.borrow_mut().insert(path.clone(), on_disk.clone());
+                Ok(Some(File { path, shown: on_disk.display().to_string(), bytes }))
             }
             mapstack_loader::Fetched::Missing => Ok(None),
             mapstack_loader::Fetched::Refused { reason } => {

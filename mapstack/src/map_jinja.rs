@@ -92,17 +92,8 @@ impl Run<'_> {
     }
 
     fn sls_names(&self, formula: &str) -> Names {
-        let mut names = Names::default();
-        for (name, value) in [
-            ("salt", self.live.salt.clone()),
-            ("grains", self.live.grains.clone()),
-            ("pillar", self.live.pillar.clone()),
-            ("opts", self.live_opts()),
-            ("saltenv", Obj::Str(self.saltenv.clone())),
-            ("tpldir", Obj::from(formula)),
-        ] {
-            names.insert(name.into(), value);
-        }
+        let mut names = self.common_variables(&self.saltenv);
+        names.insert("tpldir".into(), Obj::from(formula));
         names
     }
 

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mapstack_render::jinja::{Names, Origin, Request, SourceMap, Syntax, render};
-use mapstack_render::{ErrorKind as RenderErrorKind, Obj};
+use mapstack_render::jinja::{Names, Origin, Request, SourceMap, Syntax};
+use mapstack_render::{ErrorKind as RenderErrorKind, Obj, jinja};
+use mapstack_value::json::JsonError;
 use mapstack_value::{Str, Value};
 use mapstack_yaml::Mark;
 
@@ -12,6 +13,7 @@ use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Step};
 use crate::engine::Run;
 use crate::files::{File, offset};
 use crate::host::RunHost;
+use crate::pipe::SaltenvHost;
 
 /// Which template of the flow is run, and the variables that go with it.
 pub(crate) enum Stage<'s> {
@@ -21,17 +23,45 @@ pub(crate) enum Stage<'s> {
     PostMap { tpldir: &'s str, tplroot: &'s str },
 }
 
+/// The language a template is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    Jinja,
+    #[cfg(feature = "tera")]
+    Tera,
+}
+
+/// A template about to run, and what it runs with.
+pub(crate) struct Job<'j> {
+    pub language: Language,
+    pub variables: Names,
+    pub syntax: &'j Syntax,
+    /// Where other templates are loaded from.
+    pub saltenv: &'j Str,
+}
+
 /// A text to be read as YAML, which knows the source it came from.
 pub(crate) struct Text<'f> {
     file: &'f File,
     text: Cow<'f, str>,
-    map: Option<SourceMap>,
+    /// One map for each template stage that made it, the first stage first.
+    maps: Vec<SourceMap>,
 }
 
 impl<'f> Text<'f> {
     /// A file as it is.
     pub fn plain(file: &'f File, text: &'f str) -> Self {
-        Text { file, text: Cow::Borrowed(text), map: None }
+        Text { file, text: Cow::Borrowed(text), maps: Vec::new() }
+    }
+
+    /// A text that no place of the file stands for.
+    pub fn made(file: &'f File, text: String) -> Self {
+        Text { file, text: Cow::Owned(text), maps: vec![SourceMap::default()] }
+    }
+
+    /// What the next template stage needs: where the text came from, and the text.
+    pub fn into_source(self) -> (Vec<SourceMap>, Arc<str>) {
+        (self.maps, self.text.into())
     }
 
     pub fn as_str(&self) -> &str {
@@ -39,13 +69,12 @@ impl<'f> Text<'f> {
     }
 
     pub fn is_rendered(&self) -> bool {
-        self.map.is_some()
+        !self.maps.is_empty()
     }
 
     /// The place in the source behind a byte of the text.
     pub fn place(&self, offset: usize) -> Place {
-        let located = self.map.as_ref().and_then(|map| map.locate(offset));
-        match located {
+        match self.locate(offset) {
             Some((place, _)) => {
                 let file = match &place.template {
                     Some(name) if **name != *self.file.path => format!("salt://{name}"),
@@ -64,6 +93,24 @@ impl<'f> Text<'f> {
         }
     }
 
+    /// The source behind a byte of the text, through every stage.
+    fn locate(&self, offset: usize) -> Option<(mapstack_render::Place, Origin)> {
+        let mut found: Option<(mapstack_render::Place, Origin)> = None;
+        let mut at = offset;
+        for map in self.maps.iter().rev() {
+            let (place, origin) = map.locate(at)?;
+            let is_own = place.template.as_deref() == Some(&*self.file.path);
+            at = place.span.start as usize;
+            let computed = origin == Origin::Computed || found.is_some_and(|(_, origin)| origin == Origin::Computed);
+            found = Some((place, if computed { Origin::Computed } else { Origin::Literal }));
+            // What another file printed is not in the text that this stage read.
+            if !is_own {
+                break;
+            }
+        }
+        found
+    }
+
     pub fn place_of_mark(&self, mark: Mark) -> Place {
         self.place(offset(&self.text, mark))
     }
@@ -72,14 +119,30 @@ impl<'f> Text<'f> {
     pub fn yaml_error(&self, e: &mapstack_yaml::Error) -> Error {
         let error = Error::new(ErrorKind::Yaml, e.kind().to_string());
         let Some(mark) = e.mark() else { return error.at(Some(self.place(0))) };
-        let at = offset(&self.text, mark);
+        self.placed(error, mark.line as usize, offset(&self.text, mark))
+    }
+
+    /// A JSON error, told in the source; `start` is where the JSON begins in the text.
+    pub fn json_error(&self, e: &JsonError, start: usize) -> Error {
+        let JsonError::Syntax { message, line, column } = e else {
+            return Error::new(ErrorKind::Json, e.to_string()).at(Some(self.place(start)));
+        };
+        let number = |n: &usize| u32::try_from(*n).unwrap_or(u32::MAX);
+        let json = self.text.get(start..).unwrap_or_default();
+        let at = start + offset(json, Mark { line: number(line), column: number(column) });
+        let lines_before = self.text.get(..start).unwrap_or_default().matches('\n').count();
+        self.placed(Error::new(ErrorKind::Json, format!("this is no JSON: {message}")), line + lines_before, at)
+    }
+
+    /// An error at a byte of the text, told in the source.
+    fn placed(&self, error: Error, line: usize, at: usize) -> Error {
         let error = error.at(Some(self.place(at)));
-        match self.map.as_ref().and_then(|map| map.locate(at)) {
+        match self.locate(at) {
             None => error,
             Some((_, origin)) => {
-                let line = self.text.lines().nth(mark.line.saturating_sub(1) as usize).unwrap_or_default();
+                let shown = self.text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
                 let how = if origin == Origin::Computed { ", printed by the expression above" } else { "" };
-                error.note(format!("line {} of the rendered text{how}: {line}", mark.line))
+                error.note(format!("line {line} of the rendered text{how}: {shown}"))
             }
         }
     }
@@ -100,24 +163,15 @@ impl Run<'_> {
     pub(crate) fn render<'f>(
         &self,
         file: &'f File,
-        source: Arc<str>,
+        source: &Arc<str>,
         stage: &Stage<'_>,
         mapdata: &mut Value,
     ) -> Result<Text<'f>> {
         let live = Obj::from(mapdata.clone());
-        let host = RunHost(self);
-        let request = Request {
-            source,
-            name: Some(Str::from(&*file.path)),
-            variables: self.variables(stage, &live),
-            syntax: self.syntax.clone(),
-            strict: self.strict,
-            limits: self.engine.limits,
-            host: &host,
-            cache: Some(&self.engine.templates),
-            fuel: Some(&self.fuel),
-        };
-        let rendered = render(request).map_err(|e| self.template_error(*e, file))?;
+        let variables = self.variables(stage, &live);
+        let (syntax, saltenv) = (&self.syntax, &self.saltenv);
+        let job = Job { language: Language::Jinja, variables, syntax, saltenv };
+        let text = self.run_template(file, source, job, Vec::new())?;
         let changed = live.to_value_lossy();
         let (value, missing) =
             changed.map_err(|e| self.template_error(*e, file).note("this template put it into mapdata"))?;
@@ -128,20 +182,106 @@ impl Run<'_> {
             let warning = Diagnostic::warning(ErrorKind::Template, message);
             self.warn(warning.with_help("it is null in the result; give it a value with |default(…)"));
         }
+        Ok(text)
+    }
+
+    /// Run a post-map template that prints a mapping, and merge that over the data as one more layer.
+    #[cfg(feature = "tera")]
+    pub(crate) fn merge_printed(
+        &self,
+        file: &File,
+        stage: &Stage<'_>,
+        options: &mapstack_merge::Options,
+        mapdata: &mut Value,
+    ) -> Result<()> {
+        let variables = self.variables(stage, &Obj::from(mapdata.clone()));
+        let (syntax, saltenv) = (&self.syntax, &self.saltenv);
+        let job = Job { language: Language::Tera, variables, syntax, saltenv };
+        let text = self.run_template(file, &file.text()?.into(), job, Vec::new())?;
+        let printed = mapstack_yaml::load(text.as_str()).map_err(|e| text.yaml_error(&e))?;
+        match &printed {
+            Value::None => Ok(()),
+            Value::Map(_) => {
+                let merged = mapstack_merge::merge(std::mem::take(mapdata), &printed, options, &mut ());
+                *mapdata = merged.map_err(|e| {
+                    let error = Error::new(ErrorKind::Merge, e.to_string()).at(Some(text.place(0)));
+                    error.note(format!("while merging what {} prints", file.shown))
+                })?;
+                Ok(())
+            }
+            other => {
+                let message = format!("the post-map template prints {}, not a mapping", other.kind().described());
+                let error = Error::new(ErrorKind::DataSource, message).at(Some(text.place(0)));
+                Err(error.help("print the keys to change, as YAML; print nothing to change nothing"))
+            }
+        }
+    }
+
+    /// Run one template stage. `before` are the maps of the stages that made its source.
+    pub(crate) fn run_template<'f>(
+        &self,
+        file: &'f File,
+        source: &Arc<str>,
+        job: Job<'_>,
+        mut before: Vec<SourceMap>,
+    ) -> Result<Text<'f>> {
+        let host = SaltenvHost { inner: RunHost(self), run: self, saltenv: job.saltenv };
+        let request = Request {
+            source: source.clone(),
+            name: Some(Str::from(&*file.path)),
+            variables: job.variables,
+            syntax: job.syntax.clone(),
+            strict: self.strict,
+            limits: self.engine.limits,
+            host: &host,
+            cache: Some(&self.engine.templates),
+            fuel: Some(&self.fuel),
+        };
+        let rendered = match job.language {
+            Language::Jinja => jinja::render(request),
+            #[cfg(feature = "tera")]
+            Language::Tera => mapstack_render::tera::render(&request),
+        };
+        let rendered = match rendered {
+            Ok(rendered) => rendered,
+            Err(e) => {
+                let source = Text { file, text: Cow::Borrowed(""), maps: before };
+                return Err(self.stage_error(*e, job.language, &source));
+            }
+        };
         self.sync_facts().map_err(|e| self.template_error(*e, file).note("the minion's facts were changed to this"))?;
-        Ok(Text { file, text: Cow::Owned(rendered.text), map: Some(rendered.map) })
+        before.push(rendered.map);
+        Ok(Text { file, text: Cow::Owned(rendered.text), maps: before })
+    }
+
+    /// A stage's error, told in the file that the stages before it read.
+    fn stage_error(&self, mut e: mapstack_render::Error, language: Language, source: &Text<'_>) -> Error {
+        let back = |place: &mut mapstack_render::Place| {
+            let is_own = place.template.as_deref() == Some(&*source.file.path);
+            if is_own && let Some((mut found, origin)) = source.locate(place.span.start as usize) {
+                if origin == Origin::Literal {
+                    let length = place.span.end.saturating_sub(place.span.start);
+                    found.span.end = found.span.end.min(found.span.start.saturating_add(length));
+                }
+                *place = found;
+            }
+        };
+        e.place.iter_mut().for_each(back);
+        e.trace.iter_mut().map(|frame| &mut frame.place).for_each(back);
+        // The words of the error's kinds name Jinja.
+        let message = match language {
+            Language::Jinja => e.to_string(),
+            #[cfg(feature = "tera")]
+            Language::Tera => format!("Tera: {}", e.message),
+        };
+        self.located_error(message, e, source.file)
     }
 
     /// The variables a template of the flow has (Salt: `cp.get_template`;
     /// saltext-formula: `map.stack`).
     fn variables(&self, stage: &Stage<'_>, mapdata: &Obj) -> Names {
-        let mut names = Names::default();
+        let mut names = self.common_variables(&self.saltenv);
         let mut set = |name: &str, value: Obj| names.insert(name.into(), value);
-        set("salt", self.live.salt.clone());
-        set("grains", self.live.grains.clone());
-        set("pillar", self.live.pillar.clone());
-        set("opts", self.live_opts());
-        set("saltenv", Obj::Str(self.saltenv.clone()));
         set("mapdata", mapdata.clone());
         match stage {
             Stage::Layer { tpldir, tplroot, custom_data } => {
@@ -157,13 +297,28 @@ impl Run<'_> {
         names
     }
 
+    /// The variables every template has.
+    pub(crate) fn common_variables(&self, saltenv: &Str) -> Names {
+        let of = |name: &str, value: Obj| (Str::from(name), value);
+        Names::from_iter([
+            of("salt", self.live.salt.clone()),
+            of("grains", self.live.grains.clone()),
+            of("pillar", self.live.pillar.clone()),
+            of("opts", self.live_opts()),
+            of("saltenv", Obj::Str(saltenv.clone())),
+        ])
+    }
+
     /// A template's error with files a person can open.
     pub(crate) fn template_error(&self, e: mapstack_render::Error, file: &File) -> Error {
+        self.located_error(e.to_string(), e, file)
+    }
+
+    fn located_error(&self, message: String, e: mapstack_render::Error, file: &File) -> Error {
         let kind = match e.kind {
             RenderErrorKind::Limit => ErrorKind::Limit,
             _ => ErrorKind::Template,
         };
-        let message = e.to_string();
         let place = |place: mapstack_render::Place| Place {
             file: match &place.template {
                 Some(name) if **name == *file.path => file.shown.clone(),

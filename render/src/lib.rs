@@ -29,6 +29,8 @@ pub mod python;
 mod salt;
 mod serial;
 mod suggest;
+#[cfg(feature = "tera")]
+pub mod tera;
 mod tests;
 
 pub use error::{Error, ErrorKind, Frame, Place, Result, line_and_column};

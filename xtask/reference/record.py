@@ -151,6 +151,50 @@ def scenario(record):
     return out
 
 
+def pipe(record):
+    """An sls through its pipe, a call of `slsutil.renderer`, or a managed file."""
+    import salt.loader
+    import salt.template
+
+    minion = {name: copy.deepcopy(record[name]) for name in ("grains", "pillar", "opts")}
+    with reference.reference(record["files"], **minion) as salt_minion:
+        opts, functions = salt_minion.opts, salt_minion.functions
+        root = opts["file_roots"]["base"][0]
+        opts["file_roots"]["dev"] = [root]
+        kwargs = copy.deepcopy(record.get("kwargs", {}))
+        try:
+            if "sls" in record:
+                renderers = salt.loader.render(opts, functions, pillar=opts["pillar"])
+                path = functions["cp.cache_file"]("salt://" + record["path"])
+                made = salt.template.compile_template(
+                    path, renderers, opts["renderer"], opts["renderer_blacklist"], opts["renderer_whitelist"],
+                    "base", record["sls"], rendered_sls=set(), context=None)
+                if hasattr(made, "read"):
+                    return {"output": made.read()}
+            elif "template" in record:
+                path, _, problem = functions["file.get_managed"](
+                    "/etc/managed", record["engine"], record["template"], None, None, None, None, None, None, "base",
+                    copy.deepcopy(record["context"]), copy.deepcopy(record["defaults"]))
+                if problem:
+                    return {"error": "SaltRenderError", "message": problem.replace(salt_minion.home, "<DIR>")}
+                with open(path, encoding="utf-8", newline="") as file:
+                    return {"output": file.read()}
+            else:
+                made = functions["slsutil.renderer"](*record["args"], **kwargs)
+            return {"result": repr(builtin(made))}
+        except Exception as error:
+            return refusal(error, salt_minion.home, root)
+
+
+def builtin(value):
+    """Data with plain dicts, and without the names of this machine's directories."""
+    if isinstance(value, dict):
+        return {key: builtin(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [builtin(member) for member in value]
+    return value
+
+
 def plain(value):
     """A value without Salt's own types."""
     return json.loads(json.dumps(value, default=str))
@@ -308,6 +352,7 @@ FILES = {
     "minion/tests/data/config_get.json": look_up,
     "mapstack/tests/data/functions.json": function,
     "mapstack/tests/data/map_scenarios.json": scenario,
+    "mapstack/tests/data/pipes.json": pipe,
     "render/tests/data/jinja_render.json": template,
     "render/tests/data/jinja_syntax.json": syntax,
     "render/tests/data/methods.json": method,

@@ -17,6 +17,7 @@ mod pillar;
 mod random;
 #[cfg(test)]
 mod recorded;
+mod renderer;
 mod serialise;
 mod slsutil;
 mod state;
@@ -49,6 +50,7 @@ const TABLES: &[Table] = &[
     paths::TABLE,
     pillar::TABLE,
     random::TABLE,
+    renderer::TABLE,
     serialise::TABLE,
     slsutil::TABLE,
     state::TABLE,

@@ -9,7 +9,7 @@ mod lexer;
 mod loops;
 mod macros;
 mod module;
-mod output;
+pub(crate) mod output;
 pub mod parser;
 mod scope;
 mod syntax;

@@ -266,7 +266,8 @@ pub struct Vm<'r> {
 }
 
 impl<'r> Vm<'r> {
-    fn new(request: &Request<'r>) -> Self {
+    /// The state before anything has run.
+    pub(crate) fn new(request: &Request<'r>) -> Self {
         let globals = Layer::over(request.variables.clone(), Some(globals::builtins()));
         Vm {
             host: request.host,

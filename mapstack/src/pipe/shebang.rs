@@ -1,0 +1,230 @@
+//! The `#!` line: which renderers a file goes through.
+
+use mapstack_render::nearest;
+use mapstack_value::Value;
+
+/// What a stage of a pipe does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Renderer {
+    /// Runs Jinja over text.
+    Jinja,
+    /// Runs Tera over text. Salt has no such renderer.
+    Tera,
+    /// Reads text as YAML.
+    Yaml,
+    /// Reads text as JSON.
+    Json,
+    /// Salt has it and this crate does not; what to do instead.
+    Absent(&'static str),
+}
+
+/// Every renderer by name. Those of Salt that are absent stand here, too: a file that needs one is
+/// refused, where a name that Salt does not know makes the whole pipe empty.
+const RENDERERS: &[(&str, Renderer)] = &[
+    ("jinja", Renderer::Jinja),
+    ("tera", Renderer::Tera),
+    ("yaml", Renderer::Yaml),
+    ("json", Renderer::Json),
+    ("mako", Renderer::Absent("write the file in jinja or tera")),
+    ("py", Renderer::Absent("it is a Python program; write the file in jinja or tera")),
+    ("pyobjects", Renderer::Absent("it is a Python program; write the file in jinja or tera")),
+    ("stateconf", Renderer::Absent("write plain states, with the pipe jinja|yaml")),
+    ("yamlex", Renderer::Absent("write plain YAML; map.stack merges with a strategy for each layer")),
+    ("toml", Renderer::Absent("write the file in YAML or JSON")),
+    ("msgpack", Renderer::Absent("it is for data that programs pass on; write the file in YAML or JSON")),
+    ("gpg", Renderer::Absent("keys stay where they are: pass the decrypted pillar as a fact")),
+    ("nacl", Renderer::Absent("keys stay where they are: pass the decrypted pillar as a fact")),
+];
+
+impl Renderer {
+    fn named(name: &str) -> Option<Self> {
+        RENDERERS.iter().find(|(known, _)| *known == name).map(|(_, renderer)| *renderer)
+    }
+
+    /// Whether it makes data of text; the others make text of text.
+    pub fn makes_data(self) -> bool {
+        matches!(self, Renderer::Yaml | Renderer::Json)
+    }
+}
+
+/// One step of a pipe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stage {
+    pub renderer: Renderer,
+    pub name: String,
+    /// What stands behind the name.
+    pub argline: String,
+}
+
+/// A pipe as it was understood.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pipe {
+    pub stages: Vec<Stage>,
+    /// Names that the options forbid; their stages are left out.
+    pub disallowed: Vec<String>,
+    /// The name that made the pipe empty.
+    pub unknown: Option<String>,
+}
+
+/// Salt's `renderer_whitelist` and `renderer_blacklist`.
+pub(crate) struct Allowed {
+    pub whitelist: Value,
+    pub blacklist: Value,
+}
+
+impl Allowed {
+    fn allows(&self, name: &str) -> bool {
+        let is_outside = self.whitelist.truthy() && !holds(&self.whitelist, name);
+        let is_forbidden = self.blacklist.truthy() && holds(&self.blacklist, name);
+        !is_outside && !is_forbidden
+    }
+}
+
+/// Python's `name in container`.
+fn holds(container: &Value, name: &str) -> bool {
+    match container {
+        Value::Str(text) => text.contains(name),
+        Value::List(items) => items.iter().any(|item| item.as_str() == Some(name)),
+        Value::Tuple(items) => items.iter().any(|item| item.as_str() == Some(name)),
+        Value::Map(map) => map.contains_key(name),
+        _ => false,
+    }
+}
+
+/// Names of pipes from before there were pipes (Salt: `OLD_STYLE_RENDERERS`, slips included).
+const OLD_NAMES: &[(&str, &str)] = &[
+    ("yaml_jinja", "jinja|yaml"),
+    ("yaml_mako", "mako|yaml"),
+    ("yaml_wempy", "wempy|yaml"),
+    ("json_jinja", "jinja|json"),
+    ("json_mako", "mako|json"),
+    ("json_wempy", "wempy|json"),
+    ("yamlex_jinja", "jinja|yamlex"),
+    ("yamlexyamlex_mako", "mako|yamlexyamlex"),
+    ("yamlexyamlex_wempy", "wempy|yamlexyamlex"),
+];
+
+/// The pipe that a text's first line names, if it names one (Salt: `template_shebang`).
+pub(crate) fn shebang(first_line: &str) -> Option<&str> {
+    if first_line.starts_with("#!/") {
+        return None;
+    }
+    first_line.strip_prefix("#!")?;
+    Some(&strip(first_line)[2..])
+}
+
+/// The first line, as Python reads one in text mode.
+pub(crate) fn first_line(text: &str) -> &str {
+    text.split(['\n', '\r']).next().unwrap_or(text)
+}
+
+/// Python's `str.strip`.
+pub(crate) fn strip(text: &str) -> &str {
+    text.trim_matches(is_space)
+}
+
+/// Python's `str.split()[0]`.
+pub(crate) fn first_word(text: &str) -> Option<&str> {
+    text.split(is_space).find(|word| !word.is_empty())
+}
+
+fn is_space(c: char) -> bool {
+    c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
+}
+
+impl Pipe {
+    /// Read a pipe (Salt: `check_render_pipe_str`).
+    ///
+    /// A name that nobody knows makes it empty, whatever else stands in it.
+    pub fn parse(text: &str, allowed: &Allowed) -> Self {
+        let mut pipe = Pipe::default();
+        // Blanks around the old name hide it.
+        let text = OLD_NAMES.iter().find(|(old, _)| *old == text).map_or(text, |(_, new)| new);
+        for part in text.split('|').map(strip) {
+            let (name, argline) = part.split_once(' ').unwrap_or((part, ""));
+            if !allowed.allows(name) {
+                pipe.disallowed.push(name.into());
+                continue;
+            }
+            let Some(renderer) = Renderer::named(name) else {
+                pipe.stages.clear();
+                pipe.unknown = Some(name.into());
+                break;
+            };
+            pipe.stages.push(Stage { renderer, name: name.into(), argline: strip(argline).into() });
+        }
+        pipe
+    }
+
+    /// The renderer that was probably meant by a name nobody knows.
+    pub fn nearest(unknown: &str) -> Option<&'static str> {
+        let usable = RENDERERS.iter().filter(|(_, r)| !matches!(r, Renderer::Absent(_))).map(|(name, _)| *name);
+        nearest(unknown, usable)
+            .and_then(|near| RENDERERS.iter().find(|(name, _)| *name == near))
+            .map(|(name, _)| *name)
+    }
+
+    /// The renderers there are, for people.
+    pub fn present() -> String {
+        let usable = RENDERERS.iter().filter(|(_, r)| !matches!(r, Renderer::Absent(_)));
+        usable.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Pipe {
+        Pipe::parse(text, &Allowed { whitelist: Value::None, blacklist: Value::None })
+    }
+
+    #[test]
+    fn only_a_line_with_a_name_is_a_pipe() {
+        for (line, pipe) in [
+            ("#!jinja|yaml", Some("jinja|yaml")),
+            ("#!jinja | yaml  \t", Some("jinja | yaml")),
+            ("#! jinja", Some(" jinja")),
+            ("#!", Some("")),
+            ("#!/bin/sh", None),
+            (" #!yaml", None),
+            ("# yaml", None),
+            ("", None),
+        ] {
+            assert_eq!(shebang(line), pipe, "{line}");
+        }
+    }
+
+    #[test]
+    fn arguments_stand_behind_a_blank() {
+        let pipe = parse("jinja -s  x | yaml");
+        let shown: Vec<_> = pipe.stages.iter().map(|s| (&*s.name, &*s.argline)).collect();
+        assert_eq!(shown, [("jinja", "-s  x"), ("yaml", "")]);
+    }
+
+    #[test]
+    fn a_name_nobody_knows_empties_the_pipe() {
+        for (text, unknown) in [("jinja|ymal", "ymal"), ("jinja|", ""), ("Jinja", "Jinja"), ("jinja\t-s", "jinja\t-s")]
+        {
+            let pipe = parse(text);
+            assert_eq!((pipe.stages.len(), pipe.unknown.as_deref()), (0, Some(unknown)), "{text}");
+        }
+        assert_eq!(Pipe::nearest("ymal"), Some("yaml"));
+        assert_eq!(Pipe::nearest("cheetah"), None);
+    }
+
+    #[test]
+    fn lists_leave_stages_out() {
+        let list = |names: &[&str]| names.iter().copied().collect::<Value>();
+        for (whitelist, blacklist, left) in [
+            (list(&["yaml"]), Value::None, vec!["yaml"]),
+            (list(&[]), list(&["yaml"]), vec!["jinja"]),
+            (list(&["yaml", "jinja"]), list(&["jinja"]), vec!["yaml"]),
+            (Value::None, "jinja-and-more".into(), vec!["yaml"]),
+        ] {
+            let pipe = Pipe::parse("jinja|yaml", &Allowed { whitelist, blacklist });
+            assert_eq!(pipe.stages.iter().map(|s| &*s.name).collect::<Vec<_>>(), left);
+            assert_eq!(pipe.stages.len() + pipe.disallowed.len(), 2);
+        }
+    }
+}

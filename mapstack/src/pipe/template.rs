@@ -1,0 +1,117 @@
+//! Managed files: templates in one language, as `file.managed` renders them.
+
+use std::sync::Arc;
+
+use mapstack_loader::SaltPath;
+use mapstack_render::{Obj, nearest};
+use mapstack_value::{Map, Str};
+
+use crate::diagnostic::{Error, ErrorKind, Result};
+use crate::engine::Run;
+use crate::files::File;
+use crate::render::{Job, Language};
+
+/// Arguments of [`Run::template`] besides the file, as `file.managed` names them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TemplateOptions {
+    /// The engine, `template:` of the state; `jinja` if none is given.
+    pub engine: Option<String>,
+    /// The file to be managed, the variable `name`.
+    pub name: Option<String>,
+    /// Variables that win over all others.
+    pub context: Map,
+    /// Variables that `context` wins over.
+    pub defaults: Map,
+}
+
+/// Engines of the reference that are not built in.
+const ABSENT: [&str; 5] = ["mako", "py", "wempy", "genshi", "cheetah"];
+
+/// The engine of a name, as `template:` and `post_map_template` give it; `None` for a name that
+/// nobody knows.
+///
+/// # Errors
+/// An engine that the reference has and this crate does not.
+pub(crate) fn engine(name: &str, shown: &str) -> Result<Option<Language>> {
+    match name {
+        "jinja" => Ok(Some(Language::Jinja)),
+        #[cfg(feature = "tera")]
+        "tera" => Ok(Some(Language::Tera)),
+        name if ABSENT.contains(&name) || name == "tera" => {
+            let message = format!("{shown}: the template engine '{name}' is not built in");
+            Err(Error::new(ErrorKind::Unsupported, message))
+        }
+        _ => Ok(None),
+    }
+}
+
+impl Run<'_> {
+    /// The text of a managed file (Salt: `file.managed` with `template:`, `cp.get_template`).
+    ///
+    /// `path` is its path on the file server, with or without `salt://`; `?saltenv=` names another
+    /// saltenv. A `#!` line is text.
+    ///
+    /// ```
+    /// use mapstack::{Engine, TemplateOptions, loader::MemoryFiles, minion::Minion};
+    /// let files = MemoryFiles::new().file("base", "motd", "{{ grains.id }}: {{ text }}\n");
+    /// let engine = Engine::new(files);
+    /// let context = [("text", "be kind")].into_iter().collect();
+    /// let options = TemplateOptions { context, ..TemplateOptions::default() };
+    /// let text = engine.run(&Minion::new("web1").complete()).template("salt://motd", &options).unwrap();
+    /// assert_eq!(text, "web1: be kind\n");
+    /// ```
+    ///
+    /// # Errors
+    /// No such file, an engine that is not there, or whatever the template raises.
+    pub fn template(&self, path: &str, options: &TemplateOptions) -> Result<String> {
+        let (file, saltenv) = self.wanted_file(path)?;
+        let name = options.engine.as_deref().unwrap_or("jinja");
+        let known = engine(name, &file.shown).map_err(|e| e.help("write the template in jinja or tera"))?;
+        let Some(language) = known else {
+            let error = Error::new(ErrorKind::Options, format!("there is no template engine '{name}'"));
+            return Err(match nearest(name, ["jinja", "tera"]) {
+                Some(near) => error.help(format!("did you mean '{near}'?")),
+                None => error.help("there are jinja and tera"),
+            });
+        };
+        let mut variables = self.common_variables(&saltenv);
+        for unset in ["user", "group", "mode", "attrs"] {
+            variables.insert(unset.into(), Obj::None);
+        }
+        variables.insert("source".into(), Obj::from(format!("salt://{}", file.path)));
+        if let Some(name) = &options.name {
+            variables.insert("name".into(), Obj::from(name.as_str()));
+        }
+        for (name, value) in options.defaults.iter().chain(&options.context) {
+            variables.insert(name.to_string().into(), Obj::from(value.clone()));
+        }
+        let source: Arc<str> = file.text()?.into();
+        let job = Job { language, variables, syntax: &self.syntax, saltenv: &saltenv };
+        Ok(self.run_template(&file, &source, job, Vec::new())?.as_str().to_string())
+    }
+
+    /// A file that the caller named, and the saltenv it is in.
+    pub(super) fn wanted_file(&self, path: &str) -> Result<(File, Str)> {
+        let asked = match path.contains("://") {
+            true => SaltPath::parse(path).map_err(|e| Error::new(ErrorKind::Options, format!("{path}: {e}")))?,
+            false => SaltPath::from_relative(path),
+        };
+        let saltenv = asked.saltenv().map_or_else(|| self.saltenv.clone(), Str::from);
+        match self.fetch_from(&asked, &saltenv)? {
+            Some(file) => Ok((file, saltenv)),
+            None => Err(self.missing_file(&asked, &saltenv)),
+        }
+    }
+
+    fn missing_file(&self, asked: &SaltPath, saltenv: &Str) -> Error {
+        let path = asked.to_string();
+        let error = Error::new(ErrorKind::File, format!("there is no file salt://{path} in saltenv {saltenv}"));
+        let listed = self.engine.files.list(saltenv, "").unwrap_or_default();
+        let init = format!("{path}/init.sls");
+        let near = if listed.contains(&init) { Some(init) } else { nearest(&path, &listed).map(String::from) };
+        match near {
+            Some(near) => error.help(format!("did you mean salt://{near}?")),
+            None => error,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The variables that say where a template stands.
+
+use mapstack_render::Obj;
+use mapstack_render::jinja::Names;
+use mapstack_value::Str;
+
+/// The variables of an sls, or of a text that goes through a pipe (Salt: `generate_sls_context`).
+///
+/// `path` is where the file lies; `sls` is its name with dots, empty if it has none.
+pub(crate) fn sls_variables(path: &str, sls: &str) -> Names {
+    let mut names = Names::default();
+    let mut set = |name: &str, value: &str| {
+        names.insert(name.into(), Obj::Str(Str::from(value)));
+    };
+    let dotted = sls.replace('.', "/");
+    let mut slspath = dotted.trim_end_matches('/').to_string();
+    if !path.is_empty() {
+        let template = posix(path);
+        let Some(file) = own_part(&template, sls, &slspath) else {
+            // Not the file of that sls.
+            let dir = posix(sls);
+            set("tplpath", path);
+            set("tplfile", sls);
+            set("tpldir", dir.rsplit_once('/').map_or(".", |(dir, _)| if dir.is_empty() { "/" } else { dir }));
+            return names;
+        };
+        let dir = file.rsplit_once('/').map_or("", |(dir, _)| dir).to_string();
+        set("tplpath", path);
+        set("tplfile", file);
+        set("tpldir", if dir.is_empty() { "." } else { &dir });
+        set("tpldot", &dir.replace('/', "."));
+        slspath = dir;
+    }
+    set("slspath", &slspath);
+    set("slsdotpath", &slspath.replace('/', "."));
+    set("slscolonpath", &slspath.replace('/', ":"));
+    set("sls_path", &slspath.replace('/', "_"));
+    names
+}
+
+/// The part of a file's path that is its path on the file server.
+fn own_part<'p>(path: &'p str, sls: &str, slspath: &str) -> Option<&'p str> {
+    if sls.is_empty() {
+        return Some(path.rsplit('/').next().unwrap_or(path));
+    }
+    [format!("{slspath}.sls"), format!("{slspath}/init.sls")]
+        .iter()
+        .find(|suffix| path.ends_with(&**suffix))
+        .and_then(|suffix| path.get(path.len() - suffix.len()..))
+}
+
+/// Python's `PurePosixPath`, as text.
+fn posix(path: &str) -> String {
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let root = if path.starts_with('/') { "/" } else { "" };
+    if parts.is_empty() && root.is_empty() { ".".into() } else { format!("{root}{}", parts.join("/")) }
+}
+
+/// The name of the sls that a file holds: `a/b.sls` is `a.b`, and so is `a/b/init.sls`.
+pub(crate) fn sls_name(path: &str) -> Option<String> {
+    let name = path.strip_suffix(".sls")?;
+    Some(name.strip_suffix("/init").unwrap_or(name).replace('/', "."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_the_name_of_its_sls() {
+        for (path, name) in [
+            ("a/init.sls", "a"),
+            ("a/b/c.sls", "a.b.c"),
+            ("x.sls", "x"),
+            ("init.sls", "init"),
+            ("a/initial.sls", "a.initial"),
+        ] {
+            assert_eq!(sls_name(path).as_deref(), Some(name));
+        }
+        assert_eq!(sls_name("a/x.conf"), None);
+    }
+
+    #[test]
+    fn a_file_of_another_name_has_few_variables() {
+        let names = sls_variables("/srv/salt/a/x.conf", "a.b");
+        let shown: Vec<_> = names.iter().map(|(k, v)| format!("{k}={}", v.as_str().unwrap())).collect();
+        assert_eq!(shown, ["tplpath=/srv/salt/a/x.conf", "tplfile=a.b", "tpldir=."]);
+    }
+}
