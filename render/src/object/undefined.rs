@@ -58,7 +58,14 @@ impl Undefined {
 
     /// Something else that is missing, in words.
     pub fn hint(message: impl Into<Str>, strict: bool) -> Self {
-        Undefined { message: message.into(), kind: ErrorKind::Undefined, strict, help: None, function: None, missing: None }
+        Undefined {
+            message: message.into(),
+            kind: ErrorKind::Undefined,
+            strict,
+            help: None,
+            function: None,
+            missing: None,
+        }
     }
 
     /// The same with advice.
@@ -94,7 +101,14 @@ impl Undefined {
     /// An attribute that the sandbox hides; using it is a security error in any mode.
     pub fn unsafe_attr(object: &Obj, name: &str) -> Self {
         let message = format!("access to attribute '{name}' of '{}' object is unsafe.", object.type_name());
-        Undefined { message: message.into(), kind: ErrorKind::Security, strict: true, help: None, function: None, missing: None }
+        Undefined {
+            message: message.into(),
+            kind: ErrorKind::Security,
+            strict: true,
+            help: None,
+            function: None,
+            missing: None,
+        }
     }
 
     pub(crate) fn type_name(&self) -> &'static str {
