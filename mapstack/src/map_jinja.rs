@@ -1,13 +1,13 @@
 //! Formulas that compute their configuration in a `map.jinja`.
 
-use mapstack_render::jinja::{Names, Request, render};
+use mapstack_render::jinja::Names;
 use mapstack_render::{Obj, nearest};
 use mapstack_value::{Str, Value};
 
 use crate::diagnostic::{Error, ErrorKind, Result};
 use crate::engine::Run;
 use crate::files::File;
-use crate::host::RunHost;
+use crate::render::{Job, Language};
 
 /// Which template to run and what to take from it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -70,31 +70,16 @@ impl Run<'_> {
         Ok(Exported { variable, value })
     }
 
-    /// What the top level of a template sets.
+    /// What the top level of a template sets, where the formula's `init.sls` imports it with context.
     fn exports(&self, file: &File, formula: &str) -> Result<Names> {
-        let host = RunHost(self);
-        let request = Request {
-            source: file.text()?.into(),
-            name: Some(Str::from(&*file.path)),
-            variables: self.sls_names(formula),
-            syntax: self.syntax.clone(),
-            strict: self.strict,
-            limits: self.engine.limits,
-            host: &host,
-            cache: Some(&self.engine.templates),
-            fuel: Some(&self.fuel),
-        };
-        let rendered = render(request).map_err(|e| self.template_error(*e, file))?;
-        let mut exports = rendered.exports;
+        let root = file.shown.strip_suffix(&*file.path).unwrap_or_default();
+        let (variables, syntax) =
+            self.sls_environment(&format!("{root}{formula}/init.sls"), &formula.replace('/', "."));
+        let job = Job { language: Language::Jinja, variables, syntax: &syntax, saltenv: &self.saltenv };
+        let (_, mut exports) = self.run_template_for_names(file, &file.text()?.into(), job, Vec::new())?;
         // Jinja keeps these to the template.
         exports.retain(|name, _| !name.starts_with('_'));
         Ok(exports)
-    }
-
-    fn sls_names(&self, formula: &str) -> Names {
-        let mut names = self.common_variables(&self.saltenv);
-        names.insert("tpldir".into(), Obj::from(formula));
-        names
     }
 
     /// The variable that a formula means by its map, if it is not told.

@@ -223,8 +223,19 @@ impl Run<'_> {
         file: &'f File,
         source: &Arc<str>,
         job: Job<'_>,
-        mut before: Vec<SourceMap>,
+        before: Vec<SourceMap>,
     ) -> Result<Text<'f>> {
+        self.run_template_for_names(file, source, job, before).map(|(text, _)| text)
+    }
+
+    /// The same, and what the template's top level has bound.
+    pub(crate) fn run_template_for_names<'f>(
+        &self,
+        file: &'f File,
+        source: &Arc<str>,
+        job: Job<'_>,
+        mut before: Vec<SourceMap>,
+    ) -> Result<(Text<'f>, Names)> {
         let host = SaltenvHost { inner: RunHost(self), run: self, saltenv: job.saltenv };
         let request = Request {
             source: source.clone(),
@@ -251,7 +262,7 @@ impl Run<'_> {
         };
         self.sync_facts().map_err(|e| self.template_error(*e, file).note("the minion's facts were changed to this"))?;
         before.push(rendered.map);
-        Ok(Text { file, text: Cow::Owned(rendered.text), maps: before })
+        Ok((Text { file, text: Cow::Owned(rendered.text), maps: before }, rendered.exports))
     }
 
     /// A stage's error, told in the file that the stages before it read.

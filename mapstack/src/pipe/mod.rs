@@ -329,6 +329,15 @@ impl Run<'_> {
         names
     }
 
+    /// The variables and options of an sls that lies at a path of the disk.
+    pub(crate) fn sls_environment(&self, path: &str, sls: &str) -> (Names, Syntax) {
+        let mut names = self.common_variables(&self.saltenv);
+        names.insert("proxy".into(), Obj::from(Map::new()));
+        names.insert("sls".into(), Obj::from(sls));
+        names.extend(sls_variables(path, sls));
+        (names, self.sls_syntax())
+    }
+
     /// The options of sls templates (Salt: `jinja_sls_env`).
     fn sls_syntax(&self) -> Syntax {
         self.jinja_options("jinja_sls_env")
