@@ -2,7 +2,6 @@
 
 use mapstack_loader::MemoryFiles;
 use mapstack_minion::Minion;
-use mapstack_render::ErrorKind as RenderErrorKind;
 use mapstack_render::jinja::{Names, Request, render};
 use mapstack_value::{Map, Value, json};
 
@@ -52,9 +51,9 @@ fn map(recorded: &Map, key: &str) -> Map {
     recorded.get(key).and_then(Value::as_map).cloned().unwrap_or_default()
 }
 
-/// What is before the colon tells which class of errors it is.
-fn class(message: &str) -> &str {
-    message.split(':').next().unwrap_or_default()
+/// The first two words tell which class of errors it is ("Jinja variable", "Problem running").
+fn class(message: &str) -> Vec<&str> {
+    message.split(' ').take(2).collect()
 }
 
 fn check(engine: &Engine, minion: &Minion, record: &Map) -> Result<(), String> {
@@ -67,9 +66,8 @@ fn check(engine: &Engine, minion: &Minion, record: &Map) -> Result<(), String> {
         (Err(e), Some(wanted), _) => Err(format!("got    {e}\n  wanted {wanted}")),
         (Err(e), None, Some(message)) => {
             let (got, wanted) = (e.to_string(), message.to_string());
-            // The words are our own, but for undefined values, which name what is missing.
-            let is_undefined = e.kind == RenderErrorKind::Undefined;
-            let same = if is_undefined { wanted.starts_with(&got) } else { class(&wanted) == class(&got) };
+            // The words are our own.
+            let same = class(&wanted) == class(&got);
             if same { Ok(()) } else { Err(format!("got    {got}\n  wanted {wanted}")) }
         }
         (Err(e), None, None) => Err(format!("no record, got {e}")),
