@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use mapstack::loader::Roots;
 use mapstack::minion::Minion;
 use mapstack::trace::{Asked, Outcome};
-use mapstack::{DataOptions, Engine, MapOptions, yaml};
+use mapstack::{DataOptions, Engine, yaml};
 
 fn main() -> Result<(), Box<dyn Error>> {
     // `cargo bench` adds `--bench`.
@@ -29,10 +29,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let minion = Minion::from_path(minion)?.complete();
     let options = DataOptions::default();
     let engine = || Engine::new(roots.iter().fold(Roots::new(), |served, root| served.root("base", root)));
+    let form = engine().map_form(&formula, None, "base")?;
     let answer = |engine: &Engine| {
         let run = engine.run(&minion);
         let value = match &*verb {
-            "map" => run.map(&formula, &MapOptions::default())?.value,
+            "map" => run.map_of(&form, None)?.value,
             _ => run.data(&formula, &options)?,
         };
         Ok::<_, mapstack::Error>((value, run.events()))

@@ -54,7 +54,7 @@ pub mod trace;
 pub use calls::{Call, CallError, Functions};
 pub use diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Severity, Step};
 pub use engine::{Engine, Run};
-pub use map_jinja::{Exported, MapOptions};
+pub use map_jinja::{Exported, MapForm, MapOptions};
 pub use mapstack_loader as loader;
 pub use mapstack_matcher as matcher;
 pub use mapstack_minion as minion;

@@ -3,9 +3,10 @@
 use mapstack_render::jinja::Names;
 use mapstack_render::{Obj, nearest};
 use mapstack_value::{Str, Value};
+use std::collections::HashMap;
 
 use crate::diagnostic::{Error, ErrorKind, Result};
-use crate::engine::Run;
+use crate::engine::{Engine, Run};
 use crate::files::File;
 use crate::render::{Job, Language};
 
@@ -18,6 +19,16 @@ pub struct MapOptions {
     pub variable: Option<String>,
 }
 
+/// How the templates of a formula import its map; the same for every minion.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MapForm {
+    formula: String,
+    path: String,
+    with_context: bool,
+    /// How often each name is imported.
+    imported: HashMap<Str, usize>,
+}
+
 /// A variable of a template.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exported {
@@ -27,11 +38,33 @@ pub struct Exported {
     pub value: Value,
 }
 
+impl Engine {
+    /// How a formula's own templates import its `map.jinja`, or another template below its folder.
+    ///
+    /// Who runs the map for many minions learns this once and calls [`Run::map_of`].
+    ///
+    /// # Errors
+    /// The file server cannot list or read the formula's files.
+    pub fn map_form(&self, formula: &str, template: Option<&str>, saltenv: &str) -> Result<MapForm> {
+        let formula = formula.trim_end_matches('/');
+        let path = format!("{formula}/{}", template.unwrap_or("map.jinja"));
+        let survey = self.survey(formula, saltenv)?;
+        let sites = || survey.imports.iter().filter(|site| site.template.as_deref() == Some(&*path));
+        let mut imported = HashMap::new();
+        for name in sites().flat_map(|site| &site.names) {
+            *imported.entry(name.clone()).or_insert(0) += 1;
+        }
+        let with_context = sites().next().is_none() || sites().any(|site| site.with_context);
+        Ok(MapForm { formula: formula.into(), path, with_context, imported })
+    }
+}
+
 impl Run<'_> {
     /// Run a formula's `map.jinja` as its `init.sls` would import it, and take a variable from it.
     ///
     /// Without a name it is `mapdata`, as in template-formula; or else the name that the formula's
     /// own templates import most often; or else the name of the formula; or else the only mapping.
+    /// The template is imported without context if that is how all of the formula's templates do it.
     ///
     /// ```
     /// use mapstack::{Engine, MapOptions, loader::MemoryFiles, minion::Minion};
@@ -46,13 +79,20 @@ impl Run<'_> {
     /// # Errors
     /// There is no such template, it fails, or it has no such variable.
     pub fn map(&self, formula: &str, options: &MapOptions) -> Result<Exported> {
-        let formula = formula.trim_end_matches('/');
-        let path = format!("{formula}/{}", options.template.as_deref().unwrap_or("map.jinja"));
-        let file = self.fetch_file(&path)?.ok_or_else(|| self.no_map(formula, &path))?;
-        let exports = self.exports(&file, formula)?;
-        let variable = match &options.variable {
-            Some(name) => Str::from(name.as_str()),
-            None => self.exported_variable(formula, &path, &exports)?,
+        let form = self.engine.map_form(formula, options.template.as_deref(), &self.saltenv)?;
+        self.map_of(&form, options.variable.as_deref())
+    }
+
+    /// The same for a formula whose form is known.
+    ///
+    /// # Errors
+    /// As [`map`](Run::map).
+    pub fn map_of(&self, form: &MapForm, variable: Option<&str>) -> Result<Exported> {
+        let file = self.fetch_file(&form.path)?.ok_or_else(|| self.no_map(&form.formula, &form.path))?;
+        let exports = self.exports(&file, form)?;
+        let variable = match variable {
+            Some(name) => Str::from(name),
+            None => form.variable(&exports)?,
         };
         let Some(value) = exports.get(&variable) else {
             let error = Error::new(ErrorKind::Lookup, format!("{} sets no variable '{variable}'", file.shown));
@@ -70,46 +110,24 @@ impl Run<'_> {
         Ok(Exported { variable, value })
     }
 
-    /// What the top level of a template sets, where the formula's `init.sls` imports it with context.
-    fn exports(&self, file: &File, formula: &str) -> Result<Names> {
+    /// What the top level of a template sets.
+    fn exports(&self, file: &File, form: &MapForm) -> Result<Names> {
         let root = file.shown.strip_suffix(&*file.path).unwrap_or_default();
-        let (variables, syntax) =
-            self.sls_environment(&format!("{root}{formula}/init.sls"), &formula.replace('/', "."));
+        let sls = form.formula.replace('/', ".");
+        let (mut variables, syntax) = self.sls_environment(&format!("{root}{}/init.sls", form.formula), &sls);
+        if !form.with_context {
+            // A template loaded without context has a place of its own.
+            let directory = form.path.rsplit_once('/').map_or("", |(directory, _)| directory);
+            variables.insert("tplpath".into(), Obj::from(&*file.shown));
+            variables.insert("tplfile".into(), Obj::from(&*form.path));
+            variables.insert("tpldir".into(), Obj::from(directory));
+            variables.insert("tpldot".into(), Obj::from(directory.replace('/', ".")));
+        }
         let job = Job { language: Language::Jinja, variables, syntax: &syntax, saltenv: &self.saltenv };
         let (_, mut exports) = self.run_template_for_names(file, &file.text()?.into(), job, Vec::new())?;
         // Jinja keeps these to the template.
         exports.retain(|name, _| !name.starts_with('_'));
         Ok(exports)
-    }
-
-    /// The variable that a formula means by its map, if it is not told.
-    fn exported_variable(&self, formula: &str, path: &str, exports: &Names) -> Result<Str> {
-        let is_data = |name: &str| exports.get(name).is_some_and(|value| value.to_value().is_ok());
-        if is_data("mapdata") {
-            return Ok("mapdata".into());
-        }
-        let survey = self.engine.survey(formula, &self.saltenv)?;
-        let imported = |name: &str| {
-            let from_here = |i: &&crate::ImportSite| i.template.as_deref() == Some(path) && &*i.name == name;
-            survey.imports.iter().filter(from_here).count()
-        };
-        let own_name = formula.rsplit('/').next().unwrap_or(formula).replace('-', "_");
-        let candidates = exports.keys().filter(|name| is_data(name));
-        // Of names that are imported equally often, the formula's own, or the one set first.
-        let best = candidates.map(|name| (imported(name), **name == *own_name, name)).rev().max_by_key(|c| (c.0, c.1));
-        if let Some((uses, is_own, name)) = best
-            && (uses > 0 || is_own)
-        {
-            return Ok(name.clone());
-        }
-        let mut mappings = exports.iter().filter(|(_, value)| matches!(value, Obj::Dict(_)));
-        match (mappings.next(), mappings.next()) {
-            (Some((name, _)), None) => Ok(name.clone()),
-            _ => {
-                let message = format!("no template of {formula} tells which variable of {path} is its configuration");
-                Err(Error::new(ErrorKind::Lookup, message).help(sets(exports)))
-            }
-        }
     }
 
     /// What to do where there is no `map.jinja`.
@@ -123,6 +141,34 @@ impl Run<'_> {
             (true, _) => error.help("no file lies below that folder: check its name and the roots"),
             (false, true) => error.help("the formula has no map.jinja; if it has parameter files, ask for its data"),
             (false, false) => error.help(format!("there is {}; name one as the template", others.join(", "))),
+        }
+    }
+}
+
+impl MapForm {
+    /// The variable that a formula means by its map, if it is not told.
+    fn variable(&self, exports: &Names) -> Result<Str> {
+        let is_data = |name: &str| exports.get(name).is_some_and(|value| value.to_value().is_ok());
+        if is_data("mapdata") {
+            return Ok("mapdata".into());
+        }
+        let own_name = self.formula.rsplit('/').next().unwrap_or_default().replace('-', "_");
+        let candidates = exports.keys().filter(|name| is_data(name));
+        let rank = |name: &Str| (self.imported.get(name).copied().unwrap_or_default(), **name == *own_name);
+        // Of names that are imported equally often, the formula's own, or the one set first.
+        if let Some((rank, name)) = candidates.map(|name| (rank(name), name)).rev().max_by_key(|(rank, _)| *rank)
+            && rank > (0, false)
+        {
+            return Ok(name.clone());
+        }
+        let mut mappings = exports.iter().filter(|(_, value)| matches!(value, Obj::Dict(_)));
+        match (mappings.next(), mappings.next()) {
+            (Some((name, _)), None) => Ok(name.clone()),
+            _ => {
+                let Self { formula, path, .. } = self;
+                let message = format!("no template of {formula} tells which variable of {path} is its configuration");
+                Err(Error::new(ErrorKind::Lookup, message).help(sets(exports)))
+            }
         }
     }
 }

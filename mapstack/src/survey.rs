@@ -23,7 +23,7 @@ pub struct Survey {
     /// Every use of a `salt[...]` function, and of a filter that looks at the machine, in the order
     /// of files and lines.
     pub calls: Vec<CallSite>,
-    /// Every name that a template takes from another one.
+    /// Every import of one template by another.
     pub imports: Vec<ImportSite>,
     /// Templates that Jinja would refuse.
     pub errors: Vec<Error>,
@@ -66,13 +66,15 @@ impl fmt::Display for Answerer {
     }
 }
 
-/// A `{% from … import name %}`.
+/// A `{% from … import a, b %}` or `{% import … as module %}`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportSite {
     /// The template it comes from, as far as that can be told without running anything.
     pub template: Option<String>,
-    /// The name in that template.
-    pub name: Str,
+    /// The names it takes from that template; none where it takes the module.
+    pub names: Vec<Str>,
+    /// Whether the template sees the variables of the one that imports it.
+    pub with_context: bool,
     /// Where.
     pub place: Place,
 }
@@ -203,26 +205,30 @@ impl TemplateFile<'_> {
         let mut loaded = Vec::new();
         // The places of `salt` that belong to a use already noted.
         let mut noted: BTreeSet<u32> = BTreeSet::new();
+        let calls = &mut survey.calls;
+        let imports = &mut survey.imports;
+        let mut import = |from: &Expr, names: Vec<Str>, with_context: bool, span: Span| {
+            let path = self.fold_path(from);
+            let place = self.place(&template.source, span);
+            imports.push(ImportSite { template: path.clone(), names, with_context, place });
+            path
+        };
         let walked: std::result::Result<(), std::convert::Infallible> = visit(template, &mut |node, _| {
             match node {
                 Node::Expr(e) => {
                     if let Some(function) = salt_function(e, &mut noted).or_else(|| host_filter(e)) {
-                        survey.calls.push(CallSite { function, place: self.place(&template.source, e.span) });
+                        calls.push(CallSite { function, place: self.place(&template.source, e.span) });
                     }
                 }
                 Node::Stmt(stmt) => match &stmt.kind {
-                    StmtKind::FromImport { template: from, names, .. } => {
-                        let from = self.fold_path(from);
-                        loaded.extend(from.clone());
-                        survey.imports.extend(names.iter().map(|(name, _)| ImportSite {
-                            template: from.clone(),
-                            name: name.clone(),
-                            place: self.place(&template.source, stmt.span),
-                        }));
+                    StmtKind::FromImport { template: from, names, with_context } => {
+                        let names = names.iter().map(|(name, _)| name.clone()).collect();
+                        loaded.extend(import(from, names, *with_context, stmt.span));
                     }
-                    StmtKind::Import { template, .. } | StmtKind::Extends(template) => {
-                        loaded.extend(self.fold_path(template));
+                    StmtKind::Import { template: from, with_context, .. } => {
+                        loaded.extend(import(from, Vec::new(), *with_context, stmt.span));
                     }
+                    StmtKind::Extends(template) => loaded.extend(self.fold_path(template)),
                     StmtKind::Include { template, .. } => match &template.kind {
                         ExprKind::List(names) | ExprKind::Tuple(names) => {
                             loaded.extend(names.iter().filter_map(|name| self.fold_path(name)));
@@ -382,8 +388,10 @@ mod tests {
         ]);
         let names: Vec<_> = found.calls.iter().filter_map(|c| c.function.as_deref()).collect();
         assert_eq!(names, ["g.g", "g.data", "h.h"]);
-        let imports: Vec<_> = found.imports.iter().map(|i| (i.template.as_deref(), &*i.name)).collect();
-        assert_eq!(imports, [(Some("f/lib.jinja"), "a"), (Some("f/lib.jinja"), "b")]);
+        let imports: Vec<_> =
+            found.imports.iter().map(|i| (i.template.as_deref(), i.names.join(" "), i.with_context)).collect();
+        let expected = [("g/macros.jinja", "", false), ("f/lib.jinja", "a b", true)];
+        assert_eq!(imports, expected.map(|(path, names, context)| (Some(path), names.to_string(), context)));
     }
 
     #[test]
