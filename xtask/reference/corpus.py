@@ -54,6 +54,13 @@ IMPURE_FILTERS = {
 }
 
 
+# What both sides answer in place of calls that look at the machine, by function or filter.
+STUBS = {
+    name: entry["return"]
+    for name, entry in salt.utils.yaml.safe_load(pathlib.Path(__file__).with_name("corpus_stubs.yaml").read_text()).items()
+}
+
+
 class Blocked(salt.exceptions.CommandExecutionError):
     """A call that a comparison does not make."""
 
@@ -62,28 +69,30 @@ blocked = []
 
 
 def only_pure_functions():
-    """Refuse every execution function that could touch this machine, and such filters."""
+    """Put stubs in place of every execution function and filter that could touch this machine, or refuse it."""
     original = salt.loader.lazy.LoadedFunc.__call__
 
     def call(self, *args, **kwargs):
         module = self.name.partition(".")[0]
         pure = (module in PURE_MODULES and self.name not in IMPURE_FUNCTIONS) or self.name in PURE_FUNCTIONS
         if self.loader.tag == "module" and not pure:
-            refuse(self.name)
+            return stubbed(self.name)
         return original(self, *args, **kwargs)
 
     salt.loader.lazy.LoadedFunc.__call__ = call
     for filters in (jinja2.defaults.DEFAULT_FILTERS, JinjaFilter.salt_jinja_filters):
         for name in IMPURE_FILTERS & filters.keys():
-            filters[name] = functools.partial(refuse_filter, name)
+            filters[name] = functools.partial(stubbed_filter, name)
 
 
-def refuse_filter(name, *args, **kwargs):
-    refuse(f"the filter {name}")
+def stubbed_filter(name, *args, **kwargs):
+    return stubbed(name, f"the filter {name}")
 
 
-def refuse(name):
-    blocked.append(name)
+def stubbed(name, shown=None):
+    if name in STUBS:
+        return copy.deepcopy(STUBS[name])
+    blocked.append(shown or name)
     raise Blocked(f"{name} is not called in a comparison: it could touch this machine")
 
 

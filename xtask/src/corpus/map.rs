@@ -114,6 +114,9 @@ pub fn theirs(sides: &Sides, pairs: &[Pair]) -> Result<Vec<Value>> {
     sides.reference(&pairs.iter().map(question).collect::<Vec<_>>())
 }
 
+/// Answers in place of calls that look at the machine; the reference reads the same file.
+const STUBS: &str = "xtask/reference/corpus_stubs.yaml";
+
 /// What the command gives, in the reference's form.
 ///
 /// # Errors
@@ -121,7 +124,8 @@ pub fn theirs(sides: &Sides, pairs: &[Pair]) -> Result<Vec<Value>> {
 pub fn ours(sides: &Sides, pair: &Pair) -> Result<Value> {
     let (sh, mapstack) = (sides.sh, sides.mapstack.as_deref().unwrap_or(Path::new("mapstack")));
     let Pair { root, directory, variable, minion, .. } = pair;
-    let asked = cmd!(sh, "{mapstack} map {directory} --root {root} --minion {minion} --var {variable} -o json");
+    let facts = cmd!(sh, "{mapstack} map {directory} --root {root} --minion {minion}");
+    let asked = facts.args(["--stub", STUBS, "--var", variable, "-o", "json"]);
     let output = asked.quiet().ignore_status().output()?;
     let message = String::from_utf8_lossy(&output.stderr);
     match output.status.code() {
