@@ -37,5 +37,5 @@ pub use error::{Error, ErrorKind, Frame, Place, Result, line_and_column};
 pub use filters::host::is_host_filter;
 pub use filters::regex::regex_matches;
 pub use object::{CallArgs, DictRef, Iter, ListRef, Obj, ObjIter, Object, SetRef, TupleRef, Undefined, required};
-pub use salt::salt_object;
+pub use salt::{salt_object, traverse_object};
 pub use suggest::nearest;

@@ -109,3 +109,34 @@ impl Object for Function {
         vm.host().call_function(vm, &self.0, args)
     }
 }
+
+/// `salt.utils.data.traverse_dict_and_list` as an object that templates can call.
+pub fn traverse_object() -> Obj {
+    Obj::native(Traverse)
+}
+
+struct Traverse;
+
+impl Object for Traverse {
+    fn type_name(&self) -> &'static str {
+        "function"
+    }
+
+    fn repr(&self) -> Result<String> {
+        Ok("<function traverse_dict_and_list>".into())
+    }
+
+    fn callable(&self) -> bool {
+        true
+    }
+
+    fn call(&self, vm: &Vm<'_>, mut args: CallArgs) -> Result<Obj> {
+        let named = args.named.iter().position(|(name, _)| **name == *"data");
+        let data = match named {
+            Some(at) if args.positional.is_empty() => args.named.remove(at).1,
+            _ if args.positional.is_empty() => required(None, "traverse_dict_and_list", "data")?,
+            _ => args.positional.remove(0),
+        };
+        crate::filters::traverse(vm, data, args)
+    }
+}

@@ -27,7 +27,7 @@ const TABLE: &[(&str, Test)] = &[
     ("escaped", |_, x, args| is(plain("test_escaped", "value"), args, matches!(x, Obj::Markup(_)))),
     ("even", |vm, x, args| remainder(vm, x, args, plain("test_even", "value"), 0)),
     ("false", |_, x, args| is(plain("test_false", "value"), args, matches!(x, Obj::Bool(false)))),
-    ("filter", |_, x, args| known(x, args, inner("test_filter", "value"), |name| filters::find(name).is_some())),
+    ("filter", |vm, x, args| known(x, args, inner("test_filter", "value"), |name| vm.dialect().filter(name).is_some())),
     ("float", |_, x, args| is(plain("test_float", "value"), args, matches!(x, Obj::Float(_)))),
     ("ge", |vm, x, args| comparison(vm, x, args, "ge", CompareOp::Ge)),
     ("greaterthan", |vm, x, args| comparison(vm, x, args, "gt", CompareOp::Gt)),
@@ -51,7 +51,7 @@ const TABLE: &[(&str, Test)] = &[
     ("sameas", same_as),
     ("sequence", is_sequence),
     ("string", |_, x, args| is(plain("test_string", "value"), args, x.as_str().is_some())),
-    ("test", |_, x, args| known(x, args, inner("test_test", "value"), |name| find(name).is_some())),
+    ("test", |vm, x, args| known(x, args, inner("test_test", "value"), |name| vm.dialect().test(name).is_some())),
     ("true", |_, x, args| is(plain("test_true", "value"), args, matches!(x, Obj::Bool(true)))),
     ("undefined", |_, x, args| is(plain("test_undefined", "value"), args, matches!(x, Obj::Undefined(_)))),
     ("upper", |vm, x, args| cased(vm, x, args, plain("test_upper", "value"), "isupper")),
@@ -116,7 +116,7 @@ fn cased(vm: &Vm<'_>, x: &Obj, args: CallArgs, function: Function, name: &str) -
     method(vm, &Obj::from(to_str(x)?), name, [])?.truthy()
 }
 
-fn known(x: &Obj, args: CallArgs, function: Function, exists: fn(&str) -> bool) -> Result<bool> {
+fn known(x: &Obj, args: CallArgs, function: Function, exists: impl Fn(&str) -> bool) -> Result<bool> {
     function.alone(args)?;
     // Looking a name up in a dict needs its hash.
     if !filters::is_hashable(x) || matches!(x, Obj::Undefined(_)) {

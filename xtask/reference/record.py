@@ -241,6 +241,22 @@ def function(record, recorded, minions=[]):
             minions.clear()
 
 
+def stack_template(record, recorded):
+    """A template in the environment that PillarStack sets up."""
+    import salt.utils.jinja
+    from jinja2 import Environment, FileSystemLoader
+
+    extensions = ["jinja2.ext.do", salt.utils.jinja.SerializerExtension]
+    with tempfile.TemporaryDirectory(prefix="mapstack-stack-") as root:
+        reference.write_files(root, {**recorded["files"], "the template": record["template"]})
+        env = Environment(loader=FileSystemLoader(root), extensions=extensions)
+        env.globals["g"] = "global"
+        try:
+            return {"output": env.get_template("the template").render(stack={"a": 1})}
+        except Exception as error:
+            return refusal(error, root)
+
+
 def method(record, environments=[]):
     """A template in Jinja's sandbox alone."""
     from collections import OrderedDict
@@ -354,6 +370,7 @@ FILES = {
     "mapstack/tests/data/map_scenarios.json": scenario,
     "mapstack/tests/data/pipes.json": pipe,
     "render/tests/data/jinja_render.json": template,
+    "render/tests/data/jinja_stack.json": stack_template,
     "render/tests/data/jinja_syntax.json": syntax,
     "render/tests/data/methods.json": method,
     "yaml/tests/data/traverse.json": traverse,

@@ -49,7 +49,8 @@ pub(super) const TABLE: Table = &[
     ("traverse", traverse),
 ];
 
-fn traverse(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
+/// Follow a path into data (Salt: `salt.utils.data.traverse_dict_and_list`).
+pub(crate) fn traverse(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let function = plain("traverse_dict_and_list", "data");
     let [key, default, delimiter] = function.bind(args, 1, ["key", "default", "delimiter"])?;
     let key = key.unwrap_or_default();

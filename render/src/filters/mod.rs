@@ -18,6 +18,7 @@ pub(crate) mod number;
 mod pretty;
 pub(crate) mod random;
 pub(crate) mod regex;
+mod replaced;
 mod select;
 mod sequence;
 mod serialise;
@@ -29,6 +30,8 @@ pub(crate) mod wrap;
 mod xml;
 mod yaml;
 
+pub(crate) use containers::traverse;
+pub(crate) use replaced::replaced_by_salt;
 pub(crate) use sets::is_hashable;
 
 use crate::error::Result;

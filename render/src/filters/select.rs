@@ -7,11 +7,11 @@ use mapstack_value::Str;
 use super::call::{generator, misuse, quoted};
 use super::sequence::{Getter, attribute_getter};
 use super::sets::is_hashable;
-use super::{Filter, Table, find};
+use super::{Filter, Table};
 use crate::error::Result;
 use crate::jinja::Vm;
 use crate::object::{CallArgs, Iter, Obj, hash_key};
-use crate::tests::{self, Test};
+use crate::tests::Test;
 
 pub(super) const TABLE: Table = &[
     ("map", map),
@@ -28,7 +28,7 @@ enum Mapper {
 }
 
 impl Mapper {
-    fn new(mut args: CallArgs) -> Result<Self> {
+    fn new(vm: &Vm<'_>, mut args: CallArgs) -> Result<Self> {
         let attribute = args.named.iter().position(|(name, _)| **name == *"attribute");
         if let Some(i) = attribute.filter(|_| args.positional.is_empty()) {
             let (_, attribute) = args.named.remove(i);
@@ -43,7 +43,7 @@ impl Mapper {
             return Err(misuse("map requires a filter argument"));
         }
         let name = args.positional.remove(0);
-        let filter = callable_name(&name)?.and_then(|name| find(&name));
+        let filter = callable_name(&name)?.and_then(|name| vm.dialect().filter(&name));
         match filter {
             Some(filter) => Ok(Mapper::Filter(filter, args)),
             None => Err(misuse(format!("No filter named {}.", quoted(&name)))),
@@ -96,7 +96,7 @@ fn map(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let mut state = State::New;
     let mut args = Some(args);
     generator("sync_do_map", &x.clone(), move |vm| {
-        let made = state.start(&x, || Mapper::new(args.take().unwrap_or_default()))?;
+        let made = state.start(&x, || Mapper::new(vm, args.take().unwrap_or_default()))?;
         let Some((items, mapper)) = made else { return Ok(None) };
         items.next(vm)?.map(|item| mapper.apply(vm, item)).transpose()
     })
@@ -110,7 +110,7 @@ struct Chooser {
 }
 
 impl Chooser {
-    fn new(mut args: CallArgs, keep: bool, by_attribute: bool) -> Result<Self> {
+    fn new(vm: &Vm<'_>, mut args: CallArgs, keep: bool, by_attribute: bool) -> Result<Self> {
         let mut getter = attribute_getter(None);
         if by_attribute {
             if args.positional.is_empty() {
@@ -122,7 +122,7 @@ impl Chooser {
             return Ok(Chooser { getter, test: None, keep });
         }
         let name = args.positional.remove(0);
-        match callable_name(&name)?.and_then(|name| tests::find(&name)) {
+        match callable_name(&name)?.and_then(|name| vm.dialect().test(&name)) {
             Some(test) => Ok(Chooser { getter, test: Some((test, args)), keep }),
             None => Err(misuse(format!("No test named {}.", quoted(&name)))),
         }
@@ -142,7 +142,7 @@ fn chosen(x: Obj, args: CallArgs, keep: bool, by_attribute: bool) -> Result<Obj>
     let mut state = State::New;
     let mut args = Some(args);
     generator("select_or_reject", &x.clone(), move |vm| {
-        let made = state.start(&x, || Chooser::new(args.take().unwrap_or_default(), keep, by_attribute))?;
+        let made = state.start(&x, || Chooser::new(vm, args.take().unwrap_or_default(), keep, by_attribute))?;
         let Some((items, chooser)) = made else { return Ok(None) };
         while let Some(item) = items.next(vm)? {
             if chooser.wants(vm, &item)? {

@@ -74,7 +74,7 @@ impl Getter {
 }
 
 /// Text in lower case, for comparisons that ignore case.
-fn fold(object: Obj) -> Obj {
+pub(super) fn fold(object: Obj) -> Obj {
     match object {
         Obj::Str(s) => Obj::from(s.to_lowercase()),
         Obj::Markup(s) => Obj::Markup(s.to_lowercase().into()),
@@ -83,7 +83,7 @@ fn fold(object: Obj) -> Obj {
 }
 
 /// `environment.undefined(…)`.
-fn missing(vm: &Vm<'_>, message: &str) -> Obj {
+pub(super) fn missing(vm: &Vm<'_>, message: &str) -> Obj {
     Undefined::hint(message, vm.strict()).into()
 }
 

@@ -151,7 +151,7 @@ fn json(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     Ok(Obj::Markup(printed.trim().into()))
 }
 
-fn tojson(vm: &Vm<'_>, x: Obj, mut args: CallArgs) -> Result<Obj> {
+pub(super) fn tojson(vm: &Vm<'_>, x: Obj, mut args: CallArgs) -> Result<Obj> {
     let mut options = DumpOptions::default();
     let mut skip_bad_keys = false;
     let mut allow_nan = true;

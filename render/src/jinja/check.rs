@@ -3,18 +3,19 @@
 //! Inside the branches of an `if` Jinja waits until the branch runs, so that a template can probe
 //! for a filter.
 
+use super::Dialect;
 use super::ast::{ExprKind, Span, Template};
 use super::visit::{Node, visit};
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::{filters, tests};
+use crate::tests;
 
-pub(super) fn check(template: &Template) -> Result<()> {
+pub(super) fn check(template: &Template, dialect: Dialect) -> Result<()> {
     visit(template, &mut |node, conditional| match node {
         Node::Expr(e) if !conditional => match &e.kind {
-            ExprKind::Filter { name, .. } if filters::find(name).is_none() => {
-                Err(missing(template, "filter", name, e.span, filters::names()))
+            ExprKind::Filter { name, .. } if dialect.filter(name).is_none() => {
+                Err(missing(template, "filter", name, e.span, dialect.filter_names()))
             }
-            ExprKind::Test { name, .. } if tests::find(name).is_none() => {
+            ExprKind::Test { name, .. } if dialect.test(name).is_none() => {
                 Err(missing(template, "test", name, e.span, tests::names()))
             }
             _ => Ok(()),

@@ -14,12 +14,11 @@ use super::module::{Module, ModuleObject};
 use super::output::{Origin, Output};
 use super::scope::{Context, Frame};
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::filters;
 use crate::object::{
     self, CallArgs, DictRef, Iter, Obj, Undefined, binary, compare, finalize, get_item, hash_key, negate, positive,
     to_str,
 };
-use crate::{methods, serial, suggest, tests};
+use crate::{methods, serial, suggest};
 
 /// What the rest of a loop's body has to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -613,7 +612,7 @@ impl Vm<'_> {
     /// # Errors
     /// What the filter raises, or that there is none of that name.
     pub fn apply_filter(&self, name: &str, input: Obj, args: CallArgs) -> Result<Obj> {
-        match filters::find(name) {
+        match self.dialect().filter(name) {
             Some(filter) => {
                 let result = filter(self, input, args)?;
                 if let Some(text) = result.as_str() {
@@ -633,7 +632,7 @@ impl Vm<'_> {
     /// # Errors
     /// What the test raises, or that there is none of that name.
     pub fn apply_test(&self, name: &str, input: &Obj, args: CallArgs) -> Result<bool> {
-        match tests::find(name) {
+        match self.dialect().test(name) {
             Some(test) => test(self, input, args),
             None => {
                 Err(Error::new(ErrorKind::Syntax, format!("No test named {} found.", mapstack_value::quote_str(name))))

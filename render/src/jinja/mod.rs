@@ -3,6 +3,7 @@
 pub mod ast;
 mod blocks;
 mod check;
+mod dialect;
 mod header;
 mod interpret;
 mod lexer;
@@ -16,6 +17,7 @@ mod syntax;
 mod visit;
 mod vm;
 
+pub use dialect::Dialect;
 pub use output::{Origin, SourceMap};
 pub use parser::{SyntaxError, parse};
 pub use scope::{Layer, Names};

@@ -119,6 +119,8 @@ struct Parser<'s> {
     blocks: Vec<(u32, Arc<Block>)>,
     block_names: HashSet<&'s str>,
     scoped_blocks: usize,
+    /// Whether `break` and `continue` exist.
+    loop_controls: bool,
     /// Mistakes that Jinja would find after parsing; the least one is reported.
     late: Vec<(LateOrder, Box<Failure>)>,
 }
@@ -163,6 +165,7 @@ impl<'s> Parser<'s> {
             blocks: Vec::new(),
             block_names: HashSet::new(),
             scoped_blocks: 0,
+            loop_controls: syntax.dialect.has_loop_controls(),
             late: Vec::new(),
         };
         match parser.failure.take_if(|_| parser.tokens.is_empty()) {

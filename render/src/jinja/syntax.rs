@@ -2,6 +2,8 @@
 
 use mapstack_value::{Kind, Value};
 
+use super::Dialect;
+
 /// Delimiters and whitespace rules; the defaults are Jinja's.
 ///
 /// ```
@@ -46,6 +48,8 @@ pub struct Syntax {
     pub newline_sequence: &'static str,
     /// Whether the first line is a `#jinja2:` header and no part of the template.
     pub has_header: bool,
+    /// Which filters, tests, globals and tags there are.
+    pub dialect: Dialect,
 }
 
 impl Default for Syntax {
@@ -64,6 +68,7 @@ impl Default for Syntax {
             keep_trailing_newline: false,
             newline_sequence: "\n",
             has_header: false,
+            dialect: Dialect::Salt,
         }
     }
 }

@@ -12,9 +12,8 @@ use super::ast::Template;
 use super::module::Module;
 use super::output::{Output, SourceMap};
 use super::scope::{Context, Frame, Layer, Names};
-use super::{Syntax, check, parser};
+use super::{Dialect, Syntax, check, parser};
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::globals;
 use crate::object::{CallArgs, Obj};
 
 /// What a template can reach outside itself. The caller of a render provides it.
@@ -148,7 +147,9 @@ impl TemplateCache {
 /// ```
 pub fn compile(name: Option<&Str>, mut source: Arc<str>, syntax: &Syntax) -> Result<Arc<Template>> {
     let mut syntax = syntax.clone();
-    super::header::apply(&mut source, &mut syntax, &|_| {});
+    if syntax.dialect == Dialect::Salt {
+        super::header::apply(&mut source, &mut syntax, &|_| {});
+    }
     parse_checked(name, &source, &syntax)
 }
 
@@ -159,7 +160,7 @@ fn parse_checked(name: Option<&Str>, source: &str, syntax: &Syntax) -> Result<Ar
         error.help = e.help;
         error.at(|| place)
     })?;
-    check::check(&template)?;
+    check::check(&template, syntax.dialect)?;
     Ok(Arc::new(template))
 }
 
@@ -199,7 +200,7 @@ pub struct Rendered {
 /// Render a template.
 ///
 /// As Salt does, a final newline of the source is kept, `\r\n` becomes `\n`, and a `#jinja2: {…}`
-/// first line sets options for this template alone.
+/// first line sets options for this template alone. [`Dialect::Stack`] has neither of the two.
 ///
 /// # Errors
 /// Whatever the template raises, with the place in the source.
@@ -211,8 +212,11 @@ pub struct Rendered {
 /// ```
 pub fn render(mut request: Request<'_>) -> Result<Rendered> {
     let warn = |problem: &str| request.host.log("warning", problem);
-    super::header::apply(&mut request.source, &mut request.syntax, &warn);
-    let ends_in_newline = request.source.ends_with('\n');
+    let salted = request.syntax.dialect == Dialect::Salt;
+    if salted {
+        super::header::apply(&mut request.source, &mut request.syntax, &warn);
+    }
+    let ends_in_newline = salted && request.source.ends_with('\n');
     let vm = Vm::new(&request);
     let template = vm.parse_as(request.name.as_ref(), &request.source, &request.syntax)?;
     let given = Layer::over(std::mem::take(&mut request.variables), Some(vm.globals_now()));
@@ -268,7 +272,7 @@ pub struct Vm<'r> {
 impl<'r> Vm<'r> {
     /// The state before anything has run.
     pub(crate) fn new(request: &Request<'r>) -> Self {
-        let globals = Layer::over(request.variables.clone(), Some(globals::builtins()));
+        let globals = Layer::over(request.variables.clone(), Some(request.syntax.dialect.globals()));
         Vm {
             host: request.host,
             cache: request.cache,
@@ -295,6 +299,11 @@ impl<'r> Vm<'r> {
     /// Whether undefined values are errors.
     pub fn strict(&self) -> bool {
         self.strict
+    }
+
+    /// Which filters, tests and globals there are.
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.syntax.dialect
     }
 
     /// Whether printed text is escaped for HTML here (`{% autoescape true %}`).
@@ -396,6 +405,9 @@ impl<'r> Vm<'r> {
             return Ok(found.clone());
         }
         let not_found = || Error::new(ErrorKind::TemplateNotFound, &**name);
+        if self.dialect() == Dialect::Stack {
+            return self.load_below_root(name)?.ok_or_else(not_found);
+        }
         let relative = matches!(name.split('/').next(), Some("." | ".."));
         let path = if relative { self.resolve_relative(name).ok_or_else(not_found)? } else { name.to_string() };
         // The reference does this before it looks for the file, so a miss moves `tpldir`, too.
@@ -406,6 +418,19 @@ impl<'r> Vm<'r> {
         let template = self.parse(Some(&Str::from(path)), &source)?;
         self.loaded.borrow_mut().insert(name.clone(), template.clone());
         Ok(template)
+    }
+
+    /// Load a template by its path from the one directory there is (Jinja2:
+    /// `FileSystemLoader.get_source`).
+    fn load_below_root(&self, name: &Str) -> Result<Option<Arc<Template>>> {
+        if name.split('/').any(|part| part == "..") {
+            return Ok(None);
+        }
+        let parts: Vec<&str> = name.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+        let Some(source) = self.host.template(&parts.join("/"))? else { return Ok(None) };
+        let template = self.parse(Some(name), &source)?;
+        self.loaded.borrow_mut().insert(name.clone(), template.clone());
+        Ok(Some(template))
     }
 
     fn resolve_relative(&self, name: &str) -> Option<String> {

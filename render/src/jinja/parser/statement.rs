@@ -138,8 +138,10 @@ impl<'s> Parser<'s> {
             "call" => Self::call_block,
             "filter" => Self::filter_block,
             "do" => Self::do_statement,
-            "break" => |parser| parser.loop_control(StmtKind::Break, "'break' outside loop"),
-            "continue" => |parser| parser.loop_control(StmtKind::Continue, "'continue' not properly in loop"),
+            "break" if self.loop_controls => |parser| parser.loop_control(StmtKind::Break, "'break' outside loop"),
+            "continue" if self.loop_controls => {
+                |parser| parser.loop_control(StmtKind::Continue, "'continue' not properly in loop")
+            }
             "load_yaml" => |parser| parser.load(DataFormat::Yaml),
             "load_json" => |parser| parser.load(DataFormat::Json),
             "load_text" => |parser| parser.load(DataFormat::Text),
