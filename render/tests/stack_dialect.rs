@@ -46,7 +46,7 @@ fn templates_print_what_pillarstack_prints() {
         request.strict = false;
         let stack = Value::from([("a", 1)].into_iter().collect::<Map>());
         request.variables.insert("g".into(), Obj::from("global"));
-        request.variables.insert("stack".into(), Obj::from(stack));
+        request.locals.insert("stack".into(), Obj::from(stack));
         let got = render(request).map(|done| done.text).map_err(|e| e.message.clone());
         let problem = match (&got, case.get("output"), case.get("message")) {
             (Ok(got), Some(wanted), _) if *got == wanted.to_string() => None,

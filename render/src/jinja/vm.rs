@@ -172,6 +172,8 @@ pub struct Request<'r> {
     pub name: Option<Str>,
     /// Variables of the render.
     pub variables: Names,
+    /// Variables of this template alone: templates that it imports without context lack them.
+    pub locals: Names,
     /// Delimiters and whitespace rules.
     pub syntax: Syntax,
     /// Whether undefined values are errors.
@@ -219,7 +221,9 @@ pub fn render(mut request: Request<'_>) -> Result<Rendered> {
     let ends_in_newline = salted && request.source.ends_with('\n');
     let vm = Vm::new(&request);
     let template = vm.parse_as(request.name.as_ref(), &request.source, &request.syntax)?;
-    let given = Layer::over(std::mem::take(&mut request.variables), Some(vm.globals_now()));
+    let mut variables = std::mem::take(&mut request.variables);
+    variables.extend(std::mem::take(&mut request.locals));
+    let given = Layer::over(variables, Some(vm.globals_now()));
     let context = Context::new(&template, given);
     let mut out = Output::mapped(vm.limits.output);
     vm.run_template(&Frame::root(template, context.clone()), &mut out)?;
@@ -238,6 +242,7 @@ impl<'r> Request<'r> {
             source: source.into(),
             name: None,
             variables: Names::default(),
+            locals: Names::default(),
             syntax: Syntax::default(),
             strict: true,
             limits: Limits::default(),
@@ -406,7 +411,7 @@ impl<'r> Vm<'r> {
         }
         let not_found = || Error::new(ErrorKind::TemplateNotFound, &**name);
         if self.dialect() == Dialect::Stack {
-            return self.load_below_root(name)?.ok_or_else(not_found);
+            return self.load_below_root(name);
         }
         let relative = matches!(name.split('/').next(), Some("." | ".."));
         let path = if relative { self.resolve_relative(name).ok_or_else(not_found)? } else { name.to_string() };
@@ -422,15 +427,20 @@ impl<'r> Vm<'r> {
 
     /// Load a template by its path from the one directory there is (Jinja2:
     /// `FileSystemLoader.get_source`).
-    fn load_below_root(&self, name: &Str) -> Result<Option<Arc<Template>>> {
+    fn load_below_root(&self, name: &Str) -> Result<Arc<Template>> {
         if name.split('/').any(|part| part == "..") {
-            return Ok(None);
+            let outside = Error::new(ErrorKind::TemplateNotFound, &**name);
+            return Err(outside.with_help("templates are loaded from the directory of the config file, without `..`"));
         }
         let parts: Vec<&str> = name.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
-        let Some(source) = self.host.template(&parts.join("/"))? else { return Ok(None) };
-        let template = self.parse(Some(name), &source)?;
+        let Some(source) = self.host.template(&parts.join("/"))? else {
+            let quoted = mapstack_value::quote_str(name);
+            let missing = Error::new(ErrorKind::TemplateNotFound, format!("{quoted} not found in search path"));
+            return Err(missing.with_help("paths start from the directory of the config file"));
+        };
+        let template = self.parse(Some(&parts.join("/").into()), &source)?;
         self.loaded.borrow_mut().insert(name.clone(), template.clone());
-        Ok(Some(template))
+        Ok(template)
     }
 
     fn resolve_relative(&self, name: &str) -> Option<String> {

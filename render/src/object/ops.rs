@@ -137,15 +137,19 @@ fn numbers(a: &Obj, b: &Obj) -> Result<Option<Numbers>> {
 /// # Errors
 /// Python's exceptions, worded as Python words them.
 pub fn binary(vm: &Vm<'_>, op: BinaryOp, a: &Obj, b: &Obj) -> Result<Obj> {
+    let formats = op == BinaryOp::Mod && matches!(a, Obj::Str(_) | Obj::Markup(_));
     for operand in [a, b] {
-        if let Obj::Undefined(u) = operand {
+        // Text can be formatted with what prints as nothing.
+        if let Obj::Undefined(u) = operand
+            && (u.strict || !formats)
+        {
             return Err(u.error());
         }
     }
     match op {
         BinaryOp::Add => add(vm, a, b),
         BinaryOp::Mul => mul(vm, a, b),
-        BinaryOp::Mod if matches!(a, Obj::Str(_) | Obj::Markup(_)) => crate::format::percent(vm, a, b),
+        BinaryOp::Mod if formats => crate::format::percent(vm, a, b),
         BinaryOp::Sub => match (a, b) {
             (Obj::Set(x), Obj::Set(y)) => {
                 Ok(super::SetRef::new(x.read(|x| y.read(|y| x.difference(y).cloned().collect()))).into())
