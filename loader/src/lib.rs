@@ -2,7 +2,7 @@
 //!
 //! A [`FileServer`] answers for one saltenv at a time. [`Roots`] serves directories, the first that
 //! has a file winning; [`Backends`] asks several servers in order; [`MemoryFiles`] serves what a
-//! test puts in.
+//! test puts in. A [`Tree`] has files by their paths on disk, for what is no file server's.
 //!
 //! Paths come from grains, and grains come from minions. A path never leaves its root: not by `..`,
 //! not by being absolute, and not through a link, unless the user allows links that do.
@@ -16,10 +16,12 @@
 //!
 //! The crate does not know about YAML, templates, merging, or the current directory.
 
+mod fnmatch;
 mod memory;
 mod open;
 mod path;
 mod roots;
+mod tree;
 mod walk;
 
 use std::io;
@@ -29,6 +31,7 @@ use std::sync::Arc;
 pub use memory::MemoryFiles;
 pub use path::{BadPath, SaltPath};
 pub use roots::Roots;
+pub use tree::{Tree, is_file, join, read_named};
 
 /// A source of files.
 pub trait FileServer: Send + Sync {
@@ -95,6 +98,18 @@ pub enum LoadError {
         size: u64,
         /// The most that is read.
         limit: u64,
+    },
+    /// The path leads out of every directory that is read.
+    #[error(
+        "{} lies outside of the directories that are read{}",
+        path.display(),
+        leads_to.as_ref().map(|real| format!(": it leads to {}", real.display())).unwrap_or_default()
+    )]
+    Outside {
+        /// The file or directory.
+        path: PathBuf,
+        /// Where it leads, if that is another path.
+        leads_to: Option<PathBuf>,
     },
     /// A tree has more entries than are listed.
     #[error(

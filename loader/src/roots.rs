@@ -255,14 +255,14 @@ impl FileServer for Roots {
 }
 
 /// What was read of an open file.
-enum Read {
+pub(crate) enum Read {
     Bytes(Arc<[u8]>),
     /// It is a directory, a pipe or a device by now.
     NoFile,
     TooLarge(u64),
 }
 
-fn read(mut file: File, limit: u64) -> io::Result<Read> {
+pub(crate) fn read(mut file: File, limit: u64) -> io::Result<Read> {
     let found = file.metadata()?;
     if !found.is_file() {
         return Ok(Read::NoFile);

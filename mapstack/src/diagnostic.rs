@@ -197,6 +197,16 @@ impl Error {
         self
     }
 
+    /// Name files in another way, where there is one.
+    pub(crate) fn with_files(mut self, name: impl Fn(&str) -> Option<String>) -> Self {
+        for place in self.0.place.iter_mut().chain(self.0.trace.iter_mut().map(|step| &mut step.place)) {
+            if let Some(file) = name(&place.file) {
+                place.file = file;
+            }
+        }
+        self
+    }
+
     pub(crate) fn trace(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
         self.0.trace.extend(steps);
         self

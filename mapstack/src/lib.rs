@@ -26,6 +26,7 @@
 //! | which files were looked for | [`Run::events`] |
 //! | what went wrong, and where | [`Error`], [`Diagnostic`], [`Run::warnings`] |
 //! | answers to calls that are not built in | [`Stubs`], [`Functions`], [`Engine::with_functions`] |
+//! | external pillars that stack files | [`pillar`] |
 //! | the minion's facts | [`minion`] |
 //! | where files come from | [`loader`] |
 //!
@@ -42,6 +43,7 @@ mod layer;
 mod lookups;
 mod map_jinja;
 mod options;
+pub mod pillar;
 mod pipe;
 mod render;
 mod source;

@@ -64,6 +64,11 @@ impl<'f> Text<'f> {
         (self.maps, self.text.into())
     }
 
+    /// What a template printed.
+    pub fn rendered(file: &'f File, text: String, map: SourceMap) -> Self {
+        Text { file, text: Cow::Owned(text), maps: vec![map] }
+    }
+
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -241,6 +246,7 @@ impl Run<'_> {
             source: source.clone(),
             name: Some(Str::from(&*file.path)),
             variables: job.variables,
+            locals: Names::default(),
             syntax: job.syntax.clone(),
             strict: self.strict,
             limits: self.engine.limits,

@@ -8,6 +8,7 @@ changed keep their bytes, so that `git diff` shows what a newer reference does o
 import atexit
 import copy
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -18,7 +19,7 @@ import salt_reference as reference
 
 OUTPUTS = ("result", "error", "message", "type", "value", "found", "output", "tree", "line", "renderer", "matchers",
            "chain_finished", "yaml_flow", "yaml_block", "json", "py_str", "py_repr", "base_after", "overlay_after",
-           "templates_requested", "templates_found", "log")
+           "templates_requested", "templates_found", "log", "errors")
 
 
 def refusal(error, *directories):
@@ -195,6 +196,49 @@ def builtin(value):
     return value
 
 
+def pillar_stack(record):
+    """A run of the external pillar `stack` alone, or of all external pillars of a master. Others are not recorded again."""
+    if record["module"] not in ("stack", "master"):
+        return {key: record[key] for key in OUTPUTS if key in record}
+    with tempfile.TemporaryDirectory(prefix="mapstack-stack-") as root:
+        reference.write_files(root, record["files"])
+        for name, target in record.get("links", {}).items():
+            os.symlink(target, os.path.join(root, name))
+        here = json.loads(json.dumps(record).replace("<DIR>", root))
+        try:
+            answer = stack_alone(here) if record["module"] == "stack" else all_external(here)
+            return json.loads(json.dumps(answer, default=str).replace(root, "<DIR>"))
+        except Exception as error:
+            failed = refusal(error, root)
+            return {**failed, "message": failed["message"].replace("\n", " / ")}
+
+
+def stack_alone(record, functions={}):
+    import salt.pillar.stack as stack
+
+    if not functions:
+        functions.update({"test.echo": reference.Reference("/nonexistent").functions["test.echo"]})
+    stack.__opts__, stack.__grains__, stack.__salt__ = record["opts"], record["grains"], functions
+    tables = {key: dict(map(tuple, table)) if isinstance(table, list) else table for key, table in record["kwargs"].items()}
+    return {"result": stack.ext_pillar(record["minion_id"], record["pillar"], *record["args"], **tables)}
+
+
+def all_external(record):
+    import salt.config
+    import salt.pillar
+
+    with tempfile.TemporaryDirectory(prefix="mapstack-master-") as home:
+        opts = salt.config.master_config("/nonexistent")
+        here = {name: os.path.join(home, name) for name in ("cachedir", "pki_dir", "sock_dir", "extension_modules")}
+        opts.update(here, root_dir=home, log_file=os.path.join(home, "log"), file_roots={"base": []}, pillar_roots={"base": []})
+        opts.update(record["master"])
+        pillar = salt.pillar.Pillar(opts, record["grains"], record["minion_id"], None)
+        pillar.pillar_data.update(record["pillar"])
+        pillar.functions.pack["__pillar__"] = pillar.pillar_data
+        compiled, errors = pillar.ext_pillar(pillar.pillar_data)
+        return {"result": compiled, "errors": len(errors)}
+
+
 def plain(value):
     """A value without Salt's own types."""
     return json.loads(json.dumps(value, default=str))
@@ -369,6 +413,8 @@ FILES = {
     "mapstack/tests/data/functions.json": function,
     "mapstack/tests/data/map_scenarios.json": scenario,
     "mapstack/tests/data/pipes.json": pipe,
+    "mapstack/tests/data/pillar_stacks.json": pillar_stack,
+    "mapstack/tests/data/stack_e2e.json": pillar_stack,
     "render/tests/data/jinja_render.json": template,
     "render/tests/data/jinja_stack.json": stack_template,
     "render/tests/data/jinja_syntax.json": syntax,

@@ -1,0 +1,222 @@
+//! Files by their paths on disk, as far as they lie below directories that the user named.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::fnmatch::{Pattern, has_magic};
+use crate::open::{Opening, open_inside};
+use crate::roots::{Read, is_missing, read};
+use crate::{Fetched, LoadError};
+
+/// Files by their paths on disk, below directories that the user named.
+///
+/// A path may come from a template and so from a minion. Wherever it leads in the end, links and
+/// `..` followed, has to lie below one of the directories; nothing else is read or listed.
+///
+/// ```
+/// use mapstack_loader::{Fetched, LoadError, Tree};
+/// let dir = tempfile::tempdir().unwrap();
+/// std::fs::write(dir.path().join("core.yml"), "a: 1").unwrap();
+/// let base = dir.path().to_str().unwrap();
+/// let tree = Tree::new().directory(base);
+/// assert_eq!(tree.glob(base, "*.yml").unwrap(), [format!("{base}/core.yml")]);
+/// assert!(matches!(tree.read(&format!("{base}/core.yml")).unwrap(), Fetched::Found { .. }));
+/// assert!(matches!(tree.read("/"), Err(LoadError::Outside { .. })));
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Tree {
+    /// Without links.
+    directories: Vec<PathBuf>,
+}
+
+/// The most bytes a file may have.
+const MAX_FILE_SIZE: u64 = 32 << 20;
+
+/// The most entries that one pattern looks at.
+const MAX_ENTRIES: usize = 100_000;
+
+impl Tree {
+    /// No directory at all.
+    #[must_use]
+    pub fn new() -> Self {
+        Tree::default()
+    }
+
+    /// Add a directory. One that does not exist has no files.
+    #[must_use]
+    pub fn directory(mut self, directory: impl AsRef<Path>) -> Self {
+        let directory = directory.as_ref();
+        let here = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+        if let Ok(real) = fs::canonicalize(here)
+            && !self.directories.contains(&real)
+        {
+            self.directories.push(real);
+        }
+        self
+    }
+
+    /// The regular file at a path; directories and the like are missing.
+    ///
+    /// # Errors
+    /// [`LoadError::Outside`] for a file that lies elsewhere, and when there is one that cannot be
+    /// read.
+    pub fn read(&self, path: &str) -> Result<Fetched, LoadError> {
+        let failed = |source| LoadError::Io { path: path.into(), source };
+        let real = match fs::canonicalize(path) {
+            Ok(real) => real,
+            Err(e) if is_missing(&e) => return Ok(Fetched::Missing),
+            Err(e) => return Err(failed(e)),
+        };
+        let directory = self.around(&real).ok_or_else(|| outside(path, &real))?;
+        // Opening a pipe or a device can wait or do something.
+        if !real.is_file() {
+            return Ok(Fetched::Missing);
+        }
+        let file = match open_inside(directory, &real) {
+            Ok(Opening::Inside(file)) => file,
+            Ok(Opening::Outside) => return Err(outside(path, &real)),
+            Err(e) if is_missing(&e) => return Ok(Fetched::Missing),
+            Err(e) => return Err(failed(e)),
+        };
+        match read(file, MAX_FILE_SIZE).map_err(failed)? {
+            Read::Bytes(bytes) => Ok(Fetched::Found { on_disk: path.into(), bytes }),
+            Read::NoFile => Ok(Fetched::Missing),
+            Read::TooLarge(size) => Err(LoadError::TooLarge { path: path.into(), size, limit: MAX_FILE_SIZE }),
+        }
+    }
+
+    /// The paths that a pattern stands for, sorted (Python: `glob.glob(os.path.join(base, pattern))`,
+    /// but that `base` stands for itself).
+    ///
+    /// Each name of the pattern may have `*`, `?` and `[…]`, which do not match the dot that starts
+    /// a hidden name; `**` is `*`. A path without them stands for itself if something is there. What
+    /// lies at the paths has yet to be asked: a directory, or a link out of all directories.
+    ///
+    /// # Errors
+    /// [`LoadError::Outside`] where a directory elsewhere would have to be listed, and for
+    /// directories that hold too much or cannot be listed.
+    pub fn glob(&self, base: &str, pattern: &str) -> Result<Vec<String>, LoadError> {
+        let base = if pattern.starts_with('/') { "" } else { base };
+        let mut found = self.expand(base, pattern, &mut 0)?;
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    fn expand(&self, base: &str, pattern: &str, seen: &mut usize) -> Result<Vec<String>, LoadError> {
+        let (parent, name) = split(pattern);
+        let whole = join(base, pattern);
+        if !has_magic(pattern) {
+            let there = if name.is_empty() { Path::new(&whole).is_dir() } else { exists(&whole) };
+            return Ok(there.then_some(whole).into_iter().collect());
+        }
+        let directories = match parent {
+            "" => vec![base.to_string()],
+            parent if has_magic(parent) => self.expand(base, parent, seen)?,
+            parent => vec![join(base, parent)],
+        };
+        let mut found = Vec::new();
+        for directory in directories {
+            if has_magic(name) {
+                let names = self.names(&directory, name, seen)?;
+                found.extend(names.into_iter().map(|name| join(&directory, &name)));
+            } else {
+                let path = join(&directory, name);
+                let there = if name.is_empty() { Path::new(&directory).is_dir() } else { exists(&path) };
+                found.extend(there.then_some(path));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The names in a directory that a pattern matches; none where there is no directory.
+    fn names(&self, directory: &str, pattern: &str, seen: &mut usize) -> Result<Vec<String>, LoadError> {
+        let here = if directory.is_empty() { "." } else { directory };
+        let failed = |source| LoadError::Io { path: here.into(), source };
+        let real = match fs::canonicalize(here) {
+            Ok(real) if real.is_dir() => real,
+            Ok(_) => return Ok(Vec::new()),
+            Err(e) if is_missing(&e) => return Ok(Vec::new()),
+            Err(e) => return Err(failed(e)),
+        };
+        self.around(&real).ok_or_else(|| outside(here, &real))?;
+        let (matcher, hidden) = (Pattern::new(pattern), pattern.starts_with('.'));
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&real).map_err(failed)? {
+            *seen += 1;
+            if *seen > MAX_ENTRIES {
+                return Err(LoadError::TooMany { path: here.into(), limit: MAX_ENTRIES });
+            }
+            // Names that are not Unicode cannot be asked for.
+            let Ok(name) = entry.map_err(failed)?.file_name().into_string() else { continue };
+            if name.starts_with('.') == hidden && matcher.matches(&name) {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// The directory that a path without links lies below.
+    fn around(&self, real: &Path) -> Option<&Path> {
+        self.directories.iter().map(|directory| &**directory).find(|directory| real.starts_with(directory))
+    }
+}
+
+fn outside(path: &str, real: &Path) -> LoadError {
+    let leads_to = (real != Path::new(path)).then(|| real.into());
+    LoadError::Outside { path: path.into(), leads_to }
+}
+
+fn exists(path: &str) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}
+
+/// Whether a regular file is at a path that the user gave.
+///
+/// ```
+/// assert!(!mapstack_loader::is_file("/nowhere/stack.cfg"));
+/// ```
+#[must_use]
+pub fn is_file(path: &str) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_file())
+}
+
+/// Read a file that the user named, wherever it lies.
+///
+/// # Errors
+/// There is none, it cannot be read, or it is larger than 32 MiB.
+pub fn read_named(path: &str) -> Result<Fetched, LoadError> {
+    let failed = |source| LoadError::Io { path: path.into(), source };
+    if !is_file(path) {
+        return Err(failed(io::ErrorKind::NotFound.into()));
+    }
+    let file = crate::open::open_anywhere(Path::new(path)).map_err(failed)?;
+    match read(file, MAX_FILE_SIZE).map_err(failed)? {
+        Read::Bytes(bytes) => Ok(Fetched::Found { on_disk: path.into(), bytes }),
+        Read::NoFile => Ok(Fetched::Missing),
+        Read::TooLarge(size) => Err(LoadError::TooLarge { path: path.into(), size, limit: MAX_FILE_SIZE }),
+    }
+}
+
+/// Python's `os.path.split`.
+fn split(path: &str) -> (&str, &str) {
+    let (head, name) = path.split_at(path.rfind('/').map_or(0, |at| at + 1));
+    let trimmed = head.trim_end_matches('/');
+    (if trimmed.is_empty() { head } else { trimmed }, name)
+}
+
+/// Python's `os.path.join`.
+///
+/// ```
+/// use mapstack_loader::join;
+/// assert_eq!((join("/srv", "a"), join("", "a"), join("/srv/", "/a")), ("/srv/a".into(), "a".into(), "/a".into()));
+/// ```
+#[must_use]
+pub fn join(base: &str, path: &str) -> String {
+    match base {
+        _ if path.starts_with('/') => path.to_string(),
+        "" => path.to_string(),
+        base if base.ends_with('/') => format!("{base}{path}"),
+        base => format!("{base}/{path}"),
+    }
+}

@@ -1,0 +1,154 @@
+//! Data files: what a name in a config file stands for.
+
+use mapstack_loader::{Fetched, LoadError, Tree, is_file, join};
+
+use crate::diagnostic::{Error, ErrorKind, Result};
+use crate::files::File;
+
+/// A data file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DataFile {
+    /// Its path as the reference spells it.
+    pub path: String,
+    /// Its path from the config file's directory, as templates know it.
+    pub name: String,
+    /// Where it is read: links among the names before a `..` in its path are not followed.
+    pub on_disk: String,
+}
+
+/// What a name in a config file of MakoStack stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Named {
+    Missing,
+    File(DataFile),
+    /// The reference finds it and then refuses it.
+    Refused(DataFile),
+}
+
+/// The directory of a config file, and what may be read at all.
+#[derive(Clone, Copy)]
+pub(super) struct Base<'b> {
+    pub directory: &'b str,
+    pub tree: &'b Tree,
+}
+
+impl Base<'_> {
+    /// The files that a name or pattern of PillarStack stands for, in order.
+    pub fn matching(self, item: &str) -> Result<Vec<DataFile>> {
+        let paths = self.tree.glob(self.directory, item).map_err(|e| unreadable(&e))?;
+        let file = |path: String| match relative(&path, self.directory) {
+            Some(name) => Ok(DataFile { on_disk: join(self.directory, &name), path, name }),
+            None => {
+                let message = format!("{path} does not lie below the config file's directory");
+                let error = Error::new(ErrorKind::File, message);
+                Err(error.help("PillarStack loads files from that directory alone, without `..`"))
+            }
+        };
+        paths.into_iter().map(file).collect()
+    }
+
+    /// The file that a name of MakoStack stands for: below the directory, or else, if the name is
+    /// absolute, at that path (Mako: `TemplateLookup.get_template`).
+    pub fn named(self, item: &str) -> Named {
+        let inner = item.trim_start_matches('/');
+        let root = item.starts_with('/').then_some("/");
+        let places = [self.directory].into_iter().chain(root);
+        let mut paths = places.map(|place| normal(&join(place, inner)));
+        let Some(path) = paths.find(|path| is_file(path)) else { return Named::Missing };
+        let file = DataFile { on_disk: path.clone(), path, name: item.into() };
+        let uri = normal(item.strip_prefix('/').unwrap_or(item));
+        if uri.starts_with("..") { Named::Refused(file) } else { Named::File(file) }
+    }
+
+    /// Read a file; `None` if no regular file is there.
+    pub fn read(self, file: &DataFile) -> Result<Option<File>> {
+        let found = self.tree.read(&file.on_disk).map_err(|e| unreadable(&e))?;
+        Ok(match found {
+            Fetched::Found { bytes, .. } => Some(File { path: file.name.clone(), shown: file.path.clone(), bytes }),
+            Fetched::Missing | Fetched::Refused { .. } => None,
+        })
+    }
+
+    /// Read another template by its path from the directory.
+    pub fn template(self, name: &str) -> Result<Option<File>> {
+        let on_disk = join(self.directory, name);
+        self.read(&DataFile { path: on_disk.clone(), name: name.into(), on_disk })
+    }
+}
+
+/// An error of the loader.
+pub(super) fn unreadable(e: &LoadError) -> Error {
+    let error = Error::new(ErrorKind::File, e.to_string());
+    match e {
+        LoadError::Outside { .. } => {
+            error.help("files lie below the directory of a config file; allow another with --stack-root DIR")
+        }
+        _ => error,
+    }
+}
+
+/// Python's `os.path.split`, for files.
+pub(super) fn split(path: &str) -> (&str, &str) {
+    let (head, name) = path.split_at(path.rfind('/').map_or(0, |at| at + 1));
+    let trimmed = head.trim_end_matches('/');
+    (if trimmed.is_empty() { head } else { trimmed }, name)
+}
+
+/// A path without `.` and, as far as names stand before them, `..` (Python: `os.path.normpath`).
+fn normal(path: &str) -> String {
+    let root = if path.starts_with('/') { "/" } else { "" };
+    match format!("{root}{}", steps(path).join("/")) {
+        path if path.is_empty() => ".".into(),
+        path => path,
+    }
+}
+
+fn steps(path: &str) -> Vec<&str> {
+    let mut steps: Vec<&str> = Vec::new();
+    for step in path.split('/').filter(|step| !matches!(*step, "" | ".")) {
+        match steps.last() {
+            Some(last) if step == ".." && *last != ".." => {
+                steps.pop();
+            }
+            None if step == ".." && path.starts_with('/') => {}
+            _ => steps.push(step),
+        }
+    }
+    steps
+}
+
+/// The way from a directory down to a path, if that is where it leads by its names.
+fn relative(path: &str, directory: &str) -> Option<String> {
+    if path.starts_with('/') != directory.starts_with('/') {
+        return None;
+    }
+    let (path, directory) = (steps(path), steps(directory));
+    Some(path.strip_prefix(&*directory)?.join("/")).filter(|way| !way.starts_with(".."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_lead_down_only() {
+        for (path, directory, way) in [
+            ("/srv/a/b.yml", "/srv/a", Some("b.yml")),
+            ("/srv/a/./c/../b.yml", "/srv/a/", Some("b.yml")),
+            ("/srv/a/../b.yml", "/srv/a", None),
+            ("/srv/ab", "/srv/a", None),
+            ("/srv/a", "/srv/a", Some("")),
+            ("b.yml", "", Some("b.yml")),
+            ("../b.yml", "", None),
+            ("../x/b.yml", "../x", Some("b.yml")),
+            ("/srv/a/b.yml", "srv/a", None),
+            ("/../etc/x", "/etc", Some("x")),
+            ("/etc/x", "/", Some("etc/x")),
+        ] {
+            assert_eq!(relative(path, directory).as_deref(), way, "{path} from {directory}");
+        }
+        for (path, expected) in [("", "."), ("a//b/.", "a/b"), ("/..", "/"), ("a/../..", ".."), ("a/..", ".")] {
+            assert_eq!(normal(path), expected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The template stage of config and data files.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mapstack_render::jinja::{Dialect, Host, Names, Request, Syntax, Vm, render};
+use mapstack_render::{CallArgs, DictRef, ErrorKind as RenderErrorKind, Obj, traverse_object};
+use mapstack_value::{Map, Str, Value};
+
+use super::files::Base;
+use super::{StackKind, mako};
+use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use crate::engine::Run;
+use crate::files::File;
+use crate::host::RunHost;
+use crate::render::Text;
+
+/// What the templates of one config file share.
+pub(super) struct Templates<'t, 'e> {
+    run: &'t Run<'e>,
+    base: Base<'t>,
+    kind: StackKind,
+    variables: Names,
+}
+
+impl<'t, 'e> Templates<'t, 'e> {
+    /// Templates below the directory of a config file. `opts` are the options of the master.
+    pub fn new(run: &'t Run<'e>, base: Base<'t>, kind: StackKind, config: &str, opts: &Map) -> Self {
+        let minion_id = run.facts.borrow().id.clone();
+        let lazy = opts.clone();
+        let of = |name: &str, value: Obj| (Str::from(name), value);
+        let mut variables = Names::from_iter([
+            of("__opts__", Obj::Dict(DictRef::lazy(move || lazy))),
+            of("__salt__", run.live.salt.clone()),
+            of("__grains__", run.live.grains.clone()),
+            of("minion_id", Obj::from(minion_id)),
+            of("pillar", run.live.pillar.clone()),
+        ]);
+        if kind == StackKind::PillarStack {
+            let own = [("traverse", traverse_object()), ("cfg_path", Obj::from(config))];
+            variables.insert("__stack__".into(), Obj::dict(own.map(|(name, value)| (name.into(), value))));
+            let pillarenv = opts.get("pillarenv").cloned().unwrap_or_default();
+            variables.insert("pillarenv".into(), Obj::from(pillarenv));
+        }
+        Templates { run, base, kind, variables }
+    }
+
+    /// Run a file's template. It may change the data stacked so far in place. `ymlpath` is the path
+    /// of a data file.
+    pub fn render<'f>(&self, file: &'f File, stack: &mut Value, ymlpath: Option<&str>) -> Result<Text<'f>> {
+        let source = file.text()?;
+        match self.kind {
+            StackKind::PillarStack if !has_marks(source) => {
+                return Ok(Text::plain(file, without_final_newline(source)));
+            }
+            StackKind::MakoStack if !mako::has_marks(source) => return Ok(Text::plain(file, source)),
+            StackKind::PillarStack => {}
+            StackKind::MakoStack => mako::require(file)?,
+        }
+        let live = Obj::from(stack.clone());
+        let mut locals = Names::default();
+        locals.insert("stack".into(), live.clone());
+        if let (StackKind::PillarStack, Some(path)) = (self.kind, ymlpath) {
+            locals.insert("ymlpath".into(), Obj::from(path));
+        }
+        let host = StackHost { run: RunHost(self.run), base: self.base };
+        let request = Request {
+            name: Some(Str::from(&*file.path)),
+            variables: self.variables.clone(),
+            locals,
+            syntax: Syntax { dialect: Dialect::Stack, ..Syntax::default() },
+            strict: false,
+            limits: self.run.engine.limits,
+            cache: Some(&self.run.engine.templates),
+            fuel: Some(&self.run.fuel),
+            ..Request::new(source, &host)
+        };
+        let rendered = match self.kind {
+            StackKind::PillarStack => render(request),
+            StackKind::MakoStack => mako::render(request),
+        };
+        let failed = |e: Box<mapstack_render::Error>| self.run.template_error(*e, file);
+        let (changed, missing) =
+            live.to_value_lossy().map_err(|e| failed(e).note("this template put it into stack"))?;
+        *stack = changed;
+        for what in missing {
+            let message = format!("{} puts something into stack that is no data: {what}", file.shown);
+            let warning = Diagnostic::warning(ErrorKind::Template, message);
+            self.run.warn(warning.with_help("it is null in the result; give it a value with |default(…)"));
+        }
+        let rendered = rendered.map_err(failed)?;
+        self.run.sync_facts().map_err(|e| failed(e).note("the minion's facts were changed to this"))?;
+        Ok(Text::rendered(file, rendered.text, rendered.map))
+    }
+
+    /// An error in what a template printed, with files a person can open.
+    pub fn with_files(&self, error: Error) -> Error {
+        let on_disk = self.run.on_disk.borrow();
+        error.with_files(|file| Some(on_disk.get(file.strip_prefix("salt://")?)?.display().to_string()))
+    }
+}
+
+/// Whether a text has anything for Jinja to do; a `#jinja2:` line is a comment here.
+fn has_marks(text: &str) -> bool {
+    ["{{", "{%", "{#"].into_iter().any(|mark| text.contains(mark))
+}
+
+/// What Jinja leaves of a text without marks.
+fn without_final_newline(text: &str) -> &str {
+    ["\r\n", "\n", "\r"].into_iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text)
+}
+
+/// The functions of a run, and templates from the directory of a config file.
+struct StackHost<'h, 'r, 'e> {
+    run: RunHost<'r, 'e>,
+    base: Base<'h>,
+}
+
+impl Host for StackHost<'_, '_, '_> {
+    fn template(&self, path: &str) -> mapstack_render::Result<Option<Arc<str>>> {
+        let failed = |e: Error| {
+            let error = mapstack_render::Error::new(RenderErrorKind::TemplateNotFound, &*e.diagnostic().message);
+            match &e.diagnostic().help {
+                Some(help) => error.with_help(help),
+                None => error,
+            }
+        };
+        let Some(file) = self.base.template(path).map_err(failed)? else { return Ok(None) };
+        self.run.0.on_disk.borrow_mut().insert(path.into(), PathBuf::from(&file.shown));
+        Ok(Some(file.text().map_err(failed)?.into()))
+    }
+
+    fn has_function(&self, name: &str) -> bool {
+        self.run.has_function(name)
+    }
+
+    fn has_module(&self, module: &str) -> bool {
+        self.run.has_module(module)
+    }
+
+    fn call_function(&self, vm: &Vm<'_>, name: &str, args: CallArgs) -> mapstack_render::Result<Obj> {
+        self.run.call_function(vm, name, args)
+    }
+
+    fn missing_function_help(&self, name: &str) -> Option<String> {
+        self.run.missing_function_help(name)
+    }
+
+    fn log(&self, level: &str, message: &str) {
+        self.run.log(level, message);
+    }
+}
