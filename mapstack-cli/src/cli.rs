@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use mapstack::pillar::StackKind;
 
 /// Salt's layered configuration, without Salt.
 ///
@@ -64,6 +65,8 @@ pub enum Command {
     Tofs(Tofs),
     /// Run a formula's map.jinja and print the variable it exports
     Map(Map),
+    /// Print what a master's stacked external pillars give (salt: stack, makostack)
+    Pillar(Box<Pillar>),
     /// Render an sls file or a managed file: its text, or the data of an sls
     Render(Render),
     /// List every path tried, in order: hit or miss, and the matcher that asked
@@ -234,12 +237,108 @@ pub struct Lint {
     pub format: Listing,
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mapstack pillar --stack examples/pillars/stack/stack.cfg --minion examples/minions/web1.yaml
+      what PillarStack gives for one minion
+  mapstack pillar --config /etc/salt/master --minions /srv/minions --id web1 --merged
+      all stacks of a master's ext_pillar, and the pillar they were given
+  mapstack pillar --stack examples/pillars/stack/stack.cfg --minion examples/minions/web1.yaml --trace
+      the files, in order, and how each was merged")]
+pub struct Pillar {
+    /// A master's configuration, of which ext_pillar and the options around it count
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
+    #[command(flatten)]
+    pub stacks: Stacks,
+    /// Let files lie below this directory, too; those of the config files count anyway (repeatable)
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub stack_root: Vec<PathBuf>,
+    /// Go on after an external pillar that fails: its error goes to the pillar's list _errors
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Print the minion's pillar with the external ones merged into it
+    #[arg(long)]
+    pub merged: bool,
+    /// Print the files instead, in order, and what came of each
+    #[arg(long, conflicts_with_all = ["merged", "get"])]
+    pub trace: bool,
+    /// A directory with a document for each minion, ID.yaml or ID.json; all of them without --id
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "minion", help_heading = "Files and facts")]
+    pub minions: Option<PathBuf>,
+    #[command(flatten)]
+    pub facts: Facts,
+    #[command(flatten)]
+    pub files: Files,
+    #[command(flatten)]
+    pub functions: Functions,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Stacks named on the command line, in order, both kinds together.
+#[derive(Debug, Default)]
+pub struct Stacks(pub Vec<(StackKind, String)>);
+
+const STACK_FLAGS: [(StackKind, &str, &str); 2] = [
+    (StackKind::PillarStack, "stack", "A config file of PillarStack (repeatable)"),
+    (StackKind::MakoStack, "makostack", "A config file of MakoStack, also with a graft point as FILE:a:b (repeatable)"),
+];
+
+impl Args for Stacks {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        STACK_FLAGS.iter().fold(command, |command, (_, name, help)| {
+            let flag = clap::Arg::new(*name).long(*name).value_name("CFG").value_hint(ValueHint::FilePath);
+            command.arg(flag.action(clap::ArgAction::Append).help(*help))
+        })
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Stacks {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        let mut all: Vec<(usize, StackKind, String)> = Vec::new();
+        for (kind, name, _) in STACK_FLAGS {
+            let values = matches.get_many::<String>(name).into_iter().flatten();
+            let indices = matches.indices_of(name).into_iter().flatten();
+            all.extend(indices.zip(values).map(|(at, value)| (at, kind, value.clone())));
+        }
+        all.sort_by_key(|(at, ..)| *at);
+        Ok(Stacks(all.into_iter().map(|(_, kind, value)| (kind, value)).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
 /// Where files and facts come from.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Files and facts")]
 pub struct Input {
     #[command(flatten)]
     pub files: Files,
+    #[command(flatten)]
+    pub facts: Facts,
+    /// Data for U@ sources and the custom_data variable (YAML or JSON)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub custom_data: Option<PathBuf>,
+    /// Any keyword arguments under Salt's own names, as a JSON object
+    #[arg(long, value_name = "JSON")]
+    pub kwargs: Option<String>,
+    #[command(flatten)]
+    pub functions: Functions,
+}
+
+/// One minion's facts.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Files and facts")]
+pub struct Facts {
     /// The minion: one YAML or JSON document with id, grains, pillar, opts (- is stdin)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub minion: Option<PathBuf>,
@@ -258,14 +357,6 @@ pub struct Input {
     /// Change a fact, such as grains.os=Debian (repeatable; the value is YAML)
     #[arg(long, value_name = "PATH=YAML")]
     pub set: Vec<String>,
-    /// Data for U@ sources and the custom_data variable (YAML or JSON)
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub custom_data: Option<PathBuf>,
-    /// Any keyword arguments under Salt's own names, as a JSON object
-    #[arg(long, value_name = "JSON")]
-    pub kwargs: Option<String>,
-    #[command(flatten)]
-    pub functions: Functions,
 }
 
 /// Who answers calls of functions that are not built in.

@@ -1,14 +1,15 @@
 //! Turning flags into an engine, a minion, and keyword arguments.
 
+use std::ffi::OsStr;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mapstack::loader::Roots;
 use mapstack::minion::{Minion, Part};
 use mapstack::value::{Map, Value, json};
 use mapstack::{Diagnostic, Engine, Error, ErrorKind, Run, yaml};
 
-use crate::cli::{Files, Input, Layering, Merging};
+use crate::cli::{Facts, Files, Input, Layering, Merging};
 use crate::functions;
 use crate::report::{Failure, Reporter};
 
@@ -96,14 +97,18 @@ fn split_root(root: &str) -> Option<(&str, &str)> {
 }
 
 fn minion(input: &Input) -> Result<Minion, Failure> {
-    let given = [&input.minion, &input.grains, &input.pillar, &input.opts];
-    let is_stdin = |file: &Path| file == Path::new("-");
-    let facts = given.into_iter().chain([&input.custom_data]).filter(|file| file.as_deref().is_some_and(is_stdin));
-    let stubs = input.functions.stub.iter().filter(|file| is_stdin(file));
-    if facts.count() + stubs.count() > 1 {
+    let others = input.functions.stub.iter().chain(&input.custom_data);
+    minion_of(&input.facts, others.map(|file| &**file))
+}
+
+/// The minion of flags. `others` are more files that may be standard input.
+fn minion_of<'f>(facts: &'f Facts, others: impl Iterator<Item = &'f Path>) -> Result<Minion, Failure> {
+    let given = [&facts.minion, &facts.grains, &facts.pillar, &facts.opts];
+    let all = given.iter().filter_map(|file| file.as_deref()).chain(others);
+    if all.filter(|file| *file == Path::new("-")).count() > 1 {
         return Err(Failure::Usage("standard input can be read once: only one file may be -".into()));
     }
-    if given.iter().all(|f| f.is_none()) && input.set.is_empty() && input.id.is_none() {
+    if given.iter().all(|f| f.is_none()) && facts.set.is_empty() && facts.id.is_none() {
         return Err(Failure::Usage(
             "no minion given: pass --minion FILE (one YAML document with id, grains, pillar, opts),\n\
              or --grains FILE; for the machine at hand:\n\
@@ -112,19 +117,93 @@ fn minion(input: &Input) -> Result<Minion, Failure> {
                 .into(),
         ));
     }
-    let mut minion = match &input.minion {
+    let minion = match &facts.minion {
         Some(file) => Minion::parse(&read(file)?, &shown(file)).map_err(Error::from)?,
         None => Minion::default(),
     };
-    for (file, part) in [(&input.grains, Part::Grains), (&input.pillar, Part::Pillar), (&input.opts, Part::Opts)] {
+    changed(minion, facts)
+}
+
+/// The minions of a directory that has a document for each, or the one of them that `--id` names;
+/// without a directory the one that flags describe.
+pub fn minions(directory: Option<&Path>, facts: &Facts, stubs: &[PathBuf]) -> Result<Vec<Minion>, Failure> {
+    let Some(directory) = directory else { return Ok(vec![minion_of(facts, stubs.iter().map(|file| &**file))?]) };
+    if [&facts.grains, &facts.pillar, &facts.opts].iter().any(|file| file.as_deref() == Some(Path::new("-"))) {
+        return Err(Failure::Usage("standard input can be read once: give --minions files instead of -".into()));
+    }
+    let files = match &facts.id {
+        Some(id) => vec![(id.clone(), document_of(directory, id)?)],
+        None => documents(directory)?,
+    };
+    files
+        .into_iter()
+        .map(|(id, file)| {
+            let mut minion = Minion::parse(&read(&file)?, &shown(&file)).map_err(Error::from)?;
+            match minion.id.as_str() {
+                Some(own) if own != id => {
+                    let message = format!("{} is named after '{id}' and has the id '{own}'", file.display());
+                    return Err(Failure::Data(Error::new(ErrorKind::Facts, message)));
+                }
+                _ => minion.set_id(id.as_str()),
+            }
+            changed(minion, facts)
+        })
+        .collect()
+}
+
+/// What minions' documents end in, in order of preference.
+const DOCUMENTS: [&str; 3] = ["yaml", "yml", "json"];
+
+fn document_of(directory: &Path, id: &str) -> Result<PathBuf, Failure> {
+    if id.is_empty() || id.starts_with('.') || id.contains(['/', '\\', '\0']) {
+        return Err(Failure::Usage(format!("--id {id}: no minion has such a name")));
+    }
+    let names = DOCUMENTS.map(|end| format!("{id}.{end}"));
+    names.iter().map(|name| directory.join(name)).find(|file| file.is_file()).ok_or_else(|| {
+        let message = format!("no facts of '{id}': {} has none of {}", directory.display(), names.join(", "));
+        Failure::Data(Error::new(ErrorKind::Facts, message))
+    })
+}
+
+/// All documents of a directory by the minions they are named after.
+fn documents(directory: &Path) -> Result<Vec<(String, PathBuf)>, Failure> {
+    let failed = |e: std::io::Error| {
+        Failure::Data(Error::new(ErrorKind::File, format!("cannot list {}: {e}", directory.display())))
+    };
+    let mut found: Vec<(String, PathBuf)> = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
+        let file = entry.map_err(failed)?.path();
+        let (stem, end) = (file.file_stem().and_then(OsStr::to_str), file.extension().and_then(OsStr::to_str));
+        if let (Some(stem), Some(end)) = (stem, end)
+            && DOCUMENTS.contains(&end)
+            && !stem.starts_with('.')
+        {
+            found.push((stem.to_string(), file));
+        }
+    }
+    found.sort();
+    if let Some(pair) = found.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        let message = format!("{} and {} are for the same minion", pair[0].1.display(), pair[1].1.display());
+        return Err(Failure::Data(Error::new(ErrorKind::Facts, message)));
+    }
+    if found.is_empty() {
+        let message = format!("{} has no document of a minion: ID.yaml or ID.json", directory.display());
+        return Err(Failure::Data(Error::new(ErrorKind::Facts, message)));
+    }
+    Ok(found)
+}
+
+/// The minion with what flags say otherwise.
+fn changed(mut minion: Minion, facts: &Facts) -> Result<Minion, Failure> {
+    for (file, part) in [(&facts.grains, Part::Grains), (&facts.pillar, Part::Pillar), (&facts.opts, Part::Opts)] {
         if let Some(file) = file {
             minion.load_part(part, &read(file)?, &shown(file)).map_err(Error::from)?;
         }
     }
-    if let Some(id) = &input.id {
+    if let Some(id) = &facts.id {
         minion.set_id(id.as_str());
     }
-    for change in &input.set {
+    for change in &facts.set {
         let (path, value) = change
             .split_once('=')
             .ok_or_else(|| Failure::Usage(format!("--set {change}: write PATH=YAML, such as grains.os=Debian")))?;
@@ -140,7 +219,7 @@ fn shown(file: &Path) -> String {
 /// A facts file is small; more is a mistake.
 const LARGEST: u64 = 64 << 20;
 
-fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+pub fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     let failed =
         |e: std::io::Error| Failure::Data(Error::new(ErrorKind::File, format!("cannot read {}: {e}", file.display())));
     let mut bytes = Vec::new();

@@ -7,7 +7,8 @@ use std::process::Stdio;
 
 use common::{Tree, assert_snapshot, command, repository, run, run_with_input};
 
-const VERBS: [&str; 9] = ["data", "stack", "tofs", "map", "render", "sources", "parse", "lint", "completions"];
+const VERBS: [&str; 10] =
+    ["data", "stack", "tofs", "map", "pillar", "render", "sources", "parse", "lint", "completions"];
 
 fn tree() -> Tree {
     Tree::new(&[

@@ -130,7 +130,7 @@ fn compare(text: &str, count: usize, skip: impl Fn(&Map) -> bool) {
         let name = record.get("name").unwrap().to_string();
         let dir = tree(record);
         let got = answer(record, &dir.path().join("here"));
-        let errors = record.get("errors").map(ToString::to_string).unwrap_or("0".into());
+        let errors = record.get("errors").map_or("0".into(), ToString::to_string);
         let problem = match (&got, record.get("result")) {
             (Ok((got, failed)), Some(wanted)) => {
                 let wanted = json::dumps(wanted, &json::DumpOptions::default()).unwrap();

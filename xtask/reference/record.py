@@ -239,6 +239,16 @@ def all_external(record):
         return {"result": compiled, "errors": len(errors)}
 
 
+def through_cmd_json(record):
+    """What Salt makes of the command as its external pillar `cmd_json`; it has to be on the path."""
+    if not shutil.which("mapstack"):
+        return {"result": record["result"]}
+    project = str(pathlib.Path(__file__).resolve().parents[2])
+    master = {"ext_pillar": [{"cmd_json": record["cmd_json"].replace("<REPO>", project)}]}
+    pillar = copy.deepcopy(record["pillar"])
+    return {"result": all_external({"master": master, "grains": {}, "minion_id": record["minion_id"], "pillar": pillar})["result"]}
+
+
 def plain(value):
     """A value without Salt's own types."""
     return json.loads(json.dumps(value, default=str))
@@ -411,6 +421,7 @@ FILES = {
     "merge/tests/data/stack_merge.json": stack_merge,
     "minion/tests/data/config_get.json": look_up,
     "mapstack/tests/data/functions.json": function,
+    "mapstack-cli/tests/data/cmd_json.json": through_cmd_json,
     "mapstack/tests/data/map_scenarios.json": scenario,
     "mapstack/tests/data/pipes.json": pipe,
     "mapstack/tests/data/pillar_stacks.json": pillar_stack,

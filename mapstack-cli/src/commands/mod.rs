@@ -5,6 +5,7 @@ mod data;
 mod lint;
 mod map;
 mod parse;
+mod pillar;
 mod render;
 mod sources;
 mod stack;
@@ -22,6 +23,7 @@ pub fn run(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Stack(args) => stack::run(args, reporter),
         Command::Tofs(args) => tofs::run(args, reporter),
         Command::Map(args) => map::run(args, reporter),
+        Command::Pillar(args) => pillar::run(args, reporter),
         Command::Render(args) => render::run(args, reporter),
         Command::Sources(args) => sources::run(args, reporter),
         Command::Parse(args) => parse::run(args),

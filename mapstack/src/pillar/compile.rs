@@ -142,7 +142,7 @@ impl PillarRun<'_> {
             opts: self.opts.clone().into(),
         };
         let chosen = stores.config_files(one, kind)?;
-        let roots = self.pillars.directories.iter().fold(Tree::new(), |tree, directory| tree.directory(directory));
+        let roots = self.pillars.directories.iter().fold(Tree::new(), Tree::directory);
         let tree = chosen.iter().fold(roots, |tree, config| tree.directory(split(&config.path).0));
         let run = self.engine.run(&minion);
         let stacking = Stacking { run: &run, kind, tree: &tree, opts: &self.opts, events: &self.events };

@@ -35,14 +35,19 @@ pub(super) struct Base<'b> {
 impl Base<'_> {
     /// The files that a name or pattern of PillarStack stands for, in order.
     pub fn matching(self, item: &str) -> Result<Vec<DataFile>> {
-        let paths = self.tree.glob(self.directory, item).map_err(|e| unreadable(&e))?;
+        let leads_out = |path: &str| {
+            let message = format!("{path} does not lie below the config file's directory");
+            let error = Error::new(ErrorKind::File, message);
+            error.help("PillarStack loads files from that directory alone, without `..`")
+        };
+        let whole = join(self.directory, item);
+        let paths = self.tree.glob(self.directory, item).map_err(|e| match e {
+            LoadError::Outside { .. } if relative(&whole, self.directory).is_none() => leads_out(&whole),
+            e => unreadable(&e),
+        })?;
         let file = |path: String| match relative(&path, self.directory) {
             Some(name) => Ok(DataFile { on_disk: join(self.directory, &name), path, name }),
-            None => {
-                let message = format!("{path} does not lie below the config file's directory");
-                let error = Error::new(ErrorKind::File, message);
-                Err(error.help("PillarStack loads files from that directory alone, without `..`"))
-            }
+            None => Err(leads_out(&path)),
         };
         paths.into_iter().map(file).collect()
     }

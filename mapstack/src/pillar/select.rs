@@ -93,6 +93,12 @@ impl Stores {
             };
             let path = match &env {
                 None => path.to_string(),
+                // It can come from the minion, and must not lead to another's config files.
+                Some(Value::Str(env)) if path.contains(ENV) && (env.contains(['/', '\\', '\0']) || **env == *"..") => {
+                    let shown = mapstack_value::quote_str(env);
+                    let message = format!("the pillar environment {shown} cannot be part of the path {path}");
+                    return Err(wrong(message).help("it must be a plain name; see the options pillarenv and saltenv"));
+                }
                 Some(Value::Str(env)) => path.replace(ENV, env),
                 Some(other) => {
                     let what = other.kind().described();

@@ -121,8 +121,7 @@ impl OneConfig<'_, '_> {
                 return Ok(());
             }
             Named::Refused(data) => {
-                let message = format!("{} is not read: its name leads up by `..`", data.path);
-                let error = Error::new(ErrorKind::Template, message);
+                let error = Error::new(ErrorKind::Template, "its name leads up by `..`");
                 self.drop(item, &data, &self.here(error, item));
                 return Ok(());
             }
@@ -228,7 +227,7 @@ fn marker_mark(loaded: &Loaded, path: &[Key], in_list: bool) -> Mark {
     let path: mapstack_value::Path = path.iter().cloned().collect();
     let Some(marks) = loaded.marks.at(&loaded.value, &path) else { return loaded.marks.mark() };
     if in_list {
-        return marks.child(0).map_or(marks.mark(), |head| head.mark());
+        return marks.child(0).map_or(marks.mark(), mapstack_yaml::Marks::mark);
     }
     let found = path.steps().iter().try_fold(&loaded.value, |value, step| value.as_map()?.get(&step.0));
     let index = found.and_then(|value| value.as_map()?.index_of(MARKER));

@@ -146,6 +146,20 @@ impl Host for StackHost<'_, '_, '_> {
         self.run.missing_function_help(name)
     }
 
+    fn unanswered(&self, name: &str, args: &CallArgs) -> Option<Box<mapstack_render::Error>> {
+        self.run.unanswered(name, args)
+    }
+
+    fn host_filter(
+        &self,
+        vm: &Vm<'_>,
+        name: &str,
+        args: CallArgs,
+        refusal: Box<mapstack_render::Error>,
+    ) -> mapstack_render::Result<Obj> {
+        self.run.host_filter(vm, name, args, refusal)
+    }
+
     fn log(&self, level: &str, message: &str) {
         self.run.log(level, message);
     }

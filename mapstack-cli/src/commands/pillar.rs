@@ -1,0 +1,170 @@
+//! `mapstack pillar`.
+
+use mapstack::loader::Roots;
+use mapstack::pillar::{ExtPillars, FileOutcome, PillarEvent, StackKind};
+use mapstack::value::{Map, Value, json};
+use mapstack::{Engine, Error, ErrorKind};
+
+use crate::cli::{Format, Pillar};
+use crate::functions;
+use crate::inputs;
+use crate::output;
+use crate::report::{Failure, Reporter};
+
+pub fn run(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
+    let pillars = pillars(args)?;
+    let minions = inputs::minions(args.minions.as_deref(), &args.facts, &args.functions.stub)?;
+    let many = args.minions.is_some() && args.facts.id.is_none();
+    let roots = match args.files.root.is_empty() {
+        true => Roots::new(),
+        false => inputs::roots(&args.files, None, reporter)?,
+    };
+    let engine = functions::add(Engine::new(roots), &args.functions)?;
+    let (mut all, mut traced) = (Map::new(), Traced::default());
+    for minion in &minions {
+        let run = engine.pillar_run(minion, &pillars);
+        let compiled = run.compile();
+        let id = minion.id();
+        traced.add(many.then(|| id.to_string()), run.events());
+        let failed = compiled.as_ref().err().is_some();
+        // What was done before a failure is what one wants to see then.
+        if failed && args.trace {
+            traced.print(args.output.format)?;
+        }
+        reporter.warn(&run.warnings())?;
+        let compiled = compiled.map_err(|e| if many { e.note(format!("for the minion {id}")) } else { e })?;
+        all.insert(id.to_string(), if args.merged { compiled.merged } else { compiled.external });
+    }
+    if args.trace {
+        return traced.print(args.output.format);
+    }
+    let result = match all.pop() {
+        Some((_, one)) if !many => one,
+        Some((id, last)) => {
+            all.insert(id, last);
+            all.into()
+        }
+        None => Value::map(),
+    };
+    output::print(&result, &args.output)
+}
+
+/// The external pillars of the configuration, then those of flags.
+fn pillars(args: &Pillar) -> Result<ExtPillars, Failure> {
+    let mut pillars = match &args.config {
+        Some(file) => ExtPillars::from_master_config(&inputs::read(file)?, &file.display().to_string())?,
+        None => ExtPillars::new(),
+    };
+    for run in args.stacks.0.chunk_by(|(one, _), (next, _)| one == next) {
+        let kind = run.first().map_or(StackKind::PillarStack, |(kind, _)| *kind);
+        pillars = pillars.with_stack(kind, run.iter().map(|(_, config)| config.as_str()));
+    }
+    if pillars.is_empty() {
+        let message = match &args.config {
+            Some(file) => {
+                format!("{} has no ext_pillar; name a stack with --stack CFG or --makostack CFG", file.display())
+            }
+            None => "no external pillar given: pass --config MASTER, whose ext_pillar counts,\n\
+                     or name a stack with --stack CFG or --makostack CFG"
+                .into(),
+        };
+        return Err(Failure::Usage(message));
+    }
+    let pillars = pillars.keep_going(args.keep_going);
+    Ok(args.stack_root.iter().fold(pillars, ExtPillars::with_directory))
+}
+
+/// What happened, by minion where there are several.
+#[derive(Default)]
+struct Traced(Vec<(Option<String>, Vec<PillarEvent>)>);
+
+impl Traced {
+    fn add(&mut self, minion: Option<String>, events: Vec<PillarEvent>) {
+        self.0.push((minion, events));
+    }
+
+    fn print(&self, format: Format) -> Result<(), Failure> {
+        match format {
+            Format::Yaml => output::write(&self.text()),
+            Format::Json => {
+                let rows: Value = self.rows().map(Value::from).collect();
+                let text = json::dumps(&rows, &output::json_options());
+                let text = text.map_err(|e| Error::new(ErrorKind::DataSource, e.to_string()))?;
+                output::write(&(text + "\n"))
+            }
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut lines = Vec::new();
+        for (minion, events) in &self.0 {
+            lines.extend(minion.clone());
+            lines.extend(events.iter().map(line));
+        }
+        lines.iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    fn rows(&self) -> impl Iterator<Item = Map> {
+        self.0.iter().flat_map(|(minion, events)| {
+            events.iter().map(move |event| {
+                let mut row = Map::new();
+                if let Some(minion) = minion {
+                    row.insert("minion", minion.as_str());
+                }
+                row.extend(entries(event));
+                row
+            })
+        })
+    }
+}
+
+fn line(event: &PillarEvent) -> String {
+    match event {
+        PillarEvent::Config { kind, path, selected_by, graft, found } => {
+            let by = selected_by.as_ref().map(|by| format!("  {by}")).unwrap_or_default();
+            let graft = graft.as_ref().map(|graft| format!("  below {graft}")).unwrap_or_default();
+            let miss = if *found { "" } else { "  no such file" };
+            format!("{}  {path}{by}{graft}{miss}", kind.name())
+        }
+        PillarEvent::File { item, path, outcome } => {
+            let why = match outcome {
+                FileOutcome::Missing | FileOutcome::Merged(_) => String::new(),
+                FileOutcome::NoMapping(what) => format!("  {what}"),
+                FileOutcome::Dropped(why) | FileOutcome::Failed(why) => format!("  {why}"),
+            };
+            format!("  {:<11}  {}{why}", word(outcome), path.as_ref().unwrap_or(item))
+        }
+    }
+}
+
+fn entries(event: &PillarEvent) -> Vec<(&'static str, Value)> {
+    match event {
+        PillarEvent::Config { kind, path, selected_by, graft, found } => vec![
+            ("pillar", kind.name().into()),
+            ("config", path.into()),
+            ("selected_by", selected_by.as_deref().into()),
+            ("graft", graft.as_deref().into()),
+            ("found", (*found).into()),
+        ],
+        PillarEvent::File { item, path, outcome } => {
+            let mut entries =
+                vec![("item", item.into()), ("file", path.as_deref().into()), ("outcome", word(outcome).into())];
+            match outcome {
+                FileOutcome::NoMapping(what) => entries.push(("reason", (*what).into())),
+                FileOutcome::Dropped(why) | FileOutcome::Failed(why) => entries.push(("reason", why.into())),
+                FileOutcome::Missing | FileOutcome::Merged(_) => {}
+            }
+            entries
+        }
+    }
+}
+
+fn word(outcome: &FileOutcome) -> &'static str {
+    match outcome {
+        FileOutcome::Merged(strategy) => strategy.name(),
+        FileOutcome::Missing => "miss",
+        FileOutcome::NoMapping(_) => "ignored",
+        FileOutcome::Dropped(_) => "left out",
+        FileOutcome::Failed(_) => "failed",
+    }
+}

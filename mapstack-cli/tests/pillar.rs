@@ -1,0 +1,398 @@
+//! `mapstack pillar`: what it prints, where it puts the blame, and Salt's `cmd_json` beside it.
+
+mod common;
+
+use common::{Ran, Tree, assert_file, assert_snapshot, repository, run};
+use mapstack::value::{Value, json};
+
+const MASTER: &str = "--config=examples/pillars/master.yaml";
+
+fn printed(args: &[&str]) -> String {
+    let ran = run(&repository(), &[&["pillar"], args].concat());
+    assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{args:?}");
+    ran.stdout
+}
+
+#[test]
+fn every_example_has_what_its_expected_file_says() {
+    let expected = |name: &str| repository().join("examples/expected").join(name);
+    for minion in ["web1", "db1"] {
+        let id = format!("--id={minion}.example.org");
+        let given = [MASTER, "--minions=examples/pillars/minions", &id];
+        assert_file(&expected(&format!("pillar-{minion}.yaml")), &printed(&given));
+        assert_file(
+            &expected(&format!("pillar-{minion}-merged.yaml")),
+            &printed(&[&given[..], &["--merged"]].concat()),
+        );
+    }
+    let given = ["--stack=examples/pillars/strategies/stack.cfg", "--id=any"];
+    assert_file(&expected("pillar-strategies.yaml"), &printed(&given));
+}
+
+#[test]
+fn all_minions_of_a_directory_come_by_their_ids() {
+    let all = ["--stack=examples/pillars/stack/stack.cfg", "--minions=examples/pillars/minions"];
+    assert_snapshot("pillar/all.json", &printed(&[&all[..], &["--get=web1.example.org", "-o", "json"]].concat()));
+    assert_snapshot("pillar/all-trace.txt", &printed(&[&all[..], &["--trace"]].concat()));
+}
+
+#[test]
+fn trace_lists_the_files_and_how_they_were_merged() {
+    let given = [MASTER, "--minions=examples/pillars/minions", "--id=db1.example.org", "--trace"];
+    assert_snapshot("pillar/trace.txt", &printed(&given));
+    assert_snapshot("pillar/trace.json", &printed(&[&given[..], &["-o", "json"]].concat()));
+}
+
+/// What Salt makes of the command as its external pillar `cmd_json`.
+#[test]
+fn salt_gets_the_pillar_through_cmd_json() {
+    let records = json::loads(include_str!("data/cmd_json.json")).unwrap();
+    let records = records.as_list().unwrap();
+    assert_eq!(records.len(), 2);
+    for record in records {
+        let record = record.as_map().unwrap();
+        let text = |name: &str| record.get(name).unwrap().to_string();
+        let line = text("cmd_json").replace("<REPO>", &repository().display().to_string());
+        // As `cmd_json` does before it runs the line without a shell.
+        let line = line.replace("%s", &text("minion_id"));
+        let args: Vec<&str> = line.split_whitespace().skip(1).collect();
+        let ran = run(&repository(), &args);
+        assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
+        let external = json::loads(&ran.stdout).unwrap();
+        // The given pillar has no key that a stack changes.
+        let mut merged = record.get("pillar").unwrap().as_map().unwrap().clone();
+        merged.extend(external.as_map().unwrap().iter().map(|(key, value)| (key.clone(), value.clone())));
+        assert_eq!(Value::from(merged).repr(), record.get("result").unwrap().repr());
+    }
+}
+
+const MINION: (&str, &str) = ("m.yaml", "id: web1\ngrains: {os: Debian, roles: [a]}\npillar: {p: 1}\n");
+
+struct Case {
+    name: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    args: &'static [&'static str],
+}
+
+fn ran(case: &Case, more: &[&str]) -> Ran {
+    let tree = Tree::new(&[&[MINION], case.files].concat());
+    let args = [&["pillar", "--minion=m.yaml"], case.args, more].concat();
+    run(tree.path(), &args)
+}
+
+const STACK: &[&str] = &["--stack=s.cfg"];
+
+/// What fails, in the reference as well unless it says otherwise in DIFFERENCES.md.
+const ERRORS: &[Case] = &[
+    Case { name: "config-template", files: &[("s.cfg", "a.yml\n{{ __grains__.nope.nope }}\n")], args: STACK },
+    Case { name: "config-syntax", files: &[("s.cfg", "{% for r in x %}\n")], args: STACK },
+    Case { name: "data-template", files: &[("s.cfg", "a.yml\n"), ("a.yml", "a: 1\nb: {{ 1 / 0 }}\n")], args: STACK },
+    Case {
+        name: "data-yaml-through-a-template",
+        files: &[("s.cfg", "a.yml\n"), ("a.yml", "a: {{ 1 }}\nb: {{ 'x: y: z' }}\n")],
+        args: STACK,
+    },
+    Case {
+        name: "data-yaml-in-an-include",
+        files: &[("s.cfg", "d/a.yml\n"), ("d/a.yml", "{% include 'd/part.txt' %}\n"), ("d/part.txt", "a: 1\nb: [1\n")],
+        args: STACK,
+    },
+    Case {
+        name: "error-in-a-macro",
+        files: &[
+            ("s.cfg", "a.yml\n"),
+            ("a.yml", "{% import 'lib.j2' as lib %}\na: {{ lib.f() }}\n"),
+            ("lib.j2", "{% macro f() %}\n{{ nope.nope }}\n{% endmacro %}\n"),
+        ],
+        args: STACK,
+    },
+    Case { name: "import-of-nothing", files: &[("s.cfg", "a.yml"), ("a.yml", "{% import 'x' as x %}")], args: STACK },
+    Case {
+        name: "unknown-strategy",
+        files: &[("s.cfg", "a.yml\nb.yml"), ("a.yml", "u: {x: 1}"), ("b.yml", "u:\n  y: 2\n  __: merge-lst\n")],
+        args: STACK,
+    },
+    Case {
+        name: "unknown-strategy-of-a-list",
+        files: &[("s.cfg", "a.yml\nb.yml"), ("a.yml", "u: [1]"), ("b.yml", "u:\n  - __: 5\n  - 2\n")],
+        args: STACK,
+    },
+    Case { name: "item-is-a-number", files: &[("s.cfg", "- a.yml\n- 5\n"), ("a.yml", "a: 1")], args: STACK },
+    Case { name: "item-is-a-directory", files: &[("s.cfg", "d*\n"), ("d/a.yml", "a: 1")], args: STACK },
+    Case {
+        name: "item-leads-up",
+        files: &[("c/s.cfg", "a.yml\n{{ __grains__['os'] }}.yml\n"), ("secret.yml", "a: 1")],
+        args: &["--stack=c/s.cfg", "--set=grains.os=../secret"],
+    },
+    Case { name: "item-is-absolute", files: &[("s.cfg", "/etc/passwd\n")], args: STACK },
+    Case { name: "pattern-leads-up", files: &[("c/s.cfg", "../*.yml\n")], args: &["--stack=c/s.cfg"] },
+    Case { name: "mako-leads-out", files: &[("s.cfg", "core.yml\n/etc/passwd\n")], args: &["--makostack=s.cfg"] },
+    Case { name: "functions-run-no-commands", files: &[("s.cfg", "{{ __salt__['cmd.run']('id') }}\n")], args: STACK },
+    Case { name: "endless-include", files: &[("s.cfg", "a.yml"), ("a.yml", "{% include 'a.yml' %}")], args: STACK },
+    Case { name: "master-is-a-list", files: &[("master", "- 1\n")], args: &["--config=master"] },
+    Case {
+        name: "master-ext-pillar-is-a-mapping",
+        files: &[("master", "ext_pillar:\n  stack: s.cfg\n")],
+        args: &["--config=master"],
+    },
+    Case {
+        name: "master-item-is-text",
+        files: &[("master", "ext_pillar:\n  - stack: s.cfg\n  - stack\n")],
+        args: &["--config=master"],
+    },
+    Case {
+        name: "master-no-yaml",
+        files: &[("master", "ext_pillar:\n  - stack: [s.cfg\n")],
+        args: &["--config=master"],
+    },
+    Case {
+        name: "selector-unknown",
+        files: &[("master", "ext_pillar:\n  - stack:\n      grain:os: {Debian: s.cfg}\n")],
+        args: &["--config=master"],
+    },
+    Case {
+        name: "selector-of-a-list",
+        files: &[("master", "ext_pillar:\n  - stack:\n      grains:roles: {a: s.cfg}\n")],
+        args: &["--config=master"],
+    },
+    Case {
+        name: "selector-without-a-table",
+        files: &[("master", "ext_pillar:\n  - stack:\n      grains:os: s.cfg\n")],
+        args: &["--config=master"],
+    },
+    Case {
+        name: "config-file-is-a-number",
+        files: &[("master", "ext_pillar:\n  - stack: [s.cfg, 5]\n")],
+        args: &["--config=master"],
+    },
+    Case {
+        name: "environment-leads-up",
+        files: &[("master", "ext_pillar:\n  - stack:\n      grains:os: {Debian: __env__/s.cfg}\n")],
+        args: &["--config=master", "--set=opts.pillarenv=../other"],
+    },
+    Case {
+        name: "no-such-minion",
+        files: &[("s.cfg", ""), ("ms/a.yaml", "{}")],
+        args: &["--stack=s.cfg", "--minions=ms", "--id=b"],
+    },
+    Case {
+        name: "minion-of-another-name",
+        files: &[("s.cfg", ""), ("ms/a.yaml", "id: b")],
+        args: &["--stack=s.cfg", "--minions=ms", "--id=a"],
+    },
+    Case {
+        name: "minions-twice",
+        files: &[("s.cfg", ""), ("ms/a.yaml", "id: a"), ("ms/a.json", "{}")],
+        args: &["--stack=s.cfg", "--minions=ms"],
+    },
+];
+
+#[test]
+fn errors_say_what_where_and_why() {
+    for case in ERRORS {
+        let tree = Tree::new(&[&[MINION], case.files].concat());
+        let minion: &[&str] = if case.args.contains(&"--minions=ms") { &[] } else { &["--minion=m.yaml"] };
+        let ran = run(tree.path(), &[&["pillar"], minion, case.args].concat());
+        assert_eq!((ran.status, &*ran.stdout), (Some(1), ""), "{}: {}", case.name, ran.stderr);
+        let here = tree.path().canonicalize().expect("it is there").display().to_string();
+        assert_snapshot(&format!("pillar/errors/{}.txt", case.name), &ran.stderr.replace(&here, "<DIR>"));
+    }
+}
+
+/// What the reference takes without a word.
+const WARNINGS: &[Case] = &[
+    Case { name: "no-config-file", files: &[("s.cfg", "")], args: &["--stack=nope.cfg", "--stack=s.cfg"] },
+    Case {
+        name: "blanks-around-a-name",
+        files: &[("s.cfg", "  a.yml\nb.yml # note\n"), ("a.yml", "a: 1"), ("b.yml", "b: 1")],
+        args: STACK,
+    },
+    Case {
+        name: "a-list-is-no-mapping",
+        files: &[("s.cfg", "a.yml\nb.yml"), ("a.yml", "- 1"), ("b.yml", "b: 1")],
+        args: STACK,
+    },
+    Case {
+        name: "others-are-left-out",
+        files: &[
+            ("master", "ext_pillar:\n  - git: [x]\n  - stack: s.cfg\ninclude: more.conf\n"),
+            ("s.cfg", "b.yml"),
+            ("b.yml", "b: 1"),
+        ],
+        args: &["--config=master"],
+    },
+    Case {
+        name: "two-in-one-item",
+        files: &[
+            ("master", "ext_pillar:\n  - stack: s.cfg\n    makostack: s.cfg\n"),
+            ("s.cfg", "b.yml"),
+            ("b.yml", "b: 1"),
+        ],
+        args: &["--config=master"],
+    },
+    Case {
+        name: "unknown-merging-strategy",
+        files: &[
+            ("master", "ext_pillar: [{stack: s.cfg}]\npillar_source_merging_strategy: smrt\n"),
+            ("s.cfg", "b.yml"),
+            ("b.yml", "b: 1"),
+        ],
+        args: &["--config=master"],
+    },
+    Case {
+        name: "undefined-in-stack",
+        files: &[("s.cfg", "{% do stack.update({'u': nope}) %}b.yml"), ("b.yml", "b: 1")],
+        args: STACK,
+    },
+    Case {
+        name: "makostack-drops-what-fails",
+        files: &[
+            ("c/s.cfg", "bad.yml\nworse.yml\nlast.yml\n../up.yml\nb.yml\n"),
+            ("c/bad.yml", "a: 1\nb: c: d\n"),
+            ("c/worse.yml", "__: ovrwrite\na: 1\n"),
+            // What was merged before the mistake stays.
+            ("c/last.yml", "kept: 1\nx: {__: ovrwrite}\n"),
+            ("c/b.yml", "x: {y: 1}\n"),
+            ("up.yml", "up: 1\n"),
+        ],
+        args: &["--makostack=c/s.cfg", "--makostack=c/s.cfg"],
+    },
+];
+
+#[test]
+fn what_the_reference_swallows_is_a_warning_or_an_error() {
+    for case in WARNINGS {
+        let soft = ran(case, &[]);
+        assert_eq!(soft.status, Some(0), "{}: {}", case.name, soft.stderr);
+        assert_snapshot(&format!("pillar/warnings/{}.txt", case.name), &format!("{}---\n{}", soft.stdout, soft.stderr));
+        let strict = ran(case, &["--strict"]);
+        assert_eq!((strict.status, &*strict.stdout), (Some(1), ""), "{}", case.name);
+        assert!(strict.stderr.contains("error: "), "{}: {}", case.name, strict.stderr);
+    }
+}
+
+#[test]
+fn wrong_usage_is_status_2() {
+    let files: &[(&str, &str)] = &[("s.cfg", "b.yml"), ("b.yml", "b: 1"), ("master", "x: 1"), ("ms/a.yaml", "{}")];
+    for (args, says) in [
+        (&["--minion=m.yaml"][..], "--stack CFG"),
+        (&["--minion=m.yaml", "--config=master"], "has no ext_pillar"),
+        (&["--stack=s.cfg"], "no minion given"),
+        (&["--stack=s.cfg", "--minions=ms", "--id=../m"], "no minion has such a name"),
+        (&["--stack=s.cfg", "--minions=ms", "--pillar=-"], "standard input"),
+        (&["--stack=s.cfg", "--minions=ms", "--minion=m.yaml"], "cannot be used with"),
+        (&["--stack=s.cfg", "--minion=m.yaml", "--trace", "--merged"], "cannot be used with"),
+    ] {
+        let tree = Tree::new(&[&[MINION], files].concat());
+        let ran = run(tree.path(), &[&["pillar"], args].concat());
+        assert_eq!((ran.status, &*ran.stdout), (Some(2), ""), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(says), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn stacks_of_flags_come_in_order_both_kinds_together() {
+    let files: &[(&str, &str)] = &[
+        ("1.cfg", "1.yml"),
+        ("2.cfg", "2.yml"),
+        ("3.cfg", "3.yml"),
+        ("1.yml", "l: [1]"),
+        ("2.yml", "l: [2]"),
+        ("3.yml", "l: [3]"),
+    ];
+    let get = |args: &'static [&'static str]| {
+        ran(&Case { name: "", files, args }, &["--get=l", "-o", "json"]).stdout.replace(['\n', ' '], "")
+    };
+    // Neighbours of a kind are one stack; lists of another stack replace.
+    assert_eq!(get(&["--stack=1.cfg", "--stack=2.cfg"]), "[1,2]");
+    assert_eq!(get(&["--stack=2.cfg", "--stack=1.cfg", "--makostack=3.cfg"]), "[3]");
+    assert_eq!(get(&["--makostack=3.cfg", "--stack=1.cfg"]), "[1]");
+    assert_eq!(get(&["--makostack=3.cfg", "--makostack=1.cfg:m"]), "[3]");
+}
+
+#[test]
+fn going_on_after_a_failure_leaves_it_in_the_pillar() {
+    let files: &[(&str, &str)] = &[
+        ("master", "ext_pillar: [{stack: bad.cfg}, {stack: s.cfg}]"),
+        ("bad.cfg", "{{ nope.nope }}"),
+        ("s.cfg", "b.yml"),
+        ("b.yml", "b: 1"),
+    ];
+    let case = Case { name: "", files, args: &["--config=master"] };
+    let stopped = ran(&case, &[]);
+    assert_eq!((stopped.status, &*stopped.stdout), (Some(1), ""));
+    let went_on = ran(&case, &["--keep-going", "-o", "json"]);
+    assert_eq!(went_on.status, Some(0), "{}", went_on.stderr);
+    assert_snapshot("pillar/keep-going.txt", &format!("{}---\n{}", went_on.stdout, went_on.stderr));
+}
+
+#[test]
+fn a_trace_shows_how_far_it_came() {
+    let files: &[(&str, &str)] = &[
+        ("s.cfg", "a.yml\nmiss.yml\nl.yml\ne.yml\nbad.yml\nb.yml"),
+        ("a.yml", "__: overwrite\na: 1"),
+        ("l.yml", "[1]"),
+        ("e.yml", ""),
+        ("bad.yml", "a: b: c"),
+        ("b.yml", "b: 1"),
+    ];
+    let ran = ran(&Case { name: "", files, args: STACK }, &["--trace"]);
+    assert_eq!(ran.status, Some(1));
+    assert_snapshot("pillar/trace-to-an-error.txt", &ran.stdout);
+}
+
+#[test]
+fn no_file_outside_is_read_unless_its_directory_is_allowed() {
+    let tree = Tree::new(&[MINION, ("c/s.cfg", "l.yml\n"), ("c/m.cfg", "{}"), ("shared/x.yml", "x: 1\n")]);
+    let absolute = tree.path().join("shared/x.yml");
+    tree.write("c/m.cfg", format!("{}\n", absolute.display()).as_bytes());
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&absolute, tree.path().join("c/l.yml")).unwrap();
+    for stack in ["--stack=c/s.cfg", "--makostack=c/m.cfg"] {
+        let args = ["pillar", "--minion=m.yaml", stack];
+        let refused = run(tree.path(), &args);
+        assert_eq!((refused.status, &*refused.stdout), (Some(1), ""), "{stack}");
+        assert!(refused.stderr.contains("lies outside of the directories"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("--stack-root"), "{}", refused.stderr);
+        let allowed = run(tree.path(), &[&args[..], &["--stack-root=shared"]].concat());
+        assert_eq!((allowed.status, &*allowed.stdout), (Some(0), "x: 1\n"), "{stack}: {}", allowed.stderr);
+    }
+}
+
+#[test]
+fn text_that_is_no_utf_8_is_refused_where_it_stands() {
+    let tree = Tree::new(&[("s.cfg", &b"a.yml"[..]), ("a.yml", b"a: 1\nb: \xff\n"), ("m.yaml", b"id: x")]);
+    let ran = run(tree.path(), &["pillar", "--minion=m.yaml", "--stack=s.cfg"]);
+    assert_eq!((ran.status, &*ran.stdout), (Some(1), ""));
+    assert!(ran.stderr.contains("a.yml:2:4"), "{}", ran.stderr);
+}
+
+/// Values are values: the reference changes both spellings.
+#[test]
+fn anchors_are_not_shared_between_data_files() {
+    let files: &[(&str, &str)] =
+        &[("s.cfg", "a.yml\nb.yml"), ("a.yml", "base: &b {x: 1}\nk: *b\n"), ("b.yml", "base: {y: 2}")];
+    let ran = ran(&Case { name: "", files, args: STACK }, &["-o", "json"]);
+    let given = json::loads(&ran.stdout).unwrap();
+    assert_eq!(given.repr(), "{'base': {'x': 1, 'y': 2}, 'k': {'x': 1}}");
+}
+
+/// Python's insides are hidden; PillarStack itself has no sandbox.
+#[test]
+fn templates_are_sandboxed() {
+    let files: &[(&str, &str)] = &[("s.cfg", "{{ ().__class__.__mro__ }}")];
+    let ran = ran(&Case { name: "", files, args: STACK }, &[]);
+    assert_eq!((ran.status, &*ran.stdout), (Some(1), ""));
+    assert!(ran.stderr.contains("unsafe"), "{}", ran.stderr);
+}
+
+#[test]
+fn options_of_the_master_are_seen_as_opts() {
+    let files: &[(&str, &str)] = &[
+        ("master", "ext_pillar: [{stack: {'opts:site': {here: s.cfg}}}]\nsite: here\nid: salt_master\n"),
+        ("s.cfg", "a.yml"),
+        ("a.yml", "seen: {{ __opts__.site }} {{ __opts__['id'] }} {{ __opts__.minion_id }} {{ pillarenv }}"),
+    ];
+    let case = Case { name: "", files, args: &["--config=master", "--set=opts.pillarenv=qa"] };
+    assert_eq!(ran(&case, &[]).stdout, "seen: here salt_master web1 qa\n");
+}
