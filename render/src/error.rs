@@ -39,6 +39,8 @@ pub enum ErrorKind {
     Security,
     /// A Python exception of this class.
     Python(&'static str),
+    /// An exception of this class in a Mako template or a Python module; the message names the class.
+    Code(&'static str),
     /// A `salt[...]` function refused its call.
     Salt,
     /// A template that was asked for does not exist.
@@ -180,7 +182,7 @@ impl fmt::Display for Error {
             ErrorKind::Undefined => write!(f, "Jinja variable {}", self.message),
             ErrorKind::Syntax | ErrorKind::Security => write!(f, "Jinja syntax error: {}", self.message),
             ErrorKind::Salt => write!(f, "Problem running salt function in Jinja template: {}", self.message),
-            ErrorKind::Nested => f.write_str(&self.message),
+            ErrorKind::Nested | ErrorKind::Code(_) => f.write_str(&self.message),
             ErrorKind::Python(_) | ErrorKind::TemplateNotFound | ErrorKind::Raised | ErrorKind::Limit => {
                 write!(f, "Jinja error: {}", self.message)
             }

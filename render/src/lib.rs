@@ -23,9 +23,13 @@ mod filters;
 mod format;
 mod globals;
 pub mod jinja;
+#[cfg(feature = "python")]
+pub mod mako;
 mod methods;
 mod object;
 pub mod python;
+#[cfg(feature = "python")]
+pub mod sandbox;
 mod salt;
 mod serial;
 mod suggest;

@@ -19,7 +19,7 @@ import salt_reference as reference
 
 OUTPUTS = ("result", "error", "message", "type", "value", "found", "output", "tree", "line", "renderer", "matchers",
            "chain_finished", "yaml_flow", "yaml_block", "json", "py_str", "py_repr", "base_after", "overlay_after",
-           "templates_requested", "templates_found", "log", "errors")
+           "templates_requested", "templates_found", "log", "errors", "changed")
 
 
 def refusal(error, *directories):
@@ -411,6 +411,10 @@ def echo(request, headers, body):
     shown = {name: headers[name] for name in sorted(headers) if name in ("authorization", "content-type") or name[:2] == "x-"}
     text = json.dumps([request[0], request[1], shown, body.decode()])
     return f"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {len(text.encode())}\r\n\r\n{text}"
+def mako(record, recorded):
+    import mako_reference
+
+    return mako_reference.render(record, recorded["context"])
 
 
 # For each recorded file: what answers a record. A function of two arguments sees the whole file, too.
@@ -429,6 +433,7 @@ FILES = {
     "render/tests/data/jinja_render.json": template,
     "render/tests/data/jinja_stack.json": stack_template,
     "render/tests/data/jinja_syntax.json": syntax,
+    "render/tests/data/mako.json": mako,
     "render/tests/data/methods.json": method,
     "yaml/tests/data/traverse.json": traverse,
     "yaml/tests/data/yaml_dump.json": yaml_dump,

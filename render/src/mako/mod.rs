@@ -1,0 +1,175 @@
+//! Mako as Salt's `mako` renderer and MakoStack speak it.
+//!
+//! A template is read into nodes, generated into a module of Python, as Mako does, and run by the
+//! interpreter of [`sandbox`](crate::sandbox), in its sandbox and within its limits.
+//!
+//! ```
+//! use mapstack_render::mako::{Request, render};
+//! use mapstack_render::sandbox::NoHost;
+//! use mapstack_value::Value;
+//!
+//! let mut request = Request::new("% for name in names:\n${loop.index}: ${name | h}\n% endfor\n", &NoHost);
+//! request.variables.push(("names".into(), Value::from_iter(["a", "<b>"])));
+//! assert_eq!(render(request).unwrap().text, "0: a\n1: &lt;b&gt;\n");
+//! ```
+
+mod generate;
+mod lexer;
+mod names;
+mod tags;
+mod text;
+
+use std::sync::Arc;
+
+use mapstack_value::{Str, Value};
+
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::jinja::ast::Span;
+use crate::sandbox::{Host, Job, Limits, Outcome, TemplateJob, with_interpreter};
+
+pub(crate) use generate::Module;
+
+/// How a template is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// Names without a value are an error at the start, not when they are printed (`strict_undefined`).
+    pub strict: bool,
+    /// How the URIs of further templates are read.
+    pub lookup: Lookup,
+}
+
+/// How the URIs in `<%include>`, `<%inherit>` and `<%namespace>` are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Lookup {
+    /// Not at all: a template that asks for another one is refused.
+    #[default]
+    None,
+    /// As Mako's own lookup does: relative to the template's URI, or from the root.
+    Stock,
+    /// As `salt.utils.mako.SaltMakoTemplateLookup` does: `salt://` and `file://`, or as Mako does. Templates
+    /// that were looked up are not strict.
+    Salt,
+}
+
+impl Options {
+    /// What `salt.utils.templates.render_mako_tmpl` sets.
+    #[must_use]
+    pub fn salt() -> Self {
+        Options { strict: true, lookup: Lookup::Salt }
+    }
+
+    /// What MakoStack sets.
+    #[must_use]
+    pub fn stack() -> Self {
+        Options { strict: true, lookup: Lookup::Stock }
+    }
+}
+
+/// A template to render.
+pub struct Request<'a> {
+    /// Its text.
+    pub source: Arc<str>,
+    /// What errors call it.
+    pub name: Option<Str>,
+    /// Its URI, which those of further templates are relative to.
+    pub uri: Option<Str>,
+    /// How it is read.
+    pub options: Options,
+    /// The names it is given.
+    pub variables: Vec<(Str, Value)>,
+    /// The names under which it finds the minion's functions, such as `salt` or `__salt__`.
+    pub functions: Vec<Str>,
+    /// The variables whose values are read back after the render, with what the template changed in place.
+    pub changed: Vec<Str>,
+    /// Where it reaches the outside.
+    pub host: &'a dyn Host,
+    /// Bounds.
+    pub limits: Limits,
+}
+
+impl<'a> Request<'a> {
+    /// A request without variables, read as Salt does.
+    #[must_use]
+    pub fn new(source: impl Into<Arc<str>>, host: &'a dyn Host) -> Self {
+        Request {
+            source: source.into(),
+            name: None,
+            uri: None,
+            options: Options::salt(),
+            variables: Vec::new(),
+            functions: Vec::new(),
+            changed: Vec::new(),
+            host,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// A template rendered.
+#[derive(Debug)]
+pub struct Rendered {
+    /// The text.
+    pub text: String,
+    /// The variables that were to be read back, as they are now.
+    pub changed: Vec<(Str, Value)>,
+    /// What printed what, in order.
+    pub map: Vec<Chunk>,
+}
+
+/// A run of output with one origin; it reaches to the start of the next.
+#[derive(Debug, Clone)]
+pub struct Chunk {
+    /// Where it starts in the output.
+    pub start: usize,
+    /// The template's name.
+    pub name: Option<Str>,
+    /// The template's text.
+    pub source: Arc<str>,
+    /// What printed it.
+    pub span: Span,
+    /// Whether it is the source's text, byte by byte.
+    pub exact: bool,
+}
+
+impl Rendered {
+    /// The place in a template behind a byte of the output.
+    #[must_use]
+    pub fn locate(&self, offset: usize) -> Option<Place> {
+        let after = self.map.partition_point(|chunk| chunk.start <= offset);
+        let chunk = self.map.get(after.checked_sub(1)?)?;
+        let mut span = chunk.span;
+        if chunk.exact {
+            let into = u32::try_from(offset - chunk.start).unwrap_or(u32::MAX);
+            span.start = span.start.saturating_add(into).min(span.end);
+        }
+        Some(Place { template: chunk.name.clone(), source: chunk.source.clone(), span })
+    }
+}
+
+/// Render a template.
+///
+/// # Errors
+/// The template's syntax is wrong, its code raises, it asks for what the sandbox refuses, or a limit is
+/// reached. Errors carry the place in the template and the way there.
+pub fn render(request: Request<'_>) -> Result<Rendered> {
+    let job = TemplateJob {
+        source: request.source,
+        name: request.name,
+        uri: request.uri,
+        options: request.options,
+        variables: request.variables,
+        functions: request.functions,
+        changed: request.changed,
+        limits: request.limits,
+    };
+    match with_interpreter(request.host, &request.limits, Job::Template(Box::new(job)))? {
+        Outcome::Text { text, chunks, changed } => Ok(Rendered { text, changed, map: chunks }),
+        Outcome::Value(_) => Err(Error::new(ErrorKind::Nested, "the interpreter answered another question")),
+    }
+}
+
+/// The module of Python that a template becomes.
+pub(crate) fn generate(name: Option<&Str>, source: &Arc<str>, strict: bool) -> Result<Module> {
+    let tree = lexer::read(source).map_err(|failure| failure.into_error(name, source))?;
+    generate::module(&tree, source, strict).map_err(|failure| failure.into_error(name, source))
+}

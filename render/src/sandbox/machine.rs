@@ -1,0 +1,462 @@
+//! One interpreter on its thread: set up once, then job after job.
+
+use std::cell::{Cell, RefCell};
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use mapstack_value::{Str, Value};
+use ruff_source_file::SourceFileBuilder;
+use rustpython_vm::builtins::{PyBaseExceptionRef, PyCode, PyDictRef, PyFunction, PyStr};
+use rustpython_vm::compiler::ast::{Mod, ModExpression, Stmt};
+use rustpython_vm::compiler::codegen::compile::compile_top;
+use rustpython_vm::compiler::parser;
+use rustpython_vm::compiler::{CompileOpts, Mode};
+use rustpython_vm::frozen::FrozenLib;
+use rustpython_vm::function::{ArgMapping, FuncArgs};
+use rustpython_vm::scope::Scope;
+use rustpython_vm::{AsObject, Interpreter, PyObjectRef, PyPayload, PyRef, PyResult, Settings, VirtualMachine};
+
+use super::guard::{Guard, Meter};
+use super::instrument;
+use super::worker::{Line, Outcome};
+use super::{Job, Limits, convert, failure, template};
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::jinja::ast::Span;
+
+/// The modules that templates may import, compiled.
+static FROZEN: &FrozenLib = include!(concat!(env!("OUT_DIR"), "/frozen.rs"));
+const IPADDRESS: &str = include_str!(concat!(env!("OUT_DIR"), "/metered/ipaddress.py"));
+const TEXTWRAP: &str = include_str!(concat!(env!("OUT_DIR"), "/metered/textwrap.py"));
+const PRELUDE: &str = include_str!("prelude.py");
+
+/// A text that was compiled, and where its lines come from.
+pub(crate) struct Unit {
+    pub(crate) name: Option<Str>,
+    pub(crate) source: Arc<str>,
+    /// The span in the source behind each line of code; empty where they are the same lines.
+    pub(crate) lines: Vec<Option<Span>>,
+}
+
+impl Unit {
+    /// The place of a line of the code, counted from 1.
+    pub(crate) fn place(&self, line: usize) -> Place {
+        let span = if self.lines.is_empty() {
+            line_span(&self.source, line)
+        } else {
+            let before = self.lines.get(..line.min(self.lines.len())).unwrap_or_default();
+            before.iter().rev().find_map(|span| *span).unwrap_or(Span { start: 0, end: 0 })
+        };
+        Place { template: self.name.clone(), source: self.source.clone(), span }
+    }
+}
+
+/// A line's text without its indentation.
+pub(crate) fn line_span(source: &str, line: usize) -> Span {
+    let mut start = 0;
+    for (at, text) in source.split_inclusive('\n').enumerate() {
+        if at + 1 == line {
+            let indent = text.len() - text.trim_start().len();
+            let length = text.trim_end().len().max(indent);
+            return span(start + indent, start + length);
+        }
+        start += text.len();
+    }
+    span(source.len(), source.len())
+}
+
+pub(crate) fn span(start: usize, end: usize) -> Span {
+    let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    Span { start: small(start), end: small(end) }
+}
+
+/// What the functions of one interpreter share.
+pub(crate) struct Shared {
+    pub(crate) line: Line,
+    pub(crate) meter: Rc<Meter>,
+    pub(crate) names: instrument::Names,
+    pub(crate) units: RefCell<Vec<Unit>>,
+    /// Errors that became exceptions on their way through Python.
+    pub(crate) failures: RefCell<Vec<Box<Error>>>,
+    pub(crate) templates: RefCell<template::Cache>,
+    /// How templates are read in the current job.
+    pub(crate) options: Cell<crate::mako::Options>,
+}
+
+/// An interpreter with its sandbox.
+pub(crate) struct Machine {
+    interpreter: Interpreter,
+    shared: Rc<Shared>,
+    /// The prelude's globals, or why it did not run.
+    prelude: std::result::Result<PyDictRef, String>,
+}
+
+impl Machine {
+    pub(crate) fn new(line: Line) -> Self {
+        let mut settings = Settings::default();
+        settings.install_signal_handlers = false;
+        settings.ignore_environment = true;
+        settings.isolated = true;
+        settings.import_site = false;
+        settings.hash_seed = Some(0);
+        settings.allow_external_library = false;
+        let builder = Interpreter::builder(settings);
+        let modules = rustpython_stdlib::stdlib_module_defs(&builder.ctx);
+        let interpreter = builder.add_native_modules(&modules).add_frozen_modules(FROZEN).build();
+        let secret = RandomState::new().build_hasher().finish();
+        let shared = Rc::new(Shared {
+            line,
+            meter: Rc::new(Meter::new()),
+            names: instrument::Names::new(secret),
+            units: RefCell::default(),
+            failures: RefCell::default(),
+            templates: RefCell::default(),
+            options: Cell::default(),
+        });
+        let prelude = interpreter.enter(|vm| {
+            shared.meter.start(&Limits::default());
+            prelude(&shared, vm).map_err(|error| {
+                let mut text = String::new();
+                let _ = vm.write_exception(&mut text, &error);
+                text
+            })
+        });
+        Machine { interpreter, shared, prelude }
+    }
+
+    /// Do jobs until nobody asks.
+    pub(crate) fn serve(self) {
+        while let Some(job) = self.shared.line.job() {
+            let outcome = self.interpreter.enter(|vm| self.perform(job, vm));
+            self.shared.line.done(outcome);
+        }
+    }
+
+    fn perform(&self, job: Job, vm: &VirtualMachine) -> Result<Outcome> {
+        let prelude = match &self.prelude {
+            Ok(prelude) => prelude,
+            Err(why) => return Err(Error::new(ErrorKind::Nested, format!("the Python prelude failed: {why}"))),
+        };
+        let limits = match &job {
+            Job::Module { limits, .. } => *limits,
+            Job::Template(job) => job.limits,
+        };
+        self.shared.meter.start(&limits);
+        self.shared.failures.borrow_mut().clear();
+        vm.recursion_limit.set(limits.depth.max(20));
+        let performed = match job {
+            Job::Module { source, name, variables, .. } => self.module(prelude, &source, name, variables, vm),
+            Job::Template(job) => template::render(&self.shared, prelude, *job, vm),
+        };
+        let _ = forget(prelude, vm);
+        performed
+            .map_err(|raised| match raised {
+                Raised::Error(error) => error,
+                Raised::Exception(exception) => failure::error(&self.shared, &exception, vm),
+            })
+            .and_then(|outcome| match self.shared.meter.broken() {
+                // Code can swallow the exception, but not go on.
+                Some(why) => Err(Error::limit(why)),
+                None => Ok(outcome),
+            })
+    }
+
+    /// A module whose `run()` returns data, as Salt's `py` renderer has it.
+    fn module(
+        &self,
+        prelude: &PyDictRef,
+        source: &Arc<str>,
+        name: Option<Str>,
+        variables: super::Names,
+        vm: &VirtualMachine,
+    ) -> Result<Outcome, Raised> {
+        let shared = &self.shared;
+        let unit = shared.unit(Unit { name, source: source.clone(), lines: Vec::new() });
+        let code = shared.compile(source, unit, Mode::Exec, vm)?;
+        let globals = vm.ctx.new_dict();
+        globals.set_item("__builtins__", prelude.get_item("BUILTINS", vm)?, vm)?;
+        globals.set_item("__name__", vm.ctx.new_str("template").into(), vm)?;
+        vm.run_code_obj(code, scope(&globals))?;
+        let ordered = prelude.get_item("ordered", vm)?;
+        for (name, value) in variables {
+            let value = convert::to_python(&value, &ordered, vm)?;
+            globals.set_item(&*name, value, vm)?;
+        }
+        let functions = prelude.get_item("functions", vm)?;
+        for name in ["__salt__", "salt"] {
+            globals.set_item(name, functions.clone(), vm)?;
+        }
+        let Some(run) = globals.get_item_opt("run", vm)? else {
+            let error =
+                Error::new(ErrorKind::Code("AttributeError"), "AttributeError: the module has no function 'run'");
+            return Err(Raised::Error(error.with_help("define 'def run():' and return the data from it")));
+        };
+        let result = run.call((), vm)?;
+        let value = convert::from_python(&result, &ordered, vm).map_err(|why| {
+            let place = run.downcast_ref::<PyFunction>().map(|_| shared.place(unit, 1));
+            let mut error = Error::new(ErrorKind::Code("TypeError"), format!("run() returned what is no data: {why}"));
+            error.place = place;
+            Raised::Error(error)
+        })?;
+        Ok(Outcome::Value(value))
+    }
+}
+
+/// What ended a job.
+pub(crate) enum Raised {
+    Error(Box<Error>),
+    Exception(PyBaseExceptionRef),
+}
+
+impl From<Box<Error>> for Raised {
+    fn from(error: Box<Error>) -> Self {
+        Raised::Error(error)
+    }
+}
+
+impl From<PyBaseExceptionRef> for Raised {
+    fn from(exception: PyBaseExceptionRef) -> Self {
+        Raised::Exception(exception)
+    }
+}
+
+pub(crate) fn scope(globals: &PyDictRef) -> Scope {
+    Scope::new(Some(ArgMapping::from_dict_exact(globals.clone())), globals.clone())
+}
+
+fn forget(prelude: &PyDictRef, vm: &VirtualMachine) -> PyResult<()> {
+    prelude.get_item("forget", vm)?.call((), vm).map(drop)
+}
+
+/// What the source of a unit is called inside the interpreter.
+fn unit_path(unit: usize) -> String {
+    format!("<unit {unit}>")
+}
+
+/// The unit that a path names.
+pub(crate) fn unit_of(path: &str) -> Option<usize> {
+    path.strip_prefix("<unit ")?.strip_suffix('>')?.parse().ok()
+}
+
+impl Shared {
+    /// Register a text that is about to be compiled.
+    pub(crate) fn unit(&self, unit: Unit) -> usize {
+        let mut units = self.units.borrow_mut();
+        units.push(unit);
+        units.len() - 1
+    }
+
+    pub(crate) fn place(&self, unit: usize, line: usize) -> Place {
+        let units = self.units.borrow();
+        match units.get(unit) {
+            Some(unit) => unit.place(line),
+            None => Place { template: None, source: "".into(), span: Span { start: 0, end: 0 } },
+        }
+    }
+
+    /// Compile code of a unit, rewritten so that it answers to limits.
+    pub(crate) fn compile(&self, code: &str, unit: usize, mode: Mode, vm: &VirtualMachine) -> Result<PyRef<PyCode>> {
+        let line_at = |offset: usize| crate::error::line_and_column(code, offset).0;
+        let fail =
+            |message: String, kind: ErrorKind, line: usize| Error::new(kind, message).at(|| self.place(unit, line));
+        let syntax = ErrorKind::Code("SyntaxError");
+        let parsed = parser::parse_module(code).map_err(|error| {
+            let line = line_at(error.location.start().to_usize());
+            fail(format!("SyntaxError: {}", error.error), syntax, line)
+        })?;
+        let module = instrument::module(parsed, code, &self.names)
+            .map_err(|refusal| fail(refusal.message, ErrorKind::Security, line_at(refusal.offset)))?;
+        let top = match mode {
+            Mode::Eval => match <[Stmt; 1]>::try_from(module.body) {
+                Ok([Stmt::Expr(stmt)]) => Mod::Expression(ModExpression {
+                    node_index: module.node_index,
+                    range: module.range,
+                    body: stmt.value,
+                }),
+                _ => return Err(fail("SyntaxError: invalid syntax".to_owned(), syntax, 1)),
+            },
+            _ => Mod::Module(module),
+        };
+        let file = SourceFileBuilder::new(unit_path(unit), code).finish();
+        let compiled = compile_top(top, file, mode, CompileOpts::default()).map_err(|error| {
+            let line = error.location.map_or(1, |location| location.line.get());
+            fail(format!("SyntaxError: {}", error.error), syntax, line)
+        })?;
+        Ok(vm.ctx.new_code(compiled))
+    }
+
+    /// An error as an exception that remembers it.
+    pub(crate) fn raise(
+        &self,
+        error: Box<Error>,
+        class: &str,
+        prelude: &PyDictRef,
+        vm: &VirtualMachine,
+    ) -> PyBaseExceptionRef {
+        let message = error.message.clone();
+        let mut failures = self.failures.borrow_mut();
+        failures.push(error);
+        let number = failures.len() - 1;
+        let made = prelude
+            .get_item_opt(class, vm)
+            .ok()
+            .flatten()
+            .and_then(|class| class.call((message.clone(),), vm).ok())
+            .and_then(|made| made.downcast().ok());
+        match made {
+            Some(exception) => {
+                let exception: PyBaseExceptionRef = exception;
+                let _ = exception.as_object().set_attr("_failure", vm.ctx.new_int(number), vm);
+                exception
+            }
+            None => vm.new_runtime_error(message),
+        }
+    }
+}
+
+/// Run the prelude, with the functions it builds on.
+fn prelude(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
+    let base = vm.ctx.exceptions.base_exception_type.to_owned();
+    let limit_error = vm.ctx.new_exception_type("template", "LimitError", Some(vec![base]));
+    let guard = Guard { meter: shared.meter.clone(), limit_error };
+    let names = vm.ctx.new_dict();
+    let native = vm.ctx.new_dict();
+    for (name, function) in guard.functions(&shared.names, vm) {
+        let short = name.trim_start_matches('<').split(' ').next().unwrap_or_default();
+        native.set_item(short, function.clone(), vm)?;
+        names.set_item(name.as_str(), function, vm)?;
+    }
+    native.set_item("getattr", native.get_item("attr", vm)?, vm)?;
+    for (name, function) in guard.helpers(vm) {
+        native.set_item(name, function, vm)?;
+    }
+    native.set_item("rewritten", names.into(), vm)?;
+    let globals = vm.ctx.new_dict();
+    for (name, function) in services(shared, &globals, vm) {
+        native.set_item(name, function, vm)?;
+    }
+    globals.set_item("__builtins__", vm.builtins.clone().into(), vm)?;
+    globals.set_item("__name__", vm.ctx.new_str("prelude").into(), vm)?;
+    globals.set_item("native", native.into(), vm)?;
+    let code = vm
+        .compile(PRELUDE, Mode::Exec, "<prelude>".to_owned())
+        .map_err(|error| vm.new_runtime_error(format!("{error} at {:?}", error.python_location())))?;
+    vm.run_code_obj(code, scope(&globals))?;
+    template::runtime(&globals, vm)?;
+    Ok(globals)
+}
+
+/// Functions that need more than the meter.
+fn services(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> Vec<(&'static str, PyObjectRef)> {
+    let mut out: Vec<(&'static str, PyObjectRef)> = Vec::new();
+    let (this, names) = (shared.clone(), prelude.clone());
+    let compile = vm.new_function("compile", move |text: String, mode: String, vm: &VirtualMachine| -> PyResult {
+        let mode = if mode == "eval" { Mode::Eval } else { Mode::Exec };
+        let unit = this.unit(Unit { name: Some("<text>".into()), source: text.as_str().into(), lines: Vec::new() });
+        this.compile(&text, unit, mode, vm).map(Into::into).map_err(|error| {
+            let class = if error.kind == ErrorKind::Security { "Refused" } else { "_SyntaxError" };
+            this.raise(error, class, &names, vm)
+        })
+    });
+    out.push(("compile", compile.into()));
+    let run = vm.new_function("run", |args: FuncArgs, vm: &VirtualMachine| -> PyResult {
+        let (code, globals, locals) = args.bind::<(PyRef<PyCode>, PyDictRef, PyDictRef)>(vm)?;
+        vm.run_code_obj(code, Scope::new(Some(ArgMapping::from_dict_exact(locals)), globals))
+    });
+    out.push(("run", run.into()));
+    for (name, mode) in [("eval", "eval"), ("exec", "exec")] {
+        let names = prelude.clone();
+        let function = vm.new_function(name, move |args: FuncArgs, vm: &VirtualMachine| -> PyResult {
+            let none = || vm.ctx.none();
+            let source = args.args.first().cloned().unwrap_or_else(none);
+            let given = |at: usize, name: &str| args.args.get(at).or(args.kwargs.get(name)).cloned();
+            let globals = given(1, "globals").unwrap_or_else(none);
+            let locals = given(2, "locals").unwrap_or_else(none);
+            let here = vm.current_globals().copy().into_ref(&vm.ctx);
+            let there = current_locals(vm)?;
+            let evaluate = names.get_item("_evaluate", vm)?;
+            evaluate.call((source, vm.ctx.new_str(mode), globals, locals, here, there), vm)
+        });
+        out.push((name, function.into()));
+    }
+    let globals = vm.new_function("globals", |vm: &VirtualMachine| -> PyDictRef {
+        let names = vm.current_globals().copy().into_ref(&vm.ctx);
+        let _ = names.del_item("__builtins__", vm);
+        names
+    });
+    out.push(("globals", globals.into()));
+    let locals = vm.new_function("locals", |vm: &VirtualMachine| -> PyResult { current_locals(vm) });
+    out.push(("locals", locals.into()));
+    let names = prelude.clone();
+    let all = vm.new_function("import", move |module: String, vm: &VirtualMachine| -> PyResult<()> {
+        let shown = names.get_item("_import_names", vm)?.call((module,), vm)?;
+        let shown: PyDictRef = shown.try_into_value(vm)?;
+        let globals = vm.current_globals();
+        for (name, value) in shown {
+            globals.set_item(&*name, value, vm)?;
+        }
+        Ok(())
+    });
+    out.push(("importall", all.into()));
+    let this = shared.clone();
+    let full = vm.new_function("name", move |short: String| -> String { this.names.full(&short) });
+    out.push(("name", full.into()));
+    let (this, names) = (shared.clone(), prelude.clone());
+    let metered = vm.new_function("metered", move |name: String, vm: &VirtualMachine| -> PyResult {
+        let source = if name == "ipaddress" { IPADDRESS } else { TEXTWRAP };
+        let globals = vm.ctx.new_dict();
+        globals.set_item("__builtins__", names.get_item("BUILTINS", vm)?, vm)?;
+        globals.set_item("__name__", vm.ctx.new_str(name.as_str()).into(), vm)?;
+        let unit = this.unit(Unit { name: None, source: source.into(), lines: Vec::new() });
+        let path = this.compile(source, unit, Mode::Exec, vm).map_err(|e| vm.new_runtime_error(e.message.clone()))?;
+        let left = this.meter.broken();
+        vm.run_code_obj(path, scope(&globals))?;
+        debug_assert_eq!(left, this.meter.broken());
+        Ok(vm.new_module(&name, globals, None).into())
+    });
+    out.push(("metered", metered.into()));
+    out.extend(host(shared, prelude, vm));
+    out.extend(template::services(shared, prelude, vm));
+    out
+}
+
+/// The functions behind the `salt` object.
+fn host(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> Vec<(&'static str, PyObjectRef)> {
+    let this = shared.clone();
+    let has_function = vm.new_function("has_function", move |name: String| -> bool { this.line.has_function(&name) });
+    let this = shared.clone();
+    let has_module = vm.new_function("has_module", move |name: String| -> bool { this.line.has_module(&name) });
+    let (this, names) = (shared.clone(), prelude.clone());
+    let call = vm.new_function("call", move |args: FuncArgs, vm: &VirtualMachine| -> PyResult {
+        let ordered = names.get_item("ordered", vm)?;
+        let out = |value: &PyObjectRef| {
+            convert::from_python(value, &ordered, vm)
+                .map_err(|why| vm.new_type_error(format!("a function of the minion takes data: {why}")))
+        };
+        let mut arguments = args.args.iter();
+        let name = match arguments.next().and_then(|name| name.downcast_ref::<PyStr>()) {
+            Some(name) => name.to_string_lossy().into_owned(),
+            None => return Err(vm.new_type_error("the name of a function is text".to_owned())),
+        };
+        let positional: PyResult<Vec<Value>> = arguments.map(out).collect();
+        let keywords: PyResult<super::Names> =
+            args.kwargs.iter().map(|(name, value)| Ok((Str::from(name.as_str()), out(value)?))).collect();
+        let started = std::time::Instant::now();
+        let called = this.line.call(&name, positional?, keywords?);
+        this.meter.pause(started.elapsed());
+        match called {
+            Ok(value) => convert::to_python(&value, &ordered, vm),
+            Err(error) => Err(this.raise(error, "CommandExecutionError", &names, vm)),
+        }
+    });
+    vec![("has_function", has_function.into()), ("has_module", has_module.into()), ("call", call.into())]
+}
+
+fn current_locals(vm: &VirtualMachine) -> PyResult {
+    let locals = vm.current_locals()?;
+    let names = vm.ctx.types.dict_type.as_object().call((PyObjectRef::from(locals),), vm)?;
+    // At the top of a module these are its globals.
+    let _ = names.del_item("__builtins__", vm);
+    Ok(names)
+}

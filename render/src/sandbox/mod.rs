@@ -1,0 +1,141 @@
+//! Python in a sandbox: the interpreter behind the `mako` and `py` renderers.
+//!
+//! The interpreter (`rustpython-vm`, built without its host environment) has no files, processes, sockets
+//! or environment. Code is rewritten before it runs, so that loops spend steps and nothing grows without
+//! bounds. It reaches the outside through a [`Host`] alone.
+//!
+//! ```
+//! use mapstack_render::sandbox::{NoHost, Request, run};
+//! let result = run(&Request::new("def run():\n    return {'sum': 1 + 2}\n", &NoHost)).unwrap();
+//! assert_eq!(result.repr(), "{'sum': 3}");
+//! ```
+
+mod convert;
+mod failure;
+mod guard;
+mod instrument;
+mod machine;
+mod template;
+mod worker;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mapstack_value::{Str, Value};
+
+use crate::error::{Error, ErrorKind, Result};
+
+pub(crate) use machine::span;
+pub(crate) use worker::{Job, Names, Outcome, TemplateJob, with_interpreter};
+
+/// Where code reaches the outside: templates by path, and `salt[...]` functions.
+///
+/// Its methods are called on the thread that started the render.
+pub trait Host {
+    /// The source of the template at a URI, and the name that errors give it; `None` if there is none.
+    ///
+    /// # Errors
+    /// The template exists and cannot be read, or the URI is one that is refused.
+    fn template(&self, uri: &str) -> Result<Option<Source>>;
+
+    /// Whether `salt[name]` exists.
+    fn has_function(&self, name: &str) -> bool;
+
+    /// Whether `salt.module` exists, that is, any function of that module.
+    fn has_module(&self, module: &str) -> bool;
+
+    /// Call `salt[name](…)`.
+    ///
+    /// # Errors
+    /// What the function raises.
+    fn call(&self, name: &str, arguments: Vec<Value>, keywords: Vec<(Str, Value)>) -> Result<Value>;
+}
+
+/// A template's source.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// What errors call it.
+    pub name: Str,
+    /// Its text.
+    pub text: Arc<str>,
+}
+
+/// A host with no files and no functions.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoHost;
+
+impl Host for NoHost {
+    fn template(&self, _: &str) -> Result<Option<Source>> {
+        Ok(None)
+    }
+
+    fn has_function(&self, _: &str) -> bool {
+        false
+    }
+
+    fn has_module(&self, _: &str) -> bool {
+        false
+    }
+
+    fn call(&self, name: &str, _: Vec<Value>, _: Vec<(Str, Value)>) -> Result<Value> {
+        Err(Error::new(ErrorKind::Salt, format!("'{name}' is not available.")))
+    }
+}
+
+/// Bounds of a run. Each is an error when reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Steps: passes through loops and comprehensions, and calls of functions.
+    pub fuel: u64,
+    /// Bytes of output, captures included.
+    pub output: usize,
+    /// Calls inside each other.
+    pub depth: usize,
+    /// Time, without what the host takes. A backstop: what stops by this bound depends on the machine.
+    pub time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { fuel: 10_000_000, output: 64 << 20, depth: 900, time: Duration::from_secs(30) }
+    }
+}
+
+/// What to run as Salt's `py` renderer does.
+pub struct Request<'a> {
+    /// The module's source.
+    pub source: &'a str,
+    /// What errors call it.
+    pub name: Option<Str>,
+    /// The module's globals besides `__salt__` and `salt`, set after it ran and before `run()` is called.
+    pub variables: Vec<(Str, Value)>,
+    /// Where it reaches the outside.
+    pub host: &'a dyn Host,
+    /// Bounds.
+    pub limits: Limits,
+}
+
+impl<'a> Request<'a> {
+    /// A request without variables.
+    #[must_use]
+    pub fn new(source: &'a str, host: &'a dyn Host) -> Self {
+        Request { source, name: None, variables: Vec::new(), host, limits: Limits::default() }
+    }
+}
+
+/// Run a module and return what its `run()` returns (`salt.renderers.py.render`).
+///
+/// # Errors
+/// The module's syntax is wrong, it or `run()` raises, a limit is reached, or the result is no data.
+pub fn run(request: &Request<'_>) -> Result<Value> {
+    let job = Job::Module {
+        source: request.source.into(),
+        name: request.name.clone(),
+        variables: request.variables.clone(),
+        limits: request.limits,
+    };
+    match with_interpreter(request.host, &request.limits, job)? {
+        Outcome::Value(value) => Ok(value),
+        Outcome::Text { .. } => Err(Error::new(ErrorKind::Nested, "the interpreter answered another question")),
+    }
+}

@@ -1,0 +1,27 @@
+"""Warnings go nowhere."""
+
+
+def warn(*args, **kwargs):
+    """Nobody is told."""
+
+
+def _deprecated(*args, **kwargs):
+    """Nobody is told."""
+
+
+def simplefilter(*args, **kwargs):
+    """There is nothing to filter."""
+
+
+filterwarnings = simplefilter
+
+
+class catch_warnings:
+    def __init__(self, **options):
+        pass
+
+    def __enter__(self):
+        return []
+
+    def __exit__(self, *error):
+        return None

@@ -1,0 +1,102 @@
+//! Mako templates, recorded from Mako itself: output, or the class and line of the error.
+#![cfg(feature = "python")]
+
+use std::sync::Arc;
+
+use mapstack_render::mako::{Lookup, Options, Request, render};
+use mapstack_render::sandbox::{Host, Source};
+use mapstack_render::{Error, ErrorKind, Result};
+use mapstack_value::{Map, Str, Value, json};
+
+/// Records that differ on purpose: the template, and the reason.
+const DIFFERENCES: &[(&str, &str)] = &[
+    ("% for x in loop:\n% endfor\n", "the reference asks itself until Python's limit of recursion"),
+    ("<% import nosuchmodule %>", "what cannot be imported is refused in one way"),
+    ("<%\nx = 1\ny = (\n%>", "the parser reports an open bracket at the end of the code"),
+];
+
+struct Files(Map);
+
+impl Host for Files {
+    fn template(&self, uri: &str) -> Result<Option<Source>> {
+        Ok(self.0.get(uri).and_then(Value::as_str).map(|text| Source { name: uri.into(), text: text.into() }))
+    }
+
+    fn has_function(&self, name: &str) -> bool {
+        name == "test.echo"
+    }
+
+    fn has_module(&self, module: &str) -> bool {
+        module == "test"
+    }
+
+    fn call(&self, name: &str, arguments: Vec<Value>, keywords: Vec<(Str, Value)>) -> Result<Value> {
+        if keywords.iter().any(|(name, _)| &**name == "fail") {
+            return Err(Error::new(ErrorKind::Salt, format!("{name} failed")));
+        }
+        Ok(arguments.into_iter().next().unwrap_or_default())
+    }
+}
+
+/// What one record says, and what we say.
+fn both(record: &Map, context: &Map) -> (String, String) {
+    let files = record.get("files").and_then(Value::as_map).cloned().unwrap_or_default();
+    let host = Files(files);
+    let template: Arc<str> = record.get("template").and_then(Value::as_str).unwrap().into();
+    let mut request = Request::new(template, &host);
+    let strict = record.get("strict").is_none_or(Value::truthy);
+    request.options = Options { strict, lookup: Lookup::Stock };
+    request.uri = Some("/main.mako".into());
+    request.name = Some("main".into());
+    request.variables = context.iter().map(|(k, v)| (k.as_str().unwrap().into(), v.clone())).collect();
+    let theirs = match (record.get("output"), record.get("error")) {
+        (Some(output), _) => format!("printed {output}"),
+        (None, Some(error)) => match record.get("line") {
+            Some(line) => format!("{error} in line {line}"),
+            None => format!("{error}"),
+        },
+        (None, None) => "not recorded".to_owned(),
+    };
+    let ours = match render(request) {
+        Ok(rendered) => format!("printed {}", rendered.text),
+        Err(error) => {
+            let class = match error.kind {
+                ErrorKind::Code(class) => class,
+                ErrorKind::TemplateNotFound => "TemplateLookupException",
+                ErrorKind::Security => "refused",
+                ErrorKind::Limit => "limit",
+                _ => "other",
+            };
+            let place = error.place.as_ref();
+            match record.get("line") {
+                Some(_) => format!("{class} in line {}", place.map_or(0, mapstack_render::Place::line)),
+                None => class.to_owned(),
+            }
+        }
+    };
+    (theirs, ours)
+}
+
+#[test]
+fn as_recorded() {
+    let recorded = json::loads(include_str!("data/mako.json")).unwrap();
+    let recorded = recorded.as_map().unwrap();
+    let context = recorded.get("context").and_then(Value::as_map).unwrap();
+    let records = recorded.get("records").and_then(Value::as_list).unwrap();
+    assert!(records.len() > 400);
+    let (mut wrong, mut differing) = (Vec::new(), Vec::new());
+    for record in records {
+        let record = record.as_map().unwrap();
+        let template = record.get("template").and_then(Value::as_str).unwrap();
+        let (theirs, ours) = both(record, context);
+        let known = DIFFERENCES.iter().any(|(known, _)| *known == template);
+        if known {
+            differing.push((theirs != ours, template.to_owned()));
+        } else if theirs != ours {
+            wrong.push(format!("{template:?}\n    Mako: {theirs:?}\n    here: {ours:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), records.len(), wrong.join("\n"));
+    let same: Vec<_> = differing.iter().filter(|(differs, _)| !differs).collect();
+    assert!(same.is_empty(), "no longer different: {same:?}");
+}

@@ -1,0 +1,44 @@
+"""What Mako prints for a template, or what it raises; and what Salt's `py` renderer returns."""
+import copy
+
+
+def render(record, defaults):
+    from mako.exceptions import CompileException, SyntaxException, TopLevelLookupException
+    from mako.lookup import TemplateLookup
+    from mako.template import Template
+
+    strict = record.get("strict", True)
+    lookup = TemplateLookup(strict_undefined=strict)
+    lookup.filesystem_checks = False
+    context = copy.deepcopy(record.get("context", defaults))
+    try:
+        for uri, text in record.get("files", {}).items():
+            # Compiled when asked for, as from files.
+            lookup._collection[uri] = _Later(lookup, uri, text, strict)
+        lookup.get_template = lambda uri: _get(lookup, uri, TopLevelLookupException)
+        template = Template(record["template"], lookup=lookup, uri="/main.mako", strict_undefined=strict)
+        out = {"output": template.render(**context)}
+    except (SyntaxException, CompileException) as error:
+        return {"error": type(error).__name__, "line": error.lineno}
+    except Exception as error:
+        message = str(error)
+        return {"error": type(error).__name__, "message": message[:200]}
+    if context != record.get("context", defaults):
+        out["changed"] = {name: value for name, value in context.items() if value != defaults.get(name)}
+    return out
+
+
+class _Later:
+    def __init__(self, lookup, uri, text, strict):
+        self.make = lambda: __import__("mako.template").template.Template(
+            text, lookup=lookup, uri=uri, strict_undefined=strict)
+        self.made = None
+
+
+def _get(lookup, uri, missing):
+    later = lookup._collection.get(uri)
+    if later is None:
+        raise missing(f"Can't locate template for uri {uri!r}")
+    if later.made is None:
+        later.made = later.make()
+    return later.made
