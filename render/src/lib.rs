@@ -28,9 +28,9 @@ pub mod mako;
 mod methods;
 mod object;
 pub mod python;
+mod salt;
 #[cfg(feature = "python")]
 pub mod sandbox;
-mod salt;
 mod serial;
 mod suggest;
 #[cfg(feature = "tera")]
