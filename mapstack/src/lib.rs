@@ -45,6 +45,8 @@ mod map_jinja;
 mod options;
 pub mod pillar;
 mod pipe;
+#[cfg(feature = "python")]
+mod python;
 mod render;
 mod source;
 mod stack;

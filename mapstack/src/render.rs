@@ -14,6 +14,8 @@ use crate::engine::Run;
 use crate::files::{File, offset};
 use crate::host::RunHost;
 use crate::pipe::SaltenvHost;
+#[cfg(feature = "python")]
+use crate::python;
 
 /// Which template of the flow is run, and the variables that go with it.
 pub(crate) enum Stage<'s> {
@@ -29,6 +31,11 @@ pub(crate) enum Language {
     Jinja,
     #[cfg(feature = "tera")]
     Tera,
+    #[cfg(feature = "python")]
+    Mako,
+    /// A Python module, whose `run()` returns the text.
+    #[cfg(feature = "python")]
+    Py,
 }
 
 /// A template about to run, and what it runs with.
@@ -190,6 +197,41 @@ impl Run<'_> {
         Ok(text)
     }
 
+    /// Run a post-map template in Mako or Python. `mapdata` is what it sees under that name, and takes
+    /// what it changed there.
+    #[cfg(feature = "python")]
+    pub(crate) fn change_by_python(
+        &self,
+        language: Language,
+        file: &File,
+        stage: &Stage<'_>,
+        mapdata: &mut Value,
+    ) -> Result<()> {
+        let host = SaltenvHost { inner: RunHost(self), run: self, saltenv: &self.saltenv };
+        let request = Request {
+            name: Some(Str::from(&*file.path)),
+            variables: self.variables(stage, &Obj::from(mapdata.clone())),
+            limits: self.engine.limits,
+            fuel: Some(&self.fuel),
+            ..Request::new(file.text()?, &host)
+        };
+        let ran = match language {
+            Language::Py => python::module(&request, &["mapdata"]).map(|(_, changed)| changed),
+            _ => python::mako(&request, &["mapdata"]).map(|(_, changed)| changed),
+        };
+        let changed = ran.map_err(|e| {
+            let source = Text { file, text: Cow::Borrowed(""), maps: Vec::new() };
+            self.stage_error(*e, language, &source)
+        })?;
+        // What was not changed stays the very same, its kind of mapping included.
+        if let Some((_, value)) = changed.into_iter().next()
+            && value != *mapdata
+        {
+            *mapdata = value;
+        }
+        Ok(())
+    }
+
     /// Run a post-map template that prints a mapping, and merge that over the data as one more layer.
     #[cfg(feature = "tera")]
     pub(crate) fn merge_printed(
@@ -258,6 +300,10 @@ impl Run<'_> {
             Language::Jinja => jinja::render(request),
             #[cfg(feature = "tera")]
             Language::Tera => mapstack_render::tera::render(&request),
+            #[cfg(feature = "python")]
+            Language::Mako => python::mako(&request, &[]).map(|(rendered, _)| rendered),
+            #[cfg(feature = "python")]
+            Language::Py => python::text(&request),
         };
         let rendered = match rendered {
             Ok(rendered) => rendered,
@@ -272,7 +318,7 @@ impl Run<'_> {
     }
 
     /// A stage's error, told in the file that the stages before it read.
-    fn stage_error(&self, mut e: mapstack_render::Error, language: Language, source: &Text<'_>) -> Error {
+    pub(crate) fn stage_error(&self, mut e: mapstack_render::Error, language: Language, source: &Text<'_>) -> Error {
         let back = |place: &mut mapstack_render::Place| {
             let is_own = place.template.as_deref() == Some(&*source.file.path);
             if is_own && let Some((mut found, origin)) = source.locate(place.span.start as usize) {
@@ -290,6 +336,10 @@ impl Run<'_> {
             Language::Jinja => e.to_string(),
             #[cfg(feature = "tera")]
             Language::Tera => format!("Tera: {}", e.message),
+            #[cfg(feature = "python")]
+            Language::Mako => format!("Mako: {}", e.message),
+            #[cfg(feature = "python")]
+            Language::Py => format!("Python: {}", e.message),
         };
         self.located_error(message, e, source.file)
     }

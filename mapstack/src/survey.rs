@@ -228,14 +228,15 @@ impl TemplateFile<'_> {
                     StmtKind::Import { template: from, with_context, .. } => {
                         loaded.extend(import(from, Vec::new(), *with_context, stmt.span));
                     }
-                    StmtKind::Extends(template) => loaded.extend(self.fold_path(template)),
                     StmtKind::Include { template, .. } => match &template.kind {
                         ExprKind::List(names) | ExprKind::Tuple(names) => {
                             loaded.extend(names.iter().filter_map(|name| self.fold_path(name)));
                         }
                         _ => loaded.extend(self.fold_path(template)),
                     },
-                    StmtKind::ImportData { template, .. } => loaded.extend(self.fold_path(template)),
+                    StmtKind::Extends(template) | StmtKind::ImportData { template, .. } => {
+                        loaded.extend(self.fold_path(template));
+                    }
                     _ => {}
                 },
             }

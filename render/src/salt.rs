@@ -11,6 +11,31 @@ pub fn salt_object() -> Obj {
     Obj::native(Functions)
 }
 
+/// Call a function for a template of another language than Jinja.
+///
+/// # Errors
+/// There is no such function, or what it raises.
+#[cfg(any(feature = "tera", feature = "python"))]
+pub(crate) fn call_by_name(vm: &Vm<'_>, name: &str, args: CallArgs) -> Result<Obj> {
+    let host = vm.host();
+    if host.has_function(name) {
+        return host.call_function(vm, name, args);
+    }
+    Err(host.unanswered(name, &args).unwrap_or_else(|| {
+        let error = crate::Error::new(crate::ErrorKind::Nested, format!("there is no function '{name}'"));
+        match host.missing_function_help(name) {
+            Some(help) => error.with_help(help),
+            None => error,
+        }
+    }))
+}
+
+/// Whether an object is the `salt` variable.
+#[cfg(feature = "python")]
+pub(crate) fn is_salt(object: &Obj) -> bool {
+    object.type_name() == TYPE_NAME
+}
+
 /// What the reference's object is called, as errors about missing functions name it.
 const TYPE_NAME: &str = "salt.utils.templates.AliasedLoader";
 

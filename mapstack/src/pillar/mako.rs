@@ -1,9 +1,7 @@
 //! Mako, the language of MakoStack's templates.
 
 use mapstack_render::jinja::{Rendered, Request};
-
-use crate::diagnostic::{Error, ErrorKind, Result};
-use crate::files::File;
+use mapstack_value::Value;
 
 /// Whether a text has anything for Mako to do.
 pub(super) fn has_marks(text: &str) -> bool {
@@ -14,21 +12,27 @@ pub(super) fn has_marks(text: &str) -> bool {
     text.contains("${") || text.contains("<%") || text.contains("</%") || text.lines().any(of_a_line)
 }
 
-/// Whether Mako is built in.
+/// Run a template as MakoStack does, and take over what it changed in the data stacked so far.
 ///
 /// # Errors
-/// It is not.
-pub(super) fn require(file: &File) -> Result<()> {
-    let message = format!("{} is a Mako template, and Mako is not built in", file.shown);
-    Err(Error::new(ErrorKind::Unsupported, message).help("build with the feature `mako`"))
+/// What the template raises, or that Mako is not built in.
+#[cfg(feature = "python")]
+pub(super) fn render(request: &Request<'_>, stack: &mut Value) -> mapstack_render::Result<Rendered> {
+    let options = mapstack_render::mako::Options::stack();
+    let (rendered, changed) = mapstack_render::mako::render_as(request, options, request.name.as_deref(), &["stack"])?;
+    if let Some((_, value)) = changed.into_iter().next()
+        && value != *stack
+    {
+        *stack = value;
+    }
+    Ok(rendered)
 }
 
-/// Run a template.
-///
-/// # Errors
-/// What the template raises.
-pub(super) fn render(request: Request<'_>) -> mapstack_render::Result<Rendered> {
-    mapstack_render::jinja::render(request)
+/// Say that this build has no Mako.
+#[cfg(not(feature = "python"))]
+pub(super) fn render(_: &Request<'_>, _: &mut Value) -> mapstack_render::Result<Rendered> {
+    let error = mapstack_render::Error::new(mapstack_render::ErrorKind::Nested, "Mako is not built in");
+    Err(error.with_help("build with the feature `python`"))
 }
 
 #[cfg(test)]

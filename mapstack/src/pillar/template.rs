@@ -54,8 +54,7 @@ impl<'t, 'e> Templates<'t, 'e> {
                 return Ok(Text::plain(file, without_final_newline(source)));
             }
             StackKind::MakoStack if !mako::has_marks(source) => return Ok(Text::plain(file, source)),
-            StackKind::PillarStack => {}
-            StackKind::MakoStack => mako::require(file)?,
+            _ => {}
         }
         let live = Obj::from(stack.clone());
         let mut locals = Names::default();
@@ -75,11 +74,12 @@ impl<'t, 'e> Templates<'t, 'e> {
             fuel: Some(&self.run.fuel),
             ..Request::new(source, &host)
         };
-        let rendered = match self.kind {
-            StackKind::PillarStack => render(request),
-            StackKind::MakoStack => mako::render(request),
-        };
         let failed = |e: Box<mapstack_render::Error>| self.run.template_error(*e, file);
+        if self.kind == StackKind::MakoStack {
+            let rendered = mako::render(&request, stack).map_err(failed)?;
+            return Ok(Text::rendered(file, rendered.text, rendered.map));
+        }
+        let rendered = render(request);
         let (changed, missing) =
             live.to_value_lossy().map_err(|e| failed(e).note("this template put it into stack"))?;
         *stack = changed;

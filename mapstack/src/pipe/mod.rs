@@ -12,6 +12,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use mapstack_render::Obj;
+#[cfg(feature = "python")]
+use mapstack_render::jinja::Request;
 use mapstack_render::jinja::{Names, Syntax};
 use mapstack_value::{Key, Map, Str, Value, json};
 
@@ -23,6 +25,10 @@ use self::variables::{sls_name, sls_variables};
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::engine::Run;
 use crate::files::File;
+#[cfg(feature = "python")]
+use crate::host::RunHost;
+#[cfg(feature = "python")]
+use crate::python;
 use crate::render::{Job, Language, Text};
 
 /// Something to send through a pipe.
@@ -262,6 +268,14 @@ impl Run<'_> {
             Renderer::Tera => Language::Tera,
             #[cfg(not(feature = "tera"))]
             Renderer::Tera => return Err(absent(stage, source, place, "build with the feature `tera`")),
+            #[cfg(feature = "python")]
+            Renderer::Mako => Language::Mako,
+            #[cfg(feature = "python")]
+            Renderer::Py => return self.run_module(source, place),
+            #[cfg(not(feature = "python"))]
+            Renderer::Mako | Renderer::Py => {
+                return Err(absent(stage, source, place, "build with the feature `python`"));
+            }
             Renderer::Absent(help) => return Err(absent(stage, source, place, help)),
             Renderer::Yaml | Renderer::Json => return self.read_data(stage, source, made, previous, place),
         };
@@ -312,6 +326,27 @@ impl Run<'_> {
         let syntax = if has_sls { self.sls_syntax() } else { self.syntax.clone() };
         let job = Job { language, variables, syntax: &syntax, saltenv: &source.saltenv };
         self.run_template(file, template, job, before)
+    }
+
+    /// The data of a Python module (Salt: `salt.renderers.py.render`). It reads the file whatever the
+    /// stages before made.
+    #[cfg(feature = "python")]
+    fn run_module<'f>(&self, source: &Source<'f>, place: Option<&Place>) -> Result<Made<'f>> {
+        if source.is_string {
+            let message = "the renderer 'py' runs a file, not a text";
+            return Err(Error::new(ErrorKind::Options, message).at(place.cloned()));
+        }
+        let host = SaltenvHost { inner: RunHost(self), run: self, saltenv: &source.saltenv };
+        let request = Request {
+            name: Some(Str::from(&*source.file.path)),
+            variables: self.pipe_variables(source),
+            limits: self.engine.limits,
+            fuel: Some(&self.fuel),
+            ..Request::new(source.file.text()?, &host)
+        };
+        let (value, _) = python::module(&request, &[])
+            .map_err(|e| self.stage_error(*e, Language::Py, &Text::plain(source.file, "")))?;
+        Ok(Made::Data(Data::new(value)))
     }
 
     /// The variables of a template in a pipe (Salt: `salt.renderers.jinja.render`,

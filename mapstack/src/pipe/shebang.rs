@@ -10,6 +10,10 @@ pub(crate) enum Renderer {
     Jinja,
     /// Runs Tera over text. Salt has no such renderer.
     Tera,
+    /// Runs Mako over text.
+    Mako,
+    /// Runs a Python module for its data.
+    Py,
     /// Reads text as YAML.
     Yaml,
     /// Reads text as JSON.
@@ -25,8 +29,8 @@ const RENDERERS: &[(&str, Renderer)] = &[
     ("tera", Renderer::Tera),
     ("yaml", Renderer::Yaml),
     ("json", Renderer::Json),
-    ("mako", Renderer::Absent("write the file in jinja or tera")),
-    ("py", Renderer::Absent("it is a Python program; write the file in jinja or tera")),
+    ("mako", Renderer::Mako),
+    ("py", Renderer::Py),
     ("pyobjects", Renderer::Absent("it is a Python program; write the file in jinja or tera")),
     ("stateconf", Renderer::Absent("write plain states, with the pipe jinja|yaml")),
     ("yamlex", Renderer::Absent("write plain YAML; map.stack merges with a strategy for each layer")),
@@ -43,7 +47,7 @@ impl Renderer {
 
     /// Whether it makes data of text; the others make text of text.
     pub fn makes_data(self) -> bool {
-        matches!(self, Renderer::Yaml | Renderer::Json)
+        matches!(self, Renderer::Yaml | Renderer::Json | Renderer::Py)
     }
 }
 

@@ -25,7 +25,10 @@ pub struct TemplateOptions {
 }
 
 /// Engines of the reference that are not built in.
-const ABSENT: [&str; 5] = ["mako", "py", "wempy", "genshi", "cheetah"];
+const ABSENT: [&str; 3] = ["wempy", "genshi", "cheetah"];
+
+/// Engines that a build can leave out.
+const OPTIONAL: [&str; 3] = ["tera", "mako", "py"];
 
 /// The engine of a name, as `template:` and `post_map_template` give it; `None` for a name that
 /// nobody knows.
@@ -37,7 +40,11 @@ pub(crate) fn engine(name: &str, shown: &str) -> Result<Option<Language>> {
         "jinja" => Ok(Some(Language::Jinja)),
         #[cfg(feature = "tera")]
         "tera" => Ok(Some(Language::Tera)),
-        name if ABSENT.contains(&name) || name == "tera" => {
+        #[cfg(feature = "python")]
+        "mako" => Ok(Some(Language::Mako)),
+        #[cfg(feature = "python")]
+        "py" => Ok(Some(Language::Py)),
+        name if ABSENT.contains(&name) || OPTIONAL.contains(&name) => {
             let message = format!("{shown}: the template engine '{name}' is not built in");
             Err(Error::new(ErrorKind::Unsupported, message))
         }
@@ -69,9 +76,9 @@ impl Run<'_> {
         let known = engine(name, &file.shown).map_err(|e| e.help("write the template in jinja or tera"))?;
         let Some(language) = known else {
             let error = Error::new(ErrorKind::Options, format!("there is no template engine '{name}'"));
-            return Err(match nearest(name, ["jinja", "tera"]) {
+            return Err(match nearest(name, ["jinja", "tera", "mako", "py"]) {
                 Some(near) => error.help(format!("did you mean '{near}'?")),
-                None => error.help("there are jinja and tera"),
+                None => error.help("there are jinja, mako, py and tera"),
             });
         };
         let mut variables = self.common_variables(&saltenv);

@@ -625,7 +625,6 @@ impl<'a> Generator<'a> {
     fn emit(&mut self, id: Id) -> Generated {
         let node = self.node(id);
         match &node.kind {
-            Kind::Comment => Ok(()),
             Kind::Text { text, exact } => {
                 let mark = self.mark(node.span, *exact);
                 self.line_from(&format!("_mk_write({}, {mark})", quote_str(text)), Some(node.span));
@@ -646,7 +645,7 @@ impl<'a> Generator<'a> {
                 }
                 Ok(())
             }
-            Kind::Code { .. } => Ok(()),
+            Kind::Code { .. } | Kind::Comment => Ok(()),
             Kind::Tag(tag) => self.emit_tag(id, tag),
         }
     }

@@ -47,7 +47,7 @@ pub(super) enum Kind {
         idents: Idents,
     },
     Comment,
-    Tag(Tag),
+    Tag(Box<Tag>),
 }
 
 /// A template read.
@@ -370,7 +370,7 @@ impl<'a> Lexer<'a> {
             tags::Problem::Unsupported(message) => Failure { message, class: "UnsupportedError", offset: start },
         })?;
         let is_text = found.keyword == "text";
-        self.push(Kind::Tag(tag), start)?;
+        self.push(Kind::Tag(Box::new(tag)), start)?;
         if found.closed {
             self.tags.pop();
         } else if is_text {

@@ -29,6 +29,8 @@ use crate::sandbox::{Host, Job, Limits, Outcome, TemplateJob, with_interpreter};
 
 pub(crate) use generate::Module;
 
+pub use crate::sandbox::bridge::render_as;
+
 /// How a template is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
@@ -164,7 +166,7 @@ pub fn render(request: Request<'_>) -> Result<Rendered> {
     };
     match with_interpreter(request.host, &request.limits, Job::Template(Box::new(job)))? {
         Outcome::Text { text, chunks, changed } => Ok(Rendered { text, changed, map: chunks }),
-        Outcome::Value(_) => Err(Error::new(ErrorKind::Nested, "the interpreter answered another question")),
+        Outcome::Value { .. } => Err(Error::new(ErrorKind::Nested, "the interpreter answered another question")),
     }
 }
 

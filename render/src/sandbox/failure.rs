@@ -72,7 +72,7 @@ fn described(exception: &PyBaseExceptionRef, vm: &VirtualMachine) -> Box<Error> 
 fn remembered(shared: &Shared, exception: &PyBaseExceptionRef, vm: &VirtualMachine) -> Option<Box<Error>> {
     let number = exception.as_object().get_attr("_failure", vm).ok()?;
     let number = usize::try_from(number.downcast_ref::<PyInt>()?.as_bigint()).ok()?;
-    shared.failures.borrow().get(number).cloned()
+    shared.failures.borrow().get(number).cloned().map(Box::new)
 }
 
 /// The places in templates that the exception passed, outermost first, and what was done there.

@@ -81,7 +81,7 @@ impl Meter {
         self.fuel.set(fuel - 1);
         let clock = self.clock.get().wrapping_add(1);
         self.clock.set(clock);
-        if clock % 8 == 0 && self.deadline.get().is_some_and(|deadline| Instant::now() > deadline) {
+        if clock.is_multiple_of(8) && self.deadline.get().is_some_and(|deadline| Instant::now() > deadline) {
             return Err("the template ran for too long".to_owned());
         }
         Ok(())
@@ -226,7 +226,7 @@ impl Guard {
             return Err(refused(name, vm));
         }
         if !is_watched(name) || name == "__dict__" {
-            return object.get_attr(&*vm.ctx.intern_str(name), vm);
+            return object.get_attr(vm.ctx.intern_str(name), vm);
         }
         let builtin_type = object.downcast_ref::<PyType>().is_some_and(|ty| grows(ty, vm));
         if builtin_type || object.downcast_ref::<PySuper>().is_some() {
@@ -234,7 +234,7 @@ impl Guard {
                 "'{name}' is only available on a value, not on a type: templates are checked for what grows"
             )));
         }
-        let found = object.get_attr(&*vm.ctx.intern_str(name), vm)?;
+        let found = object.get_attr(vm.ctx.intern_str(name), vm)?;
         if !grows(object.class(), vm) || found.downcast_ref::<PyBoundMethod>().is_some_and(is_python) {
             return Ok(found);
         }
@@ -352,7 +352,7 @@ impl Guard {
             "iattr",
             vm.new_function("operator", move |args: FuncArgs, vm: &VirtualMachine| -> PyResult<()> {
                 let (op, object, name, value) = args.bind::<(String, PyObjectRef, String, PyObjectRef)>(vm)?;
-                let old = object.get_attr(&*vm.ctx.intern_str(name.as_str()), vm)?;
+                let old = object.get_attr(vm.ctx.intern_str(name.as_str()), vm)?;
                 let new = guard.operate(Op::of(&op), true, &old, &value, vm)?;
                 object.set_attr(vm.ctx.intern_str(name.as_str()), new, vm)
             })

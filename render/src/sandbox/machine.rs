@@ -20,7 +20,7 @@ use rustpython_vm::{AsObject, Interpreter, PyObjectRef, PyPayload, PyRef, PyResu
 
 use super::guard::{Guard, Meter};
 use super::instrument;
-use super::worker::{Line, Outcome};
+use super::worker::{Line, ModuleJob, Outcome};
 use super::{Job, Limits, convert, failure, template};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::jinja::ast::Span;
@@ -78,7 +78,7 @@ pub(crate) struct Shared {
     pub(crate) names: instrument::Names,
     pub(crate) units: RefCell<Vec<Unit>>,
     /// Errors that became exceptions on their way through Python.
-    pub(crate) failures: RefCell<Vec<Box<Error>>>,
+    pub(crate) failures: RefCell<Vec<Error>>,
     pub(crate) templates: RefCell<template::Cache>,
     /// How templates are read in the current job.
     pub(crate) options: Cell<crate::mako::Options>,
@@ -139,14 +139,14 @@ impl Machine {
             Err(why) => return Err(Error::new(ErrorKind::Nested, format!("the Python prelude failed: {why}"))),
         };
         let limits = match &job {
-            Job::Module { limits, .. } => *limits,
+            Job::Module(job) => job.limits,
             Job::Template(job) => job.limits,
         };
         self.shared.meter.start(&limits);
         self.shared.failures.borrow_mut().clear();
         vm.recursion_limit.set(limits.depth.max(20));
         let performed = match job {
-            Job::Module { source, name, variables, .. } => self.module(prelude, &source, name, variables, vm),
+            Job::Module(job) => self.module(prelude, *job, vm),
             Job::Template(job) => template::render(&self.shared, prelude, *job, vm),
         };
         let _ = forget(prelude, vm);
@@ -163,24 +163,19 @@ impl Machine {
     }
 
     /// A module whose `run()` returns data, as Salt's `py` renderer has it.
-    fn module(
-        &self,
-        prelude: &PyDictRef,
-        source: &Arc<str>,
-        name: Option<Str>,
-        variables: super::Names,
-        vm: &VirtualMachine,
-    ) -> Result<Outcome, Raised> {
+    fn module(&self, prelude: &PyDictRef, job: ModuleJob, vm: &VirtualMachine) -> Result<Outcome, Raised> {
         let shared = &self.shared;
-        let unit = shared.unit(Unit { name, source: source.clone(), lines: Vec::new() });
-        let code = shared.compile(source, unit, Mode::Exec, vm)?;
+        let unit = shared.unit(Unit { name: job.name, source: job.source.clone(), lines: Vec::new() });
+        let code = shared.compile(&job.source, unit, Mode::Exec, vm)?;
         let globals = vm.ctx.new_dict();
         globals.set_item("__builtins__", prelude.get_item("BUILTINS", vm)?, vm)?;
         globals.set_item("__name__", vm.ctx.new_str("template").into(), vm)?;
         vm.run_code_obj(code, scope(&globals))?;
         let ordered = prelude.get_item("ordered", vm)?;
-        for (name, value) in variables {
+        let given = vm.ctx.new_dict();
+        for (name, value) in job.variables {
             let value = convert::to_python(&value, &ordered, vm)?;
+            given.set_item(&*name, value.clone(), vm)?;
             globals.set_item(&*name, value, vm)?;
         }
         let functions = prelude.get_item("functions", vm)?;
@@ -199,8 +194,31 @@ impl Machine {
             error.place = place;
             Raised::Error(error)
         })?;
-        Ok(Outcome::Value(value))
+        let changed = left(&given, job.changed, &ordered, vm)?;
+        Ok(Outcome::Value { value, changed })
     }
+}
+
+/// What code has left in variables that it was given.
+pub(crate) fn left(
+    given: &PyDictRef,
+    names: Vec<Str>,
+    ordered: &PyObjectRef,
+    vm: &VirtualMachine,
+) -> Result<super::Names, Raised> {
+    let mut changed = Vec::new();
+    for name in names {
+        if let Some(value) = given.get_item_opt(&*name, vm)? {
+            let value = convert::from_python(&value, ordered, vm).map_err(|why| {
+                Raised::Error(Error::new(
+                    ErrorKind::Code("TypeError"),
+                    format!("what the template left in '{name}' is no data: {why}"),
+                ))
+            })?;
+            changed.push((name, value));
+        }
+    }
+    Ok(changed)
 }
 
 /// What ended a job.
@@ -289,7 +307,7 @@ impl Shared {
     /// An error as an exception that remembers it.
     pub(crate) fn raise(
         &self,
-        error: Box<Error>,
+        error: Error,
         class: &str,
         prelude: &PyDictRef,
         vm: &VirtualMachine,
@@ -356,7 +374,7 @@ fn services(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> Ve
         let unit = this.unit(Unit { name: Some("<text>".into()), source: text.as_str().into(), lines: Vec::new() });
         this.compile(&text, unit, mode, vm).map(Into::into).map_err(|error| {
             let class = if error.kind == ErrorKind::Security { "Refused" } else { "_SyntaxError" };
-            this.raise(error, class, &names, vm)
+            this.raise(*error, class, &names, vm)
         })
     });
     out.push(("compile", compile.into()));
@@ -447,7 +465,7 @@ fn host(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> Vec<(&
         this.meter.pause(started.elapsed());
         match called {
             Ok(value) => convert::to_python(&value, &ordered, vm),
-            Err(error) => Err(this.raise(error, "CommandExecutionError", &names, vm)),
+            Err(error) => Err(this.raise(*error, "CommandExecutionError", &names, vm)),
         }
     });
     vec![("has_function", has_function.into()), ("has_module", has_module.into()), ("call", call.into())]

@@ -10,6 +10,7 @@
 //! assert_eq!(result.repr(), "{'sum': 3}");
 //! ```
 
+pub(crate) mod bridge;
 mod convert;
 mod failure;
 mod guard;
@@ -25,8 +26,9 @@ use mapstack_value::{Str, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 
+pub use bridge::run_as;
 pub(crate) use machine::span;
-pub(crate) use worker::{Job, Names, Outcome, TemplateJob, with_interpreter};
+pub(crate) use worker::{Job, ModuleJob, Names, Outcome, TemplateJob, with_interpreter};
 
 /// Where code reaches the outside: templates by path, and `salt[...]` functions.
 ///
@@ -128,14 +130,15 @@ impl<'a> Request<'a> {
 /// # Errors
 /// The module's syntax is wrong, it or `run()` raises, a limit is reached, or the result is no data.
 pub fn run(request: &Request<'_>) -> Result<Value> {
-    let job = Job::Module {
+    let job = ModuleJob {
         source: request.source.into(),
         name: request.name.clone(),
         variables: request.variables.clone(),
+        changed: Vec::new(),
         limits: request.limits,
     };
-    match with_interpreter(request.host, &request.limits, job)? {
-        Outcome::Value(value) => Ok(value),
+    match with_interpreter(request.host, &request.limits, Job::Module(Box::new(job)))? {
+        Outcome::Value { value, .. } => Ok(value),
         Outcome::Text { .. } => Err(Error::new(ErrorKind::Nested, "the interpreter answered another question")),
     }
 }

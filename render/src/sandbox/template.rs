@@ -11,7 +11,7 @@ use rustpython_vm::compiler::Mode;
 use rustpython_vm::{PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
 use super::convert;
-use super::machine::{Raised, Shared, Unit, scope};
+use super::machine::{Raised, Shared, Unit, left, scope};
 use super::worker::{Outcome, TemplateJob};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mako::{Chunk, Lookup, Options, generate};
@@ -60,7 +60,7 @@ pub(crate) fn services(
                     ErrorKind::Security => "Refused",
                     _ => "CompileException",
                 };
-                this.raise(error, class, &names, vm)
+                this.raise(*error, class, &names, vm)
             }
         })
     });
@@ -103,8 +103,7 @@ fn adjusted(lookup: Lookup, uri: &str, base: Option<&str>) -> Result<String, Str
 /// What a template that was found is called by those it includes.
 fn uri_of(lookup: Lookup, uri: &str) -> String {
     match (lookup, uri.strip_prefix("salt://"), uri.strip_prefix("file://")) {
-        (Lookup::Salt, Some(path), _) => path.to_owned(),
-        (Lookup::Salt, None, Some(path)) => path.to_owned(),
+        (Lookup::Salt, Some(path), _) | (Lookup::Salt, None, Some(path)) => path.to_owned(),
         (Lookup::Salt, None, None) => uri.trim_start_matches('/').to_owned(),
         _ => uri.to_owned(),
     }
@@ -204,18 +203,7 @@ pub(crate) fn render(
         (vm.ctx.new_str(uri), filename, names, given, vm.ctx.new_bool(has_lookup), vm.ctx.new_list(functions)),
         vm,
     )?;
-    let mut changed = Vec::new();
-    for name in job.changed {
-        if let Some(value) = data.get_item_opt(&*name, vm)? {
-            let value = convert::from_python(&value, &ordered, vm).map_err(|why| {
-                Raised::Error(Error::new(
-                    ErrorKind::Code("TypeError"),
-                    format!("what the template left in '{name}' is no data: {why}"),
-                ))
-            })?;
-            changed.push((name, value));
-        }
-    }
+    let changed = left(&data, job.changed, &ordered, vm)?;
     let (text, chunks) = text(shared, &printed, vm)?;
     Ok(Outcome::Text { text, chunks, changed })
 }

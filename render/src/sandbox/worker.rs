@@ -21,9 +21,19 @@ pub(crate) type Names = Vec<(Str, Value)>;
 /// What an interpreter is asked to do.
 pub(crate) enum Job {
     /// Run a module and call its `run()`.
-    Module { source: Arc<str>, name: Option<Str>, variables: Names, limits: Limits },
+    Module(Box<ModuleJob>),
     /// Render a Mako template.
     Template(Box<TemplateJob>),
+}
+
+/// A module to run.
+pub(crate) struct ModuleJob {
+    pub(crate) source: Arc<str>,
+    pub(crate) name: Option<Str>,
+    pub(crate) variables: Names,
+    /// Variables to read back.
+    pub(crate) changed: Vec<Str>,
+    pub(crate) limits: Limits,
 }
 
 /// A Mako template to render.
@@ -42,7 +52,7 @@ pub(crate) struct TemplateJob {
 
 /// What came of it.
 pub(crate) enum Outcome {
-    Value(Value),
+    Value { value: Value, changed: Names },
     Text { text: String, chunks: Vec<crate::mako::Chunk>, changed: Names },
 }
 

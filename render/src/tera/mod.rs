@@ -26,6 +26,7 @@ use crate::jinja::ast::{Span, Template};
 use crate::jinja::output::Output;
 use crate::jinja::{Names, Origin, Rendered, Request, Vm};
 use crate::object::{CallArgs, Obj};
+use crate::salt::call_by_name;
 use crate::suggest::nearest;
 
 /// Address space for the thread of a render; it is used as far as nesting goes.
@@ -184,21 +185,10 @@ impl Server<'_> {
         args: &[serde_json::Value],
         kwargs: &[(String, serde_json::Value)],
     ) -> Result<serde_json::Value> {
-        let host = self.vm.host();
         let object = |value: &serde_json::Value| Obj::from(data::from_json(value));
         let mut call = CallArgs::positional(args.iter().map(object).collect::<Vec<_>>());
         call.named.extend(kwargs.iter().map(|(name, value)| (name.as_str().into(), object(value))));
-        if !host.has_function(name) {
-            let unanswered = host.unanswered(name, &call);
-            return Err(unanswered.unwrap_or_else(|| {
-                let error = Error::new(ErrorKind::Nested, format!("there is no function '{name}'"));
-                match host.missing_function_help(name) {
-                    Some(help) => error.with_help(help),
-                    None => error,
-                }
-            }));
-        }
-        Ok(data::to_json(&host.call_function(self.vm, name, call)?.to_value()?))
+        Ok(data::to_json(&call_by_name(self.vm, name, call)?.to_value()?))
     }
 }
 

@@ -1,0 +1,153 @@
+//! Renders that are asked for as Jinja's are, run by the interpreter.
+
+use std::sync::Arc;
+
+use mapstack_value::{Str, Value};
+
+use super::{Host, Job, Limits, ModuleJob, Names, Outcome, Source, TemplateJob, with_interpreter};
+use crate::error::{Error, ErrorKind, Result};
+use crate::jinja::ast::{Span, Template};
+use crate::jinja::output::Output;
+use crate::jinja::{self, Origin, Rendered, Vm};
+use crate::mako::{Chunk, Options};
+use crate::object::{CallArgs, Obj};
+use crate::salt::{call_by_name, is_salt};
+
+/// Render a Mako template for a request made for Jinja, and read back the variables in `changed` as
+/// the template left them.
+///
+/// Of the request, `syntax`, `strict` and `cache` do not apply, and its fuel bounds this render but
+/// is not spent by it. Variables that are no data, other than the `salt` object, do not exist for
+/// the template.
+///
+/// # Errors
+/// As [`mako::render`](crate::mako::render).
+///
+/// ```
+/// use mapstack_render::jinja::{NoHost, Request};
+/// use mapstack_render::{Obj, mako};
+/// let mut request = Request::new("<% stack['b'] = 2 %>a: ${stack['a']}", &NoHost);
+/// request.variables.insert("stack".into(), Obj::dict([("a".into(), Obj::from(1))]));
+/// let (rendered, changed) = mako::render_as(&request, mako::Options::stack(), None, &["stack"]).unwrap();
+/// assert_eq!(rendered.text, "a: 1");
+/// assert_eq!(changed[0].1.repr(), "{'a': 1, 'b': 2}");
+/// ```
+pub fn render_as(
+    request: &jinja::Request<'_>,
+    options: Options,
+    uri: Option<&str>,
+    changed: &[&str],
+) -> Result<(Rendered, Vec<(Str, Value)>)> {
+    let vm = Vm::new(request);
+    let (variables, functions) = given(request);
+    let limits = limits(request);
+    let job = TemplateJob {
+        source: request.source.clone(),
+        name: request.name.clone(),
+        uri: uri.map(Str::from),
+        options,
+        variables,
+        functions,
+        changed: changed.iter().copied().map(Str::from).collect(),
+        limits,
+    };
+    match with_interpreter(&Bridge(&vm), &limits, Job::Template(Box::new(job)))? {
+        Outcome::Text { text, chunks, changed } => Ok((rendered(&text, &chunks, request.limits.output)?, changed)),
+        Outcome::Value { .. } => Err(Error::new(ErrorKind::Nested, "the interpreter answered another question")),
+    }
+}
+
+/// Run a Python module for a request made for Jinja: what its `run()` returns, and the variables in
+/// `changed` as it left them. Variables are globals of the module.
+///
+/// # Errors
+/// As [`run`](super::run).
+pub fn run_as(request: &jinja::Request<'_>, changed: &[&str]) -> Result<(Value, Vec<(Str, Value)>)> {
+    let vm = Vm::new(request);
+    let (variables, _) = given(request);
+    let limits = limits(request);
+    let job = ModuleJob {
+        source: request.source.clone(),
+        name: request.name.clone(),
+        variables,
+        changed: changed.iter().copied().map(Str::from).collect(),
+        limits,
+    };
+    match with_interpreter(&Bridge(&vm), &limits, Job::Module(Box::new(job)))? {
+        Outcome::Value { value, changed } => Ok((value, changed)),
+        Outcome::Text { .. } => Err(Error::new(ErrorKind::Nested, "the interpreter answered another question")),
+    }
+}
+
+/// The variables that are data, and the names of those that are the `salt` object.
+fn given(request: &jinja::Request<'_>) -> (Names, Vec<Str>) {
+    let (mut data, mut functions) = (Vec::new(), Vec::new());
+    for (name, object) in request.variables.iter().chain(&request.locals) {
+        if is_salt(object) {
+            functions.push(name.clone());
+        } else if let Ok((value, missing)) = object.to_value_lossy()
+            && (missing.is_empty() || !value.is_none())
+        {
+            data.push((name.clone(), value));
+        }
+    }
+    (data, functions)
+}
+
+fn limits(request: &jinja::Request<'_>) -> Limits {
+    let own = Limits::default();
+    let fuel = request.fuel.map_or(request.limits.fuel, std::cell::Cell::get);
+    Limits { fuel: own.fuel.min(fuel), output: request.limits.output, ..own }
+}
+
+/// Text with a map of the kind that Jinja's has.
+fn rendered(text: &str, chunks: &[Chunk], limit: usize) -> Result<Rendered> {
+    let mut out = Output::mapped(limit);
+    let mut template: Option<Arc<Template>> = None;
+    let nowhere = || Arc::new(Template { name: None, source: "".into(), body: Vec::new(), blocks: Vec::new() });
+    // What no part of a template printed, such as the work of a decorator.
+    let before = chunks.first().map_or(text.len(), |first| first.start);
+    out.push(text.get(..before).unwrap_or_default(), &nowhere(), Span::default(), Origin::Computed)?;
+    for (at, chunk) in chunks.iter().enumerate() {
+        let end = chunks.get(at + 1).map_or(text.len(), |next| next.start);
+        let same = |t: &Arc<Template>| t.name == chunk.name && Arc::ptr_eq(&t.source, &chunk.source);
+        let own = template.take().filter(same).unwrap_or_else(|| {
+            let (name, source) = (chunk.name.clone(), chunk.source.clone());
+            Arc::new(Template { name, source, body: Vec::new(), blocks: Vec::new() })
+        });
+        let origin = if chunk.exact { Origin::Literal } else { Origin::Computed };
+        out.push(text.get(chunk.start..end).unwrap_or_default(), &own, chunk.span, origin)?;
+        template = Some(own);
+    }
+    let (text, map) = out.finish();
+    Ok(Rendered { text, map, exports: jinja::Names::default() })
+}
+
+/// The host of a Jinja render as one of the interpreter.
+struct Bridge<'v>(&'v Vm<'v>);
+
+impl Host for Bridge<'_> {
+    fn template(&self, uri: &str) -> Result<Option<Source>> {
+        if uri.starts_with("file://") {
+            let error = Error::new(ErrorKind::Security, format!("{uri} is not on the file server"));
+            return Err(error.with_help("put the template below a root and load it by its path"));
+        }
+        let path = uri.strip_prefix("salt://").unwrap_or(uri).trim_start_matches('/');
+        let found = self.0.host().template(path)?;
+        Ok(found.map(|text| Source { name: path.into(), text }))
+    }
+
+    fn has_function(&self, name: &str) -> bool {
+        self.0.host().has_function(name)
+    }
+
+    fn has_module(&self, module: &str) -> bool {
+        self.0.host().has_module(module)
+    }
+
+    fn call(&self, name: &str, arguments: Vec<Value>, keywords: Vec<(Str, Value)>) -> Result<Value> {
+        let mut call = CallArgs::positional(arguments.into_iter().map(Obj::from).collect::<Vec<_>>());
+        call.named.extend(keywords.into_iter().map(|(name, value)| (name, Obj::from(value))));
+        call_by_name(self.0, name, call)?.to_value()
+    }
+}
