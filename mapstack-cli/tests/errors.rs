@@ -64,11 +64,11 @@ const CASES: &[Case] = &[
     Case {
         name: "post-map-engine-not-built-in",
         files: &[
-            (META, b"values:\n  post_map_template: mako\n"),
+            (META, b"values:\n  post_map_template: genshi\n"),
             ("r/f/post-map.jinja", b"<% mapdata['a'] = 1 %>\n"),
         ],
         at: "",
-        says: "mako",
+        says: "genshi",
     },
     // The shape of data sources
     Case { name: "source-is-a-list", files: &[(DEFAULTS, b"# ports\n- 80\n- 443\n")], at: "r/f/parameters/defaults.yaml:", says: "list" },

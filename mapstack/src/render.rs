@@ -38,6 +38,17 @@ pub(crate) enum Language {
     Py,
 }
 
+impl Language {
+    /// Whether the context of a managed file is one variable of that name. Salt makes variables of
+    /// its names for templates, and not for modules.
+    pub fn takes_context_as_one(self) -> bool {
+        #[cfg(feature = "python")]
+        return self == Language::Py;
+        #[cfg(not(feature = "python"))]
+        false
+    }
+}
+
 /// A template about to run, and what it runs with.
 pub(crate) struct Job<'j> {
     pub language: Language,

@@ -26,6 +26,9 @@ def refusal(error, *directories):
     message = str(error)
     for directory in directories:
         message = message.replace(directory, "<DIR>")
+    if "Traceback (most recent call last)" in message:
+        # The rest names lines of the reference on this machine.
+        message = message.strip().rpartition("\n")[2]
     return {"error": type(error).__name__, "message": message}
 
 
@@ -428,6 +431,7 @@ FILES = {
     "mapstack-cli/tests/data/cmd_json.json": through_cmd_json,
     "mapstack/tests/data/map_scenarios.json": scenario,
     "mapstack/tests/data/pipes.json": pipe,
+    "mapstack/tests/data/pipes_python.json": pipe,
     "mapstack/tests/data/pillar_stacks.json": pillar_stack,
     "mapstack/tests/data/stack_e2e.json": pillar_stack,
     "render/tests/data/jinja_render.json": template,

@@ -89,8 +89,12 @@ impl Run<'_> {
         if let Some(name) = &options.name {
             variables.insert("name".into(), Obj::from(name.as_str()));
         }
-        for (name, value) in options.defaults.iter().chain(&options.context) {
-            variables.insert(name.to_string().into(), Obj::from(value.clone()));
+        let given = options.defaults.iter().chain(&options.context);
+        if language.takes_context_as_one() {
+            let context: Map = given.map(|(name, value)| (name.clone(), value.clone())).collect();
+            variables.insert("context".into(), Obj::from(context));
+        } else {
+            variables.extend(given.map(|(name, value)| (Str::from(name.to_string()), Obj::from(value.clone()))));
         }
         let source: Arc<str> = file.text()?.into();
         let job = Job { language, variables, syntax: &self.syntax, saltenv: &saltenv };
