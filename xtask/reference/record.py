@@ -200,25 +200,44 @@ def builtin(value):
 
 
 def pillar_stack(record):
-    """A run of the external pillar `stack` alone, or of all external pillars of a master. Others are not recorded again."""
-    if record["module"] not in ("stack", "master"):
+    """A run of the external pillar `stack` or `makostack` alone, or of all external pillars of a master. Others are not
+    recorded again, nor is `makostack` without its module."""
+    runs = {"stack": stack_alone, "master": all_external}
+    if os.environ.get("MAPSTACK_MAKOSTACK"):
+        runs["makostack"] = makostack_alone
+    run = runs.get(record["module"])
+    if not run:
         return {key: record[key] for key in OUTPUTS if key in record}
     with tempfile.TemporaryDirectory(prefix="mapstack-stack-") as root:
-        reference.write_files(root, record["files"])
+        files = {name.replace("<DIR>", root): text.replace("<DIR>", root) for name, text in record["files"].items()}
+        reference.write_files(root, files)
         for name, target in record.get("links", {}).items():
             os.symlink(target, os.path.join(root, name))
         here = json.loads(json.dumps(record).replace("<DIR>", root))
         try:
-            answer = stack_alone(here) if record["module"] == "stack" else all_external(here)
-            return json.loads(json.dumps(answer, default=str).replace(root, "<DIR>"))
+            return json.loads(json.dumps(run(here), default=str).replace(root, "<DIR>"))
         except Exception as error:
             failed = refusal(error, root)
             return {**failed, "message": failed["message"].replace("\n", " / ")}
 
 
-def stack_alone(record, functions={}):
+def stack_alone(record):
     import salt.pillar.stack as stack
 
+    return ext_pillar(stack, record)
+
+
+def makostack_alone(record):
+    """MakoStack left Salt after 3007, so its module is an older one's: the file that the environment names."""
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("makostack", os.environ["MAPSTACK_MAKOSTACK"])
+    makostack = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(makostack)
+    return ext_pillar(makostack, record)
+
+
+def ext_pillar(stack, record, functions={}):
     if not functions:
         functions.update({"test.echo": reference.Reference("/nonexistent").functions["test.echo"]})
     stack.__opts__, stack.__grains__, stack.__salt__ = record["opts"], record["grains"], functions
@@ -429,6 +448,7 @@ FILES = {
     "minion/tests/data/config_get.json": look_up,
     "mapstack/tests/data/functions.json": function,
     "mapstack-cli/tests/data/cmd_json.json": through_cmd_json,
+    "mapstack/tests/data/makostacks.json": pillar_stack,
     "mapstack/tests/data/map_scenarios.json": scenario,
     "mapstack/tests/data/pipes.json": pipe,
     "mapstack/tests/data/pipes_python.json": pipe,

@@ -55,14 +55,18 @@ impl Base<'_> {
     /// The file that a name of MakoStack stands for: below the directory, or else, if the name is
     /// absolute, at that path (Mako: `TemplateLookup.get_template`).
     pub fn named(self, item: &str) -> Named {
-        let inner = item.trim_start_matches('/');
-        let root = item.starts_with('/').then_some("/");
-        let places = [self.directory].into_iter().chain(root);
-        let mut paths = places.map(|place| normal(&join(place, inner)));
-        let Some(path) = paths.find(|path| is_file(path)) else { return Named::Missing };
+        let Some(path) = self.looked_up(item, item.starts_with('/')) else { return Named::Missing };
         let file = DataFile { on_disk: path.clone(), path, name: item.into() };
-        let uri = normal(item.strip_prefix('/').unwrap_or(item));
-        if uri.starts_with("..") { Named::Refused(file) } else { Named::File(file) }
+        if leads_up(item) { Named::Refused(file) } else { Named::File(file) }
+    }
+
+    /// A file below the directory, or below the root.
+    fn looked_up(self, uri: &str, from_root: bool) -> Option<String> {
+        // Mako takes them for slashes.
+        let uri = uri.replace('\\', "/");
+        let places = [self.directory].into_iter().chain(from_root.then_some("/"));
+        let mut paths = places.map(|place| normal(&join(place, uri.trim_start_matches('/'))));
+        paths.find(|path| is_file(path))
     }
 
     /// Read a file; `None` if no regular file is there.
@@ -79,6 +83,20 @@ impl Base<'_> {
         let on_disk = join(self.directory, name);
         self.read(&DataFile { path: on_disk.clone(), name: name.into(), on_disk })
     }
+
+    /// Read another template of Mako by its URI; below the root, too, for one that has it among its places.
+    pub fn template_of_mako(self, uri: &str, from_root: bool) -> Result<Option<File>> {
+        let Some(on_disk) = self.looked_up(uri, from_root) else { return Ok(None) };
+        if leads_up(uri) {
+            return Err(Error::new(ErrorKind::Template, format!("{uri} leads up by `..`")));
+        }
+        self.read(&DataFile { path: on_disk.clone(), name: uri.into(), on_disk })
+    }
+}
+
+/// Whether a URI of Mako leads out of where it starts, which is refused (Mako: `Template`).
+fn leads_up(uri: &str) -> bool {
+    normal(uri.replace('\\', "/").trim_start_matches('/')).starts_with("..")
 }
 
 /// An error of the loader.

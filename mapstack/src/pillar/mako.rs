@@ -1,7 +1,8 @@
 //! Mako, the language of MakoStack's templates.
 
 use mapstack_render::jinja::{Rendered, Request};
-use mapstack_value::Value;
+use mapstack_render::{DictRef, Obj};
+use mapstack_value::{Map, Value};
 
 /// Whether a text has anything for Mako to do.
 pub(super) fn has_marks(text: &str) -> bool {
@@ -12,20 +13,58 @@ pub(super) fn has_marks(text: &str) -> bool {
     text.contains("${") || text.contains("<%") || text.contains("</%") || text.lines().any(of_a_line)
 }
 
-/// Run a template as MakoStack does, and take over what it changed in the data stacked so far.
+/// The encoding that the first line of a text names, unless it is one the text is in (Mako:
+/// `Lexer.decode_raw_stream`).
+pub(super) fn other_encoding(text: &str) -> Option<&str> {
+    let (first, _) = text.split_once('\n')?;
+    let comment = first.strip_prefix('#')?;
+    // The last one of the line counts.
+    let mut marks = comment.rmatch_indices("coding").map(|(at, word)| &comment[at + word.len()..]);
+    let name = marks.find_map(|rest| {
+        let rest = rest.strip_prefix([':', '='])?.trim_start();
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))).unwrap_or(rest.len());
+        rest.get(..end).filter(|name| !name.is_empty())
+    })?;
+    let plain = name.to_ascii_lowercase().replace(['_', '-'], "");
+    let fits = match &*plain {
+        "utf8" | "u8" | "utf8sig" => true,
+        "ascii" | "usascii" | "latin1" | "iso88591" | "iso885915" | "cp1252" | "windows1252" => text.is_ascii(),
+        _ => false,
+    };
+    (!fits).then_some(name)
+}
+
+/// The variables that stay as a template leaves them.
+const CHANGED: [&str; 4] = ["stack", "pillar", "__grains__", "__opts__"];
+
+/// Run a template as MakoStack does, and take over what it changed in place in the data stacked so far
+/// and in the facts, even if it fails.
 ///
 /// # Errors
 /// What the template raises, or that Mako is not built in.
 #[cfg(feature = "python")]
 pub(super) fn render(request: &Request<'_>, stack: &mut Value) -> mapstack_render::Result<Rendered> {
     let options = mapstack_render::mako::Options::stack();
-    let (rendered, changed) = mapstack_render::mako::render_as(request, options, request.name.as_deref(), &["stack"])?;
-    if let Some((_, value)) = changed.into_iter().next()
-        && value != *stack
-    {
-        *stack = value;
+    let uri = request.name.as_deref();
+    let (rendered, changed) = mapstack_render::mako::attempt_as(request, options, uri, &CHANGED);
+    for (name, value) in changed {
+        match (request.variables.get(&name), value) {
+            (Some(Obj::Dict(live)), Value::Map(map)) => replace(live, &map),
+            (None, value @ Value::Map(_)) => *stack = value,
+            _ => {}
+        }
     }
-    Ok(rendered)
+    rendered
+}
+
+/// Give a live dict other entries.
+#[cfg(feature = "python")]
+fn replace(live: &DictRef, map: &Map) {
+    let entries = map.iter().map(|(key, value)| (key.clone(), Obj::from(value.clone())));
+    live.change(|live| {
+        live.clear();
+        live.extend(entries);
+    });
 }
 
 /// Say that this build has no Mako.
@@ -37,7 +76,23 @@ pub(super) fn render(_: &Request<'_>, _: &mut Value) -> mapstack_render::Result<
 
 #[cfg(test)]
 mod tests {
-    use super::has_marks;
+    use super::{has_marks, other_encoding};
+
+    #[test]
+    fn encodings_other_than_that_of_the_text_are_told() {
+        for (text, other) in [
+            ("# -*- coding: utf-8 -*-\na: \u{fc}", None),
+            ("# -*- coding: latin-1 -*-\na: b", None),
+            ("# -*- coding: latin-1 -*-\na: \u{fc}", Some("latin-1")),
+            ("# vim: set fileencoding=klingon :\r\n", Some("klingon")),
+            ("# coding: klingon", None),
+            ("a: 1\n# coding: klingon\n", None),
+            ("# encoding is what it is\n", None),
+            ("# coding: klingon, coding: utf8\n", None),
+        ] {
+            assert_eq!(other_encoding(text), other, "{text:?}");
+        }
+    }
 
     #[test]
     fn plain_text_is_told_from_templates() {

@@ -9,7 +9,7 @@ use mapstack_value::{Map, Str, Value};
 
 use super::files::Base;
 use super::{StackKind, mako};
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::engine::Run;
 use crate::files::File;
 use crate::host::RunHost;
@@ -48,7 +48,10 @@ impl<'t, 'e> Templates<'t, 'e> {
     /// Run a file's template. It may change the data stacked so far in place. `ymlpath` is the path
     /// of a data file.
     pub fn render<'f>(&self, file: &'f File, stack: &mut Value, ymlpath: Option<&str>) -> Result<Text<'f>> {
-        let source = file.text()?;
+        let source = match self.kind {
+            StackKind::PillarStack => file.text()?,
+            StackKind::MakoStack => text_for_mako(file)?,
+        };
         match self.kind {
             StackKind::PillarStack if !has_marks(source) => {
                 return Ok(Text::plain(file, without_final_newline(source)));
@@ -62,7 +65,12 @@ impl<'t, 'e> Templates<'t, 'e> {
         if let (StackKind::PillarStack, Some(path)) = (self.kind, ymlpath) {
             locals.insert("ymlpath".into(), Obj::from(path));
         }
-        let host = StackHost { run: RunHost(self.run), base: self.base };
+        let lookup = match self.kind {
+            StackKind::PillarStack => Lookup::Jinja,
+            // What an absolute name stands for finds others by absolute names.
+            StackKind::MakoStack => Lookup::Mako { from_root: ymlpath.is_some() && file.path.starts_with('/') },
+        };
+        let host = StackHost { run: RunHost(self.run), base: self.base, lookup };
         let request = Request {
             name: Some(Str::from(&*file.path)),
             variables: self.variables.clone(),
@@ -76,7 +84,9 @@ impl<'t, 'e> Templates<'t, 'e> {
         };
         let failed = |e: Box<mapstack_render::Error>| self.run.template_error(*e, file);
         if self.kind == StackKind::MakoStack {
-            let rendered = mako::render(&request, stack).map_err(failed)?;
+            let rendered = mako::render(&request, stack);
+            self.run.sync_facts().map_err(|e| failed(e).note("the minion's facts were changed to this"))?;
+            let rendered = rendered.map_err(failed)?;
             return Ok(Text::rendered(file, rendered.text, rendered.map));
         }
         let rendered = render(request);
@@ -100,6 +110,24 @@ impl<'t, 'e> Templates<'t, 'e> {
     }
 }
 
+/// A file's text; what is wrong with it is the template's fault, as Mako decodes it.
+fn text_for_mako(file: &File) -> Result<&str> {
+    let as_template = |e: Error| {
+        let Diagnostic { message, place, help, .. } = e.diagnostic().clone();
+        let error = Error::new(ErrorKind::Template, message).at(place);
+        match help {
+            Some(help) => error.help(help),
+            None => error,
+        }
+    };
+    let text = file.text().map_err(as_template)?;
+    let Some(other) = mako::other_encoding(text) else { return Ok(text) };
+    let end = text.find('\n').unwrap_or(text.len());
+    let place = Place { file: file.shown.clone(), source: text.into(), start: 0, end };
+    let error = Error::new(ErrorKind::Template, format!("the encoding '{other}' is not read")).at(Some(place));
+    Err(error.help("save the file as UTF-8 and drop the comment, or have it say utf-8"))
+}
+
 /// Whether a text has anything for Jinja to do; a `#jinja2:` line is a comment here.
 fn has_marks(text: &str) -> bool {
     ["{{", "{%", "{#"].into_iter().any(|mark| text.contains(mark))
@@ -114,6 +142,16 @@ fn without_final_newline(text: &str) -> &str {
 struct StackHost<'h, 'r, 'e> {
     run: RunHost<'r, 'e>,
     base: Base<'h>,
+    lookup: Lookup,
+}
+
+/// Where further templates are.
+#[derive(Clone, Copy)]
+enum Lookup {
+    /// Below the directory.
+    Jinja,
+    /// Below the directory, or else below the root of the file system.
+    Mako { from_root: bool },
 }
 
 impl Host for StackHost<'_, '_, '_> {
@@ -125,7 +163,11 @@ impl Host for StackHost<'_, '_, '_> {
                 None => error,
             }
         };
-        let Some(file) = self.base.template(path).map_err(failed)? else { return Ok(None) };
+        let found = match self.lookup {
+            Lookup::Jinja => self.base.template(path),
+            Lookup::Mako { from_root } => self.base.template_of_mako(path, from_root),
+        };
+        let Some(file) = found.map_err(failed)? else { return Ok(None) };
         self.run.0.on_disk.borrow_mut().insert(path.into(), PathBuf::from(&file.shown));
         Ok(Some(file.text().map_err(failed)?.into()))
     }

@@ -29,7 +29,7 @@ use crate::sandbox::{Host, Job, Limits, Outcome, TemplateJob, with_interpreter};
 
 pub(crate) use generate::Module;
 
-pub use crate::sandbox::bridge::render_as;
+pub use crate::sandbox::bridge::{attempt_as, render_as};
 
 /// How a template is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,10 +60,10 @@ impl Options {
         Options { strict: true, lookup: Lookup::Salt }
     }
 
-    /// What MakoStack sets.
+    /// What MakoStack sets: the defaults of Mako, so a name without a value can be tested, but not printed.
     #[must_use]
     pub fn stack() -> Self {
-        Options { strict: true, lookup: Lookup::Stock }
+        Options { strict: false, lookup: Lookup::Stock }
     }
 }
 
@@ -166,6 +166,7 @@ pub fn render(request: Request<'_>) -> Result<Rendered> {
     };
     match with_interpreter(request.host, &request.limits, Job::Template(Box::new(job)))? {
         Outcome::Text { text, chunks, changed } => Ok(Rendered { text, changed, map: chunks }),
+        Outcome::Failed { error, .. } => Err(error),
         Outcome::Value { .. } => Err(Error::new(ErrorKind::Nested, "the interpreter answered another question")),
     }
 }

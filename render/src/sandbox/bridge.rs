@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::ast::{Span, Template};
 use crate::jinja::output::Output;
 use crate::jinja::{self, Origin, Rendered, Vm};
-use crate::mako::{Chunk, Options};
+use crate::mako::{Chunk, Lookup, Options};
 use crate::object::{CallArgs, Obj};
 use crate::salt::{call_by_name, is_salt};
 
@@ -38,6 +38,28 @@ pub fn render_as(
     uri: Option<&str>,
     changed: &[&str],
 ) -> Result<(Rendered, Vec<(Str, Value)>)> {
+    let (rendered, changed) = attempt_as(request, options, uri, changed);
+    rendered.map(|rendered| (rendered, changed))
+}
+
+/// As [`render_as`], but with the variables as the template left them even if it fails. There are none
+/// if it did not start, or left something that is no data.
+///
+/// ```
+/// use mapstack_render::jinja::{NoHost, Request};
+/// use mapstack_render::{Obj, mako};
+/// let mut request = Request::new("<% stack['b'] = 2 %>${1 / 0}", &NoHost);
+/// request.variables.insert("stack".into(), Obj::dict([("a".into(), Obj::from(1))]));
+/// let (rendered, changed) = mako::attempt_as(&request, mako::Options::stack(), None, &["stack"]);
+/// assert!(rendered.unwrap_err().message.starts_with("ZeroDivisionError"));
+/// assert_eq!(changed[0].1.repr(), "{'a': 1, 'b': 2}");
+/// ```
+pub fn attempt_as(
+    request: &jinja::Request<'_>,
+    options: Options,
+    uri: Option<&str>,
+    changed: &[&str],
+) -> (Result<Rendered>, Vec<(Str, Value)>) {
     let vm = Vm::new(request);
     let (variables, functions) = given(request);
     let limits = limits(request);
@@ -51,9 +73,15 @@ pub fn render_as(
         changed: changed.iter().copied().map(Str::from).collect(),
         limits,
     };
-    match with_interpreter(&Bridge(&vm), &limits, Job::Template(Box::new(job)))? {
-        Outcome::Text { text, chunks, changed } => Ok((rendered(&text, &chunks, request.limits.output)?, changed)),
-        Outcome::Value { .. } => Err(Error::new(ErrorKind::Nested, "the interpreter answered another question")),
+    let bridge = Bridge { vm: &vm, lookup: options.lookup };
+    match with_interpreter(&bridge, &limits, Job::Template(Box::new(job))) {
+        Ok(Outcome::Text { text, chunks, changed }) => (rendered(&text, &chunks, request.limits.output), changed),
+        Ok(Outcome::Failed { error, changed }) => (Err(error), changed),
+        Ok(Outcome::Value { .. }) => {
+            let error = Error::new(ErrorKind::Nested, "the interpreter answered another question");
+            (Err(error), Vec::new())
+        }
+        Err(error) => (Err(error), Vec::new()),
     }
 }
 
@@ -73,8 +101,10 @@ pub fn run_as(request: &jinja::Request<'_>, changed: &[&str]) -> Result<(Value, 
         changed: changed.iter().copied().map(Str::from).collect(),
         limits,
     };
-    match with_interpreter(&Bridge(&vm), &limits, Job::Module(Box::new(job)))? {
+    let bridge = Bridge { vm: &vm, lookup: Lookup::None };
+    match with_interpreter(&bridge, &limits, Job::Module(Box::new(job)))? {
         Outcome::Value { value, changed } => Ok((value, changed)),
+        Outcome::Failed { error, .. } => Err(error),
         Outcome::Text { .. } => Err(Error::new(ErrorKind::Nested, "the interpreter answered another question")),
     }
 }
@@ -124,30 +154,40 @@ fn rendered(text: &str, chunks: &[Chunk], limit: usize) -> Result<Rendered> {
 }
 
 /// The host of a Jinja render as one of the interpreter.
-struct Bridge<'v>(&'v Vm<'v>);
+struct Bridge<'v> {
+    vm: &'v Vm<'v>,
+    lookup: Lookup,
+}
 
 impl Host for Bridge<'_> {
     fn template(&self, uri: &str) -> Result<Option<Source>> {
+        // Mako itself knows no schemes, and takes backslashes for slashes.
+        if self.lookup == Lookup::Stock {
+            let uri = uri.replace('\\', "/");
+            let path = uri.trim_start_matches('/');
+            let found = self.vm.host().template(path)?;
+            return Ok(found.map(|text| Source { name: path.into(), text }));
+        }
         if uri.starts_with("file://") {
             let error = Error::new(ErrorKind::Security, format!("{uri} is not on the file server"));
             return Err(error.with_help("put the template below a root and load it by its path"));
         }
         let path = uri.strip_prefix("salt://").unwrap_or(uri).trim_start_matches('/');
-        let found = self.0.host().template(path)?;
+        let found = self.vm.host().template(path)?;
         Ok(found.map(|text| Source { name: path.into(), text }))
     }
 
     fn has_function(&self, name: &str) -> bool {
-        self.0.host().has_function(name)
+        self.vm.host().has_function(name)
     }
 
     fn has_module(&self, module: &str) -> bool {
-        self.0.host().has_module(module)
+        self.vm.host().has_module(module)
     }
 
     fn call(&self, name: &str, arguments: Vec<Value>, keywords: Vec<(Str, Value)>) -> Result<Value> {
         let mut call = CallArgs::positional(arguments.into_iter().map(Obj::from).collect::<Vec<_>>());
         call.named.extend(keywords.into_iter().map(|(name, value)| (name, Obj::from(value))));
-        call_by_name(self.0, name, call)?.to_value()
+        call_by_name(self.vm, name, call)?.to_value()
     }
 }

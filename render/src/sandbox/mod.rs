@@ -139,6 +139,7 @@ pub fn run(request: &Request<'_>) -> Result<Value> {
     };
     match with_interpreter(request.host, &request.limits, Job::Module(Box::new(job)))? {
         Outcome::Value { value, .. } => Ok(value),
+        Outcome::Failed { error, .. } => Err(error),
         Outcome::Text { .. } => Err(Error::new(ErrorKind::Nested, "the interpreter answered another question")),
     }
 }

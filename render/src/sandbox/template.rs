@@ -10,9 +10,9 @@ use rustpython_vm::builtins::{PyCode, PyDictRef, PyList, PyStr};
 use rustpython_vm::compiler::Mode;
 use rustpython_vm::{PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
-use super::convert;
 use super::machine::{Raised, Shared, Unit, left, scope};
 use super::worker::{Outcome, TemplateJob};
+use super::{convert, failure};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mako::{Chunk, Lookup, Options, generate};
 
@@ -202,7 +202,15 @@ pub(crate) fn render(
     let printed = render.call(
         (vm.ctx.new_str(uri), filename, names, given, vm.ctx.new_bool(has_lookup), vm.ctx.new_list(functions)),
         vm,
-    )?;
+    );
+    let printed = match printed {
+        Ok(printed) => printed,
+        Err(exception) => {
+            let error = failure::error(shared, &exception, vm);
+            let changed = left(&data, job.changed, &ordered, vm).unwrap_or_default();
+            return Ok(Outcome::Failed { error, changed });
+        }
+    };
     let changed = left(&data, job.changed, &ordered, vm)?;
     let (text, chunks) = text(shared, &printed, vm)?;
     Ok(Outcome::Text { text, chunks, changed })

@@ -52,8 +52,20 @@ pub(crate) struct TemplateJob {
 
 /// What came of it.
 pub(crate) enum Outcome {
-    Value { value: Value, changed: Names },
-    Text { text: String, chunks: Vec<crate::mako::Chunk>, changed: Names },
+    Value {
+        value: Value,
+        changed: Names,
+    },
+    Text {
+        text: String,
+        chunks: Vec<crate::mako::Chunk>,
+        changed: Names,
+    },
+    /// A template that raised, with what it had changed by then.
+    Failed {
+        error: Box<Error>,
+        changed: Names,
+    },
 }
 
 /// What an interpreter says.
