@@ -27,6 +27,12 @@ fn every_example_has_what_its_expected_file_says() {
     }
     let given = ["--stack=examples/pillars/strategies/stack.cfg", "--id=any"];
     assert_file(&expected("pillar-strategies.yaml"), &printed(&given));
+    #[cfg(feature = "python")]
+    for minion in ["web1", "db1"] {
+        let id = format!("--id={minion}.example.org");
+        let given = ["--makostack=examples/pillars/makostack/stack.cfg", "--minions=examples/pillars/minions", &id];
+        assert_file(&expected(&format!("pillar-makostack-{minion}.yaml")), &printed(&given));
+    }
 }
 
 #[test]
@@ -259,9 +265,93 @@ const WARNINGS: &[Case] = &[
     },
 ];
 
+/// MakoStack drops a data file whose template fails; what comes of the config file itself is an error.
+#[cfg(feature = "python")]
+const MAKO_WARNINGS: &[Case] = &[Case {
+    name: "makostack-drops-templates-that-fail",
+    files: &[
+        ("s.cfg", "% for n in range(1, 9):\n${n}.yml\n% endfor\nlast.yml\n"),
+        ("1.yml", "a: 1\nb: ${1 / 0}\n"),
+        ("2.yml", "a: 1\n% if x\nb: 2\n% endif\n"),
+        ("3.yml", "a: ${nope}\n"),
+        ("4.yml", "a: 1\n<%include file='d/part.mako'/>\n"),
+        ("d/part.mako", "<%def name='f()'>\n${stack['nope']}\n</%def>\n${f()}\n"),
+        ("5.yml", "a: 1\nb: ${'x: y: z'}\n"),
+        ("6.yml", "<% stack['kept'] = 1 %>\n<%include file='nope.mako'/>\n"),
+        ("7.yml", "# -*- coding: latin-1 -*-\na: \u{fc}\n"),
+        ("last.yml", "last: ${minion_id}\n"),
+    ],
+    args: &["--makostack=s.cfg"],
+}];
+
+#[cfg(feature = "python")]
+#[test]
+fn makostack_tells_where_the_templates_fail_that_it_drops() {
+    warnings(MAKO_WARNINGS);
+}
+
+#[cfg(feature = "python")]
+#[test]
+fn a_config_file_of_makostack_that_fails_is_an_error() {
+    for (name, files) in [
+        ("makostack-config-raises", &[("s.cfg", "a.yml\n${__grains__['nope']}.yml\n")][..]),
+        ("makostack-config-syntax", &[("s.cfg", "% for r in x:\na.yml\n")]),
+        ("makostack-config-undefined", &[("s.cfg", "a.yml\n\nr-${role}.yml\n")]),
+    ] {
+        let ran = ran(&Case { name, files, args: &["--makostack=s.cfg"] }, &[]);
+        assert_eq!((ran.status, &*ran.stdout), (Some(1), ""), "{name}: {}", ran.stderr);
+        assert_snapshot(&format!("pillar/errors/{name}.txt"), &ran.stderr);
+    }
+}
+
+#[cfg(feature = "python")]
+#[test]
+fn templates_of_makostack_run_no_commands() {
+    let files: &[(&str, &str)] = &[("s.cfg", "a.yml\n"), ("a.yml", "a: ${__salt__['cmd.run']('id')}\n")];
+    let ran = ran(&Case { name: "", files, args: &["--makostack=s.cfg"] }, &[]);
+    assert!(!ran.stdout.contains("uid="), "{}", ran.stdout);
+    assert!(ran.stderr.contains("cmd.run"), "{}", ran.stderr);
+}
+
+/// Text of another encoding is dropped with its template, told where it stands.
+#[cfg(feature = "python")]
+#[test]
+fn makostack_drops_text_that_is_no_utf_8() {
+    let tree = Tree::new(&[
+        ("s.cfg", &b"a.yml\nb.yml"[..]),
+        ("a.yml", b"a: 1\nb: \xff\n"),
+        ("b.yml", b"b: 1"),
+        ("m.yaml", b"id: x"),
+    ]);
+    let ran = run(tree.path(), &["pillar", "--minion=m.yaml", "--makostack=s.cfg"]);
+    assert_eq!((ran.status, &*ran.stdout), (Some(0), "b: 1\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("warning: MakoStack leaves a.yml out"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("a.yml:2:4"), "{}", ran.stderr);
+}
+
+/// The way to each of a template's own templates is bounded by the same directories.
+#[cfg(feature = "python")]
+#[test]
+fn templates_of_makostack_come_from_allowed_directories_alone() {
+    let tree = Tree::new(&[MINION, ("c/m.cfg", "{}"), ("shared/x.yml", "x: 1\n"), ("other/y.mako", "y: 2\n")]);
+    let path = |name: &str| tree.path().join(name).display().to_string();
+    tree.write("c/m.cfg", format!("{}\n", path("shared/x.yml")).as_bytes());
+    tree.write("shared/x.yml", format!("<%include file='{}'/>\n", path("other/y.mako")).as_bytes());
+    let args = ["pillar", "--minion=m.yaml", "--makostack=c/m.cfg", "--stack-root=shared"];
+    let refused = run(tree.path(), &args);
+    assert!(!refused.stdout.contains("y: 2"), "{}", refused.stdout);
+    assert!(refused.stderr.contains("lies outside of the directories"), "{}", refused.stderr);
+    let allowed = run(tree.path(), &[&args[..], &["--stack-root=other"]].concat());
+    assert_eq!((allowed.status, &*allowed.stdout), (Some(0), "y: 2\n"), "{}", allowed.stderr);
+}
+
 #[test]
 fn what_the_reference_swallows_is_a_warning_or_an_error() {
-    for case in WARNINGS {
+    warnings(WARNINGS);
+}
+
+fn warnings(cases: &[Case]) {
+    for case in cases {
         let soft = ran(case, &[]);
         assert_eq!(soft.status, Some(0), "{}: {}", case.name, soft.stderr);
         assert_snapshot(&format!("pillar/warnings/{}.txt", case.name), &format!("{}---\n{}", soft.stdout, soft.stderr));

@@ -1,8 +1,11 @@
 //! Mako, the language of MakoStack's templates.
 
 use mapstack_render::jinja::{Rendered, Request};
+#[cfg(feature = "python")]
 use mapstack_render::{DictRef, Obj};
-use mapstack_value::{Map, Value};
+#[cfg(feature = "python")]
+use mapstack_value::Map;
+use mapstack_value::Value;
 
 /// Whether a text has anything for Mako to do.
 pub(super) fn has_marks(text: &str) -> bool {
@@ -35,6 +38,7 @@ pub(super) fn other_encoding(text: &str) -> Option<&str> {
 }
 
 /// The variables that stay as a template leaves them.
+#[cfg(feature = "python")]
 const CHANGED: [&str; 4] = ["stack", "pillar", "__grains__", "__opts__"];
 
 /// Run a template as MakoStack does, and take over what it changed in place in the data stacked so far
