@@ -7,6 +7,8 @@ use mapstack_merge::MergeError;
 use mapstack_value::{EmptyDelimiter, Kind, Value};
 use mapstack_yaml::Mark;
 
+use crate::cache::UnpackError;
+
 /// A place in a file of facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
@@ -60,6 +62,25 @@ pub enum ReadErrorKind {
         what: &'static str,
         /// What it is.
         found: Kind,
+    },
+    /// A file of a master's cache holds something else than Salt packs.
+    #[error("is no data that Salt has packed: {0}")]
+    Packed(#[source] UnpackError),
+    /// Something in a master's cache is no number.
+    #[error("{what} must be a number, not {}", found.described())]
+    NotANumber {
+        /// What it should have been a number for.
+        what: &'static str,
+        /// What it is.
+        found: Kind,
+    },
+    /// A master's cache has pillars of a minion in several environments.
+    #[error("{id} has a pillar for each of the environments {}; say which with the option `pillarenv`", environments.join(", "))]
+    ManyPillars {
+        /// The minion.
+        id: String,
+        /// The environments.
+        environments: Vec<String>,
     },
     /// The id is a collection.
     #[error("the id must be a name, not {}", found.described())]

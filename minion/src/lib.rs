@@ -14,6 +14,8 @@
 //! assert_eq!(port.value, Some(Value::from(22)));
 //! ```
 //!
+//! [`cache::Cache`] has the minions that a master knows.
+//!
 //! The look-ups are Salt's `grains.get`, `pillar.get` and `config.get`, keys, delimiters, merging
 //! and all. `config.get` and [`Minion::options`] know the [options](builtin::options) every minion
 //! has without configuration.
@@ -28,6 +30,7 @@
 //! The crate does not know about the file server, templates, layers or which minion it runs on.
 
 pub mod builtin;
+pub mod cache;
 mod error;
 mod lookup;
 mod minion;

@@ -271,6 +271,27 @@ def through_cmd_json(record):
     return {"result": all_external({"master": master, "grains": {}, "minion_id": record["minion_id"], "pillar": pillar})["result"]}
 
 
+def unpack(record):
+    """What a master reads in a file of its cache; times and the like as they print."""
+    import salt.exceptions
+    import salt.payload
+
+    try:
+        value = salt.payload.loads(bytes.fromhex(record["packed"]), encoding="utf-8")
+    except salt.exceptions.SaltDeserializationError as error:
+        return {"error": type(error.__cause__).__name__}
+    return {"result": repr(printed(value))}
+
+
+def printed(value):
+    """Data, and in place of other objects what they print."""
+    if isinstance(value, dict):
+        return {printed(key): printed(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [printed(inner) for inner in value]
+    return value if isinstance(value, (type(None), bool, int, float, str, bytes)) else str(value)
+
+
 def plain(value):
     """A value without Salt's own types."""
     return json.loads(json.dumps(value, default=str))
@@ -446,6 +467,7 @@ FILES = {
     "merge/tests/data/merge_table.json": merge,
     "merge/tests/data/stack_merge.json": stack_merge,
     "minion/tests/data/config_get.json": look_up,
+    "minion/tests/data/unpack.json": unpack,
     "mapstack/tests/data/functions.json": function,
     "mapstack-cli/tests/data/cmd_json.json": through_cmd_json,
     "mapstack/tests/data/makostacks.json": pillar_stack,
