@@ -244,6 +244,8 @@ Examples:
       what PillarStack gives for one minion
   mapstack pillar --config /etc/salt/master --minions /srv/minions --id web1 --merged
       all stacks of a master's ext_pillar, and the pillar they were given
+  mapstack pillar --config /etc/salt/master --minions /var/cache/salt/master
+      the same for every minion in a master's cache, without the pillar they were given
   mapstack pillar --stack examples/pillars/stack/stack.cfg --minion examples/minions/web1.yaml --trace
       the files, in order, and how each was merged")]
 pub struct Pillar {
@@ -264,9 +266,6 @@ pub struct Pillar {
     /// Print the files instead, in order, and what came of each
     #[arg(long, conflicts_with_all = ["merged", "get"])]
     pub trace: bool,
-    /// A directory with a document for each minion, ID.yaml or ID.json; all of them without --id
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "minion", help_heading = "Files and facts")]
-    pub minions: Option<PathBuf>,
     #[command(flatten)]
     pub facts: Facts,
     #[command(flatten)]
@@ -342,6 +341,9 @@ pub struct Facts {
     /// The minion: one YAML or JSON document with id, grains, pillar, opts (- is stdin)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub minion: Option<PathBuf>,
+    /// A directory with ID.yaml or ID.json for each minion, or a master's cache (/var/cache/salt/master)
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "minion")]
+    pub minions: Option<PathBuf>,
     /// The minion's grains (YAML or JSON, also as salt-call prints them; - is stdin)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub grains: Option<PathBuf>,
@@ -351,7 +353,7 @@ pub struct Facts {
     /// The minion's options (YAML or JSON; - is stdin)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub opts: Option<PathBuf>,
-    /// The minion's id
+    /// The minion's id; with --minions the one that is meant (pillar takes all without it)
     #[arg(long)]
     pub id: Option<String>,
     /// Change a fact, such as grains.os=Debian (repeatable; the value is YAML)

@@ -1,6 +1,5 @@
 //! Turning flags into an engine, a minion, and keyword arguments.
 
-use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use mapstack::{Diagnostic, Engine, Error, ErrorKind, Run, yaml};
 
 use crate::cli::{Facts, Files, Input, Layering, Merging};
 use crate::functions;
+use crate::minions::Minions;
 use crate::report::{Failure, Reporter};
 
 /// Everything a verb that looks at one minion needs.
@@ -108,6 +108,14 @@ fn minion_of<'f>(facts: &'f Facts, others: impl Iterator<Item = &'f Path>) -> Re
     if all.filter(|file| *file == Path::new("-")).count() > 1 {
         return Err(Failure::Usage("standard input can be read once: only one file may be -".into()));
     }
+    if let Some(directory) = &facts.minions {
+        let Some(id) = &facts.id else {
+            let message = format!("--minions {}: say which minion is meant with --id NAME", directory.display());
+            return Err(Failure::Usage(message));
+        };
+        let given = Given::read(facts)?;
+        return given.change(Minions::new(directory, given.pillarenv().as_deref()).one(id)?);
+    }
     if given.iter().all(|f| f.is_none()) && facts.set.is_empty() && facts.id.is_none() {
         return Err(Failure::Usage(
             "no minion given: pass --minion FILE (one YAML document with id, grains, pillar, opts),\n\
@@ -121,98 +129,72 @@ fn minion_of<'f>(facts: &'f Facts, others: impl Iterator<Item = &'f Path>) -> Re
         Some(file) => Minion::parse(&read(file)?, &shown(file)).map_err(Error::from)?,
         None => Minion::default(),
     };
-    changed(minion, facts)
+    Given::read(facts)?.change(minion)
 }
 
-/// The minions of a directory that has a document for each, or the one of them that `--id` names;
-/// without a directory the one that flags describe.
-pub fn minions(directory: Option<&Path>, facts: &Facts, stubs: &[PathBuf]) -> Result<Vec<Minion>, Failure> {
-    let Some(directory) = directory else { return Ok(vec![minion_of(facts, stubs.iter().map(|file| &**file))?]) };
+/// The minions of a directory, or the one of them that `--id` names; without a directory the one
+/// that flags describe. `pillarenv` is the master's.
+pub fn minions(facts: &Facts, pillarenv: Option<&str>, stubs: &[PathBuf]) -> Result<Vec<Minion>, Failure> {
+    let Some(directory) = &facts.minions else { return Ok(vec![minion_of(facts, stubs.iter().map(|file| &**file))?]) };
     if [&facts.grains, &facts.pillar, &facts.opts].iter().any(|file| file.as_deref() == Some(Path::new("-"))) {
         return Err(Failure::Usage("standard input can be read once: give --minions files instead of -".into()));
     }
-    let files = match &facts.id {
-        Some(id) => vec![(id.clone(), document_of(directory, id)?)],
-        None => documents(directory)?,
+    let given = Given::read(facts)?;
+    let own = given.pillarenv();
+    let directory = Minions::new(directory, own.as_deref().or(pillarenv));
+    let minions = match &facts.id {
+        Some(id) => vec![directory.one(id)?],
+        None => directory.all()?,
     };
-    files
-        .into_iter()
-        .map(|(id, file)| {
-            let mut minion = Minion::parse(&read(&file)?, &shown(&file)).map_err(Error::from)?;
-            match minion.id.as_str() {
-                Some(own) if own != id => {
-                    let message = format!("{} is named after '{id}' and has the id '{own}'", file.display());
-                    return Err(Failure::Data(Error::new(ErrorKind::Facts, message)));
-                }
-                _ => minion.set_id(id.as_str()),
-            }
-            changed(minion, facts)
-        })
-        .collect()
+    minions.into_iter().map(|minion| given.change(minion)).collect()
 }
 
-/// What minions' documents end in, in order of preference.
-const DOCUMENTS: [&str; 3] = ["yaml", "yml", "json"];
+/// What flags say otherwise about a minion.
+struct Given<'f> {
+    facts: &'f Facts,
+    files: Vec<(Part, Vec<u8>, String)>,
+}
 
-fn document_of(directory: &Path, id: &str) -> Result<PathBuf, Failure> {
-    if id.is_empty() || id.starts_with('.') || id.contains(['/', '\\', '\0']) {
-        return Err(Failure::Usage(format!("--id {id}: no minion has such a name")));
+impl<'f> Given<'f> {
+    fn read(facts: &'f Facts) -> Result<Self, Failure> {
+        let parts = [(&facts.grains, Part::Grains), (&facts.pillar, Part::Pillar), (&facts.opts, Part::Opts)];
+        let named = parts.into_iter().filter_map(|(file, part)| Some((part, file.as_ref()?)));
+        let files = named.map(|(part, file)| Ok((part, read(file)?, shown(file)))).collect::<Result<_, Failure>>()?;
+        Ok(Given { facts, files })
     }
-    let names = DOCUMENTS.map(|end| format!("{id}.{end}"));
-    names.iter().map(|name| directory.join(name)).find(|file| file.is_file()).ok_or_else(|| {
-        let message = format!("no facts of '{id}': {} has none of {}", directory.display(), names.join(", "));
-        Failure::Data(Error::new(ErrorKind::Facts, message))
-    })
-}
 
-/// All documents of a directory by the minions they are named after.
-fn documents(directory: &Path) -> Result<Vec<(String, PathBuf)>, Failure> {
-    let failed = |e: std::io::Error| {
-        Failure::Data(Error::new(ErrorKind::File, format!("cannot list {}: {e}", directory.display())))
-    };
-    let mut found: Vec<(String, PathBuf)> = Vec::new();
-    for entry in std::fs::read_dir(directory).map_err(failed)? {
-        let file = entry.map_err(failed)?.path();
-        let (stem, end) = (file.file_stem().and_then(OsStr::to_str), file.extension().and_then(OsStr::to_str));
-        if let (Some(stem), Some(end)) = (stem, end)
-            && DOCUMENTS.contains(&end)
-            && !stem.starts_with('.')
-        {
-            found.push((stem.to_string(), file));
+    /// The option that says whose pillar a master's cache is to give. What is wrong with flags is
+    /// found when they are used.
+    fn pillarenv(&self) -> Option<String> {
+        let mut minion = Minion::default();
+        for (part, bytes, name) in self.files.iter().filter(|(part, ..)| *part == Part::Opts) {
+            minion.load_part(*part, bytes, name).ok()?;
         }
+        let set = self.facts.set.iter().rev().find_map(|change| change.strip_prefix("opts.pillarenv="));
+        let set = set.and_then(|text| yaml::load(text).ok());
+        let name = set.as_ref().or_else(|| minion.opts.get("pillarenv"))?;
+        name.truthy().then(|| name.to_string())
     }
-    found.sort();
-    if let Some(pair) = found.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        let message = format!("{} and {} are for the same minion", pair[0].1.display(), pair[1].1.display());
-        return Err(Failure::Data(Error::new(ErrorKind::Facts, message)));
-    }
-    if found.is_empty() {
-        let message = format!("{} has no document of a minion: ID.yaml or ID.json", directory.display());
-        return Err(Failure::Data(Error::new(ErrorKind::Facts, message)));
-    }
-    Ok(found)
-}
 
-/// The minion with what flags say otherwise.
-fn changed(mut minion: Minion, facts: &Facts) -> Result<Minion, Failure> {
-    for (file, part) in [(&facts.grains, Part::Grains), (&facts.pillar, Part::Pillar), (&facts.opts, Part::Opts)] {
-        if let Some(file) = file {
-            minion.load_part(part, &read(file)?, &shown(file)).map_err(Error::from)?;
+    fn change(&self, mut minion: Minion) -> Result<Minion, Failure> {
+        for (part, bytes, name) in &self.files {
+            minion.load_part(*part, bytes, name).map_err(Error::from)?;
         }
+        if let Some(id) = &self.facts.id {
+            minion.set_id(id.as_str());
+        }
+        for change in &self.facts.set {
+            let (path, value) = change
+                .split_once('=')
+                .ok_or_else(|| Failure::Usage(format!("--set {change}: write PATH=YAML, such as grains.os=Debian")))?;
+            let value = yaml_value(value, "--set")?;
+            minion.set(path, value).map_err(|e| Failure::Usage(format!("--set {change}: {e}")))?;
+        }
+        Ok(minion.complete())
     }
-    if let Some(id) = &facts.id {
-        minion.set_id(id.as_str());
-    }
-    for change in &facts.set {
-        let (path, value) = change
-            .split_once('=')
-            .ok_or_else(|| Failure::Usage(format!("--set {change}: write PATH=YAML, such as grains.os=Debian")))?;
-        minion.set(path, yaml_value(value, "--set")?).map_err(|e| Failure::Usage(format!("--set {change}: {e}")))?;
-    }
-    Ok(minion.complete())
 }
 
-fn shown(file: &Path) -> String {
+pub fn shown(file: &Path) -> String {
     if file == Path::new("-") { "<stdin>".into() } else { file.display().to_string() }
 }
 

@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod functions;
 mod inputs;
+mod minions;
 mod output;
 mod report;
 

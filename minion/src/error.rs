@@ -64,7 +64,7 @@ pub enum ReadErrorKind {
         found: Kind,
     },
     /// A file of a master's cache holds something else than Salt packs.
-    #[error("is no data that Salt has packed: {0}")]
+    #[error("is no data that Salt has packed: {0}; the master writes it anew when the minion next asks for its pillar")]
     Packed(#[source] UnpackError),
     /// Something in a master's cache is no number.
     #[error("{what} must be a number, not {}", found.described())]

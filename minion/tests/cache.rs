@@ -279,7 +279,9 @@ fn a_broken_entry_names_its_file_and_hides_no_other() {
             (id, told.replace('\\', "/").replace(&here.replace('\\', "/"), ""))
         })
         .collect();
-    let read: Vec<(&str, &str)> = read.iter().map(|(id, told)| (&**id, &**told)).collect();
+    let anew = "; the master writes it anew when the minion next asks for its pillar";
+    let read: Vec<(&str, &str)> =
+        read.iter().map(|(id, told)| (&**id, told.strip_suffix(anew).unwrap_or(told))).collect();
     assert_eq!(
         read,
         [

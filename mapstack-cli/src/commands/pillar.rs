@@ -13,8 +13,8 @@ use crate::report::{Failure, Reporter};
 
 pub fn run(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
     let pillars = pillars(args)?;
-    let minions = inputs::minions(args.minions.as_deref(), &args.facts, &args.functions.stub)?;
-    let many = args.minions.is_some() && args.facts.id.is_none();
+    let minions = inputs::minions(&args.facts, pillars.pillarenv(), &args.functions.stub)?;
+    let many = args.facts.minions.is_some() && args.facts.id.is_none();
     let roots = match args.files.root.is_empty() {
         true => Roots::new(),
         false => inputs::roots(&args.files, None, reporter)?,

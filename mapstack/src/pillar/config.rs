@@ -147,6 +147,12 @@ impl ExtPillars {
         self
     }
 
+    /// The master's option `pillarenv`, if it is set.
+    #[must_use]
+    pub fn pillarenv(&self) -> Option<&str> {
+        self.options.get("pillarenv").and_then(Value::as_str).filter(|name| !name.is_empty())
+    }
+
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
