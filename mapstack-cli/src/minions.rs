@@ -41,13 +41,13 @@ impl<'d> Minions<'d> {
             Some(cache) => {
                 let found = cache.minion(id).map_err(Error::from)?;
                 found.ok_or_else(|| {
-                    missing(id, format!("the cache {directory} has none"), &cache.ids().unwrap_or_default())
+                    missing(id, &format!("the cache {directory} has none"), &cache.ids().unwrap_or_default())
                 })
             }
             None => {
                 let ids: Vec<String> = self.documents()?.into_iter().map(|(id, _)| id).collect();
                 let no_cache = if ids.is_empty() { ", and is no master's cache" } else { "" };
-                Err(missing(id, format!("{directory} has none of {}{no_cache}", names.join(", ")), &ids))
+                Err(missing(id, &format!("{directory} has none of {}{no_cache}", names.join(", ")), &ids))
             }
         }
     }
@@ -132,7 +132,7 @@ fn parsed(id: &str, file: &Path) -> Result<Minion, Failure> {
     }
 }
 
-fn missing(id: &str, why: String, ids: &[String]) -> Failure {
+fn missing(id: &str, why: &str, ids: &[String]) -> Failure {
     let near = nearest(id, ids).map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
     facts_error(format!("no facts of '{id}': {why}{near}"))
 }
