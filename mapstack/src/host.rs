@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mapstack_loader::SaltPath;
 use mapstack_render::jinja::{Host, Vm};
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result};
 use mapstack_value::{Str, Value};
@@ -15,16 +16,42 @@ use crate::{functions, stubs};
 ///
 /// Calls are answered by stubs, which somebody wrote for them, then by the functions built in, then
 /// by whoever else the engine was given.
-pub(crate) struct RunHost<'r, 'e>(pub &'r Run<'e>);
+pub(crate) struct RunHost<'r, 'e> {
+    run: &'r Run<'e>,
+    templates: Templates<'r>,
+}
 
-impl RunHost<'_, '_> {
+/// Where templates load other templates from.
+enum Templates<'r> {
+    /// A saltenv of the file server.
+    Saltenv(&'r str),
+    /// Wherever this finds them.
+    Elsewhere(&'r dyn Fn(&str) -> Result<Option<Arc<str>>>),
+}
+
+impl<'r, 'e> RunHost<'r, 'e> {
+    /// The host of templates that are loaded from the run's saltenv.
+    pub fn new(run: &'r Run<'e>) -> Self {
+        RunHost::in_saltenv(run, &run.saltenv)
+    }
+
+    /// The same for a saltenv of their own.
+    pub fn in_saltenv(run: &'r Run<'e>, saltenv: &'r str) -> Self {
+        RunHost { run, templates: Templates::Saltenv(saltenv) }
+    }
+
+    /// The same for templates that no file server has.
+    pub fn with_templates(run: &'r Run<'e>, find: &'r dyn Fn(&str) -> Result<Option<Arc<str>>>) -> Self {
+        RunHost { run, templates: Templates::Elsewhere(find) }
+    }
+
     /// Those that are asked about what is not built in.
     fn others(&self) -> impl Iterator<Item = &dyn Functions> {
-        self.0.engine.functions.iter().map(|functions| &**functions)
+        self.run.engine.functions.iter().map(|functions| &**functions)
     }
 
     fn call(&self, name: &str, args: &CallArgs) -> Result<Call> {
-        let minion = match &self.0.facts.borrow().id {
+        let minion = match &self.run.facts.borrow().id {
             Value::Str(id) => id.clone(),
             other => Str::from(other.to_string()),
         };
@@ -73,8 +100,12 @@ const COST: usize = 100;
 
 impl Host for RunHost<'_, '_> {
     fn template(&self, path: &str) -> Result<Option<Arc<str>>> {
+        let saltenv = match self.templates {
+            Templates::Saltenv(saltenv) => saltenv,
+            Templates::Elsewhere(find) => return find(path),
+        };
         let failed = |e: crate::Error| Error::new(ErrorKind::TemplateNotFound, e.to_string());
-        match self.0.fetch_template(path).map_err(failed)? {
+        match self.run.fetch_from(&SaltPath::from_relative(path), saltenv).map_err(failed)? {
             Some(file) => Ok(Some(file.text().map_err(failed)?.into())),
             None => Ok(None),
         }
@@ -84,25 +115,25 @@ impl Host for RunHost<'_, '_> {
         // A name without a dot is a filter's.
         name.contains('.')
             && (functions::find(name).is_some()
-                || self.0.engine.stubs.has(name)
+                || self.run.engine.stubs.has(name)
                 || self.others().any(|functions| functions.has(name)))
     }
 
     fn has_module(&self, module: &str) -> bool {
         functions::has_module(module)
-            || self.0.engine.stubs.has_module(module)
+            || self.run.engine.stubs.has_module(module)
             || self.others().any(|functions| functions.has_module(module))
     }
 
     fn call_function(&self, vm: &Vm<'_>, name: &str, args: CallArgs) -> Result<Obj> {
-        let stubs = &self.0.engine.stubs;
+        let stubs = &self.run.engine.stubs;
         if stubs.has(name)
             && let Some(answer) = self.ask(vm, stubs, &self.call(name, &args)?)
         {
             return answer;
         }
         if let Some(function) = functions::find(name) {
-            return function(self.0, vm, args);
+            return function(self.run, vm, args);
         }
         let call = self.call(name, &args)?;
         self.ask_others(vm, &call).unwrap_or_else(|| Err(self.nobody_answers(&call)))
@@ -118,13 +149,13 @@ impl Host for RunHost<'_, '_> {
 
     fn host_filter(&self, vm: &Vm<'_>, name: &str, args: CallArgs, refusal: Box<Error>) -> Result<Obj> {
         let call = self.call(name, &args)?;
-        let stubbed = self.ask(vm, &self.0.engine.stubs, &call);
+        let stubbed = self.ask(vm, &self.run.engine.stubs, &call);
         stubbed.or_else(|| self.ask_others(vm, &call)).unwrap_or_else(|| Err(refusal.with_help(self.advice(&call))))
     }
 
     fn log(&self, level: &str, message: &str) {
         if matches!(level, "warning" | "error" | "critical") {
-            self.0.warn(Diagnostic::warning(Kind::Template, message));
+            self.run.warn(Diagnostic::warning(Kind::Template, message));
         }
     }
 }

@@ -13,7 +13,6 @@ use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Step};
 use crate::engine::Run;
 use crate::files::{File, offset};
 use crate::host::RunHost;
-use crate::pipe::SaltenvHost;
 #[cfg(feature = "python")]
 use crate::python;
 
@@ -199,13 +198,18 @@ impl Run<'_> {
         let (value, missing) =
             changed.map_err(|e| self.template_error(*e, file).note("this template put it into mapdata"))?;
         *mapdata = value;
+        self.warn_of_no_data(file, "mapdata", &missing);
+        Ok(text)
+    }
+
+    /// Tell what a template left in a variable that is no data. The reference returns the object
+    /// itself, which fails when something uses it.
+    pub(crate) fn warn_of_no_data(&self, file: &File, variable: &str, missing: &[String]) {
         for what in missing {
-            // The reference returns the object itself, which fails when something uses it.
-            let message = format!("{} puts something into mapdata that is no data: {what}", file.shown);
+            let message = format!("{} puts something into {variable} that is no data: {what}", file.shown);
             let warning = Diagnostic::warning(ErrorKind::Template, message);
             self.warn(warning.with_help("it is null in the result; give it a value with |default(…)"));
         }
-        Ok(text)
     }
 
     /// Run a post-map template in Mako or Python. `mapdata` is what it sees under that name, and takes
@@ -218,7 +222,7 @@ impl Run<'_> {
         stage: &Stage<'_>,
         mapdata: &mut Value,
     ) -> Result<()> {
-        let host = SaltenvHost { inner: RunHost(self), run: self, saltenv: &self.saltenv };
+        let host = RunHost::new(self);
         let request = Request {
             name: Some(Str::from(&*file.path)),
             variables: self.variables(stage, &Obj::from(mapdata.clone())),
@@ -230,10 +234,7 @@ impl Run<'_> {
             Language::Py => python::module(&request, &["mapdata"]).map(|(_, changed)| changed),
             _ => python::mako(&request, &["mapdata"]).map(|(_, changed)| changed),
         };
-        let changed = ran.map_err(|e| {
-            let source = Text { file, text: Cow::Borrowed(""), maps: Vec::new() };
-            self.stage_error(*e, language, &source)
-        })?;
+        let changed = ran.map_err(|e| self.stage_error(*e, language, &Text::plain(file, "")))?;
         // What was not changed stays the very same, its kind of mapping included.
         if let Some((_, value)) = changed.into_iter().next()
             && value != *mapdata
@@ -294,7 +295,7 @@ impl Run<'_> {
         job: Job<'_>,
         mut before: Vec<SourceMap>,
     ) -> Result<(Text<'f>, Names)> {
-        let host = SaltenvHost { inner: RunHost(self), run: self, saltenv: job.saltenv };
+        let host = RunHost::in_saltenv(self, job.saltenv);
         let request = Request {
             source: source.clone(),
             name: Some(Str::from(&*file.path)),

@@ -47,7 +47,7 @@ fn evaluated(run: &Run<'_>, source: String) -> Result<Obj> {
         return Err(Error::limit("jinja.load_map and its siblings are nested too deep")
             .with_help("look for a template that loads itself"));
     }
-    let host = RunHost(run);
+    let host = RunHost::new(run);
     let mut variables = Names::default();
     let mut set = |name: &str, value: Obj| variables.insert(name.into(), value);
     set("salt", run.live.salt.clone());

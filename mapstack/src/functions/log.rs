@@ -19,6 +19,6 @@ pub(super) const TABLE: Table = &[
 fn log(run: &Run<'_>, level: &str, args: CallArgs) -> Result<Obj> {
     let [message] = args.bind("log", ["message"])?;
     let message = required(message, "log", "message")?.to_value()?;
-    RunHost(run).log(level, &message.to_string());
+    RunHost::new(run).log(level, &message.to_string());
     Ok(Obj::Bool(true))
 }

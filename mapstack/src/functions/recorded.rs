@@ -33,7 +33,7 @@ const KEYS: &str = "a template cannot list the functions there are, only ask for
 
 /// A record's template with the run's variables, as text or as an error's message.
 fn rendered(run: &Run<'_>, template: &str) -> Result<String, Box<mapstack_render::Error>> {
-    let host = RunHost(run);
+    let host = RunHost::new(run);
     let mut request = Request::new(template, &host);
     let variables = [
         ("salt", run.live.salt.clone()),

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mapstack_render::jinja::{Dialect, Host, Names, Request, Syntax, Vm, render};
-use mapstack_render::{CallArgs, DictRef, ErrorKind as RenderErrorKind, Obj, traverse_object};
+use mapstack_render::jinja::{Dialect, Names, Request, Syntax, render};
+use mapstack_render::{DictRef, ErrorKind as RenderErrorKind, Obj, traverse_object};
 use mapstack_value::{Map, Str, Value};
 
 use super::files::Base;
@@ -70,7 +70,8 @@ impl<'t, 'e> Templates<'t, 'e> {
             // What an absolute name stands for finds others by absolute names.
             StackKind::MakoStack => Lookup::Mako { from_root: ymlpath.is_some() && file.path.starts_with('/') },
         };
-        let host = StackHost { run: RunHost(self.run), base: self.base, lookup };
+        let find = |path: &str| self.further(lookup, path);
+        let host = RunHost::with_templates(self.run, &find);
         let request = Request {
             name: Some(Str::from(&*file.path)),
             variables: self.variables.clone(),
@@ -97,14 +98,28 @@ impl<'t, 'e> Templates<'t, 'e> {
         let (changed, missing) =
             live.to_value_lossy().map_err(|e| failed(e).note("this template put it into stack"))?;
         *stack = changed;
-        for what in missing {
-            let message = format!("{} puts something into stack that is no data: {what}", file.shown);
-            let warning = Diagnostic::warning(ErrorKind::Template, message);
-            self.run.warn(warning.with_help("it is null in the result; give it a value with |default(…)"));
-        }
+        self.run.warn_of_no_data(file, "stack", &missing);
         let rendered = rendered.map_err(failed)?;
         self.run.sync_facts().map_err(|e| failed(e).note("the minion's facts were changed to this"))?;
         Ok(Text::rendered(file, rendered.text, rendered.map))
+    }
+
+    /// The source of another template.
+    fn further(&self, lookup: Lookup, path: &str) -> mapstack_render::Result<Option<Arc<str>>> {
+        let failed = |e: Error| {
+            let error = mapstack_render::Error::new(RenderErrorKind::TemplateNotFound, &*e.diagnostic().message);
+            match &e.diagnostic().help {
+                Some(help) => error.with_help(help),
+                None => error,
+            }
+        };
+        let found = match lookup {
+            Lookup::Jinja => self.base.template(path),
+            Lookup::Mako { from_root } => self.base.template_of_mako(path, from_root),
+        };
+        let Some(file) = found.map_err(failed)? else { return Ok(None) };
+        self.run.on_disk.borrow_mut().insert(path.into(), PathBuf::from(&file.shown));
+        Ok(Some(file.text().map_err(failed)?.into()))
     }
 
     /// An error in what a template printed, with files a person can open.
@@ -142,13 +157,6 @@ fn without_final_newline(text: &str) -> &str {
     ["\r\n", "\n", "\r"].into_iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text)
 }
 
-/// The functions of a run, and templates from the directory of a config file.
-struct StackHost<'h, 'r, 'e> {
-    run: RunHost<'r, 'e>,
-    base: Base<'h>,
-    lookup: Lookup,
-}
-
 /// Where further templates are.
 #[derive(Clone, Copy)]
 enum Lookup {
@@ -156,57 +164,4 @@ enum Lookup {
     Jinja,
     /// Below the directory, or else below the root of the file system.
     Mako { from_root: bool },
-}
-
-impl Host for StackHost<'_, '_, '_> {
-    fn template(&self, path: &str) -> mapstack_render::Result<Option<Arc<str>>> {
-        let failed = |e: Error| {
-            let error = mapstack_render::Error::new(RenderErrorKind::TemplateNotFound, &*e.diagnostic().message);
-            match &e.diagnostic().help {
-                Some(help) => error.with_help(help),
-                None => error,
-            }
-        };
-        let found = match self.lookup {
-            Lookup::Jinja => self.base.template(path),
-            Lookup::Mako { from_root } => self.base.template_of_mako(path, from_root),
-        };
-        let Some(file) = found.map_err(failed)? else { return Ok(None) };
-        self.run.0.on_disk.borrow_mut().insert(path.into(), PathBuf::from(&file.shown));
-        Ok(Some(file.text().map_err(failed)?.into()))
-    }
-
-    fn has_function(&self, name: &str) -> bool {
-        self.run.has_function(name)
-    }
-
-    fn has_module(&self, module: &str) -> bool {
-        self.run.has_module(module)
-    }
-
-    fn call_function(&self, vm: &Vm<'_>, name: &str, args: CallArgs) -> mapstack_render::Result<Obj> {
-        self.run.call_function(vm, name, args)
-    }
-
-    fn missing_function_help(&self, name: &str) -> Option<String> {
-        self.run.missing_function_help(name)
-    }
-
-    fn unanswered(&self, name: &str, args: &CallArgs) -> Option<Box<mapstack_render::Error>> {
-        self.run.unanswered(name, args)
-    }
-
-    fn host_filter(
-        &self,
-        vm: &Vm<'_>,
-        name: &str,
-        args: CallArgs,
-        refusal: Box<mapstack_render::Error>,
-    ) -> mapstack_render::Result<Obj> {
-        self.run.host_filter(vm, name, args, refusal)
-    }
-
-    fn log(&self, level: &str, message: &str) {
-        self.run.log(level, message);
-    }
 }

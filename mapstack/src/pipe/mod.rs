@@ -3,7 +3,6 @@
 //! The first line of a file can name its renderers, `#!jinja|yaml`; each takes what the one before
 //! made. Data sources, post-map templates and managed files have no pipe: there such a line is text.
 
-mod host;
 mod shebang;
 mod template;
 mod variables;
@@ -17,7 +16,6 @@ use mapstack_render::jinja::Request;
 use mapstack_render::jinja::{Names, Syntax};
 use mapstack_value::{Key, Map, Str, Value, json};
 
-pub(crate) use self::host::SaltenvHost;
 use self::shebang::{Allowed, Pipe, Renderer, Stage};
 pub use self::template::TemplateOptions;
 pub(crate) use self::template::engine as template_engine;
@@ -336,7 +334,7 @@ impl Run<'_> {
             let message = "the renderer 'py' runs a file, not a text";
             return Err(Error::new(ErrorKind::Options, message).at(place.cloned()));
         }
-        let host = SaltenvHost { inner: RunHost(self), run: self, saltenv: &source.saltenv };
+        let host = RunHost::in_saltenv(self, &source.saltenv);
         let request = Request {
             name: Some(Str::from(&*source.file.path)),
             variables: self.pipe_variables(source),
@@ -352,9 +350,7 @@ impl Run<'_> {
     /// The variables of a template in a pipe (Salt: `salt.renderers.jinja.render`,
     /// `wrap_tmpl_func`).
     fn pipe_variables(&self, source: &Source<'_>) -> Names {
-        let mut names = self.common_variables(&source.saltenv);
-        names.insert("proxy".into(), Obj::from(Map::new()));
-        names.insert("sls".into(), Obj::Str(source.sls.clone()));
+        let mut names = self.sls_basics(&source.saltenv, &source.sls);
         names.extend(source.extra.iter().map(|(k, v)| (k.clone(), v.clone())));
         names.extend(source.context.iter().flatten().map(|(k, v)| (k.clone(), v.clone())));
         let sls = names.get("sls").and_then(Obj::as_str).cloned().unwrap_or_default();
@@ -366,11 +362,17 @@ impl Run<'_> {
 
     /// The variables and options of an sls that lies at a path of the disk.
     pub(crate) fn sls_environment(&self, path: &str, sls: &str) -> (Names, Syntax) {
-        let mut names = self.common_variables(&self.saltenv);
-        names.insert("proxy".into(), Obj::from(Map::new()));
-        names.insert("sls".into(), Obj::from(sls));
+        let mut names = self.sls_basics(&self.saltenv, sls);
         names.extend(sls_variables(path, sls));
         (names, self.sls_syntax())
+    }
+
+    /// What every template of an sls sees, wherever its file lies.
+    fn sls_basics(&self, saltenv: &Str, sls: &str) -> Names {
+        let mut names = self.common_variables(saltenv);
+        names.insert("proxy".into(), Obj::from(Map::new()));
+        names.insert("sls".into(), Obj::from(sls));
+        names
     }
 
     /// The options of sls templates (Salt: `jinja_sls_env`).
