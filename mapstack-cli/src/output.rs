@@ -28,18 +28,16 @@ pub fn write(text: &str) -> Result<(), Failure> {
 fn text(value: &Value, format: Format) -> Result<String, Failure> {
     match format {
         Format::Yaml => Ok(yaml::dump(value, &yaml::DumpOptions::output())),
-        Format::Json => {
-            let options = json_options();
-            let text = json::dumps(value, &options)
-                .map_err(|e| Error::new(ErrorKind::DataSource, format!("the result has no JSON form: {e}")))?;
-            Ok(text + "\n")
-        }
+        Format::Json => as_json(value),
     }
 }
 
 /// JSON for people and programs: indented, and text as it is, as Salt's own outputter prints it.
-pub fn json_options() -> json::DumpOptions {
-    json::DumpOptions { indent: Some(2), ensure_ascii: false, ..json::DumpOptions::default() }
+pub fn as_json(value: &Value) -> Result<String, Failure> {
+    let options = json::DumpOptions { indent: Some(2), ensure_ascii: false, ..json::DumpOptions::default() };
+    let text = json::dumps(value, &options)
+        .map_err(|e| Error::new(ErrorKind::DataSource, format!("the result has no JSON form: {e}")))?;
+    Ok(text + "\n")
 }
 
 fn pick(value: &Value, key: &str) -> Result<Value, Failure> {

@@ -11,7 +11,7 @@ use clap::Parser;
 use serde_json::Value;
 use xshell::{Shell, cmd};
 
-use crate::reference::{directory, python};
+use crate::reference::{directory, each_answer, python};
 use crate::{Result, project_root};
 
 #[derive(Parser)]
@@ -114,14 +114,9 @@ struct Tally {
 
 impl Tally {
     fn of(questions: &str, ours: &str, theirs: &str) -> Result<Self> {
-        let lines = [questions, ours, theirs].map(|text| text.lines().count());
-        if lines[1] != lines[0] || lines[2] != lines[0] {
-            return Err(format!("{} templates, {} answers of ours, {} of theirs", lines[0], lines[1], lines[2]).into());
-        }
         let mut tally = Tally::default();
-        for ((question, ours), theirs) in questions.lines().zip(ours.lines()).zip(theirs.lines()) {
-            tally.add(&serde_json::from_str(question)?, &serde_json::from_str(ours)?, &serde_json::from_str(theirs)?);
-        }
+        let lines = [questions, ours, theirs];
+        each_answer("templates", lines, |question, ours, theirs| tally.add(question, ours, theirs))?;
         Ok(tally)
     }
 

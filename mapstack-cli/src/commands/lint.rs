@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mapstack::value::{Map, Value, json};
+use mapstack::value::{Map, Value};
 use mapstack::{Answerer, CallSite, Diagnostic, Engine, Error, ErrorKind, Place, Survey};
 
 use crate::cli::{Lint, Listing};
@@ -80,9 +80,7 @@ fn as_json(calls: &Calls<'_>) -> Result<String, Failure> {
             Value::from(row.into_iter().collect::<Map>())
         })
         .collect();
-    let text =
-        json::dumps(&rows, &output::json_options()).map_err(|e| Error::new(ErrorKind::DataSource, e.to_string()))?;
-    Ok(text + "\n")
+    output::as_json(&rows)
 }
 
 fn position(place: &Place) -> Map {

@@ -1,8 +1,7 @@
 //! `mapstack parse`.
 
 use mapstack::matcher::{Definition, Mode, Spelling};
-use mapstack::value::{Map, Value, json};
-use mapstack::{Error, ErrorKind};
+use mapstack::value::{Map, Value};
 
 use crate::cli::{Listing, Parse};
 use crate::output;
@@ -13,12 +12,7 @@ pub fn run(args: &Parse) -> Result<(), Failure> {
     let definition = mapstack::parse_definition(&args.definition, mode)?;
     match args.format {
         Listing::Text => output::write(&text(&definition, mode)),
-        Listing::Json => {
-            let options = output::json_options();
-            let text = json::dumps(&as_value(&definition).into(), &options)
-                .map_err(|e| Error::new(ErrorKind::DataSource, e.to_string()))?;
-            output::write(&(text + "\n"))
-        }
+        Listing::Json => output::write(&output::as_json(&as_value(&definition).into())?),
     }
 }
 

@@ -1,9 +1,9 @@
 //! `mapstack pillar`.
 
+use mapstack::Engine;
 use mapstack::loader::Roots;
 use mapstack::pillar::{ExtPillars, FileOutcome, PillarEvent, StackKind};
-use mapstack::value::{Map, Value, json};
-use mapstack::{Engine, Error, ErrorKind};
+use mapstack::value::{Map, Value};
 
 use crate::cli::{Format, Pillar};
 use crate::functions;
@@ -86,12 +86,7 @@ impl Traced {
     fn print(&self, format: Format) -> Result<(), Failure> {
         match format {
             Format::Yaml => output::write(&self.text()),
-            Format::Json => {
-                let rows: Value = self.rows().map(Value::from).collect();
-                let text = json::dumps(&rows, &output::json_options());
-                let text = text.map_err(|e| Error::new(ErrorKind::DataSource, e.to_string()))?;
-                output::write(&(text + "\n"))
-            }
+            Format::Json => output::write(&output::as_json(&self.rows().map(Value::from).collect())?),
         }
     }
 

@@ -1,8 +1,8 @@
 //! `mapstack sources`.
 
+use mapstack::DataOptions;
 use mapstack::trace::{Asked, Event, Outcome, Stage};
-use mapstack::value::{Map, Value, json};
-use mapstack::{DataOptions, Error, ErrorKind};
+use mapstack::value::{Map, Value};
 
 use crate::cli::{Listing, Sources};
 use crate::inputs::{Kwargs, Session};
@@ -64,9 +64,7 @@ fn stage_name(stage: Stage) -> &'static str {
 
 fn as_json(events: &[Event]) -> Result<String, Failure> {
     let rows: Value = events.iter().map(|event| Value::from(row(event))).collect();
-    let options = output::json_options();
-    let text = json::dumps(&rows, &options).map_err(|e| Error::new(ErrorKind::DataSource, e.to_string()))?;
-    Ok(text + "\n")
+    output::as_json(&rows)
 }
 
 fn row(event: &Event) -> Map {

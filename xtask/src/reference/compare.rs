@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use xshell::{Shell, cmd};
 
-use super::{explain, python};
+use super::{each_answer, explain, python};
 use crate::Result;
 
 /// Make up questions, ask both sides, and print what differs.
@@ -41,14 +41,9 @@ struct Tally {
 
 impl Tally {
     fn of(questions: &str, ours: &str, theirs: &str) -> Result<Self> {
-        let lines = [questions, ours, theirs].map(|text| text.lines().count());
-        if lines[1] != lines[0] || lines[2] != lines[0] {
-            return Err(format!("{} questions, {} answers of ours, {} of theirs", lines[0], lines[1], lines[2]).into());
-        }
         let mut tally = Tally::default();
-        for ((question, ours), theirs) in questions.lines().zip(ours.lines()).zip(theirs.lines()) {
-            tally.add(&serde_json::from_str(question)?, &serde_json::from_str(ours)?, &serde_json::from_str(theirs)?);
-        }
+        let lines = [questions, ours, theirs];
+        each_answer("questions", lines, |question, ours, theirs| tally.add(question, ours, theirs))?;
         Ok(tally)
     }
 

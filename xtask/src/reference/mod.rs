@@ -6,9 +6,26 @@ mod explain;
 use std::path::PathBuf;
 
 use clap::Parser;
+use serde_json::Value;
 use xshell::{Shell, cmd};
 
 use crate::{Result, project_root};
+
+/// Go over questions and both sides' answers, one JSON document a line each.
+///
+/// # Errors
+/// One side has not answered every question, or a line is no JSON.
+pub fn each_answer(what: &str, lines: [&str; 3], mut each: impl FnMut(&Value, &Value, &Value)) -> Result {
+    let [questions, ours, theirs] = lines;
+    let counts = lines.map(|text| text.lines().count());
+    if counts[1] != counts[0] || counts[2] != counts[0] {
+        return Err(format!("{} {what}, {} answers of ours, {} of theirs", counts[0], counts[1], counts[2]).into());
+    }
+    for ((question, ours), theirs) in questions.lines().zip(ours.lines()).zip(theirs.lines()) {
+        each(&serde_json::from_str(question)?, &serde_json::from_str(ours)?, &serde_json::from_str(theirs)?);
+    }
+    Ok(())
+}
 
 /// Where the reference is installed unless this names another place.
 const PLACE: &str = "MAPSTACK_REFERENCE";
