@@ -35,6 +35,30 @@ fn every_example_has_what_its_expected_file_says() {
     }
 }
 
+/// What PillarStack's and MakoStack's documents show, as their modules answer.
+#[test]
+fn the_documented_examples_have_the_answers_of_salt_s_modules() {
+    let documented = repository().join("examples/pillars/documented");
+    let mut masters: Vec<_> = documented
+        .join("masters")
+        .read_dir()
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    masters.sort();
+    assert_eq!(masters.len(), 10);
+    for master in masters.iter().filter(|name| cfg!(feature = "python") || name.starts_with("pillarstack")) {
+        for id in ["test-1-dev", "test-2-dev"] {
+            let config = format!("--config=examples/pillars/documented/masters/{master}");
+            let id = format!("--id={id}");
+            let given = [&*config, "--minions=examples/pillars/documented/minions", &id];
+            let expected =
+                format!("examples/expected/documented/{}-{}.yaml", master.trim_end_matches(".yaml"), &id[5..]);
+            assert_file(&repository().join(expected), &printed(&given));
+        }
+    }
+}
+
 #[test]
 fn all_minions_of_a_directory_come_by_their_ids() {
     let all = ["--stack=examples/pillars/stack/stack.cfg", "--minions=examples/pillars/minions"];

@@ -228,13 +228,17 @@ def stack_alone(record):
 
 
 def makostack_alone(record):
+    return ext_pillar(makostack_module(), record)
+
+
+def makostack_module():
     """MakoStack left Salt after 3007, so its module is an older one's: the file that the environment names."""
     import importlib.util
 
     spec = importlib.util.spec_from_file_location("makostack", os.environ["MAPSTACK_MAKOSTACK"])
     makostack = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(makostack)
-    return ext_pillar(makostack, record)
+    return makostack
 
 
 def ext_pillar(stack, record, functions={}):
@@ -562,6 +566,34 @@ def record_builtin(path):
     print(f"{path.name}: {len(options)} options", flush=True)
 
 
+def record_documented(project):
+    """The documented examples of PillarStack and MakoStack, as the modules answer for each minion beside them."""
+    import salt.pillar.stack
+    import salt.utils.yaml
+
+    modules = {"stack": salt.pillar.stack}
+    if os.environ.get("MAPSTACK_MAKOSTACK"):
+        modules["makostack"] = makostack_module()
+    directory, count = project / "examples/pillars/documented", 0
+    os.chdir(project)
+    for master in sorted(directory.glob("masters/*.yaml")):
+        opts = {"pillarenv": None, "saltenv": "base", **salt.utils.yaml.safe_load(master.read_text())}
+        (kind, argument), = opts["ext_pillar"][0].items()
+        if kind not in modules:
+            continue
+        args = argument if isinstance(argument, list) else [argument] if isinstance(argument, str) else []
+        kwargs = argument if isinstance(argument, dict) else {}
+        for file in sorted(directory.glob("minions/*.yaml")):
+            minion = salt.utils.yaml.safe_load(file.read_text())
+            record = {"opts": opts, "grains": minion["grains"], "minion_id": minion["id"], "pillar": minion["pillar"]}
+            result = ext_pillar(modules[kind], {**record, "args": args, "kwargs": kwargs})["result"]
+            text = salt.utils.yaml.safe_dump(result, default_flow_style=False, sort_keys=False)
+            expected = project / "examples/expected/documented" / f"{master.stem}-{minion['id']}.yaml"
+            expected.write_text(text, encoding="utf-8")
+            count += 1
+    print(f"documented pillars: {count} runs", flush=True)
+
+
 def main():
     project, only = pathlib.Path(sys.argv[1]), sys.argv[2:]
     for name, answer in FILES.items():
@@ -570,6 +602,8 @@ def main():
                 sys.exit(f"{name}: no records; the file no longer holds one a line")
     if not only or "builtin" in only:
         record_builtin(project / "minion/data/builtin.json")
+    if not only or "documented" in only:
+        record_documented(project)
 
 
 if __name__ == "__main__":
