@@ -1,4 +1,4 @@
-//! Shell patterns for one name, as Python's `fnmatch` reads them on Unix.
+//! Shell patterns as Python's `fnmatch` reads them on Unix.
 
 /// Whether a text has anything that is special in a pattern.
 pub(crate) fn has_magic(text: &str) -> bool {
@@ -7,9 +7,15 @@ pub(crate) fn has_magic(text: &str) -> bool {
 
 /// A pattern, ready to be matched.
 ///
-/// `*` and `?` match anything, `[a-c]` one of a set and `[!a-c]` one outside of it. A bracket that
-/// is not closed stands for itself, and so does everything else.
-pub(crate) struct Pattern(Vec<Part>);
+/// `*` is any text, `?` any character, `[a-c]` one of a set, `[!a-c]` one outside of it. Nothing is
+/// special in a set but `]`, `-` and a leading `!`; a bracket that is not closed stands for itself.
+///
+/// ```
+/// use mapstack_loader::Fnmatch;
+/// assert!(Fnmatch::new("web[0-9]*").matches("web12.example.org"));
+/// assert!(!Fnmatch::new("web[!0-9]").matches("web1"));
+/// ```
+pub struct Fnmatch(Vec<Part>);
 
 enum Part {
     Many,
@@ -18,8 +24,10 @@ enum Part {
     Set { negated: bool, ranges: Vec<(char, char)> },
 }
 
-impl Pattern {
-    pub(crate) fn new(text: &str) -> Self {
+impl Fnmatch {
+    /// Reads a pattern; every text is one.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
         let chars: Vec<char> = text.chars().collect();
         let mut parts = Vec::new();
         let mut at = 0;
@@ -44,10 +52,12 @@ impl Pattern {
                 c => Part::Char(c),
             });
         }
-        Pattern(parts)
+        Fnmatch(parts)
     }
 
-    pub(crate) fn matches(&self, name: &str) -> bool {
+    /// Whether the pattern stands for all of a text; upper and lower case differ.
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
         let name: Vec<char> = name.chars().collect();
         let (mut part, mut at) = (0, 0);
         // Where to go on when what follows the last `*` does not fit: it takes one more character.
@@ -93,25 +103,45 @@ fn set_end(chars: &[char], at: usize) -> Option<usize> {
     chars.iter().skip(from).position(|c| *c == ']').map(|i| from + i)
 }
 
-fn set(inside: &[char]) -> Part {
-    let negated = inside.first() == Some(&'!');
-    let mut rest = if negated { inside.get(1..).unwrap_or_default() } else { inside };
-    let mut ranges = Vec::new();
-    loop {
-        rest = match rest {
-            [] => break,
-            // A range the wrong way round has nothing in it.
-            [low, '-', high, after @ ..] => {
-                ranges.push((*low, *high));
-                after
-            }
-            [one, after @ ..] => {
-                ranges.push((*one, *one));
-                after
-            }
-        };
+fn set(set: &[char]) -> Part {
+    let mut chunks = chunks(set);
+    // A range that ends before it begins is no member, and its ends are none either.
+    for i in (1..chunks.len()).rev() {
+        let empty = matches!((chunks[i - 1].last(), chunks[i].first()), (Some(low), Some(high)) if low > high);
+        if empty {
+            let rest = chunks.remove(i);
+            chunks[i - 1].pop();
+            chunks[i - 1].extend(rest.into_iter().skip(1));
+        }
+    }
+    let negated = chunks.first().is_some_and(|chunk| chunk.first() == Some(&'!'));
+    if let (true, Some(first)) = (negated, chunks.first_mut()) {
+        first.remove(0);
+    }
+    let mut ranges: Vec<(char, char)> = chunks.iter().flatten().map(|c| (*c, *c)).collect();
+    for pair in chunks.windows(2) {
+        if let (Some(low), Some(high)) = (pair[0].last(), pair[1].first()) {
+            ranges.push((*low, *high));
+        }
     }
     Part::Set { negated, ranges }
+}
+
+/// A set cut at the hyphens that make ranges: each stands between two characters.
+fn chunks(set: &[char]) -> Vec<Vec<char>> {
+    let mut chunks: Vec<Vec<char>> = Vec::new();
+    let mut start = 0;
+    let mut from = if set.first() == Some(&'!') { 2 } else { 1 };
+    while let Some(hyphen) = (from..set.len()).find(|i| set[*i] == '-') {
+        chunks.push(set[start..hyphen].to_vec());
+        start = hyphen + 1;
+        from = hyphen + 3;
+    }
+    match (chunks.last_mut(), &set[start.min(set.len())..]) {
+        (Some(last), []) => last.push('-'),
+        (_, rest) => chunks.push(rest.to_vec()),
+    }
+    chunks
 }
 
 #[cfg(test)]
@@ -155,18 +185,29 @@ mod tests {
             ("{a,b}", "{a,b}", true),
             ("[[]a", "[a", true),
             ("[a-b-c]", "-", true),
+            ("[a-c-e]", "-", true),
+            ("[a-c-e]", "d", false),
+            ("[z-a-c]", "b", false),
+            ("[z-a-c]", "-", true),
+            ("[z-ac]", "c", true),
+            ("[!z-a]", "q", true),
+            ("[--/]", ".", true),
+            ("[a--]", "a", false),
+            ("[!-a]", "-", false),
+            ("[a-c-]", "-", true),
+            ("[]-a]", "^", true),
             ("A", "a", false),
             ("", "", true),
             ("*", "", true),
             ("\\*", "\\x", true),
         ] {
-            assert_eq!(Pattern::new(pattern).matches(name), expected, "{pattern} {name}");
+            assert_eq!(Fnmatch::new(pattern).matches(name), expected, "{pattern} {name}");
         }
     }
 
     #[test]
     fn a_pattern_of_many_stars_ends_soon() {
-        let pattern = Pattern::new(&"*a".repeat(40));
+        let pattern = Fnmatch::new(&"*a".repeat(40));
         assert!(!pattern.matches(&"a".repeat(39)));
         assert!(!pattern.matches(&format!("{}b", "a".repeat(20_000))));
     }

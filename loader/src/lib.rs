@@ -28,6 +28,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use fnmatch::Fnmatch;
 pub use memory::MemoryFiles;
 pub use path::{BadPath, SaltPath};
 pub use roots::Roots;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::fnmatch::{Pattern, has_magic};
+use crate::fnmatch::{Fnmatch, has_magic};
 use crate::open::{Opening, open_inside};
 use crate::roots::{Read, is_missing, read};
 use crate::{Fetched, LoadError};
@@ -140,7 +140,7 @@ impl Tree {
             Err(e) => return Err(failed(e)),
         };
         self.around(&real).ok_or_else(|| outside(here, &real))?;
-        let (matcher, hidden) = (Pattern::new(pattern), pattern.starts_with('.'));
+        let (matcher, hidden) = (Fnmatch::new(pattern), pattern.starts_with('.'));
         let mut names = Vec::new();
         for entry in fs::read_dir(&real).map_err(failed)? {
             *seen += 1;

@@ -8,15 +8,17 @@
 //! `cold`, where each answer has an engine of its own; and `floor`, which reads the files that were
 //! found and parses them by the same YAML parser, and does nothing else.
 
+mod timing;
+
 use std::error::Error;
 use std::hint::black_box;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use mapstack::loader::Roots;
 use mapstack::minion::Minion;
 use mapstack::trace::{Asked, Outcome};
 use mapstack::{DataOptions, Engine, yaml};
+use timing::median;
 
 fn main() -> Result<(), Box<dyn Error>> {
     // `cargo bench` adds `--bench`.
@@ -62,18 +64,4 @@ fn read_and_parse(file: &PathBuf) {
     if let Ok(text) = std::fs::read_to_string(file) {
         let _ = black_box(yaml::load(&text));
     }
-}
-
-/// The median of many single runs, after some that do not count.
-fn median(mut run: impl FnMut()) -> Duration {
-    let mut times: Vec<Duration> = Vec::new();
-    let start = Instant::now();
-    while times.len() < 50 || start.elapsed() < Duration::from_secs(1) {
-        let one = Instant::now();
-        run();
-        times.push(one.elapsed());
-    }
-    let measured = &mut times[10..];
-    measured.sort_unstable();
-    measured[measured.len() / 2]
 }

@@ -1,8 +1,11 @@
 //! External pillars beside the reference's, recorded: what they return, and where they fail.
 
+mod common;
+
 use std::fs;
 use std::path::Path;
 
+use common::{assert_repeated, map, records};
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::pillar::{ExtPillars, StackKind};
@@ -38,15 +41,6 @@ const NEED_MAKO: &[&str] = &[
     "pillarenv not in mako",
     "ymlpath not in mako",
 ];
-
-fn records(text: &str) -> Vec<Map> {
-    let Value::List(records) = json::loads(text).unwrap() else { panic!("a list") };
-    records.iter().map(|record| record.as_map().unwrap().clone()).collect()
-}
-
-fn map(record: &Map, key: &str) -> Map {
-    record.get(key).and_then(Value::as_map).cloned().unwrap_or_default()
-}
 
 /// A directory with the files and links of a record.
 fn tree(record: &Map) -> tempfile::TempDir {
@@ -123,33 +117,29 @@ fn answer(record: &Map, dir: &Path) -> Result<(String, usize)> {
     Ok((text.replace(&dir.display().to_string(), "<DIR>"), failed))
 }
 
-fn compare(text: &str, count: usize, skip: impl Fn(&Map) -> bool) {
-    let records = records(text);
-    assert_eq!(records.len(), count);
-    let mut problems = Vec::new();
-    for record in records.iter().filter(|record| !skip(record)) {
-        let name = record.get("name").unwrap().to_string();
-        let dir = tree(record);
-        let got = answer(record, &dir.path().join("here"));
-        let errors = record.get("errors").map_or("0".into(), ToString::to_string);
-        let problem = match (&got, record.get("result")) {
-            (Ok((got, failed)), Some(wanted)) => {
-                let wanted = json::dumps(wanted, &json::DumpOptions::default()).unwrap();
-                let equal = *got == wanted && failed.to_string() == errors;
-                (!equal).then(|| format!("got {got} ({failed} failed)\n    not {wanted} ({errors} failed)"))
+fn check(record: &Map) -> std::result::Result<(), String> {
+    let dir = tree(record);
+    let got = answer(record, &dir.path().join("here"));
+    let errors = record.get("errors").map_or("0".into(), ToString::to_string);
+    match (&got, record.get("result")) {
+        (Ok((got, failed)), Some(wanted)) => {
+            let wanted = json::dumps(wanted, &json::DumpOptions::default()).unwrap();
+            if *got == wanted && failed.to_string() == errors {
+                return Ok(());
             }
-            (Ok((got, _)), None) => Some(format!("got {got}, not an error: {:?}", record.get("message"))),
-            (Err(e), Some(wanted)) => Some(format!("failed: {e}\n    not {}", wanted.repr())),
-            (Err(_), None) => None,
-        };
-        let expected = DIFFERENCES.iter().any(|(known, _)| *known == name);
-        match problem {
-            None if expected => problems.push(format!("{name}: is equal now; strike it from the list")),
-            Some(problem) if !expected => problems.push(format!("{name}\n    {problem}")),
-            _ => {}
+            Err(format!("got {got} ({failed} failed)\n    not {wanted} ({errors} failed)"))
         }
+        (Ok((got, _)), None) => Err(format!("got {got}, not an error: {:?}", record.get("message"))),
+        (Err(e), Some(wanted)) => Err(format!("failed: {e}\n    not {}", wanted.repr())),
+        (Err(_), None) => Ok(()),
     }
-    assert!(problems.is_empty(), "{} of {count} differ:\n{}", problems.len(), problems.join("\n"));
+}
+
+fn compare(text: &str, count: usize, skip: impl Fn(&Map) -> bool) {
+    let mut records = records(text);
+    assert_eq!(records.len(), count);
+    records.retain(|record| !skip(record));
+    assert_repeated(&records, DIFFERENCES, check);
 }
 
 #[test]

@@ -1,22 +1,16 @@
 //! Render pipes, `slsutil.renderer` and managed files, as recorded from the reference.
 
+mod common;
+
+use common::{assert_repeated, map, minion, records};
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
-use mapstack::value::{Map, Value, json};
+use mapstack::value::{Map, Value};
 use mapstack::{Engine, Run, TemplateOptions};
 
 /// Records whose result here differs on purpose, with the reason.
 const DIFFERENCES: &[(&str, &str)] =
     &[("sls: variables of a/init.sls as a.init", "an sls is asked for by its file here, so that it has one name")];
-
-fn records(text: &str) -> Vec<Map> {
-    let Value::List(records) = json::loads(text).unwrap() else { panic!("a list") };
-    records.iter().map(|record| record.as_map().unwrap().clone()).collect()
-}
-
-fn map(record: &Map, key: &str) -> Map {
-    record.get(key).and_then(Value::as_map).cloned().unwrap_or_default()
-}
 
 fn text<'r>(record: &'r Map, key: &str) -> Option<&'r str> {
     record.get(key).and_then(Value::as_str)
@@ -30,11 +24,6 @@ fn engine(record: &Map, files: &[(&str, &str)]) -> Engine {
         .chain(more)
         .fold(MemoryFiles::new(), |files, (path, text)| files.file("base", &path, &text).file("dev", &path, &text));
     Engine::new(files)
-}
-
-fn minion(record: &Map) -> Minion {
-    let (grains, pillar, opts) = (map(record, "grains"), map(record, "pillar"), map(record, "opts"));
-    Minion { grains, pillar, opts, ..Minion::default() }.complete()
 }
 
 /// What the run answers: its outcome under the name of the record's field.
@@ -97,17 +86,7 @@ fn every_recorded_pipe_of_python_is_repeated() {
 
 fn compare(records: &[Map], count: usize) {
     assert_eq!(records.len(), count);
-    let mut problems = Vec::new();
-    for record in records {
-        let name = record.get("name").unwrap().to_string();
-        let expected = DIFFERENCES.iter().any(|(known, _)| *known == name);
-        match check(record) {
-            Ok(()) if expected => problems.push(format!("{name}: is equal now; strike it from the list")),
-            Err(problem) if !expected => problems.push(format!("{name}: {problem}")),
-            _ => {}
-        }
-    }
-    assert!(problems.is_empty(), "{} of {} differ:\n{}", problems.len(), records.len(), problems.join("\n"));
+    assert_repeated(records, DIFFERENCES, check);
 }
 
 #[test]

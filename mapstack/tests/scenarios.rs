@@ -1,9 +1,11 @@
 //! Whole runs of the reference, recorded: results, refusals, and the order of file requests.
 
+mod common;
+
+use common::{assert_repeated, map, minion, records};
 use mapstack::loader::MemoryFiles;
-use mapstack::minion::Minion;
 use mapstack::trace::{Asked, Event, Outcome};
-use mapstack::value::{Map, Value, json};
+use mapstack::value::{Map, Value};
 use mapstack::{DataOptions, Engine, Result, Run, StackOptions, TofsOptions};
 
 /// Records whose result here differs on purpose, with the reason.
@@ -26,16 +28,6 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ),
 ];
 
-fn scenarios() -> Vec<Map> {
-    let text = include_str!("data/map_scenarios.json");
-    let Value::List(records) = json::loads(text).unwrap() else { panic!("a list") };
-    records.iter().map(|record| record.as_map().unwrap().clone()).collect()
-}
-
-fn map(record: &Map, key: &str) -> Map {
-    record.get(key).and_then(Value::as_map).cloned().unwrap_or_default()
-}
-
 fn strings(record: &Map, key: &str) -> Option<Vec<String>> {
     Some(record.get(key)?.as_list()?.iter().map(ToString::to_string).collect())
 }
@@ -45,11 +37,6 @@ fn engine(record: &Map) -> Engine {
         .iter()
         .fold(MemoryFiles::new(), |files, (path, text)| files.file("base", &path.to_string(), text.to_string()));
     Engine::new(files)
-}
-
-fn minion(record: &Map) -> Minion {
-    let (grains, pillar, opts) = (map(record, "grains"), map(record, "pillar"), map(record, "opts"));
-    Minion { grains, pillar, opts, ..Minion::default() }.complete()
 }
 
 /// Arguments by position and by name, as the reference's functions take them.
@@ -122,17 +109,7 @@ fn check(record: &Map) -> std::result::Result<(), String> {
 
 #[test]
 fn every_recorded_run_is_repeated() {
-    let records = scenarios();
+    let records = records(include_str!("data/map_scenarios.json"));
     assert_eq!(records.len(), 335);
-    let mut problems = Vec::new();
-    for record in &records {
-        let name = record.get("name").unwrap().to_string();
-        let expected = DIFFERENCES.iter().any(|(known, _)| *known == name);
-        match check(record) {
-            Ok(()) if expected => problems.push(format!("{name}: is equal now; strike it from the list")),
-            Err(problem) if !expected => problems.push(format!("{name}: {problem}")),
-            _ => {}
-        }
-    }
-    assert!(problems.is_empty(), "{} of {} differ:\n{}", problems.len(), records.len(), problems.join("\n"));
+    assert_repeated(&records, DIFFERENCES, check);
 }

@@ -1,33 +1,11 @@
 //! Errors as a compiler gives them: which file, line and column, how the template got there, and what was probably meant.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+mod common;
 
-use mapstack_render::jinja::{Host, Request, Vm, render};
-use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result};
-
-/// Files by name.
-struct Files(HashMap<&'static str, &'static str>);
-
-impl Host for Files {
-    fn template(&self, path: &str) -> Result<Option<Arc<str>>> {
-        Ok(self.0.get(path).map(|text| (*text).into()))
-    }
-
-    fn has_function(&self, _: &str) -> bool {
-        false
-    }
-
-    fn has_module(&self, _: &str) -> bool {
-        false
-    }
-
-    fn call_function(&self, _: &Vm<'_>, name: &str, _: CallArgs) -> Result<Obj> {
-        Err(Error::new(ErrorKind::Salt, name))
-    }
-
-    fn log(&self, _: &str, _: &str) {}
-}
+use common::Files;
+use mapstack_render::Obj;
+use mapstack_render::jinja::{Request, render};
+use mapstack_value::{Key, Value};
 
 const FILES: [(&str, &str); 9] = [
     ("inc.jinja", "line one\n{{ grians.os }}\n"),
@@ -43,7 +21,7 @@ const FILES: [(&str, &str); 9] = [
 
 /// Where the error is, the way there, and the advice: one line each.
 fn told(template: &str) -> Vec<String> {
-    let host = Files(FILES.into_iter().collect());
+    let host = Files(FILES.into_iter().map(|(name, text)| (Key::from(name), Value::from(text))).collect());
     let mut request = Request::new(template, &host);
     request.name = Some("main.jinja".into());
     let grains = Obj::dict([("os_family".into(), Obj::from("Debian")), ("os".into(), Obj::from("Debian"))]);

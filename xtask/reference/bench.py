@@ -2,11 +2,13 @@
 
     python bench.py data FORMULA MINION ROOT…      salt['map.data'](FORMULA)
     python bench.py map FORMULA MINION ROOT…       import what FORMULA/init.sls imports from map.jinja
+    python bench.py pillar stack|makostack CONFIG  the external pillar, for one minion after another
 
-Prints one JSON object of median nanoseconds.
+Prints one JSON object: median nanoseconds, and for pillars the most bytes the process had in memory.
 """
 import json
 import os
+import resource
 import statistics
 import sys
 import time
@@ -27,7 +29,35 @@ def importing(salt_minion, formula):
     return lambda: salt.template.compile_template(sls, renderers, "jinja", [], [], saltenv="base", sls=formula)
 
 
+def median(run):
+    times = []
+    for _ in range(13):
+        start = time.perf_counter_ns()
+        run()
+        times.append(time.perf_counter_ns() - start)
+    return int(statistics.median(times[3:]))
+
+
+def pillar(kind, config):
+    """The external pillar with the functions that a master's modules give it."""
+    import itertools
+
+    import record
+
+    if kind == "stack":
+        import salt.pillar.stack as module
+    else:
+        module = record.makostack_module()
+    opts = {"pillarenv": None, "saltenv": "base"}
+    module.__opts__, module.__grains__, module.__salt__ = opts, {}, {}
+    numbers = itertools.count()
+    warm = median(lambda: module.ext_pillar(f"web{next(numbers)}", {}, config))
+    print(json.dumps({"warm": warm, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}))
+
+
 def main():
+    if sys.argv[1] == "pillar":
+        return pillar(*sys.argv[2:])
     verb, formula, minion_file, *roots = sys.argv[1:]
     with open(minion_file, encoding="utf-8") as file:
         minion = salt.utils.yaml.safe_load(file)
@@ -38,13 +68,9 @@ def main():
         "data": lambda: salt_minion.call("map.data", formula, cache=False),
         "map": importing(salt_minion, formula),
     }[verb]
-    times = []
-    for _ in range(13):
-        start = time.perf_counter_ns()
-        run()
-        times.append(time.perf_counter_ns() - start)
+    warm = median(run)
     salt_minion.close()
-    print(json.dumps({"warm": int(statistics.median(times[3:]))}))
+    print(json.dumps({"warm": warm}))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 //! `config.*`: options first, then grains, pillar, the master's configuration and Salt's defaults.
 
+use mapstack_loader::Fnmatch;
 use mapstack_minion::{ConfigGet, builtin};
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{hash_key, to_str};
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::{Key, Map, Value};
 
-use super::fnmatch::fnmatch;
 use super::{Table, data_or, delimiter, failed, truth_or};
 use crate::engine::Run;
 
@@ -137,13 +137,14 @@ fn option(run: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let Some(pattern) = key.as_str() else {
         return Err(Error::type_error(format!("a pattern must be text, not {}", key.type_name())));
     };
+    let pattern = Fnmatch::new(pattern);
     // What comes later gives way, except that Salt's defaults come behind everything.
     let places: Vec<_> = places.collect();
     let Some((last, others)) = places.split_last() else { return Ok(default) };
     let mut found: Vec<(Key, Obj)> = Vec::new();
     for (place, replaces) in others.iter().rev().map(|place| (place, true)).chain([(last, false)]) {
         for (key, value) in place.entries() {
-            if !key.as_str().is_some_and(|key| fnmatch(key, pattern)) {
+            if !key.as_str().is_some_and(|key| pattern.matches(key)) {
                 continue;
             }
             match found.iter_mut().find(|(known, _)| *known == key) {

@@ -3,13 +3,12 @@
 //! Salt's functions copy files to the minion's cache and return the copy's path. Here nothing is
 //! copied: the path is the served file's own.
 
-use mapstack_loader::{Fetched, SaltPath};
+use mapstack_loader::{Fetched, Fnmatch, SaltPath};
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{Anchor, Pattern, hash, hex};
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::Str;
 
-use super::fnmatch::fnmatch;
 use super::paths::{dirname, normpath};
 use super::{Table, config, failed, refused, text};
 use crate::diagnostic::ErrorKind as Kind;
@@ -249,7 +248,7 @@ fn fits_any(vm: &Vm<'_>, path: &str, patterns: &Obj) -> Result<bool> {
         let pattern = text(&pattern, "cp.cache_dir", "include_pat")?;
         let fits = match pattern.strip_prefix("E@") {
             Some(regex) => Pattern::new(&regex.into(), false, false, Anchor::None)?.at_start(vm, path)?.is_some(),
-            None => fnmatch(path, &pattern),
+            None => Fnmatch::new(&pattern).matches(path),
         };
         if fits {
             return Ok(true);

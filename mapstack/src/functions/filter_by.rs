@@ -1,10 +1,10 @@
 //! What Salt's `filter_by` functions share (`salt.utils.data.filter_by`).
 
+use mapstack_loader::Fnmatch;
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{hash_key, to_str};
 use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
 
-use super::fnmatch::fnmatch;
 use super::slsutil::update;
 use super::{deepcopy, look};
 use crate::engine::Run;
@@ -62,7 +62,7 @@ fn pick(vm: &Vm<'_>, table: &DictRef, found: Option<Obj>) -> Result<Obj> {
         let text = to_str(&value)?;
         for key in &keys {
             vm.burn(1 + text.len() / 16)?;
-            if fnmatch(&text, &key.to_string()) {
+            if Fnmatch::new(&key.to_string()).matches(&text) {
                 match table.get(key) {
                     None | Some(Obj::None) => break,
                     Some(entry) => return Ok(entry),

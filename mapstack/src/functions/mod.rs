@@ -4,7 +4,6 @@ mod config;
 mod defaults;
 mod files;
 mod filter_by;
-mod fnmatch;
 mod grains;
 mod hashutil;
 mod jinja;

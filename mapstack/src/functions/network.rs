@@ -4,12 +4,12 @@
 //! and `hwaddr_interfaces` were made from that very answer, so they give these functions' results,
 //! for the minion and not for the machine.
 
+use mapstack_loader::Fnmatch;
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{Address, Network, repr, to_str};
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::{Map, Value};
 
-use super::fnmatch::fnmatch;
 use super::{Table, text, truth_or};
 use crate::diagnostic::{Diagnostic, ErrorKind as Kind};
 use crate::engine::Run;
@@ -162,7 +162,9 @@ fn own_addresses(
         (interface, _) => {
             let known = interfaces(run, function, version.by_interface)?;
             let wanted = interface.map(patterns).transpose()?;
-            let is_wanted = |name: &str| wanted.as_ref().is_none_or(|all| all.iter().any(|one| fnmatch(name, one)));
+            let wanted: Option<Vec<Fnmatch>> =
+                wanted.map(|texts| texts.iter().map(|text| Fnmatch::new(text)).collect());
+            let is_wanted = |name: &str| wanted.as_ref().is_none_or(|all| all.iter().any(|one| one.matches(name)));
             let chosen = known.iter().filter(|(name, _)| is_wanted(&name.to_string()));
             chosen.flat_map(|(_, addresses)| addresses.as_list().unwrap_or_default().to_vec()).collect()
         }

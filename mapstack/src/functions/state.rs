@@ -1,8 +1,8 @@
 //! `state.*`, as far as it is about which files there are.
 
+use mapstack_loader::Fnmatch;
 use mapstack_render::{CallArgs, Obj, required};
 
-use super::fnmatch::fnmatch;
 use super::{Table, failed, files};
 
 pub(super) const TABLE: Table = &[("state.sls_exists", |run, _, args| {
@@ -21,8 +21,8 @@ pub(super) const TABLE: Table = &[("state.sls_exists", |run, _, args| {
     };
     for name in mods {
         if name.contains(['*', '?', '[']) {
-            let states = files::states(run, &env)?;
-            match states.iter().any(|state| fnmatch(state, &name)) {
+            let (states, wanted) = (files::states(run, &env)?, Fnmatch::new(&name));
+            match states.iter().any(|state| wanted.matches(state)) {
                 true => continue,
                 false => return Ok(Obj::Bool(false)),
             }

@@ -9,13 +9,13 @@ mod expression;
 mod nodegroup;
 mod subdict;
 
+use mapstack_loader::Fnmatch;
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{Address, Anchor, Network, Pattern, hash_key, to_str};
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, required};
 use mapstack_value::{Key, Map, Str, Value};
 
 use self::subdict::{How, Search};
-use super::fnmatch::fnmatch;
 use super::slsutil::update;
 use super::{Table, truth_or};
 use crate::diagnostic::{Diagnostic, ErrorKind as Kind};
@@ -151,7 +151,7 @@ impl<'m, 'r, 'e> Matcher<'m, 'r, 'e> {
     }
 
     fn glob(&self, pattern: &str) -> bool {
-        fnmatch(&self.id, pattern)
+        Fnmatch::new(pattern).matches(&self.id)
     }
 
     fn pcre(&self, pattern: &str) -> Result<bool> {

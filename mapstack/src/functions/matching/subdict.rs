@@ -1,11 +1,10 @@
 //! Looking for `key:subkey:pattern` in facts (Salt: `salt.utils.data.subdict_match`).
 
+use mapstack_loader::Fnmatch;
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{Anchor, Pattern};
 use mapstack_render::{Error, Result};
 use mapstack_value::{Map, Path, Value};
-
-use crate::functions::fnmatch::fnmatch;
 
 /// What a value is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,7 +133,7 @@ impl Search<'_, '_> {
             How::Glob => {
                 // Every star may have to be tried at every character.
                 self.vm.burn(text.len().saturating_mul(pattern.len()) / 64)?;
-                Ok(fnmatch(&text, &pattern))
+                Ok(Fnmatch::new(&pattern).matches(&text))
             }
             How::Regex => match Pattern::new(&pattern.into(), false, false, Anchor::Start) {
                 Ok(pattern) => Ok(pattern.at_start(self.vm, &text)?.is_some()),

@@ -1,27 +1,32 @@
-//! `cargo xtask bench`: one run on one machine, as ratios to the reference and to the floor.
+//! `data` and `map` of one formula for one minion.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use clap::Parser;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use xshell::{Shell, cmd};
 
-use crate::{Result, project_root, reference, target_directory};
-
-#[derive(Parser)]
-pub struct Args {
-    /// How often to start each program for the cold measurement
-    #[arg(long, default_value_t = 5)]
-    starts: u32,
-}
+use super::{layer_text, mapstack, measured, median, report, verdict};
+use crate::{Result, project_root, reference};
 
 /// What one faster side should reach: at least, or at most.
 const WARM_GOAL: f64 = 200.0;
 const MAP_GOAL: f64 = 50.0;
 const COLD_GOAL: f64 = 100.0;
 const FLOOR_GOAL: f64 = 1.5;
+
+/// Measure the formulas of `examples`, and a generated one.
+pub fn run(sh: &Shell, starts: u32) -> Result {
+    let made_up = TempDir::new()?;
+    let subjects = [shipped(), generated(sh, made_up.path())?, computed()];
+    cmd!(sh, "cargo bench --quiet --package mapstack --bench data --no-run").run()?;
+    for subject in &subjects {
+        println!("{}", subject.name);
+        measure(sh, subject, starts)?;
+    }
+    Ok(())
+}
 
 /// A formula, a minion and where they are.
 struct Subject {
@@ -32,19 +37,6 @@ struct Subject {
     roots: Vec<PathBuf>,
     /// Whether the floor parses everything that `data` parses: templates are no YAML.
     plain: bool,
-}
-
-pub fn run(sh: &Shell, args: &Args) -> Result {
-    let made_up = TempDir::new()?;
-    let subjects = [shipped(), generated(sh, made_up.path())?, computed()];
-    eprintln!("building the release programs");
-    cmd!(sh, "cargo build --quiet --release --package mapstack-cli").run()?;
-    cmd!(sh, "cargo bench --quiet --package mapstack --bench data --no-run").run()?;
-    for subject in &subjects {
-        println!("{}", subject.name);
-        measure(sh, subject, args.starts)?;
-    }
-    Ok(())
 }
 
 /// The formula in `examples`.
@@ -80,7 +72,7 @@ fn generated(sh: &Shell, directory: &Path) -> Result<Subject> {
     let mut sources = String::from("values:\n  sources:\n");
     for (number, layer) in layers.iter().enumerate() {
         sources += &format!("    - Y!P@{layer}\n");
-        sh.write_file(parameters.join(layer), layer_text(number))?;
+        sh.write_file(parameters.join(layer), format!("values:\n{}", layer_text(number, "  ")))?;
     }
     sh.write_file(parameters.join("defaults.yaml"), "values:\n  enabled: true\n")?;
     sh.write_file(parameters.join("map_jinja.yaml"), sources)?;
@@ -89,18 +81,6 @@ fn generated(sh: &Shell, directory: &Path) -> Result<Subject> {
     sh.write_file(&minion, format!("id: bench\ngrains: {facts}\npillar: {{}}\n"))?;
     let name = "a generated formula: 10 plain YAML layers of 40 keys";
     Ok(Subject { name, verb: "data", formula: "layers", minion, roots: vec![directory.to_owned()], plain: true })
-}
-
-/// Forty keys: new ones, ones that other layers have too, and small mappings and lists.
-fn layer_text(layer: usize) -> String {
-    let mut text = String::from("values:\n");
-    for key in 0..10 {
-        text += &format!("  shared{key}: value {key} of layer {layer}\n");
-        text += &format!("  own{layer}_{key}: {}\n", layer * 1000 + key);
-        text += &format!("  options{key}:\n    layer{layer}: yes\n    port: {}\n", 8000 + layer);
-        text += &format!("  packages{key}: [package-{layer}, package-{key}, common]\n");
-    }
-    text
 }
 
 fn measure(sh: &Shell, subject: &Subject, starts: u32) -> Result {
@@ -136,28 +116,15 @@ fn measure(sh: &Shell, subject: &Subject, starts: u32) -> Result {
     Ok(())
 }
 
-fn report(what: &str, reference: &str, theirs: Duration, verb: &str, ours: Duration, goal: f64) {
-    let ratio = theirs.as_secs_f64() / ours.as_secs_f64();
-    let verdict = verdict(ratio > goal, &format!("> {goal}"));
-    println!("  {what}: {reference} {theirs:.1?}, mapstack {verb} {ours:.1?}: {ratio:.0} times faster{verdict}");
-}
-
-fn verdict(reached: bool, goal: &str) -> String {
-    format!(" (goal {goal}: {})", if reached { "reached" } else { "missed" })
-}
-
 /// The library, measured by its own benchmark.
 fn in_process(sh: &Shell, subject: &Subject) -> Result<Value> {
     let Subject { verb, formula, minion, roots, .. } = subject;
-    let printed =
-        cmd!(sh, "cargo bench --quiet --package mapstack --bench data -- {verb} {formula} {minion} {roots...}");
-    Ok(serde_json::from_str(&printed.quiet().read()?)?)
+    measured(cmd!(sh, "cargo bench --quiet --package mapstack --bench data -- {verb} {formula} {minion} {roots...}"))
 }
 
 fn warm_reference(sh: &Shell, subject: &Subject, python: &Path) -> Result<Duration> {
     let Subject { verb, formula, minion, roots, .. } = subject;
-    let script = cmd!(sh, "{python} xtask/reference/bench.py {verb} {formula} {minion} {roots...}");
-    let printed: Value = serde_json::from_str(&script.quiet().ignore_stderr().read()?)?;
+    let printed = measured(cmd!(sh, "{python} xtask/reference/bench.py {verb} {formula} {minion} {roots...}"))?;
     Ok(Duration::from_nanos(printed["warm"].as_u64().ok_or("bench.py prints no time")?))
 }
 
@@ -165,7 +132,7 @@ fn warm_reference(sh: &Shell, subject: &Subject, python: &Path) -> Result<Durati
 fn cold_start(subject: &Subject, starts: u32) -> Result<Duration> {
     let sh = Shell::new()?;
     sh.change_dir(project_root());
-    let mapstack = target_directory(&sh)?.join("release/mapstack");
+    let mapstack = mapstack(&sh)?;
     let roots = subject.roots.iter().flat_map(|root| ["--root".into(), root.clone()]);
     let Subject { verb, formula, minion, .. } = subject;
     let roots: Vec<PathBuf> = roots.collect();
@@ -210,17 +177,4 @@ fn cold_reference(sh: &Shell, subject: &Subject, starts: u32) -> Result<Duration
             .ignore_stderr()
             .run()
     })
-}
-
-/// The median of some runs, after one that does not count.
-fn median(runs: u32, run: impl Fn() -> std::result::Result<(), xshell::Error>) -> Result<Duration> {
-    run()?;
-    let mut times = Vec::new();
-    for _ in 0..runs.max(1) {
-        let start = Instant::now();
-        run()?;
-        times.push(start.elapsed());
-    }
-    times.sort_unstable();
-    Ok(times[times.len() / 2])
 }

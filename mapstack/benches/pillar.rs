@@ -1,0 +1,51 @@
+//! How long one minion's external pillar takes.
+//!
+//! ```text
+//! cargo bench -p mapstack --bench pillar [--features python] -- stack|makostack CONFIG
+//! ```
+//!
+//! Prints one JSON object: `warm`, the median nanoseconds for a minion, one engine answering for one
+//! minion after another, none twice; and `peak`, the most bytes the process had in memory, where
+//! the system tells.
+
+mod timing;
+
+use std::error::Error;
+use std::hint::black_box;
+
+use mapstack::Engine;
+use mapstack::loader::MemoryFiles;
+use mapstack::minion::Minion;
+use mapstack::pillar::{ExtPillars, StackKind};
+use timing::median;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // `cargo bench` adds `--bench`.
+    let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench");
+    let (Some(kind), Some(config)) = (args.next(), args.next()) else {
+        println!("nothing to measure: name a kind of stack and a config file");
+        return Ok(());
+    };
+    let kind = if kind == "makostack" { StackKind::MakoStack } else { StackKind::PillarStack };
+    let pillars = ExtPillars::new().with_stack(kind, [config]);
+    let engine = Engine::new(MemoryFiles::new());
+    let compile = |number: usize| {
+        let minion = Minion::new(&format!("web{number}")).complete();
+        engine.pillar_run(&minion, &pillars).compile()
+    };
+    compile(0)?;
+    let mut number = 0;
+    let warm = median(|| {
+        number += 1;
+        drop(black_box(compile(number)));
+    });
+    println!("{{\"warm\": {}, \"peak\": {}}}", warm.as_nanos(), peak().unwrap_or_default());
+    Ok(())
+}
+
+/// The most bytes of memory that the process had.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
+}

@@ -1,0 +1,89 @@
+//! `cargo xtask bench`: one run on one machine, as ratios to the reference and to the floor.
+
+mod formula;
+mod pillar;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::{Parser, ValueEnum};
+use serde_json::Value;
+use xshell::{Cmd, Shell, cmd};
+
+use crate::{Result, target_directory};
+
+#[derive(Parser)]
+pub struct Args {
+    /// What to measure; everything unless given
+    subjects: Vec<Subject>,
+    /// How often to start each program for the cold measurement
+    #[arg(long, default_value_t = 5)]
+    starts: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Subject {
+    /// `data` and `map` of one formula for one minion
+    Formula,
+    /// The stacked external pillars
+    Pillar,
+}
+
+pub fn run(sh: &Shell, args: &Args) -> Result {
+    eprintln!("building the release programs");
+    cmd!(sh, "cargo build --quiet --release --package mapstack-cli").run()?;
+    let wanted = |subject| args.subjects.is_empty() || args.subjects.contains(&subject);
+    if wanted(Subject::Formula) {
+        formula::run(sh, args.starts)?;
+    }
+    if wanted(Subject::Pillar) {
+        pillar::run(sh, args.starts)?;
+    }
+    Ok(())
+}
+
+/// The built command.
+fn mapstack(sh: &Shell) -> Result<PathBuf> {
+    Ok(target_directory(sh)?.join("release/mapstack"))
+}
+
+/// What a measuring program prints: one JSON object.
+fn measured(program: Cmd<'_>) -> Result<Value> {
+    Ok(serde_json::from_str(&program.quiet().ignore_stderr().read()?)?)
+}
+
+/// Forty keys: new ones, ones that other layers have too, and small mappings and lists.
+fn layer_text(layer: usize, indent: &str) -> String {
+    let mut text = String::new();
+    for key in 0..10 {
+        text += &format!("{indent}shared{key}: value {key} of layer {layer}\n");
+        text += &format!("{indent}own{layer}_{key}: {}\n", layer * 1000 + key);
+        text += &format!("{indent}options{key}:\n{indent}  layer{layer}: yes\n{indent}  port: {}\n", 8000 + layer);
+        text += &format!("{indent}packages{key}: [package-{layer}, package-{key}, common]\n");
+    }
+    text
+}
+
+/// Print both sides' times and their ratio.
+fn report(what: &str, reference: &str, theirs: Duration, verb: &str, ours: Duration, goal: f64) {
+    let ratio = theirs.as_secs_f64() / ours.as_secs_f64();
+    let verdict = verdict(ratio > goal, &format!("> {goal}"));
+    println!("  {what}: {reference} {theirs:.1?}, mapstack {verb} {ours:.1?}: {ratio:.0} times faster{verdict}");
+}
+
+fn verdict(reached: bool, goal: &str) -> String {
+    format!(" (goal {goal}: {})", if reached { "reached" } else { "missed" })
+}
+
+/// The median of some runs, after one that does not count.
+fn median(runs: u32, run: impl Fn() -> std::result::Result<(), xshell::Error>) -> Result<Duration> {
+    run()?;
+    let mut times = Vec::new();
+    for _ in 0..runs.max(1) {
+        let start = Instant::now();
+        run()?;
+        times.push(start.elapsed());
+    }
+    times.sort_unstable();
+    Ok(times[times.len() / 2])
+}

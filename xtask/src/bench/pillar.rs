@@ -1,0 +1,108 @@
+//! The stacked external pillars, against the modules that Salt has or had.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use xshell::{Shell, cmd};
+
+use super::{layer_text, mapstack, measured, median, report, verdict};
+use crate::{Result, project_root, reference, target_directory};
+
+const STACK_GOAL: f64 = 200.0;
+const MAKOSTACK_GOAL: f64 = 5.0;
+/// How much longer a start may take with the interpreter built in: noise.
+const START_GOAL: f64 = 1.1;
+
+/// The environment variable that names the module of MakoStack, which Salt no longer has.
+const MODULE: &str = "MAPSTACK_MAKOSTACK";
+
+pub fn run(sh: &Shell, starts: u32) -> Result {
+    let made_up = TempDir::new()?;
+    cmd!(sh, "cargo bench --quiet --package mapstack --features python --bench pillar --no-run").run()?;
+    println!("a generated stack: 20 layers of 40 keys, one key of each from an expression");
+    for (kind, [open, close], goal) in
+        [("stack", ["{{ ", " }}"], STACK_GOAL), ("makostack", ["${ ", " }"], MAKOSTACK_GOAL)]
+    {
+        let config = generate(sh, &made_up.path().join(kind), open, close)?;
+        measure(sh, kind, &config, goal)?;
+    }
+    start_up(sh, starts)
+}
+
+/// A stack of layers; its config file.
+fn generate(sh: &Shell, directory: &Path, open: &str, close: &str) -> Result<std::path::PathBuf> {
+    let mut list = String::new();
+    for layer in 0..20 {
+        let name = format!("layer{layer}.yml");
+        let text = format!("minion: {open}minion_id{close}\n{}", layer_text(layer, ""));
+        // One key more would be the forty-first.
+        let text: String = text.split_inclusive('\n').filter(|line| !line.starts_with("shared9:")).collect();
+        sh.write_file(directory.join(&name), text)?;
+        list += &format!("{name}\n");
+    }
+    let config = directory.join("stack.cfg");
+    sh.write_file(&config, list)?;
+    Ok(config)
+}
+
+fn measure(sh: &Shell, kind: &str, config: &Path, goal: f64) -> Result {
+    let ours = measured(cmd!(
+        sh,
+        "cargo bench --quiet --package mapstack --features python --bench pillar -- {kind} {config}"
+    ))?;
+    let warm = nanoseconds(&ours);
+    let theirs = match reference::python(sh) {
+        Ok(_) if kind == "makostack" && std::env::var_os(MODULE).is_none() => Err(format!("{MODULE} names no module")),
+        Ok(python) => Ok(measured(cmd!(sh, "{python} xtask/reference/bench.py pillar {kind} {config}"))?),
+        Err(missing) => Err(missing.to_string()),
+    };
+    match theirs {
+        Ok(theirs) => {
+            report("a minion", kind, nanoseconds(&theirs), "pillar", warm, goal);
+            println!("  memory at most: {kind} {}, mapstack pillar {}", mebibytes(&theirs), mebibytes(&ours));
+        }
+        Err(missing) => {
+            println!("  {kind}: a minion {warm:.1?}, memory at most {}; no reference: {missing}", mebibytes(&ours));
+        }
+    }
+    Ok(())
+}
+
+fn nanoseconds(printed: &Value) -> Duration {
+    Duration::from_nanos(printed["warm"].as_u64().unwrap_or_default())
+}
+
+fn mebibytes(printed: &Value) -> String {
+    format!("{} MiB", printed["peak"].as_u64().unwrap_or_default() >> 20)
+}
+
+/// What the embedded interpreter costs a command that does not need it.
+fn start_up(sh: &Shell, starts: u32) -> Result {
+    eprintln!("building the command without the interpreter");
+    let directory = target_directory(sh)?.join("without-interpreter");
+    cmd!(
+        sh,
+        "cargo build --quiet --release --package mapstack-cli --no-default-features --features tera --target-dir {directory}"
+    )
+    .run()?;
+    let examples = project_root().join("examples");
+    let (minion, root) = (examples.join("minions/web1.yaml"), examples.join("formulas"));
+    let start = |program: &Path| {
+        median(starts * 20, || {
+            cmd!(sh, "{program} data users --minion {minion} --root {root}")
+                .quiet()
+                .ignore_stdout()
+                .ignore_stderr()
+                .run()
+        })
+    };
+    let with = start(&mapstack(sh)?)?;
+    let without = start(&directory.join("release/mapstack"))?;
+    let ratio = with.as_secs_f64() / without.as_secs_f64();
+    println!("a start of the command for `data users`, where no template is Mako");
+    print!("  with the interpreter built in {with:.1?}, without {without:.1?}: {ratio:.2} times");
+    println!("{}", verdict(ratio < START_GOAL, &format!("< {START_GOAL}")));
+    Ok(())
+}
