@@ -307,6 +307,7 @@ impl Run<'_> {
             host: &host,
             cache: Some(&self.engine.templates),
             fuel: Some(&self.fuel),
+            watch: None,
         };
         let rendered = match job.language {
             Language::Jinja => jinja::render(request),

@@ -57,7 +57,11 @@ impl Vm<'_> {
 
     fn exec_stmt(&self, stmt: &Stmt, frame: &Frame, out: &mut Output) -> Result<Flow> {
         self.burn(1)?;
-        roomy(|| self.exec_kind(stmt, frame, out)).map_err(|e| e.at(|| place(frame, stmt.span)))
+        let flow = roomy(|| self.exec_kind(stmt, frame, out)).map_err(|e| e.at(|| place(frame, stmt.span)))?;
+        if let Some(watch) = self.watch {
+            watch.ran(|| place(frame, stmt.span));
+        }
+        Ok(flow)
     }
 
     fn exec_kind(&self, stmt: &Stmt, frame: &Frame, out: &mut Output) -> Result<Flow> {

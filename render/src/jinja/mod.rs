@@ -16,6 +16,7 @@ mod scope;
 mod syntax;
 mod visit;
 mod vm;
+mod watch;
 
 pub use dialect::Dialect;
 pub use output::{Origin, SourceMap};
@@ -24,3 +25,4 @@ pub use scope::{Layer, Names};
 pub use syntax::Syntax;
 pub use visit::{Node, visit};
 pub use vm::{Host, Limits, NoHost, Rendered, Request, TemplateCache, Vm, compile, render};
+pub use watch::{Edit, Watch};

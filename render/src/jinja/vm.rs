@@ -12,6 +12,7 @@ use super::ast::Template;
 use super::module::Module;
 use super::output::{Output, SourceMap};
 use super::scope::{Context, Frame, Layer, Names};
+use super::watch::Watch;
 use super::{Dialect, Syntax, check, parser};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::object::{CallArgs, Obj};
@@ -186,6 +187,8 @@ pub struct Request<'r> {
     pub cache: Option<&'r TemplateCache>,
     /// Steps to spend together with other renders; `limits.fuel` alone counts without it.
     pub fuel: Option<&'r Cell<u64>>,
+    /// An object whose changes are told apart by statement.
+    pub watch: Option<&'r Watch>,
 }
 
 /// The result of a render.
@@ -249,6 +252,7 @@ impl<'r> Request<'r> {
             host,
             cache: None,
             fuel: None,
+            watch: None,
         }
     }
 }
@@ -272,6 +276,7 @@ pub struct Vm<'r> {
     /// Contexts and scopes that hold a macro which holds them: taken apart when the render ends.
     cyclic: RefCell<Vec<Frame>>,
     modules: RefCell<HashMap<Str, Rc<Module>>>,
+    pub(super) watch: Option<&'r Watch>,
 }
 
 impl<'r> Vm<'r> {
@@ -293,6 +298,7 @@ impl<'r> Vm<'r> {
             loaded: RefCell::default(),
             cyclic: RefCell::default(),
             modules: RefCell::default(),
+            watch: request.watch,
         }
     }
 

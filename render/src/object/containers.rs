@@ -161,6 +161,7 @@ impl ListRef {
 
     /// Change the items.
     pub fn change<T>(&self, change: impl FnOnce(&mut Vec<Obj>) -> T) -> T {
+        count_change();
         self.thaw();
         match &mut *self.0.0.borrow_mut() {
             State::Live { items, origin } => {
@@ -307,6 +308,7 @@ impl DictRef {
 
     /// Change the entries.
     pub fn change<T>(&self, change: impl FnOnce(&mut Entries) -> T) -> T {
+        count_change();
         self.thaw();
         match &mut *self.0.state.borrow_mut() {
             State::Live { items, origin } => {
@@ -386,6 +388,7 @@ impl SetRef {
 
     /// Change the elements.
     pub fn change<T>(&self, change: impl FnOnce(&mut IndexSet<Key, RandomState>) -> T) -> T {
+        count_change();
         change(&mut self.0.borrow_mut())
     }
 
@@ -586,8 +589,20 @@ fn not_data(object: &Obj) -> Box<Error> {
 }
 
 thread_local! {
+    /// How often containers of this thread were changed.
+    static CHANGES: Cell<u64> = const { Cell::new(0) };
     /// Containers whose last owner is gone, waiting to be taken apart without recursion.
     static DROPPED: RefCell<Option<Vec<Obj>>> = const { RefCell::new(None) };
+}
+
+/// How often any container of this thread has been changed so far.
+pub(crate) fn changes() -> u64 {
+    CHANGES.try_with(Cell::get).unwrap_or_default()
+}
+
+fn count_change() {
+    // At the end of a thread nobody counts.
+    let _ = CHANGES.try_with(|changes| changes.set(changes.get().wrapping_add(1)));
 }
 
 /// Drop objects one by one, so that deep nesting does not become deep recursion.

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use mapstack_value::{Int, Key, Kind, Map, Str, Traverse, Value};
 
 pub use args::{CallArgs, required};
+pub(crate) use containers::changes;
 pub use containers::{DictRef, Entries, ListRef, SetRef, TupleRef};
 pub(crate) use iter::{DictPart, dict_iter};
 pub use iter::{Iter, ObjIter};

@@ -1,0 +1,84 @@
+//! Which statement of a template changed an object.
+
+use std::cell::{Cell, RefCell};
+
+use mapstack_value::Value;
+
+use crate::error::Place;
+use crate::object::{Obj, changes};
+
+/// An object that a render may change in place, and the statements that did.
+///
+/// Watching costs a comparison of two numbers for each statement, and a look at the object after
+/// those that changed a container, whichever it was.
+///
+/// ```
+/// use mapstack_render::Obj;
+/// use mapstack_render::jinja::{NoHost, Request, Watch, render};
+/// use mapstack_value::{Map, Value};
+/// let data = Obj::from(Value::from([("a", 1)].into_iter().collect::<Map>()));
+/// let watch = Watch::new(data.clone());
+/// let mut request = Request::new("{% set b = 2 %}\n{% do data.update({'b': b}) %}", &NoHost);
+/// request.variables.insert("data".into(), data);
+/// request.watch = Some(&watch);
+/// render(request).unwrap();
+/// let edits = watch.into_edits();
+/// assert_eq!((edits.len(), edits[0].after.repr()), (1, "{'a': 1, 'b': 2}".into()));
+/// assert_eq!(&edits[0].place.source[edits[0].place.span.start as usize..], "{% do data.update({'b': b}) %}");
+/// ```
+#[derive(Debug)]
+pub struct Watch {
+    object: Obj,
+    /// The count of changes when it was looked at last.
+    seen: Cell<u64>,
+    last: RefCell<Value>,
+    edits: RefCell<Vec<Edit>>,
+}
+
+/// What one statement did to a watched object.
+#[derive(Debug, Clone)]
+pub struct Edit {
+    /// The statement.
+    pub place: Place,
+    /// The object behind it. It shares with what was there before whatever did not change.
+    pub after: Value,
+}
+
+/// Edits kept apart. A template that makes more does so in a loop, and its last statement stands for
+/// the rest.
+const MOST_EDITS: usize = 5_000;
+
+impl Watch {
+    /// Watch an object.
+    #[must_use]
+    pub fn new(object: Obj) -> Self {
+        let last = look(&object).unwrap_or_default().into();
+        Watch { object, seen: Cell::new(changes()), last, edits: RefCell::default() }
+    }
+
+    /// What was done to the object, in order.
+    #[must_use]
+    pub fn into_edits(self) -> Vec<Edit> {
+        self.edits.into_inner()
+    }
+
+    /// A statement has run.
+    pub(super) fn ran(&self, place: impl FnOnce() -> Place) {
+        let now = changes();
+        if self.seen.replace(now) == now {
+            return;
+        }
+        // What is no data at the moment is looked at after the next change.
+        let Some(after) = look(&self.object).filter(|after| !after.is_same(&self.last.borrow())) else { return };
+        self.last.replace(after.clone());
+        let mut edits = self.edits.borrow_mut();
+        if edits.len() >= MOST_EDITS {
+            edits.pop();
+        }
+        edits.push(Edit { place: place(), after });
+    }
+}
+
+fn look(object: &Obj) -> Option<Value> {
+    object.to_value_lossy().ok().map(|(value, _)| value)
+}
