@@ -5,6 +5,7 @@ use mapstack_value::{Map, Value};
 
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use crate::engine::Run;
+use crate::lineage::LayerKind;
 use crate::options::{DataOptions, StackOptions, iterate, or};
 use crate::pipe::template_engine;
 use crate::render::{Language, Stage as RenderStage};
@@ -28,7 +29,14 @@ impl Run<'_> {
             "" => e,
             files => e.note(format!("the meta configuration comes from {files}")),
         };
+        let given = Value::from(meta.clone());
         prepend_defaults(&mut meta).map_err(from_meta)?;
+        let meta_node = self.tracker(0).map(|mut tracker| {
+            let mut node = tracker.take();
+            let layer = in_stage(self, Stage::Meta, || self.layer(LayerKind::Arguments, Vec::new(), None));
+            tracker.adjusted(&mut node, layer, &given, &meta.clone().into());
+            node
+        });
         let layered = StackOptions {
             parameter_dirs: meta.get("parameter_dirs").cloned(),
             default_values: None,
@@ -55,6 +63,9 @@ impl Run<'_> {
             .help("merge strategies `aggregate` and `list` can make something else of the root"));
         };
         map.insert("map_jinja", meta.clone());
+        if let (Some(mut tracker), Some(node)) = (self.tracker(0), meta_node) {
+            tracker.set_entry("map_jinja", node);
+        }
         in_stage(self, Stage::PostMap, || self.post_map(tpldir, tplroot, &meta, &mut mapdata))?;
         Ok(mapdata)
     }

@@ -14,6 +14,7 @@ use mapstack_value::{Key, Map, Str, Value};
 use crate::calls::Functions;
 use crate::diagnostic::{Diagnostic, ErrorKind};
 use crate::layer::LayerFile;
+use crate::lineage::Tracker;
 use crate::stubs::Stubs;
 use crate::trace::{Asked, Event, Outcome, Stage};
 
@@ -116,6 +117,8 @@ pub struct Run<'e> {
     /// Steps that the templates of the run may still spend, all together.
     pub(crate) fuel: Cell<u64>,
     pub(crate) definition: RefCell<Option<Str>>,
+    /// What is known of where the data comes from, if anybody asked.
+    pub(crate) tracker: RefCell<Option<Tracker>>,
     events: RefCell<Vec<Event>>,
     warnings: RefCell<Vec<Diagnostic>>,
 }
@@ -154,6 +157,7 @@ impl<'e> Run<'e> {
             depth: Cell::new(0),
             fuel: Cell::new(engine.limits.fuel),
             definition: RefCell::default(),
+            tracker: RefCell::default(),
             events: RefCell::default(),
             warnings: RefCell::default(),
         };

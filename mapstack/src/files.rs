@@ -10,6 +10,7 @@ use crate::engine::Run;
 use crate::trace::{Asked, Outcome};
 
 /// A file that was found.
+#[derive(Debug, Clone)]
 pub(crate) struct File {
     /// Its path from the file server's root.
     pub path: String,

@@ -1,9 +1,10 @@
 //! Data-source files: rendering, reading, and their shape.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mapstack_render::nearest;
 use mapstack_value::{Map, Value};
+use mapstack_yaml::{Limits, Mark, Marks, load_marked};
 
 use crate::diagnostic::{Error, ErrorKind, Place, Result};
 use crate::engine::Run;
@@ -11,12 +12,38 @@ use crate::files::File;
 use crate::render::{Stage, Text};
 
 /// The content of a data-source file.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub(crate) struct LayerFile {
     /// `values`; absent ones contribute nothing.
     pub values: Option<Value>,
     pub strategy: Option<Value>,
     pub merge_lists: Option<Value>,
+    /// Where everything stands in the text, once somebody has asked.
+    marks: OnceLock<Positions>,
+}
+
+/// Where the parts of a data source stand.
+#[derive(Debug, Default)]
+pub(crate) struct Positions {
+    pub values: Marks,
+    pub strategy: Option<Mark>,
+}
+
+impl LayerFile {
+    /// Where everything stands in the text that the file was read from.
+    pub fn positions(&self, text: &str) -> &Positions {
+        self.marks.get_or_init(|| match load_marked(text, &Limits::default()) {
+            Ok((Value::Map(map), marks)) => Positions::of(&map, &marks),
+            _ => Positions::default(),
+        })
+    }
+}
+
+impl Positions {
+    fn of(map: &Map, marks: &Marks) -> Self {
+        let child = |key: &str| map.index_of(key).and_then(|index| marks.child(index));
+        Positions { values: child("values").cloned().unwrap_or_default(), strategy: child("strategy").map(Marks::mark) }
+    }
 }
 
 /// The variables of a data-source file besides the minion's.
@@ -37,23 +64,27 @@ impl Run<'_> {
         let source = file.text()?;
         if !self.has_template_marks(source) {
             let text = Text::plain(file, source);
-            return Ok((self.engine.parsed_layer(source, || parse(&text))?, text));
+            return Ok((self.engine.parsed_layer(source, || parse(&text, self.is_tracked()))?, text));
         }
         let stage =
             Stage::Layer { tpldir: variables.tpldir, tplroot: variables.tplroot, custom_data: variables.custom_data };
         let text = self.render(file, &source.into(), &stage, stack)?;
-        Ok((self.engine.parsed_layer(text.as_str(), || parse(&text))?, text))
+        Ok((self.engine.parsed_layer(text.as_str(), || parse(&text, self.is_tracked()))?, text))
     }
 }
 
 const KEYS: [&str; 3] = ["values", "strategy", "merge_lists"];
 
-fn parse(text: &Text<'_>) -> Result<LayerFile> {
-    let value = mapstack_yaml::load(text.as_str()).map_err(|e| text.yaml_error(&e))?;
-    match &value {
-        Value::Map(map) => shape(map).ok_or_else(|| text.wrong_key(map)),
-        other => Err(text.not_a_mapping(other)),
-    }
+fn parse(text: &Text<'_>, with_positions: bool) -> Result<LayerFile> {
+    let loaded = match with_positions {
+        true => load_marked(text.as_str(), &Limits::default()).map(|(value, marks)| (value, Some(marks))),
+        false => mapstack_yaml::load(text.as_str()).map(|value| (value, None)),
+    };
+    let (value, marks) = loaded.map_err(|e| text.yaml_error(&e))?;
+    let Value::Map(map) = &value else { return Err(text.not_a_mapping(&value)) };
+    let mut layer = shape(map).ok_or_else(|| text.wrong_key(map))?;
+    layer.marks = marks.map(|marks| Positions::of(map, &marks).into()).unwrap_or_default();
+    Ok(layer)
 }
 
 fn shape(map: &Map) -> Option<LayerFile> {
@@ -66,6 +97,7 @@ fn shape(map: &Map) -> Option<LayerFile> {
         values: map.get("values").cloned(),
         strategy: given("strategy"),
         merge_lists: given("merge_lists"),
+        marks: OnceLock::new(),
     })
 }
 
@@ -95,7 +127,7 @@ impl Text<'_> {
 
     /// The place of the document, behind comments and markers.
     fn place_of_root(&self) -> Place {
-        let loaded = mapstack_yaml::load_marked(self.as_str(), &mapstack_yaml::Limits::default());
+        let loaded = load_marked(self.as_str(), &Limits::default());
         match loaded {
             Ok((value, marks)) if !value.is_none() => self.place_of_mark(marks.mark()),
             _ => self.place(0),
@@ -104,13 +136,13 @@ impl Text<'_> {
 
     /// The place of a top-level key's value.
     pub(crate) fn place_of_value(&self, key: &str) -> Option<Place> {
-        let (value, marks) = mapstack_yaml::load_marked(self.as_str(), &mapstack_yaml::Limits::default()).ok()?;
+        let (value, marks) = load_marked(self.as_str(), &Limits::default()).ok()?;
         let index = value.as_map()?.index_of(key)?;
         Some(self.place_of_mark(marks.child(index)?.mark()))
     }
 
     fn place_of_key(&self, index: usize) -> Option<Place> {
-        let (_, marks) = mapstack_yaml::load_marked(self.as_str(), &mapstack_yaml::Limits::default()).ok()?;
+        let (_, marks) = load_marked(self.as_str(), &Limits::default()).ok()?;
         Some(self.place_of_mark(marks.key(index)?))
     }
 }

@@ -24,6 +24,7 @@
 //! | candidate files for `file.managed` | [`Run::tofs`] |
 //! | an sls file's states, a managed file's text | [`Run::sls`], [`Run::template`] |
 //! | which files were looked for | [`Run::events`] |
+//! | where each value comes from | [`Run::explain`], [`lineage`] |
 //! | what went wrong, and where | [`Error`], [`Diagnostic`], [`Run::warnings`] |
 //! | answers to calls that are not built in | [`Stubs`], [`Functions`], [`Engine::with_functions`] |
 //! | external pillars that stack files | [`pillar`] |
@@ -40,6 +41,7 @@ mod files;
 mod functions;
 mod host;
 mod layer;
+pub mod lineage;
 mod lookups;
 mod map_jinja;
 mod options;

@@ -123,7 +123,7 @@ impl Run<'_> {
             variables.insert("tpldir".into(), Obj::from(directory));
             variables.insert("tpldot".into(), Obj::from(directory.replace('/', ".")));
         }
-        let job = Job { language: Language::Jinja, variables, syntax: &syntax, saltenv: &self.saltenv };
+        let job = Job { language: Language::Jinja, variables, syntax: &syntax, saltenv: &self.saltenv, watch: None };
         let (_, mut exports) = self.run_template_for_names(file, &file.text()?.into(), job, Vec::new())?;
         // Jinja keeps these to the template.
         exports.retain(|name, _| !name.starts_with('_'));

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mapstack_render::jinja::{Names, Origin, Request, SourceMap, Syntax};
+use mapstack_render::jinja::{Names, Origin, Request, SourceMap, Syntax, Watch};
 use mapstack_render::{ErrorKind as RenderErrorKind, Obj, jinja};
 use mapstack_value::json::JsonError;
 use mapstack_value::{Str, Value};
@@ -13,6 +13,8 @@ use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Step};
 use crate::engine::Run;
 use crate::files::{File, offset};
 use crate::host::RunHost;
+#[cfg(feature = "tera")]
+use crate::lineage::{LayerKind, Merged, SourceText};
 #[cfg(feature = "python")]
 use crate::python;
 
@@ -55,11 +57,14 @@ pub(crate) struct Job<'j> {
     pub syntax: &'j Syntax,
     /// Where other templates are loaded from.
     pub saltenv: &'j Str,
+    /// Who is told of changes in place.
+    pub watch: Option<&'j Watch>,
 }
 
 /// A text to be read as YAML, which knows the source it came from.
+#[derive(Clone)]
 pub(crate) struct Text<'f> {
-    file: &'f File,
+    file: Cow<'f, File>,
     text: Cow<'f, str>,
     /// One map for each template stage that made it, the first stage first.
     maps: Vec<SourceMap>,
@@ -68,12 +73,12 @@ pub(crate) struct Text<'f> {
 impl<'f> Text<'f> {
     /// A file as it is.
     pub fn plain(file: &'f File, text: &'f str) -> Self {
-        Text { file, text: Cow::Borrowed(text), maps: Vec::new() }
+        Text { file: Cow::Borrowed(file), text: Cow::Borrowed(text), maps: Vec::new() }
     }
 
     /// A text that no place of the file stands for.
     pub fn made(file: &'f File, text: String) -> Self {
-        Text { file, text: Cow::Owned(text), maps: vec![SourceMap::default()] }
+        Text { file: Cow::Borrowed(file), text: Cow::Owned(text), maps: vec![SourceMap::default()] }
     }
 
     /// What the next template stage needs: where the text came from, and the text.
@@ -83,11 +88,27 @@ impl<'f> Text<'f> {
 
     /// What a template printed.
     pub fn rendered(file: &'f File, text: String, map: SourceMap) -> Self {
-        Text { file, text: Cow::Owned(text), maps: vec![map] }
+        Text { file: Cow::Borrowed(file), text: Cow::Owned(text), maps: vec![map] }
+    }
+
+    /// The same, for keeping.
+    pub fn into_owned(self) -> Text<'static> {
+        let file = Cow::Owned(self.file.into_owned());
+        Text { file, text: Cow::Owned(self.text.into_owned()), maps: self.maps }
     }
 
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// The file, as a person would open it.
+    pub fn shown(&self) -> &str {
+        &self.file.shown
+    }
+
+    /// Whether a byte of the text is not literally in the file.
+    pub fn is_computed(&self, offset: usize) -> bool {
+        self.is_rendered() && self.locate(offset).is_none_or(|(_, origin)| origin == Origin::Computed)
     }
 
     pub fn is_rendered(&self) -> bool {
@@ -190,14 +211,16 @@ impl Run<'_> {
         mapdata: &mut Value,
     ) -> Result<Text<'f>> {
         let live = Obj::from(mapdata.clone());
+        let watch = self.is_tracked().then(|| Watch::new(live.clone()));
         let variables = self.variables(stage, &live);
         let (syntax, saltenv) = (&self.syntax, &self.saltenv);
-        let job = Job { language: Language::Jinja, variables, syntax, saltenv };
+        let job = Job { language: Language::Jinja, variables, syntax, saltenv, watch: watch.as_ref() };
         let text = self.run_template(file, source, job, Vec::new())?;
         let changed = live.to_value_lossy();
         let (value, missing) =
             changed.map_err(|e| self.template_error(*e, file).note("this template put it into mapdata"))?;
-        *mapdata = value;
+        let before = std::mem::replace(mapdata, value);
+        self.track_edits(file, (&before, mapdata), watch.map(Watch::into_edits).unwrap_or_default());
         self.warn_of_no_data(file, "mapdata", &missing);
         Ok(text)
     }
@@ -239,7 +262,8 @@ impl Run<'_> {
         if let Some((_, value)) = changed.into_iter().next()
             && value != *mapdata
         {
-            *mapdata = value;
+            let before = std::mem::replace(mapdata, value);
+            self.track_edits(file, (&before, mapdata), Vec::new());
         }
         Ok(())
     }
@@ -255,13 +279,18 @@ impl Run<'_> {
     ) -> Result<()> {
         let variables = self.variables(stage, &Obj::from(mapdata.clone()));
         let (syntax, saltenv) = (&self.syntax, &self.saltenv);
-        let job = Job { language: Language::Tera, variables, syntax, saltenv };
+        let job = Job { language: Language::Tera, variables, syntax, saltenv, watch: None };
         let text = self.run_template(file, &file.text()?.into(), job, Vec::new())?;
         let printed = mapstack_yaml::load(text.as_str()).map_err(|e| text.yaml_error(&e))?;
         match &printed {
             Value::None => Ok(()),
             Value::Map(_) => {
-                let merged = mapstack_merge::merge(std::mem::take(mapdata), &printed, options, &mut ());
+                let describe = || {
+                    let merged = Some(Merged::by_default(options));
+                    let at = SourceText::new(text.clone().into_owned()).whole();
+                    (self.layer(LayerKind::Edits { shown: file.shown.clone() }, Vec::new(), merged), at)
+                };
+                let merged = self.merge_layer(std::mem::take(mapdata), &printed, options, describe);
                 *mapdata = merged.map_err(|e| {
                     let error = Error::new(ErrorKind::Merge, e.to_string()).at(Some(text.place(0)));
                     error.note(format!("while merging what {} prints", file.shown))
@@ -307,7 +336,7 @@ impl Run<'_> {
             host: &host,
             cache: Some(&self.engine.templates),
             fuel: Some(&self.fuel),
-            watch: None,
+            watch: job.watch,
         };
         let rendered = match job.language {
             Language::Jinja => jinja::render(request),
@@ -321,13 +350,13 @@ impl Run<'_> {
         let rendered = match rendered {
             Ok(rendered) => rendered,
             Err(e) => {
-                let source = Text { file, text: Cow::Borrowed(""), maps: before };
+                let source = Text { file: Cow::Borrowed(file), text: Cow::Borrowed(""), maps: before };
                 return Err(self.stage_error(*e, job.language, &source));
             }
         };
         self.sync_facts().map_err(|e| self.template_error(*e, file).note("the minion's facts were changed to this"))?;
         before.push(rendered.map);
-        Ok((Text { file, text: Cow::Owned(rendered.text), maps: before }, rendered.exports))
+        Ok((Text { file: Cow::Borrowed(file), text: Cow::Owned(rendered.text), maps: before }, rendered.exports))
     }
 
     /// A stage's error, told in the file that the stages before it read.
@@ -354,7 +383,7 @@ impl Run<'_> {
             #[cfg(feature = "python")]
             Language::Py => format!("Python: {}", e.message),
         };
-        self.located_error(message, e, source.file)
+        self.located_error(message, e, &source.file)
     }
 
     /// The variables a template of the flow has (Salt: `cp.get_template`;
@@ -399,16 +428,7 @@ impl Run<'_> {
             RenderErrorKind::Limit => ErrorKind::Limit,
             _ => ErrorKind::Template,
         };
-        let place = |place: mapstack_render::Place| Place {
-            file: match &place.template {
-                Some(name) if **name == *file.path => file.shown.clone(),
-                Some(name) => self.shown(name),
-                None => file.shown.clone(),
-            },
-            start: place.span.start as usize,
-            end: place.span.end as usize,
-            source: place.source,
-        };
+        let place = |place| self.place_in_template(place, file);
         let steps = e.trace.into_iter().map(|frame| Step { what: frame.what, place: place(frame.place) });
         let mut steps: Vec<Step> = steps.collect();
         // A formula that asks for itself comes by the same place on every level.
@@ -417,6 +437,20 @@ impl Run<'_> {
         match e.help {
             Some(help) => error.help(help),
             None => error,
+        }
+    }
+
+    /// A place in a template, or in one that it loads, as a person would open it.
+    pub(crate) fn place_in_template(&self, place: mapstack_render::Place, file: &File) -> Place {
+        Place {
+            file: match &place.template {
+                Some(name) if **name == *file.path => file.shown.clone(),
+                Some(name) => self.shown(name),
+                None => file.shown.clone(),
+            },
+            start: place.span.start as usize,
+            end: place.span.end as usize,
+            source: place.source,
         }
     }
 }

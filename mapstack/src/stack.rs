@@ -1,14 +1,17 @@
 //! `map.stack`: a left fold over layers.
 
+use std::sync::Arc;
+
 use mapstack_matcher::{Definition, MatcherKind, Mode, join, variants};
 use mapstack_merge as merge;
-use mapstack_minion::builtin;
+use mapstack_minion::{Part, builtin};
 use mapstack_render::nearest;
-use mapstack_value::{Path, Value};
+use mapstack_value::{Key, Path, Value};
 
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::engine::Run;
 use crate::layer::Variables;
+use crate::lineage::{At, Because, Chosen, LayerKind, Merged, SourceText};
 use crate::options::{StackOptions, iterate, or};
 use crate::source::{Found, PathRules, Paths, Surroundings, fetch, fetch_layer, paths, pop_options, texts};
 use crate::trace::{Asked, Stage};
@@ -22,6 +25,8 @@ pub(crate) struct Fold<'f> {
     pub config_get_strategy: Value,
     pub merge_strategy: Value,
     pub merge_lists: Value,
+    /// Whether the strategy is the caller's, not the one that holds where none is given.
+    pub default_is_given: bool,
 }
 
 /// How deep `map.data` may be called from templates that `map.data` renders.
@@ -46,6 +51,7 @@ impl Run<'_> {
             custom_data: falsy_to_map(options.custom_data.as_ref()),
             config_get_strategy: or(options.config_get_strategy.as_ref(), Value::None),
             merge_strategy: options.default_merge_strategy.clone().filter(Value::truthy).unwrap_or("smart".into()),
+            default_is_given: options.default_merge_strategy.as_ref().is_some_and(Value::truthy),
             merge_lists: options.default_merge_lists.clone().filter(|v| !v.is_none()).unwrap_or(false.into()),
         };
         self.fold(&fold, sources, falsy_to_map(options.default_values.as_ref()))
@@ -53,6 +59,9 @@ impl Run<'_> {
 
     /// Apply sources in order.
     pub(crate) fn fold(&self, fold: &Fold<'_>, sources: &Value, mut stack: Value) -> Result<Value> {
+        if let Some(mut tracker) = self.tracker(0) {
+            tracker.begin(|| self.layer(LayerKind::Arguments, Vec::new(), None), &stack);
+        }
         if self.depth.get() == MAX_NESTING {
             let message =
                 format!("map functions call each other through templates more than {MAX_NESTING} levels deep");
@@ -100,16 +109,17 @@ impl Run<'_> {
         if relative.is_empty() {
             self.record(Asked::NoPaths { query: None });
         }
+        let because = self.because(fold, definition, stack)?;
         for directory in &fold.parameter_dirs {
             for path in &relative {
-                self.apply_path(fold, &join([directory, path]), stack)?;
+                self.apply_path(fold, &join([directory, path]), &because, stack)?;
             }
         }
         Ok(())
     }
 
     /// One path with its variants: all are rendered before the first is merged.
-    fn apply_path(&self, fold: &Fold<'_>, path: &str, stack: &mut Value) -> Result<()> {
+    fn apply_path(&self, fold: &Fold<'_>, path: &str, because: &[Because], stack: &mut Value) -> Result<()> {
         let variables = Variables { tpldir: fold.tpldir, tplroot: fold.tplroot, custom_data: &fold.custom_data };
         let mut files = Vec::new();
         for candidate in variants(path) {
@@ -117,13 +127,21 @@ impl Run<'_> {
         }
         let mut layers = Vec::new();
         for file in files.iter().flatten() {
-            layers.push((self.load_layer(file, &variables, stack)?, &file.shown));
+            layers.push((self.load_layer(file, &variables, stack)?, file));
         }
-        for ((layer, text), shown) in layers {
+        for ((layer, text), file) in layers {
             let Some(values) = &layer.values else { continue };
-            let options = self.merge_options(fold, layer.strategy.as_ref(), layer.merge_lists.as_ref(), shown);
+            let options = self.merge_options(fold, layer.strategy.as_ref(), layer.merge_lists.as_ref(), &file.shown);
+            let describe = || {
+                let positions = layer.positions(text.as_str());
+                let source = Arc::new(SourceText::new(text.clone().into_owned()));
+                let own = layer.strategy.is_some().then(|| positions.strategy.map(|mark| source.spot(mark).0));
+                let kind = LayerKind::File { path: file.path.clone(), shown: file.shown.clone() };
+                let merged = self.merged(fold, &options, own);
+                (self.layer(kind, because.to_vec(), Some(merged)), At::Text(source, positions.values.clone()))
+            };
             let base = std::mem::take(stack);
-            *stack = merge::merge(base, values, &options, &mut ()).map_err(|e| {
+            *stack = self.merge_layer(base, values, &options, describe).map_err(|e| {
                 Error::new(ErrorKind::Merge, format!("`values` cannot be merged: {e}"))
                     .at(text.place_of_value("values"))
             })?;
@@ -133,13 +151,18 @@ impl Run<'_> {
 
     /// A definition that is data itself.
     fn apply_values(&self, fold: &Fold<'_>, definition: &Definition, stack: &mut Value) -> Result<()> {
+        let because = self.because(fold, definition, stack)?;
         let layer = self.evaluate(fold, definition, stack, |around| self.chain(fold, definition, around))?;
         self.record(Asked::Value { found: layer.is_some() });
         let Some(layer) = layer else { return Ok(()) };
         let origin = definition.to_string();
         let options = self.merge_options(fold, layer.strategy.as_ref(), layer.merge_lists.as_ref(), &origin);
+        let describe = || {
+            let merged = self.merged(fold, &options, layer.strategy.is_some().then_some(None));
+            (self.layer(LayerKind::Value, because, Some(merged)), self.whereabouts(fold, definition))
+        };
         let base = std::mem::take(stack);
-        *stack = merge::merge(base, &layer.value, &options, &mut ()).map_err(|e| {
+        *stack = self.merge_layer(base, &layer.value, &options, describe).map_err(|e| {
             let error = Error::new(ErrorKind::Merge, format!("the value of {origin} cannot be merged: {e}"));
             match built_in_option(definition) {
                 Some(name) => error.help(format!(
@@ -195,6 +218,53 @@ impl Run<'_> {
         let found = evaluate(&around)?;
         pop_options(definition, stack);
         Ok(found)
+    }
+
+    /// What the matchers of a definition find, if anybody wants to know.
+    fn because(&self, fold: &Fold<'_>, definition: &Definition, stack: &Value) -> Result<Vec<Because>> {
+        if !self.is_tracked() {
+            return Ok(Vec::new());
+        }
+        let around =
+            Surroundings { stack, custom_data: &fold.custom_data, config_get_strategy: &fold.config_get_strategy };
+        let mut because = Vec::new();
+        for matcher in definition.matchers.iter().filter(|matcher| matcher.kind != MatcherKind::Static) {
+            if let Some(found) = fetch(self, matcher, &around)? {
+                because.push(Because { matcher: matcher.to_string(), found: found.value });
+            }
+        }
+        Ok(because)
+    }
+
+    /// Where the value of a raw definition stands.
+    fn whereabouts(&self, fold: &Fold<'_>, definition: &Definition) -> At {
+        let Some((first, rest)) = definition.matchers.split_first() else { return At::Nowhere };
+        let Ok(path) = Path::split(&first.query, &first.delimiter) else { return At::Nowhere };
+        let path: Vec<Key> = path.steps().iter().map(|step| step.0.clone()).collect();
+        let at = match first.kind {
+            MatcherKind::Grains => At::Fact(Some(Part::Grains), path),
+            MatcherKind::Pillar => At::Fact(Some(Part::Pillar), path),
+            MatcherKind::Config if fold.config_get_strategy.is_none() => {
+                let (part, path) = self.facts.borrow().config_place(&path);
+                At::Fact(part, path)
+            }
+            MatcherKind::Config => At::Somewhere(Box::new(At::Fact(None, path))),
+            MatcherKind::MapData => self.tracked_at(&path),
+            MatcherKind::CustomData | MatcherKind::Static => At::Nowhere,
+        };
+        let at = if first.has_sub() { At::Below(Box::new(at)) } else { at };
+        // What further matchers pick can come from several places inside.
+        if rest.is_empty() { at } else { At::Somewhere(Box::new(at)) }
+    }
+
+    /// How a layer is merged, and who said so; `own` is where the layer itself did.
+    fn merged(&self, fold: &Fold<'_>, options: &merge::Options, own: Option<Option<Place>>) -> Merged {
+        let chosen = match own {
+            Some(place) => Chosen::Layer(place),
+            None if fold.default_is_given => Chosen::Default,
+            None => Chosen::BuiltIn,
+        };
+        Merged { strategy: options.strategy.to_string(), merge_lists: options.merge_lists, chosen }
     }
 
     /// A layer's own options, else the run's.

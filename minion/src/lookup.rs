@@ -6,7 +6,7 @@ use mapstack_yaml::traverse;
 
 use crate::error::{LookupError, Warning};
 use crate::options::OptionsView;
-use crate::{Minion, builtin};
+use crate::{Minion, Part, builtin};
 
 /// A value, and what is worth telling about how it came to be.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,6 +78,19 @@ impl Default for ConfigGet {
 /// The key of the master's configuration in the pillar.
 const MASTER: &str = "master";
 
+/// Looks into one place.
+type Look<'l> = &'l dyn Fn() -> Option<Value>;
+
+/// The places that `config.get` looks into.
+#[derive(Debug, Clone, Copy)]
+enum Store {
+    Part(Part),
+    /// The master's configuration in the pillar.
+    Master,
+    /// What Salt falls back on.
+    Defaults,
+}
+
 /// A text that Salt takes for nothing found.
 const NOTHING: &str = "_|-";
 
@@ -143,7 +156,7 @@ impl Minion {
         let path = path(&key.into(), &query.delimiter)?;
         let (found, merge_warning) = match (path, &query.merge) {
             (None, _) => (None, None),
-            (Some(path), Value::None) => (self.first_found(&path, query), None),
+            (Some(path), Value::None) => (self.first_found(&path, query).map(|(_, value)| value), None),
             (Some(path), how) => {
                 let (strategy, warning) = merge_strategy(how);
                 let all = self.all_merged(strategy)?;
@@ -154,21 +167,45 @@ impl Minion {
         Ok(Answer { value: found, warning })
     }
 
-    fn first_found(&self, path: &Path, query: &ConfigGet) -> Option<Value> {
+    fn first_found(&self, path: &Path, query: &ConfigGet) -> Option<(Store, Value)> {
         let inside = |map: &Map| traverse(&Value::from(map.clone()), path);
         let opts = || traverse(&OptionsView::All(self), path).map(OptionsView::into_value);
         let grains = || inside(&self.grains);
         let pillar = || inside(&self.pillar);
         let master = || traverse(self.pillar.get(MASTER)?, path);
         let defaults = || inside(builtin::defaults());
-        let stores: [(bool, &dyn Fn() -> Option<Value>); 5] = [
-            (query.omit_opts, &opts),
-            (query.omit_grains, &grains),
-            (query.omit_pillar, &pillar),
-            (query.omit_master, &master),
-            (false, &defaults),
+        let stores: [(bool, Store, Look<'_>); 5] = [
+            (query.omit_opts, Store::Part(Part::Opts), &opts),
+            (query.omit_grains, Store::Part(Part::Grains), &grains),
+            (query.omit_pillar, Store::Part(Part::Pillar), &pillar),
+            (query.omit_master, Store::Master, &master),
+            (false, Store::Defaults, &defaults),
         ];
-        stores.iter().filter(|(omit, _)| !omit).find_map(|(_, look)| look().filter(is_something))
+        stores
+            .iter()
+            .filter(|(omit, ..)| !omit)
+            .find_map(|(_, store, look)| Some((*store, look().filter(is_something)?)))
+    }
+
+    /// Where `config.get` finds the value under a path when nothing is merged: the part of the facts
+    /// and the path there; no part if it is one of Salt's defaults, or nothing.
+    ///
+    /// ```
+    /// use mapstack_minion::{Minion, Part};
+    /// use mapstack_value::Key;
+    /// let mut minion = Minion::new("web1");
+    /// minion.set("pillar.master.ssh.port", 22.into()).unwrap();
+    /// let (part, path) = minion.config_place(&["ssh".into(), "port".into()]);
+    /// assert_eq!((part, path.len()), (Some(Part::Pillar), 3));
+    /// ```
+    #[must_use]
+    pub fn config_place(&self, path: &[Key]) -> (Option<Part>, Vec<Key>) {
+        let found = self.first_found(&path.iter().cloned().collect(), &ConfigGet::default());
+        match found.map(|(store, _)| store) {
+            Some(Store::Part(part)) => (Some(part), path.to_vec()),
+            Some(Store::Master) => (Some(Part::Pillar), [&[Key::from(MASTER)], path].concat()),
+            Some(Store::Defaults) | None => (None, path.to_vec()),
+        }
     }
 
     /// Everything `config.get` looks into, merged, the places that win last.

@@ -322,7 +322,7 @@ impl Run<'_> {
         let variables = self.pipe_variables(source);
         let has_sls = variables.get("sls").is_some_and(|sls| sls.as_str().is_none_or(|s| !s.is_empty()));
         let syntax = if has_sls { self.sls_syntax() } else { self.syntax.clone() };
-        let job = Job { language, variables, syntax: &syntax, saltenv: &source.saltenv };
+        let job = Job { language, variables, syntax: &syntax, saltenv: &source.saltenv, watch: None };
         self.run_template(file, template, job, before)
     }
 

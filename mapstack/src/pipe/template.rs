@@ -97,7 +97,7 @@ impl Run<'_> {
             variables.extend(given.map(|(name, value)| (Str::from(name.to_string()), Obj::from(value.clone()))));
         }
         let source: Arc<str> = file.text()?.into();
-        let job = Job { language, variables, syntax: &self.syntax, saltenv: &saltenv };
+        let job = Job { language, variables, syntax: &self.syntax, saltenv: &saltenv, watch: None };
         Ok(self.run_template(&file, &source, job, Vec::new())?.as_str().to_string())
     }
 

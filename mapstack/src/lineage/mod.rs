@@ -1,0 +1,193 @@
+//! Where each value comes from: the layers, the file and line, and what was overridden on the way.
+//!
+//! A run that is [explained](crate::Run::explain) keeps, beside the data, a tree of who has the say
+//! over what. Looking does not change the answer: the data is merged by the very same functions,
+//! which tell an observer what they do.
+//!
+//! ```
+//! use mapstack::{DataOptions, Engine, loader::MemoryFiles, minion::Minion};
+//! let files = MemoryFiles::new()
+//!     .file("base", "ssh/parameters/defaults.yaml", "values:\n  port: 22\n  ciphers: [a]\n")
+//!     .file("base", "ssh/parameters/os/Debian.yaml", "values:\n  port: {{ 2000 + 222 }}\n");
+//! let minion = Minion::parse(b"id: web1\ngrains: {os: Debian}\n", "web1.yaml").unwrap().complete();
+//! let engine = Engine::new(files);
+//! let (data, lineage) = engine.run(&minion).explain("ssh", &DataOptions::default()).unwrap();
+//! let port = lineage.at(&["port".into()]).unwrap();
+//! assert_eq!((port.value.repr(), port.spot.to_string()), ("2222".into(), "ssh/parameters/os/Debian.yaml:2:9".into()));
+//! assert_eq!(port.past[0].spot.to_string(), "ssh/parameters/defaults.yaml:2:9");
+//! assert_eq!(data.as_map().unwrap().get("port"), Some(&port.value));
+//! ```
+
+mod layers;
+mod source;
+mod tracker;
+mod tree;
+
+use std::fmt;
+
+use mapstack_minion::Part;
+use mapstack_value::{Key, Value};
+use mapstack_yaml::Mark;
+
+use crate::diagnostic::Place;
+pub use layers::{Because, Chosen, Layer, LayerKind, Merged};
+pub(crate) use source::SourceText;
+pub(crate) use tracker::Tracker;
+pub use tree::How;
+pub(crate) use tree::{At, Claim, Node};
+
+/// Who has the say over the values of one run's data, and who had it before.
+#[derive(Debug)]
+pub struct Lineage {
+    layers: Vec<Layer>,
+    data: Value,
+    root: Node,
+}
+
+/// What is known of one value.
+#[derive(Debug, Clone)]
+pub struct Ancestry {
+    /// The value.
+    pub value: Value,
+    /// The layer it comes from: its place in [`layers`](Lineage::layers). For a mapping that several
+    /// layers have parts of, the first of them.
+    pub layer: usize,
+    /// Where in the layer.
+    pub spot: Spot,
+    /// Where the key stands, for an entry of a mapping.
+    pub key: Option<Spot>,
+    /// What was there before, the oldest first.
+    pub past: Vec<Ancestor>,
+}
+
+/// A value that was there before, or that never came to be.
+#[derive(Debug, Clone)]
+pub struct Ancestor {
+    /// What it was.
+    pub value: Value,
+    /// Whose.
+    pub layer: usize,
+    /// Where in that layer.
+    pub spot: Spot,
+    /// The layer that ended it.
+    pub by: usize,
+    /// How.
+    pub how: How,
+}
+
+/// Where something stands.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Spot {
+    /// In a file.
+    File {
+        /// The file and the bytes.
+        place: Place,
+        /// Whether a template computed what stands there, so that the place is the expression or
+        /// statement that did.
+        computed: bool,
+    },
+    /// Under a path of the minion's facts; of several of its parts for `None`.
+    Fact {
+        /// Which facts.
+        part: Option<Part>,
+        /// The path to it.
+        path: Vec<Key>,
+    },
+    /// In no file: an argument, or a default of the function.
+    Argument,
+}
+
+impl fmt::Display for Spot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Spot::File { place, .. } => write!(f, "{place}"),
+            Spot::Fact { part, path } => {
+                f.write_str(part.map_or("config", Part::name))?;
+                path.iter().try_for_each(|key| write!(f, ":{key}"))
+            }
+            Spot::Argument => f.write_str("argument"),
+        }
+    }
+}
+
+impl Lineage {
+    pub(crate) fn new(tracker: Tracker, data: Value) -> Self {
+        let (layers, root) = tracker.finish();
+        Lineage { layers, data, root }
+    }
+
+    /// The layers in the order of merging.
+    #[must_use]
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// What is known of the value at a path of keys and, for lists, indices.
+    #[must_use]
+    pub fn at(&self, path: &[Key]) -> Option<Ancestry> {
+        let (mut node, mut value, mut key) = (self.root.clone(), &self.data, None);
+        for step in path {
+            value = tree::entry(value, step)?.1;
+            key = node.key_of(step);
+            node = node.child(step)?;
+        }
+        Some(ancestry(&node, value, key.as_ref()))
+    }
+
+    /// Visit every value from the root down, keys in order: its path, and what is known of it.
+    pub fn visit(&self, visit: &mut dyn FnMut(&[Key], &Ancestry)) {
+        fn walk(
+            path: &mut Vec<Key>,
+            node: &Node,
+            value: &Value,
+            key: Option<&Claim>,
+            visit: &mut dyn FnMut(&[Key], &Ancestry),
+        ) {
+            visit(path, &ancestry(node, value, key));
+            let mut step = |step: Key, inside: &Value| {
+                let Some(child) = node.child(&step) else { return };
+                let key = node.key_of(&step);
+                path.push(step);
+                walk(path, &child, inside, key.as_ref(), visit);
+                path.pop();
+            };
+            match value {
+                Value::Map(map) => map.iter().for_each(|(key, inside)| step(key.clone(), inside)),
+                Value::List(items) => {
+                    items.iter().enumerate().for_each(|(index, item)| step(tree::index_key(index), item));
+                }
+                _ => {}
+            }
+        }
+        walk(&mut Vec::new(), &self.root, &self.data, None, visit);
+    }
+}
+
+fn ancestry(node: &Node, value: &Value, key: Option<&Claim>) -> Ancestry {
+    let (layer, own) = node.claim().map_or((0, Spot::Argument), |claim| (claim.layer, spot(&claim.at)));
+    let ancestor = |past: &tree::Past| Ancestor {
+        value: past.claim.value.clone(),
+        layer: past.claim.layer,
+        spot: spot(&past.claim.at),
+        by: past.by,
+        how: past.how,
+    };
+    let past = node.past.iter().map(ancestor).collect();
+    Ancestry { value: value.clone(), layer, spot: own, key: key.map(|key| spot(&key.at)), past }
+}
+
+fn spot(at: &At) -> Spot {
+    match at {
+        At::Text(text, marks) => in_text(text, marks.mark()),
+        At::Mark(text, mark) => in_text(text, *mark),
+        At::Statement(place) => Spot::File { place: (**place).clone(), computed: true },
+        At::Fact(part, path) => Spot::Fact { part: *part, path: path.clone() },
+        At::Below(inside) | At::Somewhere(inside) => spot(inside),
+        At::Nowhere => Spot::Argument,
+    }
+}
+
+fn in_text(text: &SourceText, mark: Mark) -> Spot {
+    let (place, computed) = text.spot(mark);
+    Spot::File { place, computed }
+}

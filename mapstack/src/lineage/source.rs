@@ -1,0 +1,53 @@
+//! The texts that layers stand in, and places in them.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use mapstack_yaml::{Limits, Mark, load_marked};
+
+use super::At;
+use crate::diagnostic::Place;
+use crate::render::Text;
+
+/// The text of a layer, which knows the file and the template it came from.
+pub(crate) struct SourceText {
+    text: Text<'static>,
+    /// Where each line starts.
+    lines: OnceLock<Vec<usize>>,
+}
+
+impl fmt::Debug for SourceText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text.shown())
+    }
+}
+
+impl SourceText {
+    pub fn new(text: Text<'static>) -> Self {
+        SourceText { text, lines: OnceLock::new() }
+    }
+
+    /// All of it, with the positions of everything inside; of nothing if it is no YAML.
+    pub fn whole(self) -> At {
+        let marks = load_marked(self.text.as_str(), &Limits::default()).map(|(_, marks)| marks).unwrap_or_default();
+        At::Text(Arc::new(self), marks)
+    }
+
+    /// The place behind a mark, and whether the text at it was computed by a template.
+    pub fn spot(&self, mark: Mark) -> (Place, bool) {
+        let offset = self.offset(mark);
+        (self.text.place(offset), self.text.is_computed(offset))
+    }
+
+    /// The byte at a mark.
+    fn offset(&self, mark: Mark) -> usize {
+        let text = self.text.as_str();
+        let lines = self.lines.get_or_init(|| {
+            let behind = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+            std::iter::once(0).chain(behind).collect()
+        });
+        let start = lines.get(mark.line.saturating_sub(1) as usize).copied().unwrap_or(text.len());
+        let column = mark.column.saturating_sub(1) as usize;
+        text.get(start..).and_then(|line| line.char_indices().nth(column)).map_or(text.len(), |(at, _)| start + at)
+    }
+}

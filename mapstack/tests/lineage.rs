@@ -1,0 +1,209 @@
+//! Where values come from: that looking changes nothing, and that what is told can be found there.
+
+mod common;
+
+use std::path::Path;
+
+use common::{map, minion, records};
+use mapstack::lineage::{Ancestry, How, LayerKind, Lineage, Spot};
+use mapstack::loader::{MemoryFiles, Roots};
+use mapstack::minion::Minion;
+use mapstack::value::{Key, Value};
+use mapstack::{DataOptions, Engine, Place, yaml};
+
+/// Whether the text at a place reads as the scalar: as a plain one, quoted, or as a block.
+fn stands_there(place: &Place, value: &Value) -> bool {
+    let rest = &place.source[place.start..];
+    let line = rest.lines().next().unwrap_or_default();
+    let reads_as = |text: &str| yaml::load(text).is_ok_and(|found| found.is_same(value));
+    let ends = line.char_indices().filter(|(_, c)| matches!(c, ',' | ']' | '}' | ':' | ' ')).map(|(at, _)| at);
+    if ends.chain([line.len()]).any(|end| reads_as(&line[..end])) {
+        return true;
+    }
+    // Scalars of several lines: whatever begins at the place in the file as a whole.
+    let Ok((whole, marks)) = yaml::load_marked(&place.source, &yaml::Limits::default()) else {
+        return (1..=rest.lines().count()).any(|n| reads_as(&rest.lines().take(n).collect::<Vec<_>>().join("\n")));
+    };
+    let wanted =
+        yaml::Mark { line: u32::try_from(place.line()).unwrap(), column: u32::try_from(place.column()).unwrap() };
+    fn found(value: &Value, marks: &yaml::Marks, wanted: yaml::Mark, scalar: &Value) -> bool {
+        if marks.mark() == wanted && value.is_same(scalar) {
+            return true;
+        }
+        let inside: Vec<&Value> = match value {
+            Value::Map(map) => map.values().collect(),
+            Value::List(items) => items.iter().collect(),
+            _ => return false,
+        };
+        inside
+            .iter()
+            .enumerate()
+            .any(|(i, value)| marks.child(i).is_some_and(|marks| found(value, marks, wanted, scalar)))
+    }
+    found(&whole, &marks, wanted, value)
+}
+
+fn is_scalar(value: &Value) -> bool {
+    !matches!(value, Value::Map(_) | Value::List(_) | Value::Tuple(_) | Value::Set(_))
+}
+
+/// What became of the scalars of some data.
+#[derive(Debug, Default, PartialEq)]
+struct Tally {
+    found: usize,
+    computed: usize,
+    facts: usize,
+    arguments: usize,
+}
+
+impl Tally {
+    fn add(&mut self, path: &[Key], known: &Ancestry, minion: &Minion) {
+        if !is_scalar(&known.value) {
+            return;
+        }
+        match &known.spot {
+            Spot::File { computed: true, .. } => self.computed += 1,
+            Spot::File { place, .. } => {
+                assert!(stands_there(place, &known.value), "{path:?}: {} is not at {place}", known.value.repr());
+                self.found += 1;
+            }
+            Spot::Fact { part: Some(part), path: inside } => {
+                let facts = match part.name() {
+                    "opts" => Value::from(minion.options()),
+                    _ => Value::from(minion.part(*part).clone()),
+                };
+                let there = yaml::traverse(&facts, &inside.iter().cloned().collect());
+                assert_eq!(there.map(|v| v.repr()), Some(known.value.repr()), "{path:?}: {part} {inside:?}");
+                self.facts += 1;
+            }
+            Spot::Fact { part: None, .. } => self.facts += 1,
+            Spot::Argument => self.arguments += 1,
+        }
+        if let Some(Spot::File { place, computed: false }) = &known.key {
+            let key = path.last().unwrap().to_value();
+            assert!(stands_there(place, &key), "{path:?}: the key {} is not at {place}", key.repr());
+        }
+    }
+
+    fn of(lineage: &Lineage, minion: &Minion) -> Self {
+        let mut tally = Tally::default();
+        lineage.visit(&mut |path, known| tally.add(path, known, minion));
+        tally
+    }
+}
+
+#[test]
+fn looking_changes_nothing_and_every_scalar_is_where_it_is_said_to_be() {
+    let (mut runs, mut all) = (0, Tally::default());
+    for record in records(include_str!("data/map_scenarios.json")) {
+        let arguments = record.get("args").and_then(Value::as_list).unwrap_or_default();
+        let is_data = record.get("function").and_then(Value::as_str) == Some("map.data");
+        let Some(formula) = arguments.first().filter(|_| is_data) else { continue };
+        let Ok(options) = DataOptions::from_kwargs(&map(&record, "kwargs")) else { continue };
+        let files = map(&record, "files");
+        let files = || {
+            let add = |files: MemoryFiles, (path, text): (&Key, &Value)| {
+                files.file("base", &path.to_string(), text.to_string())
+            };
+            Engine::new(files.iter().fold(MemoryFiles::new(), add))
+        };
+        let minion = minion(&record);
+        let (plain, formula) = (files().run(&minion).data(&formula.to_string(), &options), formula.to_string());
+        let explained = files().run(&minion).explain(&formula, &options);
+        match (plain, explained) {
+            (Ok(plain), Ok((data, lineage))) => {
+                assert_eq!(plain.repr(), data.repr(), "{:?}", record.get("name"));
+                let tally = Tally::of(&lineage, &minion);
+                all.found += tally.found;
+                all.computed += tally.computed;
+                runs += 1;
+            }
+            (Err(plain), Err(explained)) => assert_eq!(plain.to_string(), explained.to_string()),
+            (plain, explained) => panic!("{:?}: {plain:?} {:?}", record.get("name"), explained.map(|(data, _)| data)),
+        }
+    }
+    assert!(runs > 70 && all.found > 250 && all.computed > 30, "{runs} {all:?}");
+}
+
+#[test]
+fn every_scalar_of_the_examples_has_a_place() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("examples");
+    let files = Roots::new().root("base", examples.join("site")).root("base", examples.join("formulas"));
+    let engine = Engine::new(files);
+    for (name, expected) in [("web1", 0), ("db1", 0), ("bsd1", 0)] {
+        let minion = Minion::from_path(examples.join(format!("minions/{name}.yaml"))).unwrap();
+        let (_, lineage) = engine.run(&minion).explain("users", &DataOptions::default()).unwrap();
+        let mut without = Vec::new();
+        lineage.visit(&mut |path, known| {
+            let own = path.first().is_some_and(|key| key.as_str() != Some("map_jinja"));
+            if own && is_scalar(&known.value) && known.spot == Spot::Argument {
+                without.push(path.to_vec());
+            }
+        });
+        assert_eq!(without.len(), expected, "{name}: {without:?}");
+        assert!(Tally::of(&lineage, &minion).found > 20);
+    }
+}
+
+/// What is known of a value of a formula of files.
+fn explain(files: &[(&str, &str)], path: &[&str]) -> (Lineage, Ancestry) {
+    let files = files.iter().fold(MemoryFiles::new(), |files, (path, text)| files.file("base", path, *text));
+    let minion =
+        Minion::parse(b"id: web1\ngrains: {os: Debian, os_family: Debian}\npillar: {f: {c: 9}}\n", "m").unwrap();
+    let engine = Engine::new(files);
+    let (_, lineage) = engine.run(&minion.complete()).explain("f", &DataOptions::default()).unwrap();
+    let path: Vec<Key> =
+        path.iter().map(|step| step.parse::<i64>().map_or_else(|_| Key::from(*step), Key::from)).collect();
+    let known = lineage.at(&path).unwrap();
+    (lineage, known)
+}
+
+/// Where a value stands, then each earlier one: how it ended, and where it stood.
+fn told(files: &[(&str, &str)], path: &[&str]) -> Vec<String> {
+    let (_, known) = explain(files, path);
+    let past = known.past.iter().rev().map(|past| format!("{:?} {} {}", past.how, past.value.repr(), past.spot));
+    std::iter::once(format!("{} {}", known.value.repr(), known.spot)).chain(past).collect()
+}
+
+const FILES: &[(&str, &str)] = &[
+    ("f/parameters/map_jinja.yaml", "values:\n  sources: [Y!G@os_family, Y!G@os, C@f]\n"),
+    ("f/parameters/defaults.yaml", "values:\n  a: 1\n  l: [x, y]\n  m:\n    p: 1\n    q: {r: 2}\n  c: 3\n"),
+    ("f/parameters/os_family/Debian.yaml", "merge_lists: true\nvalues:\n  a: 2\n  l: [z]\n  m: {q: {r: 3, s: 4}}\n"),
+    ("f/parameters/os/Debian.yaml", "values:\n  a: {{ 1 + 2 }}\n  m: 7\n"),
+    ("f/post-map.jinja", "{% do mapdata.l.append('w') %}\n{% do mapdata.update({'n': 5}) %}\n"),
+];
+
+#[test]
+fn overrides_are_told_from_the_last_to_the_first() {
+    let debian = "f/parameters/os_family/Debian.yaml";
+    let expected = [
+        "3 f/parameters/os/Debian.yaml:2:6".to_string(),
+        format!("Replaced 2 {debian}:3:6"),
+        "Replaced 1 f/parameters/defaults.yaml:2:6".into(),
+    ];
+    assert_eq!(told(FILES, &["a"]), expected);
+    assert_eq!(told(FILES, &["c"]), ["9 pillar:f:c", "Replaced 3 f/parameters/defaults.yaml:7:6"]);
+    let (lineage, known) = explain(FILES, &["m"]);
+    assert_eq!((known.value.repr(), known.past.len()), ("7".into(), 1));
+    let LayerKind::File { path, .. } = &lineage.layers()[known.layer].kind else { panic!("a file") };
+    assert_eq!((&**path, known.past[0].how), ("f/parameters/os/Debian.yaml", How::Replaced));
+    assert_eq!(lineage.layers()[known.layer].because[0].matcher, "G@os");
+}
+
+#[test]
+fn each_item_of_a_list_has_its_own_place() {
+    assert_eq!(told(FILES, &["l", "0"]), ["'x' f/parameters/defaults.yaml:3:7"]);
+    assert_eq!(told(FILES, &["l", "2"]), ["'z' f/parameters/os_family/Debian.yaml:4:7"]);
+    assert_eq!(told(FILES, &["l", "3"]), ["'w' f/post-map.jinja:1:1"]);
+    assert_eq!(told(FILES, &["n"]), ["5 f/post-map.jinja:2:1"]);
+}
+
+#[test]
+fn what_a_replaced_mapping_held_is_told_where_the_new_one_has_it_too() {
+    let files = [
+        ("f/parameters/defaults.yaml", "values:\n  m: {p: 1}\n"),
+        ("f/parameters/os/Debian.yaml", "strategy: overwrite\nvalues:\n  m: {p: 2}\n"),
+    ];
+    let expected = ["2 f/parameters/os/Debian.yaml:3:10", "Replaced 1 f/parameters/defaults.yaml:2:10"];
+    assert_eq!(told(&files, &["m", "p"]), expected);
+}
