@@ -71,6 +71,8 @@ pub enum Command {
     Render(Render),
     /// List every path tried, in order: hit or miss, and the matcher that asked
     Sources(Sources),
+    /// Tell where each value comes from: the layer, the file and line, and what it overrode
+    Explain(Box<Explain>),
     /// Explain how a source definition is understood
     Parse(Parse),
     /// Check templates without running them
@@ -98,6 +100,52 @@ pub struct Data {
     pub layering: Layering,
     #[command(flatten)]
     pub output: Output,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mapstack explain users shell --root examples/site --root examples/formulas --minion examples/minions/web1.yaml
+      who set one value, why that file counts, and what it overrode
+  mapstack explain users --root examples/site --root examples/formulas --minion examples/minions/web1.yaml
+      the whole configuration, each line with its origin
+  mapstack explain users --why-not examples/formulas/users/parameters/os_family/RedHat.yaml \\
+    --root examples/site --root examples/formulas --minion examples/minions/web1.yaml
+      why a file has no part in it
+
+Secrets: values of the pillar, and those under keys such as *password*, are printed as a digest that
+tells them apart within one run.")]
+pub struct Explain {
+    /// The formula: its folder below a root, or the tpldir of a template in it
+    pub formula: String,
+    /// The key to explain, as in users:tom:shell; numbers pick items of lists
+    pub key: Option<String>,
+    /// Tell why a parameter file has no part in the configuration
+    #[arg(long, value_name = "PATH", conflicts_with = "key", value_hint = ValueHint::FilePath)]
+    pub why_not: Option<PathBuf>,
+    /// text, blame (the data with an origin on each line) or json
+    #[arg(long, short = 'o', value_enum, default_value_t = ExplainFormat::Text, value_name = "FORMAT")]
+    pub format: ExplainFormat,
+    /// Print secrets as they are
+    #[arg(long, help_heading = "Secrets")]
+    pub show_secrets: bool,
+    /// Take values under keys of this pattern for secrets, too; repeatable
+    #[arg(long, value_name = "PATTERN", help_heading = "Secrets")]
+    pub secret: Vec<String>,
+    /// Make digests that other runs with the same text make, too
+    #[arg(long, value_name = "TEXT", help_heading = "Secrets")]
+    pub digest_salt: Option<String>,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub layering: Layering,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExplainFormat {
+    Text,
+    Blame,
+    Json,
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,6 @@
 //! Turning flags into an engine, a minion, and keyword arguments.
 
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +36,22 @@ impl Session {
         let configured = || self.minion.opts.get("saltenv").and_then(Value::as_str).filter(|env| !env.is_empty());
         let saltenv = saltenv.or(self.saltenv.as_deref()).or_else(configured).unwrap_or("base");
         self.roots.directories(saltenv).iter().map(|root| root.display().to_string()).collect()
+    }
+
+    /// The path from the file server's root of a file that is given by its path on disk.
+    pub fn served_path(&self, file: &Path) -> String {
+        let given = file.display().to_string().replace('\\', "/");
+        let given = given.strip_prefix("salt://").unwrap_or(&given);
+        let below = |root: &String| {
+            let inside = Path::new(given).strip_prefix(root).ok().map(Path::to_path_buf);
+            let real = || {
+                let (file, root) = (fs::canonicalize(given).ok()?, fs::canonicalize(root).ok()?);
+                Some(file.strip_prefix(root).ok()?.to_path_buf())
+            };
+            inside.or_else(real)
+        };
+        let inside = self.directories(None).iter().find_map(below);
+        inside.map_or_else(|| given.to_owned(), |path| path.display().to_string().replace('\\', "/"))
     }
 
     pub fn run(&self) -> Run<'_> {

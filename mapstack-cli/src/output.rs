@@ -42,15 +42,20 @@ pub fn as_json(value: &Value) -> Result<String, Failure> {
 
 fn pick(value: &Value, key: &str) -> Result<Value, Failure> {
     let path = Path::split(key, ":").map_err(|e| Failure::Usage(e.to_string()))?;
-    yaml::traverse(value, &path).ok_or_else(|| {
-        let mut message = format!("the result has nothing under '{key}'");
-        let names: Vec<String> =
-            value.as_map().map(|m| m.keys().map(ToString::to_string).collect()).unwrap_or_default();
-        if let Some(near) = mapstack::nearest(key, &names) {
-            message.push_str(&format!("; did you mean '{near}'?"));
-        } else if !names.is_empty() {
-            message.push_str(&format!("; it has {}", names.join(", ")));
-        }
-        Failure::Data(Error::new(ErrorKind::Lookup, message))
-    })
+    yaml::traverse(value, &path).ok_or_else(|| nothing_under(value, key, ""))
+}
+
+/// The failure to find a key in a value, which is what a path leads to.
+pub fn nothing_under(value: &Value, key: &str, path: &str) -> Failure {
+    let whole = if path.is_empty() { "the result".into() } else { format!("'{path}'") };
+    let mut message = format!("{whole} has nothing under '{key}'");
+    let names: Vec<String> = value.as_map().map(|m| m.keys().map(ToString::to_string).collect()).unwrap_or_default();
+    if let Some(near) = mapstack::nearest(key, &names) {
+        message.push_str(&format!("; did you mean '{near}'?"));
+    } else if !names.is_empty() {
+        message.push_str(&format!("; it has {}", names.join(", ")));
+    } else if let Some(items) = value.as_list() {
+        message.push_str(&format!("; it is a list of {}", items.len()));
+    }
+    Failure::Data(Error::new(ErrorKind::Lookup, message))
 }

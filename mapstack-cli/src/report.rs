@@ -35,19 +35,26 @@ impl From<io::Error> for Failure {
 pub struct Reporter {
     renderer: Renderer,
     colored: bool,
+    colored_output: bool,
     quiet: bool,
     strict: bool,
 }
 
 impl Reporter {
     pub fn new(messages: &Messages) -> Self {
-        let colored = match messages.color {
+        let colored = |is_terminal: bool| match messages.color {
             Color::Always => true,
             Color::Never => false,
-            Color::Auto => io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+            Color::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none(),
         };
+        let (colored, colored_output) = (colored(io::stderr().is_terminal()), colored(io::stdout().is_terminal()));
         let renderer = if colored { Renderer::styled() } else { Renderer::plain() };
-        Reporter { renderer, colored, quiet: messages.quiet, strict: messages.strict }
+        Reporter { renderer, colored, colored_output, quiet: messages.quiet, strict: messages.strict }
+    }
+
+    /// Whether what goes to standard output is coloured.
+    pub fn colors_output(&self) -> bool {
+        self.colored_output
     }
 
     /// Print warnings; under `--strict` the first becomes the failure.

@@ -50,6 +50,7 @@ mod pipe;
 #[cfg(feature = "python")]
 mod python;
 mod render;
+pub mod secrets;
 mod source;
 mod stack;
 mod stubs;

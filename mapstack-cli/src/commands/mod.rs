@@ -2,6 +2,7 @@
 
 mod completions;
 mod data;
+mod explain;
 mod lint;
 mod map;
 mod parse;
@@ -26,6 +27,7 @@ pub fn run(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Pillar(args) => pillar::run(args, reporter),
         Command::Render(args) => render::run(args, reporter),
         Command::Sources(args) => sources::run(args, reporter),
+        Command::Explain(args) => explain::run(args, reporter),
         Command::Parse(args) => parse::run(args),
         Command::Lint(args) => lint::run(args, reporter),
         Command::Completions { shell } => completions::run(*shell),

@@ -22,6 +22,7 @@ mod layers;
 mod source;
 mod tracker;
 mod tree;
+mod why_not;
 
 use std::fmt;
 
@@ -35,6 +36,7 @@ pub(crate) use source::SourceText;
 pub(crate) use tracker::Tracker;
 pub use tree::How;
 pub(crate) use tree::{At, Claim, Node};
+pub use why_not::{Instead, WhyNot};
 
 /// Who has the say over the values of one run's data, and who had it before.
 #[derive(Debug)]

@@ -1,0 +1,99 @@
+//! One value: whose it is, and what it overrode.
+
+use mapstack::lineage::{Because, Chosen, How, Layer, LayerKind, Merged, Spot};
+use mapstack::value::{Key, Value};
+
+use super::{Report, joined, short};
+
+impl Report<'_> {
+    pub fn history(&self, path: &[Key]) -> String {
+        let Some(known) = self.at(path) else { return String::new() };
+        let mut lines =
+            vec![format!("{} = {}", joined(path), self.shown(path, &known.spot, &known.value)), String::new()];
+        lines.push(format!("  {}", self.line(path, &known.value, &known.spot)));
+        lines.extend(self.layer(known.layer, true));
+        for past in known.past.iter().rev() {
+            lines.push(String::new());
+            lines.push(format!("  {}", self.line(path, &past.value, &past.spot)));
+            lines.extend(self.layer(past.layer, past.layer != known.layer));
+            lines.push(format!("    {}", ended(past.how, past.by)));
+        }
+        if let Value::List(items) = &known.value {
+            lines.push(String::new());
+            for index in 0..items.len() {
+                let path = [path, &[Key::from(i64::try_from(index).unwrap_or(i64::MAX))]].concat();
+                let Some(item) = self.at(&path) else { continue };
+                lines.push(format!("  [{index}] {}", self.line(&path, &item.value, &item.spot)));
+            }
+        }
+        if matches!(known.value, Value::Map(_)) {
+            lines.push(String::new());
+            lines.push(format!(
+                "  each key below it: mapstack explain {} {} --format blame",
+                self.formula,
+                joined(path)
+            ));
+        }
+        lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+    }
+
+    fn line(&self, path: &[Key], value: &Value, spot: &Spot) -> String {
+        let note = match spot {
+            Spot::File { computed: true, .. } => "  (by the template there)",
+            _ => "",
+        };
+        format!("{}  {spot}{note}", self.shown(path, spot, value))
+    }
+
+    /// What a layer is, and why it is one.
+    fn layer(&self, number: usize, with_reasons: bool) -> Vec<String> {
+        let Some(layer) = self.lineage.layers().get(number) else { return Vec::new() };
+        let mut lines = vec![format!("    layer {}: {}", number + 1, named(layer))];
+        if with_reasons {
+            lines.extend(layer.because.iter().map(|because| format!("    because {}", self.reason(because))));
+            lines.extend(layer.merged.as_ref().map(|merged| format!("    merged with {}", strategy(merged))));
+        }
+        lines
+    }
+
+    fn reason(&self, because: &Because) -> String {
+        let of_pillar = !because.matcher.contains("G@");
+        let shown = self.secrets.masked(&[Key::from(&*because.matcher)], false, &because.found);
+        let shown = if of_pillar { shown } else { because.found.clone() };
+        format!("{} is {}", because.matcher, short(&shown.repr()))
+    }
+}
+
+/// What a layer is, in words.
+pub fn named(layer: &Layer) -> String {
+    let of = layer.definition.as_ref().map(|definition| format!(", by the source {definition}")).unwrap_or_default();
+    match &layer.kind {
+        LayerKind::File { path, .. } => format!("salt://{path}{of}"),
+        LayerKind::Value => format!("a value{of}"),
+        LayerKind::Edits { shown } => format!("changes that {shown} makes in place"),
+        LayerKind::Arguments => "arguments and defaults of map.data".into(),
+    }
+}
+
+fn strategy(merged: &Merged) -> String {
+    let lists = if merged.merge_lists { ", lists appended" } else { "" };
+    let by = match &merged.chosen {
+        Chosen::Layer(Some(place)) => format!("as {place} says"),
+        Chosen::Layer(None) => "as the value itself says".into(),
+        Chosen::Default => "the formula's default".into(),
+        Chosen::BuiltIn => "the built-in default".into(),
+    };
+    format!("strategy {}{lists}: {by}", merged.strategy)
+}
+
+fn ended(how: How, by: usize) -> String {
+    let layer = by + 1;
+    match how {
+        How::Replaced => format!("replaced by layer {layer}"),
+        How::Joined => format!("joined with the list of layer {layer}"),
+        How::Paired => format!("put into a list with the value of layer {layer}"),
+        How::Removed => format!("taken away by layer {layer}"),
+        How::Rejected => "never taken over: the strategy keeps what is there".into(),
+        How::Edited => format!("changed in place by layer {layer}"),
+    }
+}

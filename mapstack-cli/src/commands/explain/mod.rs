@@ -1,0 +1,129 @@
+//! `mapstack explain`.
+
+mod blame;
+mod history;
+mod rows;
+mod why_not;
+
+use mapstack::DataOptions;
+use mapstack::lineage::{Ancestry, Lineage, Spot};
+use mapstack::minion::Part;
+use mapstack::secrets::Secrets;
+use mapstack::value::{Key, Path as KeyPath, Value};
+
+use crate::cli::{Explain, ExplainFormat};
+use crate::inputs::{Kwargs, Session};
+use crate::output;
+use crate::report::{Failure, Reporter};
+
+pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
+    let kwargs = Kwargs::new(&args.input)?.layering(&args.layering)?.into_map();
+    let options = DataOptions::from_kwargs(&kwargs)?;
+    let session = Session::new(&args.input, reporter)?;
+    let run = session.run();
+    if let Some(path) = &args.why_not {
+        let served = session.served_path(path);
+        let answer = run.why_not(&args.formula, &options, &served)?;
+        reporter.warn(&run.warnings())?;
+        return output::write(&why_not::text(&served, &answer, &session.minion));
+    }
+    let explained = run.explain(&args.formula, &options);
+    reporter.warn(&run.warnings())?;
+    let (data, lineage) = explained?;
+    let secrets = secrets(args, &session)?;
+    let path = args.key.as_deref().map(|key| path(&data, key)).transpose()?;
+    let report = Report { lineage: &lineage, secrets: &secrets, minion: &session.minion, formula: &args.formula };
+    let text = match (args.format, &path) {
+        (ExplainFormat::Json, path) => output::as_json(&report.rows(path.as_deref().unwrap_or_default()))?,
+        (ExplainFormat::Text, Some(path)) => report.history(path),
+        (ExplainFormat::Text | ExplainFormat::Blame, path) => {
+            report.blame(&data, path.as_deref().unwrap_or_default(), reporter.colors_output())
+        }
+    };
+    output::write(&text)
+}
+
+/// What is shown of a run.
+struct Report<'r> {
+    lineage: &'r Lineage,
+    secrets: &'r Secrets,
+    minion: &'r mapstack::minion::Minion,
+    formula: &'r str,
+}
+
+impl Report<'_> {
+    /// A value on one line, without secrets.
+    fn shown(&self, path: &[Key], spot: &Spot, value: &Value) -> String {
+        short(&self.masked(path, spot, value).repr())
+    }
+
+    fn masked(&self, path: &[Key], spot: &Spot, value: &Value) -> Value {
+        self.secrets.masked(path, is_of_pillar(spot), value)
+    }
+
+    /// What is known of a value that there is.
+    fn at(&self, path: &[Key]) -> Option<Ancestry> {
+        self.lineage.at(path)
+    }
+}
+
+fn is_of_pillar(spot: &Spot) -> bool {
+    matches!(spot, Spot::Fact { part: Some(Part::Pillar) | None, .. })
+}
+
+/// A text that fits on a line.
+fn short(text: &str) -> String {
+    const MOST: usize = 60;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into(),
+    }
+}
+
+/// A path as keys are written: joined by colons.
+fn joined(path: &[Key]) -> String {
+    path.iter().map(ToString::to_string).collect::<Vec<_>>().join(":")
+}
+
+fn secrets(args: &Explain, session: &Session) -> Result<Secrets, Failure> {
+    let salt = match &args.digest_salt {
+        Some(salt) => salt.clone().into_bytes(),
+        None => {
+            let mut salt = [0; 16];
+            getrandom::fill(&mut salt).map_err(|e| Failure::Usage(format!("no random salt for digests: {e}")))?;
+            salt.into()
+        }
+    };
+    let secrets = Secrets::new(&salt).of_pillar(&session.minion.pillar).shown_anyway(args.show_secrets);
+    Ok(args.secret.iter().fold(secrets, |secrets, pattern| secrets.pattern(pattern)))
+}
+
+/// The exact path of a key, which may name keys that are no text and count from the end of lists.
+fn path(data: &Value, key: &str) -> Result<Vec<Key>, Failure> {
+    let given = KeyPath::split(key, ":").map_err(|e| Failure::Usage(e.to_string()))?;
+    let (mut here, mut path) = (data, Vec::new());
+    for step in given.steps() {
+        let found =
+            exact(here, &step.0).ok_or_else(|| output::nothing_under(here, &step.0.to_string(), &joined(&path)))?;
+        here = found.1;
+        path.push(found.0);
+    }
+    Ok(path)
+}
+
+fn exact<'v>(value: &'v Value, step: &Key) -> Option<(Key, &'v Value)> {
+    match value {
+        Value::Map(map) => {
+            let as_written = step.to_string();
+            let loose = || map.iter().find(|(key, _)| key.to_string() == as_written);
+            let own = map.index_of(step).and_then(|index| map.entry_at(index));
+            own.or_else(loose).map(|(key, value)| (key.clone(), value))
+        }
+        Value::List(items) => {
+            let index: i64 = step.to_string().parse().ok()?;
+            let index = if index < 0 { index.checked_add(i64::try_from(items.len()).ok()?)? } else { index };
+            Some((Key::from(index), items.get(usize::try_from(index).ok()?)?))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,130 @@
+//! Everything that is known, for programs; `docs/explain.md` has the schema.
+
+use mapstack::lineage::{Chosen, How, Layer, LayerKind, Spot};
+use mapstack::trace::Stage;
+use mapstack::value::{Key, Map, Value};
+
+use super::Report;
+
+impl Report<'_> {
+    /// The layers, and every value at or below a path.
+    pub fn rows(&self, above: &[Key]) -> Value {
+        let mut values = Vec::new();
+        self.lineage.visit(&mut |path, known| {
+            let is_leaf = !matches!(&known.value, Value::Map(map) if !map.is_empty())
+                && !matches!(&known.value, Value::List(items) if !items.is_empty());
+            if !path.starts_with(above) || !(is_leaf || path == above) {
+                return;
+            }
+            let mut row = Map::new();
+            row.insert("path", path.iter().map(Key::to_value).collect::<Value>());
+            row.insert("value", self.masked(path, &known.spot, &known.value));
+            row.insert("layer", number(known.layer));
+            row.insert("origin", origin(&known.spot));
+            if let Some(key) = &known.key {
+                row.insert("key_origin", origin(key));
+            }
+            let past = known.past.iter().map(|past| {
+                let mut row = Map::new();
+                row.insert("value", self.masked(path, &past.spot, &past.value));
+                row.insert("layer", number(past.layer));
+                row.insert("origin", origin(&past.spot));
+                row.insert("ended", how(past.how));
+                row.insert("by", number(past.by));
+                Value::from(row)
+            });
+            row.insert("past", past.collect::<Value>());
+            values.push(Value::from(row));
+        });
+        let layers = self.lineage.layers().iter().enumerate().map(|(index, layer)| self.layer_row(index, layer));
+        let mut all = Map::new();
+        all.insert("formula", self.formula);
+        all.insert("minion", self.minion.id());
+        all.insert("layers", layers.collect::<Value>());
+        all.insert("values", values.into_iter().collect::<Value>());
+        all.into()
+    }
+
+    fn layer_row(&self, index: usize, layer: &Layer) -> Value {
+        let mut row = Map::new();
+        row.insert("layer", number(index));
+        row.insert(
+            "stage",
+            match layer.stage {
+                Stage::Meta => "meta",
+                Stage::Layers => "layers",
+                Stage::PostMap => "post-map",
+            },
+        );
+        row.insert("definition", layer.definition.as_ref().map_or(Value::None, |text| Value::from(&**text)));
+        let (kind, file) = match &layer.kind {
+            LayerKind::File { shown, .. } => ("file", Some(shown)),
+            LayerKind::Edits { shown } => ("edits", Some(shown)),
+            LayerKind::Value => ("value", None),
+            LayerKind::Arguments => ("arguments", None),
+        };
+        row.insert("kind", kind);
+        row.insert("file", file.map_or(Value::None, |file| Value::from(file.as_str())));
+        let because = layer.because.iter().map(|because| {
+            let mut row = Map::new();
+            row.insert("matcher", because.matcher.as_str());
+            row.insert("found", self.secrets.masked(&[], false, &because.found));
+            Value::from(row)
+        });
+        row.insert("because", because.collect::<Value>());
+        if let Some(merged) = &layer.merged {
+            let mut how = Map::new();
+            how.insert("strategy", merged.strategy.as_str());
+            how.insert("merge_lists", merged.merge_lists);
+            how.insert(
+                "chosen_by",
+                match &merged.chosen {
+                    Chosen::Layer(_) => "layer",
+                    Chosen::Default => "default",
+                    Chosen::BuiltIn => "built-in",
+                },
+            );
+            if let Chosen::Layer(Some(place)) = &merged.chosen {
+                how.insert("chosen_at", place.to_string());
+            }
+            row.insert("merged", how);
+        }
+        row.into()
+    }
+}
+
+fn number(layer: usize) -> i64 {
+    i64::try_from(layer + 1).unwrap_or(i64::MAX)
+}
+
+fn how(how: How) -> &'static str {
+    match how {
+        How::Replaced => "replaced",
+        How::Joined => "joined",
+        How::Paired => "paired",
+        How::Removed => "removed",
+        How::Rejected => "rejected",
+        How::Edited => "edited",
+    }
+}
+
+fn origin(spot: &Spot) -> Value {
+    let mut row = Map::new();
+    match spot {
+        Spot::File { place, computed } => {
+            let number = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+            row.insert("file", place.file.as_str());
+            row.insert("line", number(place.line()));
+            row.insert("column", number(place.column()));
+            row.insert("computed", *computed);
+        }
+        Spot::Fact { part, path } => {
+            row.insert("facts", part.map_or("config", |part| part.name()));
+            row.insert("path", path.iter().map(Key::to_value).collect::<Value>());
+        }
+        Spot::Argument => {
+            row.insert("argument", true);
+        }
+    }
+    row.into()
+}
