@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 
 use mapstack_merge::MergeError;
+use mapstack_value::json::JsonError;
 use mapstack_value::{EmptyDelimiter, Kind, Value};
 use mapstack_yaml::Mark;
 
@@ -27,7 +29,7 @@ impl fmt::Display for Place {
 }
 
 /// A file of facts cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("{place}: {kind}")]
 pub struct ReadError {
     /// Where.
@@ -37,12 +39,12 @@ pub struct ReadError {
 }
 
 /// What is wrong with a file of facts. Its text is the message without the place.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadErrorKind {
     /// The file cannot be read.
     #[error("cannot be read: {0}")]
-    Unreadable(#[source] io::Error),
+    Unreadable(#[source] Arc<io::Error>),
     /// The file is larger than any facts are.
     #[error("has more than {} MiB; facts are small, so this is probably another file", limit >> 20)]
     TooLarge {
@@ -82,6 +84,74 @@ pub enum ReadErrorKind {
         /// The environments.
         environments: Vec<String>,
     },
+    /// The text begins as JSON and is none.
+    #[error("is no JSON: {0}")]
+    Json(JsonError),
+    /// A directory is neither one of minions' files nor a master's cache.
+    #[error(
+        "has no file of a minion, ID.yaml or ID.json, and is no master's cache, with grains/ID.p or minions/ID/data.p"
+    )]
+    NoMinions,
+    /// A text holds minions in no form that there is.
+    #[error(
+        "holds no minions, but {seen}; a text with minions is one of: documents with `id`, `grains`, `pillar`, `opts`; \
+         a mapping from ids to such documents or to grains, as `salt --static --out=json '*' grains.items` prints it; \
+         several such mappings, as without `--static`; the grains of one minion, as `salt-call --out=json grains.items` \
+         prints them"
+    )]
+    NoForm {
+        /// What it holds.
+        seen: String,
+    },
+    /// What stands for a minion has no facts that could be its.
+    #[error(
+        "holds neither a minion's parts, `grains`, `pillar` or `opts`, nor grains, which have `os` or `kernel` with a text"
+    )]
+    NoFacts,
+    /// One of several minions has no id.
+    #[error("has no id; write `id: NAME` beside its `grains`")]
+    NoId,
+    /// An id that can be none.
+    #[error("'{id}' is no id: Salt refuses ids that are empty, `.` or `..`, or have `/` or `\\` in them")]
+    NoName {
+        /// The id.
+        id: String,
+    },
+    /// Two minions of the same id in one text.
+    #[error("the minion was there already at {first}; keep one of the two")]
+    Twice {
+        /// The first of them.
+        first: Place,
+    },
+    /// A key is twice in one JSON object.
+    #[error("the object has an id twice, of which JSON keeps one; keep one yourself")]
+    EqualKeys,
+    /// Two files of a directory are for the same minion.
+    #[error("is for the same minion as {other}; keep one of the two")]
+    SameMinion {
+        /// The other file.
+        other: String,
+    },
+    /// What is named after a minion says that it is another.
+    #[error("is named after '{id}' and has the id '{own}'")]
+    OtherId {
+        /// The minion it is named after.
+        id: String,
+        /// What it says.
+        own: String,
+    },
+    /// A file for one minion has more.
+    #[error("is named after one minion and has {count}; pass the file itself, or give each a file")]
+    SeveralMinions {
+        /// How many.
+        count: usize,
+    },
+    /// The minion answered with a text, or not at all.
+    #[error("the minion gave no grains, but said: {said}")]
+    NoAnswer {
+        /// What it said, its first line.
+        said: String,
+    },
     /// The id is a collection.
     #[error("the id must be a name, not {}", found.described())]
     BadId {
@@ -96,6 +166,27 @@ pub enum ReadErrorKind {
         /// The known key that was probably meant.
         nearest: Option<&'static str>,
     },
+}
+
+impl ReadErrorKind {
+    /// Whether it says that a mapping is no minion at all, so that it may well be something else.
+    pub(crate) fn is_foreign(&self) -> bool {
+        matches!(
+            self,
+            ReadErrorKind::NoFacts
+                | ReadErrorKind::NotAMapping { what: "a minion", .. }
+                | ReadErrorKind::NoAnswer { .. }
+        )
+    }
+}
+
+/// A text of data as far as a message can show it.
+pub(crate) fn cut(text: &str) -> String {
+    const LONGEST: usize = 80;
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
 }
 
 fn suggestion(nearest: Option<&str>) -> String {

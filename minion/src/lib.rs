@@ -14,7 +14,8 @@
 //! assert_eq!(port.value, Some(Value::from(22)));
 //! ```
 //!
-//! [`cache::Cache`] has the minions that a master knows.
+//! [`minions::Minions`] has many: those of a directory or a text, or those that a master
+//! [knows](cache::Cache). [`platforms`] are minions for which no machine is needed.
 //!
 //! The look-ups are Salt's `grains.get`, `pillar.get` and `config.get`, keys, delimiters, merging
 //! and all. `config.get` and [`Minion::options`] know the [options](builtin::options) every minion
@@ -34,7 +35,9 @@ pub mod cache;
 mod error;
 mod lookup;
 mod minion;
+pub mod minions;
 mod options;
+pub mod platforms;
 mod read;
 mod set;
 

@@ -14,10 +14,10 @@ use crate::{Minion, Part};
 pub const MAX_BYTES: u64 = 64 << 20;
 
 /// The keys of a minion's document.
-const KEYS: [&str; 4] = ["id", "grains", "pillar", "opts"];
+pub(crate) const KEYS: [&str; 4] = ["id", "grains", "pillar", "opts"];
 
 /// The key `salt-call` wraps its answers in.
-const LOCAL: &str = "local";
+pub(crate) const LOCAL: &str = "local";
 
 impl Minion {
     /// The [complete](Minion::complete) minion that a file describes.
@@ -26,11 +26,7 @@ impl Minion {
     /// As [`parse`](Minion::parse), or the file cannot be read.
     pub fn from_path(file: impl AsRef<Path>) -> Result<Self, ReadError> {
         let file = file.as_ref();
-        let name = file.display().to_string();
-        let mut bytes = Vec::new();
-        let read = File::open(file).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
-        read.map_err(|error| at_file(&name, ReadErrorKind::Unreadable(error)))?;
-        Ok(Minion::parse(&bytes, &name)?.complete())
+        Ok(Minion::parse(&read_file(file)?, &file.display().to_string())?.complete())
     }
 
     /// The minion that a document describes, as it is written: a mapping of `id`, `grains`,
@@ -52,20 +48,8 @@ impl Minion {
     /// ```
     pub fn parse(bytes: &[u8], name: &str) -> Result<Self, ReadError> {
         let document = Document::read(bytes, name)?;
-        let mut minion = Minion::default();
-        for (index, (key, value)) in document.mapping("a minion")?.iter().enumerate() {
-            let part = key.as_str().and_then(Part::parse);
-            match (part, key.as_str()) {
-                (Some(part), _) => *minion.part_mut(part) = document.part(part, value, index)?,
-                (None, Some("id")) => minion.id = document.id(value, index)?,
-                (None, text) => {
-                    let nearest = text.and_then(|text| nearest(text, &KEYS));
-                    let kind = ReadErrorKind::UnknownKey { key: key.to_value(), nearest };
-                    return Err(document.error(document.marks.key(index), kind));
-                }
-            }
-        }
-        Ok(minion)
+        let at = Positions { name, marks: Some(&document.marks), otherwise: None };
+        minion_of(document.mapping("a minion")?, &at)
     }
 
     /// Replace a part by what a file holds, a mapping in YAML or JSON. If its only key is `local`
@@ -115,43 +99,84 @@ impl<'n> Document<'n> {
 
     fn mapping(&self, what: &'static str) -> Result<&Map, ReadError> {
         let found = self.value.kind();
-        self.value
-            .as_map()
-            .ok_or_else(|| self.error(Some(self.marks.mark()), ReadErrorKind::NotAMapping { what, found }))
+        self.value.as_map().ok_or_else(|| ReadError {
+            place: Place { file: self.name.to_owned(), mark: Some(self.marks.mark()) },
+            kind: ReadErrorKind::NotAMapping { what, found },
+        })
+    }
+}
+
+/// Where a minion's mapping and its entries stand.
+pub(crate) struct Positions<'m> {
+    pub name: &'m str,
+    pub marks: Option<&'m Marks>,
+    /// What is nearest where there are no marks.
+    pub otherwise: Option<Mark>,
+}
+
+impl Positions<'_> {
+    /// An error about the whole mapping.
+    pub fn error(&self, kind: ReadErrorKind) -> ReadError {
+        self.error_at(self.marks.map(Marks::mark), kind)
     }
 
-    /// A part of a minion; what is false, such as nothing behind `grains:`, is an empty one.
-    fn part(&self, part: Part, value: &Value, index: usize) -> Result<Map, ReadError> {
-        match value {
-            Value::Map(map) => Ok(map.clone()),
-            empty if !empty.truthy() => Ok(Map::new()),
-            other => Err(self.error_in(index, ReadErrorKind::NotAMapping { what: part.name(), found: other.kind() })),
-        }
-    }
-
-    fn id(&self, value: &Value, index: usize) -> Result<Value, ReadError> {
-        match value.kind() {
-            found @ (Kind::List | Kind::Map | Kind::Set | Kind::Tuple | Kind::Bytes) => {
-                Err(self.error_in(index, ReadErrorKind::BadId { found }))
-            }
-            _ => Ok(value.clone()),
-        }
+    fn error_at(&self, mark: Option<Mark>, kind: ReadErrorKind) -> ReadError {
+        ReadError { place: Place { file: self.name.to_owned(), mark: mark.or(self.otherwise) }, kind }
     }
 
     /// An error about the value of an entry.
     fn error_in(&self, index: usize, kind: ReadErrorKind) -> ReadError {
-        self.error(self.marks.child(index).map(Marks::mark), kind)
-    }
-
-    fn error(&self, mark: Option<Mark>, kind: ReadErrorKind) -> ReadError {
-        ReadError { place: Place { file: self.name.to_owned(), mark }, kind }
+        self.error_at(self.marks.and_then(|marks| marks.child(index)).map(Marks::mark), kind)
     }
 }
 
-fn at_file(name: &str, kind: ReadErrorKind) -> ReadError {
+/// The minion of a mapping with `id`, `grains`, `pillar` and `opts`.
+pub(crate) fn minion_of(map: &Map, at: &Positions<'_>) -> Result<Minion, ReadError> {
+    let mut minion = Minion::default();
+    for (index, (key, value)) in map.iter().enumerate() {
+        match (key.as_str().and_then(Part::parse), key.as_str()) {
+            (Some(part), _) => *minion.part_mut(part) = part_of(part, value, index, at)?,
+            (None, Some("id")) => minion.id = id_of(value, index, at)?,
+            (None, text) => {
+                let nearest = text.and_then(|text| nearest(text, &KEYS));
+                let kind = ReadErrorKind::UnknownKey { key: key.to_value(), nearest };
+                return Err(at.error_at(at.marks.and_then(|marks| marks.key(index)), kind));
+            }
+        }
+    }
+    Ok(minion)
+}
+
+/// A part of a minion; what is false, such as nothing behind `grains:`, is an empty one.
+fn part_of(part: Part, value: &Value, index: usize, at: &Positions<'_>) -> Result<Map, ReadError> {
+    match value {
+        Value::Map(map) => Ok(map.clone()),
+        empty if !empty.truthy() => Ok(Map::new()),
+        other => Err(at.error_in(index, ReadErrorKind::NotAMapping { what: part.name(), found: other.kind() })),
+    }
+}
+
+fn id_of(value: &Value, index: usize, at: &Positions<'_>) -> Result<Value, ReadError> {
+    match value.kind() {
+        found @ (Kind::List | Kind::Map | Kind::Set | Kind::Tuple | Kind::Bytes) => {
+            Err(at.error_in(index, ReadErrorKind::BadId { found }))
+        }
+        _ => Ok(value.clone()),
+    }
+}
+
+/// The bytes of a file, and of one that is too large a few more than are read.
+pub(crate) fn read_file(file: &Path) -> Result<Vec<u8>, ReadError> {
+    let mut bytes = Vec::new();
+    let read = File::open(file).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
+    read.map_err(|error| at_file(&file.display().to_string(), ReadErrorKind::Unreadable(error.into())))?;
+    Ok(bytes)
+}
+
+pub(crate) fn at_file(name: &str, kind: ReadErrorKind) -> ReadError {
     ReadError { place: Place { file: name.to_owned(), mark: None }, kind }
 }
 
-fn syntax(name: &str, error: mapstack_yaml::Error) -> ReadError {
+pub(crate) fn syntax(name: &str, error: mapstack_yaml::Error) -> ReadError {
     ReadError { place: Place { file: name.to_owned(), mark: error.mark() }, kind: ReadErrorKind::Syntax(error) }
 }

@@ -223,6 +223,23 @@ pub fn loads(text: &str) -> Result<Value, JsonError> {
     if reader.at < text.len() { Err(reader.error("Extra data", reader.at)) } else { Ok(value) }
 }
 
+/// `JSONDecoder().raw_decode(text, at)`: the value that starts at an offset, and the offset behind
+/// it, where anything may follow.
+///
+/// ```
+/// use mapstack_value::json::raw_decode;
+/// let (first, end) = raw_decode("[1] [2]", 0).unwrap();
+/// assert_eq!((first.repr().as_str(), end), ("[1]", 3));
+/// ```
+///
+/// # Errors
+/// As [`loads`], also for an offset that is behind the text or within a character.
+pub fn raw_decode(text: &str, at: usize) -> Result<(Value, usize), JsonError> {
+    let mut reader = Reader { text, at: if text.is_char_boundary(at) { at } else { text.len() } };
+    let value = reader.value(0)?;
+    Ok((value, reader.at))
+}
+
 struct Reader<'t> {
     text: &'t str,
     /// Offset of what comes next; always between characters.

@@ -22,21 +22,25 @@ MINIONS = {"web1": "debian-12", "db1": "rockylinux-9"}
 PILLAR = {
     "top.sls": "base:\n  '*': [common]\n  web1: [web]\n",
     "common.sls": "common: {text: é, number: 1099511627776, float: 1.5, nothing: null, list: [1, two, {three: 3}]}\n",
-    "web.sls": "roles: [web]\nlookup: {1: one, true: yes}\nwhen: 2020-01-02\n",
+    "web.sls": "roles: [web]\nlookup: {2: two, false: no}\nwhen: 2020-01-02\n",
 }
 # How long the minions may take to connect, in seconds.
 PATIENCE = 180
 
 
-def record(platforms, target):
-    """Write the cache's `grains` and `pillar` to a directory, and beside them what the reference reads there."""
+def record(platforms, target, outputs):
+    """Write the cache's `grains` and `pillar` to a directory, and beside them what the reference reads there.
+
+    `outputs` gets what `salt` and `salt-call` print of the minions' grains, in each format; one minion is then gone.
+    """
     import salt.cache
     import salt.version
 
     with tempfile.TemporaryDirectory(prefix="mapstack-master-") as home:
         home = pathlib.Path(home)
-        with processes(home, platforms) as master:
-            wait_for(home, master)
+        with processes(home, platforms) as started:
+            wait_for(home)
+            record_outputs(home, outputs, started)
         shutil.rmtree(target, ignore_errors=True)
         cache = salt.cache.Cache({"cachedir": str(cachedir(home)), "cache": "localfs"})
         expected = {"salt": salt.version.__version__, "minions": {}}
@@ -46,8 +50,7 @@ def record(platforms, target):
             for bank in parts:
                 (target / bank).mkdir(parents=True, exist_ok=True)
                 shutil.copy(cachedir(home) / bank / f"{minion}.p", target / bank)
-    text = json.dumps(expected, indent=1, sort_keys=False)
-    (target / "expected.json").write_text(text + "\n", encoding="utf-8")
+    put(target / "expected.json", json.dumps(expected, separators=(",", ":")) + "\n")
     print(f"{target.name}: a master's cache of {len(MINIONS)} minions", flush=True)
 
 
@@ -72,7 +75,7 @@ def processes(home, platforms):
     started = [start("salt-master", home / "master.d")]
     try:
         for at, (minion, platform) in enumerate(MINIONS.items()):
-            grains = {key: value for key, value in platforms[platform].items() if key != "id"}
+            grains = {**platforms[platform], "id": minion}
             config = {
                 "id": minion, "master": "127.0.0.1", "master_port": answer, "publish_port": publish,
                 "root_dir": str(home / minion), "user": user(), "grains": grains, "grains_blacklist": ["*"],
@@ -81,7 +84,7 @@ def processes(home, platforms):
             }
             put(home / f"{minion}.d/minion", json.dumps(config))
             started.append(start("salt-minion", home / f"{minion}.d"))
-        yield master
+        yield started
     finally:
         for process in reversed(started):
             process.terminate()
@@ -97,7 +100,7 @@ def start(program, config):
     return subprocess.Popen([BIN / program, "-c", config], stdout=log, stderr=log)
 
 
-def wait_for(home, master):
+def wait_for(home):
     """Ask all minions until both have answered, then have their pillar compiled again."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
@@ -110,11 +113,39 @@ def wait_for(home, master):
     sys.exit(f"the minions have not answered for {PATIENCE} s:\n{logs}")
 
 
+def record_outputs(home, outputs, started):
+    outputs.mkdir(parents=True, exist_ok=True)
+    names = ["os", "osfinger", "osrelease_info", "id", "systemd", "ip4_interfaces", "transactional", "osservicepack"]
+    salt, call = [BIN / "salt", "-c", home / "master.d"], [BIN / "salt-call", "-c", home / "web1.d", "--local"]
+    printed = {
+        "each.json": [*salt, "--out=json", "*", "grains.items"],
+        "static.json": [*salt, "--static", "--out=json", "*", "grains.items"],
+        "each.yaml": [*salt, "--out=yaml", "*", "grains.item", *names],
+        "static.yaml": [*salt, "--static", "--out=yaml", "*", "grains.item", *names],
+        "local.json": [*call, "--out=json", "grains.items"],
+        "local.yaml": [*call, "--out=yaml", "grains.item", *names],
+    }
+    for name, command in printed.items():
+        put(outputs / name, run(command))
+    # The last one to have been started is the last minion.
+    gone = started.pop()
+    gone.terminate()
+    gone.wait(30)
+    item = ["-t", "3", "*", "grains.item", *names]
+    put(outputs / "gone.json", run([*salt, "--out=json", *item]))
+    put(outputs / "gone_static.json", run([*salt, "--static", "--out=json", *item]))
+    put(outputs / "gone.yaml", run([*salt, "--out=yaml", *item]))
+    print(f"{outputs.name}: {len(printed) + 3} outputs", flush=True)
+
+
+def run(command):
+    return subprocess.run(command, capture_output=True, text=True).stdout
+
+
 def ask(home, function):
     command = [BIN / "salt", "-c", home / "master.d", "--static", "--out=json", "-t", "15", "*", function]
-    answer = subprocess.run(command, capture_output=True, text=True).stdout
     try:
-        answers = json.loads(answer)
+        answers = json.loads(run(command))
     except ValueError:
         return {}
     return {minion: value for minion, value in answers.items() if value is True}

@@ -6,11 +6,8 @@ machine (names, addresses, disks, memory) is the same neutral value everywhere, 
 reserved for documentation.
 """
 import json
-import pathlib
 import re
-import sys
 
-import salt_reference  # Quietens the reference; it stays out of its own caches.
 import pretend
 
 # What depends on the process that computes it, and not on the platform.
@@ -243,7 +240,3 @@ def grains_of(described):
         for function in functions:
             grains.update(function() or {})
     return {key: value for key, value in grains.items() if key not in LEFT_OUT}
-
-
-if __name__ == "__main__":
-    record(pathlib.Path(sys.argv[1]))

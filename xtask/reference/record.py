@@ -15,6 +15,8 @@ import shutil
 import sys
 import tempfile
 
+import master_cache
+import platforms
 import salt_reference as reference
 
 OUTPUTS = ("result", "error", "message", "type", "value", "found", "output", "tree", "line", "renderer", "matchers",
@@ -604,6 +606,11 @@ def main():
         record_builtin(project / "minion/data/builtin.json")
     if not only or "documented" in only:
         record_documented(project)
+    if not only or "platforms" in only:
+        platforms.record(project / "minion/data/platforms.tsv")
+    if not only or "master" in only:
+        data = project / "minion/tests/data"
+        master_cache.record(platforms.all_grains(), data / "master", data / "salt_output")
 
 
 if __name__ == "__main__":

@@ -55,6 +55,15 @@ impl Content {
 
 /// Read the only document of a text.
 pub(crate) fn compose(text: &str, limits: &Limits) -> Result<Graph, Error> {
+    Ok(documents(text, limits, false)?.pop().unwrap_or_default())
+}
+
+/// Read all documents of a text; the limit on values is for all of them together.
+pub(crate) fn compose_all(text: &str, limits: &Limits) -> Result<Vec<Graph>, Error> {
+    documents(text, limits, true)
+}
+
+fn documents(text: &str, limits: &Limits, many: bool) -> Result<Vec<Graph>, Error> {
     let source = Source::new(text)?;
     let mut events = source.events();
     let mut composer = Composer {
@@ -65,15 +74,19 @@ pub(crate) fn compose(text: &str, limits: &Limits) -> Result<Graph, Error> {
         open: Vec::new(),
         size: 0,
     };
-    let mut documents = 0;
+    let (mut graphs, mut begun) = (Vec::new(), false);
     loop {
         let event = events.next()?;
         match event.data {
-            EventData::StreamEnd => return Ok(composer.graph),
-            EventData::DocumentStart { .. } if documents > 0 => {
+            EventData::StreamEnd => return Ok(graphs),
+            EventData::DocumentStart { .. } if begun && !many => {
                 return Err(Error::new(ErrorKind::MultipleDocuments, source.mark(&event.at)));
             }
-            EventData::DocumentStart { .. } => documents += 1,
+            EventData::DocumentStart { .. } => begun = true,
+            EventData::DocumentEnd { .. } => {
+                composer.anchors.clear();
+                graphs.push(std::mem::take(&mut composer.graph));
+            }
             _ => composer.take(event)?,
         }
     }

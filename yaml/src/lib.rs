@@ -91,6 +91,23 @@ pub fn load_marked(text: &str, limits: &Limits) -> Result<(Value, Marks), Error>
     construct::construct(compose::compose(text, limits)?)
 }
 
+/// [`load_marked`] for a text with any number of documents, as `yaml.safe_load_all` reads it; the
+/// limit on values is for all of them together.
+///
+/// ```
+/// use mapstack_yaml::{Limits, load_all};
+/// let documents = load_all("a: 1\n---\nb: 2\n", &Limits::default()).unwrap();
+/// let values: Vec<String> = documents.iter().map(|(value, _)| value.repr()).collect();
+/// assert_eq!(values, ["{'a': 1}", "{'b': 2}"]);
+/// assert_eq!(documents[1].1.mark().line, 3);
+/// ```
+///
+/// # Errors
+/// As [`load`], but not for further documents.
+pub fn load_all(text: &str, limits: &Limits) -> Result<Vec<(Value, Marks)>, Error> {
+    compose::compose_all(text, limits)?.into_iter().map(construct::construct).collect()
+}
+
 /// [`load_marked`], and whether aliases made it share storage.
 ///
 /// ```

@@ -209,7 +209,7 @@ impl Entry {
         let mut bytes = Vec::new();
         match File::open(&file).and_then(|open| open.take(MAX_BYTES + 1).read_to_end(&mut bytes)) {
             Err(error) if is_missing(&error) => return Ok(None),
-            read => read.map_err(|error| at(&file, ReadErrorKind::Unreadable(error)))?,
+            read => read.map_err(|error| at(&file, ReadErrorKind::Unreadable(error.into())))?,
         };
         if bytes.len() as u64 > MAX_BYTES {
             return Err(at(&file, ReadErrorKind::TooLarge { limit: MAX_BYTES }));
@@ -266,7 +266,7 @@ fn is_file(file: &Path) -> Result<bool, ReadError> {
     match fs::metadata(file) {
         Ok(metadata) => Ok(metadata.is_file()),
         Err(error) if is_missing(&error) => Ok(false),
-        Err(error) => Err(at(file, ReadErrorKind::Unreadable(error))),
+        Err(error) => Err(at(file, ReadErrorKind::Unreadable(error.into()))),
     }
 }
 
@@ -275,7 +275,7 @@ fn names(directory: &Path) -> Result<impl Iterator<Item = String> + use<>, ReadE
     let entries = match fs::read_dir(directory) {
         Ok(entries) => Some(entries),
         Err(error) if is_missing(&error) => None,
-        Err(error) => return Err(at(directory, ReadErrorKind::Unreadable(error))),
+        Err(error) => return Err(at(directory, ReadErrorKind::Unreadable(error.into()))),
     };
     // An entry that vanishes in between is none.
     Ok(entries.into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().into_string().ok()))

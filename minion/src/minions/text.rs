@@ -1,0 +1,373 @@
+//! Minions in one text, in JSON or YAML.
+//!
+//! | form | as printed by |
+//! |---|---|
+//! | `id`, `grains`, `pillar` and `opts` of one minion; in YAML any number of documents | |
+//! | a mapping from ids to such, or to grains | `salt --static --out=json '*' grains.items`, `salt-run cache.grains` |
+//! | several such mappings one behind the other | `salt --out=json '*' grains.items`, and `--out=yaml` |
+//! | the grains of one minion, alone or below `local` | `salt-call --local --out=json grains.items` |
+//!
+//! Which it is follows from the shape alone: grains are a mapping with text for one of `os`,
+//! `os_family`, `osfinger`, `kernel`, `cpuarch`, `host`, `fqdn` and `saltversion`, as all grains
+//! have. A text whose shape is none of these is an error, and so is a minion in it.
+
+use mapstack_value::json::{self, JsonError};
+use mapstack_value::{Key, Map, Value};
+use mapstack_yaml::{Limits, Mark, Marks, decode, load_all};
+
+use super::Silent;
+use super::shape::{Found, Shape, found, of_grains};
+use crate::Minion;
+use crate::error::{Place, ReadError, ReadErrorKind, cut};
+use crate::read::{MAX_BYTES, Positions, at_file, minion_of, syntax};
+
+/// The minions of one text.
+#[derive(Debug)]
+pub struct Text {
+    /// Sorted by the ids.
+    minions: Vec<(String, Result<Minion, ReadError>)>,
+    silent: Vec<Silent>,
+}
+
+impl Text {
+    /// The minions of a text in any of its [forms](self). `name` is what errors call it.
+    ///
+    /// # Errors
+    /// [`ReadError`], with line and column: the bytes are no UTF-8, YAML or JSON, or nothing in
+    /// them has the form of a minion. Single minions that are broken are errors where they are
+    /// asked for.
+    pub fn parse(bytes: &[u8], name: &str) -> Result<Self, ReadError> {
+        let (mut minions, mut silent) = (Vec::<(String, Result<Minion, ReadError>)>::new(), Vec::new());
+        let mut places = std::collections::HashMap::<String, Place>::new();
+        for Entry { id, place, found } in entries(bytes, name)? {
+            let Some(id) = id else {
+                return Err(found.err().unwrap_or(ReadError { place, kind: ReadErrorKind::NoId }));
+            };
+            if let Some(first) = places.insert(id.clone(), place.clone()) {
+                // Neither is better than the other, so there is none.
+                minions.retain(|(known, _)| *known != id);
+                silent.retain(|known: &Silent| known.id != id);
+                minions.push((id, Err(ReadError { place, kind: ReadErrorKind::Twice { first } })));
+                continue;
+            }
+            match found {
+                Ok(Found::Minion(mut minion)) => {
+                    minion.set_id(id.as_str());
+                    minions.push((id, Ok(minion)));
+                }
+                Ok(Found::Silent(said)) => silent.push(Silent { id, place, said }),
+                Err(error) => minions.push((id, Err(error))),
+            }
+        }
+        minions.sort_by(|(one, _), (other, _)| one.cmp(other));
+        silent.sort_by(|one, other| one.id.cmp(&other.id));
+        Ok(Text { minions, silent })
+    }
+
+    /// The ids, sorted.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.minions.iter().map(|(id, _)| id.as_str())
+    }
+
+    /// The minion of an id; `None` if there is none.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn minion(&self, id: &str) -> Result<Option<Minion>, ReadError> {
+        let at = self.minions.binary_search_by(|(known, _)| known.as_str().cmp(id)).ok();
+        match at.and_then(|at| self.minions.get(at)) {
+            None => Ok(None),
+            Some((_, Ok(minion))) => Ok(Some(minion.clone())),
+            Some((_, Err(error))) => Err(error.clone()),
+        }
+    }
+
+    /// The minions that did not answer, sorted by their ids.
+    #[must_use]
+    pub fn silent(&self) -> &[Silent] {
+        &self.silent
+    }
+}
+
+/// What a text says of one minion.
+pub(super) struct Entry {
+    /// The minion, if it has a name.
+    pub id: Option<String>,
+    pub place: Place,
+    pub found: Result<Found, ReadError>,
+}
+
+/// Everything a text says, in its order. There is at least one.
+pub(super) fn entries(bytes: &[u8], name: &str) -> Result<Vec<Entry>, ReadError> {
+    let mut entries = Vec::new();
+    let tops = tops(bytes, name)?;
+    let of_several = tops.len() > 1;
+    for top in &tops {
+        top.entries(name, of_several, &mut entries);
+    }
+    // What fits no form anywhere is told of as a whole, rather than as minions that are wrong.
+    if entries.iter().all(|entry| matches!(&entry.found, Err(error) if error.kind.is_foreign())) {
+        let first = tops.first();
+        let seen = first.map_or_else(|| "nothing".to_owned(), |top| described(&top.map));
+        let place = Place { file: name.to_owned(), mark: first.and_then(|top| top.mark) };
+        return Err(ReadError { place, kind: ReadErrorKind::NoForm { seen } });
+    }
+    Ok(entries)
+}
+
+/// A mapping at the top of a text, and where it and its entries stand.
+struct Top {
+    map: Map,
+    mark: Option<Mark>,
+    marks: Where,
+}
+
+enum Where {
+    Keys(Vec<Mark>),
+    Tree(Marks),
+}
+
+impl Top {
+    fn entries(&self, name: &str, of_several: bool, entries: &mut Vec<Entry>) {
+        let here = self.positions(name);
+        let single = |minion: Result<Minion, ReadError>| {
+            let id = minion.as_ref().ok().and_then(own_id);
+            let found = minion.map(Found::Minion);
+            Entry { id, place: Place { file: name.to_owned(), mark: self.mark }, found }
+        };
+        match Shape::of(&self.map) {
+            Shape::Document => entries.push(named(single(minion_of(&self.map, &here)), of_several)),
+            Shape::Grains => entries.push(named(single(Ok(of_grains(&self.map))), of_several)),
+            Shape::Local => {
+                entries.extend(self.map.values().next().map(|value| {
+                    let found = found(value, &self.entry(name, 0));
+                    let id = match &found {
+                        Ok(Found::Minion(minion)) => own_id(minion),
+                        _ => None,
+                    };
+                    named(Entry { id, place: Place { file: name.to_owned(), mark: self.mark }, found }, of_several)
+                }));
+            }
+            Shape::ByIds if matches!(&self.marks, Where::Keys(keys) if keys.len() != self.map.len()) => {
+                entries.push(single(Err(here.error(ReadErrorKind::EqualKeys))));
+            }
+            Shape::ByIds => entries.extend(self.map.iter().enumerate().map(|(index, (key, value))| {
+                let at = self.entry(name, index);
+                let place = Place { file: name.to_owned(), mark: self.key(index).or(self.mark) };
+                let found = found(value, &at);
+                let (id, found) = match checked(key, found.as_ref().ok()) {
+                    Ok(id) => (id, found),
+                    Err((id, kind)) => (id, Err(ReadError { place: place.clone(), kind })),
+                };
+                Entry { id: Some(id), place, found }
+            })),
+        }
+    }
+
+    fn positions<'t>(&'t self, name: &'t str) -> Positions<'t> {
+        match &self.marks {
+            Where::Tree(marks) => Positions { name, marks: Some(marks), otherwise: self.mark },
+            Where::Keys(_) => Positions { name, marks: None, otherwise: self.mark },
+        }
+    }
+
+    /// Positions in the value of an entry.
+    fn entry<'t>(&'t self, name: &'t str, index: usize) -> Positions<'t> {
+        let marks = match &self.marks {
+            Where::Tree(marks) => marks.child(index),
+            Where::Keys(_) => None,
+        };
+        Positions { name, marks, otherwise: self.key(index) }
+    }
+
+    fn key(&self, index: usize) -> Option<Mark> {
+        match &self.marks {
+            Where::Tree(marks) => marks.key(index),
+            Where::Keys(keys) => keys.get(index).copied(),
+        }
+    }
+}
+
+/// A minion that says its id itself, which has to, where there are several.
+fn named(mut entry: Entry, of_several: bool) -> Entry {
+    if let Some(id) = entry.id.as_deref().filter(|id| !is_id(id)) {
+        entry.found = Err(ReadError { place: entry.place.clone(), kind: ReadErrorKind::NoName { id: cut(id) } });
+    } else if of_several && entry.id.is_none() && entry.found.is_ok() {
+        entry.found = Err(ReadError { place: entry.place.clone(), kind: ReadErrorKind::NoId });
+    }
+    entry
+}
+
+fn own_id(minion: &Minion) -> Option<String> {
+    let grain = || minion.grains.get("id").filter(|id| id.truthy());
+    Some(&minion.id).filter(|id| id.truthy()).or_else(grain).map(ToString::to_string)
+}
+
+/// The id that a key is, if it is one and the minion's own is no other.
+fn checked(key: &Key, found: Option<&Found>) -> Result<String, (String, ReadErrorKind)> {
+    let id = key.to_string();
+    if !is_id(&id) {
+        let kind = ReadErrorKind::NoName { id: cut(&id) };
+        return Err((id, kind));
+    }
+    match found {
+        Some(Found::Minion(minion)) if minion.id.truthy() && minion.id.to_string() != id => {
+            let kind = ReadErrorKind::OtherId { id: cut(&id), own: cut(&minion.id.to_string()) };
+            Err((id, kind))
+        }
+        _ => Ok(id),
+    }
+}
+
+/// Whether Salt takes it for an id: it makes names of files of them.
+fn is_id(id: &str) -> bool {
+    !id.is_empty() && id != "." && id != ".." && !id.contains(['/', '\\', '\0'])
+}
+
+/// A mapping in a few words.
+fn described(map: &Map) -> String {
+    let keys: Vec<String> = map.keys().take(3).map(|key| format!("`{}`", cut(&key.to_string()))).collect();
+    match keys.as_slice() {
+        [] => "an empty mapping".to_owned(),
+        keys => format!("a mapping with {}{}", keys.join(", "), if map.len() > 3 { ", …" } else { "" }),
+    }
+}
+
+/// The mappings of a text: JSON objects one behind the other, or YAML documents.
+fn tops(bytes: &[u8], name: &str) -> Result<Vec<Top>, ReadError> {
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(at_file(name, ReadErrorKind::TooLarge { limit: MAX_BYTES }));
+    }
+    let text = decode(bytes).map_err(|error| syntax(name, error))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let is_json = text.trim_start().starts_with('{');
+    let no_json = match is_json.then(|| objects(text)) {
+        Some(Ok(tops)) => return Ok(tops),
+        Some(Err(error)) => Some(error),
+        None => None,
+    };
+    match documents(text, name) {
+        Ok(tops) => Ok(tops),
+        // What is said is about the language that is kept to for longer.
+        Err(error) => Err(match no_json {
+            Some(no_json) => {
+                let mark = mark_of(&no_json);
+                match error.place.mark > mark {
+                    true => error,
+                    false => {
+                        ReadError { place: Place { file: name.to_owned(), mark }, kind: ReadErrorKind::Json(no_json) }
+                    }
+                }
+            }
+            None => error,
+        }),
+    }
+}
+
+fn mark_of(error: &JsonError) -> Option<Mark> {
+    let JsonError::Syntax { line, column, .. } = error else { return None };
+    Some(Mark { line: u32::try_from(*line).ok()?, column: u32::try_from(*column).ok()? })
+}
+
+fn documents(text: &str, name: &str) -> Result<Vec<Top>, ReadError> {
+    let loaded = load_all(text, &Limits::default()).map_err(|error| syntax(name, error))?;
+    let mut tops = Vec::new();
+    for (value, marks) in loaded {
+        let mark = Some(marks.mark());
+        match value {
+            Value::Map(map) => tops.push(Top { map, mark, marks: Where::Tree(marks) }),
+            Value::None => {}
+            other => {
+                let place = Place { file: name.to_owned(), mark };
+                let seen = other.kind().described().to_owned();
+                return Err(ReadError { place, kind: ReadErrorKind::NoForm { seen } });
+            }
+        }
+    }
+    if tops.is_empty() {
+        return Err(at_file(name, ReadErrorKind::Empty));
+    }
+    Ok(tops)
+}
+
+/// JSON objects, one behind the other.
+fn objects(text: &str) -> Result<Vec<Top>, JsonError> {
+    let mut cursor = Cursor { text, at: 0, mark: Mark::default() };
+    let (mut tops, mut at) = (Vec::new(), skip_blanks(text, 0));
+    while at < text.len() {
+        let (value, end) = json::raw_decode(text, at)?;
+        let mark = Some(cursor.to(at));
+        let Value::Map(map) = value else {
+            let Mark { line, column } = cursor.to(at);
+            let (line, column) = (line as usize, column as usize);
+            return Err(JsonError::Syntax { message: "Expecting an object", line, column });
+        };
+        let keys = keys(text, at, end).map(|at| cursor.to(at)).collect();
+        tops.push(Top { map, mark, marks: Where::Keys(keys) });
+        at = skip_blanks(text, end);
+    }
+    Ok(tops)
+}
+
+/// Offsets of the keys of an object that is known to be one: of texts that stand directly in it
+/// behind its brace or a comma.
+fn keys(text: &str, start: usize, end: usize) -> impl Iterator<Item = usize> {
+    let bytes = text.as_bytes().get(..end).unwrap_or_default();
+    let (mut at, mut depth, mut key_next) = (start, 0_usize, false);
+    std::iter::from_fn(move || {
+        while let Some(&byte) = bytes.get(at) {
+            let here = at;
+            at += 1;
+            match byte {
+                b'{' | b'[' => {
+                    depth += 1;
+                    key_next = depth == 1;
+                }
+                b'}' | b']' => depth = depth.saturating_sub(1),
+                b',' => key_next = depth == 1,
+                b'"' => {
+                    while let Some(&inside) = bytes.get(at) {
+                        at += if inside == b'\\' { 2 } else { 1 };
+                        if inside == b'"' {
+                            break;
+                        }
+                    }
+                    if std::mem::take(&mut key_next) {
+                        return Some(here);
+                    }
+                }
+                _ => {}
+            }
+        }
+        None
+    })
+}
+
+fn skip_blanks(text: &str, at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    text.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len()
+}
+
+/// Offsets to positions; they ascend, so that the text is gone through once.
+struct Cursor<'t> {
+    text: &'t str,
+    at: usize,
+    mark: Mark,
+}
+
+impl Cursor<'_> {
+    fn to(&mut self, at: usize) -> Mark {
+        let between = self.text.get(self.at..at).unwrap_or_default();
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        match between.rfind('\n') {
+            None => self.mark.column = self.mark.column.saturating_add(count(between.chars().count())),
+            Some(last) => {
+                let lines = between.bytes().filter(|byte| *byte == b'\n').count();
+                self.mark.line = self.mark.line.saturating_add(count(lines));
+                self.mark.column = count(between[last + 1..].chars().count()).saturating_add(1);
+            }
+        }
+        self.at = at.max(self.at);
+        self.mark
+    }
+}
