@@ -27,6 +27,8 @@ Examples:
       the same minion if it ran Ubuntu, and only one key
   salt-call --local grains.items --out=json | mapstack data openssh --root /srv/salt --grains -
       the machine this runs on
+  mapstack data openssh --root /srv/salt --platform rockylinux-9
+      a machine there is none of: `mapstack platforms` lists the platforms
   mapstack sources openssh --root /srv/salt --minion web1.yaml
       every file that was looked for, in order, and who asked for it
   mapstack parse 'Y!G@os_family|I@roles'
@@ -77,6 +79,8 @@ pub enum Command {
     Parse(Parse),
     /// Check templates without running them
     Lint(Lint),
+    /// List the built-in platforms, or print one's minion
+    Platforms(Platforms),
     /// Print a completion script for a shell
     #[command(after_help = "\
 Example:
@@ -324,6 +328,20 @@ pub struct Pillar {
     pub output: Output,
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mapstack platforms
+  mapstack platforms debian-12 > debian.yaml
+      a minion to go on from, as a document for --minion")]
+pub struct Platforms {
+    /// The platform whose minion is printed
+    pub name: Option<String>,
+    /// How to print
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
+    pub format: Listing,
+}
+
 /// Stacks named on the command line, in order, both kinds together.
 #[derive(Debug, Default)]
 pub struct Stacks(pub Vec<(StackKind, String)>);
@@ -389,9 +407,13 @@ pub struct Facts {
     /// The minion: one YAML or JSON document with id, grains, pillar, opts (- is stdin)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub minion: Option<PathBuf>,
-    /// A directory with ID.yaml or ID.json for each minion, or a master's cache (/var/cache/salt/master)
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "minion")]
+    /// Minions: a directory with ID.yaml or ID.json for each, a master's cache (/var/cache/salt/master), or
+    /// one file with many, as salt --out=json '*' grains.items prints them (- is stdin)
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, conflicts_with = "minion")]
     pub minions: Option<PathBuf>,
+    /// A built-in minion, such as debian-12; `mapstack platforms` lists them (repeatable with pillar)
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["minion", "minions"])]
+    pub platform: Vec<String>,
     /// The minion's grains (YAML or JSON, also as salt-call prints them; - is stdin)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub grains: Option<PathBuf>,
@@ -401,7 +423,7 @@ pub struct Facts {
     /// The minion's options (YAML or JSON; - is stdin)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub opts: Option<PathBuf>,
-    /// The minion's id; with --minions the one that is meant (pillar takes all without it)
+    /// The minion's id; with --minions the one that is meant (pillar takes globs, and all without it)
     #[arg(long)]
     pub id: Option<String>,
     /// Change a fact, such as grains.os=Debian (repeatable; the value is YAML)

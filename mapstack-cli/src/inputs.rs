@@ -11,7 +11,7 @@ use mapstack::{Diagnostic, Engine, Error, ErrorKind, Run, yaml};
 
 use crate::cli::{Facts, Files, Input, Layering, Merging};
 use crate::functions;
-use crate::minions::Minions;
+use crate::minions::{self, Chosen, Source};
 use crate::report::{Failure, Reporter};
 
 /// Everything a verb that looks at one minion needs.
@@ -24,7 +24,7 @@ pub struct Session {
 
 impl Session {
     pub fn new(input: &Input, reporter: &Reporter) -> Result<Self, Failure> {
-        let minion = minion(input)?;
+        let minion = minion(input, reporter)?;
         let roots = roots(&input.files, Some(&minion), reporter)?;
         let saltenv = input.files.saltenv.clone();
         let engine = functions::add(Engine::new(roots.clone()), &input.functions)?;
@@ -113,29 +113,35 @@ fn split_root(root: &str) -> Option<(&str, &str)> {
     (is_env && !Path::new(root).is_dir()).then_some((env, directory))
 }
 
-fn minion(input: &Input) -> Result<Minion, Failure> {
+fn minion(input: &Input, reporter: &Reporter) -> Result<Minion, Failure> {
     let others = input.functions.stub.iter().chain(&input.custom_data);
-    minion_of(&input.facts, others.map(|file| &**file))
+    minion_of(&input.facts, others.map(|file| &**file), reporter)
 }
 
 /// The minion of flags. `others` are more files that may be standard input.
-fn minion_of<'f>(facts: &'f Facts, others: impl Iterator<Item = &'f Path>) -> Result<Minion, Failure> {
+fn minion_of<'f>(
+    facts: &'f Facts,
+    others: impl Iterator<Item = &'f Path>,
+    reporter: &Reporter,
+) -> Result<Minion, Failure> {
     let given = [&facts.minion, &facts.grains, &facts.pillar, &facts.opts];
-    let all = given.iter().filter_map(|file| file.as_deref()).chain(others);
-    if all.filter(|file| *file == Path::new("-")).count() > 1 {
-        return Err(Failure::Usage("standard input can be read once: only one file may be -".into()));
-    }
-    if let Some(directory) = &facts.minions {
-        let Some(id) = &facts.id else {
-            let message = format!("--minions {}: say which minion is meant with --id NAME", directory.display());
-            return Err(Failure::Usage(message));
-        };
+    check_stdin(facts, others)?;
+    if let Some(path) = &facts.minions {
         let given = Given::read(facts)?;
-        return given.change(Minions::new(directory, given.pillarenv().as_deref()).one(id)?);
+        let source = Source::open(path, given.pillarenv().as_deref(), reporter)?;
+        return given.change(source.one(facts.id.as_deref())?, true);
+    }
+    if !facts.platform.is_empty() {
+        let Chosen { mut minions, many, .. } = minions::of_platforms(&facts.platform, facts.id.as_deref())?;
+        return match minions.pop().filter(|_| !many) {
+            Some(minion) => Given::read(facts)?.change(minion, true),
+            None => Err(Failure::Usage("one minion is looked at here: give --platform once".into())),
+        };
     }
     if given.iter().all(|f| f.is_none()) && facts.set.is_empty() && facts.id.is_none() {
         return Err(Failure::Usage(
             "no minion given: pass --minion FILE (one YAML document with id, grains, pillar, opts),\n\
+             --platform debian-12 (or another one of `mapstack platforms`),\n\
              or --grains FILE; for the machine at hand:\n\
              \n    salt-call --local grains.items --out=json | mapstack … --grains -\n\
              \nor build one up: --id web1 --set grains.os_family=Debian"
@@ -146,24 +152,43 @@ fn minion_of<'f>(facts: &'f Facts, others: impl Iterator<Item = &'f Path>) -> Re
         Some(file) => Minion::parse(&read(file)?, &shown(file)).map_err(Error::from)?,
         None => Minion::default(),
     };
-    Given::read(facts)?.change(minion)
+    Given::read(facts)?.change(minion, true)
 }
 
-/// The minions of a directory, or the one of them that `--id` names; without a directory the one
-/// that flags describe. `pillarenv` is the master's.
-pub fn minions(facts: &Facts, pillarenv: Option<&str>, stubs: &[PathBuf]) -> Result<Vec<Minion>, Failure> {
-    let Some(directory) = &facts.minions else { return Ok(vec![minion_of(facts, stubs.iter().map(|file| &**file))?]) };
-    if [&facts.grains, &facts.pillar, &facts.opts].iter().any(|file| file.as_deref() == Some(Path::new("-"))) {
-        return Err(Failure::Usage("standard input can be read once: give --minions files instead of -".into()));
+/// No two files can be standard input.
+fn check_stdin<'f>(facts: &'f Facts, others: impl Iterator<Item = &'f Path>) -> Result<(), Failure> {
+    let given = [&facts.minion, &facts.minions, &facts.grains, &facts.pillar, &facts.opts];
+    let all = given.iter().filter_map(|file| file.as_deref()).chain(others);
+    match all.filter(|file| *file == Path::new("-")).count() {
+        0 | 1 => Ok(()),
+        _ => Err(Failure::Usage("standard input can be read once: only one file may be -".into())),
     }
+}
+
+/// The minions of `--minions` that `--id` names or matches, or those of `--platform`; without these
+/// the one that flags describe. `pillarenv` is the master's.
+pub fn minions(
+    facts: &Facts,
+    pillarenv: Option<&str>,
+    stubs: &[PathBuf],
+    reporter: &Reporter,
+) -> Result<Chosen, Failure> {
+    let stubs = stubs.iter().map(|file| &**file);
+    if facts.minions.is_none() && facts.platform.is_empty() {
+        return Ok(Chosen { minions: vec![minion_of(facts, stubs, reporter)?], ..Chosen::default() });
+    }
+    check_stdin(facts, stubs)?;
     let given = Given::read(facts)?;
-    let own = given.pillarenv();
-    let directory = Minions::new(directory, own.as_deref().or(pillarenv));
-    let minions = match &facts.id {
-        Some(id) => vec![directory.one(id)?],
-        None => directory.all()?,
+    let chosen = match &facts.minions {
+        Some(path) => {
+            let own = given.pillarenv();
+            Source::open(path, own.as_deref().or(pillarenv), reporter)?.matching(facts.id.as_deref())?
+        }
+        None => minions::of_platforms(&facts.platform, facts.id.as_deref())?,
     };
-    minions.into_iter().map(|minion| given.change(minion)).collect()
+    let many = chosen.many;
+    let changed = chosen.minions.into_iter().map(|minion| given.change(minion, !many));
+    Ok(Chosen { minions: changed.collect::<Result<_, Failure>>()?, ..chosen })
 }
 
 /// What flags say otherwise about a minion.
@@ -193,11 +218,12 @@ impl<'f> Given<'f> {
         name.truthy().then(|| name.to_string())
     }
 
-    fn change(&self, mut minion: Minion) -> Result<Minion, Failure> {
+    /// The minion as the flags have it; one of several keeps its name.
+    fn change(&self, mut minion: Minion, alone: bool) -> Result<Minion, Failure> {
         for (part, bytes, name) in &self.files {
             minion.load_part(*part, bytes, name).map_err(Error::from)?;
         }
-        if let Some(id) = &self.facts.id {
+        if let Some(id) = self.facts.id.as_ref().filter(|_| alone) {
             minion.set_id(id.as_str());
         }
         for change in &self.facts.set {

@@ -1,140 +1,146 @@
-//! The minions of a directory, which has a document for each of them or is a master's cache.
+//! `--minions` and `--platform`: the minions there are, and those that are meant.
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
-use mapstack::minion::Minion;
-use mapstack::minion::cache::Cache;
-use mapstack::{Error, ErrorKind, nearest};
+use mapstack::loader::Fnmatch;
+use mapstack::minion::minions::{CacheOptions, Minions};
+use mapstack::minion::{Minion, platforms};
+use mapstack::{Diagnostic, Error, ErrorKind, nearest};
 
 use crate::inputs::{read, shown};
-use crate::report::Failure;
+use crate::report::{Failure, Reporter};
 
-/// What minions' documents end in, in order of preference.
-const DOCUMENTS: [&str; 3] = ["yaml", "yml", "json"];
+/// What makes an id a pattern.
+const SPECIAL: [char; 3] = ['*', '?', '['];
 
-/// Where minions lie.
-pub struct Minions<'d> {
-    directory: &'d Path,
-    /// The pillar environment that a master's cache is read for.
-    pillarenv: Option<String>,
+/// How many ids a message lists.
+const LISTED: usize = 5;
+
+/// The minions of a path.
+pub struct Source {
+    name: String,
+    minions: Minions,
 }
 
-impl<'d> Minions<'d> {
-    pub fn new(directory: &'d Path, pillarenv: Option<&str>) -> Self {
-        Minions { directory, pillarenv: pillarenv.map(Into::into) }
-    }
+/// Minions that were asked for, and what is wrong with others of them.
+#[derive(Default)]
+pub struct Chosen {
+    pub minions: Vec<Minion>,
+    pub broken: Vec<Error>,
+    /// Whether several were meant, even if there is one.
+    pub many: bool,
+}
 
-    /// The minion of an id.
-    pub fn one(&self, id: &str) -> Result<Minion, Failure> {
-        if id.is_empty() || id.starts_with('.') || id.contains(['/', '\\', '\0']) {
-            return Err(Failure::Usage(format!("--id {id}: no minion has such a name")));
-        }
-        let names = DOCUMENTS.map(|end| format!("{id}.{end}"));
-        let document = names.iter().map(|name| self.directory.join(name)).find(|file| file.is_file());
-        if let Some(file) = document {
-            return parsed(id, &file);
-        }
-        let directory = self.directory.display();
-        match self.cache()? {
-            Some(cache) => {
-                let found = cache.minion(id).map_err(Error::from)?;
-                found.ok_or_else(|| {
-                    missing(id, &format!("the cache {directory} has none"), &cache.ids().unwrap_or_default())
-                })
+impl Source {
+    /// Read what there is, and warn of minions that did not answer. `pillarenv` is what a master's
+    /// cache is read for.
+    pub fn open(path: &Path, pillarenv: Option<&str>, reporter: &Reporter) -> Result<Self, Failure> {
+        let minions = match path == Path::new("-") {
+            true => Minions::from_text(&read(path)?, &shown(path)),
+            false => {
+                let pillarenv = pillarenv.map(str::to_owned);
+                Minions::open(path, &CacheOptions { now: Some(SystemTime::now()), pillarenv })
             }
-            None => {
-                let ids: Vec<String> = self.documents()?.into_iter().map(|(id, _)| id).collect();
-                let no_cache = if ids.is_empty() { ", and is no master's cache" } else { "" };
-                Err(missing(id, &format!("{directory} has none of {}{no_cache}", names.join(", ")), &ids))
-            }
-        }
-    }
-
-    /// All of them, by their ids.
-    pub fn all(&self) -> Result<Vec<Minion>, Failure> {
-        let documents = self.documents()?;
-        if !documents.is_empty() {
-            return documents.iter().map(|(id, file)| parsed(id, file)).collect();
-        }
-        let Some(cache) = self.cache()? else {
-            let message = format!(
-                "{} has no document of a minion, ID.yaml or ID.json, and is no master's cache, \
-                 with grains/ID.p or minions/ID/data.p",
-                self.directory.display()
-            );
-            return Err(facts_error(message));
         };
-        let (mut minions, mut broken) = (Vec::new(), Vec::new());
-        for (_, minion) in cache.minions().map_err(Error::from)? {
-            match minion {
-                Ok(minion) => minions.push(minion),
-                Err(e) => broken.push(e),
-            }
-        }
-        let (count, of) = (broken.len(), minions.len() + broken.len());
-        match broken.pop() {
-            None => Ok(minions),
-            Some(only) if broken.is_empty() => Err(Failure::Data(only.into())),
-            Some(last) => {
-                let directory = self.directory.display();
-                let message = format!("{count} of {of} minions in the cache {directory} cannot be read");
-                let error = Error::new(ErrorKind::Facts, message);
-                Err(Failure::Data(broken.iter().chain([&last]).fold(error, |error, one| error.note(one.to_string()))))
-            }
-        }
+        let source = Source { name: shown(path), minions: minions.map_err(Error::from)? };
+        let silent: Vec<Diagnostic> = source
+            .minions
+            .silent()
+            .iter()
+            .map(|one| Diagnostic::warning(ErrorKind::Facts, format!("{one}; the minion is left out")))
+            .collect();
+        reporter.warn(&silent)?;
+        Ok(source)
     }
 
-    fn cache(&self) -> Result<Option<Cache>, Failure> {
-        let cache = Cache::open(self.directory).map_err(Error::from)?;
-        let cache = cache.map(|cache| cache.at(SystemTime::now()));
-        Ok(self.pillarenv.iter().fold(cache, |cache, name| cache.map(|cache| cache.with_pillarenv(name))))
-    }
-
-    /// All documents by the minions they are named after.
-    fn documents(&self) -> Result<Vec<(String, PathBuf)>, Failure> {
-        let directory = self.directory;
-        let failed = |e: std::io::Error| {
-            Failure::Data(Error::new(ErrorKind::File, format!("cannot list {}: {e}", directory.display())))
+    /// The minion of an id; the only one there is, if none is named.
+    pub fn one(&self, id: Option<&str>) -> Result<Minion, Failure> {
+        let id = match id {
+            Some(id) => id.to_owned(),
+            None => match self.ids()?.as_mut_slice() {
+                [only] => std::mem::take(only),
+                ids => {
+                    let there = if ids.is_empty() { String::new() } else { format!("; {}", listed(ids)) };
+                    let message = format!("--minions {}: say which minion is meant with --id NAME{there}", self.name);
+                    return Err(Failure::Usage(message));
+                }
+            },
         };
-        let mut found: Vec<(String, PathBuf)> = Vec::new();
-        for entry in std::fs::read_dir(directory).map_err(failed)? {
-            let file = entry.map_err(failed)?.path();
-            let (stem, end) = (file.file_stem().and_then(OsStr::to_str), file.extension().and_then(OsStr::to_str));
-            if let (Some(stem), Some(end)) = (stem, end)
-                && DOCUMENTS.contains(&end)
-                && !stem.starts_with('.')
-            {
-                found.push((stem.to_string(), file));
+        self.minions.minion(&id).map_err(Error::from)?.ok_or_else(|| self.missing(&id, &[]))
+    }
+
+    /// The minions whose ids match a pattern, as Salt's targets do; all, if there is none.
+    pub fn matching(&self, pattern: Option<&str>) -> Result<Chosen, Failure> {
+        let ids = self.ids()?;
+        // An id that looks like a pattern is first of all an id.
+        if let Some(id) = pattern.filter(|pattern| !pattern.contains(SPECIAL) || ids.iter().any(|id| id == pattern)) {
+            return Ok(Chosen { minions: vec![self.one(Some(id))?], ..Chosen::default() });
+        }
+        let glob = pattern.map(Fnmatch::new);
+        let mut chosen = Chosen { many: true, ..Chosen::default() };
+        for id in ids.iter().filter(|id| glob.as_ref().is_none_or(|glob| glob.matches(id))) {
+            match self.minions.minion(id) {
+                Ok(Some(minion)) => chosen.minions.push(minion),
+                // One that vanishes while others are read is one with nothing.
+                Ok(None) => chosen.minions.push(Minion::new(id.as_str())),
+                Err(error) => chosen.broken.push(error.into()),
             }
         }
-        found.sort();
-        if let Some(pair) = found.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            let message = format!("{} and {} are for the same minion", pair[0].1.display(), pair[1].1.display());
-            return Err(facts_error(message));
+        match pattern.filter(|_| chosen.minions.is_empty() && chosen.broken.is_empty()) {
+            Some(pattern) => Err(self.missing(pattern, &ids)),
+            None => Ok(chosen),
         }
-        Ok(found)
+    }
+
+    fn ids(&self) -> Result<Vec<String>, Failure> {
+        Ok(self.minions.ids().map_err(Error::from)?)
+    }
+
+    fn missing(&self, id: &str, of: &[String]) -> Failure {
+        if let Some(silent) = self.minions.silent().iter().find(|one| one.id == id) {
+            return facts_error(format!("no facts of '{id}': {silent}"));
+        }
+        let known = self.minions.ids().unwrap_or_default();
+        let shown: String = id.chars().take(80).collect();
+        // What is that long is no mistyped id, and comparing it takes long.
+        let near = (shown.len() == id.len()).then(|| nearest(id, &known)).flatten();
+        let advice = match near {
+            Some(near) => format!("; did you mean '{near}'?"),
+            None if !of.is_empty() => format!("; {}", listed(of)),
+            None => String::new(),
+        };
+        let kind = if self.minions.is_cache() { "the cache " } else { "" };
+        let none = if id.contains(SPECIAL) { "no minion matches" } else { "no facts of" };
+        facts_error(format!("{none} '{shown}' in {kind}{}{advice}", self.name))
     }
 }
 
-/// The minion of a document that is named after it.
-fn parsed(id: &str, file: &Path) -> Result<Minion, Failure> {
-    let mut minion = Minion::parse(&read(file)?, &shown(file)).map_err(Error::from)?;
-    match minion.id.as_str() {
-        Some(own) if own != id => {
-            Err(facts_error(format!("{} is named after '{id}' and has the id '{own}'", file.display())))
-        }
-        _ => {
-            minion.set_id(id);
-            Ok(minion)
-        }
+/// The minions of built-in platforms. With an id, the only one has it.
+pub fn of_platforms(names: &[String], id: Option<&str>) -> Result<Chosen, Failure> {
+    let found = names.iter().map(|name| {
+        platforms::find(name).map(platforms::Platform::minion).map_err(|error| {
+            let end = if error.near.is_empty() { ";" } else { "" };
+            Failure::Usage(format!("--platform: {error}{end} `mapstack platforms` lists all"))
+        })
+    });
+    let minions = found.collect::<Result<Vec<_>, Failure>>()?;
+    let many = minions.len() > 1;
+    if let Some(id) = id.filter(|_| many) {
+        return Err(Failure::Usage(format!("--id {id} names one minion, and there are {} platforms", minions.len())));
     }
+    let ids: Vec<String> = minions.iter().map(|minion| minion.id.to_string()).collect();
+    if let Some(twice) = ids.iter().enumerate().find_map(|(at, id)| ids[..at].contains(id).then_some(id)) {
+        return Err(Failure::Usage(format!("--platform {twice} is given twice")));
+    }
+    Ok(Chosen { minions, broken: Vec::new(), many })
 }
 
-fn missing(id: &str, why: &str, ids: &[String]) -> Failure {
-    let near = nearest(id, ids).map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
-    facts_error(format!("no facts of '{id}': {why}{near}"))
+/// The first few ids there are.
+fn listed(ids: &[String]) -> String {
+    let first: Vec<&str> = ids.iter().take(LISTED).map(String::as_str).collect();
+    let more = if ids.len() > LISTED { format!(", … ({} in all)", ids.len()) } else { String::new() };
+    format!("there are {}{more}", first.join(", "))
 }
 
 fn facts_error(message: String) -> Failure {

@@ -27,9 +27,14 @@ pub fn write(text: &str) -> Result<(), Failure> {
 
 fn text(value: &Value, format: Format) -> Result<String, Failure> {
     match format {
-        Format::Yaml => Ok(yaml::dump(value, &yaml::DumpOptions::output())),
+        Format::Yaml => Ok(as_yaml(value)),
         Format::Json => as_json(value),
     }
+}
+
+/// YAML that Salt's loader reads back.
+pub fn as_yaml(value: &Value) -> String {
+    yaml::dump(value, &yaml::DumpOptions::output())
 }
 
 /// JSON for people and programs: indented, and text as it is, as Salt's own outputter prints it.

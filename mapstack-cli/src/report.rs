@@ -57,6 +57,11 @@ impl Reporter {
         self.colored_output
     }
 
+    /// Whether nothing may be wrong at all.
+    pub fn is_strict(&self) -> bool {
+        self.strict
+    }
+
     /// Print warnings; under `--strict` the first becomes the failure.
     ///
     /// # Errors

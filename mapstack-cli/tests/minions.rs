@@ -1,4 +1,4 @@
-//! `--minions`: a directory of documents, or a master's cache in any of its layouts.
+//! `--minions`: a directory of files, one text with many, or a master's cache in any of its layouts; and `--platform`.
 
 mod common;
 
@@ -33,6 +33,23 @@ fn tree() -> Tree {
         ("old/minions/web1/data.p", data("web1", "one1")),
         ("old/minions/web1/mine.p", b"\x80".to_vec()),
         ("old/minions/web2/data.p", data("web2", "two2")),
+        (
+            "each.json",
+            br#"{"web1": {"grains": {"id": "web1", "os": "Debian"}, "pillar": {"key": "one1"}}}
+{"web2": {"grains": {"id": "web2", "os": "Debian"}, "pillar": {"key": "two2"}}}"#
+                .to_vec(),
+        ),
+        (
+            "stream.yaml",
+            format!("id: web1\n{}---\nid: web2\n{}", document("web1", "one1"), document("web2", "two2")).into(),
+        ),
+        ("gone.json", br#"{"web1": {"os": "Debian"}} {"web2": "Minion did not return. [No response]\nx"}"#.to_vec()),
+        ("mixed.yaml", b"web1: {os: Debian, id: web1}\nweb2: [1]\ndb1: {os: BSD}\n".to_vec()),
+        ("none.yaml", b"users: {joe: {uid: 1}}\n".to_vec()),
+        ("files/web1.yaml", document("web1", "one1").into_bytes()),
+        ("files/web2.yaml", b"grains: [\n".to_vec()),
+        ("k.cfg", b"k.yml".to_vec()),
+        ("k.yml", b"seen: {{ minion_id }} {{ __grains__.os }}\n".to_vec()),
         ("empty/grains/", Vec::new()),
         ("broken/grains/bad1.p", b"\x82\xa2id".to_vec()),
         ("broken/grains/bad2.p", b"\x91\x01".to_vec()),
@@ -51,7 +68,7 @@ fn tree() -> Tree {
 }
 
 /// Every form of the directory.
-const FORMS: [&str; 4] = ["documents", "new", "old", "old/minions"];
+const FORMS: [&str; 6] = ["documents", "new", "old", "old/minions", "each.json", "stream.yaml"];
 
 fn ran(tree: &Tree, directory: &str, line: &str) -> Ran {
     let directory = format!("--minions={directory}");
@@ -102,19 +119,148 @@ fn what_cannot_be_used_says_what_and_where() {
         ("near-in-the-cache", "new", "data f --root=r --id=wbe1", 1),
         ("near-in-the-old-cache", "old", "pillar --stack=s.cfg --id=web3", 1),
         ("far", "new", "data f --root=r --id=postgres", 1),
-        ("outside", "new", "data f --root=r --id=../grains/web1", 2),
+        ("outside", "new", "data f --root=r --id=../grains/web1", 1),
         ("no-id", "new", "data f --root=r", 2),
         ("empty", "empty", "pillar --stack=s.cfg", 1),
         ("empty-with-an-id", "empty", "pillar --stack=s.cfg --id=web1", 1),
         ("absent", "absent", "pillar --stack=s.cfg", 1),
-        ("all-with-broken-ones", "broken", "pillar --stack=s.cfg", 1),
-        ("all-with-a-broken-one", "broken-one", "pillar --stack=s.cfg", 1),
+        ("all-with-broken-ones-strictly", "broken", "pillar --stack=k.cfg --strict", 1),
+        ("silent-one-asked-for", "gone.json", "data f --root=r --id=web2 -q", 1),
+        ("silent-one-strictly", "gone.json", "pillar --stack=k.cfg --strict", 1),
+        ("no-form", "none.yaml", "pillar --stack=k.cfg", 1),
+        ("pattern-without-a-match", "new", "pillar --stack=k.cfg --id=db*", 1),
+        ("pattern-for-one", "new", "data f --root=r --id=web*", 1),
         ("broken", "broken", "data f --root=r --id=bad1", 1),
         ("and-a-minion", "new", "data f --root=r --id=web1 --minion=documents/web1.yaml", 2),
     ] {
         let ran = ran(&tree, directory, line);
         assert_eq!((ran.status, &*ran.stdout), (Some(status), ""), "{name}: {}", ran.stderr);
         assert_snapshot(&format!("minions/{name}.txt"), &ran.stderr);
+    }
+}
+
+#[test]
+fn what_is_broken_is_told_of_after_the_others_are_printed() {
+    let tree = tree();
+    for (name, directory, printed) in [
+        ("all-with-broken-ones", "broken", "web1:\n  seen: web1 Debian\n"),
+        ("all-with-a-broken-one", "broken-one", "web1:\n  seen: web1 Debian\n"),
+        ("all-with-a-broken-file", "files", "web1:\n  seen: web1 Debian\n"),
+        ("all-with-a-broken-entry", "mixed.yaml", "db1:\n  seen: db1 BSD\nweb1:\n  seen: web1 Debian\n"),
+    ] {
+        let ran = ran(&tree, directory, "pillar --stack=k.cfg");
+        assert_eq!((ran.status, &*ran.stdout), (Some(1), printed), "{name}: {}", ran.stderr);
+        assert_snapshot(&format!("minions/{name}.txt"), &ran.stderr);
+    }
+    let gone = ran(&tree, "gone.json", "pillar --stack=k.cfg");
+    assert_eq!((gone.status, &*gone.stdout), (Some(0), "web1:\n  seen: web1 Debian\n"), "{}", gone.stderr);
+    assert_snapshot("minions/silent.txt", &gone.stderr);
+}
+
+#[test]
+fn pillar_takes_patterns_of_ids() {
+    let tree = tree();
+    for (id, printed) in [
+        ("web*", "web1:\n  seen: web1 Debian\n"),
+        ("[!w]?[0-9]", "db1:\n  seen: db1 BSD\n"),
+        ("db1", "seen: db1 BSD\n"),
+    ] {
+        let ran = run(tree.path(), &["pillar", "--stack=k.cfg", "--minions=mixed.yaml", "--id", id]);
+        // Another one being broken is nothing to one that is not.
+        let status = if id == "web*" { Some(1) } else { Some(0) };
+        assert_eq!((ran.status, &*ran.stdout), (status, printed), "{id}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn standard_input_can_have_the_minions() {
+    let tree = tree();
+    let grains = r#"{"local": {"id": "web2", "os": "Debian"}}"#;
+    // The only minion there is need not be named.
+    let ran = common::run_with_input(tree.path(), &["data", "f", "--root=r", "--minions=-", "--get=a"], grains);
+    assert_eq!((ran.status, &*ran.stdout, &*ran.stderr), (Some(0), "2\n", ""));
+    let args = ["pillar", "--stack=k.cfg", "--minions=-"];
+    let ran = common::run_with_input(tree.path(), &args, "a: {os: X}\r\nb: {os: Y}\r\n");
+    assert_eq!((ran.status, &*ran.stdout, &*ran.stderr), (Some(0), "a:\n  seen: a X\nb:\n  seen: b Y\n", ""));
+    let twice = ["pillar", "--stack=k.cfg", "--minions=-", "--pillar=-"];
+    let ran = common::run_with_input(tree.path(), &twice, "a: {os: X}");
+    assert_eq!(
+        (ran.status, &*ran.stderr),
+        (Some(2), "error: standard input can be read once: only one file may be -\n")
+    );
+}
+
+#[test]
+fn every_verb_takes_a_platform() {
+    let tree = tree();
+    for (line, printed) in [
+        ("data f --root=r --get=a --platform=debian-12", "1\n"),
+        ("data f --root=r --get=a --platform=debian-12 --id=web2", "2\n"),
+        ("stack f defaults.yaml Y!G@id --root=r --id=web2 --get=a --platform=centos-7", "2\n"),
+        ("map f --root=r --set=pillar.key=x --platform=rocky-9", "id: rockylinux-9\nkey: x\n"),
+        ("render f/x.txt --root=r --set=pillar.key=x --platform=Windows-10", "windows-10 windows-10 x\n"),
+        (
+            "tofs f x.txt --root=r --default-matchers=os --platform=arch",
+            "- salt://f/files/os/Arch/x.txt\n- salt://f/files/default/x.txt\n",
+        ),
+        ("pillar --stack=k.cfg --platform=freebsd-14 --set=grains.os=BSD", "seen: freebsd-14 BSD\n"),
+        ("pillar --stack=k.cfg --platform=macos-15 --id=mac1", "seen: mac1 MacOS\n"),
+        (
+            "pillar --stack=k.cfg --platform=sles-15 --platform=alpine-3.22 --set=grains.x=1",
+            "sles-15:\n  seen: sles-15 SUSE\nalpine-3.22:\n  seen: alpine-3.22 Alpine\n",
+        ),
+    ] {
+        let ran = common::run_line(tree.path(), line);
+        assert_eq!((ran.status, &*ran.stdout, &*ran.stderr), (Some(0), printed, ""), "{line}");
+    }
+    for (line, message) in [
+        ("data f --root=r --platform=debian-12 --platform=arch", "one minion is looked at here: give --platform once"),
+        ("pillar --stack=k.cfg --platform=arch --platform=archlinux", "--platform arch is given twice"),
+        (
+            "pillar --stack=k.cfg --platform=arch --platform=sles-15 --id=x",
+            "--id x names one minion, and there are 2 platforms",
+        ),
+        (
+            "data f --root=r --platform=debian-14",
+            "--platform: there is no platform 'debian-14'; did you mean debian-10, debian-11, debian-12 or debian-13? \
+             `mapstack platforms` lists all",
+        ),
+        ("platforms vms-9", "--platform: there is no platform 'vms-9'; `mapstack platforms` lists all"),
+    ] {
+        let ran = common::run_line(tree.path(), line);
+        assert_eq!((ran.status, &*ran.stderr), (Some(2), &*format!("error: {message}\n")), "{line}");
+    }
+}
+
+#[test]
+fn platforms_are_listed_and_printed() {
+    let directory = Tree::new(&[("x", Vec::new())]);
+    let listed = run(directory.path(), &["platforms"]);
+    assert_eq!((listed.status, &*listed.stderr), (Some(0), ""));
+    assert_snapshot("minions/platforms.txt", &listed.stdout);
+    let json = run(directory.path(), &["platforms", "-o", "json"]);
+    assert_eq!(json.stdout.matches("\"platform\"").count(), listed.stdout.lines().count());
+    let debian = run(directory.path(), &["platforms", "debian-12"]);
+    assert_snapshot("minions/platform-debian-12.txt", &debian.stdout);
+    // What is printed is a minion.
+    let args = ["render", "x.txt", "--root=.", "--minion=-"];
+    let tree = Tree::new(&[("x.txt", b"{{ grains.id }} {{ grains.osfinger }}\n".to_vec())]);
+    let ran = common::run_with_input(tree.path(), &args, &debian.stdout);
+    assert_eq!((ran.status, &*ran.stdout, &*ran.stderr), (Some(0), "debian-12 Debian-12\n", ""));
+}
+
+#[test]
+fn hostile_ids_are_only_ids() {
+    let tree = tree();
+    let long = "x".repeat(100_000);
+    for id in ["../grains/web1", "a/b", "..", "", "\u{1b}[31m", "ü☃", "a\nb", &long] {
+        for directory in ["new", "documents", "each.json"] {
+            let arg = format!("--minions={directory}");
+            let ran = run(tree.path(), &["data", "f", "--root=r", &arg, "--id", id]);
+            assert_eq!((ran.status, &*ran.stdout), (Some(1), ""), "{directory} {id:.20}");
+            assert!(ran.stderr.starts_with("error: no facts of '") && ran.stderr.len() < 400, "{}", ran.stderr);
+            assert!(!ran.stderr.contains('\u{1b}'), "{}", ran.stderr);
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod lint;
 mod map;
 mod parse;
 mod pillar;
+mod platforms;
 mod render;
 mod sources;
 mod stack;
@@ -29,6 +30,7 @@ pub fn run(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Sources(args) => sources::run(args, reporter),
         Command::Explain(args) => explain::run(args, reporter),
         Command::Parse(args) => parse::run(args),
+        Command::Platforms(args) => platforms::run(args),
         Command::Lint(args) => lint::run(args, reporter),
         Command::Completions { shell } => completions::run(*shell),
     }

@@ -8,13 +8,17 @@ use mapstack::value::{Map, Value};
 use crate::cli::{Format, Pillar};
 use crate::functions;
 use crate::inputs;
+use crate::minions::Chosen;
 use crate::output;
 use crate::report::{Failure, Reporter};
 
 pub fn run(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
     let pillars = pillars(args)?;
-    let minions = inputs::minions(&args.facts, pillars.pillarenv(), &args.functions.stub)?;
-    let many = args.facts.minions.is_some() && args.facts.id.is_none();
+    let Chosen { minions, broken, many } =
+        inputs::minions(&args.facts, pillars.pillarenv(), &args.functions.stub, reporter)?;
+    if reporter.is_strict() {
+        reporter.errors(&broken)?;
+    }
     let roots = match args.files.root.is_empty() {
         true => Roots::new(),
         false => inputs::roots(&args.files, None, reporter)?,
@@ -36,7 +40,8 @@ pub fn run(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
         all.insert(id.to_string(), if args.merged { compiled.merged } else { compiled.external });
     }
     if args.trace {
-        return traced.print(args.output.format);
+        traced.print(args.output.format)?;
+        return reporter.errors(&broken);
     }
     let result = match all.pop() {
         Some((_, one)) if !many => one,
@@ -46,7 +51,11 @@ pub fn run(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
         }
         None => Value::map(),
     };
-    output::print(&result, &args.output)
+    // Where none can be read, there is nothing to print.
+    if !minions.is_empty() || broken.is_empty() {
+        output::print(&result, &args.output)?;
+    }
+    reporter.errors(&broken)
 }
 
 /// The external pillars of the configuration, then those of flags.
