@@ -54,10 +54,24 @@ impl Source {
         Ok(source)
     }
 
+    /// That an id can be one at all: no look-up can then be meant as a path.
+    fn check(id: &str) -> Result<(), Failure> {
+        match id.is_empty() || id.starts_with('.') || id.contains(['/', '\\', '\0']) {
+            true => Err(Failure::Usage(format!(
+                "--id {}: no minion has such a name",
+                id.chars().take(80).collect::<String>()
+            ))),
+            false => Ok(()),
+        }
+    }
+
     /// The minion of an id; the only one there is, if none is named.
     pub fn one(&self, id: Option<&str>) -> Result<Minion, Failure> {
         let id = match id {
-            Some(id) => id.to_owned(),
+            Some(id) => {
+                Self::check(id)?;
+                id.to_owned()
+            }
             None => match self.ids()?.as_mut_slice() {
                 [only] => std::mem::take(only),
                 ids => {
@@ -67,11 +81,20 @@ impl Source {
                 }
             },
         };
-        self.minions.minion(&id).map_err(Error::from)?.ok_or_else(|| self.missing(&id, &[]))
+        if let Some(minion) = self.minions.minion(&id).map_err(Error::from)? {
+            return Ok(minion);
+        }
+        let mut matching = if id.contains(SPECIAL) { self.ids()? } else { Vec::new() };
+        matching.retain(|known| Fnmatch::new(&id).matches(known));
+        match matching.as_slice() {
+            [] => Err(self.missing(&id, &[])),
+            ids => Err(Failure::Usage(format!("--id {id}: one minion is looked at here, so name it; {}", listed(ids)))),
+        }
     }
 
     /// The minions whose ids match a pattern, as Salt's targets do; all, if there is none.
     pub fn matching(&self, pattern: Option<&str>) -> Result<Chosen, Failure> {
+        pattern.map_or(Ok(()), Self::check)?;
         let ids = self.ids()?;
         // An id that looks like a pattern is first of all an id.
         if let Some(id) = pattern.filter(|pattern| !pattern.contains(SPECIAL) || ids.iter().any(|id| id == pattern)) {
@@ -84,7 +107,8 @@ impl Source {
                 Ok(Some(minion)) => chosen.minions.push(minion),
                 // One that vanishes while others are read is one with nothing.
                 Ok(None) => chosen.minions.push(Minion::new(id.as_str())),
-                Err(error) => chosen.broken.push(error.into()),
+                Err(error) if self.minions.is_cache() => chosen.broken.push(error.into()),
+                Err(error) => chosen.broken.push(Error::from(error).note(format!("for the minion {id}"))),
             }
         }
         match pattern.filter(|_| chosen.minions.is_empty() && chosen.broken.is_empty()) {

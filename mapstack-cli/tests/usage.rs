@@ -7,8 +7,8 @@ use std::process::Stdio;
 
 use common::{Tree, assert_snapshot, command, repository, run, run_with_input};
 
-const VERBS: [&str; 10] =
-    ["data", "stack", "tofs", "map", "pillar", "render", "sources", "parse", "lint", "completions"];
+const VERBS: [&str; 11] =
+    ["data", "stack", "tofs", "map", "pillar", "render", "sources", "parse", "platforms", "lint", "completions"];
 
 fn tree() -> Tree {
     Tree::new(&[

@@ -102,6 +102,10 @@ impl Platform {
 
 /// The names that were probably meant.
 fn near(wanted: &str) -> Vec<&'static str> {
+    // What is long is no slip of the finger, and comparing it takes long.
+    if wanted.len() > 40 {
+        return Vec::new();
+    }
     let system = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-')).to_owned();
     let plain = |name: &str| name.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
     let all = || PLATFORMS.iter().flat_map(|platform| platform.names().map(move |known| (known, platform.name)));
@@ -117,11 +121,8 @@ fn near(wanted: &str) -> Vec<&'static str> {
     if !of_system.is_empty() {
         return of_system;
     }
-    // What is long is no slip of the finger, and comparing it takes long.
     let distance = |known: &str| strsim::damerau_levenshtein(known, wanted);
-    let short = wanted.chars().count() <= 40;
-    let nearest =
-        all().filter(|_| short).map(|(known, name)| (distance(known), known, name)).min_by_key(|(far, ..)| *far);
+    let nearest = all().map(|(known, name)| (distance(known), known, name)).min_by_key(|(far, ..)| *far);
     nearest.filter(|(far, known, _)| *far <= known.len() / 3).map(|(.., name)| name).into_iter().collect()
 }
 

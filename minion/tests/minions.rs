@@ -60,7 +60,7 @@ fn a_masters_cache_is_read_as_the_reference_reads_it() {
     let expected = expected.as_map().unwrap();
     assert_eq!(expected.get("salt").unwrap().as_str(), Some("3008.3"));
     let by_id = expected.get("minions").unwrap().as_map().unwrap();
-    let cache = Cache::open(recorded("master")).unwrap().unwrap();
+    let cache = Cache::open(recorded("master/cache")).unwrap().unwrap();
     assert_eq!(cache.ids().unwrap(), ["db1", "web1"]);
     assert_eq!(by_id.len(), 2);
     for (id, parts) in by_id {
@@ -70,7 +70,7 @@ fn a_masters_cache_is_read_as_the_reference_reads_it() {
         assert_eq!(Value::from(minion.pillar.clone()).repr(), part("pillar"), "{id}");
         assert!(minion.grains.len() > 70 && minion.pillar.contains_key("common"), "{id}");
     }
-    let opened = Minions::open(recorded("master"), &CacheOptions::default()).unwrap();
+    let opened = Minions::open(recorded("master/cache"), &CacheOptions::default()).unwrap();
     assert!(opened.is_cache());
     assert_eq!(one(&opened, "web1"), cache.minion("web1").unwrap().unwrap());
 }
@@ -79,7 +79,7 @@ fn a_masters_cache_is_read_as_the_reference_reads_it() {
 fn what_salt_prints_is_read_in_every_format() {
     let open = |name: &str| Minions::open(recorded("salt_output").join(name), &CacheOptions::default()).unwrap();
     // JSON has no tuples, and the cache has none either.
-    let cache = Cache::open(recorded("master")).unwrap().unwrap();
+    let cache = Cache::open(recorded("master/cache")).unwrap().unwrap();
     for name in ["each.json", "static.json"] {
         let minions = open(name);
         assert_eq!(minions.ids().unwrap(), ["db1", "web1"], "{name}");
@@ -107,7 +107,7 @@ fn what_salt_prints_is_read_in_every_format() {
 
 #[test]
 fn built_in_platforms_are_what_the_recorded_minions_were_given() {
-    let cache = Cache::open(recorded("master")).unwrap().unwrap();
+    let cache = Cache::open(recorded("master/cache")).unwrap().unwrap();
     for (id, platform) in [("web1", "debian-12"), ("db1", "rockylinux-9")] {
         let ours: BTreeMap<String, Value> = sorted(&platforms::find(platform).unwrap().minion().grains);
         let theirs = sorted(&cache.minion(id).unwrap().unwrap().grains);
@@ -208,7 +208,7 @@ fn a_text_in_no_form_says_which_forms_there_are() {
         (b"\n\nusers: {joe: {uid: 1}}\n", no_form("3:1", "a mapping with `users`")),
         (b"{\"users\": {\"joe\": 1}}", no_form("1:1", "a mapping with `users`")),
         (long.as_bytes(), no_form("1:1", &format!("a mapping with `{}…`", "x".repeat(80)))),
-        (b"{\"a\": {\"os\": \"X\"}, \"b\": ]", "m.yaml:1:26: ".into()),
+        (b"{\"a\": {\"os\": \"X\"}, \"b\": ]", "m.yaml:1:25: is no JSON: Expecting value: line 1 column 25".into()),
         (b"{\"a\": {\"os\": \"X\"}\n {\"b\": 1}", "m.yaml:2:2: ".into()),
         (b"{\"a\": {\"os\": \"X\"}} x", "m.yaml:1:21: is no JSON: Expecting value: line 1 column 21".into()),
         (b"{\"a\": {\"os\": \"X\"}} [1]", "m.yaml:1:21: is no JSON: Expecting an object: line 1 column 21".into()),

@@ -29,7 +29,7 @@ PATIENCE = 180
 
 
 def record(platforms, target, outputs):
-    """Write the cache's `grains` and `pillar` to a directory, and beside them what the reference reads there.
+    """Write the cache's `grains` and `pillar` below a directory, and beside them what the reference reads there.
 
     `outputs` gets what `salt` and `salt-call` print of the minions' grains, in each format; one minion is then gone.
     """
@@ -48,8 +48,8 @@ def record(platforms, target, outputs):
             parts = {bank: cache.fetch(bank, minion) for bank in ("grains", "pillar")}
             expected["minions"][minion] = {bank: reference.node(value) for bank, value in parts.items()}
             for bank in parts:
-                (target / bank).mkdir(parents=True, exist_ok=True)
-                shutil.copy(cachedir(home) / bank / f"{minion}.p", target / bank)
+                (target / "cache" / bank).mkdir(parents=True)
+                shutil.copyfile(cachedir(home) / bank / f"{minion}.p", target / "cache" / bank / f"{minion}.p")
     put(target / "expected.json", json.dumps(expected, separators=(",", ":")) + "\n")
     print(f"{target.name}: a master's cache of {len(MINIONS)} minions", flush=True)
 

@@ -32,7 +32,7 @@ fn text(platforms: &[Platform]) -> String {
     let widest = platforms.iter().map(|platform| platform.name.len()).max().unwrap_or_default();
     let line = |platform: &Platform| {
         let also =
-            if platform.aliases.is_empty() { String::new() } else { format!(" ({})", platform.aliases.join(", ")) };
+            if platform.aliases.is_empty() { String::new() } else { format!("; also {}", platform.aliases.join(", ")) };
         format!("{:widest$}  {}{also}\n", platform.name, platform.title)
     };
     platforms.iter().map(line).collect()
