@@ -393,7 +393,7 @@ fn wrong_usage_is_status_2() {
         (&["--minion=m.yaml", "--config=master"], "has no ext_pillar"),
         (&["--stack=s.cfg"], "no minion given"),
         (&["--stack=s.cfg", "--minions=ms", "--id=../m"], "no minion has such a name"),
-        (&["--stack=s.cfg", "--minions=ms", "--pillar=-"], "standard input"),
+        (&["--stack=s.cfg", "--minions=-", "--pillar=-"], "standard input"),
         (&["--stack=s.cfg", "--minions=ms", "--minion=m.yaml"], "cannot be used with"),
         (&["--stack=s.cfg", "--minion=m.yaml", "--trace", "--merged"], "cannot be used with"),
     ] {

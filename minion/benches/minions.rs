@@ -70,7 +70,9 @@ fn read(bencher: divan::Bencher<'_, '_>, kilobytes: usize, layout: &Layout) {
 fn minions(kilobytes: usize) -> Vec<(String, Map)> {
     let platforms = platforms::all();
     let minion = |number: usize| {
-        let mut grains = platforms[number % platforms.len()].minion().complete().grains;
+        let id = format!("web{number:04}");
+        let mut grains = platforms[number % platforms.len()].minion().grains;
+        grains.insert("id", id.as_str());
         let mut addresses = Map::new();
         while json(&grains.clone().into()).len() + json(&addresses.clone().into()).len() < kilobytes << 10 {
             let at = addresses.len();
@@ -78,7 +80,7 @@ fn minions(kilobytes: usize) -> Vec<(String, Map)> {
             addresses.insert(format!("eth{at}"), inside.into_iter().collect::<Map>());
         }
         grains.insert("interfaces", addresses);
-        (format!("web{number:04}"), grains)
+        (id, grains)
     };
     (0..MINIONS).map(minion).collect()
 }

@@ -267,7 +267,9 @@ impl<'t> Reader<'t> {
     }
 
     fn blanks(&mut self) {
-        self.at = self.text.len() - self.rest().trim_start_matches([' ', '\t', '\n', '\r']).len();
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let blanks = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
+        self.at += blanks.unwrap_or(rest.len());
     }
 
     fn error(&self, message: &'static str, at: usize) -> JsonError {
@@ -390,8 +392,9 @@ impl<'t> Reader<'t> {
         let mut out = String::new();
         loop {
             let rest = self.rest();
-            let plain =
-                rest.find(|c| c < ' ' || c == '"' || c == '\\').ok_or_else(|| self.error(unterminated, start))?;
+            // None of these bytes is part of a longer character.
+            let plain = rest.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\');
+            let plain = plain.ok_or_else(|| self.error(unterminated, start))?;
             out.push_str(&rest[..plain]);
             self.at += plain;
             if self.eat("\"") {
