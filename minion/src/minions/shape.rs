@@ -67,7 +67,7 @@ pub(super) fn of_grains(grains: &Map) -> Minion {
 
 fn is_grains(map: &Map) -> bool {
     let text = |name: &&str| map.get(*name).and_then(Value::as_str).is_some_and(|text| !text.starts_with(NO_ANSWER));
-    GRAINS.iter().any(|name| text(name))
+    GRAINS.iter().any(text)
 }
 
 /// Whether there is nothing but a document's keys, or a part of one.
