@@ -194,7 +194,7 @@ impl Minion {
     /// use mapstack_minion::{Minion, Part};
     /// use mapstack_value::Key;
     /// let mut minion = Minion::new("web1");
-    /// minion.set("pillar.master.ssh.port", 22.into()).unwrap();
+    /// minion.set("pillar.master.ssh.port", 22).unwrap();
     /// let (part, path) = minion.config_place(&["ssh".into(), "port".into()]);
     /// assert_eq!((part, path.len()), (Some(Part::Pillar), 3));
     /// ```
