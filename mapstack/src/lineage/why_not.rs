@@ -128,9 +128,9 @@ impl Run<'_> {
     }
 }
 
-/// The paths of definitions that stand for a file.
+/// The paths of definitions that stand for a file, those without a suffix first.
 fn stems(file: &str) -> Vec<&str> {
-    let stems = ["", ".jinja", ".yaml", ".yaml.jinja"].iter().filter_map(|suffix| file.strip_suffix(suffix));
+    let stems = [".yaml.jinja", ".jinja", ".yaml", ""].iter().filter_map(|suffix| file.strip_suffix(suffix));
     stems.filter(|stem| variants(stem).iter().any(|variant| variant == file)).collect()
 }
 

@@ -1,0 +1,122 @@
+//! `mapstack explain`: what it tells of the examples, of secrets, and of files that are not used.
+
+mod common;
+
+use common::{Tree, assert_snapshot, repository, run, run_line};
+use mapstack::value::{Value, json};
+
+const EXAMPLE: &str =
+    "--root examples/site --root examples/formulas --minion examples/minions/web1.yaml --digest-salt x";
+
+fn explained(line: &str) -> String {
+    let ran = run_line(&repository(), &format!("explain users {line} {EXAMPLE}"));
+    assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{line}");
+    ran.stdout
+}
+
+#[test]
+fn a_value_is_told_with_what_it_overrode() {
+    assert_snapshot("explain/default-shell.txt", &explained("default_shell"));
+    assert_snapshot("explain/packages.txt", &explained("packages"));
+    assert_snapshot("explain/item.txt", &explained("packages:-1"));
+    assert_snapshot("explain/of-the-pillar.txt", &explained("accounts:alice:uid"));
+    assert_snapshot("explain/post-map.txt", &explained("accounts:bob:home"));
+    assert_snapshot("explain/mapping.txt", &explained("accounts:deploy"));
+}
+
+#[test]
+fn the_whole_configuration_has_an_origin_on_each_line() {
+    let blame = explained("");
+    assert_snapshot("explain/blame.txt", &blame);
+    assert_eq!(blame, explained("--format blame"));
+    assert_snapshot("explain/blame-colored.txt", &explained("accounts:bob --format blame --color always"));
+}
+
+#[test]
+fn programs_get_everything() {
+    assert_snapshot("explain/default-shell.json", &explained("default_shell -o json"));
+    let all = json::loads(&explained("-o json")).unwrap();
+    let values = all.as_map().unwrap().get("values").and_then(Value::as_list).unwrap();
+    assert!(values.len() > 60);
+    for value in values {
+        assert!(value.as_map().unwrap().contains_key("origin"), "{value}");
+    }
+}
+
+#[test]
+fn files_that_are_not_used_are_told_why() {
+    let formula = "examples/formulas/users/parameters";
+    let tree = Tree::new(&[
+        ("r/f/parameters/map_jinja.yaml", "values: {sources: [Y!G@os, Y!G@os|I@roles, P@x]}"),
+        ("r/f/parameters/os/Debian.yaml", "strategy: smart"),
+        ("r/f/parameters/os/RedHat.yaml", "values: {}"),
+        ("r/f/parameters/os/Debian/roles/db.yaml", "values: {}"),
+        ("minion.yaml", "id: m\ngrains: {os: Debian}\npillar: {roles: [web, mail]}"),
+    ]);
+    let mut told = String::new();
+    for path in [
+        &format!("{formula}/os_family/RedHat.yaml"),
+        &format!("{formula}/os_family/Debian.yaml"),
+        &format!("{formula}/../init.sls"),
+        "users/parameters/os_family/None.yaml",
+        "salt://users/parameters/kernel/Linux.yaml",
+        "elsewhere.yaml",
+    ] {
+        told += &explained(&format!("--why-not {path}"));
+    }
+    for path in [
+        "r/f/parameters/os/Debian.yaml",
+        "f/parameters/os/RedHat.yaml",
+        "f/parameters/os/Debian/roles/db.yaml",
+        "f/parameters/defaults.yaml",
+    ] {
+        let sources = "--sources Y!G@os --sources Y!G@os|I@roles";
+        let ran = run_line(tree.path(), &format!("explain f --why-not {path} --root r --minion minion.yaml {sources}"));
+        told += &ran.stdout;
+        told += &ran.stderr;
+    }
+    assert_snapshot("explain/why-not.txt", &told);
+}
+
+#[test]
+fn secrets_do_not_come_out() {
+    let tree = Tree::new(&[
+        (
+            "r/f/parameters/defaults.yaml",
+            "values:\n  admin_password: pass1234\n  pin: 4321\n  url: {{ pillar.db.user }}@db\n  same: {a: pass5678, b_token: pass5678}\n",
+        ),
+        ("r/f/parameters/os/Debian.yaml", "values:\n  admin_password: pass5678\n"),
+        ("minion.yaml", "id: m\ngrains: {os: Debian}\npillar: {db: {user: app_user_1}, f: {key: from-the-pillar}}"),
+    ]);
+    let given =
+        ["explain", "f", "--root=r", "--minion=minion.yaml", "--secret=pin", "--sources=Y!G@os", "--sources=I@f"];
+    for more in [&["--format=blame"][..], &["--format=json"], &["admin_password"], &["key"], &["url"]] {
+        let ran = run(tree.path(), &[&given[..], more].concat());
+        assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{more:?}");
+        for secret in ["pass1234", "4321", "app_user_1", "from-the-pillar"] {
+            assert!(!ran.stdout.contains(secret), "{more:?}: {secret}\n{}", ran.stdout);
+        }
+    }
+    let shown = run(tree.path(), &[&given[..], &["--show-secrets"]].concat()).stdout;
+    assert!(
+        ["pass5678", "4321", "app_user_1@db", "from-the-pillar"].iter().all(|secret| shown.contains(secret)),
+        "{shown}"
+    );
+    let other = |salt: &str| run(tree.path(), &[&given[..], &["key", salt]].concat()).stdout;
+    assert_ne!(other("--digest-salt=1"), other("--digest-salt=2"));
+    assert_eq!(other("--digest-salt=1"), other("--digest-salt=1"));
+}
+
+#[test]
+fn mistakes_are_told() {
+    for (line, status, told) in [
+        ("users acounts", 1, "the result has nothing under 'acounts'; did you mean 'accounts'?"),
+        ("users packages:99", 1, "'packages' has nothing under '99'; it is a list of 4"),
+        ("users home_root:x", 1, "'home_root' has nothing under 'x'"),
+        ("users key --why-not x", 2, "cannot be used with"),
+    ] {
+        let ran = run_line(&repository(), &format!("explain {line} {EXAMPLE}"));
+        assert_eq!(ran.status, Some(status), "{line}");
+        assert!(ran.stderr.contains(told), "{line}: {}", ran.stderr);
+    }
+}
