@@ -32,7 +32,7 @@ pub use fnmatch::Fnmatch;
 pub use memory::MemoryFiles;
 pub use path::{BadPath, SaltPath};
 pub use roots::Roots;
-pub use tree::{Tree, is_file, join, read_named};
+pub use tree::{Tree, glob_named, is_file, join, read_named};
 
 /// A source of files.
 pub trait FileServer: Send + Sync {

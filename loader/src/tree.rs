@@ -28,6 +28,8 @@ use crate::{Fetched, LoadError};
 pub struct Tree {
     /// Without links.
     directories: Vec<PathBuf>,
+    /// Whether patterns may list any directory.
+    anywhere: bool,
 }
 
 /// The most bytes a file may have.
@@ -139,7 +141,9 @@ impl Tree {
             Err(e) if is_missing(&e) => return Ok(Vec::new()),
             Err(e) => return Err(failed(e)),
         };
-        self.around(&real).ok_or_else(|| outside(here, &real))?;
+        if !self.anywhere {
+            self.around(&real).ok_or_else(|| outside(here, &real))?;
+        }
         let (matcher, hidden) = (Fnmatch::new(pattern), pattern.starts_with('.'));
         let mut names = Vec::new();
         for entry in fs::read_dir(&real).map_err(failed)? {
@@ -179,6 +183,19 @@ fn exists(path: &str) -> bool {
 #[must_use]
 pub fn is_file(path: &str) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file())
+}
+
+/// The paths that a pattern of the user's stands for, wherever they lie (Python: `sorted(glob.glob(pattern))`), as
+/// [`Tree::glob`] finds them.
+///
+/// ```
+/// assert!(mapstack_loader::glob_named("/nowhere/*.conf").unwrap().is_empty());
+/// ```
+///
+/// # Errors
+/// [`LoadError`] for directories that hold too much or cannot be listed.
+pub fn glob_named(pattern: &str) -> Result<Vec<String>, LoadError> {
+    Tree { directories: Vec::new(), anywhere: true }.glob("", pattern)
 }
 
 /// Read a file that the user named, wherever it lies.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use mapstack::config::Kind;
 use mapstack::pillar::StackKind;
 
 /// Salt's layered configuration, without Salt.
@@ -29,6 +30,8 @@ Examples:
       the machine this runs on
   mapstack data openssh --root /srv/salt --platform rockylinux-9
       a machine there is none of: `mapstack platforms` lists the platforms
+  mapstack data openssh --config /etc/salt/master --id web1
+      on a master: its files, and a minion from its cache
   mapstack sources openssh --root /srv/salt --minion web1.yaml
       every file that was looked for, in order, and who asked for it
   mapstack parse 'Y!G@os_family|I@roles'
@@ -81,6 +84,8 @@ pub enum Command {
     Lint(Lint),
     /// List the built-in platforms, or print one's minion
     Platforms(Platforms),
+    /// Print the options of a master's or minion's configuration, and which file set them
+    Config(Config),
     /// Print a completion script for a shell
     #[command(after_help = "\
 Example:
@@ -292,18 +297,54 @@ pub struct Lint {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  mapstack config --config /etc/salt/master
+      the options that the master's files set, and where
+  mapstack config file_roots cachedir --config /etc/salt/master
+      two options, whoever sets them
+  mapstack config --config /etc/salt/minion --all -o json
+      all options that the minion has, for a program")]
+pub struct Config {
+    /// Options [default: those that files or flags set]
+    #[arg(value_name = "OPTION")]
+    pub options: Vec<String>,
+    /// All options, also those that no file sets
+    #[arg(long, conflicts_with = "options")]
+    pub all: bool,
+    /// Print passwords, tokens and keys, too
+    #[arg(long)]
+    pub show_secrets: bool,
+    /// The id of the minion whose configuration it is
+    #[arg(long)]
+    pub id: Option<String>,
+    #[command(flatten)]
+    pub files: Files,
+    /// How to print
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Printed::Text, value_name = "FORMAT")]
+    pub format: Printed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Printed {
+    /// For people
+    Text,
+    /// For people and programs, as YAML
+    Yaml,
+    /// For programs, as JSON
+    Json,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
   mapstack pillar --stack examples/pillars/stack/stack.cfg --minion examples/minions/web1.yaml
       what PillarStack gives for one minion
   mapstack pillar --config /etc/salt/master --minions /srv/minions --id web1 --merged
       all stacks of a master's ext_pillar, and the pillar they were given
-  mapstack pillar --config /etc/salt/master --minions /var/cache/salt/master
-      the same for every minion in a master's cache, without the pillar they were given
+  mapstack pillar --config /etc/salt/master
+      the same for every minion in the master's cache, without the pillar they were given
   mapstack pillar --stack examples/pillars/stack/stack.cfg --minion examples/minions/web1.yaml --trace
       the files, in order, and how each was merged")]
 pub struct Pillar {
-    /// A master's configuration, of which ext_pillar and the options around it count
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub config: Option<PathBuf>,
     #[command(flatten)]
     pub stacks: Stacks,
     /// Let files lie below this directory, too; those of the config files count anyway (repeatable)
@@ -450,6 +491,13 @@ pub struct Functions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Files and facts")]
 pub struct Files {
+    /// A master's or minion's configuration (/etc/salt/master), with all that it includes: its file_roots,
+    /// a master's cache of minions, a minion's options and grains
+    #[arg(long, value_name = "FILE|DIR", value_hint = ValueHint::AnyPath)]
+    pub config: Option<PathBuf>,
+    /// Whose configuration it is, if the file's name does not say
+    #[arg(long, value_enum, value_name = "KIND", requires = "config")]
+    pub config_kind: Option<ConfigKind>,
     /// A root of the file server, as ENV=DIR or DIR (repeatable; earlier wins, like file_roots)
     #[arg(long, value_name = "[ENV=]DIR", value_hint = ValueHint::DirPath)]
     pub root: Vec<String>,
@@ -459,6 +507,23 @@ pub struct Files {
     /// Serve files through links that leave a root
     #[arg(long)]
     pub follow_outside_links: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ConfigKind {
+    Master,
+    Minion,
+    Proxy,
+}
+
+impl From<ConfigKind> for Kind {
+    fn from(kind: ConfigKind) -> Self {
+        match kind {
+            ConfigKind::Master => Kind::Master,
+            ConfigKind::Minion => Kind::Minion,
+            ConfigKind::Proxy => Kind::Proxy,
+        }
+    }
 }
 
 /// How layers merge.

@@ -4,12 +4,14 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use mapstack::config::{Config, Kind};
 use mapstack::loader::Roots;
 use mapstack::minion::{Minion, Part};
 use mapstack::value::{Map, Value, json};
 use mapstack::{Diagnostic, Engine, Error, ErrorKind, Run, yaml};
 
 use crate::cli::{Facts, Files, Input, Layering, Merging};
+use crate::configuration;
 use crate::functions;
 use crate::minions::{self, Chosen, Source};
 use crate::report::{Failure, Reporter};
@@ -24,8 +26,11 @@ pub struct Session {
 
 impl Session {
     pub fn new(input: &Input, reporter: &Reporter) -> Result<Self, Failure> {
-        let minion = minion(input, reporter)?;
-        let roots = roots(&input.files, Some(&minion), reporter)?;
+        let config = configuration::read(&input.files, input.facts.id.as_deref(), None, reporter)?;
+        let minion = minion(input, config.as_ref(), reporter)?;
+        let missing = config.as_ref().and_then(|config| configuration::missing_pillar(config, &minion));
+        reporter.warn(missing.as_slice())?;
+        let roots = roots(&input.files, config.as_ref(), Some(&minion), reporter)?;
         let saltenv = input.files.saltenv.clone();
         let engine = functions::add(Engine::new(roots.clone()), &input.functions)?;
         Ok(Session { engine, minion, roots, saltenv })
@@ -63,47 +68,61 @@ impl Session {
     }
 }
 
-/// The roots of the file server: those given, else those of the minion's options.
-pub fn roots(files: &Files, minion: Option<&Minion>, reporter: &Reporter) -> Result<Roots, Failure> {
-    let roots = named_roots(files, minion)?;
-    let missing: Vec<Diagnostic> = roots
-        .missing_roots()
-        .into_iter()
-        .map(|root| {
+/// The roots of the file server: those given, else those of the configuration, else those of the
+/// minion's options.
+pub fn roots(
+    files: &Files,
+    config: Option<&Config>,
+    minion: Option<&Minion>,
+    reporter: &Reporter,
+) -> Result<Roots, Failure> {
+    let (roots, mut warnings) = named_roots(files, config, minion)?;
+    let roots = roots.follow_outside_links(files.follow_outside_links);
+    let missing = roots.missing_roots();
+    match config.filter(|config| files.root.is_empty() && !config.is_set("file_roots")) {
+        // Nobody asked for the directories that are built in.
+        Some(config) if warnings.is_empty() && missing.len() == roots.directories("base").len() => {
+            return Err(Failure::Usage(format!(
+                "{} sets no file_roots, and what is built in is not there ({}):\n\
+                 say where the file server's files are with --root DIR",
+                config.path(),
+                missing.iter().map(|root| root.display().to_string()).collect::<Vec<_>>().join(", ")
+            )));
+        }
+        Some(_) => {}
+        None => warnings.extend(missing.into_iter().map(|root| {
             Diagnostic::warning(ErrorKind::File, format!("the root {} is not a directory", root.display()))
                 .with_help("it is ignored, as the reference ignores it")
-        })
-        .collect();
-    reporter.warn(&missing)?;
+        })),
+    }
+    reporter.warn(&warnings)?;
     Ok(roots)
 }
 
-fn named_roots(files: &Files, minion: Option<&Minion>) -> Result<Roots, Failure> {
-    let mut roots = Roots::new().follow_outside_links(files.follow_outside_links);
-    let default_env = files.saltenv.as_deref().unwrap_or("base");
-    for root in &files.root {
-        let (env, directory) = split_root(root).unwrap_or((default_env, root));
-        roots = roots.root(env, directory);
-    }
+fn named_roots(
+    files: &Files,
+    config: Option<&Config>,
+    minion: Option<&Minion>,
+) -> Result<(Roots, Vec<Diagnostic>), Failure> {
     if !files.root.is_empty() {
-        return Ok(roots);
+        let roots = root_flags(files).fold(Roots::new(), |roots, (env, directory)| roots.root(env, directory));
+        return Ok((roots, Vec::new()));
     }
-    let Some(Value::Map(configured)) = minion.and_then(|m| m.opts.get("file_roots")) else {
+    let options = configuration::file_options(config, minion)?;
+    if config.is_none() && options.get("file_roots").and_then(Value::as_map).is_none() {
         return Err(Failure::Usage(
-            "no root given: say where the file server's files are with --root DIR (repeatable, earlier wins)".into(),
+            "no root given: say where the file server's files are with --root DIR (repeatable, earlier wins),\n\
+             or give a configuration that does with --config FILE"
+                .into(),
         ));
-    };
-    for (env, directories) in configured {
-        let Some(directories) = directories.as_list() else {
-            return Err(Failure::Usage(format!(
-                "the option file_roots must list directories for '{env}': [/srv/salt]"
-            )));
-        };
-        for directory in directories {
-            roots = roots.root(&env.to_string(), directory.to_string());
-        }
     }
-    Ok(roots)
+    configuration::file_server(&options)
+}
+
+/// The saltenvs and directories of `--root`.
+pub fn root_flags(files: &Files) -> impl Iterator<Item = (&str, &str)> {
+    let default_env = files.saltenv.as_deref().unwrap_or("base");
+    files.root.iter().map(move |root| split_root(root).unwrap_or((default_env, root)))
 }
 
 /// `ENV=DIR`, unless all of it names a directory.
@@ -113,32 +132,44 @@ fn split_root(root: &str) -> Option<(&str, &str)> {
     (is_env && !Path::new(root).is_dir()).then_some((env, directory))
 }
 
-fn minion(input: &Input, reporter: &Reporter) -> Result<Minion, Failure> {
-    let others = input.functions.stub.iter().chain(&input.custom_data);
-    minion_of(&input.facts, others.map(|file| &**file), reporter)
+fn minion(input: &Input, config: Option<&Config>, reporter: &Reporter) -> Result<Minion, Failure> {
+    let others = input.functions.stub.iter().chain(&input.custom_data).chain(&input.files.config);
+    minion_of(&input.facts, config, others.map(|file| &**file), reporter)
 }
 
 /// The minion of flags. `others` are more files that may be standard input.
 fn minion_of<'f>(
     facts: &'f Facts,
+    config: Option<&Config>,
     others: impl Iterator<Item = &'f Path>,
     reporter: &Reporter,
 ) -> Result<Minion, Failure> {
     let given = [&facts.minion, &facts.grains, &facts.pillar, &facts.opts];
     check_stdin(facts, others)?;
     if let Some(path) = &facts.minions {
-        let given = Given::read(facts)?;
+        let given = Given::read(facts, config)?;
         let source = Source::open(path, given.pillarenv().as_deref(), reporter)?;
         return given.change(source.one(facts.id.as_deref())?, true);
     }
     if !facts.platform.is_empty() {
         let Chosen { mut minions, many, .. } = minions::of_platforms(&facts.platform, facts.id.as_deref())?;
         return match minions.pop().filter(|_| !many) {
-            Some(minion) => Given::read(facts)?.change(minion, true),
+            Some(minion) => Given::read(facts, config)?.change(minion, true),
             None => Err(Failure::Usage("one minion is looked at here: give --platform once".into())),
         };
     }
-    if given.iter().all(|f| f.is_none()) && facts.set.is_empty() && facts.id.is_none() {
+    if let (Some(cache), Some(id)) = (configuration::cache(config, facts), &facts.id) {
+        let given = Given::read(facts, config)?;
+        let cached = configuration::cached(cache, id, given.pillarenv().as_deref(), facts, reporter)?;
+        return given.change(cached.unwrap_or_default(), true);
+    }
+    if let (Some(cache), true) = (configuration::cache(config, facts), facts.grains.is_none() && facts.set.is_empty()) {
+        return Err(Failure::Usage(format!(
+            "no minion given: say which one of the cache {cache} with --id NAME, or give --minion FILE or --grains FILE"
+        )));
+    }
+    let described = config.is_some_and(|config| config.kind() != Kind::Master);
+    if !described && given.iter().all(|f| f.is_none()) && facts.set.is_empty() && facts.id.is_none() {
         return Err(Failure::Usage(
             "no minion given: pass --minion FILE (one YAML document with id, grains, pillar, opts),\n\
              --platform debian-12 (or another one of `mapstack platforms`),\n\
@@ -152,7 +183,7 @@ fn minion_of<'f>(
         Some(file) => Minion::parse(&read(file)?, &shown(file)).map_err(Error::from)?,
         None => Minion::default(),
     };
-    Given::read(facts)?.change(minion, true)
+    Given::read(facts, config)?.change(minion, true)
 }
 
 /// No two files can be standard input.
@@ -165,21 +196,30 @@ fn check_stdin<'f>(facts: &'f Facts, others: impl Iterator<Item = &'f Path>) -> 
     }
 }
 
-/// The minions of `--minions` that `--id` names or matches, or those of `--platform`; without these
-/// the one that flags describe. `pillarenv` is the master's.
+/// The minions of `--minions` or of the master's cache that `--id` names or matches, or those of
+/// `--platform`; without these the one that flags describe. `pillarenv` is the master's.
 pub fn minions(
     facts: &Facts,
+    config: Option<&Config>,
     pillarenv: Option<&str>,
     stubs: &[PathBuf],
     reporter: &Reporter,
 ) -> Result<Chosen, Failure> {
     let stubs = stubs.iter().map(|file| &**file);
-    if facts.minions.is_none() && facts.platform.is_empty() {
-        return Ok(Chosen { minions: vec![minion_of(facts, stubs, reporter)?], ..Chosen::default() });
+    let named = facts.id.as_ref().is_some_and(|id| !minions::is_pattern(id));
+    let described = named || facts.grains.is_some() || !facts.set.is_empty();
+    let cache = configuration::cache(config, facts).filter(|_| !described).map(Path::new);
+    let path = facts.minions.as_deref().or(cache);
+    if path.is_none() && facts.platform.is_empty() {
+        return Ok(Chosen { minions: vec![minion_of(facts, config, stubs, reporter)?], ..Chosen::default() });
+    }
+    if let Some(cache) = cache.filter(|cache| !cache.is_dir()) {
+        let what = "no minion given";
+        return Err(Failure::Data(configuration::no_cache(&cache.display().to_string(), what)));
     }
     check_stdin(facts, stubs)?;
-    let given = Given::read(facts)?;
-    let chosen = match &facts.minions {
+    let given = Given::read(facts, config)?;
+    let chosen = match path {
         Some(path) => {
             let own = given.pillarenv();
             Source::open(path, own.as_deref().or(pillarenv), reporter)?.matching(facts.id.as_deref())?
@@ -194,15 +234,16 @@ pub fn minions(
 /// What flags say otherwise about a minion.
 struct Given<'f> {
     facts: &'f Facts,
+    config: Option<&'f Config>,
     files: Vec<(Part, Vec<u8>, String)>,
 }
 
 impl<'f> Given<'f> {
-    fn read(facts: &'f Facts) -> Result<Self, Failure> {
+    fn read(facts: &'f Facts, config: Option<&'f Config>) -> Result<Self, Failure> {
         let parts = [(&facts.grains, Part::Grains), (&facts.pillar, Part::Pillar), (&facts.opts, Part::Opts)];
         let named = parts.into_iter().filter_map(|(file, part)| Some((part, file.as_ref()?)));
         let files = named.map(|(part, file)| Ok((part, read(file)?, shown(file)))).collect::<Result<_, Failure>>()?;
-        Ok(Given { facts, files })
+        Ok(Given { facts, config, files })
     }
 
     /// The option that says whose pillar a master's cache is to give. What is wrong with flags is
@@ -214,7 +255,8 @@ impl<'f> Given<'f> {
         }
         let set = self.facts.set.iter().rev().find_map(|change| change.strip_prefix("opts.pillarenv="));
         let set = set.and_then(|text| yaml::load(text).ok());
-        let name = set.as_ref().or_else(|| minion.opts.get("pillarenv"))?;
+        let configured = || self.config.and_then(|config| config.get("pillarenv"));
+        let name = set.as_ref().or_else(|| minion.opts.get("pillarenv")).or_else(configured)?;
         name.truthy().then(|| name.to_string())
     }
 
@@ -222,6 +264,9 @@ impl<'f> Given<'f> {
     fn change(&self, mut minion: Minion, alone: bool) -> Result<Minion, Failure> {
         for (part, bytes, name) in &self.files {
             minion.load_part(*part, bytes, name).map_err(Error::from)?;
+        }
+        if let Some(config) = self.config.filter(|config| config.kind() != Kind::Master) {
+            configuration::put_below(config, &mut minion)?;
         }
         if let Some(id) = self.facts.id.as_ref().filter(|_| alone) {
             minion.set_id(id.as_str());

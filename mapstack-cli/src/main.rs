@@ -2,11 +2,13 @@
 
 mod cli;
 mod commands;
+mod configuration;
 mod functions;
 mod inputs;
 mod minions;
 mod output;
 mod report;
+mod secrets;
 
 use std::process::ExitCode;
 

@@ -14,6 +14,11 @@ use crate::report::{Failure, Reporter};
 /// What makes an id a pattern.
 const SPECIAL: [char; 3] = ['*', '?', '['];
 
+/// Whether an id is a pattern for several.
+pub fn is_pattern(id: &str) -> bool {
+    id.contains(SPECIAL)
+}
+
 /// How many ids a message lists.
 const LISTED: usize = 5;
 

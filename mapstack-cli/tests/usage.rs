@@ -7,8 +7,21 @@ use std::process::Stdio;
 
 use common::{Tree, assert_snapshot, command, repository, run, run_with_input};
 
-const VERBS: [&str; 11] =
-    ["data", "stack", "tofs", "map", "pillar", "render", "sources", "parse", "platforms", "lint", "completions"];
+const VERBS: [&str; 13] = [
+    "data",
+    "stack",
+    "tofs",
+    "map",
+    "pillar",
+    "render",
+    "sources",
+    "explain",
+    "parse",
+    "platforms",
+    "lint",
+    "config",
+    "completions",
+];
 
 fn tree() -> Tree {
     Tree::new(&[

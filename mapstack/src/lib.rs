@@ -28,12 +28,14 @@
 //! | what went wrong, and where | [`Error`], [`Diagnostic`], [`Run::warnings`] |
 //! | answers to calls that are not built in | [`Stubs`], [`Functions`], [`Engine::with_functions`] |
 //! | external pillars that stack files | [`pillar`] |
+//! | a master's or minion's configuration | [`config`] |
 //! | the minion's facts | [`minion`] |
 //! | where files come from | [`loader`] |
 //!
 //! The crate does not know about command lines, the environment, terminals or exit codes.
 
 mod calls;
+pub mod config;
 mod data;
 mod diagnostic;
 mod engine;

@@ -467,6 +467,68 @@ def mako(record, recorded):
 
 
 # For each recorded file: what answers a record. A function of two arguments sees the whole file, too.
+def config_file(record):
+    """What a master's or minion's configuration comes to, by the options that differ from the defaults.
+
+    The files are written below a directory of their own, which is the current one and the home, too. The machine's
+    name is `host`.
+    """
+    import salt.config
+
+    with tempfile.TemporaryDirectory() as directory:
+        directory = os.path.realpath(directory)
+        for name, text in record["files"].items():
+            path = pathlib.Path(directory, name.removeprefix("link:"))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if name.endswith("/"):
+                path.mkdir(exist_ok=True)
+            elif name.startswith("link:"):
+                path.symlink_to(text)
+            else:
+                path.write_bytes(text.replace("<DIR>", directory).encode("utf-8", "surrogateescape"))
+        here, home, arguments, get_id = os.getcwd(), os.environ.get("HOME"), sys.argv[:], salt.config.get_id
+        paths = sys.path[:]
+        os.chdir(directory)
+        os.environ["HOME"] = directory
+        salt.config.get_id = lambda *args, **kwargs: ("host", False)
+        try:
+            path = record["config"].replace("<DIR>", directory)
+            if record["kind"] == "master":
+                sys.argv[0] = "salt-master"
+                options, defaults = salt.config.master_config(path), salt.config.DEFAULT_MASTER_OPTS
+            elif record["kind"] == "proxy":
+                sys.argv[0] = "salt-proxy"
+                options = salt.config.proxy_config(path, minion_id=record.get("id"))
+                defaults = {**salt.config.DEFAULT_MINION_OPTS, **salt.config.DEFAULT_PROXY_MINION_OPTS}
+            else:
+                sys.argv[0] = "salt-call"
+                options = salt.config.minion_config(path, minion_id=record.get("id"))
+                defaults = salt.config.DEFAULT_MINION_OPTS
+            options = thawed(options)
+        except BaseException as error:
+            return {"error": type(error).__name__}
+        finally:
+            os.chdir(here)
+            sys.argv[:], sys.path[:], salt.config.get_id = arguments, paths, get_id
+            os.environ.pop("HOME") if home is None else os.environ.__setitem__("HOME", home)
+    defaults = thawed(defaults)
+    changed = {name: options[name] for name in sorted(options) if name not in defaults or options[name] != defaults[name]
+               or type(options[name]) is not type(defaults[name])}
+    text = json.dumps(changed, default=repr).replace(directory, "<DIR>")
+    return {"result": json.loads(text)}
+
+
+def thawed(value):
+    """A frozen value as plain data."""
+    import collections.abc
+
+    if isinstance(value, collections.abc.Mapping):
+        return {key: thawed(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, collections.abc.Sequence)) and not isinstance(value, (str, bytes)):
+        return [thawed(item) for item in value]
+    return value
+
+
 FILES = {
     "host/tests/data/calls.json": host_call,
     "matcher/tests/data/matcher_parse.json": matcher,
@@ -474,6 +536,7 @@ FILES = {
     "merge/tests/data/stack_merge.json": stack_merge,
     "minion/tests/data/config_get.json": look_up,
     "minion/tests/data/unpack.json": unpack,
+    "mapstack/tests/data/config_files.json": config_file,
     "mapstack/tests/data/functions.json": function,
     "mapstack-cli/tests/data/cmd_json.json": through_cmd_json,
     "mapstack/tests/data/makostacks.json": pillar_stack,
@@ -548,6 +611,28 @@ def same(old, new):
     return essence(old) == essence(new) and old_message == new_message
 
 
+def record_config_defaults(path):
+    """The options that masters, minions and proxies start from, and the names of all options there are.
+
+    What depends on this machine is what it is on most.
+    """
+    import salt.config
+    import salt.version
+
+    def defaults(options):
+        options = thawed(options)
+        for name, usual in (("user", "root"), ("ipc_write_buffer", 0), ("ssh_config_file", "~/.ssh/config")):
+            if name in options:
+                options[name] = usual
+        return {name: options[name] for name in sorted(options)}
+
+    record = {"salt": salt.version.__version__, "master": defaults(salt.config.DEFAULT_MASTER_OPTS),
+              "minion": defaults(salt.config.DEFAULT_MINION_OPTS),
+              "proxy": defaults(salt.config.DEFAULT_PROXY_MINION_OPTS), "known": sorted(salt.config.VALID_OPTS)}
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    print(f"{path.name}: {len(record['known'])} names", flush=True)
+
+
 def record_builtin(path):
     """What a minion has without any configuration, and the defaults of `config.get`.
 
@@ -611,6 +696,8 @@ def main():
     if not only or "master" in only:
         data = project / "minion/tests/data"
         master_cache.record(platforms.all_grains(), data / "master", data / "salt_output")
+    if not only or "config_defaults" in only:
+        record_config_defaults(project / "mapstack/data/config_defaults.json")
 
 
 if __name__ == "__main__":

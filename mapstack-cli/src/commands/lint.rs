@@ -6,13 +6,16 @@ use mapstack::value::{Map, Value};
 use mapstack::{Answerer, CallSite, Diagnostic, Engine, Error, ErrorKind, Place, Survey};
 
 use crate::cli::{Lint, Listing};
+use crate::configuration;
 use crate::functions;
 use crate::inputs;
 use crate::output;
 use crate::report::{Failure, Reporter};
 
 pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
-    let engine = functions::add(Engine::new(inputs::roots(&args.files, None, reporter)?), &args.functions)?;
+    let config = configuration::read(&args.files, None, None, reporter)?;
+    let engine =
+        functions::add(Engine::new(inputs::roots(&args.files, config.as_ref(), None, reporter)?), &args.functions)?;
     let saltenv = args.files.saltenv.as_deref().unwrap_or("base");
     let mut surveys = Vec::new();
     for formula in &args.formulas {

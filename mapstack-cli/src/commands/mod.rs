@@ -1,6 +1,7 @@
 //! One file per verb.
 
 mod completions;
+mod config;
 mod data;
 mod explain;
 mod lint;
@@ -32,6 +33,7 @@ pub fn run(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Parse(args) => parse::run(args),
         Command::Platforms(args) => platforms::run(args),
         Command::Lint(args) => lint::run(args, reporter),
+        Command::Config(args) => config::run(args, reporter),
         Command::Completions { shell } => completions::run(*shell),
     }
 }

@@ -1,11 +1,13 @@
 //! `mapstack pillar`.
 
 use mapstack::Engine;
+use mapstack::config::{Config, Kind};
 use mapstack::loader::Roots;
 use mapstack::pillar::{ExtPillars, FileOutcome, PillarEvent, StackKind};
 use mapstack::value::{Map, Value};
 
 use crate::cli::{Format, Pillar};
+use crate::configuration;
 use crate::functions;
 use crate::inputs;
 use crate::minions::Chosen;
@@ -13,15 +15,17 @@ use crate::output;
 use crate::report::{Failure, Reporter};
 
 pub fn run(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
-    let pillars = pillars(args)?;
+    let config = configuration::read(&args.files, args.facts.id.as_deref(), Some(Kind::Master), reporter)?;
+    let pillars = pillars(args, config.as_ref())?;
     let Chosen { minions, broken, many } =
-        inputs::minions(&args.facts, pillars.pillarenv(), &args.functions.stub, reporter)?;
+        inputs::minions(&args.facts, config.as_ref(), pillars.pillarenv(), &args.functions.stub, reporter)?;
     if reporter.is_strict() {
         reporter.errors(&broken)?;
     }
-    let roots = match args.files.root.is_empty() {
+    // Few stacks look at files of the file server.
+    let roots = match args.files.root.is_empty() && !configuration::has_own_roots(config.as_ref()) {
         true => Roots::new(),
-        false => inputs::roots(&args.files, None, reporter)?,
+        false => inputs::roots(&args.files, config.as_ref(), None, reporter)?,
     };
     let engine = functions::add(Engine::new(roots), &args.functions)?;
     let (mut all, mut traced) = (Map::new(), Traced::default());
@@ -59,9 +63,9 @@ pub fn run(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
 }
 
 /// The external pillars of the configuration, then those of flags.
-fn pillars(args: &Pillar) -> Result<ExtPillars, Failure> {
-    let mut pillars = match &args.config {
-        Some(file) => ExtPillars::from_master_config(&inputs::read(file)?, &file.display().to_string())?,
+fn pillars(args: &Pillar, config: Option<&Config>) -> Result<ExtPillars, Failure> {
+    let mut pillars = match config {
+        Some(config) => ExtPillars::from_config(config)?,
         None => ExtPillars::new(),
     };
     for run in args.stacks.0.chunk_by(|(one, _), (next, _)| one == next) {
@@ -69,9 +73,9 @@ fn pillars(args: &Pillar) -> Result<ExtPillars, Failure> {
         pillars = pillars.with_stack(kind, run.iter().map(|(_, config)| config.as_str()));
     }
     if pillars.is_empty() {
-        let message = match &args.config {
-            Some(file) => {
-                format!("{} has no ext_pillar; name a stack with --stack CFG or --makostack CFG", file.display())
+        let message = match config {
+            Some(config) => {
+                format!("{} has no ext_pillar; name a stack with --stack CFG or --makostack CFG", config.path())
             }
             None => "no external pillar given: pass --config MASTER, whose ext_pillar counts,\n\
                      or name a stack with --stack CFG or --makostack CFG"

@@ -1,14 +1,13 @@
 //! Which external pillars there are: a master's `ext_pillar`, or what a caller names.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use mapstack_minion::{Minion, builtin};
-use mapstack_value::{Map, Value};
-use mapstack_yaml::{Limits, Mark, Marks};
+use mapstack_minion::Minion;
+use mapstack_value::{Key, Map, Value};
+use mapstack_yaml::Marks;
 
+use crate::config::{Config, Kind, Setting};
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
-use crate::files::{File, offset};
 
 /// An external pillar that stacks files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -74,10 +73,8 @@ impl ExtPillars {
         ExtPillars::default()
     }
 
-    /// Those of a master's configuration file. `name` is what errors call it.
-    ///
-    /// External pillars of other kinds are left out with a warning when their turn comes. Files that
-    /// the configuration includes are not read.
+    /// Those of the text of a master's configuration file, without what it includes. `name` is what
+    /// errors call it.
     ///
     /// ```
     /// use mapstack::pillar::ExtPillars;
@@ -88,25 +85,30 @@ impl ExtPillars {
     /// ```
     ///
     /// # Errors
-    /// The text is no YAML, no mapping, or its `ext_pillar` no list of mappings.
+    /// As [`Config::parse`] and [`from_config`](Self::from_config).
     pub fn from_master_config(bytes: &[u8], name: &str) -> Result<Self> {
-        let file = File { path: name.into(), shown: name.into(), bytes: bytes.into() };
-        let document = Document::read(&file)?;
-        let Value::Map(options) = document.value.clone() else {
-            let message = format!("a master's configuration is a mapping, not {}", document.value.kind().described());
-            return Err(document.error(message, Some(Mark::default())));
-        };
-        let mut pillars = ExtPillars { options, ..ExtPillars::default() };
-        if let Some(index) = pillars.options.index_of("ext_pillar") {
-            let listed = pillars.options.get("ext_pillar").cloned().unwrap_or_default();
-            pillars.runs = document.runs(index, &listed)?;
-        }
-        if pillars.options.contains_key("include") {
-            let message = format!("{name}: what it includes is not read");
-            let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
-            pillars.warnings.push(warning.with_help("options that matter here have to stand in the file itself"));
-        }
-        Ok(pillars)
+        let config = Config::parse(bytes, name, Kind::Master)?;
+        let warnings = config.warnings().to_vec();
+        Ok(ExtPillars { warnings, ..ExtPillars::from_config(&config)? })
+    }
+
+    /// Those of a configuration, a master's or a masterless minion's. Its
+    /// [warnings](Config::warnings) stay with it.
+    ///
+    /// External pillars of other kinds are left out with a warning when their turn comes.
+    ///
+    /// ```
+    /// use mapstack::config::{Config, Kind};
+    /// use mapstack::pillar::ExtPillars;
+    /// let config = Config::parse(b"ext_pillar: [{stack: a.cfg}]\n", "master", Kind::Master).unwrap();
+    /// assert!(!ExtPillars::from_config(&config).unwrap().is_empty());
+    /// ```
+    ///
+    /// # Errors
+    /// `ext_pillar` is no list of mappings.
+    pub fn from_config(config: &Config) -> Result<Self> {
+        let runs = Listed(config.settings("ext_pillar")).runs(config.get("ext_pillar"))?;
+        Ok(ExtPillars { runs, options: config.options().clone(), ..ExtPillars::default() })
     }
 
     /// Add an external pillar with a list of config files, whose data is stacked.
@@ -163,86 +165,67 @@ impl ExtPillars {
         &self.warnings
     }
 
-    /// The master's options as they are for one minion: built-in ones, the master's, the minion's,
-    /// and its id and grains. The option `id` is the master's own.
+    /// The master's options as they are for one minion: the master's, the minion's own, and its id
+    /// and grains. The option `id` is the master's.
     pub(super) fn opts(&self, minion: &Minion) -> Map {
         if let Some(exact) = &self.exact_options {
             return exact.clone();
         }
-        let mut opts = builtin::options().clone();
-        opts.insert("id", "master");
-        for own in [&self.options, &minion.opts] {
-            opts.extend(own.iter().map(|(key, value)| (key.clone(), value.clone())));
-        }
+        let mut opts = if self.options.is_empty() { Config::builtin_master().clone() } else { self.options.clone() };
+        opts.extend(minion.opts.iter().map(|(key, value)| (key.clone(), value.clone())));
         opts.insert("minion_id", minion.id());
         opts.insert("grains", minion.grains.clone());
         opts
     }
 }
 
-/// A configuration as it was read.
-struct Document {
-    file: String,
-    source: Arc<str>,
-    value: Value,
-    marks: Marks,
-}
+/// The places where `ext_pillar` is set; lists of several files are one.
+struct Listed<'c>(&'c [Setting]);
 
-impl Document {
-    fn read(file: &File) -> Result<Self> {
-        let text = file.text()?;
-        let source: Arc<str> = text.into();
-        let place = |mark: Option<Mark>| {
-            let start = offset(text, mark?);
-            Some(Place { file: file.shown.clone(), source: source.clone(), start, end: start })
+impl Listed<'_> {
+    /// Where an item stands, and everything in it.
+    fn find(&self, item: &Value) -> Option<(&Setting, &Marks)> {
+        self.0.iter().find_map(|setting| {
+            let at = setting.value.as_list()?.iter().position(|one| one == item)?;
+            Some((setting, setting.marks.child(at)?))
+        })
+    }
+
+    fn runs(&self, listed: Option<&Value>) -> Result<Vec<Vec<ExtPillar>>> {
+        let items = match listed {
+            None => return Ok(Vec::new()),
+            Some(Value::List(items)) => items,
+            Some(other) => {
+                let message = format!("`ext_pillar` must be a list, not {}", other.kind().described());
+                let place = self.0.last().map(|setting| setting.place_of(setting.marks.mark()));
+                return Err(error(message, place).help("write `- stack: /path/to/stack.cfg` below it"));
+            }
         };
-        let loaded = mapstack_yaml::load_marked(text, &Limits::default());
-        let (value, marks) =
-            loaded.map_err(|e| Error::new(ErrorKind::Yaml, e.kind().to_string()).at(place(e.mark())))?;
-        Ok(Document { file: file.shown.clone(), source, value, marks })
-    }
-
-    fn place(&self, mark: Option<Mark>) -> Option<Place> {
-        let start = offset(&self.source, mark?);
-        Some(Place { file: self.file.clone(), source: self.source.clone(), start, end: start })
-    }
-
-    fn error(&self, message: impl Into<String>, mark: Option<Mark>) -> Error {
-        Error::new(ErrorKind::Options, message).at(self.place(mark))
-    }
-
-    /// The items of `ext_pillar`, which is the `index`-th entry.
-    fn runs(&self, index: usize, listed: &Value) -> Result<Vec<Vec<ExtPillar>>> {
-        let marks = self.marks.child(index);
-        let Value::List(items) = listed else {
-            let message = format!("`ext_pillar` must be a list, not {}", listed.kind().described());
-            return Err(self
-                .error(message, marks.map(Marks::mark))
-                .help("write `- stack: /path/to/stack.cfg` below it"));
-        };
-        let rows = items.iter().enumerate().map(|(i, item)| {
-            let marks = marks.and_then(|marks| marks.child(i));
-            match item {
-                Value::Map(entries) if !entries.is_empty() => Ok(self.run(entries, marks)),
-                other => {
-                    let message = format!("an item of `ext_pillar` must be a mapping, not {}", described_item(other));
-                    let error = self.error(message, marks.map(Marks::mark));
-                    Err(error.help("write it as `- stack: /path/to/stack.cfg`"))
-                }
+        let rows = items.iter().map(|item| match item {
+            Value::Map(entries) if !entries.is_empty() => Ok(self.run(item, entries)),
+            other => {
+                let message = format!("an item of `ext_pillar` must be a mapping, not {}", described_item(other));
+                let place = self.find(other).map(|(setting, marks)| setting.place_of(marks.mark()));
+                Err(error(message, place).help("write it as `- stack: /path/to/stack.cfg`"))
             }
         });
         rows.collect()
     }
 
-    fn run(&self, entries: &Map, marks: Option<&Marks>) -> Vec<ExtPillar> {
-        let entry = |(i, (key, arguments)): (usize, (&mapstack_value::Key, &Value))| ExtPillar {
+    fn run(&self, item: &Value, entries: &Map) -> Vec<ExtPillar> {
+        let found = self.find(item);
+        let entry = |(i, (key, arguments)): (usize, (&Key, &Value))| ExtPillar {
             name: key.to_string(),
             kind: key.as_str().and_then(StackKind::parse),
             arguments: arguments.clone(),
-            place: self.place(marks.and_then(|marks| marks.key(i))),
+            place: found.and_then(|(setting, marks)| Some(setting.place_of(marks.key(i)?))),
         };
         entries.iter().enumerate().map(entry).collect()
     }
+}
+
+fn error(message: String, place: Option<Place>) -> Error {
+    Error::new(ErrorKind::Options, message).at(place)
 }
 
 fn described_item(item: &Value) -> &'static str {

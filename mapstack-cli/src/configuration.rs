@@ -1,0 +1,229 @@
+//! Salt's own configuration behind the flags: what `--config` names, and what it says about files and minions.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use mapstack::config::{Config, Kind, Surroundings};
+use mapstack::loader::{Roots, is_file, join};
+use mapstack::minion::cache::Cache;
+use mapstack::minion::{Minion, Part};
+use mapstack::value::{Map, Value};
+use mapstack::{Diagnostic, Error, ErrorKind, yaml};
+
+use crate::cli::{Facts, Files};
+use crate::inputs::{self, shown};
+use crate::minions::Source;
+use crate::report::{Failure, Reporter};
+
+/// The configuration that `--config` names, its warnings reported. A file whose name does not say
+/// whose it is belongs to `default`.
+pub fn read(
+    files: &Files,
+    id: Option<&str>,
+    default: Option<Kind>,
+    reporter: &Reporter,
+) -> Result<Option<Config>, Failure> {
+    let Some(given) = &files.config else { return Ok(None) };
+    let kind = files.config_kind.map(Kind::from);
+    let config = if given == Path::new("-") {
+        let kind = kind.or(default).ok_or_else(|| unknown_kind("standard input"))?;
+        Config::parse(&inputs::read(given)?, &shown(given), kind)?
+    } else {
+        let path = given.to_str().ok_or_else(|| {
+            Failure::Usage(format!("--config {}: the path is no Unicode, which options cannot hold", given.display()))
+        })?;
+        let kind = kind.or_else(|| Kind::of_file(path)).or_else(|| default.filter(|_| !given.is_dir()));
+        if kind.is_none() && !given.is_dir() {
+            return Err(unknown_kind(path));
+        }
+        let (path, kind) = Config::find(path, kind)?;
+        with_id(&path, kind, id)?
+    };
+    reporter.warn(config.warnings())?;
+    Ok(Some(config))
+}
+
+fn unknown_kind(what: &str) -> Failure {
+    Failure::Usage(format!("--config {what}: whose configuration is it? say --config-kind master or minion"))
+}
+
+/// The configuration for a minion of an id: the one given, else that of the file `minion_id`.
+fn with_id(path: &str, kind: Kind, id: Option<&str>) -> Result<Config, Failure> {
+    let directory = std::env::current_dir().map(|here| here.display().to_string()).unwrap_or_default();
+    let home = std::env::home_dir().map(|home| home.display().to_string());
+    let surroundings = Surroundings { directory, home, id: id.map(Into::into) };
+    let config = Config::read(path, kind, &surroundings)?;
+    let cached = config.get("minion_id_caching").is_none_or(Value::truthy);
+    if kind == Kind::Master || config.text("id").is_some() || !cached {
+        return Ok(config);
+    }
+    let file = beside(path, "minion_id");
+    if !is_file(&file) {
+        return Ok(config);
+    }
+    let (text, _) = inputs::text_file(Path::new(&file))?;
+    let id = text.lines().next().map(|line| line.trim_matches(|c: char| c == '\u{feff}' || c.is_whitespace()));
+    match id.filter(|id| !id.is_empty() && *id != "localhost") {
+        Some(id) => Ok(Config::read(path, kind, &Surroundings { id: Some(id.into()), ..surroundings })?),
+        None => Ok(config),
+    }
+}
+
+/// The path of a file in the directory of another.
+fn beside(path: &str, name: &str) -> String {
+    let directory = Path::new(path).parent().and_then(Path::to_str).unwrap_or_default();
+    join(directory, name)
+}
+
+/// A file server, and what is worth a warning, from the options that say what it serves.
+pub fn file_server(options: &Map) -> Result<(Roots, Vec<Diagnostic>), Failure> {
+    let mut warnings = Vec::new();
+    let backends = options.get("fileserver_backend").and_then(Value::as_list).unwrap_or_default();
+    let mut roots = Roots::new();
+    for backend in backends.iter().filter(|backend| backend.as_str() != Some("roots")) {
+        let message = format!("the file server's backend {backend} is not served here");
+        let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
+        warnings.push(warning.with_help("its files count as missing; --root DIR can name a checkout of them"));
+    }
+    if !backends.is_empty() && !backends.iter().any(|backend| backend.as_str() == Some("roots")) {
+        return Ok((roots, warnings));
+    }
+    let Some(Value::Map(configured)) = options.get("file_roots") else { return Ok((roots, warnings)) };
+    for (env, directories) in configured {
+        let Some(directories) = directories.as_list() else {
+            return Err(Failure::Usage(format!(
+                "the option file_roots must list directories for '{env}': [/srv/salt]"
+            )));
+        };
+        for directory in directories {
+            roots = roots.root(&env.to_string(), directory.to_string());
+        }
+    }
+    Ok((roots, warnings))
+}
+
+/// What a minion's files come from: a master's options, or the minion's own.
+pub fn file_options(config: Option<&Config>, minion: Option<&Minion>) -> Result<Map, Failure> {
+    let own = minion.map(|minion| minion.opts.clone()).unwrap_or_default();
+    let Some(config) = config else { return Ok(own) };
+    if config.kind() == Kind::Master {
+        return Ok(config.options().clone());
+    }
+    let options = if minion.is_some() { own } else { config.options().clone() };
+    let local = options.get("file_client").and_then(Value::as_str) == Some("local");
+    let changed = options.get("file_roots").map(Value::repr) != config.get("file_roots").map(Value::repr);
+    if !local && !changed && !config.is_set("file_roots") {
+        return Err(Failure::Usage(format!(
+            "{} is the configuration of a minion that has its files from a master (file_client is not local):\n\
+             give the master's configuration with --config, or directories with --root DIR",
+            config.path()
+        )));
+    }
+    Ok(options)
+}
+
+/// Whether a configuration says what the file server's directories are.
+pub fn has_own_roots(config: Option<&Config>) -> bool {
+    config.is_some_and(|config| config.is_set("file_roots"))
+}
+
+/// The cache of the master whose configuration it is, unless flags say where minions are.
+pub fn cache<'c>(config: Option<&'c Config>, facts: &Facts) -> Option<&'c str> {
+    let config = config.filter(|config| config.kind() == Kind::Master)?;
+    if facts.minion.is_some() || facts.minions.is_some() || !facts.platform.is_empty() {
+        return None;
+    }
+    config.text("cachedir")
+}
+
+/// The minion that a master's cache has; none if there is no such cache, or no such minion in it,
+/// and flags tell its facts.
+pub fn cached(
+    directory: &str,
+    id: &str,
+    pillarenv: Option<&str>,
+    facts: &Facts,
+    reporter: &Reporter,
+) -> Result<Option<Minion>, Failure> {
+    let path = Path::new(directory);
+    let told = facts.grains.is_some() || (!facts.set.is_empty() && !path.is_dir());
+    let cache = if path.is_dir() { Cache::open(path).map_err(Error::from)? } else { None };
+    let Some(cache) = cache else {
+        if told {
+            return Ok(None);
+        }
+        return Err(Failure::Data(no_cache(directory, &format!("no facts of '{id}'"))));
+    };
+    let cache = cache.at(SystemTime::now());
+    let cache = if let Some(name) = pillarenv { cache.with_pillarenv(name) } else { cache };
+    match cache.minion(id).map_err(Error::from)? {
+        None if told => Ok(None),
+        // The error knows what was probably meant.
+        None => Source::open(path, pillarenv, reporter)?.one(Some(id)).map(Some),
+        found => Ok(found),
+    }
+}
+
+/// There is no cache where the master's configuration says that it is.
+pub fn no_cache(directory: &str, what: &str) -> Error {
+    let message = format!("{what}: there is no cache of minions in {directory}, the master's cachedir");
+    Error::new(ErrorKind::Facts, message)
+        .note("a minion is given by --minion FILE or --grains FILE, a copy of the cache by --minions DIR")
+}
+
+/// Put a minion's own configuration below what flags say about it: options, and grains of the
+/// option `grains` over those of the file `grains` beside it.
+pub fn put_below(config: &Config, minion: &mut Minion) -> Result<(), Failure> {
+    let is_fact = |name: &str| matches!(name, "id" | "grains" | "pillar");
+    let options = config.options().iter().filter(|(name, _)| !name.as_str().is_some_and(is_fact));
+    let mut opts: Map = options.map(|(name, value)| (name.clone(), value.clone())).collect();
+    opts.extend(std::mem::take(&mut minion.opts).iter().map(|(name, value)| (name.clone(), value.clone())));
+    minion.opts = opts;
+    if !minion.id.truthy()
+        && let Some(id) = config.get("id")
+    {
+        minion.set_id(id.clone());
+    }
+    let mut grains = grains_beside(config)?;
+    match config.get("grains") {
+        Some(Value::Map(own)) => grains.extend(own.iter().map(|(name, value)| (name.clone(), value.clone()))),
+        Some(other) if other.truthy() => {
+            let message =
+                format!("{}: `grains` must be a mapping, not {}", config.origin("grains"), other.kind().described());
+            return Err(Failure::Data(Error::new(ErrorKind::Facts, message)));
+        }
+        _ => {}
+    }
+    grains.extend(std::mem::take(&mut minion.grains).iter().map(|(name, value)| (name.clone(), value.clone())));
+    minion.grains = grains;
+    Ok(())
+}
+
+fn grains_beside(config: &Config) -> Result<Map, Failure> {
+    let id = config.text("id").unwrap_or_default();
+    let name = if config.kind() == Kind::Proxy { format!("proxy.d/{id}/grains") } else { "grains".into() };
+    let file = beside(config.path(), &name);
+    if !is_file(&file) {
+        return Ok(Map::new());
+    }
+    let bytes = inputs::read(Path::new(&file))?;
+    if yaml::decode(&bytes).is_ok_and(|text| yaml::load(text).is_ok_and(|value| !value.truthy())) {
+        return Ok(Map::new());
+    }
+    let mut minion = Minion::default();
+    minion.load_part(Part::Grains, &bytes, &file).map_err(Error::from)?;
+    Ok(minion.grains)
+}
+
+/// A pillar is expected from a top file, and is not made here.
+pub fn missing_pillar(config: &Config, minion: &Minion) -> Option<Diagnostic> {
+    if !minion.pillar.is_empty() {
+        return None;
+    }
+    let roots = config.get("pillar_roots")?.as_map()?;
+    let tops = roots.values().filter_map(Value::as_list).flatten().filter_map(Value::as_str);
+    let top = tops.map(|directory| join(directory, "top.sls")).find(|top| is_file(top))?;
+    let message = format!("the pillar of {top} is not rendered here: '{}' has an empty pillar", minion.id());
+    let help = "give it with --pillar FILE, as `salt-call pillar.items --out=json` prints it";
+    Some(Diagnostic::warning(ErrorKind::Unsupported, message).with_help(help))
+}

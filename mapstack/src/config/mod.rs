@@ -1,0 +1,345 @@
+//! The configuration files of masters and minions: `/etc/salt/master`, `/etc/salt/minion`, and what they include.
+//!
+//! A [`Config`] holds the options in force, as Salt's `master_config` and `minion_config` make them: defaults, the
+//! file, the files of its `default_include` (`master.d/*.conf`) and of `include`, and what Salt does to paths and
+//! older spellings. It knows where each option was set.
+//!
+//! ```
+//! use mapstack::config::{Config, Kind, Surroundings};
+//!
+//! let dir = tempfile::tempdir().unwrap();
+//! let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+//! std::fs::create_dir(dir.path().join("master.d")).unwrap();
+//! write("master", "cachedir: cache\nroot_dir: /srv/x\n");
+//! write("master.d/files.conf", "file_roots:\n  base: [/srv/formulas]\n");
+//!
+//! let path = dir.path().join("master").display().to_string();
+//! let config = Config::read(&path, Kind::Master, &Surroundings::default()).unwrap();
+//! assert_eq!(config.get("cachedir").unwrap().as_str(), Some("/srv/x/cache"));
+//! assert_eq!(config.get("file_roots").unwrap().repr(), "{'base': ['/srv/formulas']}");
+//! assert!(config.origin("file_roots").to_string().ends_with("master.d/files.conf:1"));
+//! assert_eq!(config.origin("state_top").to_string(), "built-in");
+//! ```
+//!
+//! # Known differences
+//!
+//! - The machine's name is not asked for: a minion without an id has none, a master's is `master`.
+//! - Variables of the environment do not count, nothing is written, and no database (`sdb://`) is asked.
+//! - Patterns in `file_roots` give directories in the order of their names. Salt takes them as they come.
+//! - Options that only daemons heed (worker pools, TLS, algorithms) are taken as they are, unchecked.
+
+mod apply;
+mod file;
+mod include;
+mod layer;
+mod names;
+mod paths;
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use mapstack_loader::{is_file, join};
+use mapstack_value::{Key, Map, Value};
+
+pub(crate) use file::Setting;
+
+use self::apply::Applying;
+use self::include::Includer;
+use self::layer::Layer;
+use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
+use crate::files::File;
+
+/// Whose configuration it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A master's: `/etc/salt/master`.
+    Master,
+    /// A minion's: `/etc/salt/minion`.
+    Minion,
+    /// A proxy minion's: `/etc/salt/proxy`.
+    Proxy,
+}
+
+impl Kind {
+    /// Every kind, in the order in which a directory is searched for their files.
+    pub const ALL: [Kind; 3] = [Kind::Master, Kind::Minion, Kind::Proxy];
+
+    /// Its name, which is that of its file, too.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Master => "master",
+            Kind::Minion => "minion",
+            Kind::Proxy => "proxy",
+        }
+    }
+
+    /// The kind that a file's name begins with, up to the first `.`, `-` or `_`.
+    ///
+    /// ```
+    /// use mapstack::config::Kind;
+    /// assert_eq!(Kind::of_file("/etc/salt/master"), Some(Kind::Master));
+    /// assert_eq!(Kind::of_file("minion.yaml"), Some(Kind::Minion));
+    /// assert_eq!(Kind::of_file("masters"), None);
+    /// ```
+    #[must_use]
+    pub fn of_file(path: &str) -> Option<Kind> {
+        let name = path.rsplit(['/', '\\']).next()?;
+        let stem = name.split(['.', '-', '_']).next()?;
+        Kind::ALL.into_iter().find(|kind| kind.name() == stem)
+    }
+}
+
+/// What a configuration takes from where it is read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The directory that a relative `root_dir` starts from.
+    pub directory: String,
+    /// What `~` stands for in `include`.
+    pub home: Option<String>,
+    /// The minion's id, for a minion's configuration that does not say it.
+    pub id: Option<String>,
+}
+
+/// Where an option comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Origin {
+    /// Salt's built-in default.
+    BuiltIn,
+    /// It follows from other options.
+    Computed,
+    /// Files, `file:line` each; of several, the values were merged.
+    Files(Vec<String>),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::BuiltIn => f.write_str("built-in"),
+            Origin::Computed => f.write_str("computed"),
+            Origin::Files(lines) => f.write_str(&lines.join(", ")),
+        }
+    }
+}
+
+/// A master's or minion's configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    kind: Kind,
+    path: String,
+    options: Map,
+    set: Layer,
+    files: Vec<String>,
+    warnings: Vec<Diagnostic>,
+}
+
+impl Config {
+    /// Read a configuration file and what it includes. Where the file is missing, those of its
+    /// `default_include` are read all the same.
+    ///
+    /// # Errors
+    /// There is nothing to read, a file cannot be read, the file itself is no YAML or no mapping,
+    /// files include themselves, or an option is of a kind on which Salt ends. An included file
+    /// that is no YAML is left out with a [warning](Config::warnings), as Salt leaves it out.
+    pub fn read(path: &str, kind: Kind, surroundings: &Surroundings) -> Result<Self> {
+        let there = is_file(path) || std::fs::symlink_metadata(path).is_ok();
+        let main = if there { Layer::from(file::read(path)?) } else { Layer::default() };
+        let mut reader = Includer::new(surroundings.home.as_deref());
+        if there {
+            reader.files.push(path.into());
+        }
+        let defaults = names::defaults(kind);
+        let mut set = main.clone();
+        let mut read = |set: &mut Layer, options: &Map, from: &Layer| -> Result<()> {
+            for (option, verbose) in [("default_include", false), ("include", true)] {
+                let place = from.settings(&Key::from(option)).last().map(Setting::place);
+                if let Some(include) = options.get(option) {
+                    set.update(reader.include(include, path, verbose, place.as_ref())?);
+                }
+            }
+            Ok(())
+        };
+        let mut options = main.options.clone();
+        if let (false, Some(include)) =
+            (options.contains_key("default_include"), names::default(kind, "default_include"))
+        {
+            options.insert("default_include", include.clone());
+        }
+        read(&mut set, &options, &main)?;
+        if there {
+            set.options.insert("conf_file", path);
+        }
+        if kind == Kind::Proxy {
+            // What is in force by now has a place of its own for each proxy.
+            let options = apply::minion(kind, defaults, &set, surroundings)?.options;
+            let from = set.clone();
+            read(&mut set, &options, &from)?;
+        }
+        if reader.files.is_empty() {
+            let message = format!("there is no configuration file {path}");
+            return Err(Error::new(ErrorKind::File, message));
+        }
+        if !there {
+            let message = format!("there is no file {path}; only what it includes by default is read");
+            reader.warnings.push(Diagnostic::warning(ErrorKind::File, message));
+        }
+        let applied = apply(kind, &set, surroundings)?;
+        let (options, warnings) = (applied.options, [reader.warnings, applied.warnings].concat());
+        let mut config = Config { kind, path: path.into(), options, set, files: reader.files, warnings };
+        config.look_for_slips();
+        Ok(config)
+    }
+
+    /// The configuration that a text amounts to, without what it includes. `name` is what errors
+    /// call it.
+    ///
+    /// ```
+    /// use mapstack::config::{Config, Kind};
+    /// let config = Config::parse(b"fileserver_backend: [git, roots]\n", "master", Kind::Master).unwrap();
+    /// assert_eq!(config.get("fileserver_backend").unwrap().repr(), "['gitfs', 'roots']");
+    /// let error = Config::parse(b"cachedir: 5\n", "master", Kind::Master).unwrap_err();
+    /// assert_eq!(error.to_string(), "master:1:1: `cachedir` must be text, not an integer");
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read`](Config::read).
+    pub fn parse(bytes: &[u8], name: &str, kind: Kind) -> Result<Self> {
+        let file = File { path: name.into(), shown: name.into(), bytes: bytes.into() };
+        let set = Layer::from(file::parse(&file).map_err(Error::from)?);
+        let surroundings = Surroundings::default();
+        let applied = apply(kind, &set, &surroundings)?;
+        let (options, mut warnings) = (applied.options, applied.warnings);
+        if set.options.get("include").is_some_and(Value::truthy) {
+            let mut warning =
+                Diagnostic::warning(ErrorKind::Unsupported, format!("{name}: what it includes is not read"));
+            warning.place = set.settings(&Key::from("include")).last().map(Setting::place);
+            warnings.push(warning.with_help("options that matter here have to stand in the file itself"));
+        }
+        let mut config = Config { kind, path: name.into(), options, set, files: vec![name.into()], warnings };
+        config.look_for_slips();
+        Ok(config)
+    }
+
+    /// The configuration file that a path stands for: the file itself, or what lies in a directory
+    /// such as `/etc/salt`, the master's before the minion's.
+    ///
+    /// # Errors
+    /// A directory that has none, or a file whose name does not say its kind, unless `kind` does.
+    pub fn find(path: &str, kind: Option<Kind>) -> Result<(String, Kind)> {
+        if !std::path::Path::new(path).is_dir() {
+            let kind = kind.or_else(|| Kind::of_file(path)).ok_or_else(|| {
+                let message = format!("{path} may be a master's or a minion's configuration: its name does not say");
+                Error::new(ErrorKind::Options, message)
+            })?;
+            return Ok((path.into(), kind));
+        }
+        let kinds = kind.map_or_else(|| Kind::ALL.to_vec(), |kind| vec![kind]);
+        let there = |kind: &Kind| {
+            let own = join(path, &format!("{}.d", kind.name()));
+            is_file(&join(path, kind.name())) || std::path::Path::new(&own).is_dir()
+        };
+        let kind = kinds.iter().copied().find(|kind| is_file(&join(path, kind.name())));
+        let kind = kind.or_else(|| kinds.iter().copied().find(there)).ok_or_else(|| {
+            let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+            let message = format!("the directory {path} has no configuration of Salt's: no file {}", names.join(", "));
+            Error::new(ErrorKind::File, message)
+        })?;
+        Ok((join(path, kind.name()), kind))
+    }
+
+    /// Whose it is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The file, as it was given.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The files that were read, in order.
+    #[must_use]
+    pub fn files(&self) -> &[String] {
+        &self.files
+    }
+
+    /// All options in force.
+    #[must_use]
+    pub fn options(&self) -> &Map {
+        &self.options
+    }
+
+    /// An option in force.
+    #[must_use]
+    pub fn get(&self, option: &str) -> Option<&Value> {
+        self.options.get(option)
+    }
+
+    /// An option in force that is text, and not empty.
+    #[must_use]
+    pub fn text(&self, option: &str) -> Option<&str> {
+        self.get(option).and_then(Value::as_str).filter(|text| !text.is_empty())
+    }
+
+    /// Whether a file sets an option.
+    #[must_use]
+    pub fn is_set(&self, option: &str) -> bool {
+        !self.settings(option).is_empty()
+    }
+
+    /// Where an option comes from.
+    #[must_use]
+    pub fn origin(&self, option: impl Into<Key>) -> Origin {
+        let option = option.into();
+        let settings = self.set.settings(&option);
+        if !settings.is_empty() {
+            return Origin::Files(settings.iter().map(Setting::line).collect());
+        }
+        let default = option.as_str().and_then(|name| names::default(self.kind, name));
+        if default.is_some() && default == self.options.get(&option) { Origin::BuiltIn } else { Origin::Computed }
+    }
+
+    /// Where an option is set; the last of several places.
+    #[must_use]
+    pub fn place(&self, option: &str) -> Option<Place> {
+        self.settings(option).last().map(Setting::place)
+    }
+
+    /// What the reference logs, and what is probably a slip.
+    #[must_use]
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+
+    /// The options of a master that no file says anything about.
+    pub(crate) fn builtin_master() -> &'static Map {
+        static OPTIONS: LazyLock<Map> =
+            LazyLock::new(|| Config::parse(b"", "", Kind::Master).map(|config| config.options).unwrap_or_default());
+        &OPTIONS
+    }
+
+    pub(crate) fn settings(&self, option: &str) -> &[Setting] {
+        self.set.settings(&Key::from(option))
+    }
+
+    /// Options that nobody knows and that are nearly ones that count.
+    fn look_for_slips(&mut self) {
+        for name in self.set.options.keys().filter_map(Key::as_str) {
+            if let Some(meant) = names::meant(name) {
+                let message = format!("Salt has no option `{name}`; did you mean `{meant}`?");
+                let mut warning = Diagnostic::warning(ErrorKind::Options, message);
+                warning.place = self.place(name);
+                self.warnings.push(warning);
+            }
+        }
+    }
+}
+
+fn apply<'a>(kind: Kind, set: &'a Layer, surroundings: &'a Surroundings) -> Result<Applying<'a>> {
+    match kind {
+        Kind::Master => apply::master(names::defaults(kind), set, surroundings),
+        Kind::Minion | Kind::Proxy => apply::minion(kind, names::defaults(kind), set, surroundings),
+    }
+}
