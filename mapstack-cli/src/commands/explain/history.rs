@@ -50,17 +50,35 @@ impl Report<'_> {
         let Some(layer) = self.lineage.layers().get(number) else { return Vec::new() };
         let mut lines = vec![format!("    layer {}: {}", number + 1, named(layer))];
         if with_reasons {
-            lines.extend(layer.because.iter().map(|because| format!("    because {}", self.reason(because))));
+            lines.extend(layer.because.iter().map(|because| format!("    because {}", self.reason(layer, because))));
             lines.extend(layer.merged.as_ref().map(|merged| format!("    merged with {}", strategy(merged))));
         }
         lines
     }
 
-    fn reason(&self, because: &Because) -> String {
-        let of_pillar = !because.matcher.contains("G@");
-        let shown = self.secrets.masked(&[Key::from(&*because.matcher)], false, &because.found);
-        let shown = if of_pillar { shown } else { because.found.clone() };
-        format!("{} is {}", because.matcher, short(&shown.repr()))
+    fn reason(&self, layer: &Layer, because: &Because) -> String {
+        match layer.kind {
+            // The value is the layer itself.
+            LayerKind::Value => format!("{} is set", because.matcher),
+            _ => format!("{} is {}", because.matcher, short(&self.found(layer, because).repr())),
+        }
+    }
+
+    /// What a matcher found, without secrets. What became part of a file's path is none.
+    pub fn found(&self, layer: &Layer, because: &Because) -> Value {
+        let of_pillar = !because.matcher.starts_with("G@");
+        let in_path = |value: &Value| match &layer.kind {
+            LayerKind::File { path, .. } => value.as_str().is_some_and(|text| path.contains(text)),
+            _ => false,
+        };
+        let shown = |value: &Value| match in_path(value) {
+            true => value.clone(),
+            false => self.secrets.masked(&[], of_pillar, value),
+        };
+        match &because.found {
+            Value::List(items) => items.iter().map(shown).collect(),
+            other => shown(other),
+        }
     }
 }
 

@@ -68,7 +68,7 @@ impl Report<'_> {
         let because = layer.because.iter().map(|because| {
             let mut row = Map::new();
             row.insert("matcher", because.matcher.as_str());
-            row.insert("found", self.secrets.masked(&[], false, &because.found));
+            row.insert("found", self.found(layer, because));
             Value::from(row)
         });
         row.insert("because", because.collect::<Value>());
