@@ -11,15 +11,21 @@
 //! | `merge` | a merge by a strategy | `base`, `overlay`, `strategy`, `merge_lists` |
 //! | `parse` | how a source definition is understood | `definition`, `for_paths` |
 //! | `data` | a formula's configuration | `files`, `formula`, `grains`, `pillar`, `opts` |
+//! | `stack`, `makostack` | what an external pillar returns | `files`, `args`, `kwargs`, `minion_id`, `grains`, `pillar`, `opts` |
+//!
+//! The files of an external pillar are written to a directory, for which `<DIR>` stands in the question and in the answer.
 //!
 //! Results are written as Python's `repr` writes them, which tells types and the order of keys.
 
+use std::fs;
 use std::io::{self, BufRead, Write};
+use std::path::Path;
 
 use mapstack::loader::MemoryFiles;
 use mapstack::matcher::{Definition, MatcherKind, Mode, has_file_suffix};
 use mapstack::minion::Minion;
-use mapstack::value::{Map, Value, json};
+use mapstack::pillar::{ExtPillars, StackKind};
+use mapstack::value::{Key, Map, Value, json};
 use mapstack::{DataOptions, Engine, yaml};
 use mapstack_merge::{Options, merge};
 
@@ -46,7 +52,9 @@ fn answer(line: &str) -> Answer {
         Some("merge") => merged(&question),
         Some("parse") => parsed(&question),
         Some("data") => data(&question),
-        _ => Err("`op` is none of yaml, merge, parse, data".into()),
+        Some("stack") => stack(&question, StackKind::PillarStack),
+        Some("makostack") => stack(&question, StackKind::MakoStack),
+        _ => Err("`op` is none of yaml, merge, parse, data, stack, makostack".into()),
     }
 }
 
@@ -78,6 +86,63 @@ fn data(question: &Map) -> Answer {
     let minion = Minion { grains, pillar, opts, ..Minion::default() }.complete();
     let engine = Engine::new(files);
     engine.run(&minion).data(&text(question, "formula"), &DataOptions::default()).map_err(|e| e.to_string())
+}
+
+fn stack(question: &Map, kind: StackKind) -> Answer {
+    let above = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let root = above.path().join("here");
+    let shown = root.display().to_string();
+    for (name, text) in &map(question, "files") {
+        write(&root.join(name.to_string()), &text.to_string().replace(DIR, &shown)).map_err(|e| e.to_string())?;
+    }
+    let tables = map(question, "kwargs");
+    let arguments = if tables.is_empty() { field(question, "args") } else { selectors(&tables)? };
+    let minion = Minion {
+        id: field(question, "minion_id"),
+        grains: map(question, "grains"),
+        pillar: map(question, "pillar"),
+        opts: Map::new(),
+    };
+    let pillars = ExtPillars::new().with(kind, put(&arguments, DIR, &shown));
+    let pillars = pillars.with_opts(map(question, "opts")).with_directory(above.path());
+    let compiled = Engine::new(MemoryFiles::new()).pillar_run(&minion, &pillars).compile();
+    let external = compiled.map_err(|e| e.to_string().replace(&shown, DIR))?.external;
+    Ok(put(&external.into(), &shown, DIR))
+}
+
+/// Stands for the directory that a tree is in.
+const DIR: &str = "<DIR>";
+
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    fs::create_dir_all(path.parent().unwrap_or(path))?;
+    fs::write(path, text)
+}
+
+/// The tables of selectors, which are lists of pairs, as JSON's keys are text.
+fn selectors(tables: &Map) -> Answer {
+    let pair = |pair: &Value| match pair.as_list() {
+        Some([key, paths]) => Ok((Key::try_from(key).map_err(|e| e.to_string())?, paths.clone())),
+        _ => Err(format!("not a pair: {}", pair.repr())),
+    };
+    let table = |table: &Value| -> Answer {
+        let pairs = table.as_list().unwrap_or_default().iter().map(pair);
+        pairs.collect::<Result<Map, String>>().map(Value::Map)
+    };
+    let tables = tables.iter().map(|(selector, pairs)| Ok((selector.clone(), table(pairs)?)));
+    tables.collect::<Result<Map, String>>().map(Value::Map)
+}
+
+/// A value with one text for another in all its texts.
+fn put(value: &Value, old: &str, new: &str) -> Value {
+    match value {
+        Value::Str(text) => text.replace(old, new).into(),
+        Value::List(members) => members.iter().map(|member| put(member, old, new)).collect(),
+        Value::Map(map) => {
+            let key = |key: &Key| key.as_str().map_or_else(|| key.clone(), |text| Key::from(text.replace(old, new)));
+            Value::Map(map.iter().map(|(name, inner)| (key(name), put(inner, old, new))).collect())
+        }
+        other => other.clone(),
+    }
 }
 
 fn field(question: &Map, name: &str) -> Value {

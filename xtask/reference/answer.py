@@ -1,8 +1,11 @@
 """The reference's answers to the questions of generate.py: JSON lines in, JSON lines out."""
 import copy
 import json
+import os
 import sys
+import tempfile
 
+import record
 import salt_reference as reference
 
 
@@ -47,12 +50,52 @@ def data(question):
         return copy.deepcopy(salt_minion.call("map.data", question["formula"]))
 
 
+def stack(question):
+    """What an external pillar returns, and what it would return if no two places ever held one object."""
+    import salt.utils.yaml
+
+    module = {"stack": record.stack_module, "makostack": record.makostack_module}[question["module"]]()
+    shared = stacked(module, question)
+    merge, module._merge_dict = module._merge_dict, lambda *sides: merge(*map(unshared, sides))
+    load, salt.utils.yaml.safe_load = salt.utils.yaml.safe_load, lambda text: unshared(load(text))
+    # The module calls itself by its name for what is further inside, where nothing is shared any more.
+    try:
+        return shared, stacked(module, question)
+    finally:
+        module._merge_dict, salt.utils.yaml.safe_load = merge, load
+
+
+def stacked(module, question):
+    with tempfile.TemporaryDirectory(prefix="mapstack-stack-") as above:
+        root = os.path.join(above, "here")
+        put = lambda text: text.replace("<DIR>", root)
+        reference.write_files(root, {name: put(text) for name, text in question["files"].items()})
+        here = json.loads(json.dumps(question).replace("<DIR>", root))
+        try:
+            return {"ok": repr(plain(record.ext_pillar(module, here)["result"])).replace(root, "<DIR>")}
+        except Exception as error:
+            return {"error": f"{type(error).__name__}: {error}".replace(root, "<DIR>")}
+
+
+def unshared(value):
+    """The same data, in which every place has an object of its own."""
+    if isinstance(value, dict):
+        return type(value)((key, unshared(inner)) for key, inner in value.items())
+    if isinstance(value, list):
+        return [unshared(inner) for inner in value]
+    return value
+
+
 def main():
     answers = {"yaml": yaml_text, "merge": merge, "parse": parse, "data": data}
     for line in sys.stdin:
         question = json.loads(line)
         try:
-            answer = {"ok": repr(plain(answers[question["op"]](question)))}
+            if question["op"] in ("stack", "makostack"):
+                answer, values = stack(question)
+                answer["values"] = values.get("ok")
+            else:
+                answer = {"ok": repr(plain(answers[question["op"]](question)))}
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), flush=True)

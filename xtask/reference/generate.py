@@ -1,13 +1,15 @@
 """Make up questions for both sides: JSON lines on stdout.
 
-    python generate.py SEED COUNT
+    python generate.py SEED COUNT [KIND …]
 
-COUNT YAML texts, COUNT merges, a fifth as many source definitions and a twentieth as many formulas.
+COUNT YAML texts, COUNT merges, a fifth as many source definitions, a twentieth as many formulas, and trees of external
+pillars: seven twentieths as many of PillarStack, three twentieths as many of MakoStack.
 """
 import json
 import random
 import sys
 
+import stacks
 import yaml
 
 TOKENS = ["0", "1", "7", "8", "9", "12", "60", "0644", "0x1F", "0b10", "0o17", "_", ".", "-", "+", "e", "E", "e+", "1e3", ":",
@@ -158,11 +160,14 @@ def formula(r):
 
 def main():
     seed, count = int(sys.argv[1]), int(sys.argv[2])
-    r = random.Random(seed)
-    makers = [("yaml", count, lambda r: {"text": yaml_text(r)}), ("merge", count, merge), ("parse", max(1, count // 5), definition),
-              ("data", max(1, count // 20), formula)]
+    kinds = sys.argv[3:]
+    makers = [("yaml", count, lambda r: {"text": yaml_text(r)}), ("merge", count, merge), ("parse", count // 5, definition),
+              ("data", count // 20, formula), ("stack", count * 7 // 20, lambda r: stacks.one(r, stacks.Jinja)),
+              ("makostack", count * 3 // 20, lambda r: stacks.one(r, stacks.Mako))]
     for op, number, make in makers:
-        for _ in range(number):
+        # Each kind has its own numbers, so that leaving one out does not change the others.
+        r = random.Random(f"{seed} {op}")
+        for _ in range(max(1, number) if op in kinds else 0):
             print(json.dumps({"op": op, **make(r)}))
 
 

@@ -6,20 +6,17 @@
 A record that only Python can ask (it passes Python's objects, or needs an environment that Salt cannot be
 configured to) holds a `reason` instead of what to render. The first line holds counts.
 """
-import functools
 import json
 import os
 import sys
+
+from suite import NotComparable, Recorder
 
 # The options that Salt hands on, and the attributes that have them.
 OPTIONS = ("block_start_string", "block_end_string", "variable_start_string", "variable_end_string",
            "comment_start_string", "comment_end_string", "line_statement_prefix", "line_comment_prefix", "trim_blocks",
            "lstrip_blocks", "keep_trailing_newline", "newline_sequence")
 EXTENSIONS = {"jinja2.ext.ExprStmtExtension", "jinja2.ext.LoopControlExtension"}
-
-
-class NotComparable(Exception):
-    """The reason is its text."""
 
 
 def plain(value):
@@ -45,23 +42,22 @@ def plain(value):
     raise NotComparable("variables are Python objects")
 
 
-class Recorder:
-    """A plugin of pytest that notes what each test renders."""
+class JinjaRecorder(Recorder):
+    """What Jinja's own tests render."""
+
+    tests_in = ["."]
 
     def __init__(self):
-        self.tests = 0
-        self.renders = []
-        self.records = {}
-        self.wrappers = set()
+        super().__init__()
         self.loaded = {}
 
     def pytest_runtest_teardown(self, item):
-        self.tests += 1
-        for render in self.renders:
-            record = self.record(*render)
-            self.records.setdefault(json.dumps(record, sort_keys=True), {"test": item.nodeid.split("/")[-1], **record})
-        self.renders.clear()
+        super().pytest_runtest_teardown(item)
         self.loaded.clear()
+
+    @staticmethod
+    def is_template(frame):
+        return "__name__" not in frame.f_globals
 
     def record(self, env, source, how, variables):
         try:
@@ -102,34 +98,12 @@ class Recorder:
     def parents(names):
         return {"/".join(name.split("/")[:end]) for name in names for end in range(1, name.count("/") + 1)}
 
-    def is_nested(self):
-        """Whether the call comes from a running template, or from inside another call that is watched."""
-        frame = sys._getframe(2)
-        while frame is not None:
-            if frame.f_code in self.wrappers or "__name__" not in frame.f_globals:
-                return True
-            frame = frame.f_back
-        return False
-
     def note(self, env, source, how, args, kwargs):
         try:
             variables = dict(*args, **kwargs)
         except (TypeError, ValueError):
             variables = {"": object()}
         self.renders.append((env, source, how, variables))
-
-    def watch(self, cls, name, before):
-        """Let `before` see each call that a test makes of a method."""
-        original = getattr(cls, name)
-
-        @functools.wraps(original)
-        def watched(this, /, *args, **kwargs):
-            if not self.is_nested():
-                before(this, args, kwargs)
-            return original(this, *args, **kwargs)
-
-        self.wrappers.add(watched.__code__)
-        setattr(cls, name, watched)
 
     def install(self):
         from jinja2 import Environment, Template
@@ -201,11 +175,6 @@ class Recorder:
         Environment.from_string, BaseLoader.load = watched_from_string, watched_load
         Environment.compile_expression = watched_expression
 
-    def write(self, path):
-        with open(path, "w", encoding="utf-8", errors="surrogateescape") as out:
-            for record in [{"tests": self.tests, "records": len(self.records)}, *self.records.values()]:
-                out.write(json.dumps(record) + "\n")
-
 
 def environment(env):
     """The options of an environment that Salt can be configured to."""
@@ -240,17 +209,6 @@ def more_globals(env):
 
     known = jinja2.defaults.DEFAULT_NAMESPACE
     return {name: value for name, value in env.globals.items() if name not in known or known[name] is not value}
-
-
-def record(tests, path):
-    import pytest
-
-    recorder = Recorder()
-    recorder.install()
-    os.chdir(tests)
-    status = pytest.main(["-q", "-p", "no:cacheprovider", "--no-header", "."], plugins=[recorder])
-    recorder.write(path)
-    sys.exit(int(status))
 
 
 def expect():
@@ -295,6 +253,6 @@ def expect():
 
 if __name__ == "__main__":
     if sys.argv[1] == "record":
-        record(sys.argv[2], os.path.abspath(sys.argv[3]))
+        JinjaRecorder().run(*sys.argv[2:])
     else:
         expect()

@@ -1,5 +1,6 @@
 """What Mako prints for a template, or what it raises; and what Salt's `py` renderer returns."""
 import copy
+import posixpath
 
 
 def render(record, defaults):
@@ -16,7 +17,8 @@ def render(record, defaults):
             # Compiled when asked for, as from files.
             lookup._collection[uri] = _Later(lookup, uri, text, strict)
         lookup.get_template = lambda uri: _get(lookup, uri, TopLevelLookupException)
-        template = Template(record["template"], lookup=lookup, uri="/main.mako", strict_undefined=strict)
+        known = lookup if record.get("lookup", True) else None
+        template = Template(record["template"], lookup=known, uri=record.get("uri", "/main.mako"), strict_undefined=strict)
         out = {"output": template.render(**context)}
     except (SyntaxException, CompileException) as error:
         return {"error": type(error).__name__, "line": error.lineno}
@@ -36,7 +38,8 @@ class _Later:
 
 
 def _get(lookup, uri, missing):
-    later = lookup._collection.get(uri)
+    below = "/" + posixpath.normpath(uri.replace("\\", "/")).lstrip("/")
+    later = lookup._collection.get(uri) or lookup._collection.get(below)
     if later is None:
         raise missing(f"Can't locate template for uri {uri!r}")
     if later.made is None:

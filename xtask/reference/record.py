@@ -7,6 +7,7 @@ changed keep their bytes, so that `git diff` shows what a newer reference does o
 """
 import atexit
 import copy
+import functools
 import json
 import os
 import pathlib
@@ -224,15 +225,20 @@ def pillar_stack(record):
 
 
 def stack_alone(record):
-    import salt.pillar.stack as stack
+    return ext_pillar(stack_module(), record)
 
-    return ext_pillar(stack, record)
+
+def stack_module():
+    import salt.pillar.stack
+
+    return salt.pillar.stack
 
 
 def makostack_alone(record):
     return ext_pillar(makostack_module(), record)
 
 
+@functools.cache
 def makostack_module():
     """MakoStack left Salt after 3007, so its module is an older one's: the file that the environment names."""
     import importlib.util

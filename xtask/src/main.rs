@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask ci`, `tidy`, `reference`, `corpus`, `jinja-suite` and `bench`.
+//! The project's own chores: `cargo xtask ci`, `tidy`, `reference`, `corpus`, `jinja-suite`, `mako-suite` and `bench`.
 //!
 //! It depends on no crate of the product, and does not know about values, layers or templates: it
 //! runs `cargo`, Python and the built programs, and reads what they print.
@@ -7,7 +7,9 @@ mod bench;
 mod ci;
 mod corpus;
 mod jinja_suite;
+mod mako_suite;
 mod reference;
+mod suite;
 mod tidy;
 
 use std::error::Error;
@@ -40,7 +42,9 @@ enum Chore {
     /// Compare with the reference over checkouts of public formulas
     Corpus(corpus::Args),
     /// Compare with Salt what Jinja's own tests render
-    JinjaSuite(jinja_suite::Args),
+    JinjaSuite(suite::Args),
+    /// Compare with Mako what its own tests render
+    MakoSuite(suite::Args),
     /// Measure against the reference and against the floor
     Bench(bench::Args),
 }
@@ -63,7 +67,8 @@ fn run(chore: &Chore) -> Result {
         Chore::Tidy(args) => tidy::run(&sh, args),
         Chore::Reference(args) => reference::run(&sh, args),
         Chore::Corpus(args) => corpus::run(&sh, args),
-        Chore::JinjaSuite(args) => jinja_suite::run(&sh, args),
+        Chore::JinjaSuite(args) => jinja_suite::SUITE.run(&sh, args),
+        Chore::MakoSuite(args) => mako_suite::SUITE.run(&sh, args),
         Chore::Bench(args) => bench::run(&sh, args),
     }
 }

@@ -516,7 +516,7 @@ impl<'a> Generator<'a> {
                 );
             }
         }
-        self.line("_mk_write = context.writer()");
+        self.line("__M_writer = context.writer()");
         Ok(())
     }
 
@@ -627,13 +627,13 @@ impl<'a> Generator<'a> {
         match &node.kind {
             Kind::Text { text, exact } => {
                 let mark = self.mark(node.span, *exact);
-                self.line_from(&format!("_mk_write({}, {mark})", quote_str(text)), Some(node.span));
+                self.line_from(&format!("__M_writer({}, {mark})", quote_str(text)), Some(node.span));
                 Ok(())
             }
             Kind::Expression { code, filters, .. } => {
                 let value = self.filtered(code, filters, true);
                 let mark = self.mark(node.span, false);
-                self.line_from(&format!("_mk_write({value}, {mark})"), Some(node.span));
+                self.line_from(&format!("__M_writer({value}, {mark})"), Some(node.span));
                 Ok(())
             }
             Kind::Control { keyword, end, text, .. } => self.control(id, keyword, *end, text),
@@ -741,7 +741,7 @@ impl<'a> Generator<'a> {
             }
             "text" => {
                 if !tag.filters.is_empty() {
-                    self.line("_mk_write = context._push_writer()");
+                    self.line("__M_writer = context._push_writer()");
                     self.line("try:");
                     self.indent += 1;
                     self.line("pass");
@@ -753,10 +753,10 @@ impl<'a> Generator<'a> {
                     self.indent -= 1;
                     self.line("finally:");
                     self.indent += 1;
-                    self.line("_mk_buffer, _mk_write = context._pop_buffer_and_writer()");
+                    self.line("_mk_buffer, __M_writer = context._pop_buffer_and_writer()");
                     let text = self.filtered("_mk_buffer.getvalue()", &tag.filters, false);
                     let mark = self.mark(node.span, false);
-                    self.line_from(&format!("_mk_write({text}, {mark})"), span);
+                    self.line_from(&format!("__M_writer({text}, {mark})"), span);
                     self.indent -= 1;
                 }
                 Ok(())
@@ -824,7 +824,7 @@ impl<'a> Generator<'a> {
         self.indent += 1;
         let value = self.filtered(&tag.expression, &[], true);
         let mark = self.mark(node.span, false);
-        self.line_from(&format!("_mk_write({value}, {mark})"), Some(node.span));
+        self.line_from(&format!("__M_writer({value}, {mark})"), Some(node.span));
         self.indent -= 1;
         self.line("finally:");
         self.indent += 1;

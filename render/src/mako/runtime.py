@@ -174,6 +174,20 @@ def capture(context, callable_, *args, **kwargs):
     return buffer.getvalue()
 
 
+def supports_caller(function):
+    """Let a function of a module see `caller`, as defs do."""
+
+    def call(context, *args, **kwargs):
+        context.caller_stack._push_frame()
+        try:
+            return function(context, *args, **kwargs)
+        finally:
+            context.caller_stack._pop_frame()
+
+    call.__name__ = function.__name__
+    return call
+
+
 class LoopStack:
     """The loops that are running, which is `loop` outside of all of them."""
 
@@ -322,7 +336,9 @@ class Namespace:
 
     @property
     def attr(self):
-        return _Attributes(self)
+        if "_attributes" not in self.__dict__:
+            self.__dict__["_attributes"] = _Attributes(self)
+        return self.__dict__["_attributes"]
 
     def get_namespace(self, uri):
         key = (id(self), uri)
@@ -618,6 +634,17 @@ class _Filters:
         return "".join([f"&{codepoint2name[ord(c)]};" if ord(c) in codepoint2name else c for c in str(value)])
 
 
+def _own_modules():
+    """Parts of Mako that code at the level of the module has by name, and can import."""
+    runtime = {"UNDEFINED": UNDEFINED, "capture": capture, "supports_caller": supports_caller, "LoopStack": LoopStack,
+               "LoopContext": LoopContext, "Namespace": Namespace}
+    filters = {name: _raw_getattr(_Mako.filters, name) for name in (
+        "html_escape", "xml_escape", "url_escape", "trim", "html_entities_escape", "decode")}
+    _MAKERS["mako.runtime"] = lambda: _module("mako.runtime", runtime)
+    _MAKERS["mako.filters"] = lambda: _module("mako.filters", filters)
+    _MAKERS["mako"] = lambda: _module("mako", {name: _import_as(f"mako.{name}") for name in ("filters", "runtime")})
+
+
 class _Mako:
     """What generated code calls, by the name `_mk`."""
 
@@ -650,6 +677,7 @@ class _Mako:
 
 
 mako = _Mako()
+_own_modules()
 
 
 def render_template(uri, filename, names, data, has_lookup, functions_as):

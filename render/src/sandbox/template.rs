@@ -128,6 +128,20 @@ fn load(shared: &Rc<Shared>, prelude: &PyDictRef, uri: &str, vm: &VirtualMachine
     Ok(vm.ctx.new_tuple(vec![uri, name, names.into()]).into())
 }
 
+/// A URI that leads up and out of the root (`mako.template.Template`).
+fn leads_out(uri: &str) -> bool {
+    let uri = uri.replace('\\', "/");
+    let mut path: Vec<&str> = Vec::new();
+    for part in uri.split('/').filter(|part| !matches!(*part, "" | ".")) {
+        if part != ".." {
+            path.push(part);
+        } else if path.pop().is_none() {
+            return true;
+        }
+    }
+    path.first().is_some_and(|first| first.starts_with(".."))
+}
+
 /// Run the module of a template and return its globals.
 fn module(
     shared: &Rc<Shared>,
@@ -138,6 +152,10 @@ fn module(
     strict: bool,
     vm: &VirtualMachine,
 ) -> Result<PyDictRef, Raised> {
+    if let Some(uri) = uri.filter(|uri| leads_out(uri)) {
+        let message = format!("TemplateLookupException: the URI {} leads up and out", mapstack_value::quote_str(uri));
+        return Err(Error::new(ErrorKind::TemplateNotFound, message).into());
+    }
     let compiled = compiled(shared, name, source, strict, vm)?;
     let globals = vm.ctx.new_dict();
     globals.set_item("__builtins__", prelude.get_item("BUILTINS", vm)?, vm)?;
@@ -148,6 +166,10 @@ fn module(
     globals.set_item("STOP_RENDERING", vm.ctx.new_str("").into(), vm)?;
     let locals = prelude.get_item("native", vm)?.get_item("locals", vm)?;
     globals.set_item("_mk_all_locals", locals, vm)?;
+    let import = prelude.get_item("_import_as", vm)?;
+    for (name, module) in [("filters", "mako.filters"), ("runtime", "mako.runtime")] {
+        globals.set_item(name, import.call((vm.ctx.new_str(module),), vm)?, vm)?;
+    }
     let uri: PyObjectRef = uri.map_or_else(|| vm.ctx.none(), |uri| vm.ctx.new_str(uri).into());
     globals.set_item("_template_uri", uri, vm)?;
     vm.run_code_obj(compiled.code, scope(&globals))?;

@@ -42,12 +42,16 @@ pub struct Args {
     /// Compare answers to made-up questions, and print every difference
     #[arg(long, group = "what")]
     check: bool,
-    /// How many YAML texts and merges to compare; a fifth as many definitions, a twentieth as many formulas
+    /// How many YAML texts and merges to compare; a fifth as many definitions, a twentieth as many formulas, half as
+    /// many trees of stacked pillars
     #[arg(long, default_value_t = 10_000, requires = "check")]
     count: u32,
     /// Which questions to make up; the same seed gives the same ones
     #[arg(long, default_value_t = 1, requires = "check")]
     seed: u64,
+    /// Which kinds of questions to make up, such as `stack`; all of them unless told
+    #[arg(long, requires = "check", value_name = "KIND")]
+    kind: Vec<String>,
     /// Record only files whose path holds one of these
     #[arg(long, requires = "record", value_name = "PART")]
     only: Vec<String>,
@@ -64,7 +68,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
         println!("`git diff` shows what the reference does otherwise than recorded");
     }
     if args.check {
-        compare::run(sh, args.count, args.seed)?;
+        compare::run(sh, args.count, args.seed, &args.kind)?;
     }
     Ok(())
 }
