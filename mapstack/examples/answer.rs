@@ -13,7 +13,8 @@
 //! | `data` | a formula's configuration | `files`, `formula`, `grains`, `pillar`, `opts` |
 //! | `stack`, `makostack` | what an external pillar returns | `files`, `args`, `kwargs`, `minion_id`, `grains`, `pillar`, `opts` |
 //!
-//! The files of an external pillar are written to a directory, for which `<DIR>` stands in the question and in the answer.
+//! The files of an external pillar are written to `here` in the directory that the argument names, and `<DIR>` stands for it in
+//! the question and in the answer.
 //!
 //! Results are written as Python's `repr` writes them, which tells types and the order of keys.
 
@@ -89,8 +90,16 @@ fn data(question: &Map) -> Answer {
 }
 
 fn stack(question: &Map, kind: StackKind) -> Answer {
-    let above = tempfile::tempdir().map_err(|e| e.to_string())?;
-    let root = above.path().join("here");
+    let above = std::env::args_os().nth(1).ok_or("the argument is missing: a directory for files")?;
+    let root = Path::new(&above).join("here");
+    let answer = stacked(question, kind, &root);
+    if root.exists() {
+        fs::remove_dir_all(&root).map_err(|e| e.to_string())?;
+    }
+    answer
+}
+
+fn stacked(question: &Map, kind: StackKind, root: &Path) -> Answer {
     let shown = root.display().to_string();
     for (name, text) in &map(question, "files") {
         write(&root.join(name.to_string()), &text.to_string().replace(DIR, &shown)).map_err(|e| e.to_string())?;
@@ -104,7 +113,7 @@ fn stack(question: &Map, kind: StackKind) -> Answer {
         opts: Map::new(),
     };
     let pillars = ExtPillars::new().with(kind, put(&arguments, DIR, &shown));
-    let pillars = pillars.with_opts(map(question, "opts")).with_directory(above.path());
+    let pillars = pillars.with_opts(map(question, "opts")).with_directory(root.parent().unwrap_or(root));
     let compiled = Engine::new(MemoryFiles::new()).pillar_run(&minion, &pillars).compile();
     let external = compiled.map_err(|e| e.to_string().replace(&shown, DIR))?.external;
     Ok(put(&external.into(), &shown, DIR))

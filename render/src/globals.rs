@@ -151,6 +151,13 @@ impl Object for Range {
         })
     }
 
+    fn slice(&self, bounds: &dyn Fn(usize) -> Result<[i64; 3]>) -> Option<Result<Obj>> {
+        let place = |at: i64| self.step.saturating_mul(at).saturating_add(self.start);
+        Some(bounds(self.count()).map(|[from, to, step]| {
+            Obj::native(Range { start: place(from), stop: place(to), step: self.step.saturating_mul(step) })
+        }))
+    }
+
     fn truthy(&self) -> bool {
         self.count() > 0
     }

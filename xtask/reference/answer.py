@@ -1,9 +1,14 @@
-"""The reference's answers to the questions of generate.py: JSON lines in, JSON lines out."""
+"""The reference's answers to the questions of generate.py: JSON lines in, JSON lines out.
+
+    python answer.py DIRECTORY
+
+The files of external pillars are written to `here` in the directory.
+"""
 import copy
 import json
 import os
+import shutil
 import sys
-import tempfile
 
 import record
 import salt_reference as reference
@@ -66,8 +71,8 @@ def stack(question):
 
 
 def stacked(module, question):
-    with tempfile.TemporaryDirectory(prefix="mapstack-stack-") as above:
-        root = os.path.join(above, "here")
+    root = os.path.join(sys.argv[1], "here")
+    try:
         put = lambda text: text.replace("<DIR>", root)
         reference.write_files(root, {name: put(text) for name, text in question["files"].items()})
         here = json.loads(json.dumps(question).replace("<DIR>", root))
@@ -75,6 +80,8 @@ def stacked(module, question):
             return {"ok": repr(plain(record.ext_pillar(module, here)["result"])).replace(root, "<DIR>")}
         except Exception as error:
             return {"error": f"{type(error).__name__}: {error}".replace(root, "<DIR>")}
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
 
 
 def unshared(value):

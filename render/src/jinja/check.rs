@@ -1,17 +1,19 @@
 //! What Jinja refuses when it compiles a template: filters and tests that do not exist.
 //!
 //! Inside the branches of an `if` Jinja waits until the branch runs, so that a template can probe
-//! for a filter.
+//! for a filter. What would be printed after an `extends` is not compiled at all.
 
 use super::Dialect;
-use super::ast::{ExprKind, Span, Template};
+use super::ast::{ExprKind, Span, Stmt, StmtKind, Template};
 use super::visit::{Node, visit};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::tests;
 
 pub(super) fn check(template: &Template, dialect: Dialect) -> Result<()> {
+    let unprinted = unprinted(template);
+    let compiled = |span: Span| !unprinted.iter().any(|output| (output.start..output.end).contains(&span.start));
     visit(template, &mut |node, conditional| match node {
-        Node::Expr(e) if !conditional => match &e.kind {
+        Node::Expr(e) if !conditional && compiled(e.span) => match &e.kind {
             ExprKind::Filter { name, .. } if dialect.filter(name).is_none() => {
                 Err(missing(template, "filter", name, e.span, dialect.filter_names()))
             }
@@ -22,6 +24,28 @@ pub(super) fn check(template: &Template, dialect: Dialect) -> Result<()> {
         },
         _ => Ok(()),
     })
+}
+
+/// Where a template that extends another one would print.
+fn unprinted(template: &Template) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let after = template.body.iter().skip_while(|stmt| !matches!(stmt.kind, StmtKind::Extends(_)));
+    after.for_each(|stmt| outputs(stmt, &mut spans));
+    spans
+}
+
+/// What a statement prints itself; blocks, macros and captures print elsewhere.
+fn outputs(stmt: &Stmt, spans: &mut Vec<Span>) {
+    let mut each = |body: &[Stmt]| body.iter().for_each(|stmt| outputs(stmt, spans));
+    match &stmt.kind {
+        StmtKind::Output(_) => spans.push(stmt.span),
+        StmtKind::For(f) => {
+            each(&f.body);
+            each(&f.otherwise);
+        }
+        StmtKind::FilterBlock { body, .. } | StmtKind::With { body, .. } | StmtKind::Autoescape { body, .. } => each(body),
+        _ => {}
+    }
 }
 
 fn missing(template: &Template, what: &str, name: &str, span: Span, known: Vec<&'static str>) -> Box<Error> {

@@ -136,6 +136,15 @@ pub trait Object {
         None
     }
 
+    /// `object[start:stop:step]`, if the object can be sliced. `_bounds` gives the first position, the one before
+    /// which to stop, and the step for a length.
+    ///
+    /// # Errors
+    /// Those of `_bounds`: a step of zero, or what is no position.
+    fn slice(&self, _bounds: &dyn Fn(usize) -> Result<[i64; 3]>) -> Option<Result<Obj>> {
+        None
+    }
+
     /// The plain data the object stands for (`dict` views, `range`, …), if any.
     fn as_value(&self) -> Option<Result<Value>> {
         None

@@ -647,17 +647,25 @@ pub fn slice(vm: &Vm<'_>, object: &Obj, start: &Obj, stop: &Obj, step: &Obj) -> 
         }
         Obj::Tuple(t) => Obj::tuple(picked(t.len())?.into_iter().map(|i| t[i].clone()).collect::<Vec<_>>()),
         Obj::Bytes(b) => Obj::Bytes(picked(b.len())?.into_iter().map(|i| b[i]).collect()),
-        other => {
-            return Ok(super::Undefined::hint(
-                format!("{} object has no element slice({start:?}, {stop:?}, {step:?})", other.type_name()),
-                vm.strict(),
-            )
-            .into());
-        }
+        Obj::Dict(_) => return Err(Error::type_error("unhashable type: 'slice'")),
+        Obj::Native(native) if let Some(sliced) = native.slice(&|len| slice_bounds(len, start, stop, step)) => sliced?,
+        other => return Err(Error::type_error(format!("'{}' object is not subscriptable", other.type_name()))),
     })
 }
 
 fn slice_indices(len: usize, start: &Obj, stop: &Obj, step: &Obj) -> Result<Vec<usize>> {
+    let [from, to, step] = slice_bounds(len, start, stop, step)?;
+    let mut picked = Vec::new();
+    let mut at = from;
+    while (step > 0 && at < to) || (step < 0 && at > to) {
+        picked.push(usize::try_from(at).unwrap_or_default());
+        at = at.saturating_add(step);
+    }
+    Ok(picked)
+}
+
+/// The first position, the one before which to stop, and the step (Python's `slice.indices`).
+fn slice_bounds(len: usize, start: &Obj, stop: &Obj, step: &Obj) -> Result<[i64; 3]> {
     let bound = |object: &Obj| -> Result<Option<i64>> {
         match (object, as_index(object)) {
             (Obj::None, _) => Ok(None),
@@ -676,11 +684,5 @@ fn slice_indices(len: usize, start: &Obj, stop: &Obj, step: &Obj) -> Result<Vec<
     let clamp = |i: i64| if i < 0 { i.saturating_add(len).max(low) } else { i.min(high) };
     let from = bound(start)?.map_or(if step > 0 { low } else { high }, clamp);
     let to = bound(stop)?.map_or(if step > 0 { high } else { low }, clamp);
-    let mut picked = Vec::new();
-    let mut at = from;
-    while (step > 0 && at < to) || (step < 0 && at > to) {
-        picked.push(usize::try_from(at).unwrap_or_default());
-        at = at.saturating_add(step);
-    }
-    Ok(picked)
+    Ok([from, to, step])
 }

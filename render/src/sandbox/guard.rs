@@ -521,11 +521,9 @@ fn product(a: &PyObject, b: &PyObject) -> usize {
     }
 }
 
+/// A number of repetitions. One beyond 64 bits is refused by Python itself.
 fn times(value: &PyObject) -> usize {
-    match small_int(value) {
-        Some(times) => usize::try_from(times).unwrap_or(0),
-        None => usize::MAX,
-    }
+    small_int(value).and_then(|times| usize::try_from(times).ok()).unwrap_or(0)
 }
 
 fn is_int(value: &PyObject) -> bool {

@@ -26,9 +26,12 @@ pub fn run(sh: &Shell, count: u32, seed: u64, only: &[String]) -> Result {
     let kinds: Vec<&str> = kinds.into_iter().filter(|kind| only.is_empty() || only.iter().any(|o| o == kind)).collect();
     cmd!(sh, "cargo build --quiet --package mapstack --example answer {features...}").run()?;
     let questions = cmd!(sh, "{python} xtask/reference/generate.py {seed} {count} {kinds...}").quiet().read()?;
-    let answer = cmd!(sh, "cargo run --quiet --package mapstack --example answer {features...}");
+    // Both sides write to one place in turn, so that a template that prints it prints the same.
+    let place = tempfile::tempdir()?;
+    let place = place.path();
+    let answer = cmd!(sh, "cargo run --quiet --package mapstack --example answer {features...} -- {place}");
     let ours = answer.quiet().stdin(&questions).read()?;
-    let theirs = cmd!(sh, "{python} xtask/reference/answer.py").quiet().ignore_stderr().stdin(&questions).read()?;
+    let theirs = cmd!(sh, "{python} xtask/reference/answer.py {place}").quiet().ignore_stderr().stdin(&questions).read()?;
     let tally = Tally::of(&questions, &ours, &theirs)?;
     print!("{tally}");
     if tally.unexplained.is_empty() {
