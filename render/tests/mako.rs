@@ -100,3 +100,31 @@ fn as_recorded() {
     let same: Vec<_> = differing.iter().filter(|(differs, _)| !differs).collect();
     assert!(same.is_empty(), "no longer different: {same:?}");
 }
+
+/// A template without files and variables.
+fn alone(template: &str) -> Result<String> {
+    let host = Files(Map::new());
+    let mut request = Request::new(template, &host);
+    request.options = Options::stack();
+    render(request).map(|rendered| rendered.text)
+}
+
+#[test]
+fn an_open_tag_is_told_where_it_opens() {
+    let error = alone("\n<%def name=\"f()\">\ntext\n").unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Code("SyntaxException"));
+    assert_eq!(error.place.map(|place| place.line()), Some(2));
+}
+
+#[test]
+fn quotes_in_a_comment_are_no_text() {
+    let template =
+        "<%\n    x = 7 # someone's '''comment\n    y = '''a\n    b'''\n    # someone else's\n%>${x} ${len(y)}";
+    assert_eq!(alone(template).unwrap(), "7 7");
+}
+
+#[test]
+fn there_is_no_cache() {
+    let error = alone("<%def name=\"f()\" cached=\"True\">\n</%def>").unwrap_err();
+    assert!(error.message.contains("needs a cache"), "{error}");
+}

@@ -67,6 +67,20 @@ fn modules_and_builtins_that_reach_outside_are_refused() {
         "<% import datetime %>${datetime.sys}",
         "<%namespace name=\"n\" module=\"os.path\"/>${n.exists()}",
         "<%namespace name=\"n\" module=\"sys\"/>${n.path}",
+        "<% from os.path import os %>${os.sep.nope}",
+        "<%! import mako.template %>",
+        "<%! from mako.lookup import TemplateLookup %>",
+        "<%! x = runtime.Namespace.__init__.__globals__ %>",
+        "<%! x = filters.html_escape.__globals__ %>",
+        "${capture.func.__globals__}",
+        "${f'{1:{10**9}}'}",
+        "${self.template.callable_.__globals__}",
+        "${local.template._get('__builtins__')['len']}",
+        "${self.context._with_template._get('_mk').look_up}",
+        "${globals()['__builtins__']}",
+        "<% import random %>${random.SystemRandom().random()}",
+        "<% import time %>${time.sleep(1)}",
+        "<% match (lambda: 0):\n  case object(__globals__=g): x = g\n%>${x}",
     ];
     let reached: Vec<_> = sources.iter().filter_map(|source| Some((source, rendered(source).ok()?))).collect();
     assert!(reached.is_empty(), "{reached:#?}");
@@ -101,6 +115,33 @@ for module in (base64, bisect, calendar, collections, collections.abc, copy, dat
     let text = mako::render(request).unwrap().text;
     assert!(text.starts_with("['collections.abc', 'os.path'"), "{text}");
     assert!(text.split(", ").all(|name| name.contains("collections.abc") || name.contains("os.path")), "{text}");
+}
+
+#[test]
+fn no_template_changes_what_the_next_one_sees() {
+    // What one template does, and what another finds afterwards.
+    let table = [
+        ("<% import json\njson.dumps = lambda value: 'changed' %>", "<% import json %>${json.dumps(1)}", "1"),
+        ("<% import math\nmath.x = 1 %>", "<% import math %>${hasattr(math, 'x')}", "False"),
+        ("<% import os.path\nos.path.join = None %>", "<% import os.path %>${os.path.join('a', 'b')}", "a/b"),
+        ("<% b = local.template._get('__builtins__')\nb['len'] = None %>", "${len('ab')}", "2"),
+        ("<% globals()['UNDEFINED'] = 1 %>", "${bool(UNDEFINED)}", "False"),
+        ("<%! kept = [1] %><% kept.append(2) %>", "${context.get('kept', 'none')}", "none"),
+        ("<% type(context).get = lambda *args: 'changed' %>", "${context.get('nosuch', 'none')}", "none"),
+        ("<% del type(context).get %>", "${context.get('nosuch', 'none')}", "none"),
+        ("<% type(self).name = 'changed' %>", "${self.name}", "self:memory:template"),
+        ("<% setattr(type(loop), '_enter', None) %>", "% for x in [1]:\n${loop.index}\n% endfor\n", "0\n"),
+        ("<%! runtime.capture = None %>", "<%! x = runtime.capture %>${capture(lambda: context.write('c'))}", "c"),
+        ("<%! runtime.Namespace.module = 1 %>", "${self.module is UNDEFINED}", "False"),
+        ("<%! type(UNDEFINED).__bool__ = lambda self: True %>", "${UNDEFINED or 'none'}", "none"),
+        ("<% len = None %>", "${len('ab')}", "2"),
+        ("<% import functools\nfunctools.partial = None %>", "${capture(lambda: context.write('c'))}", "c"),
+    ];
+    for (first, then, expected) in table {
+        // Whether the first one is refused or works on a copy does not matter.
+        let _ = rendered(first);
+        assert_eq!(rendered(then).unwrap(), expected, "after {first}");
+    }
 }
 
 #[test]
@@ -140,6 +181,14 @@ fn everything_ends() {
         "${eval('[0 for _ in iter(int, 1)]')}",
         "<% exec('while True: pass') %>",
         "<%! while True: pass %>",
+        "${list(range(10**12))}",
+        "${2**2**2**2**2**2}",
+        "${[[y for y in range(10**5)] for x in range(10**5)]}",
+        "${'%*d' % (10**9, 1)}",
+        "<% x = [1]\nfor i in x:\n    x.append(i)\n%>",
+        "<%\ndef g():\n    while True: yield 1\n%>${list(g())}",
+        "<%\ndef g():\n    while True: yield 1\n%>${2 in g()}",
+        "<%\ndef g():\n    while True: yield 1\na, *b = g()\n%>",
     ];
     for source in sources {
         let error = rendered(source).map(|text| text.len()).expect_err(source);

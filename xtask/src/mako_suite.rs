@@ -13,7 +13,10 @@ pub const SUITE: Suite = Suite {
     compare,
     reasons: &[
         (|source, _, _| source.contains("cached=\"True\""), "there is no cache"),
-        (|_, ours, _| ours["error"] == "refused", "modules that can be imported are those that work on their arguments"),
+        (
+            |_, ours, _| ours["error"] == "refused",
+            "modules that can be imported are those that work on their arguments",
+        ),
         (|source, _, _| source.contains("open("), "no file of the machine is read"),
         (ends_open, "a bracket or a tag that is never closed is told where the parser, or where it, stands"),
         (
@@ -53,7 +56,8 @@ mod tests {
 
     #[test]
     fn answers_are_equal_by_text_and_by_class_and_line() {
-        let unclosed = json!({"error": "SyntaxException", "line": 1, "message": "SyntaxException: Unclosed tag: <%def>"});
+        let unclosed =
+            json!({"error": "SyntaxException", "line": 1, "message": "SyntaxException: Unclosed tag: <%def>"});
         let cases = [
             (json!({"output": "1"}), json!({"output": "1"}), Outcome::SameText),
             (json!({"output": "1"}), json!({"output": "2"}), Outcome::Different),

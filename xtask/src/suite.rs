@@ -66,7 +66,12 @@ impl Suite {
         let script = self.script();
         let theirs = cmd!(sh, "{python} {script} expect").quiet().ignore_stderr().stdin(&questions).read()?;
         let tally = self.tally(&questions, &ours, &theirs)?;
-        println!("{} tests, {} templates recorded, {} comparable", counts["tests"], counts["records"], comparable.len());
+        println!(
+            "{} tests, {} templates recorded, {} comparable",
+            counts["tests"],
+            counts["records"],
+            comparable.len()
+        );
         for (reason, templates) in reasons(&other)? {
             println!("{} not comparable: {reason}", templates.len());
             if args.verbose {

@@ -43,7 +43,9 @@ fn outputs(stmt: &Stmt, spans: &mut Vec<Span>) {
             each(&f.body);
             each(&f.otherwise);
         }
-        StmtKind::FilterBlock { body, .. } | StmtKind::With { body, .. } | StmtKind::Autoescape { body, .. } => each(body),
+        StmtKind::FilterBlock { body, .. } | StmtKind::With { body, .. } | StmtKind::Autoescape { body, .. } => {
+            each(body)
+        }
         _ => {}
     }
 }

@@ -33,7 +33,7 @@ class UnsupportedError(MakoException):
     pass
 
 
-class _Undefined:
+class _Undefined(metaclass=_Fixed):
     """What a name has that nobody gave a value."""
 
     def __str__(self):
@@ -46,7 +46,7 @@ class _Undefined:
 UNDEFINED = _Undefined()
 
 
-class _Buffer:
+class _Buffer(metaclass=_Fixed):
     """Text being printed, with the marks that tell where it came from."""
 
     __slots__ = ("parts", "marks")
@@ -64,7 +64,7 @@ class _Buffer:
         return "".join(self.parts)
 
 
-class _Callers(list):
+class _Callers(list, metaclass=_Fixed):
     """Who called the defs that are running, innermost last."""
 
     def __init__(self):
@@ -86,7 +86,7 @@ class _Callers(list):
         self.nextcaller = self.pop()
 
 
-class Context:
+class Context(metaclass=_Fixed):
     """The names of a render, and where it prints to."""
 
     def __init__(self, buffer, data):
@@ -188,7 +188,7 @@ def supports_caller(function):
     return call
 
 
-class LoopStack:
+class LoopStack(metaclass=_Fixed):
     """The loops that are running, which is `loop` outside of all of them."""
 
     def __init__(self):
@@ -209,7 +209,7 @@ class LoopStack:
         raise RuntimeException("No loop context is established")
 
 
-class LoopContext:
+class LoopContext(metaclass=_Fixed):
     """`loop` inside of a loop."""
 
     def __init__(self, iterable, parent):
@@ -266,7 +266,7 @@ def _names_of_module(names):
     return Module()
 
 
-class _Lookup:
+class _Lookup(metaclass=_Fixed):
     """Finds templates by URI."""
 
     def __init__(self):
@@ -282,7 +282,7 @@ class _Lookup:
         return self._found[uri]
 
 
-class _Template:
+class _Template(metaclass=_Fixed):
     """A template that was compiled; `names` are the globals of its module."""
 
     lookup = None
@@ -291,7 +291,8 @@ class _Template:
         self.uri = uri
         self.filename = filename
         self.module = _names_of_module(names)
-        self._get = names.get
+        # Templates reach this; what else is in the module is not theirs.
+        self._get = lambda name: names.get(name) if name.startswith(("render_", "_mako_")) else None
         self.callable_ = names["render_body"]
 
     def has_def(self, name):
@@ -304,7 +305,7 @@ class _Template:
         return self._def(name)
 
 
-class _Attributes:
+class _Attributes(metaclass=_Fixed):
     """`namespace.attr`: module-level names along the chain of inheritance."""
 
     def __init__(self, namespace):
@@ -319,7 +320,7 @@ class _Attributes:
         raise AttributeError(name)
 
 
-class Namespace:
+class Namespace(metaclass=_Fixed):
     """Defs that can be called, from wherever they come."""
 
     module = None
@@ -588,7 +589,7 @@ def html_escape(value):
     return Markup(_escaped(str(value), _XML))
 
 
-class _Decode:
+class _Decode(metaclass=_Fixed):
     """`decode.utf8` and its like."""
 
     def __getattr__(self, encoding):
@@ -605,7 +606,7 @@ class _Decode:
 _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~")
 
 
-class _Filters:
+class _Filters(metaclass=_Fixed):
     __slots__ = ()
 
     html_escape = staticmethod(html_escape)
@@ -645,7 +646,7 @@ def _own_modules():
     _MAKERS["mako"] = lambda: _module("mako", {name: _import_as(f"mako.{name}") for name in ("filters", "runtime")})
 
 
-class _Mako:
+class _Mako(metaclass=_Fixed):
     """What generated code calls, by the name `_mk`."""
 
     __slots__ = ()

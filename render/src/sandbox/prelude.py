@@ -22,6 +22,16 @@ def _find_codec(name):
 _codecs_module.register(_find_codec)
 
 
+class _Fixed(type):
+    """The class of what renders share: no template changes what the next one sees."""
+
+    def __setattr__(cls, name, value):
+        raise AttributeError(f"'{cls.__name__}.{name}' cannot be changed: other templates see it, too")
+
+    def __delattr__(cls, name):
+        raise AttributeError(f"'{cls.__name__}.{name}' cannot be removed: other templates see it, too")
+
+
 class Refused(ImportError):
     """Something that would reach outside the template."""
 
@@ -496,7 +506,7 @@ BUILTINS[native["name"]("importfrom")] = _import_from
 import abc as _abc
 import enum as _enum
 
-_METACLASSES = {type, _abc.ABCMeta, _enum.EnumType, type(_range), type(_bytes), type(_bytearray)}
+_METACLASSES = {type, _abc.ABCMeta, _enum.EnumType, type(_range), type(_bytes), type(_bytearray), _Fixed}
 
 import collections as _collections_module
 
@@ -526,7 +536,7 @@ class CommandExecutionError(Exception):
     """A function of the minion refused its call."""
 
 
-class _Functions:
+class _Functions(metaclass=_Fixed):
     """`salt['module.function'](...)` and `salt.module.function(...)`."""
 
     __slots__ = ()
@@ -551,7 +561,7 @@ class _Functions:
         return "<salt functions>"
 
 
-class _Functions_of:
+class _Functions_of(metaclass=_Fixed):
     __slots__ = ("_module",)
 
     def __init__(self, module):
@@ -563,7 +573,7 @@ class _Functions_of:
         raise AttributeError(name)
 
 
-class _Function:
+class _Function(metaclass=_Fixed):
     __slots__ = ("_name",)
 
     def __init__(self, name):

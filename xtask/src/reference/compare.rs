@@ -31,7 +31,8 @@ pub fn run(sh: &Shell, count: u32, seed: u64, only: &[String]) -> Result {
     let place = place.path();
     let answer = cmd!(sh, "cargo run --quiet --package mapstack --example answer {features...} -- {place}");
     let ours = answer.quiet().stdin(&questions).read()?;
-    let theirs = cmd!(sh, "{python} xtask/reference/answer.py {place}").quiet().ignore_stderr().stdin(&questions).read()?;
+    let theirs =
+        cmd!(sh, "{python} xtask/reference/answer.py {place}").quiet().ignore_stderr().stdin(&questions).read()?;
     let tally = Tally::of(&questions, &ours, &theirs)?;
     print!("{tally}");
     if tally.unexplained.is_empty() {
