@@ -545,6 +545,10 @@ pub fn contains(vm: &Vm<'_>, haystack: &Obj, needle: &Obj) -> Result<bool> {
     {
         return verdict;
     }
+    if let (Obj::Dict(_) | Obj::Set(_), Obj::Undefined(u)) = (haystack, needle) {
+        // Nothing undefined is ever a key.
+        return u.check().map(|()| false);
+    }
     match haystack {
         Obj::Undefined(u) => u.check().map(|()| false),
         Obj::Str(text) | Obj::Markup(text) => match needle {
