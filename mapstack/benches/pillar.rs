@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pillars = ExtPillars::new().with_stack(kind, [config]);
     let engine = Engine::new(MemoryFiles::new());
     let compile = |number: usize| {
-        let minion = Minion::new(&format!("web{number}")).complete();
+        let minion = Minion::new(format!("web{number}")).complete();
         engine.pillar_run(&minion, &pillars).compile()
     };
     compile(0)?;

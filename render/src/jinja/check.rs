@@ -44,7 +44,7 @@ fn outputs(stmt: &Stmt, spans: &mut Vec<Span>) {
             each(&f.otherwise);
         }
         StmtKind::FilterBlock { body, .. } | StmtKind::With { body, .. } | StmtKind::Autoescape { body, .. } => {
-            each(body)
+            each(body);
         }
         _ => {}
     }
