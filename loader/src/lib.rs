@@ -17,6 +17,7 @@
 //! The crate does not know about YAML, templates, merging, or the current directory.
 
 mod fnmatch;
+mod kept;
 mod memory;
 mod open;
 mod path;
@@ -29,6 +30,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use fnmatch::Fnmatch;
+pub use kept::KeptFiles;
 pub use memory::MemoryFiles;
 pub use path::{BadPath, SaltPath};
 pub use roots::Roots;

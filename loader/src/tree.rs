@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::fnmatch::{Fnmatch, has_magic};
+use crate::kept::{KeptFiles, Stamp};
 use crate::open::{Opening, open_inside};
 use crate::roots::{Read, is_missing, read};
 use crate::{Fetched, LoadError};
@@ -30,6 +31,8 @@ pub struct Tree {
     directories: Vec<PathBuf>,
     /// Whether patterns may list any directory.
     anywhere: bool,
+    /// What was read before.
+    kept: Option<KeptFiles>,
 }
 
 /// The most bytes a file may have.
@@ -58,12 +61,34 @@ impl Tree {
         self
     }
 
+    /// Read files again only where they changed.
+    ///
+    /// ```
+    /// use mapstack_loader::{Fetched, KeptFiles, Tree};
+    /// let dir = tempfile::tempdir().unwrap();
+    /// let file = dir.path().join("core.yml").display().to_string();
+    /// std::fs::write(&file, "a: 1").unwrap();
+    /// let tree = Tree::new().directory(dir.path()).keeping(&KeptFiles::default());
+    /// let read = || tree.read(&file).unwrap();
+    /// assert_eq!(read(), read());
+    /// std::fs::write(&file, "a: changed").unwrap();
+    /// assert!(matches!(read(), Fetched::Found { bytes, .. } if *bytes == *b"a: changed"));
+    /// ```
+    #[must_use]
+    pub fn keeping(mut self, kept: &KeptFiles) -> Self {
+        self.kept = Some(kept.clone());
+        self
+    }
+
     /// The regular file at a path; directories and the like are missing.
     ///
     /// # Errors
     /// [`LoadError::Outside`] for a file that lies elsewhere, and when there is one that cannot be
     /// read.
     pub fn read(&self, path: &str) -> Result<Fetched, LoadError> {
+        if let Some(bytes) = self.kept.as_ref().and_then(|kept| kept.get(path, &self.directories)) {
+            return Ok(Fetched::Found { on_disk: path.into(), bytes });
+        }
         let failed = |source| LoadError::Io { path: path.into(), source };
         let real = match fs::canonicalize(path) {
             Ok(real) => real,
@@ -81,8 +106,15 @@ impl Tree {
             Err(e) if is_missing(&e) => return Ok(Fetched::Missing),
             Err(e) => return Err(failed(e)),
         };
+        // Taken before reading: what changes meanwhile is read again next time.
+        let stamp = file.metadata().ok().as_ref().and_then(Stamp::of);
         match read(file, MAX_FILE_SIZE).map_err(failed)? {
-            Read::Bytes(bytes) => Ok(Fetched::Found { on_disk: path.into(), bytes }),
+            Read::Bytes(bytes) => {
+                if let (Some(kept), Some(stamp)) = (&self.kept, stamp) {
+                    kept.put(path, &real, stamp, &bytes);
+                }
+                Ok(Fetched::Found { on_disk: path.into(), bytes })
+            }
             Read::NoFile => Ok(Fetched::Missing),
             Read::TooLarge(size) => Err(LoadError::TooLarge { path: path.into(), size, limit: MAX_FILE_SIZE }),
         }
@@ -195,7 +227,7 @@ pub fn is_file(path: &str) -> bool {
 /// # Errors
 /// [`LoadError`] for directories that hold too much or cannot be listed.
 pub fn glob_named(pattern: &str) -> Result<Vec<String>, LoadError> {
-    Tree { directories: Vec::new(), anywhere: true }.glob("", pattern)
+    Tree { anywhere: true, ..Tree::default() }.glob("", pattern)
 }
 
 /// Read a file that the user named, wherever it lies.

@@ -15,6 +15,7 @@ use crate::calls::Functions;
 use crate::diagnostic::{Diagnostic, ErrorKind};
 use crate::layer::LayerFile;
 use crate::lineage::Tracker;
+use crate::pillar::StackCache;
 use crate::stubs::Stubs;
 use crate::trace::{Asked, Event, Outcome, Stage};
 
@@ -34,6 +35,7 @@ pub struct Engine {
     pub(crate) functions: Vec<Box<dyn Functions>>,
     pub(crate) templates: TemplateCache,
     layers: Mutex<HashMap<Str, Arc<LayerFile>, foldhash::fast::RandomState>>,
+    pub(crate) stacks: StackCache,
 }
 
 impl Engine {
@@ -46,6 +48,7 @@ impl Engine {
             functions: Vec::new(),
             templates: TemplateCache::default(),
             layers: Mutex::default(),
+            stacks: StackCache::default(),
         }
     }
 

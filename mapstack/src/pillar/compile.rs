@@ -142,7 +142,8 @@ impl PillarRun<'_> {
             opts: self.opts.clone().into(),
         };
         let chosen = stores.config_files(one, kind)?;
-        let roots = self.pillars.directories.iter().fold(Tree::new(), Tree::directory);
+        let roots = Tree::new().keeping(&self.engine.stacks.files);
+        let roots = self.pillars.directories.iter().fold(roots, Tree::directory);
         let tree = chosen.iter().fold(roots, |tree, config| tree.directory(split(&config.path).0));
         let run = self.engine.run(&minion);
         let stacking = Stacking { run: &run, kind, tree: &tree, opts: &self.opts, events: &self.events };

@@ -16,6 +16,32 @@ pub(super) fn has_marks(text: &str) -> bool {
     text.contains("${") || text.contains("<%") || text.contains("</%") || text.lines().any(of_a_line)
 }
 
+/// Whether a template can look at a variable: it says its name, or has a way to come by variables
+/// without. Variables are copied into the interpreter, and a master's options are many.
+pub(super) fn may_use(text: &str, name: &str) -> bool {
+    const WAYS: [&str; 19] = [
+        "context",
+        "<%inherit",
+        "<%include",
+        "<%namespace",
+        "__M_",
+        "eval",
+        "exec",
+        "locals",
+        "globals",
+        "vars",
+        "dir",
+        "getattr",
+        "mako",
+        "runtime",
+        "template",
+        "lookup",
+        "module",
+        "caller",
+    ];
+    text.contains(name) || WAYS.iter().any(|way| text.contains(way))
+}
+
 /// The encoding that the first line of a text names, unless it is one the text is in (Mako:
 /// `Lexer.decode_raw_stream`).
 pub(super) fn other_encoding(text: &str) -> Option<&str> {
@@ -50,11 +76,14 @@ const CHANGED: [&str; 4] = ["stack", "pillar", "__grains__", "__opts__"];
 pub(super) fn render(request: &Request<'_>, stack: &mut Value) -> mapstack_render::Result<Rendered> {
     let options = mapstack_render::mako::Options::stack();
     let uri = request.name.as_deref();
-    let (rendered, changed) = mapstack_render::mako::attempt_as(request, options, uri, &CHANGED);
+    let given = |name: &&str| request.variables.contains_key(*name) || request.locals.contains_key(*name);
+    let can_change: Vec<&str> = CHANGED.into_iter().filter(given).collect();
+    let (rendered, changed) = mapstack_render::mako::attempt_as(request, options, uri, &can_change);
     for (name, value) in changed {
         match (request.variables.get(&name), value) {
             (Some(Obj::Dict(live)), Value::Map(map)) => replace(live, &map),
-            (None, value @ Value::Map(_)) => *stack = value,
+            // What was not changed stays the very same.
+            (None, value @ Value::Map(_)) if !value.is_same(stack) => *stack = value,
             _ => {}
         }
     }
@@ -80,7 +109,23 @@ pub(super) fn render(_: &Request<'_>, _: &mut Value) -> mapstack_render::Result<
 
 #[cfg(test)]
 mod tests {
-    use super::{has_marks, other_encoding};
+    use super::{has_marks, may_use, other_encoding};
+
+    #[test]
+    fn variables_that_a_template_cannot_look_at_are_known() {
+        for (text, name, may) in [
+            ("a: ${minion_id}", "minion_id", true),
+            ("a: ${minion_id}", "__opts__", false),
+            ("<% stack['a'] = 1 %>", "stack", true),
+            ("<% stack['a'] = 1 %>", "pillar", false),
+            ("${context['pil' + 'lar']}", "pillar", true),
+            ("<%include file='x'/>", "pillar", true),
+            ("${locals()}", "pillar", true),
+            ("<%page args='**pageargs'/>${sorted(pageargs)}", "pillar", true),
+        ] {
+            assert_eq!(may_use(text, name), may, "{text} {name}");
+        }
+    }
 
     #[test]
     fn encodings_other_than_that_of_the_text_are_told() {

@@ -24,6 +24,7 @@
 //! assert_eq!(compiled.external.get("first").unwrap().as_str(), Some("vim"));
 //! ```
 
+mod cache;
 mod compile;
 mod config;
 mod files;
@@ -34,6 +35,7 @@ mod stack;
 mod template;
 mod trace;
 
+pub(crate) use cache::StackCache;
 pub use compile::{Compiled, PillarRun};
 pub use config::{ExtPillars, StackKind};
 pub use trace::{FileOutcome, PillarEvent};

@@ -30,7 +30,7 @@ pub(super) struct Stacking<'s, 'e> {
 impl Stacking<'_, '_> {
     /// What the config files amount to, one after the other.
     pub fn stack(&self, chosen: &[Chosen]) -> Result<Map> {
-        let mut stack = Value::map();
+        let mut stack = self.run.engine.stacks.empty();
         for config in chosen {
             let found = mapstack_loader::is_file(&config.path);
             self.record(PillarEvent::Config {
@@ -153,16 +153,25 @@ impl OneConfig<'_, '_> {
             return Err(self.here(Error::new(ErrorKind::File, message), item));
         };
         let text = self.templates.render(&file, stack, Some(&data.path))?;
-        let loaded = load_document(text.as_str(), &Limits::default());
+        let cache = &self.stacking.run.engine.stacks;
+        let loaded = cache.document(text.as_str(), || mapstack_yaml::load(text.as_str()));
         let loaded = loaded.map_err(|e| self.templates.with_files(text.yaml_error(&e)))?;
-        let Value::Map(overlay) = &loaded.value else {
-            return Ok(self.no_mapping(data, &loaded.value));
+        let Value::Map(overlay) = &loaded else {
+            return Ok(self.no_mapping(data, &loaded));
         };
-        let overlay = self.grafted(overlay);
         let Value::Map(base) = stack else { return Ok(FileOutcome::Missing) };
-        let merged = merge_into(base, &overlay, &mut ());
-        merged.map_err(|e| self.templates.with_files(self.merge_error(&e, &loaded, &text)))?;
-        Ok(FileOutcome::Merged(strategy(&loaded.value)))
+        if let Some(merged) = cache.merged(base, overlay).filter(|_| self.graft.is_empty()) {
+            *base = merged;
+            return Ok(FileOutcome::Merged(strategy(&loaded)));
+        }
+        let before = base.clone();
+        merge_into(base, &self.grafted(overlay), &mut ())
+            .map_err(|e| self.templates.with_files(self.merge_error(&e, &text)))?;
+        // What templates print is theirs alone as a rule.
+        if self.graft.is_empty() && !text.is_rendered() {
+            cache.keep(before, overlay.clone(), base);
+        }
+        Ok(FileOutcome::Merged(strategy(&loaded)))
     }
 
     fn grafted(&self, overlay: &Map) -> Map {
@@ -181,10 +190,12 @@ impl OneConfig<'_, '_> {
     }
 
     /// A strategy that does not exist, told where it is written.
-    fn merge_error(&self, e: &StackError, loaded: &Loaded, text: &Text<'_>) -> Error {
+    fn merge_error(&self, e: &StackError, text: &Text<'_>) -> Error {
         let path = e.path.0.get(self.graft.len()..).unwrap_or_default();
-        let place = text.place_of_mark(marker_mark(loaded, path, e.in_list));
-        let error = Error::new(ErrorKind::Merge, e.to_string()).at(Some(place));
+        // It was loaded before, so it can be once more.
+        let loaded = load_document(text.as_str(), &Limits::default()).ok();
+        let place = loaded.map(|loaded| text.place_of_mark(marker_mark(&loaded, path, e.in_list)));
+        let error = Error::new(ErrorKind::Merge, e.to_string()).at(place);
         let names = [Strategy::MergeLast, Strategy::MergeFirst, Strategy::Remove, Strategy::Overwrite];
         match mapstack_render::nearest(e.strategy.as_str().unwrap_or_default(), names.map(Strategy::name)) {
             Some(near) => error.help(format!("did you mean '{near}'?")),

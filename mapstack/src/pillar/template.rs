@@ -70,11 +70,16 @@ impl<'t, 'e> Templates<'t, 'e> {
             // What an absolute name stands for finds others by absolute names.
             StackKind::MakoStack => Lookup::Mako { from_root: ymlpath.is_some() && file.path.starts_with('/') },
         };
+        let mut variables = self.variables.clone();
+        if self.kind == StackKind::MakoStack {
+            variables.retain(|name, _| mako::may_use(source, name));
+            locals.retain(|name, _| mako::may_use(source, name));
+        }
         let find = |path: &str| self.further(lookup, path);
         let host = RunHost::with_templates(self.run, &find);
         let request = Request {
             name: Some(Str::from(&*file.path)),
-            variables: self.variables.clone(),
+            variables,
             locals,
             syntax: Syntax { dialect: Dialect::Stack, ..Syntax::default() },
             strict: false,

@@ -65,9 +65,9 @@ fn layer_text(layer: usize, indent: &str) -> String {
 }
 
 /// Print both sides' times and their ratio.
-fn report(what: &str, reference: &str, theirs: Duration, verb: &str, ours: Duration, goal: f64) {
+fn report(what: &str, reference: &str, theirs: Duration, verb: &str, ours: Duration, goal: impl Into<Option<f64>>) {
     let ratio = theirs.as_secs_f64() / ours.as_secs_f64();
-    let verdict = verdict(ratio > goal, &format!("> {goal}"));
+    let verdict = goal.into().map(|goal| verdict(ratio > goal, &format!("> {goal}"))).unwrap_or_default();
     println!("  {what}: {reference} {theirs:.1?}, mapstack {verb} {ours:.1?}: {ratio:.0} times faster{verdict}");
 }
 
