@@ -2,7 +2,7 @@
 //!
 //! A [`FileServer`] answers for one saltenv at a time. [`Roots`] serves directories, the first that
 //! has a file winning; [`Backends`] asks several servers in order; [`MemoryFiles`] serves what a
-//! test puts in. A [`Tree`] has files by their paths on disk, for what is no file server's.
+//! test puts in. With the feature `git`, `git::GitFs` serves git repositories. A [`Tree`] has files by their paths on disk, for what is no file server's.
 //!
 //! Paths come from grains, and grains come from minions. A path never leaves its root: not by `..`,
 //! not by being absolute, and not through a link, unless the user allows links that do.
@@ -17,8 +17,11 @@
 //! The crate does not know about YAML, templates, merging, or the current directory.
 
 mod fnmatch;
+#[cfg(feature = "git")]
+pub mod git;
 mod kept;
 mod memory;
+mod names;
 mod open;
 mod path;
 mod roots;
@@ -32,6 +35,7 @@ use std::sync::Arc;
 pub use fnmatch::Fnmatch;
 pub use kept::KeptFiles;
 pub use memory::MemoryFiles;
+pub use names::Names;
 pub use path::{BadPath, SaltPath};
 pub use roots::Roots;
 pub use tree::{Tree, glob_named, is_file, join, read_named};
@@ -113,6 +117,14 @@ pub enum LoadError {
         path: PathBuf,
         /// Where it leads, if that is another path.
         leads_to: Option<PathBuf>,
+    },
+    /// A git repository cannot be read.
+    #[error("{repository}: {message}")]
+    Git {
+        /// The repository, or a place in it.
+        repository: String,
+        /// What is wrong with it.
+        message: String,
     },
     /// A tree has more entries than are listed.
     #[error(

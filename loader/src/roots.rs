@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::open::{Opening, is_inside, open_anywhere, open_inside};
 use crate::walk::Walk;
-use crate::{Fetched, FileServer, LoadError, SaltPath};
+use crate::{Fetched, FileServer, LoadError, Names, SaltPath};
 
 /// Directories per saltenv, earlier ones winning file by file.
 ///
@@ -21,6 +21,8 @@ pub struct Roots {
     envs: Vec<(String, Vec<Root>)>,
     max_file_size: u64,
     follow_outside_links: bool,
+    hide_links: bool,
+    ignored: Option<Names>,
 }
 
 /// A directory, and its path without links.
@@ -44,7 +46,13 @@ impl Roots {
     /// No directory at all.
     #[must_use]
     pub fn new() -> Self {
-        Roots { envs: Vec::new(), max_file_size: 32 << 20, follow_outside_links: false }
+        Roots {
+            envs: Vec::new(),
+            max_file_size: 32 << 20,
+            follow_outside_links: false,
+            hide_links: false,
+            ignored: None,
+        }
     }
 
     /// Add a directory behind those of the saltenv.
@@ -74,6 +82,23 @@ impl Roots {
     #[must_use]
     pub fn follow_outside_links(mut self, follow: bool) -> Self {
         self.follow_outside_links = follow;
+        self
+    }
+
+    /// List no links to files (Salt: `fileserver_ignoresymlinks`); they are served all the same.
+    #[must_use]
+    pub fn hide_links(mut self, hide: bool) -> Self {
+        self.hide_links = hide;
+        self
+    }
+
+    /// Neither serve nor list some files (Salt: `salt.fileserver.is_file_ignored`).
+    ///
+    /// As in Salt, what is asked for is looked up by its path on disk, what is listed by its path
+    /// below the root.
+    #[must_use]
+    pub fn ignore(mut self, ignored: Names) -> Self {
+        self.ignored = Some(ignored);
         self
     }
 
@@ -113,14 +138,18 @@ impl Roots {
 
     /// Look for a regular file behind a path below one root, without opening it: opening a pipe or
     /// a device can wait or do something.
-    fn locate(root: &Root, real: &Path, path: &str) -> Result<Option<Candidate>, LoadError> {
+    fn locate(&self, root: &Root, real: &Path, path: &str) -> Result<Option<Candidate>, LoadError> {
         let on_disk = real.join(path);
         // Most look-ups are misses, which need no path for people.
         match fs::metadata(&on_disk) {
-            Ok(found) => Ok(found.is_file().then(|| Candidate { shown: root.given.join(path), on_disk })),
+            Ok(found) if found.is_file() => {
+                let shown = root.given.join(path);
+                let ignored = self.ignored.as_ref().is_some_and(|names| names.has(&shown.to_string_lossy()));
+                Ok((!ignored).then_some(Candidate { shown, on_disk }))
+            }
             Err(source) if is_denied(&source) => Err(LoadError::Io { path: root.given.join(path), source }),
-            // Nothing is there, or links that lead nowhere or in circles.
-            Err(_) => Ok(None),
+            // Nothing is there, no file is, or links lead nowhere or in circles.
+            Ok(_) | Err(_) => Ok(None),
         }
     }
 
@@ -203,7 +232,7 @@ impl FileServer for Roots {
         let relative = path.to_string();
         for root in self.serving(path.saltenv().unwrap_or(saltenv)).iter() {
             let Some(real) = &root.real else { continue };
-            let Some(candidate) = Self::locate(root, real, &relative)? else { continue };
+            let Some(candidate) = self.locate(root, real, &relative)? else { continue };
             match self.take(root, real, &candidate)? {
                 Fetched::Missing => {}
                 Fetched::Refused { reason } => refused = refused.or(Some(reason)),
@@ -221,7 +250,7 @@ impl FileServer for Roots {
         let relative = path.to_string();
         for root in self.serving(path.saltenv().unwrap_or(saltenv)).iter() {
             let Some(real) = &root.real else { continue };
-            let Some(candidate) = Self::locate(root, real, &relative)? else { continue };
+            let Some(candidate) = self.locate(root, real, &relative)? else { continue };
             let inside = self.follow_outside_links
                 || is_inside(real, &candidate.on_disk)
                     .or_else(|e| if is_missing(&e) { Ok(false) } else { Err(candidate.failed(e)) })?;
@@ -240,9 +269,13 @@ impl FileServer for Roots {
         let mut all = Vec::new();
         for root in self.serving(saltenv).iter() {
             if let Some(real) = &root.real {
-                Walk { real, follow_outside_links: self.follow_outside_links, entries: 0, above: Vec::new() }
+                let (follow_outside_links, hide_links) = (self.follow_outside_links, self.hide_links);
+                Walk { real, follow_outside_links, hide_links, entries: 0, above: Vec::new() }
                     .below(&prefix, &mut all)?;
             }
+        }
+        if let Some(ignored) = &self.ignored {
+            all.retain(|path| !ignored.has(path));
         }
         all.sort_unstable();
         all.dedup();

@@ -10,13 +10,15 @@ use crate::roots::is_missing;
 use crate::{LoadError, SaltPath};
 
 /// More entries than this are an error: links can repeat a small tree without end.
-const MAX_ENTRIES: usize = 1_000_000;
+pub(crate) const MAX_ENTRIES: usize = 1_000_000;
 
 /// A walk through one root.
 pub(crate) struct Walk<'r> {
     /// The root's path without links.
     pub(crate) real: &'r Path,
     pub(crate) follow_outside_links: bool,
+    /// Links to files are not listed.
+    pub(crate) hide_links: bool,
     /// How many entries were seen.
     pub(crate) entries: usize,
     /// The directories that lead here, none of which is entered again.
@@ -61,7 +63,7 @@ impl Walk<'_> {
             let path = entry.path();
             match self.look(&path, &entry) {
                 Some(found) if found.is_dir() => self.directory(&path, &inner, all)?,
-                Some(found) if found.is_file() => all.push(inner),
+                Some(found) if found.is_file() && !self.is_hidden(&entry) => all.push(inner),
                 _ => {}
             }
         }
@@ -76,6 +78,10 @@ impl Walk<'_> {
         }
         let found = fs::metadata(path).ok()?;
         self.served(path).ok()?.then_some(found)
+    }
+
+    fn is_hidden(&self, entry: &fs::DirEntry) -> bool {
+        self.hide_links && entry.file_type().is_ok_and(|found| found.is_symlink())
     }
 
     fn served(&self, path: &Path) -> io::Result<bool> {

@@ -86,6 +86,9 @@ pub enum Command {
     Platforms(Platforms),
     /// Print the options of a master's or minion's configuration, and which file set them
     Config(Config),
+    /// Fetch the git repositories of gitfs into mirrors on this machine
+    #[cfg(feature = "fetch")]
+    Fetch(Fetch),
     /// Print a completion script for a shell
     #[command(after_help = "\
 Example:
@@ -94,6 +97,25 @@ Example:
         /// The shell
         shell: Shell,
     },
+}
+
+#[cfg(feature = "fetch")]
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mapstack fetch --config /etc/salt/master
+  mapstack fetch https://github.com/saltstack-formulas/users-formula.git")]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
+pub struct Fetch {
+    /// Repositories to fetch, as https:// or ssh:// URLs, or user@host:path
+    #[arg(value_name = "URL", group = "what")]
+    pub urls: Vec<String>,
+    /// A master's or a minion's configuration, whose gitfs_remotes are fetched
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "what")]
+    pub config: Option<PathBuf>,
+    /// The directory with the mirrors; without it, mapstack/git in the user's cache
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub cache: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use common::{Tree, assert_snapshot, command, repository, run, run_with_input};
 
-const VERBS: [&str; 13] = [
+const VERBS: &[&str] = &[
     "data",
     "stack",
     "tofs",
@@ -20,6 +20,8 @@ const VERBS: [&str; 13] = [
     "platforms",
     "lint",
     "config",
+    #[cfg(feature = "fetch")]
+    "fetch",
     "completions",
 ];
 
@@ -82,7 +84,7 @@ fn every_verb_has_help_with_an_example() {
     let overall = run(&repository(), &["--help"]);
     assert_eq!((overall.status, &*overall.stderr), (Some(0), ""));
     assert_snapshot("help/mapstack.txt", &overall.stdout);
-    for verb in VERBS {
+    for &verb in VERBS {
         assert!(overall.stdout.contains(&format!("\n  {verb} ")), "{verb}");
         let ran = run(&repository(), &[verb, "--help"]);
         assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{verb}");
@@ -97,7 +99,7 @@ fn every_shell_has_completions() {
         let ran = run(&repository(), &["completions", shell]);
         assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{shell}");
         assert!(ran.stdout.contains(word), "{shell}");
-        for verb in VERBS {
+        for &verb in VERBS {
             assert!(ran.stdout.contains(verb), "{shell} does not know {verb}");
         }
     }

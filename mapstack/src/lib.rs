@@ -30,7 +30,7 @@
 //! | external pillars that stack files | [`pillar`] |
 //! | a master's or minion's configuration | [`config`] |
 //! | the minion's facts | [`minion`] |
-//! | where files come from | [`loader`] |
+//! | where files come from | [`loader`], and [`fileserver`] by Salt's options |
 //!
 //! The crate does not know about command lines, the environment, terminals or exit codes.
 
@@ -40,6 +40,7 @@ mod data;
 mod diagnostic;
 mod engine;
 mod files;
+pub mod fileserver;
 mod functions;
 mod host;
 mod layer;

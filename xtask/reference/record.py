@@ -16,6 +16,7 @@ import shutil
 import sys
 import tempfile
 
+import gitfs
 import master_cache
 import platforms
 import salt_reference as reference
@@ -704,6 +705,8 @@ def main():
         master_cache.record(platforms.all_grains(), data / "master", data / "salt_output")
     if not only or "config_defaults" in only:
         record_config_defaults(project / "mapstack/data/config_defaults.json")
+    if not only or "gitfs" in only:
+        gitfs.record(project / "mapstack/tests/data/gitfs.json")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ mod completions;
 mod config;
 mod data;
 mod explain;
+#[cfg(feature = "fetch")]
+mod fetch;
 mod lint;
 mod map;
 mod parse;
@@ -34,6 +36,8 @@ pub fn run(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Platforms(args) => platforms::run(args),
         Command::Lint(args) => lint::run(args, reporter),
         Command::Config(args) => config::run(args, reporter),
+        #[cfg(feature = "fetch")]
+        Command::Fetch(args) => fetch::run(args, reporter),
         Command::Completions { shell } => completions::run(*shell),
     }
 }

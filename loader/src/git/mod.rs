@@ -1,0 +1,483 @@
+//! Git repositories as a file server: Salt's `gitfs` backend.
+//!
+//! Nothing is checked out. Files are read out of a repository on this machine: a mirror that was
+//! fetched before, or the repository itself. Branches, tags and commits are saltenvs, as the options
+//! of each [`Remote`] say.
+//!
+//! | [`FileServer`] | Salt |
+//! |---|---|
+//! | [`fetch`](FileServer::fetch) | `GitFS.find_file`, with the provider `pygit2` |
+//! | [`list`](FileServer::list) | `GitFS.file_list` |
+//! | [`envs`](FileServer::envs) | `GitFS.envs` |
+
+#[cfg(feature = "fetch")]
+mod fetch;
+mod mirror;
+mod refspec;
+mod remote;
+mod repository;
+mod tree_path;
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gix::ObjectId;
+
+use crate::path::MAX_COMPONENTS;
+use crate::walk::MAX_ENTRIES;
+use crate::{Fetched, FileServer, LoadError, SaltPath};
+#[cfg(feature = "fetch")]
+pub use fetch::{FetchError, Progress, Stage, Updated, fetch};
+pub use mirror::Origin;
+pub use refspec::{BadRefspec, Refspec};
+pub use remote::{RefType, Remote, Saltenv};
+use repository::{Entry, Node, Problem, Repository};
+
+/// Git repositories, earlier ones winning file by file.
+///
+/// ```no_run
+/// use mapstack_loader::git::{GitFs, Remote};
+/// let remote = Remote { base: "main".into(), ..Remote::new("https://example.org/users.git", "/srv/mirrors/users") };
+/// let files = GitFs::open(vec![remote]).unwrap();
+/// ```
+pub struct GitFs {
+    served: Vec<Served>,
+    saltenvs: BTreeSet<String>,
+}
+
+/// A remote whose repository is open.
+struct Served {
+    remote: Remote,
+    repository: Repository,
+    /// What saltenvs were found to be.
+    known: Mutex<HashMap<String, Option<Arc<Snapshot>>>>,
+}
+
+/// What a saltenv is served from.
+struct Snapshot {
+    tree: ObjectId,
+    /// The branch, tag or commit, for people.
+    reference: String,
+}
+
+/// What a path leads to.
+enum Found {
+    File {
+        id: ObjectId,
+        path: String,
+    },
+    Nothing,
+    /// There is something that is not served.
+    Refused(String),
+}
+
+const LARGEST_FILE: u64 = 32 << 20;
+/// So many links are followed, one after the other (Salt: `SYMLINK_RECURSE_DEPTH`).
+const MOST_LINKS: usize = 100;
+/// So many saltenvs are remembered; templates can make up names.
+const KEPT_SALTENVS: usize = 1024;
+/// A pointer to a large file is a text of so many bytes at most.
+const LARGEST_POINTER: usize = 1024;
+
+impl GitFs {
+    /// Open the repositories of remotes.
+    ///
+    /// What references point at now is what is served, however long: a fetch in between changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// [`LoadError::Git`] if a repository is not there or cannot be read.
+    pub fn open(remotes: Vec<Remote>) -> Result<Self, LoadError> {
+        let served = remotes.into_iter().map(Served::open).collect::<Result<Vec<_>, _>>()?;
+        let saltenvs = served.iter().flat_map(Served::saltenvs).collect();
+        Ok(GitFs { served, saltenvs })
+    }
+
+    /// Whether a remote may serve a saltenv. Any number that is hexadecimal can be a commit.
+    fn is_asked(&self, served: &Served, saltenv: &str) -> bool {
+        is_hex(saltenv) || self.saltenvs.contains(saltenv) || !served.remote.fallback.is_empty()
+    }
+
+    /// What each remote has behind a path, in order.
+    fn look<'s>(&'s self, path: &'s SaltPath, saltenv: &'s str) -> impl Iterator<Item = Result<Look<'s>, LoadError>> {
+        let saltenv = path.saltenv().unwrap_or(saltenv);
+        let path = path.to_string();
+        let asked = self.served.iter().filter(move |served| self.is_asked(served, saltenv));
+        asked.filter_map(move |served| served.look(&path, saltenv).transpose())
+    }
+}
+
+/// What one remote has behind a path.
+struct Look<'s> {
+    served: &'s Served,
+    snapshot: Arc<Snapshot>,
+    found: Found,
+}
+
+impl Served {
+    fn open(remote: Remote) -> Result<Self, LoadError> {
+        let failed = |message| LoadError::Git { repository: remote.name.clone(), message };
+        if let Some(why) = remote.if_missing.as_ref().filter(|_| !remote.repository.exists()) {
+            return Err(failed(why.clone()));
+        }
+        let opened = Repository::open(&remote.repository, &remote.refspecs, LARGEST_FILE);
+        match opened {
+            Ok(repository) => Ok(Served { remote, repository, known: Mutex::default() }),
+            Err(why) => Err(failed(format!("{}: {why}", remote.repository.display()))),
+        }
+    }
+
+    /// The saltenvs of the remote that are exposed (Salt: `GitProvider._get_envs_from_ref_paths`).
+    fn saltenvs(&self) -> BTreeSet<String> {
+        let remote = &self.remote;
+        let mapped = remote.mapped();
+        let mut all: BTreeSet<String> = mapped.values().flatten().map(|name| String::from(*name)).collect();
+        // A commit is none of the references.
+        if is_hex(remote.base()) {
+            all.insert("base".into());
+        }
+        for reference in self.repository.references() {
+            let Some(name) = self.name_of(reference) else { continue };
+            if mapped.contains_key(name) {
+                continue;
+            }
+            if name == remote.base() {
+                all.insert("base".into());
+            } else if !remote.disable_saltenv_mapping {
+                all.insert(name.into());
+            }
+        }
+        all.retain(|name| remote.exposed.has(name));
+        all
+    }
+
+    /// The name of a reference that counts.
+    fn name_of<'r>(&self, reference: &'r str) -> Option<&'r str> {
+        let (kind, name) = reference.strip_prefix("refs/")?.split_once('/')?;
+        match kind {
+            "remotes" if self.remote.ref_types.contains(&RefType::Branch) => {
+                Some(name.split_once('/').map_or(name, |(_, rest)| rest))
+            }
+            "tags" if self.remote.ref_types.contains(&RefType::Tag) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// What a saltenv is served from, if it is served (Salt: `GitProvider.get_tree`).
+    fn snapshot(&self, saltenv: &str) -> Result<Option<Arc<Snapshot>>, LoadError> {
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known().get(saltenv) {
+            return Ok(known.clone());
+        }
+        let found = self.resolve(saltenv).map_err(|e| self.failed(e, None))?.map(Arc::new);
+        let mut known = known();
+        if known.len() >= KEPT_SALTENVS {
+            known.clear();
+        }
+        known.insert(saltenv.into(), found.clone());
+        Ok(found)
+    }
+
+    fn resolve(&self, saltenv: &str) -> repository::Result<Option<Snapshot>> {
+        if !self.remote.exposed.has(saltenv) {
+            return Ok(None);
+        }
+        let Some(reference) = self.remote.reference(saltenv) else { return Ok(None) };
+        let fallback = Some(self.remote.fallback.as_str()).filter(|name| !name.is_empty());
+        for name in [Some(reference), fallback].into_iter().flatten() {
+            for kind in &self.remote.ref_types {
+                let tree = match kind {
+                    RefType::Branch => self.repository.tree_of_branch(name)?,
+                    RefType::Tag => self.repository.tree_of_tag(name)?,
+                    RefType::Sha => self.repository.tree_of_revision(name)?,
+                };
+                if let Some(tree) = tree {
+                    return Ok(Some(Snapshot { tree, reference: name.into() }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is behind a path of the file server; `None` if the remote is not to be asked.
+    fn look(&self, path: &str, saltenv: &str) -> Result<Option<Look<'_>>, LoadError> {
+        let mountpoint = self.remote.mountpoint(saltenv);
+        let inside = match path.strip_prefix(mountpoint) {
+            Some(inside) if mountpoint.is_empty() => inside,
+            Some(inside) if inside.starts_with('/') => inside.trim_start_matches('/'),
+            _ => return Ok(None),
+        };
+        let Some(snapshot) = self.snapshot(saltenv)? else { return Ok(None) };
+        let root = self.remote.root(saltenv);
+        let inside = if root.is_empty() { inside.into() } else { tree_path::join(root, inside) };
+        let found = self.find(snapshot.tree, inside).map_err(|e| self.failed(e, Some((&snapshot, path))))?;
+        Ok(Some(Look { served: self, snapshot, found }))
+    }
+
+    /// Follow a path and the links it ends in (Salt: `Pygit2.find_file`).
+    fn find(&self, tree: ObjectId, mut path: String) -> repository::Result<Found> {
+        for _ in 0..MOST_LINKS {
+            let entry = match self.entry(tree, &path)? {
+                Step::Entry(entry) => entry,
+                Step::Nothing => return Ok(Found::Nothing),
+                Step::Submodule(at) => {
+                    return Ok(Found::Refused(format!("{at} is a submodule, whose files gitfs does not serve")));
+                }
+            };
+            match entry.kind {
+                Node::File => return Ok(Found::File { id: entry.id, path }),
+                Node::Directory => return Ok(Found::Nothing),
+                Node::Submodule => {
+                    return Ok(Found::Refused(format!("{path} is a submodule, which gitfs does not serve")));
+                }
+                Node::Link => {
+                    let target = self.repository.file(entry.id)?;
+                    let Ok(target) = std::str::from_utf8(&target) else { return Ok(Found::Nothing) };
+                    let next = tree_path::join(tree_path::parent(&path), target);
+                    if next.starts_with("../") {
+                        return Ok(Found::Refused(format!("{path} is a link out of the repository, to {target}")));
+                    }
+                    path = next;
+                }
+            }
+        }
+        Ok(Found::Refused(format!("{path} is a link that leads to links, more than {MOST_LINKS} times")))
+    }
+
+    /// What stands at a path, without following links.
+    fn entry(&self, tree: ObjectId, path: &str) -> repository::Result<Step> {
+        let mut directory = self.repository.tree(tree)?;
+        let mut components = path.split('/').peekable();
+        let mut at = String::new();
+        while let Some(name) = components.next() {
+            let Some(entry) = directory.get(name) else { return Ok(Step::Nothing) };
+            if components.peek().is_none() {
+                return Ok(Step::Entry(entry));
+            }
+            at = if at.is_empty() { name.into() } else { format!("{at}/{name}") };
+            match entry.kind {
+                Node::Directory => directory = self.repository.tree(entry.id)?,
+                Node::Submodule => return Ok(Step::Submodule(at)),
+                // Salt follows links at the end of a path, and no others.
+                Node::File | Node::Link => return Ok(Step::Nothing),
+            }
+        }
+        Ok(Step::Nothing)
+    }
+
+    /// Add the files of a saltenv (Salt: `Pygit2.file_list`).
+    fn list(&self, saltenv: &str, prefix: &SaltPath, all: &mut Vec<String>) -> Result<(), LoadError> {
+        let Some(snapshot) = self.snapshot(saltenv)? else { return Ok(()) };
+        let root = self.remote.root(saltenv);
+        let failed = |e| self.failed(e, Some((&snapshot, root)));
+        let mut listing = Listing { served: self, all, entries: 0 };
+        let tree = if root.is_empty() {
+            snapshot.tree
+        } else {
+            match self.entry(snapshot.tree, root).map_err(failed)? {
+                Step::Entry(Entry { kind: Node::Directory, id }) => id,
+                _ => return Ok(()),
+            }
+        };
+        let mountpoint = self.remote.mountpoint(saltenv);
+        let at = match tree_path::normal(mountpoint) {
+            here if here == "." => String::new(),
+            at => at,
+        };
+        listing.directory(tree, &at, prefix.components(), 0).map_err(failed)
+    }
+
+    /// A place in the repository, for people.
+    fn shown(&self, snapshot: &Snapshot, path: &str) -> PathBuf {
+        let reference = &snapshot.reference;
+        let is_id = reference.len() == 40 && reference.bytes().all(|b| b.is_ascii_hexdigit());
+        let reference = if is_id { reference.get(..12).unwrap_or(reference) } else { reference };
+        PathBuf::from(format!("{}@{reference}:{path}", self.remote.name))
+    }
+
+    fn failed(&self, e: Problem, at: Option<(&Snapshot, &str)>) -> LoadError {
+        let place = || at.map(|(snapshot, path)| self.shown(snapshot, path));
+        match e {
+            Problem::Broken(message) => {
+                let place = place().map_or_else(|| self.remote.name.clone(), |place| place.display().to_string());
+                let repository = self.remote.repository.display();
+                LoadError::Git { repository: place, message: format!("{message} ({repository})") }
+            }
+            Problem::TooLarge(size) => {
+                let path = place().unwrap_or_else(|| self.remote.repository.clone());
+                LoadError::TooLarge { path, size, limit: LARGEST_FILE }
+            }
+            Problem::TooMany => {
+                let path = place().unwrap_or_else(|| self.remote.repository.clone());
+                LoadError::TooMany { path, limit: MAX_ENTRIES }
+            }
+        }
+    }
+}
+
+/// What stands at a path.
+enum Step {
+    Entry(Entry),
+    Nothing,
+    /// The path leads through one.
+    Submodule(String),
+}
+
+/// Listing the files of one remote.
+struct Listing<'s> {
+    served: &'s Served,
+    all: &'s mut Vec<String>,
+    entries: usize,
+}
+
+impl Listing<'_> {
+    /// Add the files of a directory that is served at `at`, as far as they are below a prefix.
+    fn directory(&mut self, tree: ObjectId, at: &str, prefix: &[String], depth: usize) -> repository::Result<()> {
+        // Files further down have paths that are refused.
+        if depth >= MAX_COMPONENTS {
+            return Ok(());
+        }
+        let tree = self.served.repository.tree(tree)?;
+        for (name, entry) in tree.iter() {
+            self.entries += 1;
+            if self.entries > MAX_ENTRIES {
+                return Err(Problem::TooMany);
+            }
+            let path = if at.is_empty() { name.to_string() } else { format!("{at}/{name}") };
+            match entry.kind {
+                Node::File | Node::Link if is_below(&path, prefix) => self.all.push(path),
+                Node::Directory if is_on_the_way(&path, prefix) => {
+                    self.directory(entry.id, &path, prefix, depth + 1)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a file is below a directory.
+fn is_below(path: &str, prefix: &[String]) -> bool {
+    let mut components = path.split('/');
+    prefix.iter().all(|wanted| components.next() == Some(wanted)) && components.next().is_some()
+}
+
+/// Whether a directory is above, at or below another one.
+fn is_on_the_way(path: &str, prefix: &[String]) -> bool {
+    path.split('/').zip(prefix).all(|(component, wanted)| component == wanted)
+}
+
+impl FileServer for GitFs {
+    fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError> {
+        if let Some(reason) = path.refusal() {
+            return Ok(Fetched::Refused { reason });
+        }
+        let mut refused = None;
+        for look in self.look(path, saltenv) {
+            let Look { served, snapshot, found } = look?;
+            let reason = match found {
+                Found::Nothing => continue,
+                Found::Refused(reason) => reason,
+                Found::File { id, path } => {
+                    let bytes = served.repository.file(id).map_err(|e| served.failed(e, Some((&snapshot, &path))))?;
+                    let on_disk = served.shown(&snapshot, &path);
+                    if !is_pointer(&bytes) {
+                        return Ok(Fetched::Found { on_disk, bytes });
+                    }
+                    let reason =
+                        format!("{} is a pointer to a file in Git LFS, not the file itself", on_disk.display());
+                    // Salt serves the pointer, so what later remotes have does not count.
+                    return Ok(Fetched::Refused { reason });
+                }
+            };
+            refused = refused.or_else(|| Some(format!("{} in {reason}", served.shown(&snapshot, "").display())));
+        }
+        Ok(refused.map_or(Fetched::Missing, |reason| Fetched::Refused { reason }))
+    }
+
+    fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<PathBuf>, LoadError> {
+        if path.refusal().is_some() {
+            return Ok(Vec::new());
+        }
+        let mut all = Vec::new();
+        for look in self.look(path, saltenv) {
+            if let Look { served, snapshot, found: Found::File { path, .. } } = look? {
+                all.push(served.shown(&snapshot, &path));
+            }
+        }
+        Ok(all)
+    }
+
+    fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
+        let prefix = SaltPath::from_relative(prefix);
+        if prefix.refusal().is_some() {
+            return Ok(Vec::new());
+        }
+        let mut all = Vec::new();
+        for served in self.served.iter().filter(|served| self.is_asked(served, saltenv)) {
+            served.list(saltenv, &prefix, &mut all)?;
+        }
+        all.sort_unstable();
+        all.dedup();
+        Ok(all)
+    }
+
+    fn envs(&self) -> Vec<String> {
+        self.saltenvs.iter().cloned().collect()
+    }
+}
+
+/// Whether Python's `int(text, 16)` takes a text (Salt: `salt.utils.stringutils.is_hex`).
+fn is_hex(text: &str) -> bool {
+    let text = text.trim();
+    let text = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let digits = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(after) => after.strip_prefix('_').unwrap_or(after),
+        None => text,
+    };
+    !digits.is_empty() && digits.split('_').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// Whether a file is what Git LFS puts in the place of a large one.
+fn is_pointer(bytes: &[u8]) -> bool {
+    bytes.len() <= LARGEST_POINTER
+        && bytes.starts_with(b"version https://git-lfs.github.com/spec/")
+        && bytes.split(|b| *b == b'\n').any(|line| line.starts_with(b"oid sha256:"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each row was checked with Salt's `is_hex`.
+    #[test]
+    fn numbers_are_hexadecimal_as_in_python() {
+        for (text, expected) in [
+            ("beef", true),
+            ("2024", true),
+            ("DEAD", true),
+            (" ff ", true),
+            ("-1", true),
+            ("0x1f", true),
+            ("0x_1f", true),
+            ("1_0", true),
+            ("1__0", false),
+            ("_1", false),
+            ("1_", false),
+            ("0x", false),
+            ("", false),
+            ("main", false),
+            ("v1.0", false),
+            ("e5.1", false),
+        ] {
+            assert_eq!(is_hex(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn servers_can_be_shared_between_threads() {
+        fn shared<T: Send + Sync>() {}
+        shared::<GitFs>();
+    }
+}

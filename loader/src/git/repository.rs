@@ -1,0 +1,287 @@
+//! Reading a repository: its references as Salt's clone would have them, its trees and its files.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gix::ObjectId;
+use gix::objs::Kind;
+use gix::objs::tree::EntryKind;
+
+use super::Refspec;
+use super::refspec::{BRANCHES, TAGS};
+
+/// What went wrong with a repository, in words.
+pub(super) type Result<T> = std::result::Result<T, Problem>;
+
+/// What is wrong with a repository.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Problem {
+    /// The words for it.
+    #[error("{0}")]
+    Broken(String),
+    /// A file is larger than allowed.
+    #[error("it has a file of {0} bytes")]
+    TooLarge(u64),
+    /// A tree has more entries than are listed.
+    #[error("it has too many files")]
+    TooMany,
+}
+
+fn broken(what: impl std::fmt::Display, e: impl std::fmt::Display) -> Problem {
+    Problem::Broken(format!("{what}: {e}"))
+}
+
+/// An open repository.
+pub(super) struct Repository {
+    shared: gix::ThreadSafeRepository,
+    /// Handles that no thread uses now; each has caches worth keeping.
+    idle: Mutex<Vec<gix::Repository>>,
+    /// What references point at, by the names that Salt's clone gives them.
+    references: BTreeMap<String, ObjectId>,
+    trees: Mutex<Trees>,
+    largest: u64,
+}
+
+/// Directories that were read.
+#[derive(Default)]
+struct Trees {
+    known: HashMap<ObjectId, Arc<Tree>>,
+    entries: usize,
+}
+
+/// So many entries of directories are kept.
+const KEPT_ENTRIES: usize = 400_000;
+/// Trees and commits have no more bytes than this.
+const LARGEST_STRUCTURE: u64 = 64 << 20;
+/// Git itself refuses shorter commit ids.
+const SHORTEST_ID: usize = 4;
+/// A tag of a tag of a tag ends here.
+const MOST_TAGS: usize = 32;
+
+/// A directory.
+#[derive(Debug, Default)]
+pub(super) struct Tree(HashMap<String, Entry>);
+
+/// What a directory has under a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub kind: Node,
+    pub id: ObjectId,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Node {
+    Directory,
+    File,
+    Link,
+    Submodule,
+}
+
+impl Tree {
+    pub(super) fn get(&self, name: &str) -> Option<Entry> {
+        self.0.get(name).copied()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, Entry)> {
+        self.0.iter().map(|(name, entry)| (name.as_str(), *entry))
+    }
+}
+
+impl Repository {
+    /// Open a repository, bare or with a checkout, and read its references. Neither the environment
+    /// nor git's global configuration counts, and no reference replaces an object.
+    pub(super) fn open(path: &Path, refspecs: &[Refspec], largest: u64) -> Result<Self> {
+        let options = gix::open::Options::isolated()
+            .config_overrides(["core.useReplaceRefs=false"])
+            .bail_if_untrusted(false)
+            .lossy_config(true);
+        let shared = options.open(path).map_err(|e| broken("it is no readable git repository", e))?;
+        let references = references(&shared.to_thread_local(), refspecs)?;
+        Ok(Repository { shared, idle: Mutex::default(), references, trees: Mutex::default(), largest })
+    }
+
+    /// The names of branches and tags as Salt's clone has them.
+    pub(super) fn references(&self) -> impl Iterator<Item = &str> {
+        self.references.keys().map(String::as_str)
+    }
+
+    pub(super) fn tree_of_branch(&self, name: &str) -> Result<Option<ObjectId>> {
+        self.tree_of_reference(&format!("{BRANCHES}{name}"))
+    }
+
+    pub(super) fn tree_of_tag(&self, name: &str) -> Result<Option<ObjectId>> {
+        self.tree_of_reference(&format!("{TAGS}{name}"))
+    }
+
+    fn tree_of_reference(&self, reference: &str) -> Result<Option<ObjectId>> {
+        let Some(mut id) = self.references.get(reference).copied() else { return Ok(None) };
+        for _ in 0..MOST_TAGS {
+            let object = self.structure(id).map_err(|e| e.within(reference))?;
+            match object.kind {
+                Kind::Tag => {
+                    let tag = gix::objs::TagRef::from_bytes(&object.data, id.kind());
+                    id = tag.map_err(|e| broken(format!("{reference} is no tag that can be read"), e))?.target();
+                }
+                Kind::Commit => return tree_of_commit(&object).map(Some).map_err(|e| e.within(reference)),
+                other => return Err(Problem::Broken(format!("{reference} leads to a {other} and not to a commit"))),
+            }
+        }
+        Err(Problem::Broken(format!("{reference} is a tag of a tag, more than {MOST_TAGS} times")))
+    }
+
+    /// The tree of a commit by its id, by the first digits of its id, or by a name that git would take
+    /// for a commit.
+    pub(super) fn tree_of_revision(&self, name: &str) -> Result<Option<ObjectId>> {
+        let full = ObjectId::from_hex(name.to_ascii_lowercase().as_bytes()).ok();
+        let by_name = || {
+            let names = ["", "refs/", TAGS, "refs/remotes/"].map(|prefix| format!("{prefix}{name}"));
+            names.iter().find_map(|name| self.references.get(name).copied())
+        };
+        let found = match full.filter(|id| self.has(*id)).or_else(by_name) {
+            Some(found) => Some(found),
+            None => self.abbreviated(name)?,
+        };
+        let Some(id) = found else { return Ok(None) };
+        let object = self.structure(id)?;
+        // Salt takes neither tags nor trees by their ids.
+        if object.kind == Kind::Commit { tree_of_commit(&object).map(Some) } else { Ok(None) }
+    }
+
+    /// The only object whose id begins like this.
+    fn abbreviated(&self, name: &str) -> Result<Option<ObjectId>> {
+        if name.len() < SHORTEST_ID || !name.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Ok(None);
+        }
+        let Ok(prefix) = gix::hash::Prefix::from_hex(&name.to_ascii_lowercase()) else { return Ok(None) };
+        self.with(|repository| {
+            let found = repository.objects.lookup_prefix(prefix, None);
+            let found = found.map_err(|e| broken(format!("commits cannot be looked for by '{name}'"), e))?;
+            Ok(found.and_then(std::result::Result::ok))
+        })
+    }
+
+    /// A directory.
+    pub(super) fn tree(&self, id: ObjectId) -> Result<Arc<Tree>> {
+        if let Some(known) = lock(&self.trees).known.get(&id) {
+            return Ok(known.clone());
+        }
+        let object = self.structure(id)?;
+        let tree = Arc::new(parsed(&object)?);
+        let mut trees = lock(&self.trees);
+        if trees.entries + tree.0.len() > KEPT_ENTRIES {
+            *trees = Trees::default();
+        }
+        trees.entries += tree.0.len();
+        trees.known.insert(id, tree.clone());
+        Ok(tree)
+    }
+
+    /// The bytes of a file.
+    pub(super) fn file(&self, id: ObjectId) -> Result<Arc<[u8]>> {
+        let object = self.object(id, self.largest)?;
+        match object.kind {
+            Kind::Blob => Ok(object.data.into()),
+            other => Err(Problem::Broken(format!("{id} is a {other} where a file has to be"))),
+        }
+    }
+
+    fn has(&self, id: ObjectId) -> bool {
+        self.with(|repository| Ok(repository.has_object(id))).unwrap_or(false)
+    }
+
+    /// A commit, a tag or a tree.
+    fn structure(&self, id: ObjectId) -> Result<gix::ObjectDetached> {
+        self.object(id, LARGEST_STRUCTURE).map_err(|e| match e {
+            Problem::TooLarge(size) => Problem::Broken(format!("{id} has {size} bytes")),
+            other => other,
+        })
+    }
+
+    fn object(&self, id: ObjectId, largest: u64) -> Result<gix::ObjectDetached> {
+        self.with(|repository| {
+            let unreadable = |e| broken(format!("{id} cannot be read; the repository is damaged"), e);
+            let header = repository.try_find_header(id).map_err(unreadable)?;
+            let size = header.map(|header| header.size());
+            match size {
+                None => return Err(missing(id)),
+                Some(size) if size > largest => return Err(Problem::TooLarge(size)),
+                Some(_) => {}
+            }
+            let object = repository.try_find_object(id).map_err(unreadable)?;
+            object.map(gix::Object::detach).ok_or_else(|| missing(id))
+        })
+    }
+
+    /// Work with a handle of this thread's own.
+    fn with<T>(&self, work: impl FnOnce(&gix::Repository) -> Result<T>) -> Result<T> {
+        let idle = lock(&self.idle).pop();
+        let repository = idle.unwrap_or_else(|| self.shared.to_thread_local());
+        let result = work(&repository);
+        lock(&self.idle).push(repository);
+        result
+    }
+}
+
+impl Problem {
+    fn within(self, reference: &str) -> Self {
+        match self {
+            Problem::Broken(why) => Problem::Broken(format!("{reference} cannot be used: {why}")),
+            other => other,
+        }
+    }
+}
+
+fn missing(id: ObjectId) -> Problem {
+    Problem::Broken(format!("the object {id} is missing; the repository is damaged, or not all of it was fetched"))
+}
+
+/// What a poisoned lock guards is a cache, whole after every step.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn references(repository: &gix::Repository, refspecs: &[Refspec]) -> Result<BTreeMap<String, ObjectId>> {
+    let unreadable = |e: &dyn std::fmt::Display| broken("its references cannot be read", e);
+    let mut all = BTreeMap::new();
+    let platform = repository.references().map_err(|e| unreadable(&e))?;
+    let packed = repository.refs.cached_packed_buffer().map_err(|e| unreadable(&e))?;
+    for reference in platform.all().map_err(|e| unreadable(&e))? {
+        let mut reference = reference.map_err(|e| unreadable(&e))?;
+        let Ok(name) = std::str::from_utf8(reference.name().as_bstr()).map(str::to_owned) else { continue };
+        let names = Refspec::map_all(refspecs, &name);
+        if names.is_empty() {
+            continue;
+        }
+        // A symbolic reference that leads nowhere is none.
+        let Ok(id) = reference.follow_to_object_packed(packed.as_ref().map(|p| &***p)) else { continue };
+        all.extend(names.into_iter().map(|name| (name, id.detach())));
+    }
+    Ok(all)
+}
+
+fn tree_of_commit(commit: &gix::ObjectDetached) -> Result<ObjectId> {
+    let parsed = gix::objs::CommitRefIter::from_bytes(&commit.data, commit.id.kind()).tree_id();
+    parsed.map_err(|e| broken(format!("the commit {} cannot be read", commit.id), e))
+}
+
+fn parsed(object: &gix::ObjectDetached) -> Result<Tree> {
+    if object.kind != Kind::Tree {
+        return Err(Problem::Broken(format!("{} is a {} where a directory has to be", object.id, object.kind)));
+    }
+    let mut entries = HashMap::new();
+    for entry in gix::objs::TreeRefIter::from_bytes(&object.data, object.id.kind()) {
+        let entry = entry.map_err(|e| broken(format!("the directory {} cannot be read", object.id), e))?;
+        // Names that are not Unicode cannot be asked for.
+        let Ok(name) = std::str::from_utf8(entry.filename) else { continue };
+        let kind = match entry.mode.kind() {
+            EntryKind::Tree => Node::Directory,
+            EntryKind::Blob | EntryKind::BlobExecutable => Node::File,
+            EntryKind::Link => Node::Link,
+            EntryKind::Commit => Node::Submodule,
+        };
+        entries.entry(name.into()).or_insert(Entry { kind, id: entry.oid.into() });
+    }
+    Ok(Tree(entries))
+}

@@ -1,0 +1,43 @@
+//! Names that are in or out.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// The names for which a function is true.
+///
+/// Salt's lists of names have shell patterns and Python's regular expressions, so whoever reads them
+/// has to know both. A server only asks.
+///
+/// ```
+/// use mapstack_loader::Names;
+/// let backups = Names::new(|name| name.ends_with('~'));
+/// assert!(backups.has("init.sls~") && !backups.has("init.sls"));
+/// ```
+#[derive(Clone)]
+pub struct Names(Arc<dyn Fn(&str) -> bool + Send + Sync>);
+
+impl Names {
+    /// Those for which the function is true.
+    pub fn new(has: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        Names(Arc::new(has))
+    }
+
+    /// Whether a name is one of them.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        (self.0)(name)
+    }
+}
+
+impl Default for Names {
+    /// All of them.
+    fn default() -> Self {
+        Names::new(|_| true)
+    }
+}
+
+impl fmt::Debug for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Names(…)")
+    }
+}

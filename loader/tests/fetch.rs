@@ -1,0 +1,429 @@
+//! Fetching mirrors: what arrives, what is removed, and what is left when a fetch does not end well.
+#![cfg(feature = "fetch")]
+
+mod git_server;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use git_server::{Contents, Fault, Server};
+use gix::ObjectId;
+use mapstack_loader::git::{FetchError, GitFs, Origin, Progress, Remote, Updated, fetch};
+use mapstack_loader::{Fetched, FileServer, SaltPath};
+
+/// Random numbers, the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % most
+    }
+}
+
+/// A repository whose files all say which version they are of.
+fn version(contents: &mut Contents, parent: Option<ObjectId>, number: u64) -> ObjectId {
+    let padding = format!("{number}\n{}", format!("{:x}", number * 7919).repeat(400));
+    let id = contents.commit(parent, &[("a", &format!("{number}\n")), ("b", &padding)]);
+    contents.point("refs/heads/master", id);
+    id
+}
+
+fn one_commit() -> Contents {
+    let mut contents = Contents::default();
+    version(&mut contents, None, 0);
+    contents
+}
+
+fn get(origin: &Origin, mirrors: &Path) -> Result<Updated, FetchError> {
+    fetch(origin, mirrors, &Progress::default(), &AtomicBool::new(false))
+}
+
+fn open(origin: &Origin, mirrors: &Path) -> Result<GitFs, String> {
+    let remote = Remote::new(origin.shown(), origin.repository(mirrors));
+    GitFs::open(vec![remote]).map_err(|e| e.to_string())
+}
+
+/// The version that the files say, which is the same for all of them.
+fn served(origin: &Origin, mirrors: &Path) -> Result<Option<u64>, String> {
+    let files = open(origin, mirrors)?;
+    let number = |name| match files.fetch(&SaltPath::from_relative(name), "base") {
+        Ok(Fetched::Found { bytes, .. }) => {
+            Ok(String::from_utf8_lossy(&bytes).lines().next().map(|line| line.parse().unwrap()))
+        }
+        Ok(_) => Ok(None),
+        Err(e) => Err(e.to_string()),
+    };
+    let (a, b) = (number("a")?, number("b")?);
+    assert_eq!(a, b, "files of two versions");
+    Ok(a)
+}
+
+#[test]
+fn a_mirror_follows_its_remote() {
+    let mirrors = tempfile::tempdir().unwrap();
+    let mut contents = one_commit();
+    let first = contents.references["refs/heads/master"];
+    contents.point("refs/heads/topic", first);
+    contents.point("refs/tags/v1", first);
+    contents.point("refs/pull/1/head", first);
+    let server = Server::start(contents);
+    let origin = Origin::new(&server.url);
+    assert!(open(&origin, mirrors.path()).is_err());
+    let updated = get(&origin, mirrors.path()).unwrap();
+    assert_eq!(updated.new, ["refs/heads/master", "refs/heads/topic", "refs/tags/v1"]);
+    assert_eq!(served(&origin, mirrors.path()), Ok(Some(0)));
+    assert_eq!(open(&origin, mirrors.path()).unwrap().envs(), ["base", "topic", "v1"]);
+
+    assert!(get(&origin, mirrors.path()).unwrap().is_nothing());
+    assert_eq!(server.packs.load(Ordering::Relaxed), 1, "nothing new, so no objects");
+
+    {
+        let mut contents = server.contents.lock().unwrap();
+        let second = version(&mut contents, Some(first), 1);
+        let tag = contents.tag("v2", second);
+        contents.point("refs/tags/v2", tag);
+        contents.point("refs/tags/v1", second);
+        contents.references.remove("refs/heads/topic");
+        // In the place of a reference is a folder of references now.
+        contents.point("refs/heads/topic/x", first);
+    }
+    let updated = get(&origin, mirrors.path()).unwrap();
+    assert_eq!(updated.new, ["refs/heads/topic/x", "refs/tags/v2"]);
+    assert_eq!(updated.changed, ["refs/heads/master", "refs/tags/v1"]);
+    assert_eq!(updated.gone, ["refs/heads/topic"]);
+    assert_eq!(open(&origin, mirrors.path()).unwrap().envs(), ["base", "topic/x", "v1", "v2"]);
+    assert_eq!(served(&origin, mirrors.path()), Ok(Some(1)));
+}
+
+#[test]
+fn only_the_references_of_refspecs_are_fetched_and_all_tags() {
+    let mirrors = tempfile::tempdir().unwrap();
+    let mut contents = one_commit();
+    let first = contents.references["refs/heads/master"];
+    for name in ["refs/heads/wip/x", "refs/heads/feature/x", "refs/tags/v1"] {
+        contents.point(name, first);
+    }
+    let server = Server::start(contents);
+    let refspecs = ["+refs/heads/feature/*:refs/remotes/origin/*"].map(|spec| spec.parse().unwrap()).into();
+    let origin = Origin { refspecs, ..Origin::new(&server.url) };
+    assert_eq!(get(&origin, mirrors.path()).unwrap().new, ["refs/heads/feature/x", "refs/tags/v1"]);
+}
+
+#[test]
+fn servers_that_refuse_are_told_of_in_words() {
+    let mirrors = tempfile::tempdir().unwrap();
+    let server = Server::start(one_commit());
+    let origin = Origin::new(&server.url);
+    let why = |origin: &Origin| get(origin, mirrors.path()).unwrap_err().to_string();
+    server.set(Fault::Status(404));
+    assert!(why(&origin).contains("is the URL right"), "{}", why(&origin));
+    server.set(Fault::Status(500));
+    assert!(why(&origin).contains("500"), "{}", why(&origin));
+    server.set(Fault::None);
+    *server.authorization.lock().unwrap() = Some("Basic bWU6c2VjcmV0".into());
+    assert!(why(&origin).contains("`user` and a `password`"), "{}", why(&origin));
+    let login = Origin { user: "me".into(), password: "secret".into(), ..origin.clone() };
+    assert!(why(&login).contains("not encrypted"), "{}", why(&login));
+    assert!(!origin.repository(mirrors.path()).exists());
+    let insecure = Origin { insecure_auth: true, ..login };
+    assert_eq!(get(&insecure, mirrors.path()).unwrap().new.len(), 1);
+    assert!(matches!(get(&Origin::new("/srv/x"), mirrors.path()), Err(FetchError::Local(_))));
+    assert!(matches!(get(&Origin::new("git://localhost/x"), mirrors.path()), Err(FetchError::Url { .. })));
+    let nobody = get(&Origin::new("http://127.0.0.1:1/x"), mirrors.path()).unwrap_err().to_string();
+    assert!(nobody.to_lowercase().contains("refused"), "{nobody}");
+}
+
+#[test]
+fn a_redirect_on_the_same_host_is_followed() {
+    let mirrors = tempfile::tempdir().unwrap();
+    let server = Server::start(one_commit());
+    let origin = Origin::new(server.url.replace("/repository", "/moved"));
+    get(&origin, mirrors.path()).unwrap();
+    assert_eq!(served(&origin, mirrors.path()), Ok(Some(0)));
+}
+
+#[test]
+fn whatever_a_server_does_the_mirror_is_whole() {
+    let mirrors = tempfile::tempdir().unwrap();
+    let server = Server::start(one_commit());
+    let origin = Origin::new(&server.url);
+    let mut dice = Dice(20_240_229);
+    let (mut now, mut failed, mut first_failed) = (None, 0, 0);
+    for round in 0..120 {
+        // Now and then, from the beginning.
+        if round % 10 == 0 {
+            fs::remove_dir_all(origin.repository(mirrors.path())).ok();
+            *server.contents.lock().unwrap() = one_commit();
+            now = None;
+        }
+        let number = {
+            let mut contents = server.contents.lock().unwrap();
+            let parent = contents.references.get("refs/heads/master").copied();
+            version(&mut contents, parent, round + 1);
+            round + 1
+        };
+        let fault = match dice.below(3) {
+            0 => Fault::CloseAfter(usize::try_from(dice.below(6_000)).unwrap()),
+            1 => Fault::Flip(usize::try_from(dice.below(1 << 20)).unwrap()),
+            _ => Fault::Leave(usize::try_from(dice.below(1 << 20)).unwrap()),
+        };
+        server.set(fault);
+        let result = get(&origin, mirrors.path());
+        let found = served(&origin, mirrors.path());
+        match (&result, found) {
+            (Err(_), Ok(found)) => {
+                assert_eq!(found, now, "round {round}, {fault:?}: {result:?}");
+                failed += 1;
+            }
+            (Err(_), Err(_)) => {
+                assert_eq!(now, None, "round {round}, {fault:?}: {result:?}");
+                first_failed += 1;
+            }
+            (Ok(_), Ok(found)) => {
+                assert_eq!(found, Some(number), "round {round}, {fault:?}");
+                now = Some(number);
+            }
+            // An object that nothing but the file leads to was left out.
+            (Ok(_), Err(why)) => {
+                assert!(matches!(fault, Fault::Leave(_)) && why.contains("is missing"), "round {round}: {why}");
+                fs::remove_dir_all(origin.repository(mirrors.path())).unwrap();
+                now = None;
+            }
+        }
+        server.set(Fault::None);
+        if round % 3 == 0 {
+            get(&origin, mirrors.path()).unwrap();
+            assert_eq!(served(&origin, mirrors.path()), Ok(Some(number)));
+            now = Some(number);
+        }
+    }
+    assert!(failed > 20 && first_failed > 2, "{failed} and {first_failed} fetches failed");
+}
+
+#[test]
+fn an_interrupted_fetch_leaves_the_mirror_whole() {
+    let mirrors = tempfile::tempdir().unwrap();
+    let server = Server::start(one_commit());
+    let origin = Origin::new(&server.url);
+    get(&origin, mirrors.path()).unwrap();
+    let mut dice = Dice(77);
+    for round in 0..40 {
+        let before = served(&origin, mirrors.path()).unwrap();
+        {
+            let mut contents = server.contents.lock().unwrap();
+            let parent = contents.references["refs/heads/master"];
+            version(&mut contents, Some(parent), round + 1);
+        }
+        let interrupt = AtomicBool::new(false);
+        let result = thread::scope(|scope| {
+            let wait = Duration::from_micros(dice.below(6_000));
+            let interrupt = &interrupt;
+            scope.spawn(move || {
+                thread::sleep(wait);
+                interrupt.store(true, Ordering::Relaxed);
+            });
+            fetch(&origin, mirrors.path(), &Progress::default(), interrupt)
+        });
+        let expected = if result.is_ok() { Some(round + 1) } else { before };
+        assert_eq!(served(&origin, mirrors.path()), Ok(expected), "{result:?}");
+    }
+}
+
+/// What the tests below run in a process of its own.
+#[test]
+fn child() {
+    let (Ok(url), Ok(mirrors)) = (std::env::var("FETCH_URL"), std::env::var("FETCH_INTO")) else { return };
+    match get(&Origin::new(url), Path::new(&mirrors)) {
+        Ok(_) => println!("fetched"),
+        Err(e) => println!("failed: {e}"),
+    }
+}
+
+fn in_process(origin: &Origin, mirrors: &Path, shell: Option<&str>) -> Command {
+    let this = std::env::current_exe().unwrap();
+    let mut command = match shell {
+        Some(before) => {
+            let mut command = Command::new("sh");
+            command.arg("-c").arg(format!("{before}; exec \"$0\" \"$@\"")).arg(this);
+            command
+        }
+        None => Command::new(this),
+    };
+    command.args(["--exact", "child", "--nocapture", "--test-threads=1"]);
+    command.env("FETCH_URL", &origin.url).env("FETCH_INTO", mirrors).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+}
+
+#[test]
+fn a_killed_fetch_leaves_the_mirror_whole_and_the_next_one_works() {
+    let mirrors = tempfile::tempdir().unwrap();
+    let server = Server::start(one_commit());
+    let origin = Origin::new(&server.url);
+    // How long one takes here.
+    let start = Instant::now();
+    assert!(in_process(&origin, mirrors.path(), None).output().unwrap().status.success());
+    let whole = u64::try_from(start.elapsed().as_micros()).unwrap();
+    let mut dice = Dice(4711);
+    let mut killed = 0;
+    for round in 0..40 {
+        if round % 8 == 0 {
+            fs::remove_dir_all(origin.repository(mirrors.path())).unwrap();
+            *server.contents.lock().unwrap() = one_commit();
+        }
+        let before = served(&origin, mirrors.path()).ok().flatten();
+        {
+            let mut contents = server.contents.lock().unwrap();
+            let parent = contents.references["refs/heads/master"];
+            version(&mut contents, Some(parent), round + 1);
+        }
+        let mut child = in_process(&origin, mirrors.path(), None).spawn().unwrap();
+        thread::sleep(Duration::from_micros(dice.below(whole)));
+        child.kill().unwrap();
+        killed += usize::from(!child.wait().unwrap().success());
+        let found = served(&origin, mirrors.path()).ok().flatten();
+        assert!(found == before || found == Some(round + 1), "{before:?} before, {found:?} after");
+        if before.is_some() {
+            assert!(found.is_some(), "the mirror was lost");
+        }
+        get(&origin, mirrors.path()).unwrap();
+        assert_eq!(served(&origin, mirrors.path()), Ok(Some(round + 1)));
+    }
+    assert!(killed > 10, "only {killed} were killed in time");
+    let unfinished = origin.repository(mirrors.path()).join("objects/pack");
+    let left =
+        fs::read_dir(unfinished).unwrap().flatten().filter(|e| e.file_name().to_string_lossy().starts_with(".tmp"));
+    assert_eq!(left.count(), 0, "nothing is left of fetches that were killed");
+}
+
+/// A file that may not grow is what a full disk is to a program: writing fails in the middle.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_the_mirror_whole() {
+    let mirrors = tempfile::tempdir().unwrap();
+    let mut contents = one_commit();
+    let parent = contents.references["refs/heads/master"];
+    let server = Server::start(contents.clone());
+    let origin = Origin::new(&server.url);
+    get(&origin, mirrors.path()).unwrap();
+    // Not compressible, so that the pack is larger than allowed.
+    let mut dice = Dice(5);
+    let noise: String = (0..80_000).map(|_| char::from(b'0' + u8::try_from(dice.below(75)).unwrap())).collect();
+    let id = contents.commit(Some(parent), &[("a", "1\n"), ("b", &format!("1\n{noise}"))]);
+    contents.point("refs/heads/master", id);
+    *server.contents.lock().unwrap() = contents;
+    for blocks in [1, 4, 16, 40] {
+        let limit = format!("trap '' XFSZ; ulimit -f {blocks}");
+        let output = in_process(&origin, mirrors.path(), Some(&limit)).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.contains("failed: "), "{said}");
+        assert_eq!(served(&origin, mirrors.path()), Ok(Some(0)), "{said}");
+    }
+    get(&origin, mirrors.path()).unwrap();
+    assert_eq!(served(&origin, mirrors.path()), Ok(Some(1)));
+}
+
+#[test]
+fn of_two_fetches_at_once_one_is_told_to_wait() {
+    let mirrors = tempfile::tempdir().unwrap();
+    let server = Server::start(one_commit());
+    let origin = Origin::new(&server.url);
+    server.set(Fault::Slow(300));
+    thread::scope(|scope| {
+        let first = scope.spawn(|| get(&origin, mirrors.path()));
+        thread::sleep(Duration::from_millis(100));
+        let second = get(&origin, mirrors.path()).unwrap_err();
+        assert!(matches!(second, FetchError::Busy { .. }), "{second}");
+        first.join().unwrap().unwrap();
+    });
+    assert_eq!(served(&origin, mirrors.path()), Ok(Some(0)));
+}
+
+/// The only file in a folder of the mirror with an ending.
+fn file_of(mirror: &Path, ending: &str) -> PathBuf {
+    let entries = fs::read_dir(mirror.join("objects/pack")).unwrap().flatten();
+    entries.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|e| e == ending)).unwrap()
+}
+
+#[cfg(unix)]
+fn writable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o644)).unwrap();
+}
+
+#[cfg(not(unix))]
+fn writable(_: &Path) {}
+
+#[test]
+fn a_damaged_mirror_is_told_of_and_never_panics() {
+    let server = Server::start(one_commit());
+    let origin = Origin::new(&server.url);
+    let damaged = |damage: &dyn Fn(&Path)| {
+        let mirrors = tempfile::tempdir().unwrap();
+        get(&origin, mirrors.path()).unwrap();
+        damage(&origin.repository(mirrors.path()));
+        served(&origin, mirrors.path())
+    };
+    let cut = |ending: &'static str, at: u64| {
+        damaged(&move |mirror| {
+            let path = file_of(mirror, ending);
+            writable(&path);
+            let file = fs::File::options().write(true).open(&path).unwrap();
+            file.set_len(file.metadata().unwrap().len() * at / 10).unwrap();
+        })
+    };
+    for at in 0..10 {
+        for ending in ["pack", "idx"] {
+            match cut(ending, at) {
+                Ok(number) => assert_eq!(number, Some(0), "{ending} {at}"),
+                Err(why) => assert!(why.contains("127.0.0.1"), "{ending} {at}: {why}"),
+            }
+        }
+    }
+    let no_pack = damaged(&|mirror| fs::remove_file(file_of(mirror, "idx")).unwrap()).unwrap_err();
+    assert!(no_pack.contains("is missing") && no_pack.contains("refs/remotes/origin/master"), "{no_pack}");
+    let bad_reference = damaged(&|mirror| {
+        fs::create_dir_all(mirror.join("refs/heads")).unwrap();
+        fs::write(mirror.join("refs/heads/broken"), "rubbish\n").unwrap();
+    });
+    assert!(bad_reference.clone().unwrap_err().contains("references cannot be read"), "{bad_reference:?}");
+    let bad_list = damaged(&|mirror| fs::write(mirror.join("packed-refs"), "rubbish\n").unwrap());
+    assert!(bad_list.clone().is_err_and(|why| why.contains("references cannot be read")), "{bad_list:?}");
+    let elsewhere = damaged(&|mirror| {
+        fs::write(mirror.join("packed-refs"), format!("{} refs/heads/master\n", "1".repeat(40))).unwrap();
+    });
+    assert!(elsewhere.clone().unwrap_err().contains(&"1".repeat(40)), "{elsewhere:?}");
+    let no_head = damaged(&|mirror| fs::remove_file(mirror.join("HEAD")).unwrap());
+    assert!(no_head.clone().unwrap_err().contains("no readable git repository"), "{no_head:?}");
+}
+
+/// Bytes of a pack are changed one after the other.
+#[test]
+fn a_flipped_byte_in_a_mirror_is_an_error_or_changes_nothing() {
+    let server = Server::start(one_commit());
+    let origin = Origin::new(&server.url);
+    let mirrors = tempfile::tempdir().unwrap();
+    get(&origin, mirrors.path()).unwrap();
+    for ending in ["pack", "idx"] {
+        let path = file_of(&origin.repository(mirrors.path()), ending);
+        writable(&path);
+        let whole = fs::read(&path).unwrap();
+        for at in (0..whole.len()).step_by(if ending == "idx" { 7 } else { 3 }) {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x41;
+            fs::write(&path, bytes).unwrap();
+            if let Ok(files) = open(&origin, mirrors.path()) {
+                let _ = files.fetch(&SaltPath::from_relative("a"), "base");
+                let _ = files.list("base", "");
+            }
+        }
+        fs::write(&path, whole).unwrap();
+    }
+    assert_eq!(served(&origin, mirrors.path()), Ok(Some(0)));
+}

@@ -1,0 +1,105 @@
+//! `mapstack fetch`.
+
+use std::io::{self, IsTerminal, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use mapstack::fileserver::git_remotes;
+use mapstack::loader::git::{Origin, Progress, Stage, Updated, fetch};
+use mapstack::value::Value;
+use mapstack::{Error, ErrorKind, yaml};
+
+use crate::cli::Fetch;
+use crate::inputs;
+use crate::output;
+use crate::report::{Failure, Reporter};
+
+pub fn run(args: &Fetch, reporter: &Reporter) -> Result<(), Failure> {
+    let mirrors = mirrors(args.cache.as_deref())?;
+    let mut origins: Vec<Origin> = args.urls.iter().map(Origin::new).collect();
+    if let Some(file) = &args.config {
+        let text = String::from_utf8(inputs::read(file)?)
+            .map_err(|e| Error::new(ErrorKind::File, format!("{}: {e}", file.display())))?;
+        let options = yaml::load(&text).map_err(|e| Error::new(ErrorKind::Yaml, format!("{}: {e}", file.display())))?;
+        let Value::Map(options) = options else {
+            let message =
+                format!("{}: a configuration is a mapping, not {}", file.display(), options.kind().described());
+            return Err(Error::new(ErrorKind::Options, message).into());
+        };
+        let (remotes, warnings) = git_remotes(&options, &mirrors)?;
+        reporter.warn(&warnings)?;
+        origins.extend(remotes.into_iter().map(|remote| remote.origin));
+    }
+    let mut failed = Vec::new();
+    let mut seen = Vec::new();
+    for origin in origins {
+        let place = origin.repository(&mirrors);
+        if seen.contains(&place) {
+            continue;
+        }
+        seen.push(place);
+        match one(&origin, &mirrors) {
+            Ok(line) => output::write(&format!("{line}\n"))?,
+            Err(why) => failed.push(Error::new(ErrorKind::File, why)),
+        }
+    }
+    reporter.errors(&failed)
+}
+
+/// Fetch one repository; the line that tells what came of it.
+fn one(origin: &Origin, mirrors: &Path) -> Result<String, String> {
+    if let Some(path) = origin.local() {
+        return Ok(format!("{}: read in place", path.display()));
+    }
+    let progress = Progress::default();
+    let done = AtomicBool::new(false);
+    let result = thread::scope(|scope| {
+        if io::stderr().is_terminal() {
+            scope.spawn(|| show(&progress, &done));
+        }
+        let result = fetch(origin, mirrors, &progress, &AtomicBool::new(false));
+        done.store(true, Ordering::Relaxed);
+        result
+    });
+    let updated = result.map_err(|e| e.to_string())?;
+    Ok(format!("{}: {}", origin.shown(), summary(&updated)))
+}
+
+fn summary(updated: &Updated) -> String {
+    if updated.is_nothing() {
+        return "up to date".into();
+    }
+    let counts = [(updated.new.len(), "new"), (updated.changed.len(), "changed"), (updated.gone.len(), "gone")];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+    format!("branches and tags: {}", counts.collect::<Vec<_>>().join(", "))
+}
+
+const FRAME: Duration = Duration::from_millis(100);
+
+/// Say how far it is, on one line that goes away.
+fn show(progress: &Progress, done: &AtomicBool) {
+    while !done.load(Ordering::Relaxed) {
+        if let Some(Stage { name, done, total }) = progress.now() {
+            // What a server says is not for the terminal to obey.
+            let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
+            let total = total.map(|total| format!(" of {total}")).unwrap_or_default();
+            let _ = write!(io::stderr(), "\r\x1b[K{name} {done}{total}");
+        }
+        thread::sleep(FRAME);
+    }
+    let _ = write!(io::stderr(), "\r\x1b[K");
+}
+
+/// The directory of mirrors: what the user names, or one in the user's cache.
+fn mirrors(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(named) = named {
+        return Ok(named.into());
+    }
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
+    cache
+        .map(|cache| cache.join("mapstack/git"))
+        .ok_or_else(|| Failure::Usage("there is no HOME to keep mirrors in; name a directory with --cache DIR".into()))
+}

@@ -1,0 +1,47 @@
+//! `mapstack fetch`: which repositories, and what is said of them.
+#![cfg(feature = "fetch")]
+
+mod common;
+
+use common::{Tree, run};
+
+#[test]
+fn repositories_come_from_urls_and_from_a_configuration() {
+    let tree = Tree::new(&[
+        (
+            "master",
+            "gitfs_remotes:\n  - file:///srv/git/one\n  - file:///srv/git/two:\n    - base: main\n  - srv/three\n  - file:///srv/git/two:\n    - name: again\n",
+        ),
+        ("list", "- a\n"),
+        ("typo", "gitfs_remotes:\n  - https://example.org/a:\n    - bsae: main\n"),
+    ]);
+    let ran = run(tree.path(), &["fetch", "--config", "master", "file:///srv/git/four", "--cache", "mirrors"]);
+    assert_eq!(
+        (ran.status, &*ran.stdout),
+        (Some(0), "/srv/git/four: read in place\n/srv/git/one: read in place\n/srv/git/two: read in place\n"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("the remote 'srv/three' is left out"), "{}", ran.stderr);
+    for (args, status, says) in [
+        (&["fetch"][..], 2, "--config <FILE>"),
+        (&["fetch", "--config", "list"], 1, "a configuration is a mapping, not a list"),
+        (&["fetch", "--config", "typo"], 1, "did you mean `base`?"),
+        (&["fetch", "--config", "nothing"], 1, "cannot read nothing"),
+        (&["fetch", "svn://example.org/a", "--cache", "mirrors"], 1, "is not supported; use https:// or ssh://"),
+        (
+            &["fetch", "http://127.0.0.1:1/a", "http://127.0.0.1:1/b", "--cache", "mirrors"],
+            1,
+            "http://127.0.0.1:1/a cannot be",
+        ),
+        (
+            &["fetch", "http://127.0.0.1:1/a", "http://127.0.0.1:1/b", "--cache", "mirrors"],
+            1,
+            "http://127.0.0.1:1/b cannot be",
+        ),
+    ] {
+        let ran = run(tree.path(), args);
+        assert_eq!((ran.status, &*ran.stdout), (Some(status), ""), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(says), "{args:?}: {}", ran.stderr);
+    }
+}

@@ -1,0 +1,472 @@
+//! The backend `gitfs`: `gitfs_remotes` and the options that go with them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use mapstack_loader::git::{GitFs, Origin, RefType, Refspec, Remote, Saltenv};
+use mapstack_loader::{Fnmatch, Names};
+use mapstack_value::{Map, Value};
+
+use super::options::{Options, error};
+use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use crate::{nearest, regex_matches};
+
+/// One of `gitfs_remotes`.
+#[derive(Debug, Clone)]
+pub struct GitRemote {
+    /// How to get at the repository.
+    pub origin: Origin,
+    /// What is served of it, and how.
+    pub remote: Remote,
+}
+
+/// What a remote, and `gitfs_…` for all of them, can say.
+const SHARED: [&str; 19] = [
+    "base",
+    "depth",
+    "disable_saltenv_mapping",
+    "fallback",
+    "insecure_auth",
+    "mountpoint",
+    "passphrase",
+    "password",
+    "privkey",
+    "proxy",
+    "pubkey",
+    "ref_types",
+    "refspecs",
+    "root",
+    "saltenv_blacklist",
+    "saltenv_whitelist",
+    "ssl_verify",
+    "update_interval",
+    "user",
+];
+/// What only a remote can say.
+const OWN: [&str; 3] = ["all_saltenvs", "name", "saltenv"];
+/// What can only be said for all remotes.
+const GLOBAL: [&str; 4] = ["global_lock", "provider", "remotes", "saltenv"];
+/// Keys for ssh, which has a configuration of its own.
+const KEYS: [&str; 3] = ["passphrase", "privkey", "pubkey"];
+/// What remotes' URLs start with (Salt: `salt.utils.verify.SCHEMES`).
+const SCHEMES: [&str; 4] = ["file", "http", "https", "ssh"];
+
+/// Options and their values, in order.
+type Settings = Vec<(String, Value)>;
+
+/// Open the repositories of all remotes.
+pub(super) fn open(options: &mut Options<'_>, mirrors: &Path) -> Result<GitFs> {
+    let remotes = read(options, mirrors)?;
+    let remotes = remotes.into_iter().map(|remote| remote.remote).collect();
+    GitFs::open(remotes).map_err(|e| Error::new(ErrorKind::File, e.to_string()))
+}
+
+/// The remotes of a master's or a minion's options, and what there is to say about the options.
+///
+/// Nothing is opened. Each remote's repository is below `mirrors`, or where its URL says if that is on
+/// this machine.
+///
+/// ```
+/// use mapstack::fileserver::git_remotes;
+/// use mapstack::value::json;
+/// let options = json::loads(r#"{"gitfs_remotes": [{"https://example.org/users.git": [{"base": "v4.1.1"}]}]}"#).unwrap();
+/// let (remotes, warnings) = git_remotes(options.as_map().unwrap(), "/var/cache/mirrors".as_ref()).unwrap();
+/// assert_eq!((remotes[0].remote.base.as_str(), warnings.len()), ("v4.1.1", 0));
+/// ```
+///
+/// # Errors
+/// Options of wrong types, and those of a remote that Salt does not have: Salt serves nothing then.
+pub fn git_remotes(options: &Map, mirrors: &Path) -> Result<(Vec<GitRemote>, Vec<Diagnostic>)> {
+    let mut options = Options::new(options);
+    let remotes = read(&mut options, mirrors)?;
+    Ok((remotes, options.warnings))
+}
+
+fn read(options: &mut Options<'_>, mirrors: &Path) -> Result<Vec<GitRemote>> {
+    check_names(options);
+    let defaults = defaults(options)?;
+    let global_saltenvs = match options.get("gitfs_saltenv") {
+        None => BTreeMap::new(),
+        Some(value) => saltenvs(options, value, "`gitfs_saltenv`")?,
+    };
+    let listed = match options.get("gitfs_remotes") {
+        None => &[],
+        Some(Value::List(listed)) => &**listed,
+        Some(other) => {
+            let message = format!("`gitfs_remotes` must be a list, not {}", other.kind().described());
+            return Err(error(message).help("write one remote a line behind a dash"));
+        }
+    };
+    if listed.is_empty() {
+        options.warn_of("gitfs has no remotes".into(), "name them in `gitfs_remotes`");
+    }
+    let mut remotes = Vec::new();
+    for item in listed {
+        let Some((url, own)) = url_and_options(options, item)? else { continue };
+        let mut settings = defaults.clone();
+        for (name, value) in own {
+            settings.insert(name, value);
+        }
+        let id = settings.get("name").map_or_else(|| url.clone(), ToString::to_string);
+        remotes.push((id, remote(options, url, &settings, &global_saltenvs, mirrors)?));
+    }
+    distinct(remotes)
+}
+
+/// Two remotes with one name would share a clone in Salt.
+fn distinct(remotes: Vec<(String, GitRemote)>) -> Result<Vec<GitRemote>> {
+    let mut seen = BTreeSet::new();
+    for (id, remote) in &remotes {
+        if !seen.insert(id) {
+            let message = format!("`gitfs_remotes` has '{}' twice", remote.origin.shown());
+            return Err(error(message).help("give each of them a `name` of its own"));
+        }
+    }
+    Ok(remotes.into_iter().map(|(_, remote)| remote).collect())
+}
+
+/// Options that Salt would not look at.
+fn check_names(options: &mut Options<'_>) {
+    let known: Vec<String> = SHARED.iter().chain(&GLOBAL).map(|name| format!("gitfs_{name}")).collect();
+    let unknown: Vec<String> =
+        options.names().filter(|name| name.starts_with("gitfs_") && !known.contains(name)).collect();
+    for name in unknown {
+        let help = nearest(&name, &known).map_or_else(
+            || "Salt has no such option".to_string(),
+            |near| format!("Salt has no such option; did you mean `{near}`?"),
+        );
+        options.warn_of(format!("`{name}` counts for nothing"), help);
+    }
+}
+
+/// What counts for every remote that does not say otherwise.
+fn defaults(options: &Options<'_>) -> Result<BTreeMap<String, Value>> {
+    let mut defaults = BTreeMap::new();
+    for name in SHARED {
+        if let Some(value) = options.get(&format!("gitfs_{name}")) {
+            check_type(name, value, &format!("`gitfs_{name}`"))?;
+            defaults.insert(name.to_string(), value.clone());
+        }
+    }
+    Ok(defaults)
+}
+
+/// One item of `gitfs_remotes`: a URL, or a URL with options; `None` if Salt leaves it out.
+fn url_and_options(options: &mut Options<'_>, item: &Value) -> Result<Option<(String, Settings)>> {
+    let (url, own) = match item {
+        Value::Map(item) => {
+            let Some((url, own)) = item.iter().next() else { return Ok(None) };
+            let url = url.to_string();
+            if item.len() > 1 {
+                let names: Vec<String> = item.keys().skip(1).map(|name| format!("'{name}'")).collect();
+                let message = format!("{} stands beside the remote '{url}' and not below it", names.join(", "));
+                return Err(error(message).help("indent the options of a remote, each behind a dash"));
+            }
+            let own = own_options(&Origin::new(&url).shown(), own)?;
+            (url, own)
+        }
+        other => (other.to_string(), Vec::new()),
+    };
+    let origin = Origin::new(&url);
+    if let Some(why) = why_no_remote(&url) {
+        let message = format!("the remote '{}' is left out, as in Salt: {why}", origin.shown());
+        options.warn_of(message, "remotes are https://, ssh:// or file:// URLs, or user@host:path");
+        return Ok(None);
+    }
+    if url.starts_with('/') {
+        let message = format!("the remote '{url}' is a path, which Salt leaves out; it is served here");
+        options.warn_of(message, format!("write file://{url}"));
+    }
+    Ok(Some((url, own)))
+}
+
+/// Why a URL is none of a remote (Salt: `GitBase.validate_remote`).
+fn why_no_remote(url: &str) -> Option<String> {
+    if url.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Some("it has a blank".into());
+    }
+    if url.starts_with('/') {
+        return None;
+    }
+    match url.split_once("://") {
+        Some((scheme, _)) if SCHEMES.contains(&scheme) => None,
+        Some((scheme, _)) => Some(format!("{scheme}:// is no scheme that it knows")),
+        // user@host:path
+        None => match url.split_once('@').and_then(|(user, rest)| Some((user, rest.split_once(':')?))) {
+            Some((user, (host, path))) if ![user, host, path].contains(&"") => None,
+            _ => Some("it is no URL".into()),
+        },
+    }
+}
+
+/// The options that stand below a remote.
+fn own_options(url: &str, listed: &Value) -> Result<Settings> {
+    let what = format!("the remote '{url}'");
+    if listed.is_none() {
+        return Err(error(format!("{what} ends in a colon and has no options")).help("take the colon away"));
+    }
+    let own = pairs(listed, &what)?;
+    let known: Vec<String> = SHARED.iter().chain(&OWN).map(ToString::to_string).collect();
+    for (name, value) in &own {
+        if !known.contains(name) {
+            let help = nearest(name, &known)
+                .map_or_else(|| format!("it can have {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
+            return Err(error(format!("{what} has the option `{name}`, which Salt does not know")).help(help));
+        }
+        check_type(name, value, &format!("`{name}` of {what}"))?;
+    }
+    Ok(own)
+}
+
+/// A list of mappings with one key each (Salt: `salt.utils.data.repack_dictlist`).
+fn pairs(listed: &Value, what: &str) -> Result<Settings> {
+    let help = "write each option behind a dash: `- base: main`";
+    let Some(items) = listed.as_list() else {
+        let message = format!("the options of {what} must be a list, not {}", listed.kind().described());
+        return Err(error(message).help(help));
+    };
+    let mut all = Vec::new();
+    for item in items {
+        match item.as_map().map(|item| (item.len(), item.iter().next())) {
+            Some((1, Some((name, value)))) => all.push((name.to_string(), value.clone())),
+            Some((count, _)) => {
+                return Err(error(format!("an item below {what} has {count} options and not one")).help(help));
+            }
+            None => {
+                let message = format!("an item below {what} is {} and no option", item.kind().described());
+                return Err(error(message).help(help));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Salt makes a text of almost anything; what cannot be meant is an error.
+fn check_type(name: &str, value: &Value, what: &str) -> Result<()> {
+    let (good, expected) = match name {
+        "saltenv_whitelist" | "saltenv_blacklist" | "refspecs" | "ref_types" => {
+            (matches!(value, Value::List(_) | Value::Str(_)), "a list of texts")
+        }
+        "disable_saltenv_mapping" | "ssl_verify" | "insecure_auth" => {
+            (matches!(value, Value::Bool(_)), "true or false")
+        }
+        "update_interval" | "depth" => (matches!(value, Value::Int(_)), "a number"),
+        "saltenv" => return Ok(()),
+        _ => (!matches!(value, Value::List(_) | Value::Map(_) | Value::None), "a text"),
+    };
+    if good {
+        return Ok(());
+    }
+    Err(error(format!("{what} must be {expected}, not {}", value.kind().described())))
+}
+
+/// What is different in some saltenvs.
+fn saltenvs(options: &mut Options<'_>, value: &Value, what: &str) -> Result<BTreeMap<String, Saltenv>> {
+    let mut all = BTreeMap::new();
+    for (name, own) in pairs(value, what)? {
+        let mut saltenv = Saltenv::default();
+        let at = format!("saltenv {name} of {what}");
+        for (key, value) in pairs(&own, &at)? {
+            check_type(&key, &value, &format!("`{key}` of {at}"))?;
+            match key.as_str() {
+                "ref" => saltenv.reference = Some(value.to_string()),
+                "root" => saltenv.root = Some(value.to_string()),
+                "mountpoint" => saltenv.mountpoint = Some(without_scheme(&value.to_string()).into()),
+                other => options.warn_of(
+                    format!("`{other}` of {at} counts for nothing"),
+                    "a saltenv can have ref, root and mountpoint",
+                ),
+            }
+        }
+        all.insert(name, saltenv);
+    }
+    Ok(all)
+}
+
+/// A text without its scheme (Salt: `salt.utils.url.strip_proto`).
+fn without_scheme(text: &str) -> &str {
+    match text.split_once("://") {
+        Some((scheme, rest)) if !scheme.is_empty() && !scheme.contains([':', '/']) => rest,
+        _ => text,
+    }
+}
+
+/// Texts, or one text with commas between them (Salt: `enforce_types`).
+fn texts(value: Option<&Value>) -> Vec<String> {
+    match value {
+        None => Vec::new(),
+        Some(Value::List(several)) => several.iter().map(ToString::to_string).collect(),
+        Some(one) => one.to_string().split(',').map(|one| one.trim().to_string()).collect(),
+    }
+}
+
+fn remote(
+    options: &mut Options<'_>,
+    url: String,
+    settings: &BTreeMap<String, Value>,
+    global_saltenvs: &BTreeMap<String, Saltenv>,
+    mirrors: &Path,
+) -> Result<GitRemote> {
+    let text = |name: &str| settings.get(name).map(ToString::to_string).unwrap_or_default();
+    let is_on = |name: &str, default| settings.get(name).map_or(default, Value::truthy);
+    let shown = Origin::new(&url).shown();
+    let what = format!("the remote '{shown}'");
+    let refspecs = match settings.get("refspecs") {
+        None => Refspec::defaults(),
+        value => texts(value)
+            .iter()
+            .map(|spec| spec.parse())
+            .collect::<std::result::Result<_, _>>()
+            .map_err(|e| error(format!("`refspecs` of {what}: {e}")))?,
+    };
+    let origin = Origin {
+        user: text("user"),
+        password: text("password"),
+        insecure_auth: is_on("insecure_auth", false),
+        ssl_verify: is_on("ssl_verify", true),
+        proxy: text("proxy"),
+        refspecs: refspecs.clone(),
+        ..Origin::new(url)
+    };
+    for name in KEYS {
+        if settings.get(name).is_some_and(Value::truthy) {
+            let message = format!("`{name}` of {what} counts for nothing here");
+            options
+                .warn_of(message, "`mapstack fetch` runs ssh: name the key in ~/.ssh/config, or add it to ssh's agent");
+        }
+    }
+    let own_saltenvs = match settings.get("saltenv") {
+        None => BTreeMap::new(),
+        Some(value) => saltenvs(options, value, &what)?,
+    };
+    let if_missing = match origin.local() {
+        Some(path) => format!("there is no repository at {}; is the path right?", path.display()),
+        None => format!("it was not fetched yet; run `mapstack fetch {shown}` or `mapstack fetch --config FILE`"),
+    };
+    let remote = Remote {
+        if_missing: Some(if_missing),
+        base: settings.get("base").map_or_else(|| "master".into(), ToString::to_string),
+        root: text("root"),
+        mountpoint: without_scheme(&text("mountpoint")).trim_matches('/').into(),
+        fallback: text("fallback"),
+        all_saltenvs: settings.get("all_saltenvs").map(ToString::to_string),
+        disable_saltenv_mapping: is_on("disable_saltenv_mapping", false),
+        ref_types: ref_types(settings.get("ref_types"), &what)?,
+        refspecs,
+        saltenvs: own_saltenvs,
+        global_saltenvs: global_saltenvs.clone(),
+        exposed: exposed(texts(settings.get("saltenv_whitelist")), texts(settings.get("saltenv_blacklist"))),
+        ..Remote::new(shown, origin.repository(mirrors))
+    };
+    Ok(GitRemote { origin, remote })
+}
+
+fn ref_types(value: Option<&Value>, what: &str) -> Result<Vec<RefType>> {
+    let Some(value) = value else { return Ok(RefType::ALL.into()) };
+    let read = |name: &String| {
+        let lower = name.to_lowercase();
+        RefType::ALL.into_iter().find(|kind| kind.name() == lower).ok_or_else(|| {
+            error(format!("`ref_types` of {what} has '{name}'")).help("it can have branch, tag and sha, in any order")
+        })
+    };
+    texts(Some(value)).iter().map(read).collect()
+}
+
+/// Salt's `check_whitelist_blacklist`: each item is a shell pattern, a regular expression, or both.
+fn exposed(whitelist: Vec<String>, blacklist: Vec<String>) -> Names {
+    if whitelist.is_empty() && blacklist.is_empty() {
+        return Names::default();
+    }
+    Names::new(move |saltenv| {
+        let is_in = |list: &[String]| list.iter().any(|pattern| matches(saltenv, pattern));
+        !is_in(&blacklist) && (whitelist.is_empty() || is_in(&whitelist))
+    })
+}
+
+/// Salt's `expr_match`.
+fn matches(text: &str, pattern: &str) -> bool {
+    Fnmatch::new(pattern).matches(text) || regex_matches(&format!(r"\A{pattern}\Z"), text, false, true).unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mapstack_value::json;
+
+    fn read(options: &str) -> Result<(Vec<GitRemote>, Vec<Diagnostic>)> {
+        git_remotes(json::loads(options).unwrap().as_map().unwrap(), Path::new("/mirrors"))
+    }
+
+    #[test]
+    fn what_salt_refuses_is_an_error_with_advice() {
+        for (options, expected) in [
+            (r#"{"gitfs_remotes": "https://a/b"}"#, "`gitfs_remotes` must be a list, not a string"),
+            (r#"{"gitfs_remotes": [{"https://a/b": null}]}"#, "ends in a colon"),
+            (r#"{"gitfs_remotes": [{"https://a/b": {"base": "x"}}]}"#, "must be a list, not a mapping"),
+            (r#"{"gitfs_remotes": [{"https://a/b": [{"bsae": "x"}]}]}"#, "`bsae`, which Salt does not know"),
+            (r#"{"gitfs_remotes": [{"https://a/b": [{"base": "x", "root": "y"}]}]}"#, "has 2 options and not one"),
+            (
+                r#"{"gitfs_remotes": [{"https://a/b": [{"base": []}]}]}"#,
+                "`base` of the remote 'https://a/b' must be a text",
+            ),
+            (r#"{"gitfs_remotes": [{"https://a/b": [{"ref_types": ["commit"]}]}]}"#, "has 'commit'"),
+            (r#"{"gitfs_remotes": [{"https://a/b": [{"refspecs": ["x"]}]}]}"#, "'x' is no refspec"),
+            (
+                r#"{"gitfs_remotes": [{"https://a/b": [{"base": "x"}], "root": "y"}]}"#,
+                "'root' stands beside the remote",
+            ),
+            (r#"{"gitfs_remotes": ["https://a/b", "https://a/b"]}"#, "has 'https://a/b' twice"),
+            (r#"{"gitfs_remotes": ["https://a/b"], "gitfs_base": null}"#, "`gitfs_base` must be a text"),
+            (
+                r#"{"gitfs_remotes": ["https://a/b"], "gitfs_ssl_verify": "no"}"#,
+                "`gitfs_ssl_verify` must be true or false",
+            ),
+            (r#"{"gitfs_remotes": ["https://a/b"], "gitfs_saltenv": {"dev": []}}"#, "must be a list, not a mapping"),
+        ] {
+            let message = read(options).expect_err(options).to_string();
+            assert!(message.contains(expected), "{options}: {message}");
+        }
+        let error = read(r#"{"gitfs_remotes": [{"https://a/b": [{"mountpiont": "x"}]}]}"#).unwrap_err();
+        assert_eq!(error.diagnostic().help.as_deref(), Some("did you mean `mountpoint`?"));
+    }
+
+    #[test]
+    fn what_does_not_count_is_a_warning() {
+        for (options, remotes, expected) in [
+            (r#"{"gitfs_remotes": []}"#, 0, "gitfs has no remotes"),
+            (r#"{"gitfs_remotes": ["git://a/b"]}"#, 0, "git:// is no scheme that it knows"),
+            (r#"{"gitfs_remotes": ["srv/b"]}"#, 0, "it is no URL"),
+            (r#"{"gitfs_remotes": ["/srv/b"]}"#, 1, "is a path, which Salt leaves out"),
+            (r#"{"gitfs_remotes": ["https://a/b"], "gitfs_bsae": "x"}"#, 1, "`gitfs_bsae` counts for nothing"),
+            (
+                r#"{"gitfs_remotes": ["git@a:b"], "gitfs_privkey": "/k"}"#,
+                1,
+                "`privkey` of the remote 'git@a:b' counts for nothing",
+            ),
+            (
+                r#"{"gitfs_remotes": [{"https://a/b": [{"saltenv": [{"dev": [{"base": "x"}]}]}]}]}"#,
+                1,
+                "`base` of saltenv dev",
+            ),
+        ] {
+            let (read, warnings) = read(options).unwrap();
+            assert_eq!(read.len(), remotes, "{options}");
+            assert!(warnings.len() == 1 && warnings[0].message.contains(expected), "{options}: {warnings:?}");
+        }
+        let quiet = r#"{"gitfs_remotes": ["https://me:secret@a/b", "git@a:b.git", "file:///srv/b"], "gitfs_user": "x",
+            "gitfs_password": "y", "gitfs_depth": 1, "gitfs_update_interval": 60, "gitfs_provider": "pygit2",
+            "gitfs_global_lock": true, "gitfs_proxy": "http://p:1", "gitfs_insecure_auth": true}"#;
+        assert!(read(quiet).unwrap().1.is_empty());
+    }
+
+    #[test]
+    fn a_mirror_that_is_not_there_says_how_to_get_it() {
+        let options =
+            json::loads(r#"{"fileserver_backend": ["git"], "gitfs_remotes": ["https://me:secret@example.org/b"]}"#);
+        let error = super::super::open(options.unwrap().as_map().unwrap(), Path::new("/nonexistent")).err().unwrap();
+        assert_eq!(
+            error.to_string(),
+            "https://example.org/b: it was not fetched yet; run `mapstack fetch https://example.org/b` or `mapstack fetch --config FILE`"
+        );
+    }
+}

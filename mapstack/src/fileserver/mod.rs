@@ -1,0 +1,106 @@
+//! The file server that Salt's options describe.
+//!
+//! | option | here |
+//! |---|---|
+//! | `fileserver_backend` | `roots` and `gitfs` (or `git`), in this order; others are left out with a warning |
+//! | `file_roots` | directories for each saltenv, with `__env__` and shell patterns |
+//! | `file_ignore_regex`, `file_ignore_glob` | as in Salt: by the path on disk for what is fetched, below the root for what is listed, and never for git |
+//! | `fileserver_followsymlinks`, `fileserver_ignoresymlinks` | as in Salt, for directories |
+//! | `gitfs_*` | see [`git_remotes`] |
+
+#[cfg(feature = "git")]
+mod git;
+mod options;
+mod roots;
+
+use std::path::Path;
+
+use mapstack_loader::{Backends, FileServer};
+use mapstack_value::{Map, Value};
+
+use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
+#[cfg(feature = "git")]
+pub use git::{GitRemote, git_remotes};
+use options::Options;
+
+/// A file server, and what there is to say about its options.
+pub struct Configured {
+    /// Where files come from.
+    pub files: Backends,
+    /// Options that do not do what one may expect.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// The backends that Salt has and that are not built in here.
+const OTHERS: [&str; 6] = ["azurefs", "hgfs", "minionfs", "s3fs", "svnfs", "gcsfs"];
+
+/// The file server of a master's or a minion's options.
+///
+/// `mirrors` is the directory with mirrors of git repositories that are on other machines; nothing is
+/// fetched into it here. Options that are not there have Salt's defaults.
+///
+/// ```
+/// use mapstack::fileserver;
+/// use mapstack::loader::FileServer;
+/// use mapstack::value::{Map, json};
+/// let options = json::loads(r#"{"fileserver_backend": ["roots"], "file_roots": {"base": ["/srv/salt"]}}"#).unwrap();
+/// let configured = fileserver::open(options.as_map().unwrap(), "/var/cache/mirrors".as_ref()).unwrap();
+/// assert_eq!(configured.files.envs(), ["base"]);
+/// ```
+///
+/// # Errors
+/// An option of a wrong type, an option of a remote that there is not, a mirror that was not fetched
+/// yet, or a repository that cannot be read.
+pub fn open(options: &Map, mirrors: &Path) -> Result<Configured> {
+    let mut options = Options::new(options);
+    let mut servers: Vec<Box<dyn FileServer>> = Vec::new();
+    for backend in backends(&mut options)? {
+        match backend.as_str() {
+            "roots" => servers.push(Box::new(roots::open(&mut options)?)),
+            #[cfg(feature = "git")]
+            "gitfs" => servers.push(Box::new(git::open(&mut options, mirrors)?)),
+            other => options.warn(left_out(other)),
+        }
+    }
+    #[cfg(not(feature = "git"))]
+    let _ = mirrors;
+    Ok(Configured { files: Backends::new(servers), warnings: options.warnings })
+}
+
+/// The names of `fileserver_backend`, as Salt reads them.
+fn backends(options: &mut Options<'_>) -> Result<Vec<String>> {
+    let Some(named) = options.get("fileserver_backend") else { return Ok(vec!["roots".into()]) };
+    let Some(named) = named.as_list() else {
+        let message = format!("`fileserver_backend` must be a list, not {}", named.kind().described());
+        let help = "write `fileserver_backend: [roots]`, or one backend a line behind a dash";
+        return Err(Error::new(ErrorKind::Options, message).help(help));
+    };
+    if named.is_empty() {
+        let warning = Diagnostic::warning(ErrorKind::Options, "`fileserver_backend` is empty, so no files are served");
+        options.warn(warning.with_help("without it, `roots` serves the directories of `file_roots`"));
+    }
+    let name = |value: &Value| match value.to_string().as_str() {
+        short @ ("git" | "hg" | "svn" | "minion") => format!("{short}fs"),
+        name => name.to_string(),
+    };
+    Ok(named.iter().map(name).collect())
+}
+
+fn left_out(backend: &str) -> Diagnostic {
+    let message = format!("files of the backend '{backend}' are left out");
+    let warning = |why: &str| Diagnostic::warning(ErrorKind::Unsupported, format!("{message}: {why}"));
+    if backend == "gitfs" {
+        return warning("this build has no git").with_help("build with the feature `git`");
+    }
+    if OTHERS.contains(&backend) {
+        return warning("roots and gitfs are built in").with_help("copy its files to a directory below `file_roots`");
+    }
+    if backend.starts_with('-') {
+        let help = "a minus takes a backend away from a list on Salt's command line, and means nothing in the options";
+        return warning("Salt has no such backend").with_help(help);
+    }
+    match crate::nearest(backend, ["roots", "gitfs"]) {
+        Some(near) => warning("Salt has no such backend").with_help(format!("did you mean '{near}'?")),
+        None => warning("Salt has no such backend of its own"),
+    }
+}
