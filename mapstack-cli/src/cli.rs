@@ -111,11 +111,14 @@ pub struct Fetch {
     #[arg(value_name = "URL", group = "what")]
     pub urls: Vec<String>,
     /// A master's or a minion's configuration, whose gitfs_remotes are fetched
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "what")]
+    #[arg(long, value_name = "FILE|DIR", value_hint = ValueHint::AnyPath, group = "what")]
     pub config: Option<PathBuf>,
+    /// Whose configuration it is, if the file's name does not say
+    #[arg(long, value_enum, value_name = "KIND", requires = "config")]
+    pub config_kind: Option<ConfigKind>,
     /// The directory with the mirrors; without it, mapstack/git in the user's cache
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub cache: Option<PathBuf>,
+    pub mirrors: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -523,6 +526,9 @@ pub struct Files {
     /// A root of the file server, as ENV=DIR or DIR (repeatable; earlier wins, like file_roots)
     #[arg(long, value_name = "[ENV=]DIR", value_hint = ValueHint::DirPath)]
     pub root: Vec<String>,
+    /// The directory with the mirrors of git repositories that `mapstack fetch` made
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub mirrors: Option<PathBuf>,
     /// The saltenv to look in [default: the minion's option, else base]
     #[arg(long)]
     pub saltenv: Option<String>,

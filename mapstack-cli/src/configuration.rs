@@ -1,6 +1,6 @@
 //! Salt's own configuration behind the flags: what `--config` names, and what it says about files and minions.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use mapstack::config::{Config, Kind, Surroundings};
@@ -10,7 +10,7 @@ use mapstack::minion::{Minion, Part};
 use mapstack::value::{Map, Value};
 use mapstack::{Diagnostic, Error, ErrorKind, yaml};
 
-use crate::cli::{Facts, Files};
+use crate::cli::{ConfigKind, Facts, Files};
 use crate::inputs::{self, shown};
 use crate::minions::Source;
 use crate::report::{Failure, Reporter};
@@ -24,7 +24,18 @@ pub fn read(
     reporter: &Reporter,
 ) -> Result<Option<Config>, Failure> {
     let Some(given) = &files.config else { return Ok(None) };
-    let kind = files.config_kind.map(Kind::from);
+    read_file(given, files.config_kind, id, default, reporter).map(Some)
+}
+
+/// The configuration in a file or directory.
+pub fn read_file(
+    given: &Path,
+    kind: Option<ConfigKind>,
+    id: Option<&str>,
+    default: Option<Kind>,
+    reporter: &Reporter,
+) -> Result<Config, Failure> {
+    let kind = kind.map(Kind::from);
     let config = if given == Path::new("-") {
         let kind = kind.or(default).ok_or_else(|| unknown_kind("standard input"))?;
         Config::parse(&inputs::read(given)?, &shown(given), kind)?
@@ -40,7 +51,7 @@ pub fn read(
         with_id(&path, kind, id)?
     };
     reporter.warn(config.warnings())?;
-    Ok(Some(config))
+    Ok(config)
 }
 
 fn unknown_kind(what: &str) -> Failure {
@@ -75,20 +86,10 @@ fn beside(path: &str, name: &str) -> String {
     join(directory, name)
 }
 
-/// A file server, and what is worth a warning, from the options that say what it serves.
-pub fn file_server(options: &Map) -> Result<(Roots, Vec<Diagnostic>), Failure> {
-    let mut warnings = Vec::new();
-    let backends = options.get("fileserver_backend").and_then(Value::as_list).unwrap_or_default();
+/// The directories that options say are served.
+pub fn roots(options: &Map) -> Result<Roots, Failure> {
     let mut roots = Roots::new();
-    for backend in backends.iter().filter(|backend| backend.as_str() != Some("roots")) {
-        let message = format!("the file server's backend {backend} is not served here");
-        let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
-        warnings.push(warning.with_help("its files count as missing; --root DIR can name a checkout of them"));
-    }
-    if !backends.is_empty() && !backends.iter().any(|backend| backend.as_str() == Some("roots")) {
-        return Ok((roots, warnings));
-    }
-    let Some(Value::Map(configured)) = options.get("file_roots") else { return Ok((roots, warnings)) };
+    let Some(Value::Map(configured)) = options.get("file_roots") else { return Ok(roots) };
     for (env, directories) in configured {
         let Some(directories) = directories.as_list() else {
             return Err(Failure::Usage(format!(
@@ -99,7 +100,20 @@ pub fn file_server(options: &Map) -> Result<(Roots, Vec<Diagnostic>), Failure> {
             roots = roots.root(&env.to_string(), directory.to_string());
         }
     }
-    Ok((roots, warnings))
+    Ok(roots)
+}
+
+/// The directory with the mirrors of git repositories: what the user names, or one in the user's
+/// cache.
+pub fn mirrors(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(named) = named {
+        return Ok(named.into());
+    }
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
+    cache.map(|cache| cache.join("mapstack/git")).ok_or_else(|| {
+        Failure::Usage("there is no HOME to keep mirrors in; name a directory with --mirrors DIR".into())
+    })
 }
 
 /// What a minion's files come from: a master's options, or the minion's own.
@@ -122,9 +136,9 @@ pub fn file_options(config: Option<&Config>, minion: Option<&Minion>) -> Result<
     Ok(options)
 }
 
-/// Whether a configuration says what the file server's directories are.
+/// Whether a configuration says what the file server serves.
 pub fn has_own_roots(config: Option<&Config>) -> bool {
-    config.is_some_and(|config| config.is_set("file_roots"))
+    config.is_some_and(|config| config.is_set("file_roots") || config.is_set("fileserver_backend"))
 }
 
 /// The cache of the master whose configuration it is, unless flags say where minions are.

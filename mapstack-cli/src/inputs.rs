@@ -5,7 +5,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use mapstack::config::{Config, Kind};
-use mapstack::loader::Roots;
+use mapstack::fileserver::{self, Configured};
+use mapstack::loader::{Backends, Roots};
 use mapstack::minion::{Minion, Part};
 use mapstack::value::{Map, Value, json};
 use mapstack::{Diagnostic, Engine, Error, ErrorKind, Run, yaml};
@@ -30,9 +31,9 @@ impl Session {
         let minion = minion(input, config.as_ref(), reporter)?;
         let missing = config.as_ref().and_then(|config| configuration::missing_pillar(config, &minion));
         reporter.warn(missing.as_slice())?;
-        let roots = roots(&input.files, config.as_ref(), Some(&minion), reporter)?;
+        let Served { files, roots } = served(&input.files, config.as_ref(), Some(&minion), reporter)?;
         let saltenv = input.files.saltenv.clone();
-        let engine = functions::add(Engine::new(roots.clone()), &input.functions)?;
+        let engine = functions::add(Engine::new(files), &input.functions)?;
         Ok(Session { engine, minion, roots, saltenv })
     }
 
@@ -68,20 +69,45 @@ impl Session {
     }
 }
 
-/// The roots of the file server: those given, else those of the configuration, else those of the
-/// minion's options.
-pub fn roots(
+/// A file server, and the directories among what it serves.
+pub struct Served {
+    pub files: Backends,
+    roots: Roots,
+}
+
+/// The file server: of the roots that are given, else of the configuration, else of the minion's
+/// options.
+pub fn served(
     files: &Files,
     config: Option<&Config>,
     minion: Option<&Minion>,
     reporter: &Reporter,
-) -> Result<Roots, Failure> {
-    let (roots, mut warnings) = named_roots(files, config, minion)?;
-    let roots = roots.follow_outside_links(files.follow_outside_links);
+) -> Result<Served, Failure> {
+    match config.filter(|_| files.root.is_empty()) {
+        Some(config) => {
+            let options = configuration::file_options(Some(config), minion)?;
+            let (served, warnings) = configured(files, config, options)?;
+            reporter.warn(&warnings)?;
+            Ok(served)
+        }
+        None => {
+            let roots = named_roots(files, minion)?.follow_outside_links(files.follow_outside_links);
+            let missing = roots.missing_roots().into_iter().map(|root| {
+                Diagnostic::warning(ErrorKind::File, format!("the root {} is not a directory", root.display()))
+                    .with_help("it is ignored, as the reference ignores it")
+            });
+            reporter.warn(&missing.collect::<Vec<_>>())?;
+            Ok(Served { files: Backends::new(vec![Box::new(roots.clone())]), roots })
+        }
+    }
+}
+
+/// The file server that a configuration describes.
+fn configured(files: &Files, config: &Config, mut options: Map) -> Result<(Served, Vec<Diagnostic>), Failure> {
+    let mut roots = configuration::roots(&options)?;
     let missing = roots.missing_roots();
-    match config.filter(|config| files.root.is_empty() && !config.is_set("file_roots")) {
-        // Nobody asked for the directories that are built in.
-        Some(config) if warnings.is_empty() && missing.len() == roots.directories("base").len() => {
+    if !config.is_set("file_roots") && missing.len() == roots.directories("base").len() {
+        if !config.is_set("fileserver_backend") {
             return Err(Failure::Usage(format!(
                 "{} sets no file_roots, and what is built in is not there ({}):\n\
                  say where the file server's files are with --root DIR",
@@ -89,34 +115,29 @@ pub fn roots(
                 missing.iter().map(|root| root.display().to_string()).collect::<Vec<_>>().join(", ")
             )));
         }
-        Some(_) => {}
-        None => warnings.extend(missing.into_iter().map(|root| {
-            Diagnostic::warning(ErrorKind::File, format!("the root {} is not a directory", root.display()))
-                .with_help("it is ignored, as the reference ignores it")
-        })),
+        // Nobody asked for the directories that are built in.
+        options.insert("file_roots", Map::new());
+        roots = Roots::new();
     }
-    reporter.warn(&warnings)?;
-    Ok(roots)
+    let uses_git = options.get("fileserver_backend").is_some_and(|backends| backends.repr().contains("git"));
+    let mirrors = if uses_git { configuration::mirrors(files.mirrors.as_deref())? } else { PathBuf::new() };
+    let Configured { files, warnings } = fileserver::open(&options, &mirrors)?;
+    Ok((Served { files, roots }, warnings))
 }
 
-fn named_roots(
-    files: &Files,
-    config: Option<&Config>,
-    minion: Option<&Minion>,
-) -> Result<(Roots, Vec<Diagnostic>), Failure> {
+fn named_roots(files: &Files, minion: Option<&Minion>) -> Result<Roots, Failure> {
     if !files.root.is_empty() {
-        let roots = root_flags(files).fold(Roots::new(), |roots, (env, directory)| roots.root(env, directory));
-        return Ok((roots, Vec::new()));
+        return Ok(root_flags(files).fold(Roots::new(), |roots, (env, directory)| roots.root(env, directory)));
     }
-    let options = configuration::file_options(config, minion)?;
-    if config.is_none() && options.get("file_roots").and_then(Value::as_map).is_none() {
+    let options = configuration::file_options(None, minion)?;
+    if options.get("file_roots").and_then(Value::as_map).is_none() {
         return Err(Failure::Usage(
             "no root given: say where the file server's files are with --root DIR (repeatable, earlier wins),\n\
              or give a configuration that does with --config FILE"
                 .into(),
         ));
     }
-    configuration::file_server(&options)
+    configuration::roots(&options)
 }
 
 /// The saltenvs and directories of `--root`.

@@ -15,7 +15,7 @@ fn repositories_come_from_urls_and_from_a_configuration() {
         ("list", "- a\n"),
         ("typo", "gitfs_remotes:\n  - https://example.org/a:\n    - bsae: main\n"),
     ]);
-    let ran = run(tree.path(), &["fetch", "--config", "master", "file:///srv/git/four", "--cache", "mirrors"]);
+    let ran = run(tree.path(), &["fetch", "--config", "master", "file:///srv/git/four", "--mirrors", "mirrors"]);
     assert_eq!(
         (ran.status, &*ran.stdout),
         (Some(0), "/srv/git/four: read in place\n/srv/git/one: read in place\n/srv/git/two: read in place\n"),
@@ -28,14 +28,14 @@ fn repositories_come_from_urls_and_from_a_configuration() {
         (&["fetch", "--config", "list"], 1, "a configuration is a mapping, not a list"),
         (&["fetch", "--config", "typo"], 1, "did you mean `base`?"),
         (&["fetch", "--config", "nothing"], 1, "cannot read nothing"),
-        (&["fetch", "svn://example.org/a", "--cache", "mirrors"], 1, "is not supported; use https:// or ssh://"),
+        (&["fetch", "svn://example.org/a", "--mirrors", "mirrors"], 1, "is not supported; use https:// or ssh://"),
         (
-            &["fetch", "http://127.0.0.1:1/a", "http://127.0.0.1:1/b", "--cache", "mirrors"],
+            &["fetch", "http://127.0.0.1:1/a", "http://127.0.0.1:1/b", "--mirrors", "mirrors"],
             1,
             "http://127.0.0.1:1/a cannot be",
         ),
         (
-            &["fetch", "http://127.0.0.1:1/a", "http://127.0.0.1:1/b", "--cache", "mirrors"],
+            &["fetch", "http://127.0.0.1:1/a", "http://127.0.0.1:1/b", "--mirrors", "mirrors"],
             1,
             "http://127.0.0.1:1/b cannot be",
         ),

@@ -1,34 +1,26 @@
 //! `mapstack fetch`.
 
 use std::io::{self, IsTerminal, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use mapstack::fileserver::git_remotes;
 use mapstack::loader::git::{Origin, Progress, Stage, Updated, fetch};
-use mapstack::value::Value;
-use mapstack::{Error, ErrorKind, yaml};
+use mapstack::{Error, ErrorKind};
 
 use crate::cli::Fetch;
-use crate::inputs;
+use crate::configuration;
 use crate::output;
 use crate::report::{Failure, Reporter};
 
 pub fn run(args: &Fetch, reporter: &Reporter) -> Result<(), Failure> {
-    let mirrors = mirrors(args.cache.as_deref())?;
+    let mirrors = configuration::mirrors(args.mirrors.as_deref())?;
     let mut origins: Vec<Origin> = args.urls.iter().map(Origin::new).collect();
     if let Some(file) = &args.config {
-        let text = String::from_utf8(inputs::read(file)?)
-            .map_err(|e| Error::new(ErrorKind::File, format!("{}: {e}", file.display())))?;
-        let options = yaml::load(&text).map_err(|e| Error::new(ErrorKind::Yaml, format!("{}: {e}", file.display())))?;
-        let Value::Map(options) = options else {
-            let message =
-                format!("{}: a configuration is a mapping, not {}", file.display(), options.kind().described());
-            return Err(Error::new(ErrorKind::Options, message).into());
-        };
-        let (remotes, warnings) = git_remotes(&options, &mirrors)?;
+        let config = configuration::read_file(file, args.config_kind, None, None, reporter)?;
+        let (remotes, warnings) = git_remotes(config.options(), &mirrors)?;
         reporter.warn(&warnings)?;
         origins.extend(remotes.into_iter().map(|remote| remote.origin));
     }
@@ -90,16 +82,4 @@ fn show(progress: &Progress, done: &AtomicBool) {
         thread::sleep(FRAME);
     }
     let _ = write!(io::stderr(), "\r\x1b[K");
-}
-
-/// The directory of mirrors: what the user names, or one in the user's cache.
-fn mirrors(named: Option<&Path>) -> Result<PathBuf, Failure> {
-    if let Some(named) = named {
-        return Ok(named.into());
-    }
-    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
-    cache
-        .map(|cache| cache.join("mapstack/git"))
-        .ok_or_else(|| Failure::Usage("there is no HOME to keep mirrors in; name a directory with --cache DIR".into()))
 }

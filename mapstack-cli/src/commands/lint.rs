@@ -14,8 +14,10 @@ use crate::report::{Failure, Reporter};
 
 pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
     let config = configuration::read(&args.files, None, None, reporter)?;
-    let engine =
-        functions::add(Engine::new(inputs::roots(&args.files, config.as_ref(), None, reporter)?), &args.functions)?;
+    let engine = functions::add(
+        Engine::new(inputs::served(&args.files, config.as_ref(), None, reporter)?.files),
+        &args.functions,
+    )?;
     let saltenv = args.files.saltenv.as_deref().unwrap_or("base");
     let mut surveys = Vec::new();
     for formula in &args.formulas {

@@ -2,7 +2,7 @@
 
 use mapstack::Engine;
 use mapstack::config::{Config, Kind};
-use mapstack::loader::Roots;
+use mapstack::loader::Backends;
 use mapstack::pillar::{ExtPillars, FileOutcome, PillarEvent, StackKind};
 use mapstack::value::{Map, Value};
 
@@ -23,11 +23,11 @@ pub fn run(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
         reporter.errors(&broken)?;
     }
     // Few stacks look at files of the file server.
-    let roots = match args.files.root.is_empty() && !configuration::has_own_roots(config.as_ref()) {
-        true => Roots::new(),
-        false => inputs::roots(&args.files, config.as_ref(), None, reporter)?,
+    let files = match args.files.root.is_empty() && !configuration::has_own_roots(config.as_ref()) {
+        true => Backends::default(),
+        false => inputs::served(&args.files, config.as_ref(), None, reporter)?.files,
     };
-    let engine = functions::add(Engine::new(roots), &args.functions)?;
+    let engine = functions::add(Engine::new(files), &args.functions)?;
     let (mut all, mut traced) = (Map::new(), Traced::default());
     for minion in &minions {
         let run = engine.pillar_run(minion, &pillars);

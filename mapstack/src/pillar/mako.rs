@@ -38,6 +38,7 @@ pub(super) fn may_use(text: &str, name: &str) -> bool {
         "lookup",
         "module",
         "caller",
+        "pageargs",
     ];
     text.contains(name) || WAYS.iter().any(|way| text.contains(way))
 }
