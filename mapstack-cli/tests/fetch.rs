@@ -24,10 +24,11 @@ fn repositories_come_from_urls_and_from_a_configuration() {
     );
     assert!(ran.stderr.contains("the remote 'srv/three' is left out"), "{}", ran.stderr);
     for (args, status, says) in [
-        (&["fetch"][..], 2, "--config <FILE>"),
-        (&["fetch", "--config", "list"], 1, "a configuration is a mapping, not a list"),
-        (&["fetch", "--config", "typo"], 1, "did you mean `base`?"),
-        (&["fetch", "--config", "nothing"], 1, "cannot read nothing"),
+        (&["fetch"][..], 2, "--config <FILE|DIR>"),
+        (&["fetch", "--config", "list"], 2, "say --config-kind master or minion"),
+        (&["fetch", "--config", "list", "--config-kind", "master"], 1, "is a mapping of options, not a list"),
+        (&["fetch", "--config", "typo", "--config-kind", "master"], 1, "did you mean `base`?"),
+        (&["fetch", "--config", "nothing/master"], 1, "there is no configuration file nothing/master"),
         (&["fetch", "svn://example.org/a", "--mirrors", "mirrors"], 1, "is not supported; use https:// or ssh://"),
         (
             &["fetch", "http://127.0.0.1:1/a", "http://127.0.0.1:1/b", "--mirrors", "mirrors"],

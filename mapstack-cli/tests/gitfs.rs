@@ -1,0 +1,70 @@
+//! The documented set-up: a master's own files first, formulas pinned to tags in git last.
+
+#![cfg(all(unix, feature = "git"))]
+
+mod common;
+
+use std::process::Command;
+
+use common::{assert_snapshot, repository, run, run_line};
+use mapstack::value::{Value, json};
+use tempfile::TempDir;
+
+/// What the example's script makes.
+fn built() -> TempDir {
+    let home = tempfile::tempdir().unwrap();
+    let script = repository().join("examples/gitfs/build.sh");
+    let built = Command::new("sh").arg(script).arg(home.path().join("top")).output().expect("sh runs");
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    home
+}
+
+#[test]
+fn the_example_has_the_answers_of_salt() {
+    let home = built();
+    let top = home.path().join("top");
+    let records = json::loads(include_str!("data/gitfs_example.json")).unwrap();
+    let records = records.as_list().unwrap();
+    assert_eq!(records.len(), 16);
+    for record in records {
+        let record = record.as_map().unwrap();
+        let text = |name: &str| record.get(name).unwrap().to_string();
+        let (configuration, minion, formula) = (text("configuration"), text("minion"), text("formula"));
+        let config = format!("--config=etc/{configuration}/master");
+        let id = format!("--id={minion}");
+        let ran = run(&top, &["data", &formula, &config, "--minions=minions", &id, "-o", "json"]);
+        assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{configuration} {minion} {formula}");
+        let printed: Value = json::loads(&ran.stdout).unwrap();
+        assert_eq!(printed.repr(), record.get("result").unwrap().repr(), "{configuration} {minion} {formula}");
+    }
+}
+
+#[test]
+fn files_are_found_in_the_documented_order() {
+    let home = built();
+    let top = home.path().join("top").display().to_string();
+    let shown = |line: &str| {
+        let ran = run_line(&home.path().join("top"), line);
+        assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{line}");
+        ran.stdout.replace(&top, "<TOP>")
+    };
+    let minion = "--config etc/salt/master --minions minions --id server-1.example.net";
+    assert_snapshot("gitfs/sources.txt", &shown(&format!("sources TEMPLATE {minion}")));
+    assert_snapshot("gitfs/explain.txt", &shown(&format!("explain TEMPLATE config {minion}")));
+    assert_snapshot("gitfs/blame.txt", &shown(&format!("explain TEMPLATE --format blame {minion}")));
+}
+
+#[test]
+fn what_is_wrong_with_a_repository_is_told() {
+    let home = built();
+    let top = home.path().join("top");
+    let line = "data openssh --config etc/salt/master --minions minions --id other.example.com";
+    std::fs::remove_dir_all(top.join("git/openssh-formula/.git/refs")).unwrap();
+    let ran = run_line(&top, line);
+    assert_eq!(ran.status, Some(1));
+    assert!(ran.stderr.contains("openssh-formula"), "{}", ran.stderr);
+    std::fs::remove_dir_all(top.join("git/openssh-formula")).unwrap();
+    let ran = run_line(&top, line);
+    assert_eq!(ran.status, Some(1));
+    assert!(ran.stderr.contains("openssh-formula"), "{}", ran.stderr);
+}
