@@ -45,7 +45,10 @@ pub fn read_file(
         })?;
         let kind = kind.or_else(|| Kind::of_file(path)).or_else(|| default.filter(|_| !given.is_dir()));
         if kind.is_none() && !given.is_dir() {
-            return Err(unknown_kind(path));
+            return Err(match given.exists() {
+                true => unknown_kind(path),
+                false => Failure::Data(Error::new(ErrorKind::File, format!("there is no configuration {path}"))),
+            });
         }
         let (path, kind) = Config::find(path, kind)?;
         with_id(&path, kind, id)?

@@ -28,6 +28,7 @@ fn repositories_come_from_urls_and_from_a_configuration() {
         (&["fetch", "--config", "list"], 2, "say --config-kind master or minion"),
         (&["fetch", "--config", "list", "--config-kind", "master"], 1, "is a mapping of options, not a list"),
         (&["fetch", "--config", "typo", "--config-kind", "master"], 1, "did you mean `base`?"),
+        (&["fetch", "--config", "nothing"], 1, "there is no configuration nothing"),
         (&["fetch", "--config", "nothing/master"], 1, "there is no configuration file nothing/master"),
         (&["fetch", "svn://example.org/a", "--mirrors", "mirrors"], 1, "is not supported; use https:// or ssh://"),
         (

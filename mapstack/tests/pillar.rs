@@ -110,6 +110,8 @@ fn answer(record: &Map, dir: &Path) -> Result<(String, usize)> {
     let pillars = pillars(record, dir)?;
     let engine = Engine::new(MemoryFiles::new());
     let mut compiled = engine.pillar_run(&minion, &pillars).compile()?;
+    // What an engine keeps changes no answer.
+    assert_eq!(engine.pillar_run(&minion, &pillars).compile()?, compiled, "{:?}", record.get("name"));
     let whole = record.get("module").unwrap().as_str() == Some("master");
     let errors = compiled.merged.shift_remove("_errors");
     let given = if whole { compiled.merged } else { compiled.external };
@@ -159,4 +161,29 @@ fn every_recorded_tree_is_as_the_reference_has_it() {
 #[cfg(feature = "python")]
 fn every_recorded_tree_of_makostack_is_as_the_reference_has_it() {
     compare(include_str!("data/makostacks.json"), 269, |_| false);
+}
+
+#[test]
+fn minions_that_share_layers_get_what_they_would_get_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
+    write("s.cfg", "a.yml\nb.yml\n{{ __grains__.role }}.yml\nc.yml\n");
+    write("a.yml", "l: [1]\nm: {x: 1, y: {z: 2}}\n");
+    write("b.yml", "l: [2]\nm: {__: merge-first, x: 2, w: 3}\n");
+    write("web.yml", "l: [{__: overwrite}, web]\nm: {y: {__: remove, z: null}}\n");
+    write("db.yml", "l: [db]\nseen: {{ stack.l }}\n{% do stack.m.update(changed=1) %}\n");
+    write("c.yml", "last: true\nl: [9]\n");
+    let pillars =
+        ExtPillars::new().with_stack(StackKind::PillarStack, [dir.path().join("s.cfg").display().to_string()]);
+    let of = |engine: &Engine, role: &str| {
+        let minion = Minion::parse(format!("id: m\ngrains: {{role: {role}}}\n").as_bytes(), "m").unwrap();
+        Value::from(engine.pillar_run(&minion, &pillars).compile().unwrap().external).repr()
+    };
+    let shared = Engine::new(MemoryFiles::new());
+    for role in ["web", "db", "web", "none", "db", "web"] {
+        assert_eq!(of(&shared, role), of(&Engine::new(MemoryFiles::new()), role), "{role}");
+    }
+    // A file that changed counts at once.
+    write("c.yml", "last: changed now\n");
+    assert!(of(&shared, "web").contains("'last': 'changed now'"));
 }

@@ -75,7 +75,7 @@ fn templates_print_what_salt_prints() {
     let Value::Map(recorded) = json::loads(include_str!("data/jinja_render.json")).unwrap() else { panic!() };
     let host = Recorded { files: recorded.get("files").unwrap().as_map().unwrap().clone() };
     let cases = recorded.get("cases").unwrap().as_list().unwrap();
-    assert_eq!(cases.len(), 306);
+    assert_eq!(cases.len(), 310);
     assert_repeated(cases, DIFFERENCES, |case| {
         let template = case.get("template").unwrap().to_string();
         let mut request = Request::new(template.as_str(), &host);

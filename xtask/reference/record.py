@@ -32,7 +32,8 @@ def refusal(error, *directories):
         message = message.replace(directory, "<DIR>")
     if "Traceback (most recent call last)" in message:
         # The rest names lines of the reference on this machine.
-        message = message.strip().rpartition("\n")[2]
+        before = message.partition("Traceback (most recent call last)")[0].strip()
+        message = before or message.strip().rpartition("\n")[2]
     return {"error": type(error).__name__, "message": message}
 
 

@@ -27,7 +27,7 @@ pub fn to_str(object: &Obj) -> Result<String> {
 /// # Errors
 /// A `RecursionError` for structures nested too deep.
 pub fn repr(object: &Obj) -> Result<String> {
-    let mut printer = Printer { out: String::new(), open: Vec::new(), yaml_safe: false };
+    let mut printer = Printer { out: String::new(), open: Vec::new(), yaml_safe: false, sequences: 0 };
     printer.repr(object)?;
     Ok(printer.out)
 }
@@ -40,7 +40,7 @@ pub fn repr(object: &Obj) -> Result<String> {
 pub fn finalize(object: &Obj) -> Result<String> {
     match object {
         Obj::List(_) | Obj::Tuple(_) | Obj::Dict(_) | Obj::Set(_) => {
-            let mut printer = Printer { out: String::new(), open: Vec::new(), yaml_safe: true };
+            let mut printer = Printer { out: String::new(), open: Vec::new(), yaml_safe: true, sequences: 0 };
             printer.repr(object)?;
             Ok(printer.out)
         }
@@ -63,6 +63,8 @@ struct Printer {
     /// Identities of the containers being printed; a container inside itself prints as `...`.
     open: Vec<usize>,
     yaml_safe: bool,
+    /// How many lists and tuples what is printed stands in: there it is `repr()` that counts.
+    sequences: usize,
 }
 
 impl Printer {
@@ -115,12 +117,14 @@ impl Printer {
 
     fn items(&mut self, items: &[Obj], open: &str, close: &str) -> Result<()> {
         self.out.push_str(open);
+        self.sequences += 1;
         for (i, item) in items.iter().enumerate() {
             if i > 0 {
                 self.out.push_str(", ");
             }
             self.repr(item)?;
         }
+        self.sequences -= 1;
         self.out.push_str(close);
         Ok(())
     }
@@ -140,8 +144,9 @@ impl Printer {
                 Obj::Str(s) | Obj::Markup(s) if self.yaml_safe && s.contains(['\n', '\r', '\t']) => {
                     self.out.push_str(&mapstack_yaml::double_quoted(s));
                 }
-                // `Undefined` has no `str()` under strict rules, unlike its `repr()` in a list.
-                Obj::Undefined(u) if self.yaml_safe => u.check()?,
+                // `Undefined` has no `str()` under strict rules, and it is that which a mapping's values
+                // print, unless the mapping stands in a list.
+                Obj::Undefined(u) if self.yaml_safe && self.sequences == 0 => u.check()?,
                 value => self.repr(value)?,
             }
         }
