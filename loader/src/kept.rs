@@ -74,6 +74,7 @@ impl KeptFiles {
         if files.bytes > MOST_BYTES {
             *files = Files { bytes: bytes.len(), ..Files::default() };
         }
-        files.by_path.insert(path.into(), Kept { stamp, real: real.into(), bytes: bytes.clone() });
+        let before = files.by_path.insert(path.into(), Kept { stamp, real: real.into(), bytes: bytes.clone() });
+        files.bytes -= before.map_or(0, |before| before.bytes.len());
     }
 }

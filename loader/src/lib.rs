@@ -16,6 +16,7 @@
 //!
 //! The crate does not know about YAML, templates, merging, or the current directory.
 
+mod address;
 mod fnmatch;
 #[cfg(feature = "git")]
 pub mod git;
@@ -32,6 +33,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use address::without_login;
 pub use fnmatch::Fnmatch;
 pub use kept::KeptFiles;
 pub use memory::MemoryFiles;
@@ -76,8 +78,13 @@ pub enum Fetched {
     },
     /// There is none.
     Missing,
-    /// The path, or what it leads to, is not served.
+    /// The path, or what it leads to, is not served. Others may have it.
     Refused {
+        /// Why not.
+        reason: String,
+    },
+    /// The file is the one that counts, and its content is not at hand: nobody else's counts.
+    Unusable {
         /// Why not.
         reason: String,
     },

@@ -47,7 +47,7 @@ impl FileServer for MemoryFiles {
     fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<PathBuf>, LoadError> {
         Ok(match self.fetch(path, saltenv)? {
             Fetched::Found { on_disk, .. } => vec![on_disk],
-            Fetched::Missing | Fetched::Refused { .. } => Vec::new(),
+            Fetched::Missing | Fetched::Refused { .. } | Fetched::Unusable { .. } => Vec::new(),
         })
     }
 

@@ -24,7 +24,7 @@ fn fetch(files: &dyn FileServer, url: &str) -> String {
     match files.fetch(&SaltPath::parse(url).unwrap(), "base").unwrap() {
         Fetched::Found { bytes, .. } => String::from_utf8_lossy(&bytes).into_owned(),
         Fetched::Missing => "missing".into(),
-        Fetched::Refused { reason } => format!("refused: {reason}"),
+        Fetched::Refused { reason } | Fetched::Unusable { reason } => format!("refused: {reason}"),
     }
 }
 

@@ -12,7 +12,7 @@ use mapstack::{Diagnostic, Error, ErrorKind, yaml};
 
 use crate::cli::{ConfigKind, Facts, Files};
 use crate::inputs::{self, shown};
-use crate::minions::Source;
+use crate::minions::{self, Source};
 use crate::report::{Failure, Reporter};
 
 /// The configuration that `--config` names, its warnings reported. A file whose name does not say
@@ -65,7 +65,7 @@ fn unknown_kind(what: &str) -> Failure {
 fn with_id(path: &str, kind: Kind, id: Option<&str>) -> Result<Config, Failure> {
     let directory = std::env::current_dir().map(|here| here.display().to_string()).unwrap_or_default();
     let home = std::env::home_dir().map(|home| home.display().to_string());
-    let surroundings = Surroundings { directory, home, id: id.map(Into::into) };
+    let surroundings = Surroundings { directory, home, id: id.map(Into::into), remembered_id: None };
     let config = Config::read(path, kind, &surroundings)?;
     let cached = config.get("minion_id_caching").is_none_or(Value::truthy);
     if kind == Kind::Master || config.text("id").is_some() || !cached {
@@ -78,7 +78,7 @@ fn with_id(path: &str, kind: Kind, id: Option<&str>) -> Result<Config, Failure> 
     let (text, _) = inputs::text_file(Path::new(&file))?;
     let id = text.lines().next().map(|line| line.trim_matches(|c: char| c == '\u{feff}' || c.is_whitespace()));
     match id.filter(|id| !id.is_empty() && *id != "localhost") {
-        Some(id) => Ok(Config::read(path, kind, &Surroundings { id: Some(id.into()), ..surroundings })?),
+        Some(id) => Ok(Config::read(path, kind, &Surroundings { remembered_id: Some(id.into()), ..surroundings })?),
         None => Ok(config),
     }
 }
@@ -218,7 +218,13 @@ pub fn put_below(config: &Config, minion: &mut Minion) -> Result<(), Failure> {
 
 fn grains_beside(config: &Config) -> Result<Map, Failure> {
     let id = config.text("id").unwrap_or_default();
-    let name = if config.kind() == Kind::Proxy { format!("proxy.d/{id}/grains") } else { "grains".into() };
+    let name = match config.kind() {
+        Kind::Proxy => {
+            minions::check(id)?;
+            format!("proxy.d/{id}/grains")
+        }
+        _ => "grains".into(),
+    };
     let file = beside(config.path(), &name);
     if !is_file(&file) {
         return Ok(Map::new());

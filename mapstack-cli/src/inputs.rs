@@ -104,6 +104,9 @@ pub fn served(
 
 /// The file server that a configuration describes.
 fn configured(files: &Files, config: &Config, mut options: Map) -> Result<(Served, Vec<Diagnostic>), Failure> {
+    if files.follow_outside_links {
+        options.insert("fileserver_followsymlinks", true);
+    }
     let mut roots = configuration::roots(&options)?;
     let missing = roots.missing_roots();
     if !config.is_set("file_roots") && missing.len() == roots.directories("base").len() {

@@ -19,6 +19,16 @@ pub fn is_pattern(id: &str) -> bool {
     id.contains(SPECIAL)
 }
 
+/// That an id can be one at all: no look-up can then be meant as a path.
+pub fn check(id: &str) -> Result<(), Failure> {
+    match id.is_empty() || id.starts_with('.') || id.contains(['/', '\\', '\0']) {
+        true => {
+            Err(Failure::Usage(format!("--id {}: no minion has such a name", id.chars().take(80).collect::<String>())))
+        }
+        false => Ok(()),
+    }
+}
+
 /// How many ids a message lists.
 const LISTED: usize = 5;
 
@@ -59,22 +69,11 @@ impl Source {
         Ok(source)
     }
 
-    /// That an id can be one at all: no look-up can then be meant as a path.
-    fn check(id: &str) -> Result<(), Failure> {
-        match id.is_empty() || id.starts_with('.') || id.contains(['/', '\\', '\0']) {
-            true => Err(Failure::Usage(format!(
-                "--id {}: no minion has such a name",
-                id.chars().take(80).collect::<String>()
-            ))),
-            false => Ok(()),
-        }
-    }
-
     /// The minion of an id; the only one there is, if none is named.
     pub fn one(&self, id: Option<&str>) -> Result<Minion, Failure> {
         let id = match id {
             Some(id) => {
-                Self::check(id)?;
+                check(id)?;
                 id.to_owned()
             }
             None => match self.ids()?.as_mut_slice() {
@@ -99,7 +98,7 @@ impl Source {
 
     /// The minions whose ids match a pattern, as Salt's targets do; all, if there is none.
     pub fn matching(&self, pattern: Option<&str>) -> Result<Chosen, Failure> {
-        pattern.map_or(Ok(()), Self::check)?;
+        pattern.map_or(Ok(()), check)?;
         let ids = self.ids()?;
         // An id that looks like a pattern is first of all an id.
         if let Some(id) = pattern.filter(|pattern| !pattern.contains(SPECIAL) || ids.iter().any(|id| id == pattern)) {

@@ -1,5 +1,6 @@
 //! What of a configuration is nobody else's business.
 
+use mapstack::loader::without_login;
 use mapstack::value::{Key, Map, Value};
 
 /// What stands for a secret.
@@ -33,10 +34,29 @@ pub fn masked(name: &str, value: &Value) -> Value {
 }
 
 fn is_secret(name: &str) -> bool {
-    let lower = name.to_lowercase();
-    let mut words = lower.split(['_', '-', '.', ' ']).filter(|word| !word.is_empty());
-    let about = words.clone().next_back().is_some_and(|last| ABOUT.contains(&last));
-    !about && words.any(|word| SECRET.contains(&word))
+    let words = words(name);
+    let about = words.last().is_some_and(|last| ABOUT.contains(&&**last));
+    let is_secret =
+        |word: &String| SECRET.contains(&&**word) || word.strip_suffix('s').is_some_and(|one| SECRET.contains(&one));
+    !about && words.iter().any(is_secret)
+}
+
+/// The words of a name, which `_` and the like or a capital letter begin.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut small = false;
+    for c in name.chars() {
+        let starts = c.is_uppercase() && small;
+        small = c.is_lowercase();
+        if starts || !c.is_alphanumeric() {
+            words.push(String::new());
+        }
+        if let (true, Some(word)) = (c.is_alphanumeric(), words.last_mut()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 fn inside(value: &Value, secret: bool) -> Value {
@@ -56,19 +76,16 @@ fn inside(value: &Value, secret: bool) -> Value {
     }
 }
 
-/// A text without the password, or the token, in front of the host of its address.
+/// A text without the login in front of the host of its address, and without what it asks for there.
 fn without_user(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else { return text.into() };
-    let host = rest.split(['/', '?', '#']).next().unwrap_or(rest);
-    match host.rfind('@').and_then(|at| Some((rest.get(..at)?, rest.get(at..)?))) {
-        Some((user, rest)) => match user.split_once(':') {
-            Some((name, _)) => format!("{scheme}://{name}:{MASK}{rest}"),
-            // The user `git` is no secret, a token is.
-            None if user.len() < 16 => text.into(),
-            None => format!("{scheme}://{MASK}{rest}"),
-        },
-        None => text.into(),
-    }
+    let shown = if looks_like_address(text) { without_login(text) } else { text.into() };
+    if shown == text { shown } else { format!("{shown} ({MASK})") }
+}
+
+/// Whether a text is an address that can hold a login.
+fn looks_like_address(text: &str) -> bool {
+    let is_word = !text.contains(char::is_whitespace);
+    is_word && (text.contains("://") || text.split_once('@').is_some_and(|(login, _)| login.contains(':')))
 }
 
 #[cfg(test)]
@@ -85,6 +102,11 @@ mod tests {
             ("cluster_secret", true),
             ("s3.key", true),
             ("S3.KeyId", true),
+            ("s3.keyid", true),
+            ("passwords", true),
+            ("api_tokens", true),
+            ("auth_keys", true),
+            ("accessToken", true),
             ("API-Token", true),
             ("token_dir", false),
             ("token_expire", false),
@@ -113,13 +135,13 @@ mod tests {
             ),
             (
                 "gitfs_remotes",
-                "['https://me:pw@host/a@b', 'ssh://git@host/a']",
-                "['https://me:********@host/a@b', 'ssh://git@host/a']",
+                "['https://me:pw@host/a', 'ssh://git@host/a']",
+                "['https://host/a (********)', 'ssh://git@host/a']",
             ),
             (
                 "gitfs_remotes",
                 "[{'https://0123456789abcdef01@host/a': [{root: x}]}]",
-                "[{'https://********@host/a': [{'root': 'x'}]}]",
+                "[{'https://host/a (********)': [{'root': 'x'}]}]",
             ),
             ("file_roots", "{base: [/srv/salt]}", "{'base': ['/srv/salt']}"),
         ] {

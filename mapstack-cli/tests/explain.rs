@@ -119,3 +119,38 @@ fn mistakes_are_told() {
         assert!(ran.stderr.contains(told), "{line}: {}", ran.stderr);
     }
 }
+
+/// Ways in which a secret could come out by the side.
+#[test]
+fn secrets_do_not_come_out_by_the_side() {
+    let tree = Tree::new(&[
+        ("r/f/parameters/map_jinja.yaml", "values: {sources: [Y!I@stage, C@c]}"),
+        ("r/f/parameters/defaults.yaml", "values:\n  db: {port: 1, nested: [1]}\n  url: //u:{{ pillar.short }}@h\n"),
+        ("r/f/parameters/defaults.yaml.jinja", "values:\n  pem: |-\n    {{ pillar.key | indent(4) }}\n"),
+        ("r/f/post-map.jinja", "{% do mapdata.update({'t': (pillar.short, 1)}) %}"),
+        ("r/g/parameters/defaults.yaml", "values:\n  a: {{ pillar.key | first }}{{ pillar.broken }}\n"),
+        (
+            "minion.yaml",
+            "id: m\npillar:\n  stage: prod-hunter2\n  short: hunter3\n  key: \"BEGIN KEY\\nabcdef\\nEND KEY\\n\"\n  \
+             broken: 'x: hunter4: {'\n  c: {db: {pin: 98765, nested: [4711]}, strategy: recurse, merge_lists: true}\n",
+        ),
+    ]);
+    for args in [
+        &["f"][..],
+        &["f", "-o", "json"],
+        &["f", "db"],
+        &["f", "db", "-o", "json"],
+        &["f", "db:nested"],
+        &["f", "t"],
+        &["f", "pem"],
+        &["f", "url"],
+        &["f", "--why-not", "f/parameters/stage/x.yaml"],
+        &["g"],
+    ] {
+        let ran = run(tree.path(), &[&["explain", "--root=r", "--minion=minion.yaml"], args].concat());
+        for secret in ["hunter2", "hunter3", "hunter4", "98765", "4711", "abcdef"] {
+            let told = format!("{}{}", ran.stdout, ran.stderr);
+            assert!(!told.contains(secret), "{args:?}: {secret}\n{told}");
+        }
+    }
+}

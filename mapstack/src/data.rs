@@ -21,6 +21,10 @@ impl Run<'_> {
     /// # Errors
     /// A bad definition, template, file, meta configuration or merge.
     pub fn data(&self, tpldir: &str, options: &DataOptions) -> Result<Value> {
+        self.called(|| self.layered(tpldir, options))
+    }
+
+    fn layered(&self, tpldir: &str, options: &DataOptions) -> Result<Value> {
         let tplroot = tplroot(tpldir);
         let before = self.event_count();
         let mut meta = in_stage(self, Stage::Meta, || self.meta_configuration(tplroot, options))?;
@@ -31,7 +35,7 @@ impl Run<'_> {
         };
         let given = Value::from(meta.clone());
         prepend_defaults(&mut meta).map_err(from_meta)?;
-        let meta_node = self.tracker(0).map(|mut tracker| {
+        let meta_node = self.tracker().map(|mut tracker| {
             let mut node = tracker.take();
             let layer = in_stage(self, Stage::Meta, || self.layer(LayerKind::Arguments, Vec::new(), None));
             tracker.adjusted(&mut node, layer, &given, &meta.clone().into());
@@ -46,7 +50,7 @@ impl Run<'_> {
             custom_data: options.custom_data.clone(),
         };
         let sources = or(meta.get("sources"), Value::None);
-        let layered = in_stage(self, Stage::Layers, || self.stack(tplroot, &sources, &layered));
+        let layered = in_stage(self, Stage::Layers, || self.stacked(tplroot, &sources, &layered));
         let mut mapdata = layered.map_err(|e| match e.kind() {
             ErrorKind::Definition | ErrorKind::Options => from_meta(e),
             _ => e,
@@ -63,7 +67,7 @@ impl Run<'_> {
             .help("merge strategies `aggregate` and `list` can make something else of the root"));
         };
         map.insert("map_jinja", meta.clone());
-        if let (Some(mut tracker), Some(node)) = (self.tracker(0), meta_node) {
+        if let (Some(mut tracker), Some(node)) = (self.tracker(), meta_node) {
             tracker.set_entry("map_jinja", node);
         }
         in_stage(self, Stage::PostMap, || self.post_map(tpldir, tplroot, &meta, &mut mapdata))?;
@@ -98,7 +102,8 @@ impl Run<'_> {
             ..StackOptions::default()
         };
         let sources: Value = ["map_jinja.yaml"].into_iter().collect();
-        let meta = self.stack(tplroot, &sources, &stack_options).map_err(|e| e.note("while loading map_jinja.yaml"))?;
+        let meta =
+            self.stacked(tplroot, &sources, &stack_options).map_err(|e| e.note("while loading map_jinja.yaml"))?;
         let Value::Map(meta) = meta else {
             let what = meta.kind().described();
             return Err(Error::new(

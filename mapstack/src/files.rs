@@ -47,7 +47,7 @@ impl Run<'_> {
                 (Outcome::Hit(on_disk), Some(file))
             }
             Fetched::Missing => (Outcome::Miss, None),
-            Fetched::Refused { reason } => {
+            Fetched::Refused { reason } | Fetched::Unusable { reason } => {
                 let message = format!("salt://{path} is not served: {reason}");
                 self.warn(Diagnostic::warning(ErrorKind::File, message));
                 (Outcome::Refused(reason), None)

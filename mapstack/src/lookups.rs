@@ -102,7 +102,7 @@ impl Run<'_> {
                 Ok(Some(File { path, shown: on_disk.display().to_string(), bytes }))
             }
             mapstack_loader::Fetched::Missing => Ok(None),
-            mapstack_loader::Fetched::Refused { reason } => {
+            mapstack_loader::Fetched::Refused { reason } | mapstack_loader::Fetched::Unusable { reason } => {
                 self.warn(Diagnostic::warning(ErrorKind::File, format!("salt://{path} is not served: {reason}")));
                 Ok(None)
             }

@@ -7,6 +7,8 @@ use mapstack_loader::Fnmatch;
 use mapstack_value::{Key, Map, Value};
 use sha2::Sha256;
 
+use crate::diagnostic::Diagnostic;
+
 /// Keys whose values are secrets, wherever they stand.
 const PATTERNS: [&str; 10] = [
     "*password*",
@@ -24,7 +26,7 @@ const PATTERNS: [&str; 10] = [
 /// A text of the pillar this short says nothing by itself.
 const SHORTEST: usize = 4;
 /// A text of the pillar this long is a secret wherever it stands inside another.
-const TELLING: usize = 8;
+const TELLING: usize = 5;
 
 /// Which values are secrets, and what is printed in their place.
 ///
@@ -87,8 +89,11 @@ impl Secrets {
         match value {
             Value::Map(map) => map.values().for_each(|value| self.learn(value)),
             Value::List(items) => items.iter().for_each(|item| self.learn(item)),
-            Value::Str(text) if text.len() >= SHORTEST => {
-                self.texts.insert(text.to_string());
+            Value::Tuple(items) => items.iter().for_each(|item| self.learn(item)),
+            Value::Set(items) => items.iter().for_each(|item| self.learn(&item.to_value())),
+            // Templates leave line breaks at the end out.
+            Value::Str(text) if text.trim().len() >= SHORTEST => {
+                self.texts.insert(text.trim().to_string());
             }
             _ => {}
         }
@@ -104,11 +109,18 @@ impl Secrets {
             let name = key.to_string().to_lowercase();
             self.patterns.iter().any(|pattern| Fnmatch::new(pattern).matches(&name))
         };
-        from_pillar || path.iter().any(is_secret) || value.as_str().is_some_and(|text| self.is_of_pillar(text))
+        let has_secret = || match value {
+            Value::Str(text) => self.is_of_pillar(text),
+            Value::Bytes(bytes) => self.is_of_pillar(&String::from_utf8_lossy(bytes)),
+            Value::Set(items) => items.iter().any(|item| self.hide(&[], false, &item.to_value())),
+            _ => false,
+        };
+        from_pillar || path.iter().any(is_secret) || has_secret()
     }
 
     fn is_of_pillar(&self, text: &str) -> bool {
-        self.texts.contains(text) || self.texts.iter().any(|known| known.len() >= TELLING && text.contains(known))
+        self.texts.contains(text.trim())
+            || self.texts.iter().any(|known| known.len() >= TELLING && text.contains(known))
     }
 
     /// What is printed in place of a secret; `None` for what is none. Mappings and lists are taken for
@@ -126,8 +138,46 @@ impl Secrets {
         match value {
             Value::Map(map) => map.iter().map(|(key, value)| (key.clone(), inside(key, value))).collect::<Map>().into(),
             Value::List(items) => items.iter().map(|item| self.masked(path, from_pillar, item)).collect(),
+            Value::Tuple(items) => {
+                Value::Tuple(items.iter().map(|item| self.masked(path, from_pillar, item)).collect())
+            }
             scalar => self.shown(path, from_pillar, scalar).map_or_else(|| scalar.clone(), Value::from),
         }
+    }
+
+    /// A message for people without texts of the pillar in it.
+    ///
+    /// ```
+    /// use mapstack::secrets::Secrets;
+    /// use mapstack::value::Map;
+    /// let secrets = Secrets::new(b"salt").of_pillar(&Map::from_iter([("key", "hunter2")]));
+    /// assert!(!secrets.scrubbed("line 2: a: hunter2: b").contains("hunter2"));
+    /// ```
+    #[must_use]
+    pub fn scrubbed(&self, message: &str) -> String {
+        let mut scrubbed = message.to_string();
+        if self.everything_shown {
+            return scrubbed;
+        }
+        // Longer ones first: they may have shorter ones inside.
+        let mut texts: Vec<&String> = self.texts.iter().filter(|text| text.len() >= TELLING).collect();
+        texts.sort_unstable_by_key(|text| (std::cmp::Reverse(text.len()), *text));
+        for text in texts {
+            if scrubbed.contains(text) {
+                scrubbed = scrubbed.replace(text, &self.digest(&Value::from(text.as_str())));
+            }
+        }
+        scrubbed
+    }
+
+    /// The same for everything that a message says.
+    #[must_use]
+    pub fn scrubbed_diagnostic(&self, diagnostic: &Diagnostic) -> Diagnostic {
+        let mut scrubbed = diagnostic.clone();
+        scrubbed.message = self.scrubbed(&scrubbed.message);
+        scrubbed.help = scrubbed.help.map(|help| self.scrubbed(&help));
+        scrubbed.notes.iter_mut().for_each(|note| *note = self.scrubbed(note));
+        scrubbed
     }
 
     fn digest(&self, value: &Value) -> String {
@@ -153,7 +203,8 @@ mod tests {
             (&["PIN"], "1", true),
             (&["pinned"], "1", false),
             (&["port"], "hunter2", true),
-            (&["port"], "is hunter2", false),
+            (&["port"], "is hunter2", true),
+            (&["port"], "hunt", false),
             (&["url"], "p=a long password;", true),
             (&["shell"], "/bin/sh", false),
         ] {
@@ -175,6 +226,10 @@ mod tests {
 
     #[test]
     fn everything_inside_a_value_is_masked() {
+        let pillar: Map = [("k", "from here\n")].into_iter().collect();
+        let tuple = Value::Tuple([Value::from("from here"), Value::from(1)].into());
+        let masked = Secrets::new(b"s").of_pillar(&pillar).masked(&[], false, &tuple).repr();
+        assert!(masked.starts_with("('<secret ") && masked.ends_with(">', 1)"), "{masked}");
         let value = mapstack_yaml::load("{a: 1, password: {x: y, z: [1, null]}}").unwrap();
         let masked = Secrets::new(b"s").masked(&[], false, &value).repr();
         assert!(

@@ -38,6 +38,37 @@ impl Run<'_> {
     /// # Errors
     /// A bad definition, template, file, or merge; what is wrong with the arguments.
     pub fn stack(&self, tpldir: &str, sources: &Value, options: &StackOptions) -> Result<Value> {
+        self.called(|| self.stacked(tpldir, sources, options))
+    }
+
+    /// A call of a map function, of which templates may make more.
+    pub(crate) fn called<T>(&self, call: impl FnOnce() -> Result<T>) -> Result<T> {
+        let what = "map functions call each other through templates";
+        self.nested(what, "a template must not ask for the configuration it is part of", || {
+            let outer = self.definition.replace(None);
+            let result = call();
+            self.definition.replace(outer);
+            result
+        })
+    }
+
+    /// Do work that templates can ask for again from inside.
+    ///
+    /// # Errors
+    /// A limit error where that never ends, else what `work` returns.
+    pub(crate) fn nested<T>(&self, what: &str, help: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        if self.depth.get() >= MAX_NESTING {
+            let message = format!("{what} more than {MAX_NESTING} levels deep");
+            return Err(Error::new(ErrorKind::Limit, message).help(help));
+        }
+        self.depth.set(self.depth.get() + 1);
+        let result = work();
+        self.depth.set(self.depth.get() - 1);
+        result
+    }
+
+    /// `map.stack` within the call at hand.
+    pub(crate) fn stacked(&self, tpldir: &str, sources: &Value, options: &StackOptions) -> Result<Value> {
         let tplroot = tplroot(tpldir);
         let directories = match &options.parameter_dirs {
             None | Some(Value::None) => vec!["parameters".to_string(), format!("{tplroot}/parameters")],
@@ -58,19 +89,11 @@ impl Run<'_> {
     }
 
     /// Apply sources in order.
-    pub(crate) fn fold(&self, fold: &Fold<'_>, sources: &Value, mut stack: Value) -> Result<Value> {
-        if let Some(mut tracker) = self.tracker(0) {
+    fn fold(&self, fold: &Fold<'_>, sources: &Value, mut stack: Value) -> Result<Value> {
+        if let Some(mut tracker) = self.tracker() {
             tracker.begin(|| self.layer(LayerKind::Arguments, Vec::new(), None), &stack);
         }
-        if self.depth.get() == MAX_NESTING {
-            let message =
-                format!("map functions call each other through templates more than {MAX_NESTING} levels deep");
-            return Err(Error::new(ErrorKind::Limit, message)
-                .help("a parameter file must not ask for the configuration it is part of"));
-        }
-        self.depth.set(self.depth.get() + 1);
         let result = self.fold_all(fold, sources, &mut stack);
-        self.depth.set(self.depth.get() - 1);
         self.definition.replace(None);
         result.map(|()| stack)
     }
@@ -151,10 +174,10 @@ impl Run<'_> {
 
     /// A definition that is data itself.
     fn apply_values(&self, fold: &Fold<'_>, definition: &Definition, stack: &mut Value) -> Result<()> {
-        let because = self.because(fold, definition, stack)?;
         let layer = self.evaluate(fold, definition, stack, |around| self.chain(fold, definition, around))?;
         self.record(Asked::Value { found: layer.is_some() });
         let Some(layer) = layer else { return Ok(()) };
+        let because = self.because(fold, definition, stack)?;
         let origin = definition.to_string();
         let options = self.merge_options(fold, layer.strategy.as_ref(), layer.merge_lists.as_ref(), &origin);
         let describe = || {

@@ -75,7 +75,12 @@ fn every_configuration_comes_to_what_the_reference_makes_of_it() {
         // No other test here reads from the current directory.
         std::env::set_current_dir(&real).unwrap();
         let path = text("config").unwrap().replace("<DIR>", &directory);
-        let surroundings = Surroundings { directory: directory.clone(), home: Some(directory.clone()), id: text("id") };
+        let surroundings = Surroundings {
+            directory: directory.clone(),
+            home: Some(directory.clone()),
+            id: text("id"),
+            ..Surroundings::default()
+        };
         let read = Config::read(&path, kind(&text("kind").unwrap()), &surroundings);
         let expected = record.get("result").map(|result| {
             let result = result.as_map().unwrap().iter();

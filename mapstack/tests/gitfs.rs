@@ -193,7 +193,7 @@ fn compare(scenario: &Map, place: &Path, seen: &mut BTreeSet<usize>) -> (usize, 
             let salt_path = SaltPath::parse(&format!("salt://{path}")).unwrap();
             let ours = match files.fetch(&salt_path, &saltenv) {
                 Ok(Fetched::Found { bytes, .. }) => digest(&bytes),
-                Ok(Fetched::Missing | Fetched::Refused { .. }) => "None".into(),
+                Ok(Fetched::Missing | Fetched::Refused { .. } | Fetched::Unusable { .. }) => "None".into(),
                 Err(e) => e.to_string(),
             };
             count += 1;

@@ -207,3 +207,61 @@ fn what_a_replaced_mapping_held_is_told_where_the_new_one_has_it_too() {
     let expected = ["2 f/parameters/os/Debian.yaml:3:10", "Replaced 1 f/parameters/defaults.yaml:2:10"];
     assert_eq!(told(&files, &["m", "p"]), expected);
 }
+
+#[test]
+fn sources_out_of_the_data_itself_and_nested_calls_have_their_own_places() {
+    let files = [
+        ("f/parameters/map_jinja.yaml", "values:\n  sources: [M@n, Y!G@os]\n"),
+        ("f/parameters/defaults.yaml", "values:\n  n: {port: 10}\n  l: [a]\n"),
+        ("f/parameters/os/Debian.yaml", "values:\n  b: {{ salt['map.data']('b').p }}\n  l: [c]\n"),
+        ("f/post-map.jinja", "{% set other = salt['map.data']('b') %}\n{% do mapdata.l.append(other.p) %}\n"),
+        ("b/parameters/defaults.yaml", "values:\n  p: 5\n  l: [b]\n"),
+        ("b/post-map.jinja", "{% do mapdata.l.append('of b') %}"),
+    ];
+    assert_eq!(told(&files, &["port"]), ["10 f/parameters/defaults.yaml:2:13"]);
+    assert_eq!(told(&files, &["b"]), ["5 f/parameters/os/Debian.yaml:2:6"]);
+    let expected = ["'c' f/parameters/os/Debian.yaml:3:7", "Replaced 'a' f/parameters/defaults.yaml:3:7"];
+    assert_eq!(told(&files, &["l", "0"]), expected);
+    assert_eq!(told(&files, &["l", "1"]), ["5 f/post-map.jinja:2:1"]);
+    let past: Vec<String> = told(&files, &["l"]);
+    assert!(past.iter().all(|line| !line.contains("b/")), "{past:?}");
+    let (lineage, known) = explain(&files, &["b"]);
+    assert_eq!(lineage.layers()[known.layer].definition.as_deref(), Some("Y!G@os"));
+}
+
+#[test]
+fn a_loop_that_changes_the_data_is_one_edit() {
+    let template = "{% for i in range(3000) %}{% do mapdata.l.append(i) %}{% endfor %}";
+    let files = [("f/parameters/defaults.yaml", "values: {l: []}"), ("f/post-map.jinja", template)];
+    let (_, known) = explain(&files, &["l"]);
+    assert!(known.past.len() <= 2, "{}", known.past.len());
+    let (_, last) = explain(&files, &["l", "2999"]);
+    assert_eq!((last.value.repr(), last.spot.to_string()), ("2999".into(), "f/post-map.jinja:1:27".into()));
+}
+
+#[test]
+fn looking_asks_for_nothing_that_the_run_does_not() {
+    let files = MemoryFiles::new().file(
+        "base",
+        "f/parameters/map_jinja.yaml",
+        "values: {config_get_strategy: bogus, sources: ['I@absent|C@x']}",
+    );
+    let minion = Minion::parse(b"id: m\n", "m").unwrap().complete();
+    let engine = Engine::new(files);
+    let (plain, explained) = (engine.run(&minion), engine.run(&minion));
+    plain.data("f", &DataOptions::default()).unwrap();
+    explained.explain("f", &DataOptions::default()).unwrap();
+    assert_eq!(plain.warnings(), explained.warnings());
+}
+
+#[test]
+fn a_post_map_template_that_asks_for_its_own_formula_is_stopped() {
+    let files = MemoryFiles::new().file("base", "f/parameters/defaults.yaml", "values: {}").file(
+        "base",
+        "f/post-map.jinja",
+        "{% do mapdata.update({'x': salt['map.data']('f')}) %}",
+    );
+    let engine = Engine::new(files);
+    let error = engine.run(&Minion::new("m").complete()).data("f", &DataOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("more than 32 levels deep"), "{error}");
+}

@@ -202,7 +202,7 @@ impl Value {
             (Value::Map(a), Value::Map(b)) => {
                 let entries =
                     || a.iter().zip(b).all(|((k, v), (l, w))| k.to_value().is_same(&l.to_value()) && v.is_same(w));
-                a.ptr_eq(b) || (a.kind() == b.kind() && a.len() == b.len() && entries())
+                a.kind() == b.kind() && (a.ptr_eq(b) || (a.len() == b.len() && entries()))
             }
             (Value::List(a), Value::List(b)) => a.ptr_eq(b) || all(a, b),
             (Value::Tuple(a), Value::Tuple(b)) => Arc::ptr_eq(a, b) || all(a, b),

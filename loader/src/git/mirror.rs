@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Refspec;
+use crate::without_login;
 
 /// Where a remote's repository comes from, and how to get there.
 ///
@@ -64,22 +65,14 @@ impl Origin {
         self.local().unwrap_or_else(|| mirrors.as_ref().join(self.mirror_name()))
     }
 
-    /// The URL without a password, for people.
+    /// The URL without a login and a query, for people.
     #[must_use]
     pub fn shown(&self) -> String {
-        let Some((scheme, rest)) = self.url.split_once("://") else { return self.url.clone() };
-        let (authority, path) = rest.split_once('/').map_or((rest, None), |(authority, path)| (authority, Some(path)));
-        let host = match authority.rsplit_once('@') {
-            Some((login, host)) if login.contains(':') || scheme.starts_with("http") => host,
-            _ => authority,
-        };
-        match path {
-            Some(path) => format!("{scheme}://{host}/{path}"),
-            None => format!("{scheme}://{host}"),
-        }
+        without_login(&self.url)
     }
 
-    /// A name that people can read and no other URL has.
+    /// A name that people can read, and that no other URL has, nor the same URL with other references
+    /// to fetch: a mirror holds those of one list.
     fn mirror_name(&self) -> String {
         let shown = self.shown();
         let readable = shown.split_once("://").map_or(&*shown, |(_, rest)| rest);
@@ -92,6 +85,9 @@ impl Origin {
         let readable = readable.get(readable.len().saturating_sub(READABLE)..).unwrap_or_default();
         let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha1);
         hasher.update(shown.as_bytes());
+        if self.refspecs != Refspec::defaults() {
+            hasher.update(format!("{:?}", self.refspecs).as_bytes());
+        }
         // The digest of a short text exists.
         let digest = hasher.try_finalize().map(|id| id.to_hex_with_len(16).to_string()).unwrap_or_default();
         format!("{}-{digest}", readable.trim_matches(['-', '.']))

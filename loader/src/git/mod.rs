@@ -94,6 +94,27 @@ impl GitFs {
         Ok(GitFs { served, saltenvs })
     }
 
+    /// The remotes that serve nothing as saltenv `base`, although nothing says that they should not:
+    /// their names, the reference that there is not, and some that there are.
+    ///
+    /// # Errors
+    /// As for [`fetch`](FileServer::fetch).
+    pub fn without_base(&self) -> Result<Vec<(String, String, Vec<String>)>, LoadError> {
+        let mut without = Vec::new();
+        for served in &self.served {
+            let remote = &served.remote;
+            let is_meant = remote.saltenvs.is_empty() && remote.global_saltenvs.is_empty();
+            let Some(reference) = remote.reference("base").filter(|_| is_meant && remote.exposed.has("base")) else {
+                continue;
+            };
+            if served.snapshot("base")?.is_none() {
+                let there = served.repository.references().filter_map(|name| served.name_of(name)).map(String::from);
+                without.push((remote.name.clone(), reference.into(), there.take(SHOWN_REFERENCES).collect()));
+            }
+        }
+        Ok(without)
+    }
+
     /// Whether a remote may serve a saltenv. Any number that is hexadecimal can be a commit.
     fn is_asked(&self, served: &Served, saltenv: &str) -> bool {
         is_hex(saltenv) || self.saltenvs.contains(saltenv) || !served.remote.fallback.is_empty()
@@ -107,6 +128,9 @@ impl GitFs {
         asked.filter_map(move |served| served.look(&path, saltenv).transpose())
     }
 }
+
+/// References that a message names.
+const SHOWN_REFERENCES: usize = 5;
 
 /// What one remote has behind a path.
 struct Look<'s> {
@@ -387,8 +411,8 @@ impl FileServer for GitFs {
                     }
                     let reason =
                         format!("{} is a pointer to a file in Git LFS, not the file itself", on_disk.display());
-                    // Salt serves the pointer, so what later remotes have does not count.
-                    return Ok(Fetched::Refused { reason });
+                    // Salt serves the pointer, so what others have does not count.
+                    return Ok(Fetched::Unusable { reason });
                 }
             };
             refused = refused.or_else(|| Some(format!("{} in {reason}", served.shown(&snapshot, "").display())));

@@ -51,12 +51,21 @@ fn one(origin: &Origin, mirrors: &Path) -> Result<String, String> {
         if io::stderr().is_terminal() {
             scope.spawn(|| show(&progress, &done));
         }
-        let result = fetch(origin, mirrors, &progress, &AtomicBool::new(false));
-        done.store(true, Ordering::Relaxed);
-        result
+        // Whatever happens, the line ends with the fetch.
+        let _done = Done(&done);
+        fetch(origin, mirrors, &progress, &AtomicBool::new(false))
     });
     let updated = result.map_err(|e| e.to_string())?;
     Ok(format!("{}: {}", origin.shown(), summary(&updated)))
+}
+
+/// Says that the work is over when it goes.
+struct Done<'d>(&'d AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 fn summary(updated: &Updated) -> String {

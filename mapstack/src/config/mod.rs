@@ -99,6 +99,8 @@ pub struct Surroundings {
     pub home: Option<String>,
     /// The minion's id, for a minion's configuration that does not say it.
     pub id: Option<String>,
+    /// The id that a minion without either remembers, in its file `minion_id`.
+    pub remembered_id: Option<String>,
 }
 
 /// Where an option comes from.

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use mapstack_render::nearest;
-use mapstack_value::{Map, Value, json};
+use mapstack_value::{Key, Map, Value, json};
 
 use super::Kind;
 
@@ -75,9 +75,10 @@ pub(super) fn meant(name: &str) -> Option<&'static str> {
     if known(name) || name.len() < 5 {
         return None;
     }
-    let recorded =
-        recorded.known.iter().map(String::as_str).filter(|name| USED.iter().any(|used| name.starts_with(used)));
-    nearest(name, recorded.chain(USED_WITHOUT_DEFAULT))
+    let counts = |name: &&str| USED.iter().any(|used| name.starts_with(used));
+    let defaults = [&recorded.master, &recorded.minion, &recorded.proxy].into_iter().flat_map(Map::keys);
+    let named = recorded.known.iter().map(String::as_str).chain(defaults.filter_map(Key::as_str)).filter(counts);
+    nearest(name, named.chain(USED_WITHOUT_DEFAULT))
         .filter(|near| !near.starts_with(name) || near.len() - name.len() < 3)
 }
 

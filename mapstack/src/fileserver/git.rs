@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use mapstack_loader::git::{GitFs, Origin, RefType, Refspec, Remote, Saltenv};
-use mapstack_loader::{Fnmatch, Names};
-use mapstack_value::{Map, Value};
+use mapstack_loader::{Fnmatch, LoadError, Names, without_login};
+use mapstack_value::{Key, Map, Value};
 
 use super::options::{Options, error};
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
@@ -52,13 +52,22 @@ const KEYS: [&str; 3] = ["passphrase", "privkey", "pubkey"];
 const SCHEMES: [&str; 4] = ["file", "http", "https", "ssh"];
 
 /// Options and their values, in order.
+/// Options without which a fetch by the URL alone is another one.
+const OF_FETCHING: [&str; 6] = ["insecure_auth", "password", "proxy", "refspecs", "ssl_verify", "user"];
+
 type Settings = Vec<(String, Value)>;
 
 /// Open the repositories of all remotes.
 pub(super) fn open(options: &mut Options<'_>, mirrors: &Path) -> Result<GitFs> {
     let remotes = read(options, mirrors)?;
     let remotes = remotes.into_iter().map(|remote| remote.remote).collect();
-    GitFs::open(remotes).map_err(|e| Error::new(ErrorKind::File, e.to_string()))
+    let failed = |e: LoadError| Error::new(ErrorKind::File, e.to_string());
+    let served = GitFs::open(remotes).map_err(failed)?;
+    for (remote, reference, there) in served.without_base().map_err(failed)? {
+        let message = format!("the remote '{remote}' has no branch, tag or commit '{reference}', so it serves no base");
+        options.warn_of(message, format!("set `base` of the remote; it has {}", there.join(", ")));
+    }
+    Ok(served)
 }
 
 /// The remotes of a master's or a minion's options, and what there is to say about the options.
@@ -158,7 +167,9 @@ fn url_and_options(options: &mut Options<'_>, item: &Value) -> Result<Option<(St
             let Some((url, own)) = item.iter().next() else { return Ok(None) };
             let url = url.to_string();
             if item.len() > 1 {
-                let names: Vec<String> = item.keys().skip(1).map(|name| format!("'{name}'")).collect();
+                let shown = |name: &Key| format!("'{}'", without_login(&name.to_string()));
+                let names: Vec<String> = item.keys().skip(1).map(shown).collect();
+                let url = without_login(&url);
                 let message = format!("{} stands beside the remote '{url}' and not below it", names.join(", "));
                 return Err(error(message).help("indent the options of a remote, each behind a dash"));
             }
@@ -341,6 +352,9 @@ fn remote(
     };
     let if_missing = match origin.local() {
         Some(path) => format!("there is no repository at {}; is the path right?", path.display()),
+        None if settings.keys().any(|name| OF_FETCHING.contains(&name.as_str())) => {
+            "it was not fetched yet; run `mapstack fetch --config FILE`".into()
+        }
         None => format!("it was not fetched yet; run `mapstack fetch {shown}` or `mapstack fetch --config FILE`"),
     };
     let remote = Remote {

@@ -160,7 +160,7 @@ fn fetch(run: &Run<'_>, env: &str, url: &str) -> Result<Option<(String, std::syn
         SaltPath::parse(url).map_err(|e| Error::python("MinionError", format!("Unsupported path: {url} ({e})")))?;
     match fetch_from(run, &path, env).map_err(|e| failed(&e))? {
         Fetched::Found { on_disk, bytes } => Ok(Some((on_disk.display().to_string(), bytes))),
-        Fetched::Missing | Fetched::Refused { .. } => Ok(None),
+        Fetched::Missing | Fetched::Refused { .. } | Fetched::Unusable { .. } => Ok(None),
     }
 }
 
@@ -195,7 +195,7 @@ fn served_path(run: &Run<'_>, env: &str, path: &str) -> Result<Obj> {
     let found = fetch_from(run, &SaltPath::from_relative(path), env).map_err(|e| failed(&e))?;
     Ok(match found {
         Fetched::Found { on_disk, .. } => Obj::from(on_disk.display().to_string()),
-        Fetched::Missing | Fetched::Refused { .. } => Obj::Bool(false),
+        Fetched::Missing | Fetched::Refused { .. } | Fetched::Unusable { .. } => Obj::Bool(false),
     })
 }
 

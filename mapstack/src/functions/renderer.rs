@@ -51,7 +51,11 @@ fn renderer(run: &Run<'_>, args: CallArgs) -> Result<Obj> {
     let Some((file, is_string)) = file else { return Ok(Obj::dict([])) };
     let source = call.source(&file, is_string, saltenv)?;
     // A pipe can call this again, and so on.
-    let made = run.nested(|| run.compile(&source, &default, false)).map_err(|e| failed(&e))?;
+    let made = run
+        .nested("slsutil.renderer calls itself", "a file must not render itself", || {
+            run.compile(&source, &default, false)
+        })
+        .map_err(|e| failed(&e))?;
     Ok(match made {
         Made::Text(text) => Obj::from(text.as_str()),
         Made::Data(Data { value, shared: true }) => Obj::from_shared(&value),

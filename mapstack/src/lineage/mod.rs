@@ -24,6 +24,7 @@ mod tracker;
 mod tree;
 mod why_not;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use mapstack_minion::Part;
@@ -127,11 +128,11 @@ impl Lineage {
     /// What is known of the value at a path of keys and, for lists, indices.
     #[must_use]
     pub fn at(&self, path: &[Key]) -> Option<Ancestry> {
-        let (mut node, mut value, mut key) = (self.root.clone(), &self.data, None);
+        let (mut node, mut value, mut key) = (Cow::Borrowed(&self.root), &self.data, None);
         for step in path {
             value = tree::entry(value, step)?.1;
             key = node.key_of(step);
-            node = node.child(step)?;
+            node = Cow::Owned(node.child(step)?);
         }
         Some(ancestry(&node, value, key.as_ref()))
     }

@@ -45,10 +45,9 @@ impl Run<'_> {
         data.map(|data| (data.clone(), Lineage::new(tracker, data)))
     }
 
-    /// What follows the work at a depth of nested calls. Only the outermost call is followed: what
-    /// templates make of the others is theirs.
-    pub(crate) fn tracker(&self, depth: usize) -> Option<RefMut<'_, Tracker>> {
-        if self.depth.get() != depth {
+    /// What follows the outermost call. What templates make of others is theirs.
+    pub(crate) fn tracker(&self) -> Option<RefMut<'_, Tracker>> {
+        if self.depth.get() != 1 {
             return None;
         }
         RefMut::filter_map(self.tracker.borrow_mut(), Option::as_mut).ok()
@@ -56,7 +55,7 @@ impl Run<'_> {
 
     /// Whether anybody follows what a layer does.
     pub(crate) fn is_tracked(&self) -> bool {
-        self.depth.get() <= 1 && self.tracker.borrow().is_some()
+        self.tracker().is_some()
     }
 
     /// Merge a layer. What it is is only asked where somebody follows.
@@ -67,10 +66,10 @@ impl Run<'_> {
         options: &Options,
         describe: impl FnOnce() -> (Layer, At),
     ) -> Result<Value, MergeError> {
-        // Post-map templates run outside of the fold.
-        let tracker = self.tracker(1).or_else(|| self.tracker(0));
-        let Some(mut tracker) = tracker else { return merge(base, overlay, options, &mut ()) };
-        let (layer, at) = describe();
+        let described = self.is_tracked().then(describe);
+        let (Some((layer, at)), Some(mut tracker)) = (described, self.tracker()) else {
+            return merge(base, overlay, options, &mut ());
+        };
         let overlay = Claim { layer: tracker.add(layer), value: overlay.clone(), at };
         merge(base, &overlay.value, options, &mut Merging { root: &mut tracker.root, overlay: &overlay })
     }
@@ -142,12 +141,12 @@ impl Run<'_> {
 
     /// Where a part of the data so far stands.
     pub(crate) fn tracked_at(&self, path: &[Key]) -> At {
-        self.tracker(1).map_or(At::Nowhere, |tracker| tracker.whereabouts(path))
+        self.tracker().map_or(At::Nowhere, |tracker| tracker.whereabouts(path))
     }
 
     /// Tell who follows what a template changed in place.
     pub(crate) fn track_edits(&self, file: &File, values: (&Value, &Value), edits: Vec<Edit>) {
-        let Some(mut tracker) = self.tracker(1).or_else(|| self.tracker(0)) else { return };
+        let Some(mut tracker) = self.tracker() else { return };
         let place = |edit: Edit| (self.place_in_template(edit.place, file), edit.after);
         let whole = Text::plain(file, file.text().unwrap_or_default()).place(0);
         let layer = self.layer(LayerKind::Edits { shown: file.shown.clone() }, Vec::new(), None);

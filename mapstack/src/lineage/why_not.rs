@@ -50,8 +50,8 @@ pub enum WhyNot {
 pub struct Instead {
     /// The definition as written.
     pub definition: String,
-    /// For each matcher that does not lead there: its query, what the minion has under it, and what
-    /// the file is for.
+    /// For each matcher that does not lead there: its type and query, what the minion has there, and
+    /// what the file is for.
     pub differs: Vec<(String, Vec<String>, String)>,
 }
 
@@ -67,7 +67,7 @@ impl Run<'_> {
     /// let run = engine.run(&minion);
     /// let answer = run.why_not("f", &DataOptions::default(), "f/parameters/osfinger/Rocky-9.yaml").unwrap();
     /// let WhyNot::Others { sources } = answer else { panic!("{answer:?}") };
-    /// assert_eq!(sources[0].differs, [("osfinger".into(), vec!["Rocky Linux-9".into()], "Rocky-9".into())]);
+    /// assert_eq!(sources[0].differs, [("G@osfinger".into(), vec!["Rocky Linux-9".into()], "Rocky-9".into())]);
     /// ```
     ///
     /// # Errors
@@ -119,7 +119,7 @@ impl Run<'_> {
                 let Some(wanted) = wanted else { continue };
                 let found = fetch(self, matcher, &around)?.map(|found| texts(&found.value)).unwrap_or_default();
                 if !found.contains(&wanted) {
-                    differs.push((matcher.query.to_string(), found, wanted));
+                    differs.push((matcher.to_string(), found, wanted));
                 }
             }
             others.push(Instead { definition: source.clone(), differs });

@@ -74,7 +74,7 @@ impl Base<'_> {
         let found = self.tree.read(&file.on_disk).map_err(|e| unreadable(&e))?;
         Ok(match found {
             Fetched::Found { bytes, .. } => Some(File { path: file.name.clone(), shown: file.path.clone(), bytes }),
-            Fetched::Missing | Fetched::Refused { .. } => None,
+            Fetched::Missing | Fetched::Refused { .. } | Fetched::Unusable { .. } => None,
         })
     }
 

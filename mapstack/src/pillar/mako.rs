@@ -19,7 +19,7 @@ pub(super) fn has_marks(text: &str) -> bool {
 /// Whether a template can look at a variable: it says its name, or has a way to come by variables
 /// without. Variables are copied into the interpreter, and a master's options are many.
 pub(super) fn may_use(text: &str, name: &str) -> bool {
-    const WAYS: [&str; 19] = [
+    const WAYS: [&str; 22] = [
         "context",
         "<%inherit",
         "<%include",
@@ -39,8 +39,12 @@ pub(super) fn may_use(text: &str, name: &str) -> bool {
         "module",
         "caller",
         "pageargs",
+        "attrgetter",
+        "methodcaller",
+        "__dict__",
     ];
-    text.contains(name) || WAYS.iter().any(|way| text.contains(way))
+    // Python takes several spellings of letters that are not ASCII for the same name.
+    !text.is_ascii() || text.contains(name) || WAYS.iter().any(|way| text.contains(way))
 }
 
 /// The encoding that the first line of a text names, unless it is one the text is in (Mako:
@@ -122,6 +126,7 @@ mod tests {
             ("${context['pil' + 'lar']}", "pillar", true),
             ("<%include file='x'/>", "pillar", true),
             ("${locals()}", "pillar", true),
+            ("${\u{ff50}illar}", "pillar", true),
             ("<%page args='**pageargs'/>${sorted(pageargs)}", "pillar", true),
         ] {
             assert_eq!(may_use(text, name), may, "{text} {name}");

@@ -164,11 +164,11 @@ impl OneConfig<'_, '_> {
             *base = merged;
             return Ok(FileOutcome::Merged(strategy(&loaded)));
         }
-        let before = base.clone();
+        // What templates print is theirs alone as a rule.
+        let before = (self.graft.is_empty() && !text.is_rendered()).then(|| base.clone());
         merge_into(base, &self.grafted(overlay), &mut ())
             .map_err(|e| self.templates.with_files(self.merge_error(&e, &text)))?;
-        // What templates print is theirs alone as a rule.
-        if self.graft.is_empty() && !text.is_rendered() {
+        if let Some(before) = before {
             cache.keep(before, overlay.clone(), base);
         }
         Ok(FileOutcome::Merged(strategy(&loaded)))

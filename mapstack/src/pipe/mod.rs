@@ -64,9 +64,6 @@ impl Data {
     }
 }
 
-/// Pipes inside pipes are refused beyond this.
-const MAX_NESTING: usize = 32;
-
 /// The pipe of files that name none.
 pub(crate) const DEFAULT_PIPE: &str = "jinja|yaml";
 
@@ -120,21 +117,6 @@ impl Run<'_> {
             // Nothing was left to print: an empty file or pipe.
             Made::Data(_) => Ok(String::new()),
         }
-    }
-
-    /// Do work that templates can ask for again from inside.
-    ///
-    /// # Errors
-    /// A limit error where that never ends, else what `work` returns.
-    pub(crate) fn nested<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        if self.depth.get() >= MAX_NESTING {
-            let message = format!("slsutil.renderer calls itself more than {MAX_NESTING} levels deep");
-            return Err(Error::new(ErrorKind::Limit, message).help("a file must not render itself"));
-        }
-        self.depth.set(self.depth.get() + 1);
-        let result = work();
-        self.depth.set(self.depth.get() - 1);
-        result
     }
 
     fn default_pipe(&self) -> Value {

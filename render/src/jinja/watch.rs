@@ -31,11 +31,12 @@ pub struct Watch {
     object: Obj,
     /// The count of changes when it was looked at last.
     seen: Cell<u64>,
+    looks: Cell<usize>,
     last: RefCell<Value>,
     edits: RefCell<Vec<Edit>>,
 }
 
-/// What one statement did to a watched object.
+/// What one statement did to a watched object, once or several times in a row.
 #[derive(Debug, Clone)]
 pub struct Edit {
     /// The statement.
@@ -44,16 +45,16 @@ pub struct Edit {
     pub after: Value,
 }
 
-/// Edits kept apart. A template that makes more does so in a loop, and its last statement stands for
-/// the rest.
-const MOST_EDITS: usize = 5_000;
+/// How often the object is looked at. A template that changes it more often does so in a loop, and
+/// whoever watches has to look at what came of it in the end.
+const MOST_LOOKS: usize = 2_000;
 
 impl Watch {
     /// Watch an object.
     #[must_use]
     pub fn new(object: Obj) -> Self {
         let last = look(&object).unwrap_or_default().into();
-        Watch { object, seen: Cell::new(changes()), last, edits: RefCell::default() }
+        Watch { object, seen: Cell::new(changes()), looks: Cell::new(0), last, edits: RefCell::default() }
     }
 
     /// What was done to the object, in order.
@@ -65,17 +66,19 @@ impl Watch {
     /// A statement has run.
     pub(super) fn ran(&self, place: impl FnOnce() -> Place) {
         let now = changes();
-        if self.seen.replace(now) == now {
+        if self.seen.replace(now) == now || self.looks.get() == MOST_LOOKS {
             return;
         }
+        self.looks.set(self.looks.get() + 1);
         // What is no data at the moment is looked at after the next change.
         let Some(after) = look(&self.object).filter(|after| !after.is_same(&self.last.borrow())) else { return };
         self.last.replace(after.clone());
-        let mut edits = self.edits.borrow_mut();
-        if edits.len() >= MOST_EDITS {
-            edits.pop();
+        let (mut edits, place) = (self.edits.borrow_mut(), place());
+        match edits.last_mut() {
+            // A loop: what it did is one edit.
+            Some(last) if last.place == place => last.after = after,
+            _ => edits.push(Edit { place, after }),
         }
-        edits.push(Edit { place: place(), after });
     }
 }
 

@@ -15,6 +15,7 @@ use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Body, Proxy, ResponseExt as _};
 
 use crate::git::Origin;
+use crate::without_login;
 
 const CONNECT_PATIENCE: Duration = Duration::from_secs(30);
 /// A server that says nothing for so long has gone.
@@ -43,7 +44,7 @@ impl Client {
             .build();
         let proxy = match origin.proxy.as_str() {
             "" => None,
-            proxy => Some(Proxy::new(proxy).map_err(|e| format!("'{proxy}' is no proxy: {e}"))?),
+            proxy => Some(Proxy::new(proxy).map_err(|e| format!("'{}' is no proxy: {e}", without_login(proxy)))?),
         };
         let agent = Agent::new_with_config(
             Agent::config_builder()

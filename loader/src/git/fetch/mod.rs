@@ -137,6 +137,7 @@ pub fn fetch(origin: &Origin, mirrors: &Path, progress: &Progress, interrupt: &A
     gix::init_bare(&unfinished).map_err(|e| fetch.mirror_error(&e))?;
     let updated = fetch.run(&unfinished, progress, interrupt).inspect_err(|_| drop(remove(&unfinished)))?;
     fs::rename(&unfinished, &mirror).map_err(io_at(&mirror))?;
+    sync_directory(mirrors).map_err(io_at(mirrors))?;
     Ok(updated)
 }
 
@@ -217,7 +218,8 @@ impl Fetch<'_> {
 
     fn transport(&self) -> Result<Way> {
         let bad = |why: String| FetchError::Url { url: self.url.clone(), why };
-        let mut url = gix::Url::try_from(self.origin.url.as_str()).map_err(|e| bad(words(&e)))?;
+        let url = gix::Url::try_from(self.origin.url.as_str());
+        let mut url = url.map_err(|e| bad(words(&e).replace(&self.origin.url, &self.url)))?;
         match url.scheme {
             gix::url::Scheme::Http | gix::url::Scheme::Https => {
                 let mut origin = self.origin.clone();
@@ -282,7 +284,8 @@ impl Fetch<'_> {
         let connection = remote.to_connection_with_transport(transport).with_credentials(|_| Ok(None));
         let prepared = connection.prepare_fetch(progress.node(), gix::remote::ref_map::Options::default());
         let received = prepared.map_err(|e| self.failed(&e))?.receive(progress.node(), interrupt);
-        self.settle(&received.map_err(|e| self.failed(&e))?)
+        Self::release(&received.map_err(|e| self.failed(&e))?);
+        Ok(())
     }
 
     fn remote<'r>(&self, repository: &'r gix::Repository, specs: &[String]) -> Result<gix::Remote<'r>> {
@@ -311,18 +314,13 @@ impl Fetch<'_> {
         self.remote_error(self.advice(words(e)))
     }
 
-    /// See that the objects are on the disk before anything leads to them.
-    fn settle(&self, received: &Outcome) -> Result<()> {
-        let Status::Change { write_pack_bundle: bundle, .. } = &received.status else { return Ok(()) };
-        for path in [&bundle.data_path, &bundle.index_path].into_iter().flatten() {
-            let synced = File::open(path).and_then(|file| file.sync_all());
-            synced.map_err(|source| FetchError::Io { path: path.clone(), source })?;
-        }
-        if let Some(keep) = &bundle.keep_path {
-            // Nobody repacks while we hold the lock.
+    /// Let go of the pack that was received: references lead to it from now on.
+    fn release(received: &Outcome) {
+        if let Status::Change { write_pack_bundle: bundle, .. } = &received.status
+            && let Some(keep) = &bundle.keep_path
+        {
             let _ = fs::remove_file(keep);
         }
-        Ok(())
     }
 
     /// Remove what fetches left that did not end.
@@ -332,7 +330,9 @@ impl Fetch<'_> {
         for entry in entries.flatten() {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if name.starts_with(".tmp") || name.ends_with(".keep") {
+            // What starts with `.tmp-` is git's, which may be repacking.
+            let is_ours = name.starts_with(".tmp") && !name.starts_with(".tmp-");
+            if is_ours || name.ends_with(".keep") {
                 let path = entry.path();
                 fs::remove_file(&path).map_err(|source| FetchError::Io { path, source })?;
             }
@@ -352,9 +352,22 @@ impl Fetch<'_> {
         Ok(all)
     }
 
+    /// See that all packs are on the disk, those of fetches that were killed among them.
+    fn settle_packs(mirror: &Path) -> std::io::Result<()> {
+        let packs = mirror.join("objects/pack");
+        for entry in fs::read_dir(&packs)? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|kind| kind == "pack" || kind == "idx") {
+                File::open(path)?.sync_all()?;
+            }
+        }
+        sync_directory(&packs)
+    }
+
     /// Replace all references in one step.
     fn write_references(&self, mirror: &Path, references: &BTreeMap<String, ObjectId>) -> Result<()> {
         let path = mirror.join("packed-refs");
+        Self::settle_packs(mirror).map_err(|source| FetchError::Io { path: mirror.join("objects/pack"), source })?;
         let unfinished = beside(&path, "new");
         let written = (|| {
             let mut text = String::from("# pack-refs with: sorted \n");
@@ -364,7 +377,8 @@ impl Fetch<'_> {
             let mut file = File::create(&unfinished)?;
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
-            fs::rename(&unfinished, &path)
+            fs::rename(&unfinished, &path)?;
+            sync_directory(mirror)
         })();
         written.map_err(|source| FetchError::Io { path, source })
     }
@@ -376,6 +390,12 @@ impl Fetch<'_> {
     fn remote_error(&self, why: String) -> FetchError {
         FetchError::Remote { url: self.url.clone(), why }
     }
+}
+
+/// See that the names in a directory are on the disk.
+fn sync_directory(directory: &Path) -> std::io::Result<()> {
+    // Other systems keep names without being asked, and open no directories.
+    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }
 
 enum Way {

@@ -48,32 +48,7 @@ impl Report<'_> {
                 spots.insert(steps, told(&known.spot));
             }
         });
-        let masked = self.mask(here, &mut above.to_vec());
-        (masked, spots)
-    }
-
-    fn mask(&self, value: &Value, path: &mut Vec<Key>) -> Value {
-        let mut inside = |step: Key, value: &Value| {
-            path.push(step);
-            let masked = self.mask(value, path);
-            path.pop();
-            masked
-        };
-        match value {
-            Value::Map(map) if !map.is_empty() => {
-                let entries = map.iter().map(|(key, value)| (key.clone(), inside(key.clone(), value)));
-                Value::Map(entries.collect())
-            }
-            Value::List(items) if !items.is_empty() => items
-                .iter()
-                .enumerate()
-                .map(|(i, item)| inside(Key::from(i64::try_from(i).unwrap_or(i64::MAX)), item))
-                .collect(),
-            scalar => {
-                let spot = self.at(path).map_or(Spot::Argument, |known| known.spot);
-                self.masked(path, &spot, scalar)
-            }
-        }
+        (self.now(above, here), spots)
     }
 }
 

@@ -3,14 +3,14 @@
 use mapstack::lineage::{Because, Chosen, How, Layer, LayerKind, Merged, Spot};
 use mapstack::value::{Key, Value};
 
-use super::{Report, joined, short};
+use super::{Report, is_of_grains, joined, short};
 
 impl Report<'_> {
     pub fn history(&self, path: &[Key]) -> String {
         let Some(known) = self.at(path) else { return String::new() };
-        let mut lines =
-            vec![format!("{} = {}", joined(path), self.shown(path, &known.spot, &known.value)), String::new()];
-        lines.push(format!("  {}", self.line(path, &known.value, &known.spot)));
+        let now = short(&self.now(path, &known.value).repr());
+        let mut lines = vec![format!("{} = {now}", joined(path)), String::new()];
+        lines.push(format!("  {now}  {}", place(&known.spot)));
         lines.extend(self.layer(known.layer, true));
         for past in known.past.iter().rev() {
             lines.push(String::new());
@@ -38,11 +38,7 @@ impl Report<'_> {
     }
 
     fn line(&self, path: &[Key], value: &Value, spot: &Spot) -> String {
-        let note = match spot {
-            Spot::File { computed: true, .. } => "  (by the template there)",
-            _ => "",
-        };
-        format!("{}  {spot}{note}", self.shown(path, spot, value))
+        format!("{}  {}", short(&self.past(path, spot, value).repr()), place(spot))
     }
 
     /// What a layer is, and why it is one.
@@ -51,9 +47,20 @@ impl Report<'_> {
         let mut lines = vec![format!("    layer {}: {}", number + 1, named(layer))];
         if with_reasons {
             lines.extend(layer.because.iter().map(|because| format!("    because {}", self.reason(layer, because))));
-            lines.extend(layer.merged.as_ref().map(|merged| format!("    merged with {}", strategy(merged))));
+            lines.extend(layer.merged.as_ref().map(|merged| format!("    merged with {}", self.strategy(merged))));
         }
         lines
+    }
+
+    fn strategy(&self, merged: &Merged) -> String {
+        let lists = if merged.merge_lists { ", lists appended" } else { "" };
+        let by = match &merged.chosen {
+            Chosen::Layer(Some(place)) => format!("as {place} says"),
+            Chosen::Layer(None) => "as the value itself says".into(),
+            Chosen::Default => "the formula's default".into(),
+            Chosen::BuiltIn => "the built-in default".into(),
+        };
+        format!("strategy {}{lists}: {by}", self.secrets.scrubbed(&merged.strategy))
     }
 
     fn reason(&self, layer: &Layer, because: &Because) -> String {
@@ -66,7 +73,7 @@ impl Report<'_> {
 
     /// What a matcher found, without secrets. What became part of a file's path is none.
     pub fn found(&self, layer: &Layer, because: &Because) -> Value {
-        let of_pillar = !because.matcher.starts_with("G@");
+        let of_pillar = !is_of_grains(&because.matcher);
         let in_path = |value: &Value| match &layer.kind {
             LayerKind::File { path, .. } => value.as_str().is_some_and(|text| path.contains(text)),
             _ => false,
@@ -82,6 +89,13 @@ impl Report<'_> {
     }
 }
 
+fn place(spot: &Spot) -> String {
+    match spot {
+        Spot::File { computed: true, .. } => format!("{spot}  (by the template there)"),
+        spot => spot.to_string(),
+    }
+}
+
 /// What a layer is, in words.
 pub fn named(layer: &Layer) -> String {
     let of = layer.definition.as_ref().map(|definition| format!(", by the source {definition}")).unwrap_or_default();
@@ -91,17 +105,6 @@ pub fn named(layer: &Layer) -> String {
         LayerKind::Edits { shown } => format!("changes that {shown} makes in place"),
         LayerKind::Arguments => "arguments and defaults of map.data".into(),
     }
-}
-
-fn strategy(merged: &Merged) -> String {
-    let lists = if merged.merge_lists { ", lists appended" } else { "" };
-    let by = match &merged.chosen {
-        Chosen::Layer(Some(place)) => format!("as {place} says"),
-        Chosen::Layer(None) => "as the value itself says".into(),
-        Chosen::Default => "the formula's default".into(),
-        Chosen::BuiltIn => "the built-in default".into(),
-    };
-    format!("strategy {}{lists}: {by}", merged.strategy)
 }
 
 fn ended(how: How, by: usize) -> String {

@@ -5,9 +5,11 @@ mod history;
 mod rows;
 mod why_not;
 
+use std::collections::HashSet;
+
 use mapstack::DataOptions;
-use mapstack::lineage::{Ancestry, Lineage, Spot};
-use mapstack::minion::Part;
+use mapstack::lineage::{Ancestry, Layer, LayerKind, Lineage, Spot};
+use mapstack::minion::{Minion, Part};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Path as KeyPath, Value};
 
@@ -21,18 +23,22 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     let options = DataOptions::from_kwargs(&kwargs)?;
     let session = Session::new(&args.input, reporter)?;
     let run = session.run();
+    let secrets = secrets(args, &session)?;
+    // What is said about a run can have its values in it.
+    let failed = |e: mapstack::Error| Failure::Data(secrets.scrubbed_diagnostic(e.diagnostic()).into());
+    let warned = || run.warnings().iter().map(|warning| secrets.scrubbed_diagnostic(warning)).collect::<Vec<_>>();
     if let Some(path) = &args.why_not {
         let served = session.served_path(path);
-        let answer = run.why_not(&args.formula, &options, &served)?;
-        reporter.warn(&run.warnings())?;
-        return output::write(&why_not::text(&served, &answer, &session.minion));
+        let answer = run.why_not(&args.formula, &options, &served);
+        reporter.warn(&warned())?;
+        let answer = answer.map_err(failed)?;
+        return output::write(&why_not::text(&served, &answer, &session.minion, &secrets));
     }
     let explained = run.explain(&args.formula, &options);
-    reporter.warn(&run.warnings())?;
-    let (data, lineage) = explained?;
-    let secrets = secrets(args, &session)?;
+    reporter.warn(&warned())?;
+    let (data, lineage) = explained.map_err(failed)?;
     let path = args.key.as_deref().map(|key| path(&data, key)).transpose()?;
-    let report = Report { lineage: &lineage, secrets: &secrets, minion: &session.minion, formula: &args.formula };
+    let report = Report::new(&lineage, &secrets, &session.minion, &args.formula);
     let text = match (args.format, &path) {
         (ExplainFormat::Json, path) => output::as_json(&report.rows(path.as_deref().unwrap_or_default()))?,
         (ExplainFormat::Text, Some(path)) => report.history(path),
@@ -47,18 +53,42 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
 struct Report<'r> {
     lineage: &'r Lineage,
     secrets: &'r Secrets,
-    minion: &'r mapstack::minion::Minion,
+    minion: &'r Minion,
     formula: &'r str,
+    /// The paths of values that stand in the pillar, or may.
+    of_pillar: HashSet<Vec<Key>>,
 }
 
-impl Report<'_> {
-    /// A value on one line, without secrets.
-    fn shown(&self, path: &[Key], spot: &Spot, value: &Value) -> String {
-        short(&self.masked(path, spot, value).repr())
+impl<'r> Report<'r> {
+    fn new(lineage: &'r Lineage, secrets: &'r Secrets, minion: &'r Minion, formula: &'r str) -> Self {
+        let mut of_pillar = HashSet::new();
+        lineage.visit(&mut |path, known| {
+            if is_of_pillar(&known.spot) {
+                of_pillar.insert(path.to_vec());
+            }
+        });
+        Report { lineage, secrets, minion, formula, of_pillar }
     }
 
-    fn masked(&self, path: &[Key], spot: &Spot, value: &Value) -> Value {
-        self.secrets.masked(path, is_of_pillar(spot), value)
+    /// A value of the data, without secrets: each part of it stands somewhere else.
+    fn now(&self, path: &[Key], value: &Value) -> Value {
+        let inside = |step: Key, value: &Value| self.now(&[path, &[step]].concat(), value);
+        match value {
+            Value::Map(map) => {
+                Value::Map(map.iter().map(|(key, value)| (key.clone(), inside(key.clone(), value))).collect())
+            }
+            Value::List(items) => items.iter().enumerate().map(|(at, item)| inside(index(at), item)).collect(),
+            scalar => self.secrets.masked(path, self.of_pillar.contains(path), scalar),
+        }
+    }
+
+    /// A value that was there before, without secrets. Of what is in it nobody knows where it stood.
+    fn past(&self, path: &[Key], spot: &Spot, value: &Value) -> Value {
+        let is_whole = !matches!(value, Value::Map(_) | Value::List(_));
+        let mixed = || {
+            self.lineage.layers().iter().any(|layer| layer.kind == LayerKind::Value && !is_of_facts_of_its_own(layer))
+        };
+        self.secrets.masked(path, is_of_pillar(spot) || (!is_whole && mixed()), value)
     }
 
     /// What is known of a value that there is.
@@ -67,8 +97,23 @@ impl Report<'_> {
     }
 }
 
+/// The step to an item.
+fn index(at: usize) -> Key {
+    Key::from(i64::try_from(at).unwrap_or(i64::MAX))
+}
+
 fn is_of_pillar(spot: &Spot) -> bool {
     matches!(spot, Spot::Fact { part: Some(Part::Pillar) | None, .. })
+}
+
+/// Whether a matcher looks into grains, which are no secrets.
+fn is_of_grains(matcher: &str) -> bool {
+    matcher.starts_with("G@") || matcher.starts_with("G:")
+}
+
+/// Whether a layer's value cannot come from the pillar.
+fn is_of_facts_of_its_own(layer: &Layer) -> bool {
+    layer.because.iter().all(|because| is_of_grains(&because.matcher))
 }
 
 /// A text that fits on a line.

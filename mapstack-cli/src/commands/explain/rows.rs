@@ -18,7 +18,7 @@ impl Report<'_> {
             }
             let mut row = Map::new();
             row.insert("path", path.iter().map(Key::to_value).collect::<Value>());
-            row.insert("value", self.masked(path, &known.spot, &known.value));
+            row.insert("value", self.now(path, &known.value));
             row.insert("layer", number(known.layer));
             row.insert("origin", origin(&known.spot));
             if let Some(key) = &known.key {
@@ -26,7 +26,7 @@ impl Report<'_> {
             }
             let past = known.past.iter().map(|past| {
                 let mut row = Map::new();
-                row.insert("value", self.masked(path, &past.spot, &past.value));
+                row.insert("value", self.past(path, &past.spot, &past.value));
                 row.insert("layer", number(past.layer));
                 row.insert("origin", origin(&past.spot));
                 row.insert("ended", how(past.how));
@@ -74,7 +74,7 @@ impl Report<'_> {
         row.insert("because", because.collect::<Value>());
         if let Some(merged) = &layer.merged {
             let mut how = Map::new();
-            how.insert("strategy", merged.strategy.as_str());
+            how.insert("strategy", self.secrets.scrubbed(&merged.strategy));
             how.insert("merge_lists", merged.merge_lists);
             how.insert(
                 "chosen_by",

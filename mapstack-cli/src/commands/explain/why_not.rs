@@ -2,8 +2,11 @@
 
 use mapstack::lineage::WhyNot;
 use mapstack::minion::Minion;
+use mapstack::secrets::Secrets;
 
-pub fn text(path: &str, answer: &WhyNot, minion: &Minion) -> String {
+use super::is_of_grains;
+
+pub fn text(path: &str, answer: &WhyNot, minion: &Minion, secrets: &Secrets) -> String {
     let id = minion.id();
     match answer {
         WhyNot::Used { layer } => format!("salt://{path} is used: it is layer {} for {id}\n", layer + 1),
@@ -20,12 +23,17 @@ pub fn text(path: &str, answer: &WhyNot, minion: &Minion) -> String {
         WhyNot::Others { sources } => {
             let mut lines = vec![format!("salt://{path} is not for {id}:")];
             for instead in sources {
-                for (query, found, wanted) in &instead.differs {
+                for (matcher, found, wanted) in &instead.differs {
+                    let of_pillar = !is_of_grains(matcher);
+                    let shown = |text: &String| {
+                        secrets.shown(&[], of_pillar, &text.as_str().into()).unwrap_or_else(|| text.clone())
+                    };
+                    let found: Vec<String> = found.iter().map(shown).collect();
                     let has = match &found[..] {
                         [] => "is nothing".into(),
                         found => format!("is `{}`, not `{wanted}`", found.join("`, `")),
                     };
-                    lines.push(format!("  {}: {query} {has}", instead.definition));
+                    lines.push(format!("  {}: {matcher} {has}", instead.definition));
                 }
             }
             lines.iter().map(|line| format!("{line}\n")).collect()

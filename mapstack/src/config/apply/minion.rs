@@ -17,7 +17,7 @@ pub fn minion<'a>(kind: Kind, defaults: &Map, set: &'a Layer, surroundings: &'a 
     it.environment();
     it.fileserver_backend()?;
     if !it.get("id").truthy() {
-        match &surroundings.id {
+        match surroundings.id.as_ref().or(surroundings.remembered_id.as_ref()) {
             Some(id) => it.insert("id", id.as_str()),
             None => drop(it.options.shift_remove("id")),
         }
