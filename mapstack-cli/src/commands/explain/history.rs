@@ -3,7 +3,7 @@
 use mapstack::lineage::{Because, Chosen, How, Layer, LayerKind, Merged, Spot};
 use mapstack::value::{Key, Value};
 
-use super::{Report, is_of_grains, joined, short};
+use super::{Report, index as item_key, is_of_grains, joined, short};
 
 impl Report<'_> {
     pub fn history(&self, path: &[Key]) -> String {
@@ -14,16 +14,17 @@ impl Report<'_> {
         lines.extend(self.layer(known.layer, true));
         for past in known.past.iter().rev() {
             lines.push(String::new());
-            lines.push(format!("  {}", self.line(path, &past.value, &past.spot)));
+            lines.push(format!("  {}  {}", short(&self.past(path, past).repr()), place(&past.spot)));
             lines.extend(self.layer(past.layer, past.layer != known.layer));
             lines.push(format!("    {}", ended(past.how, past.by)));
         }
         if let Value::List(items) = &known.value {
             lines.push(String::new());
             for index in 0..items.len() {
-                let path = [path, &[Key::from(i64::try_from(index).unwrap_or(i64::MAX))]].concat();
+                let path = [path, &[item_key(index)]].concat();
                 let Some(item) = self.at(&path) else { continue };
-                lines.push(format!("  [{index}] {}", self.line(&path, &item.value, &item.spot)));
+                let shown = short(&self.now(&path, &item.value).repr());
+                lines.push(format!("  [{index}] {shown}  {}", place(&item.spot)));
             }
         }
         if matches!(known.value, Value::Map(_)) {
@@ -35,10 +36,6 @@ impl Report<'_> {
             ));
         }
         lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
-    }
-
-    fn line(&self, path: &[Key], value: &Value, spot: &Spot) -> String {
-        format!("{}  {}", short(&self.past(path, spot, value).repr()), place(spot))
     }
 
     /// What a layer is, and why it is one.

@@ -8,7 +8,7 @@ mod why_not;
 use std::collections::HashSet;
 
 use mapstack::DataOptions;
-use mapstack::lineage::{Ancestry, Layer, LayerKind, Lineage, Spot};
+use mapstack::lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, Spot};
 use mapstack::minion::{Minion, Part};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Path as KeyPath, Value};
@@ -82,13 +82,13 @@ impl<'r> Report<'r> {
         }
     }
 
-    /// A value that was there before, without secrets. Of what is in it nobody knows where it stood.
-    fn past(&self, path: &[Key], spot: &Spot, value: &Value) -> Value {
-        let is_whole = !matches!(value, Value::Map(_) | Value::List(_));
-        let mixed = || {
-            self.lineage.layers().iter().any(|layer| layer.kind == LayerKind::Value && !is_of_facts_of_its_own(layer))
-        };
-        self.secrets.masked(path, is_of_pillar(spot) || (!is_whole && mixed()), value)
+    /// A value that was there before, without secrets. Of what is in it nobody knows where it stood, so
+    /// it may come from any layer up to then.
+    fn past(&self, path: &[Key], past: &Ancestor) -> Value {
+        let is_whole = !matches!(past.value, Value::Map(_) | Value::List(_));
+        let before = || self.lineage.layers().iter().take(past.by);
+        let mixed = || before().any(|layer| layer.kind == LayerKind::Value && !is_of_own_facts(layer));
+        self.secrets.masked(path, is_of_pillar(&past.spot) || (!is_whole && mixed()), &past.value)
     }
 
     /// What is known of a value that there is.
@@ -112,7 +112,7 @@ fn is_of_grains(matcher: &str) -> bool {
 }
 
 /// Whether a layer's value cannot come from the pillar.
-fn is_of_facts_of_its_own(layer: &Layer) -> bool {
+fn is_of_own_facts(layer: &Layer) -> bool {
     layer.because.iter().all(|because| is_of_grains(&because.matcher))
 }
 

@@ -26,7 +26,7 @@ impl Report<'_> {
             }
             let past = known.past.iter().map(|past| {
                 let mut row = Map::new();
-                row.insert("value", self.past(path, &past.spot, &past.value));
+                row.insert("value", self.past(path, past));
                 row.insert("layer", number(past.layer));
                 row.insert("origin", origin(&past.spot));
                 row.insert("ended", how(past.how));
