@@ -245,7 +245,7 @@ class Mako(Language):
         if roll < 0.8:
             return f"({inner()}){r.choice(['[0]', '[-1]', '[1:]', '.get(1)', '.upper()', '[::2]', '.nosuch', '.items()', '.copy()'])}"
         if roll < 0.87:
-            return f"{r.choice(['len', 'str', 'sorted', 'list', 'dict', 'repr', 'int', 'bool', 'json.dumps', 'tuple', 'set'])}({inner()})"
+            return f"{r.choice(['len', 'str', 'sorted', 'list', 'dict', 'repr', 'int', 'bool', 'json.dumps', 'tuple', '(lambda items: sorted(set(items)))'])}({inner()})"
         if roll < 0.94:
             return f"[{inner()}, {inner()}]"
         return f"{{'a': {inner()}}}"
