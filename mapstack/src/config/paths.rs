@@ -5,6 +5,8 @@
 
 use mapstack_loader::join;
 
+use crate::functions::paths::normpath;
+
 /// Python's `os.path.dirname`; on Windows, both separators count.
 pub(super) fn directory(path: &str) -> String {
     let separators: &[char] = if cfg!(windows) { &['/', '\\'] } else { &['/'] };
@@ -36,26 +38,6 @@ pub(super) fn has_drive(path: &str) -> bool {
     drive || path.starts_with("\\\\")
 }
 
-/// Python's `os.path.normpath`.
-pub(super) fn normal(path: &str) -> String {
-    let root = match path.len() - path.trim_start_matches('/').len() {
-        0 => "",
-        2 => "//",
-        _ => "/",
-    };
-    let mut steps: Vec<&str> = Vec::new();
-    for step in path.split('/').filter(|step| !step.is_empty() && *step != ".") {
-        match steps.last() {
-            _ if step != ".." => steps.push(step),
-            Some(&last) if last != ".." => drop(steps.pop()),
-            None if !root.is_empty() => {}
-            _ => steps.push(step),
-        }
-    }
-    let text = format!("{root}{}", steps.join("/"));
-    if text.is_empty() { ".".into() } else { text }
-}
-
 /// A path below the directory that everything of a daemon lies in (Salt: `prepend_root_dir`, with
 /// `/` as the built-in root). One that is there already stays.
 pub(super) fn below_root(root: &str, path: &str) -> String {
@@ -63,8 +45,8 @@ pub(super) fn below_root(root: &str, path: &str) -> String {
         return path.into();
     }
     let inside = path.strip_prefix(root).filter(|rest| rest.starts_with('/') && path.starts_with('/'));
-    let kept = normal(inside.unwrap_or(path));
-    normal(&join(&normal(root), kept.trim_start_matches('/')))
+    let kept = normpath(inside.unwrap_or(path));
+    normpath(&join(&normpath(root), kept.trim_start_matches('/')))
 }
 
 /// Whether a text that may be a path or an address is a path (Salt: `should_prepend_root_dir`).
@@ -112,7 +94,7 @@ mod tests {
             ("/../a", "/a"),
             ("..", ".."),
         ] {
-            assert_eq!(normal(path), result, "{path}");
+            assert_eq!(normpath(path), result, "{path}");
         }
     }
 

@@ -11,7 +11,7 @@ mod log;
 mod map;
 mod matching;
 mod network;
-mod paths;
+pub(crate) mod paths;
 mod pillar;
 mod random;
 #[cfg(test)]

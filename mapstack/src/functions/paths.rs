@@ -62,7 +62,7 @@ fn join<'p>(parts: impl Iterator<Item = &'p str>) -> String {
 }
 
 /// `os.path.normpath`.
-pub(super) fn normpath(path: &str) -> String {
+pub(crate) fn normpath(path: &str) -> String {
     if path.is_empty() {
         return ".".into();
     }

@@ -12,8 +12,9 @@ use mapstack_value::{Key, Map, Value};
 
 use super::Surroundings;
 use super::layer::Layer;
-use super::paths::{below_root, has_drive, is_address, name, normal};
+use super::paths::{below_root, has_drive, is_address, name};
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
+use crate::functions::paths::normpath;
 
 /// Options on their way into force.
 pub(super) struct Applying<'a> {
@@ -180,7 +181,7 @@ impl<'a> Applying<'a> {
     /// Put paths below `root_dir`; of `maybe`, those that are paths.
     fn prepend_root_dir(&mut self, paths: &[&str], maybe: &[&str]) -> Result<()> {
         let root = self.text("root_dir")?;
-        let root = if has_drive(root) { root.into() } else { normal(&join(&self.surroundings.directory, root)) };
+        let root = if has_drive(root) { root.into() } else { normpath(&join(&self.surroundings.directory, root)) };
         let mut paths = paths.to_vec();
         for option in maybe {
             if !self.get(option).is_none() && !is_address(self.text(option)?) {
