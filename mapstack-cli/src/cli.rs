@@ -80,8 +80,8 @@ pub enum Command {
     Explain(Box<Explain>),
     /// Explain how a source definition is understood
     Parse(Parse),
-    /// Check templates without running them
-    Lint(Lint),
+    /// Find mistakes in formulas: dead files, YAML traps, overrides without effect
+    Lint(Box<Lint>),
     /// List the built-in platforms, or print one's minion
     Platforms(Platforms),
     /// Print the options of a master's or minion's configuration, and which file set them
@@ -297,26 +297,68 @@ pub struct Parse {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Templates that Jinja refuses are errors; functions that nothing answers are warnings, or are
-listed with the others by --calls.
+Formulas run for one minion of each built-in platform, or for the minions given; what the runs read
+and merge tells which files are dead and which overrides change nothing.
 
 Examples:
   mapstack lint users --root examples/formulas
-  mapstack lint users --root examples/formulas --calls")]
+      one formula; without a name all of them
+  mapstack lint --root examples/formulas --platform debian-12 --platform rockylinux-9
+      for two systems only
+  mapstack lint --root examples/formulas --fix --diff
+      what --fix would change
+  mapstack lint --root . --format github
+      in a workflow: findings stand beside the lines of a pull request
+  mapstack lint users --root examples/formulas --calls
+      the functions that templates call, and who answers them
+
+Comments silence rules: `# mapstack-lint: ignore=RULE` for a line, `# mapstack-lint: ignore-file=RULE`
+for a file.
+
+Exit status: 0 no errors, 1 errors (with --strict: or warnings), 2 wrong usage.")]
 pub struct Lint {
-    /// Formulas: their folders below a root
-    #[arg(required = true, value_name = "FORMULA")]
+    /// Formulas: their folders below a root [default: all]
+    #[arg(value_name = "FORMULA")]
     pub formulas: Vec<String>,
-    /// List every salt[...] function the templates can call, who answers it, and where it is called
+    /// How to print
+    #[arg(short = 'o', long, visible_alias = "output", value_enum, default_value_t = Findings::Text, value_name = "FORMAT")]
+    pub format: Findings,
+    /// Switch a rule off (repeatable)
+    #[arg(long, value_name = "RULE")]
+    pub ignore: Vec<String>,
+    /// Say how much a rule matters: error, warning, note or off (repeatable)
+    #[arg(long, value_name = "RULE=LEVEL")]
+    pub level: Vec<String>,
+    /// Change what can be changed without doing harm
     #[arg(long)]
+    pub fix: bool,
+    /// Print the changes of --fix and change nothing
+    #[arg(long, requires = "fix")]
+    pub diff: bool,
+    /// List the rules
+    #[arg(long)]
+    pub rules: bool,
+    /// List every salt[...] function the templates can call, who answers it, and where it is called
+    #[arg(long, conflicts_with_all = ["fix", "rules"])]
     pub calls: bool,
+    #[command(flatten)]
+    pub facts: Facts,
     #[command(flatten)]
     pub files: Files,
     #[command(flatten)]
     pub functions: Functions,
-    /// How to print
-    #[arg(short = 'o', long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
-    pub format: Listing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Findings {
+    /// For people, with excerpts
+    Text,
+    /// For programs
+    Json,
+    /// For code scanners: SARIF 2.1.0
+    Sarif,
+    /// For workflows of GitHub
+    Github,
 }
 
 #[derive(Debug, Args)]

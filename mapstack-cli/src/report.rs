@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use annotate_snippets::{AnnotationKind, Element, Group, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 use mapstack::{Diagnostic, Place, Severity};
 
 use crate::cli::{Color, Messages};
@@ -17,6 +17,8 @@ pub enum Failure {
     Usage(String),
     /// The output could not be written.
     Output(io::Error),
+    /// What was looked for was found, and the output says what.
+    Found,
 }
 
 impl From<mapstack::Error> for Failure {
@@ -60,6 +62,30 @@ impl Reporter {
     /// Whether nothing may be wrong at all.
     pub fn is_strict(&self) -> bool {
         self.strict
+    }
+
+    /// Whether only what is wrong is told.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Tell something on standard error.
+    pub fn say(&self, message: &str) {
+        if !self.quiet {
+            // A closed standard error leaves nothing to tell it to.
+            let _ = writeln!(self.stderr(), "{}", sanitize(message));
+        }
+    }
+
+    /// A linter's finding for standard output.
+    pub fn finding(&self, diagnostic: &Diagnostic, level: mapstack_lint::Level, rule: &str, whole_file: bool) -> String {
+        let level = match level {
+            mapstack_lint::Level::Error => Level::ERROR,
+            mapstack_lint::Level::Warning => Level::WARNING,
+            mapstack_lint::Level::Note => Level::NOTE,
+        };
+        let renderer = if self.colored_output { Renderer::styled() } else { Renderer::plain() };
+        rendered(&renderer, diagnostic, level, Some(rule), whole_file)
     }
 
     /// Print warnings; under `--strict` the first becomes the failure.
@@ -106,6 +132,7 @@ impl Reporter {
                 self.line("error", &format!("cannot write the output: {e}"));
                 ExitCode::from(1)
             }
+            Err(Failure::Found) => ExitCode::from(1),
             Err(Failure::Usage(message)) => {
                 self.line("error", &message);
                 ExitCode::from(2)
@@ -133,27 +160,42 @@ impl Reporter {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
-        let message = sanitize(&diagnostic.message);
-        let notes: Vec<String> = diagnostic.notes.iter().map(|n| sanitize(n)).collect();
-        let help = diagnostic.help.as_deref().map(sanitize);
-        let mut elements: Vec<Element<'_>> = Vec::new();
-        let shown = diagnostic.place.as_ref().map(Shown::new);
-        if let Some(shown) = &shown {
-            elements.push(shown.element());
-        }
-        elements.extend(notes.iter().map(|note| Level::NOTE.message(note.as_str()).into()));
-        if let Some(help) = &help {
-            elements.push(Level::HELP.message(help.as_str()).into());
-        }
-        let steps: Vec<(String, Shown)> =
-            diagnostic.trace.iter().map(|step| (sanitize(&step.what), Shown::new(&step.place))).collect();
-        let mut groups = vec![level.primary_title(message.as_str()).elements(elements)];
-        for (what, place) in &steps {
-            groups.push(Group::with_title(Level::NOTE.secondary_title(what.as_str())).element(place.element()));
-        }
-        let text = self.renderer.render(&groups);
+        let text = rendered(&self.renderer, diagnostic, level, None, false);
         let _ = writeln!(self.stderr(), "{text}");
     }
+}
+
+/// A message as a person reads it, with excerpts.
+fn rendered(
+    renderer: &Renderer,
+    diagnostic: &Diagnostic,
+    level: Level<'_>,
+    id: Option<&str>,
+    whole_file: bool,
+) -> String {
+    let message = sanitize(&diagnostic.message);
+    let notes: Vec<String> = diagnostic.notes.iter().map(|n| sanitize(n)).collect();
+    let help = diagnostic.help.as_deref().map(sanitize);
+    let mut elements: Vec<Element<'_>> = Vec::new();
+    let shown = diagnostic.place.as_ref().map(Shown::new);
+    if let Some(shown) = &shown {
+        elements.push(if whole_file { Origin::path(shown.file.as_str()).into() } else { shown.element() });
+    }
+    elements.extend(notes.iter().map(|note| Level::NOTE.message(note.as_str()).into()));
+    if let Some(help) = &help {
+        elements.push(Level::HELP.message(help.as_str()).into());
+    }
+    let steps: Vec<(String, Shown)> =
+        diagnostic.trace.iter().map(|step| (sanitize(&step.what), Shown::new(&step.place))).collect();
+    let mut title = level.primary_title(message.as_str());
+    if let Some(id) = id {
+        title = title.id(id);
+    }
+    let mut groups = vec![title.elements(elements)];
+    for (what, place) in &steps {
+        groups.push(Group::with_title(Level::NOTE.secondary_title(what.as_str())).element(place.element()));
+    }
+    renderer.render(&groups)
 }
 
 /// A place with the few lines of its file that are worth showing.

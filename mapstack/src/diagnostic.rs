@@ -25,6 +25,8 @@ pub enum ErrorKind {
     Definition,
     /// A template that failed.
     Template,
+    /// A template that uses something undefined.
+    Undefined,
     /// Text that is no YAML.
     Yaml,
     /// Text that is no JSON.
@@ -49,6 +51,8 @@ pub enum ErrorKind {
     Unsupported,
     /// A warning where warnings count as errors.
     Strict,
+    /// What a linter found.
+    Lint,
 }
 
 /// A place in a text.
@@ -116,6 +120,8 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// What to do.
     pub help: Option<String>,
+    /// What YAML has against the text, if that is what is wrong.
+    pub yaml: Option<mapstack_yaml::ErrorKind>,
 }
 
 impl Diagnostic {
@@ -129,6 +135,7 @@ impl Diagnostic {
             trace: Vec::new(),
             notes: Vec::new(),
             help: None,
+            yaml: None,
         }
     }
 
@@ -187,6 +194,11 @@ impl Error {
         if self.0.help.is_none() {
             self.0.help = Some(help.into());
         }
+        self
+    }
+
+    pub(crate) fn of_yaml(mut self, kind: &mapstack_yaml::ErrorKind) -> Self {
+        self.0.yaml = Some(kind.clone());
         self
     }
 

@@ -73,6 +73,12 @@ impl Engine {
         self
     }
 
+    /// Where its files come from.
+    #[must_use]
+    pub fn files(&self) -> &dyn FileServer {
+        &*self.files
+    }
+
     /// Start a run for one minion, in the minion's `saltenv` option or `base`.
     pub fn run(&self, minion: &Minion) -> Run<'_> {
         Run::new(self, minion)

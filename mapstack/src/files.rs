@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use mapstack_loader::{Fetched, SaltPath};
-use mapstack_yaml::Mark;
 
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::engine::Run;
@@ -26,7 +25,7 @@ impl File {
             let lossy = String::from_utf8_lossy(&self.bytes);
             let place = e.mark().map(|mark| {
                 let source: Arc<str> = lossy.as_ref().into();
-                let start = offset(&source, mark);
+                let start = mark.offset(&source);
                 Place { file: self.shown.clone(), source, start, end: start }
             });
             Error::new(ErrorKind::File, format!("{}: {e}", self.shown)).at(place)
@@ -72,15 +71,4 @@ impl Run<'_> {
             None => format!("salt://{salt_path}"),
         }
     }
-}
-
-/// The byte of a text at a mark.
-pub(crate) fn offset(text: &str, mark: Mark) -> usize {
-    let line = mark.line.saturating_sub(1) as usize;
-    let start = match line {
-        0 => 0,
-        n => text.match_indices('\n').nth(n - 1).map_or(text.len(), |(i, _)| i + 1),
-    };
-    let column = mark.column.saturating_sub(1) as usize;
-    text[start..].char_indices().nth(column).map_or(text.len(), |(i, _)| start + i)
 }

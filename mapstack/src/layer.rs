@@ -73,7 +73,8 @@ impl Run<'_> {
     }
 }
 
-const KEYS: [&str; 3] = ["values", "strategy", "merge_lists"];
+/// The keys a data-source file can have.
+pub const LAYER_KEYS: [&str; 3] = ["values", "strategy", "merge_lists"];
 
 fn parse(text: &Text<'_>, with_positions: bool) -> Result<LayerFile> {
     let loaded = match with_positions {
@@ -88,7 +89,7 @@ fn parse(text: &Text<'_>, with_positions: bool) -> Result<LayerFile> {
 }
 
 fn shape(map: &Map) -> Option<LayerFile> {
-    let known = |key: &mapstack_value::Key| key.as_str().is_some_and(|k| KEYS.contains(&k));
+    let known = |key: &mapstack_value::Key| key.as_str().is_some_and(|k| LAYER_KEYS.contains(&k));
     if !map.keys().all(known) {
         return None;
     }
@@ -103,12 +104,12 @@ fn shape(map: &Map) -> Option<LayerFile> {
 
 impl Text<'_> {
     fn wrong_key(&self, map: &Map) -> Error {
-        let wrong = map.keys().find(|k| !k.as_str().is_some_and(|k| KEYS.contains(&k)));
+        let wrong = map.keys().find(|k| !k.as_str().is_some_and(|k| LAYER_KEYS.contains(&k)));
         let name = wrong.map(ToString::to_string).unwrap_or_default();
         let place = wrong.and_then(|key| self.place_of_key(map.index_of(key)?));
         let message = format!("'{name}' is no key of a data source: only values, strategy and merge_lists are");
         let error = Error::new(ErrorKind::DataSource, message).at(place);
-        match nearest(&name, KEYS) {
+        match nearest(&name, LAYER_KEYS) {
             Some(near) => error.help(format!("did you mean '{near}'?")),
             None => error.help("configuration goes below `values:`"),
         }

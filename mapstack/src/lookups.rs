@@ -9,7 +9,7 @@ use mapstack_value::{Key, Path, Value};
 
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::engine::Run;
-use crate::files::{File, offset};
+use crate::files::File;
 
 impl From<LookupError> for Error {
     fn from(e: LookupError) -> Self {
@@ -23,7 +23,7 @@ impl From<ReadError> for Error {
         // The error names the file; its text is read again for the excerpt.
         let place = e.place.mark.and_then(|mark| {
             let source: Arc<str> = std::fs::read_to_string(&e.place.file).ok()?.into();
-            let start = offset(&source, mark);
+            let start = mark.offset(&source);
             Some(Place { file: e.place.file.clone(), source, start, end: start })
         });
         match place {

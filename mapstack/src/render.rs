@@ -11,10 +11,10 @@ use mapstack_yaml::Mark;
 
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Step};
 use crate::engine::Run;
-use crate::files::{File, offset};
+use crate::files::File;
 use crate::host::RunHost;
 #[cfg(feature = "tera")]
-use crate::lineage::{LayerKind, Merged, SourceText};
+use crate::lineage::{LayerKind, Merged, LayerText};
 #[cfg(feature = "python")]
 use crate::python;
 
@@ -108,7 +108,12 @@ impl<'f> Text<'f> {
 
     /// Whether a byte of the text is not literally in the file.
     pub fn is_computed(&self, offset: usize) -> bool {
-        self.is_rendered() && self.locate(offset).is_none_or(|(_, origin)| origin == Origin::Computed)
+        self.is_rendered() && self.locate(offset).is_none_or(|(_, origin)| origin.is_computed())
+    }
+
+    /// Whether an expression printed a byte as the text of a value, and not as data written out.
+    pub fn is_text_of_value(&self, offset: usize) -> bool {
+        self.locate(offset).is_some_and(|(_, origin)| origin == Origin::Text)
     }
 
     pub fn is_rendered(&self) -> bool {
@@ -144,8 +149,12 @@ impl<'f> Text<'f> {
             let (place, origin) = map.locate(at)?;
             let is_own = place.template.as_deref() == Some(&*self.file.path);
             at = place.span.start as usize;
-            let computed = origin == Origin::Computed || found.is_some_and(|(_, origin)| origin == Origin::Computed);
-            found = Some((place, if computed { Origin::Computed } else { Origin::Literal }));
+            // The stage that ran last knows best what it printed.
+            let origin = match &found {
+                Some((_, later)) if later.is_computed() => *later,
+                _ => origin,
+            };
+            found = Some((place, origin));
             // What another file printed is not in the text that this stage read.
             if !is_own {
                 break;
@@ -155,14 +164,14 @@ impl<'f> Text<'f> {
     }
 
     pub fn place_of_mark(&self, mark: Mark) -> Place {
-        self.place(offset(&self.text, mark))
+        self.place(mark.offset(&self.text))
     }
 
     /// A YAML error, told in the source that produced the text.
     pub fn yaml_error(&self, e: &mapstack_yaml::Error) -> Error {
-        let error = Error::new(ErrorKind::Yaml, e.kind().to_string());
+        let error = Error::new(ErrorKind::Yaml, e.kind().to_string()).of_yaml(e.kind());
         let Some(mark) = e.mark() else { return error.at(Some(self.place(0))) };
-        self.placed(error, mark.line as usize, offset(&self.text, mark))
+        self.placed(error, mark.line as usize, mark.offset(&self.text))
     }
 
     /// A JSON error, told in the source; `start` is where the JSON begins in the text.
@@ -172,7 +181,7 @@ impl<'f> Text<'f> {
         };
         let number = |n: &usize| u32::try_from(*n).unwrap_or(u32::MAX);
         let json = self.text.get(start..).unwrap_or_default();
-        let at = start + offset(json, Mark { line: number(line), column: number(column) });
+        let at = start + Mark { line: number(line), column: number(column) }.offset(json);
         let lines_before = self.text.get(..start).unwrap_or_default().matches('\n').count();
         self.placed(Error::new(ErrorKind::Json, format!("this is no JSON: {message}")), line + lines_before, at)
     }
@@ -184,7 +193,7 @@ impl<'f> Text<'f> {
             None => error,
             Some((_, origin)) => {
                 let shown = self.text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
-                let how = if origin == Origin::Computed { ", printed by the expression above" } else { "" };
+                let how = if origin.is_computed() { ", printed by the expression above" } else { "" };
                 error.note(format!("line {line} of the rendered text{how}: {shown}"))
             }
         }
@@ -287,7 +296,7 @@ impl Run<'_> {
             Value::Map(_) => {
                 let describe = || {
                     let merged = Some(Merged::by_default(options));
-                    let at = SourceText::new(text.clone().into_owned()).whole();
+                    let at = LayerText::new(text.clone().into_owned()).whole();
                     (self.layer(LayerKind::Edits { shown: file.shown.clone() }, Vec::new(), merged), at)
                 };
                 let merged = self.merge_layer(std::mem::take(mapdata), &printed, options, describe);
@@ -426,6 +435,7 @@ impl Run<'_> {
     fn located_error(&self, message: String, e: mapstack_render::Error, file: &File) -> Error {
         let kind = match e.kind {
             RenderErrorKind::Limit => ErrorKind::Limit,
+            RenderErrorKind::Undefined => ErrorKind::Undefined,
             _ => ErrorKind::Template,
         };
         let place = |place| self.place_in_template(place, file);

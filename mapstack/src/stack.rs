@@ -11,7 +11,7 @@ use mapstack_value::{Key, Path, Value};
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::engine::Run;
 use crate::layer::Variables;
-use crate::lineage::{At, Because, Chosen, LayerKind, Merged, SourceText};
+use crate::lineage::{At, Because, Chosen, LayerKind, Merged, LayerText};
 use crate::options::{StackOptions, iterate, or};
 use crate::source::{Found, PathRules, Paths, Surroundings, fetch, fetch_layer, paths, pop_options, texts};
 use crate::trace::{Asked, Stage};
@@ -157,7 +157,7 @@ impl Run<'_> {
             let options = self.merge_options(fold, layer.strategy.as_ref(), layer.merge_lists.as_ref(), &file.shown);
             let describe = || {
                 let positions = layer.positions(text.as_str());
-                let source = Arc::new(SourceText::new(text.clone().into_owned()));
+                let source = Arc::new(LayerText::new(text.clone().into_owned()));
                 let own = layer.strategy.is_some().then(|| positions.strategy.map(|mark| source.spot(mark).0));
                 let kind = LayerKind::File { path: file.path.clone(), shown: file.shown.clone() };
                 let merged = self.merged(fold, &options, own);
@@ -311,8 +311,8 @@ impl Run<'_> {
     }
 }
 
-/// The names a strategy can have.
-const STRATEGIES: [&str; 6] = ["smart", "recurse", "overwrite", "aggregate", "list", "none"];
+/// The names a merge strategy of a layer can have.
+pub const STRATEGIES: [&str; 6] = ["smart", "recurse", "overwrite", "aggregate", "list", "none"];
 
 /// The name of the option that a configuration query finds on every minion (Salt's built-in options
 /// come before grains and pillar).

@@ -5,7 +5,6 @@ use mapstack_yaml::{DumpOptions, Limits, Marks, dump, load_marked};
 
 use crate::calls::{Call, CallError, Functions};
 use crate::diagnostic::{Error, ErrorKind, Place, Result};
-use crate::files::offset;
 
 /// Answers to calls, by function and arguments.
 ///
@@ -59,7 +58,7 @@ impl Stubs {
     pub fn parse(text: &str, name: &str) -> Result<Self> {
         let reader = Reader { text, name };
         let loaded = load_marked(text, &Limits::default()).map_err(|e| {
-            let at = e.mark().map_or(0, |mark| offset(text, mark));
+            let at = e.mark().map_or(0, |mark| mark.offset(text));
             Error::new(ErrorKind::Stub, e.kind().to_string()).at(Some(reader.place(at)))
         })?;
         let (document, marks) = loaded;
@@ -181,7 +180,7 @@ impl Reader<'_> {
     }
 
     fn error(&self, marks: &Marks, message: impl Into<String>) -> Error {
-        Error::new(ErrorKind::Stub, message).at(Some(self.place(offset(self.text, marks.mark()))))
+        Error::new(ErrorKind::Stub, message).at(Some(self.place(marks.mark().offset(self.text))))
     }
 
     fn stub(&self, entry: &Value, marks: &Marks) -> Result<Stub> {
@@ -217,7 +216,7 @@ impl Reader<'_> {
                 }
                 ("error", _) => return Err(wrong("the message the call fails with")),
                 (other, _) => {
-                    let at = Marks::key(marks, i).map_or(0, |mark| offset(self.text, mark));
+                    let at = Marks::key(marks, i).map_or(0, |mark| mark.offset(self.text));
                     let message = format!("a stub has no key '{key}'");
                     let help = match crate::nearest(other, KEYS) {
                         Some(near) => format!("did you mean '{near}'?"),

@@ -23,6 +23,10 @@ pub struct Survey {
     /// Every use of a `salt[...]` function, and of a filter that looks at the machine, in the order
     /// of files and lines.
     pub calls: Vec<CallSite>,
+    /// The functions that templates ask for with `'a.b' in salt` before they call them.
+    pub asked: BTreeSet<Str>,
+    /// Source definitions that templates hand to `map.data` and `map.stack` as literals.
+    pub sources: Vec<(Str, Place)>,
     /// Every import of one template by another.
     pub imports: Vec<ImportSite>,
     /// Templates that Jinja would refuse.
@@ -205,7 +209,7 @@ impl TemplateFile<'_> {
         let mut loaded = Vec::new();
         // The places of `salt` that belong to a use already noted.
         let mut noted: BTreeSet<u32> = BTreeSet::new();
-        let calls = &mut survey.calls;
+        let (calls, asked, sources) = (&mut survey.calls, &mut survey.asked, &mut survey.sources);
         let imports = &mut survey.imports;
         let mut import = |from: &Expr, names: Vec<Str>, with_context: bool, span: Span| {
             let path = self.fold_path(from);
@@ -216,6 +220,9 @@ impl TemplateFile<'_> {
         let walked: std::result::Result<(), std::convert::Infallible> = visit(template, &mut |node, _| {
             match node {
                 Node::Expr(e) => {
+                    asked.extend(asked_for(e));
+                    let given = literal_sources(e).map(|(text, span)| (text, self.place(&template.source, span)));
+                    sources.extend(given);
                     if let Some(function) = salt_function(e, &mut noted).or_else(|| host_filter(e)) {
                         calls.push(CallSite { function, place: self.place(&template.source, e.span) });
                     }
@@ -326,6 +333,35 @@ fn salt_function(expr: &Expr, noted: &mut BTreeSet<u32>) -> Option<Option<Str>> 
         ExprKind::Name(_) if is_salt(expr) && !noted.contains(&expr.span.start) => Some(None),
         _ => None,
     }
+}
+
+/// The function of `'a.b' in salt`.
+fn asked_for(expr: &Expr) -> Option<Str> {
+    let ExprKind::Compare(left, rest) = &expr.kind else { return None };
+    let is_salt = |e: &Expr| matches!(&e.kind, ExprKind::Name(name) if **name == *"salt");
+    match &left.kind {
+        ExprKind::Const(Value::Str(name)) if rest.iter().any(|(_, e)| is_salt(e)) => Some(name.clone()),
+        _ => None,
+    }
+}
+
+/// The texts in list arguments of `salt['map.data'](…)` and `salt['map.stack'](…)`.
+fn literal_sources(expr: &Expr) -> impl Iterator<Item = (Str, Span)> {
+    let args = match &expr.kind {
+        ExprKind::Call { callee, args } => {
+            let function = salt_function(callee, &mut BTreeSet::new()).flatten();
+            function.filter(|name| matches!(&**name, "map.data" | "map.stack")).map(|_| args)
+        }
+        _ => None,
+    };
+    let given = args.into_iter().flat_map(|args| args.positional.iter().chain(args.named.iter().map(|(_, e)| e)));
+    given.flat_map(|e| match &e.kind {
+        ExprKind::List(items) | ExprKind::Tuple(items) => items.as_slice(),
+        _ => &[],
+    }).filter_map(|item| match &item.kind {
+        ExprKind::Const(Value::Str(text)) => Some((text.clone(), item.span)),
+        _ => None,
+    })
 }
 
 /// A filter that looks at the machine is a call of its kind.

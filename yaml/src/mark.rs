@@ -14,6 +14,24 @@ pub struct Mark {
     pub column: u32,
 }
 
+impl Mark {
+    /// The byte of a text that the mark stands for; its end for a mark beyond it.
+    ///
+    /// ```
+    /// use mapstack_yaml::Mark;
+    /// assert_eq!(Mark { line: 2, column: 3 }.offset("ä:\n  b: 1\n"), 6);
+    /// ```
+    #[must_use]
+    pub fn offset(self, text: &str) -> usize {
+        let start = match self.line.saturating_sub(1) as usize {
+            0 => 0,
+            n => text.match_indices('\n').nth(n - 1).map_or(text.len(), |(at, _)| at + 1),
+        };
+        let column = self.column.saturating_sub(1) as usize;
+        text.get(start..).and_then(|rest| rest.char_indices().nth(column)).map_or(text.len(), |(at, _)| start + at)
+    }
+}
+
 impl Default for Mark {
     /// The start of the text.
     fn default() -> Self {

@@ -7,7 +7,7 @@ use mapstack_value::{Map, Value};
 use mapstack_yaml::{Limits, Mark, Marks};
 
 use crate::diagnostic::{Error, ErrorKind, Place, Result};
-use crate::files::{File, offset};
+use crate::files::File;
 
 /// A file's name and text.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +18,7 @@ pub(super) struct Source {
 
 impl Source {
     fn place(&self, mark: Mark) -> Place {
-        let start = offset(&self.text, mark);
+        let start = mark.offset(&self.text);
         Place { file: self.file.clone(), source: self.text.clone(), start, end: start }
     }
 }

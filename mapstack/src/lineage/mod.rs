@@ -26,6 +26,7 @@ mod why_not;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use mapstack_minion::Part;
 use mapstack_value::{Key, Value};
@@ -33,8 +34,8 @@ use mapstack_yaml::Mark;
 
 use crate::diagnostic::Place;
 pub use layers::{Because, Chosen, Layer, LayerKind, Merged};
-pub(crate) use source::SourceText;
-pub(crate) use tracker::Tracker;
+pub use source::LayerText;
+pub(crate) use tracker::{Texts, Tracker};
 pub use tree::How;
 pub(crate) use tree::{At, Claim, Node};
 pub use why_not::{Instead, WhyNot};
@@ -43,6 +44,7 @@ pub use why_not::{Instead, WhyNot};
 #[derive(Debug)]
 pub struct Lineage {
     layers: Vec<Layer>,
+    texts: Texts,
     data: Value,
     root: Node,
 }
@@ -115,8 +117,14 @@ impl fmt::Display for Spot {
 
 impl Lineage {
     pub(crate) fn new(tracker: Tracker, data: Value) -> Self {
-        let (layers, root) = tracker.finish();
-        Lineage { layers, data, root }
+        let (layers, texts, root) = tracker.finish();
+        Lineage { layers, texts, data, root }
+    }
+
+    /// The text of a layer that is a file, as this minion reads it.
+    #[must_use]
+    pub fn text(&self, layer: usize) -> Option<&Arc<LayerText>> {
+        self.texts.get(&layer)
     }
 
     /// The layers in the order of merging.
@@ -190,7 +198,7 @@ fn spot(at: &At) -> Spot {
     }
 }
 
-fn in_text(text: &SourceText, mark: Mark) -> Spot {
+fn in_text(text: &LayerText, mark: Mark) -> Spot {
     let (place, computed) = text.spot(mark);
     Spot::File { place, computed }
 }

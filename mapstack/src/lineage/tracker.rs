@@ -1,6 +1,7 @@
 //! Following a run: layers as they come, and the tree beside the data.
 
 use std::cell::RefMut;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mapstack_merge::{MergeError, Options, merge};
@@ -8,23 +9,27 @@ use mapstack_render::jinja::Edit;
 use mapstack_value::{Key, Map, Value};
 
 use super::tree::Merging;
-use super::{At, Because, Claim, Layer, LayerKind, Lineage, Merged, Node};
+use super::{At, Because, Claim, Layer, LayerKind, LayerText, Lineage, Merged, Node};
 use crate::diagnostic::{Place, Result};
 use crate::engine::Run;
 use crate::files::File;
 use crate::options::DataOptions;
 use crate::render::Text;
 
+/// The texts of layers that have one.
+pub(crate) type Texts = BTreeMap<usize, Arc<LayerText>>;
+
 /// What is known so far of a run's data.
 #[derive(Debug)]
 pub(crate) struct Tracker {
     layers: Vec<Layer>,
+    texts: Texts,
     root: Node,
 }
 
 impl Default for Tracker {
     fn default() -> Self {
-        Tracker { layers: Vec::new(), root: nothing() }
+        Tracker { layers: Vec::new(), texts: Texts::new(), root: nothing() }
     }
 }
 
@@ -70,7 +75,11 @@ impl Run<'_> {
         let (Some((layer, at)), Some(mut tracker)) = (described, self.tracker()) else {
             return merge(base, overlay, options, &mut ());
         };
-        let overlay = Claim { layer: tracker.add(layer), value: overlay.clone(), at };
+        let layer = tracker.add(layer);
+        if let At::Text(text, _) = &at {
+            tracker.texts.insert(layer, text.clone());
+        }
+        let overlay = Claim { layer, value: overlay.clone(), at };
         merge(base, &overlay.value, options, &mut Merging { root: &mut tracker.root, overlay: &overlay })
     }
 }
@@ -122,8 +131,8 @@ impl Tracker {
         }
     }
 
-    pub fn finish(self) -> (Vec<Layer>, Node) {
-        (self.layers, self.root)
+    pub fn finish(self) -> (Vec<Layer>, Texts, Node) {
+        (self.layers, self.texts, self.root)
     }
 
     /// Where data that the stack itself has stands.

@@ -12,7 +12,7 @@ use mapstack_minion::Part;
 use mapstack_value::{Key, Value, integer_step};
 use mapstack_yaml::{Mark, Marks};
 
-use super::source::SourceText;
+use super::source::LayerText;
 use crate::diagnostic::Place;
 
 /// A layer's say over a value and everything in it.
@@ -28,9 +28,9 @@ pub(crate) struct Claim {
 #[derive(Debug, Clone)]
 pub(crate) enum At {
     /// In a text, with the positions of everything inside.
-    Text(Arc<SourceText>, Marks),
+    Text(Arc<LayerText>, Marks),
     /// At one position of a text.
-    Mark(Arc<SourceText>, Mark),
+    Mark(Arc<LayerText>, Mark),
     /// At a statement of a template.
     Statement(Arc<Place>),
     /// Under a path of the minion's facts.

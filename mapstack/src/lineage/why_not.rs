@@ -90,12 +90,16 @@ impl Run<'_> {
                 Outcome::Refused(reason) => WhyNot::Refused { reason },
             });
         }
-        let meta = data.as_map().and_then(|data| data.get("map_jinja")).and_then(Value::as_map).cloned();
-        self.unasked(&meta.unwrap_or_default(), &data, options, path)
+        self.why_not_asked(&data, options, path)
     }
 
-    /// Why a file was not even looked for.
-    fn unasked(&self, meta: &Map, data: &Value, options: &DataOptions, path: &str) -> Result<WhyNot> {
+    /// Why a file was not even looked for by the run that gave `data`.
+    ///
+    /// # Errors
+    /// A source that is no definition, a matcher that cannot be looked up.
+    pub fn why_not_asked(&self, data: &Value, options: &DataOptions, path: &str) -> Result<WhyNot> {
+        let no_meta = Map::new();
+        let meta = data.as_map().and_then(|data| data.get("map_jinja")).and_then(Value::as_map).unwrap_or(&no_meta);
         let directories = directories(meta.get("parameter_dirs").unwrap_or(&Value::None)).unwrap_or_default();
         let inside = directories.iter().find_map(|directory| path.strip_prefix(&join([directory]))?.strip_prefix('/'));
         let Some(inside) = inside else { return Ok(WhyNot::Elsewhere { directories }) };

@@ -5,7 +5,6 @@ use mapstack_yaml::{Limits, Marks};
 
 use super::StackKind;
 use crate::diagnostic::{Error, ErrorKind, Result};
-use crate::files::offset;
 use crate::render::Text;
 
 /// The name of a data file, or a pattern.
@@ -23,7 +22,7 @@ pub(super) fn items(text: &Text<'_>, kind: StackKind) -> Result<Vec<Item>> {
         return Ok(lines(whole).map(|(start, line)| Item { name: line.into(), start }).collect());
     };
     let item = |(i, item): (usize, &Value)| {
-        let start = marks.child(i).map_or(0, |child| offset(whole, Marks::mark(child)));
+        let start = marks.child(i).map_or(0, |child| Marks::mark(child).offset(whole));
         match item {
             Value::Str(name) => Ok(Item { name: name.to_string(), start }),
             other => {

@@ -247,5 +247,5 @@ fn marker_mark(loaded: &Loaded, path: &[Key], in_list: bool) -> Mark {
 
 /// What MakoStack goes on after; limits, and what is not built in, are not the file's fault.
 fn is_swallowed(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::Template | ErrorKind::Yaml | ErrorKind::Merge)
+    matches!(kind, ErrorKind::Template | ErrorKind::Undefined | ErrorKind::Yaml | ErrorKind::Merge)
 }

@@ -69,9 +69,12 @@ impl Vm<'_> {
             StmtKind::Text(_) | StmtKind::Output(_) if frame.is_silent() => {}
             StmtKind::Text(text) => self.print_literal(text, stmt.span, frame, out)?,
             StmtKind::Output(expr) => {
-                let printed = self.eval(expr, frame).and_then(|value| self.print(&value));
-                let printed = printed.map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))?;
-                out.push(&printed, &frame.template, stmt.span, Origin::Computed)?;
+                let printed = self.eval(expr, frame).and_then(|value| {
+                    let is_text = matches!(value, Obj::Str(_)) && !writes_data(expr);
+                    Ok((self.print(&value)?, if is_text { Origin::Text } else { Origin::Computed }))
+                });
+                let (printed, origin) = printed.map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))?;
+                out.push(&printed, &frame.template, stmt.span, origin)?;
             }
             StmtKind::If { arms, otherwise } => {
                 for (condition, body) in arms {
@@ -710,6 +713,19 @@ fn roomy<T>(run: impl FnOnce() -> T) -> T {
 
 pub(super) fn place(frame: &Frame, span: Span) -> Place {
     Place { template: frame.template.name.clone(), source: frame.template.source.clone(), span }
+}
+
+/// Filters whose text is data written out.
+const WRITERS: [&str; 8] =
+    ["json", "tojson", "yaml", "yaml_encode", "yaml_dquote", "yaml_squote", "python", "xmlattr"];
+
+/// Whether an expression's text is meant as code and not as a value: what a serialising filter wrote, or a macro.
+fn writes_data(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Filter { name, .. } => WRITERS.contains(&&**name),
+        ExprKind::Call { callee, .. } => matches!(callee.kind, ExprKind::Name(_)),
+        _ => false,
+    }
 }
 
 /// The line, and the template unless it was given as text, as messages of Jinja name them.

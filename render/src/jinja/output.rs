@@ -12,6 +12,17 @@ pub enum Origin {
     Literal,
     /// Printed by the expression or tag at the span.
     Computed,
+    /// Printed by the expression at the span, whose value is text and not data that a filter such as
+    /// `json` wrote out.
+    Text,
+}
+
+impl Origin {
+    /// Whether what was printed is not literally in the template.
+    #[must_use]
+    pub fn is_computed(self) -> bool {
+        self != Origin::Literal
+    }
 }
 
 /// A run of output with one origin.
@@ -47,7 +58,7 @@ impl SourceMap {
                 let start = chunk.span.start.saturating_add(into).min(chunk.span.end);
                 Span { start, end: chunk.span.end }
             }
-            Origin::Computed => chunk.span,
+            Origin::Computed | Origin::Text => chunk.span,
         };
         let place = Place { template: template.name.clone(), source: template.source.clone(), span };
         Some((place, chunk.origin))

@@ -1,43 +1,27 @@
-//! `mapstack lint`.
+//! `mapstack lint --calls`.
 
 use std::collections::BTreeMap;
 
 use mapstack::value::{Map, Value};
-use mapstack::{Answerer, CallSite, Diagnostic, Engine, Error, ErrorKind, Place, Survey};
+use mapstack::{Answerer, Engine, Place, Survey};
 
-use crate::cli::{Lint, Listing};
-use crate::configuration;
-use crate::functions;
-use crate::inputs;
+use crate::cli::{Findings, Lint};
 use crate::output;
 use crate::report::{Failure, Reporter};
 
-pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
-    let config = configuration::read(&args.files, None, None, reporter)?;
-    let engine = functions::add(
-        Engine::new(inputs::served(&args.files, config.as_ref(), None, reporter)?.files),
-        &args.functions,
-    )?;
+/// Print the functions that templates can call.
+pub fn run(args: &Lint, engine: &Engine, formulas: &[String], reporter: &Reporter) -> Result<(), Failure> {
     let saltenv = args.files.saltenv.as_deref().unwrap_or("base");
-    let mut surveys = Vec::new();
-    for formula in &args.formulas {
-        let survey = engine.survey(formula, saltenv)?;
-        if survey.templates.is_empty() && survey.errors.is_empty() && survey.skipped.is_empty() {
-            let message = format!("no template lies below salt://{formula}/");
-            return Err(Error::new(ErrorKind::File, message).into());
+    let surveys: Vec<Survey> =
+        formulas.iter().map(|formula| engine.survey(formula, saltenv)).collect::<Result<_, mapstack::Error>>()?;
+    let calls = by_function(engine, &surveys);
+    output::write(&match args.format {
+        Findings::Text => text(&calls),
+        Findings::Json => as_json(&calls)?,
+        Findings::Sarif | Findings::Github => {
+            return Err(Failure::Usage("--calls prints text or json".into()));
         }
-        surveys.push(survey);
-    }
-    if args.calls {
-        let calls = by_function(&engine, &surveys);
-        output::write(&match args.format {
-            Listing::Text => text(&calls),
-            Listing::Json => as_json(&calls)?,
-        })?;
-    } else {
-        let unanswered = surveys.iter().flat_map(|s| &s.calls).filter_map(|call| unanswered(&engine, call));
-        reporter.warn(&unanswered.collect::<Vec<_>>())?;
-    }
+    })?;
     reporter.errors(surveys.iter().flat_map(|survey| &survey.errors))
 }
 
@@ -95,15 +79,4 @@ fn position(place: &Place) -> Map {
         ("column", i64::try_from(place.column()).unwrap_or(i64::MAX).into()),
     ];
     row.into_iter().collect()
-}
-
-/// What to say about a call that no run could answer as things are.
-fn unanswered(engine: &Engine, call: &CallSite) -> Option<Diagnostic> {
-    let name = call.function.as_deref()?;
-    (engine.answerer(name) == Answerer::Nobody).then(|| {
-        let what = if name.contains('.') { format!("salt['{name}']") } else { format!("the filter '{name}'") };
-        let warning = Diagnostic::warning(ErrorKind::Unsupported, format!("nothing answers {what}"));
-        let help = engine.advice(name).unwrap_or_else(|| "write its answer down in a file for --stub".into());
-        Diagnostic { place: Some(call.place.clone()), help: Some(help), ..warning }
-    })
 }

@@ -1,0 +1,243 @@
+//! A data file as YAML readers see it, with the way back to what a person wrote.
+
+use std::sync::Arc;
+
+use mapstack::lineage::LayerText;
+use mapstack::value::{Key, Value};
+use mapstack::yaml::{Limits, Mark, Marks};
+use mapstack::Place;
+
+/// A file of the formula.
+#[derive(Debug, Clone)]
+pub(crate) struct SourceFile {
+    /// From the file server's root.
+    pub path: String,
+    /// As a person would open it.
+    pub shown: String,
+    pub text: Arc<str>,
+}
+
+impl SourceFile {
+    pub fn place(&self, start: usize, end: usize) -> Place {
+        Place { file: self.shown.clone(), source: self.text.clone(), start, end }
+    }
+
+    /// Whether a template has to run before it is YAML.
+    pub fn is_template(&self) -> bool {
+        ["{{", "{%", "{#"].iter().any(|mark| self.text.contains(mark)) || self.text.starts_with("#!")
+    }
+
+    /// The part below the last slash.
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+}
+
+/// The text of a data file.
+#[derive(Debug, Clone)]
+pub(crate) enum Content {
+    /// The file is YAML as it is.
+    Plain(Arc<SourceFile>),
+    /// What its template printed for some minion.
+    Rendered(Arc<LayerText>),
+}
+
+impl Content {
+    pub fn text(&self) -> &str {
+        match self {
+            Content::Plain(file) => &file.text,
+            Content::Rendered(text) => text.as_str(),
+        }
+    }
+
+    /// The byte at a mark.
+    fn offset(&self, mark: Mark) -> usize {
+        match self {
+            Content::Rendered(text) => text.offset(mark),
+            Content::Plain(file) => mark.offset(&file.text),
+        }
+    }
+
+    /// The place of some bytes from a mark on, and whether a template computed them.
+    pub fn place(&self, mark: Mark, length: usize) -> (Place, bool) {
+        match self {
+            Content::Plain(file) => {
+                let start = mark.offset(&file.text);
+                (file.place(start, start + length), false)
+            }
+            Content::Rendered(text) => {
+                let (mut place, computed) = text.spot(mark);
+                if !computed {
+                    place.end = (place.start + length).min(place.source.len());
+                }
+                (place, computed)
+            }
+        }
+    }
+}
+
+/// A data file's YAML.
+#[derive(Debug, Clone)]
+pub(crate) struct Document {
+    pub path: String,
+    pub content: Content,
+    pub value: Value,
+    pub marks: Marks,
+    /// Whether aliases make it share storage.
+    pub shared: bool,
+}
+
+/// A key or scalar as it is written.
+pub(crate) struct Scalar<'d> {
+    pub document: &'d Document,
+    /// The keys and indices to it; of a key, with the key.
+    pub path: &'d [Key],
+    pub is_key: bool,
+    pub value: Value,
+    pub mark: Mark,
+    /// What holds it.
+    pub parent: Option<&'d Value>,
+}
+
+impl Document {
+    pub fn parse(path: &str, content: Content) -> Result<Self, mapstack::yaml::Error> {
+        let loaded = mapstack::yaml::load_document(content.text(), &Limits::default())?;
+        Ok(Document {
+            path: path.into(),
+            value: loaded.value,
+            marks: loaded.marks,
+            shared: loaded.shared,
+            content,
+        })
+    }
+
+    /// Whether a template printed it.
+    pub fn is_rendered(&self) -> bool {
+        matches!(self.content, Content::Rendered(_))
+    }
+
+    /// The value and the marks under keys.
+    pub fn at(&self, path: &[&str]) -> Option<(&Value, &Marks)> {
+        path.iter().try_fold((&self.value, &self.marks), |(value, marks), key| {
+            let map = value.as_map()?;
+            let index = map.index_of(*key)?;
+            Some((map.entry_at(index)?.1, marks.child(index)?))
+        })
+    }
+
+    /// Visit keys and scalars in the order of the text.
+    pub fn visit<'d>(&'d self, visit: &mut dyn FnMut(&Scalar<'_>)) {
+        let mut path = Vec::new();
+        self.walk((&self.value, &self.marks), None, &mut path, visit);
+    }
+
+    /// Visit the entries of mappings: the key, where it stands, and where the value does.
+    pub fn entries(&self, visit: &mut dyn FnMut(&Key, Mark, Mark)) {
+        fn walk(value: &Value, marks: &Marks, visit: &mut dyn FnMut(&Key, Mark, Mark)) {
+            match value {
+                Value::Map(map) => {
+                    for (index, (key, inside)) in map.iter().enumerate() {
+                        let Some(child) = marks.child(index) else { continue };
+                        if let Some(mark) = marks.key(index) {
+                            visit(key, mark, child.mark());
+                        }
+                        walk(inside, child, visit);
+                    }
+                }
+                Value::List(items) => {
+                    let inside = items.iter().enumerate().filter_map(|(index, item)| Some((item, marks.child(index)?)));
+                    inside.for_each(|(item, child)| walk(item, child, visit));
+                }
+                _ => {}
+            }
+        }
+        walk(&self.value, &self.marks, visit);
+    }
+
+    fn walk<'d>(
+        &'d self,
+        (value, marks): (&'d Value, &Marks),
+        parent: Option<&'d Value>,
+        path: &mut Vec<Key>,
+        visit: &mut dyn FnMut(&Scalar<'_>),
+    ) {
+        match value {
+            Value::Map(map) => {
+                for (index, (key, inside)) in map.iter().enumerate() {
+                    path.push(key.clone());
+                    if let Some(mark) = marks.key(index) {
+                        let (document, value) = (self, key.to_value());
+                        visit(&Scalar { document, path, is_key: true, value, mark, parent: Some(&self.value) });
+                    }
+                    if let Some(child) = marks.child(index) {
+                        self.walk((inside, child), Some(value), path, visit);
+                    }
+                    path.pop();
+                }
+            }
+            Value::List(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    let Some(child) = marks.child(index) else { continue };
+                    path.push(Key::from(i64::try_from(index).unwrap_or(i64::MAX)));
+                    self.walk((item, child), Some(value), path, visit);
+                    path.pop();
+                }
+            }
+            scalar => {
+                let (document, value, mark) = (self, scalar.clone(), marks.mark());
+                visit(&Scalar { document, path, is_key: false, value, mark, parent });
+            }
+        }
+    }
+}
+
+impl<'d> Scalar<'d> {
+    /// The plain scalar as it is written; nothing if it is quoted, a block or has a tag.
+    pub fn plain(&self) -> Option<&'d str> {
+        let text = self.document.content.text();
+        let rest = text.get(self.document.content.offset(self.mark)..)?;
+        if rest.starts_with(['"', '\'', '|', '>', '!', '&', '*']) {
+            return None;
+        }
+        let line = rest.lines().next()?;
+        let end = line.char_indices().find(|&(at, c)| {
+            let after = &line[at + c.len_utf8()..];
+            match c {
+                ':' => after.is_empty() || after.starts_with([' ', '\t', ',', ']', '}']),
+                '#' => line[..at].ends_with([' ', '\t']),
+                ',' | ']' | '}' => self.in_flow(),
+                _ => false,
+            }
+        });
+        Some(line[..end.map_or(line.len(), |(at, _)| at)].trim_end())
+    }
+
+    /// Whether it could stand in brackets or braces; inside of them no plain scalar has these
+    /// characters.
+    fn in_flow(&self) -> bool {
+        !matches!(&self.value, Value::Str(text) if text.contains([',', ']', '}']))
+    }
+
+    /// Whether one expression printed all of a token of this length as the text of a value.
+    pub fn is_text_of_value(&self, length: usize) -> bool {
+        match &self.document.content {
+            Content::Plain(_) => false,
+            Content::Rendered(text) => {
+                let start = text.offset(self.mark);
+                text.is_text_of_value(start..start + length)
+            }
+        }
+    }
+
+    /// The text from the scalar to the end of its line.
+    pub fn rest_of_line(&self) -> &'d str {
+        let text = self.document.content.text();
+        let rest = text.get(self.document.content.offset(self.mark)..).unwrap_or_default();
+        rest.lines().next().unwrap_or_default()
+    }
+
+    /// The place of a token of this length, and whether a template computed it.
+    pub fn place(&self, length: usize) -> (Place, bool) {
+        self.document.content.place(self.mark, length)
+    }
+}

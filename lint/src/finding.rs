@@ -1,0 +1,133 @@
+//! What a rule has to say.
+
+use std::fmt;
+
+use mapstack::{Diagnostic, Place, Severity, Step};
+
+use crate::Rule;
+
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Level {
+    /// Worth knowing.
+    Note,
+    /// Probably not what was meant.
+    Warning,
+    /// Does not work, at least for some minions.
+    Error,
+}
+
+impl Level {
+    /// The name, in lower case.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Note => "note",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        }
+    }
+}
+
+/// A mistake, or what looks like one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// The rule it goes against.
+    pub rule: Rule,
+    /// How much it matters.
+    pub level: Level,
+    /// What is wrong, in a sentence without a full stop.
+    pub message: String,
+    /// Where. A finding about a file as a whole has an empty place at its start.
+    pub place: Place,
+    /// Whether it is about the file as a whole.
+    pub whole_file: bool,
+    /// Other places that have a part in it.
+    pub related: Vec<Step>,
+    /// Circumstances, such as the minions concerned.
+    pub notes: Vec<String>,
+    /// What to do.
+    pub help: Option<String>,
+    /// Changes of the file that mend it and cannot do harm; all of them or none.
+    pub fix: Vec<Edit>,
+}
+
+/// A change of a finding's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// First byte that goes.
+    pub start: usize,
+    /// One past the last byte that goes.
+    pub end: usize,
+    /// What comes in its place.
+    pub text: String,
+}
+
+impl Finding {
+    pub(crate) fn new(rule: Rule, place: Place, message: impl Into<String>) -> Self {
+        Finding {
+            rule,
+            level: rule.level(),
+            message: message.into(),
+            place,
+            whole_file: false,
+            related: Vec::new(),
+            notes: Vec::new(),
+            help: None,
+            fix: Vec::new(),
+        }
+    }
+
+    /// About a file as a whole.
+    pub(crate) fn of_file(rule: Rule, mut place: Place, message: impl Into<String>) -> Self {
+        (place.start, place.end) = (0, 0);
+        Finding { whole_file: true, ..Finding::new(rule, place, message) }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    pub(crate) fn related(mut self, what: impl Into<String>, place: Place) -> Self {
+        self.related.push(Step { what: what.into(), place });
+        self
+    }
+
+    pub(crate) fn fix(mut self, edits: impl IntoIterator<Item = Edit>) -> Self {
+        self.fix.extend(edits);
+        self
+    }
+
+    /// The file and, unless it is about the whole of it, line and column.
+    #[must_use]
+    pub fn position(&self) -> String {
+        if self.whole_file { self.place.file.clone() } else { self.place.to_string() }
+    }
+
+    /// The same as a message about a run; [`Report::diagnostic`](crate::Report::diagnostic) keeps
+    /// secrets back.
+    pub(crate) fn diagnostic(&self) -> Diagnostic {
+        let severity = if self.level == Level::Error { Severity::Error } else { Severity::Warning };
+        Diagnostic {
+            severity,
+            place: Some(self.place.clone()),
+            trace: self.related.clone(),
+            notes: self.notes.clone(),
+            help: self.help.clone(),
+            ..Diagnostic::warning(mapstack::ErrorKind::Lint, self.message.clone())
+        }
+    }
+}
+
+/// On one line: where, how much, what, and the rule.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {} [{}]", self.position(), self.level.name(), self.message, self.rule)
+    }
+}

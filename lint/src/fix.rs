@@ -1,0 +1,55 @@
+//! Changing texts as findings propose.
+
+use std::collections::BTreeMap;
+
+use crate::finding::{Edit, Finding};
+
+/// A text with changes made.
+///
+/// ```
+/// use mapstack_lint::{Edit, fix::apply};
+/// let edits = [Edit { start: 0, end: 2, text: "Y!".into() }, Edit { start: 4, end: 4, text: "x".into() }];
+/// assert_eq!(apply("Y:G@os", &edits), "Y!G@xos");
+/// ```
+#[must_use]
+pub fn apply(text: &str, edits: &[Edit]) -> String {
+    let mut sorted: Vec<&Edit> = edits.iter().collect();
+    sorted.sort_by_key(|edit| (edit.start, edit.end));
+    let (mut out, mut done) = (String::with_capacity(text.len()), 0);
+    for edit in sorted {
+        // Of two changes of the same bytes the first counts.
+        let (true, Some(kept)) = (edit.start >= done, text.get(done..edit.start)) else { continue };
+        out.push_str(kept);
+        out.push_str(&edit.text);
+        done = edit.end;
+    }
+    out.push_str(text.get(done..).unwrap_or_default());
+    out
+}
+
+/// A file that findings change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fixed {
+    /// What it held.
+    pub before: String,
+    /// What it is to hold.
+    pub after: String,
+    /// How many findings are mended by it.
+    pub findings: usize,
+}
+
+/// The files that findings change, by their names.
+#[must_use]
+pub fn fixed(findings: &[Finding]) -> BTreeMap<String, Fixed> {
+    let mut edits: BTreeMap<&str, (&str, Vec<Edit>, usize)> = BTreeMap::new();
+    for finding in findings.iter().filter(|finding| !finding.fix.is_empty()) {
+        let (_, of_file, count) =
+            edits.entry(&finding.place.file).or_insert_with(|| (&finding.place.source, Vec::new(), 0));
+        of_file.extend(finding.fix.iter().cloned());
+        *count += 1;
+    }
+    let change = |(file, (before, edits, findings)): (&str, (&str, Vec<Edit>, usize))| {
+        (file.to_owned(), Fixed { before: before.into(), after: apply(before, &edits), findings })
+    };
+    edits.into_iter().map(change).collect()
+}

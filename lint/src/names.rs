@@ -1,0 +1,182 @@
+//! The names that grains have, and whether a name can be one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use mapstack::minion::{Minion, platforms};
+use mapstack::nearest;
+use mapstack::value::Value;
+
+/// Grains that say what system a minion is.
+const GRAINS: [&str; 8] = ["os_family", "os", "osfinger", "oscodename", "kernel", "init", "osarch", "cpuarch"];
+
+/// Grains of which all names are known.
+const COMPLETE: [&str; 3] = ["os_family", "os", "osfinger"];
+
+/// Names that grains have had, beside those of the platforms.
+static RECORDED: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
+    let lines = include_str!("../data/names.tsv").lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split_once('\t')).collect()
+});
+
+/// The names of grains, those of the minions at hand among them.
+#[derive(Debug)]
+pub(crate) struct Names {
+    known: BTreeMap<&'static str, Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// As minions have them.
+    names: BTreeSet<String>,
+    /// With # for each run of digits.
+    shapes: BTreeSet<String>,
+}
+
+/// What is wrong with a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Never {
+    /// The name that was probably meant.
+    pub near: Option<String>,
+}
+
+impl Names {
+    pub fn of<'m>(minions: impl IntoIterator<Item = &'m Minion>) -> Self {
+        let mut known: BTreeMap<&'static str, Known> = GRAINS.into_iter().map(|grain| (grain, Known::default())).collect();
+        for (grain, shape) in RECORDED.iter() {
+            if let Some(known) = known.get_mut(grain) {
+                known.shapes.insert((*shape).into());
+                if !shape.contains('#') {
+                    known.names.insert((*shape).into());
+                }
+            }
+        }
+        let platforms: Vec<Minion> = platforms::all().iter().map(platforms::Platform::minion).collect();
+        let mut add = |minion: &Minion| {
+            for (grain, known) in &mut known {
+                if let Some(name) = minion.grains.get(*grain).and_then(Value::as_str).filter(|name| !name.is_empty()) {
+                    known.shapes.insert(shape(name));
+                    known.names.insert(name.into());
+                }
+            }
+        };
+        platforms.iter().for_each(&mut add);
+        minions.into_iter().for_each(&mut add);
+        Names { known }
+    }
+
+    /// Why a grain never has a name; nothing if it may.
+    pub fn never(&self, grain: &str, name: &str) -> Option<Never> {
+        let known = self.known.get(grain)?;
+        if known.shapes.contains(&shape(name)) || known.names.contains(name) {
+            return None;
+        }
+        let near = known.near(name);
+        (near.is_some() || COMPLETE.contains(&grain)).then_some(Never { near })
+    }
+}
+
+impl Known {
+    /// A name that differs by its case, leaves words out, or is misspelt.
+    fn near(&self, name: &str) -> Option<String> {
+        let lower = name.to_lowercase();
+        let same = self.names.iter().find(|known| known.to_lowercase() == lower).cloned();
+        same.or_else(|| self.in_a_shape(&lower)).or_else(|| self.with_words(&lower)).or_else(|| {
+            let near = nearest(&*lower, self.names.iter().map(|known| known.to_lowercase()))?;
+            // Other digits are another version, and no slip.
+            let near = self.names.iter().find(|known| known.to_lowercase() == near)?;
+            (digits(near) == digits(name)).then(|| near.clone())
+        })
+    }
+
+    /// The name in a known shape that differs by its case.
+    fn in_a_shape(&self, lower: &str) -> Option<String> {
+        let wanted = shape(lower);
+        let found = self.shapes.iter().find(|known| known.to_lowercase() == wanted)?;
+        Some(numbered(found, lower))
+    }
+
+    /// The shortest name that has all its words and more.
+    fn with_words(&self, lower: &str) -> Option<String> {
+        let wanted = words(lower);
+        let has_all = |known: &&String| {
+            let known = words(&known.to_lowercase());
+            wanted.iter().all(|word| known.contains(word))
+        };
+        let found = self.names.iter().filter(has_all).min_by_key(|known| known.len());
+        found.cloned().or_else(|| {
+            let wanted = words(&shape(lower));
+            let has_all = |known: &&String| {
+                let known = words(&known.to_lowercase());
+                wanted.len() > 1 && wanted.iter().all(|word| known.contains(word))
+            };
+            Some(numbered(self.shapes.iter().filter(has_all).min_by_key(|known| known.len())?, lower))
+        })
+    }
+}
+
+/// A shape with the numbers of a name.
+fn numbered(shape: &str, name: &str) -> String {
+    let mut numbers = name.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty());
+    shape.chars().map(|c| if c == '#' { numbers.next().unwrap_or("#").into() } else { String::from(c) }).collect()
+}
+
+fn words(name: &str) -> Vec<String> {
+    name.split(|c: char| !c.is_alphanumeric() && c != '#').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+fn digits(name: &str) -> String {
+    name.chars().filter(char::is_ascii_digit).collect()
+}
+
+/// A name with # for each run of digits.
+fn shape(name: &str) -> String {
+    let mut shape = String::new();
+    for c in name.chars() {
+        match c {
+            c if !c.is_ascii_digit() => shape.push(c),
+            _ if !shape.ends_with('#') => shape.push('#'),
+            _ => {}
+        }
+    }
+    shape
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_from_slips() {
+        let names = Names::of([]);
+        let never = |grain, name| names.never(grain, name).map(|never| never.near.unwrap_or_default());
+        for (grain, name) in [
+            ("os_family", "RedHat"),
+            ("os_family", "Solaris"),
+            ("os", "CentOS Stream"),
+            ("osfinger", "Rocky Linux-11"),
+            ("osfinger", "Ubuntu-26.04"),
+            ("osfinger", "CentOS-6"),
+            ("oscodename", "jessie"),
+            ("oscodename", "some new name"),
+            ("osarch", "armv7l"),
+            ("role", "anything"),
+        ] {
+            assert_eq!(never(grain, name), None, "{grain} {name}");
+        }
+        for (grain, name, near) in [
+            ("os_family", "Redhat", "RedHat"),
+            ("os_family", "SUSE", "Suse"),
+            ("os_family", "Debain", "Debian"),
+            ("os_family", "Nothing at all", ""),
+            ("osfinger", "Rocky-9", "Rocky Linux-9"),
+            ("osfinger", "ubuntu-22.04", "Ubuntu-22.04"),
+            ("osfinger", "debian-10", "Debian-10"),
+            ("osfinger", "Ubuntu-18", "Ubuntu-18.04"),
+            ("oscodename", "Bullseye", "bullseye"),
+            ("kernel", "linux", "Linux"),
+        ] {
+            assert_eq!(never(grain, name).as_deref(), Some(near), "{grain} {name}");
+        }
+    }
+}

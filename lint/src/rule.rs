@@ -1,0 +1,155 @@
+//! The rules by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::finding::Level;
+
+/// Rules with their names, levels and what they are about, in the order people read them.
+macro_rules! rules {
+    ($($rule:ident $name:literal $level:ident $about:literal;)*) => {
+        /// What a finding is about. The names are stable: suppressions and programs rely on them.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Rule {
+            $(#[doc = $about] $rule,)*
+        }
+
+        impl Rule {
+            /// All rules.
+            pub const ALL: &[Rule] = &[$(Rule::$rule),*];
+
+            /// The name, as in suppressions.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Rule::$rule => $name,)* }
+            }
+
+            /// How much it matters, unless somebody says otherwise.
+            #[must_use]
+            pub fn level(self) -> Level {
+                match self { $(Rule::$rule => Level::$level,)* }
+            }
+
+            /// What it is about, in a sentence.
+            #[must_use]
+            pub fn about(self) -> &'static str {
+                match self { $(Rule::$rule => $about,)* }
+            }
+        }
+    };
+}
+
+rules! {
+    UnreachableFile "unreachable-file" Warning
+        "A parameter file that no source leads to on any known platform or minion.";
+    RedundantOverride "redundant-override" Note
+        "A key that a layer sets to what is inherited anyway.";
+    KindChange "kind-change" Warning
+        "A mapping that replaces a list or a scalar, or is replaced by one.";
+    ListReplaced "list-replaced" Warning
+        "A list that a layer replaces where another layer appends to it.";
+    SharedAnchor "shared-anchor" Warning
+        "A mapping or list with an alias, which a later layer merges into: Salt changes both spellings.";
+    UnknownStrategy "unknown-strategy" Error
+        "A merge strategy that does not exist.";
+    UnknownLayerKey "unknown-layer-key" Error
+        "A top-level key of a parameter file besides values, strategy and merge_lists.";
+    MisplacedOption "misplaced-option" Warning
+        "A strategy or merge_lists among the values, where it is data like any other.";
+    NoValues "no-values" Warning
+        "A parameter file without values, which contributes nothing.";
+    DataSource "data-source" Error
+        "A parameter file that is no mapping.";
+    YamlBool "yaml-bool" Warning
+        "A yes, no, on or off that YAML reads as a boolean where text is meant.";
+    YamlOctal "yaml-octal" Warning
+        "A number with a leading zero, which is lost.";
+    YamlSexagesimal "yaml-sexagesimal" Warning
+        "A number with colons, which YAML reads to base 60.";
+    YamlFloat "yaml-float" Warning
+        "A version such as 1.10 that YAML reads as the number 1.1.";
+    YamlDate "yaml-date" Note
+        "A plain date, which is text for Salt and a date for other readers of YAML.";
+    DuplicateKey "duplicate-key" Error
+        "A mapping with two equal keys.";
+    YamlTab "yaml-tab" Error
+        "A tab where YAML wants spaces.";
+    YamlSyntax "yaml-syntax" Error
+        "Text that is no YAML.";
+    UnquotedExpression "unquoted-expression" Warning
+        "An unquoted template expression whose text YAML reads as something else.";
+    DeprecatedSourceForm "deprecated-source-form" Warning
+        "A source in the form Y:G@os, which map.data keeps for old formulas; it is Y!G@os now.";
+    UnknownMapJinjaKey "unknown-map-jinja-key" Warning
+        "A key of map_jinja.yaml that nobody reads.";
+    BadSource "bad-source" Error
+        "A source of map_jinja.yaml that is no definition.";
+    UnknownFunction "unknown-function" Warning
+        "A template that calls a function which nobody provides.";
+    TemplateSyntax "template-syntax" Error
+        "A template that Jinja refuses.";
+    UndefinedVariable "undefined-variable" Error
+        "A variable that is undefined on some or all platforms.";
+    RenderFailure "render-failure" Error
+        "A parameter file or map.jinja that fails on some or all platforms.";
+    Suppression "suppression" Warning
+        "A comment that is meant to silence a rule that does not exist.";
+}
+
+impl Rule {
+    /// Whether it is about what runs fail with, so that another finding may say why.
+    pub(crate) fn is_of_runs(self) -> bool {
+        matches!(self, Rule::RenderFailure | Rule::UndefinedVariable | Rule::YamlSyntax | Rule::DataSource | Rule::BadSource)
+    }
+
+    /// Whether what it finds can make a run fail.
+    pub(crate) fn can_fail_a_run(self) -> bool {
+        matches!(
+            self,
+            Rule::TemplateSyntax
+                | Rule::UnknownFunction
+                | Rule::UnknownLayerKey
+                | Rule::DuplicateKey
+                | Rule::YamlTab
+                | Rule::UnquotedExpression
+        )
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that no rule has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownRule {
+    /// The name.
+    pub name: String,
+    /// The rule that was probably meant.
+    pub near: Option<Rule>,
+}
+
+impl fmt::Display for UnknownRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no rule '{}'", self.name)?;
+        self.near.map_or(Ok(()), |near| write!(f, "; did you mean {near}?"))
+    }
+}
+
+impl std::error::Error for UnknownRule {}
+
+impl FromStr for Rule {
+    type Err = UnknownRule;
+
+    fn from_str(name: &str) -> Result<Self, UnknownRule> {
+        let all = Rule::ALL.iter().copied();
+        all.clone().find(|rule| rule.name() == name).ok_or_else(|| {
+            let near = mapstack::nearest(name, Rule::ALL.iter().map(|rule| rule.name()));
+            let near = near.and_then(|near| all.clone().find(|rule| rule.name() == near));
+            UnknownRule { name: name.chars().take(80).collect(), near }
+        })
+    }
+}

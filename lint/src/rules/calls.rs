@@ -1,0 +1,79 @@
+//! Templates that Jinja refuses, and calls of functions that there are not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use mapstack::loader::{Fetched, SaltPath};
+use mapstack::{Answerer, nearest};
+
+use crate::Rule;
+use crate::finding::Finding;
+use crate::subject::Subject;
+
+/// The execution modules of Salt and their functions.
+static MODULES: LazyLock<BTreeMap<&str, BTreeSet<&str>>> = LazyLock::new(|| {
+    let lines = include_str!("../../data/functions.txt").lines();
+    lines.filter_map(|line| line.split_once(": ")).map(|(name, all)| (name, all.split(' ').collect())).collect()
+});
+
+pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+    let refused = subject.survey.errors.iter().filter_map(|error| {
+        let diagnostic = error.diagnostic();
+        let finding = Finding::new(Rule::TemplateSyntax, diagnostic.place.clone()?, diagnostic.message.clone());
+        Some(Finding { help: diagnostic.help.clone(), ..finding })
+    });
+    let own = OwnModules::of(subject);
+    let unknown = subject.survey.calls.iter().filter_map(|call| {
+        let name = call.function.as_deref()?;
+        let (module, function) = name.split_once('.')?;
+        let known = MODULES.get(module).is_some_and(|functions| functions.contains(function))
+            || subject.engine.answerer(name) != Answerer::Nobody
+            || subject.survey.asked.contains(name)
+            || own.has(module, function);
+        if known {
+            return None;
+        }
+        let finding = Finding::new(Rule::UnknownFunction, call.place.clone(), format!("nobody provides salt['{name}']"));
+        Some(match near(module, function) {
+            Some(near) => finding.help(format!("did you mean {near}?")),
+            None => finding.help("if an extension provides it, ask for it first: {% if '…' in salt %}"),
+        })
+    });
+    refused.chain(unknown).collect()
+}
+
+/// A function of the module, or of a module of nearly that name.
+fn near(module: &str, function: &str) -> Option<String> {
+    if let Some(functions) = MODULES.get(module) {
+        return nearest(function, functions.iter().copied()).map(|near| format!("{module}.{near}"));
+    }
+    let having = MODULES.iter().filter(|(_, functions)| functions.contains(function)).map(|(name, _)| *name);
+    nearest(module, having).map(|near| format!("{near}.{function}"))
+}
+
+/// Modules that the file server hands to minions.
+struct OwnModules(BTreeMap<String, String>);
+
+impl OwnModules {
+    fn of(subject: &Subject<'_>) -> Self {
+        let files = subject.engine.files();
+        let listed = files.list(&subject.saltenv, "_modules/").unwrap_or_default();
+        let read = |path: String| {
+            let name = path.strip_prefix("_modules/")?.strip_suffix(".py")?.to_owned();
+            match files.fetch(&SaltPath::from_relative(&path), &subject.saltenv) {
+                Ok(Fetched::Found { bytes, .. }) => Some((name, String::from_utf8_lossy(&bytes).into_owned())),
+                _ => None,
+            }
+        };
+        OwnModules(listed.into_iter().filter_map(read).collect())
+    }
+
+    /// Whether one of them, by its file's or its virtual name, can have a function.
+    fn has(&self, module: &str, function: &str) -> bool {
+        let is_named = |name: &str, text: &str| {
+            name == module || ['"', '\''].iter().any(|quote| text.contains(&format!("__virtualname__ = {quote}{module}{quote}")))
+        };
+        let has = |text: &str| text.contains(&format!("def {function}(")) || text.contains(&format!("{function} ="));
+        self.0.iter().any(|(name, text)| is_named(name, text) && (has(text) || text.contains("__func_alias__")))
+    }
+}

@@ -1,0 +1,339 @@
+//! What layers do to each other's values.
+
+use std::collections::{BTreeMap, HashMap};
+
+use mapstack::lineage::{Ancestry, How, LayerKind, Lineage, Spot};
+use mapstack::value::{Key, Value};
+use mapstack::Place;
+
+use crate::Rule;
+use crate::finding::Finding;
+use crate::subject::{Examined, Subject};
+
+pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+    let mut observed = Observed { keys: keys(subject), ..Observed::default() };
+    for (_, lineage) in subject.runs.iter().filter_map(Examined::data) {
+        observed.run(lineage);
+    }
+    let mut findings = observed.redundant();
+    findings.extend(observed.kinds());
+    findings.extend(observed.lists());
+    findings.extend(shared(subject));
+    findings
+}
+
+/// A place that can be compared.
+type Spotted = (String, usize);
+
+/// What a value in a file did on the minions.
+#[derive(Debug)]
+struct Override {
+    place: Place,
+    key: String,
+    /// Whose value it was equal to.
+    inherited: Place,
+    /// Whether it made a difference somewhere.
+    matters: bool,
+}
+
+/// A value that took the place of another.
+#[derive(Debug)]
+struct Replacement {
+    place: Place,
+    earlier: Place,
+    key: String,
+    what: (&'static str, &'static str),
+}
+
+/// What was seen in all runs.
+#[derive(Debug, Default)]
+struct Observed {
+    /// Where the key of a value stands, by where the value does.
+    keys: HashMap<Spotted, Place>,
+    overrides: BTreeMap<Spotted, Override>,
+    kinds: BTreeMap<Spotted, Replacement>,
+    /// Lists that took the place of others, by their keys.
+    replaced: BTreeMap<String, BTreeMap<Spotted, Replacement>>,
+    /// Lists whose items were appended, by their keys.
+    joined: BTreeMap<String, Place>,
+}
+
+/// A value that came after another.
+struct Step<'a> {
+    old: &'a Value,
+    old_spot: &'a Spot,
+    new: &'a Value,
+    new_spot: &'a Spot,
+    by: usize,
+    how: How,
+}
+
+/// Where the keys of values stand that are literally in a file.
+fn keys(subject: &Subject<'_>) -> HashMap<Spotted, Place> {
+    let mut found = HashMap::new();
+    for document in subject.layers() {
+        document.entries(&mut |key, key_mark, value_mark| {
+            let (value, _) = document.content.place(value_mark, 0);
+            let (key, computed) = document.content.place(key_mark, key.to_string().len());
+            if !computed {
+                found.insert((value.file, value.start), key);
+            }
+        });
+    }
+    found
+}
+
+impl Observed {
+    /// The place of the key, or of the value if that is computed.
+    fn at_key(&self, place: &Place) -> Place {
+        self.keys.get(&(place.file.clone(), place.start)).unwrap_or(place).clone()
+    }
+
+    fn run(&mut self, lineage: &Lineage) {
+        // The layers that replaced something around the value at hand, by depth.
+        let mut around: Vec<(usize, Vec<usize>, bool)> = Vec::new();
+        lineage.visit(&mut |path, ancestry| {
+            while around.last().is_some_and(|(depth, ..)| *depth >= path.len()) {
+                around.pop();
+            }
+            let inherited = |by: usize| around.iter().any(|(_, layers, _)| layers.contains(&by));
+            let in_list = around.last().is_some_and(|(.., is_list)| *is_list);
+            let steps: Vec<Step<'_>> = steps(ancestry).collect();
+            let is_own = path.first().and_then(Key::as_str) != Some("map_jinja");
+            if !path.is_empty() && is_own && !in_list {
+                for step in steps.iter().filter(|step| !inherited(step.by)) {
+                    self.step(lineage, path, step);
+                }
+                self.first(lineage, path, ancestry, &steps);
+            }
+            let replaced = steps.iter().filter(|step| step.how == How::Replaced).map(|step| step.by).collect();
+            let is_list = in_list || matches!(ancestry.value, Value::List(_));
+            around.push((path.len(), replaced, is_list));
+        });
+    }
+
+    fn step(&mut self, lineage: &Lineage, path: &[Key], step: &Step<'_>) {
+        if step.how == How::Joined {
+            if let Some(place) = in_file(step.new_spot).or_else(|| in_file(step.old_spot)) {
+                self.joined.entry(shown(path)).or_insert(place);
+            }
+            return;
+        }
+        if step.how != How::Replaced || !is_file(lineage, step.by) {
+            return;
+        }
+        let Some(place) = in_file(step.new_spot) else { return };
+        let spotted = (place.file.clone(), place.start);
+        let earlier = in_file(step.old_spot);
+        // A file that two sources lead to overrides nothing of its own.
+        if earlier.as_ref() == Some(&place) {
+            return;
+        }
+        let same = step.old.is_same(step.new);
+        if let Some(known) = self.overrides.get_mut(&spotted) {
+            known.matters |= !same;
+        } else if let (true, false, Some(earlier)) = (is_leaf(step.new), is_computed(step.new_spot), &earlier) {
+            let inherited = earlier.clone();
+            let known = Override { place: place.clone(), key: shown(path), inherited, matters: !same };
+            self.overrides.insert(spotted.clone(), known);
+        }
+        let Some(earlier) = earlier else { return };
+        let (old, new) = (shape(step.old), shape(step.new));
+        let replacement = Replacement { place, earlier, key: shown(path), what: (old, new) };
+        if old == "a list" && new == "a list" && !same && !is_empty(step.old) {
+            self.replaced.entry(shown(path)).or_default().entry(spotted).or_insert(replacement);
+        } else if old != new && is_lossy(step.old, step.new) {
+            self.kinds.entry(spotted).or_insert(replacement);
+        }
+    }
+
+    /// A value that nothing was there before matters.
+    fn first(&mut self, lineage: &Lineage, path: &[Key], ancestry: &Ancestry, steps: &[Step<'_>]) {
+        if !is_leaf(&ancestry.value) || steps.iter().any(|step| step.how == How::Replaced) {
+            return;
+        }
+        let Some(place) = in_file(&ancestry.spot).filter(|_| is_file(lineage, ancestry.layer)) else { return };
+        let spotted = (place.file.clone(), place.start);
+        let inherited = place.clone();
+        self.overrides
+            .entry(spotted)
+            .and_modify(|known| known.matters = true)
+            .or_insert(Override { place, key: shown(path), inherited, matters: true });
+    }
+
+    fn redundant(&self) -> Vec<Finding> {
+        let redundant = self.overrides.values().filter(|known| !known.matters).map(|known| {
+            let message = format!("'{}' is set to what is inherited anyway", known.key);
+            Finding::new(Rule::RedundantOverride, self.at_key(&known.place), message)
+                .related("the same value", self.at_key(&known.inherited))
+                .help("leave the key out, or change the value")
+        });
+        redundant.collect()
+    }
+
+    fn kinds(&self) -> Vec<Finding> {
+        let kinds = self.kinds.values().map(|found| {
+            let (old, new) = found.what;
+            let message = format!("'{}' is {new} here, and takes the place of {old}", found.key);
+            Finding::new(Rule::KindChange, self.at_key(&found.place), message)
+                .related(format!("{old} here"), self.at_key(&found.earlier))
+                .help("give all layers the same kind of value")
+        });
+        kinds.collect()
+    }
+
+    fn lists(&self) -> Vec<Finding> {
+        let lists = self.replaced.iter().flat_map(|(key, replaced)| {
+            let joined = self.joined.get(key);
+            replaced.values().filter_map(move |found| {
+                let message = format!("the list '{key}' takes the place of an earlier one, and another layer appends to it");
+                let finding = Finding::new(Rule::ListReplaced, self.at_key(&found.place), message)
+                    .related("replaced", self.at_key(&found.earlier))
+                    .related("appended to here", self.at_key(joined?));
+                Some(finding.help("set `merge_lists: true` in this file, too, if its items are meant to be added"))
+            })
+        });
+        lists.collect()
+    }
+}
+
+/// The values a value had one after another.
+fn steps(ancestry: &Ancestry) -> impl Iterator<Item = Step<'_>> {
+    let past: Vec<_> = ancestry.past.iter().filter(|past| past.how != How::Rejected).collect();
+    let next = past.iter().skip(1).map(|past| (&past.value, &past.spot));
+    let next: Vec<_> = next.chain([(&ancestry.value, &ancestry.spot)]).collect();
+    past.into_iter().zip(next).map(|(past, (new, new_spot))| Step {
+        old: &past.value,
+        old_spot: &past.spot,
+        new,
+        new_spot,
+        by: past.by,
+        how: past.how,
+    })
+}
+
+fn in_file(spot: &Spot) -> Option<Place> {
+    match spot {
+        Spot::File { place, .. } => Some(place.clone()),
+        _ => None,
+    }
+}
+
+fn is_computed(spot: &Spot) -> bool {
+    matches!(spot, Spot::File { computed: true, .. })
+}
+
+fn is_file(lineage: &Lineage, layer: usize) -> bool {
+    matches!(lineage.layers().get(layer).map(|layer| &layer.kind), Some(LayerKind::File { .. }))
+}
+
+/// A value that is replaced as a whole.
+fn is_leaf(value: &Value) -> bool {
+    !matches!(value, Value::Map(map) if !map.is_empty())
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Map(map) => map.is_empty(),
+        Value::List(items) => items.is_empty(),
+        Value::None => true,
+        _ => false,
+    }
+}
+
+fn shape(value: &Value) -> &'static str {
+    match value {
+        Value::Map(_) => "a mapping",
+        Value::List(_) => "a list",
+        Value::None => "nothing",
+        _ => "a scalar",
+    }
+}
+
+/// Whether something with parts goes, or comes where templates expect none. Emptied on purpose is
+/// no mistake, and neither is an off switch: `false` or nothing.
+fn is_lossy(old: &Value, new: &Value) -> bool {
+    let has_parts = |value: &Value| matches!(value, Value::Map(_) | Value::List(_));
+    let switch = |value: &Value| matches!(value, Value::None | Value::Bool(_));
+    (has_parts(old) || has_parts(new)) && !is_empty(old) && !switch(old) && !switch(new)
+}
+
+fn shown(path: &[Key]) -> String {
+    path.iter().map(ToString::to_string).collect::<Vec<_>>().join(":")
+}
+
+/// Aliases of collections that later layers merge into: Salt's values are one object then.
+fn shared(subject: &Subject<'_>) -> Vec<Finding> {
+    let documents: Vec<_> = subject.layers().filter(|document| document.shared).collect();
+    let mut findings: Vec<Finding> = Vec::new();
+    for document in documents {
+        let mut places: BTreeMap<mapstack::yaml::Mark, Vec<Vec<Key>>> = BTreeMap::new();
+        if let Some((values, marks)) = document.at(&["values"]) {
+            collections(values, marks, &mut Vec::new(), &mut places);
+        }
+        for (mark, paths) in places.into_iter().filter(|(_, paths)| paths.len() > 1) {
+            let changed = paths.iter().find_map(|path| {
+                let run = subject.runs.iter().filter_map(Examined::data).find_map(|(_, lineage)| changed(lineage, path, &document.path));
+                run.map(|place| (path, place))
+            });
+            let Some((path, place)) = changed else { continue };
+            let others: Vec<String> = paths.iter().filter(|other| *other != path).map(|other| shown(other)).collect();
+            let (here, _) = document.content.place(mark, 1);
+            let message = format!("'{}' is the same object as {} for Salt, and a later layer changes it", shown(path), others.join(", "));
+            if findings.iter().any(|known| known.place == here) {
+                continue;
+            }
+            findings.push(
+                Finding::new(Rule::SharedAnchor, here, message)
+                    .related("changed here", place)
+                    .help("write the values out in both places, or change both in the later layer"),
+            );
+        }
+    }
+    findings
+}
+
+/// The collections that have parts, by where they are written.
+fn collections(
+    value: &Value,
+    marks: &mapstack::yaml::Marks,
+    path: &mut Vec<Key>,
+    found: &mut BTreeMap<mapstack::yaml::Mark, Vec<Vec<Key>>>,
+) {
+    if is_leaf(value) && !matches!(value, Value::List(_)) {
+        return;
+    }
+    if !path.is_empty() {
+        let known = found.entry(marks.mark()).or_default();
+        known.push(path.clone());
+        // What is in it goes with it.
+        if known.len() > 1 {
+            return;
+        }
+    }
+    if let Value::Map(map) = value {
+        for (index, (key, inside)) in map.iter().enumerate() {
+            let Some(child) = marks.child(index) else { continue };
+            path.push(key.clone());
+            collections(inside, child, path, found);
+            path.pop();
+        }
+    }
+}
+
+/// Where a later layer than a file merges something into the value under a path.
+fn changed(lineage: &Lineage, path: &[Key], file: &str) -> Option<Place> {
+    let is_it = |kind: &LayerKind| matches!(kind, LayerKind::File { path, .. } if path == file);
+    let own = lineage.layers().iter().position(|layer| is_it(&layer.kind))?;
+    let mut place = None;
+    let whole = lineage.at(path)?;
+    if whole.layer != own {
+        return None;
+    }
+    lineage.visit(&mut |inside, ancestry| {
+        if place.is_none() && inside.len() > path.len() && inside.starts_with(path) && ancestry.layer > own {
+            place = in_file(&ancestry.spot);
+        }
+    });
+    place
+}

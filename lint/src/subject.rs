@@ -1,0 +1,279 @@
+//! A formula as rules look at it: its files, and what many runs made of them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use mapstack::lineage::{LayerKind, Lineage};
+use mapstack::loader::{Fetched, SaltPath};
+use mapstack::minion::Minion;
+use mapstack::secrets::Secrets;
+use mapstack::trace::{Asked, Event};
+use mapstack::value::Value;
+use mapstack::{DataOptions, Engine, Error, ErrorKind, MapForm, Run, Survey, yaml};
+
+use crate::document::{Content, Document, SourceFile};
+
+/// How a formula comes by its configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// `salt['map.data']`.
+    MapData,
+    /// A library of templates in the formula itself, which reads the same parameter files.
+    Libmapstack,
+    /// A `map.jinja` of its own.
+    MapJinja,
+}
+
+/// A formula, its files and its runs.
+pub(crate) struct Subject<'s> {
+    pub engine: &'s Engine,
+    pub formula: String,
+    pub saltenv: String,
+    pub options: DataOptions,
+    pub dialect: Dialect,
+    pub survey: Survey,
+    /// Every readable text below the formula's folder, by its path.
+    pub files: BTreeMap<String, Arc<SourceFile>>,
+    pub runs: Vec<Examined<'s>>,
+    /// The directories with parameter files.
+    pub directories: BTreeSet<String>,
+    /// Data files as YAML, each text once.
+    pub documents: Vec<Document>,
+    /// Files without templates that are no YAML.
+    pub broken: Vec<(Arc<SourceFile>, yaml::Error)>,
+    /// What no message may say.
+    pub secrets: &'s Secrets,
+}
+
+/// What came of the formula on one minion.
+pub(crate) struct Examined<'s> {
+    pub minion: &'s Minion,
+    /// Whether the formula says that it is for such systems.
+    pub supported: bool,
+    /// Its layers, if it has parameter files.
+    pub layered: Option<Result<(Value, Lineage), Error>>,
+    /// What its `map.jinja` failed with.
+    pub map_error: Option<Error>,
+    pub events: Vec<Event>,
+}
+
+impl Examined<'_> {
+    pub fn data(&self) -> Option<(&Value, &Lineage)> {
+        self.layered.as_ref()?.as_ref().ok().map(|(data, lineage)| (data, lineage))
+    }
+
+    pub fn errors(&self) -> impl Iterator<Item = &Error> {
+        self.layered.iter().filter_map(|layered| layered.as_ref().err()).chain(&self.map_error)
+    }
+}
+
+/// Folders whose files are no configuration of the formula.
+const NOT_CONFIGURATION: [&str; 6] = ["files", "templates", "test", "tests", "_mapdata", "_modules"];
+
+impl<'s> Subject<'s> {
+    pub fn examine(
+        engine: &'s Engine,
+        formula: &str,
+        saltenv: &'s str,
+        minions: &'s [Minion],
+        options: &DataOptions,
+        secrets: &'s Secrets,
+    ) -> Result<Self, Error> {
+        let formula = formula.trim_end_matches('/').to_owned();
+        let survey = engine.survey(&formula, saltenv)?;
+        let files = read_files(engine, &formula, saltenv)?;
+        if files.is_empty() {
+            let message = format!("no file lies below salt://{formula}/ in saltenv {saltenv}");
+            return Err(Error::new(ErrorKind::File, message).note("check the formula's name and the roots"));
+        }
+        let dialect = Dialect::of(&survey, &files, &formula);
+        let supported = Supported::read(engine, saltenv);
+        let mut subject = Subject {
+            engine,
+            options: dialect.options(options, &files, &formula),
+            formula,
+            saltenv: saltenv.into(),
+            dialect,
+            survey,
+            files,
+            runs: Vec::new(),
+            directories: BTreeSet::new(),
+            documents: Vec::new(),
+            broken: Vec::new(),
+            secrets,
+        };
+        let has_parameters = dialect != Dialect::MapJinja || options.parameter_dirs.is_some();
+        let map = format!("{}/map.jinja", subject.formula);
+        let form = subject.files.contains_key(&map).then(|| engine.map_form(&subject.formula, None, saltenv)).transpose()?;
+        subject.runs = minions
+            .iter()
+            .map(|minion| {
+                let run = || engine.run(minion).with_saltenv(saltenv);
+                let (layered, events) = if has_parameters { subject.layered(&run()) } else { (None, Vec::new()) };
+                let map_error = form.as_ref().and_then(|form| map_error(&run(), form));
+                Examined { minion, supported: supported.has(minion), layered, map_error, events }
+            })
+            .collect();
+        subject.find_directories();
+        subject.read_documents();
+        Ok(subject)
+    }
+
+    fn layered(&self, run: &Run<'_>) -> (Option<Result<(Value, Lineage), Error>>, Vec<Event>) {
+        let result = run.explain(&self.formula, &self.options);
+        (Some(result), run.events())
+    }
+
+    fn find_directories(&mut self) {
+        let own = format!("{}/parameters", self.formula);
+        let mut found: BTreeSet<String> = BTreeSet::new();
+        for (data, _) in self.runs.iter().filter_map(Examined::data) {
+            let meta = data.as_map().and_then(|data| data.get("map_jinja")).and_then(Value::as_map);
+            let listed = meta.and_then(|meta| meta.get("parameter_dirs")).and_then(Value::as_list);
+            let listed = listed.into_iter().flatten().filter_map(Value::as_str);
+            found.extend(listed.map(|directory| directory.trim_matches('/').to_owned()));
+        }
+        if self.dialect != Dialect::MapJinja {
+            found.insert(own);
+        }
+        self.directories = found;
+    }
+
+    /// Whether a file lies where parameters do.
+    pub fn is_parameter_file(&self, path: &str) -> bool {
+        self.directories.iter().any(|directory| path.strip_prefix(&**directory).is_some_and(|rest| rest.starts_with('/')))
+    }
+
+    /// Whether a file's data is configuration of the formula.
+    fn is_data_file(&self, file: &SourceFile) -> bool {
+        let has_suffix = [".yaml", ".yml", ".yaml.jinja", ".yml.jinja"].iter().any(|suffix| file.name().ends_with(suffix));
+        let inside = file.path.strip_prefix(&*self.formula).unwrap_or(&file.path);
+        let mut folders = inside.split('/').filter(|part| !part.is_empty());
+        folders.next_back();
+        has_suffix && (self.is_parameter_file(&file.path) || !folders.any(|folder| NOT_CONFIGURATION.contains(&folder)))
+    }
+
+    /// Read each text of a data file once: of templates what they printed, of others the file.
+    fn read_documents(&mut self) {
+        let mut seen: HashMap<(String, String), ()> = HashMap::new();
+        let mut documents = Vec::new();
+        for (_, lineage) in self.runs.iter().filter_map(Examined::data) {
+            for (index, layer) in lineage.layers().iter().enumerate() {
+                let (LayerKind::File { path, .. }, Some(text)) = (&layer.kind, lineage.text(index)) else { continue };
+                if !text.is_rendered() || seen.insert((path.clone(), text.as_str().into()), ()).is_some() {
+                    continue;
+                }
+                // It was read once already.
+                documents.extend(Document::parse(path, Content::Rendered(text.clone())));
+            }
+        }
+        let mut broken = Vec::new();
+        for file in self.files.values().filter(|file| self.is_data_file(file) && !file.is_template()) {
+            match Document::parse(&file.path, Content::Plain(file.clone())) {
+                Ok(document) => documents.push(document),
+                Err(error) => broken.push((file.clone(), error)),
+            }
+        }
+        documents.sort_by(|a, b| a.path.cmp(&b.path));
+        (self.documents, self.broken) = (documents, broken);
+    }
+
+    /// The documents that are data sources, those of `map_jinja.yaml` left out.
+    pub fn layers(&self) -> impl Iterator<Item = &Document> {
+        self.documents.iter().filter(|document| self.is_parameter_file(&document.path) && !is_meta(&document.path))
+    }
+
+    /// The documents of `map_jinja.yaml`.
+    pub fn meta(&self) -> impl Iterator<Item = &Document> {
+        self.documents.iter().filter(|document| self.is_parameter_file(&document.path) && is_meta(&document.path))
+    }
+
+    /// The files that some run asked for.
+    pub fn asked(&self) -> BTreeSet<&str> {
+        let events = self.runs.iter().flat_map(|run| &run.events);
+        let paths = events.filter_map(|event| match &event.asked {
+            Asked::File { path, .. } => Some(path.as_str()),
+            _ => None,
+        });
+        paths.collect()
+    }
+}
+
+fn is_meta(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| matches!(name, "map_jinja.yaml" | "map_jinja.yaml.jinja"))
+}
+
+fn map_error(run: &Run<'_>, form: &MapForm) -> Option<Error> {
+    // Which of its variables is meant does not matter here.
+    run.map_of(form, None).err().filter(|error| error.kind() != ErrorKind::Lookup)
+}
+
+fn read_files(engine: &Engine, formula: &str, saltenv: &str) -> Result<BTreeMap<String, Arc<SourceFile>>, Error> {
+    let failed = |what: &str, e: &dyn std::fmt::Display| Error::new(ErrorKind::File, format!("cannot read {what}: {e}"));
+    let prefix = format!("{formula}/");
+    let listed = engine.files().list(saltenv, &prefix).map_err(|e| failed(&format!("salt://{prefix}"), &e))?;
+    let mut files = BTreeMap::new();
+    for path in listed {
+        let fetched = engine.files().fetch(&SaltPath::from_relative(&path), saltenv);
+        let fetched = fetched.map_err(|e| failed(&format!("salt://{path}"), &e))?;
+        let Fetched::Found { on_disk, bytes } = fetched else { continue };
+        let Ok(text) = std::str::from_utf8(&bytes) else { continue };
+        let file = SourceFile { shown: on_disk.display().to_string(), text: text.into(), path: path.clone() };
+        files.insert(path, Arc::new(file));
+    }
+    Ok(files)
+}
+
+impl Dialect {
+    fn of(survey: &Survey, files: &BTreeMap<String, Arc<SourceFile>>, formula: &str) -> Self {
+        let calls = |name: &str| survey.calls.iter().any(|call| call.function.as_deref() == Some(name));
+        let parameters = format!("{formula}/parameters/");
+        let has_parameters = files.keys().any(|path| path.starts_with(&parameters));
+        let has_map = files.contains_key(&format!("{formula}/map.jinja"));
+        if calls("map.data") || calls("map.stack") || (has_parameters && !has_map) {
+            Dialect::MapData
+        } else if has_parameters {
+            Dialect::Libmapstack
+        } else {
+            Dialect::MapJinja
+        }
+    }
+
+    /// The sources of a formula that says nothing about them.
+    fn options(self, given: &DataOptions, files: &BTreeMap<String, Arc<SourceFile>>, formula: &str) -> DataOptions {
+        let mut options = given.clone();
+        let says = files.keys().any(|path| path.starts_with(formula) && is_meta(path));
+        if self == Dialect::Libmapstack && options.sources.is_none() && !says {
+            let grains = ["Y!G@osarch", "Y!G@os_family", "Y!G@os", "Y!G@osfinger"].map(String::from);
+            let configuration = [format!("C@{formula}:lookup"), format!("C@{formula}"), "Y!G@id".into()];
+            options.sources = Some(grains.into_iter().chain(configuration).collect());
+        }
+        options
+    }
+}
+
+/// The systems that a formula's FORMULA file says it is for.
+#[derive(Debug, Default)]
+struct Supported {
+    names: Vec<String>,
+}
+
+impl Supported {
+    fn read(engine: &Engine, saltenv: &str) -> Self {
+        let Ok(Fetched::Found { bytes, .. }) = engine.files().fetch(&SaltPath::from_relative("FORMULA"), saltenv) else {
+            return Supported::default();
+        };
+        let value = std::str::from_utf8(&bytes).ok().and_then(|text| yaml::load(text).ok()).unwrap_or_default();
+        let listed = ["os", "os_family"].iter().filter_map(|key| value.as_map()?.get(*key)).flat_map(|names| match names {
+            Value::List(names) => names.iter().map(ToString::to_string).collect(),
+            other => other.to_string().split(',').map(|name| name.trim().to_owned()).collect::<Vec<_>>(),
+        });
+        Supported { names: listed.map(|name| name.to_lowercase()).filter(|name| !name.is_empty()).collect() }
+    }
+
+    fn has(&self, minion: &Minion) -> bool {
+        let grain = |name: &str| minion.grains.get(name).map(|value| value.to_string().to_lowercase());
+        let own = [grain("os"), grain("os_family")];
+        self.names.is_empty() || own.iter().flatten().any(|name| self.names.contains(name))
+    }
+}

@@ -1,0 +1,105 @@
+//! Comments that silence findings.
+//!
+//! ```yaml
+//! # mapstack-lint: ignore-file=unreachable-file
+//! values:
+//!   mode: 0644  # mapstack-lint: ignore=yaml-octal
+//!   # mapstack-lint: ignore=yaml-bool, redundant-override
+//!   country: no
+//! ```
+//!
+//! `ignore` counts for its line, or for the next one if it has a line of its own; `ignore-file` for
+//! the file. In a template the same stands in `{# … #}`.
+
+use std::collections::BTreeMap;
+
+use crate::Rule;
+use crate::document::SourceFile;
+use crate::finding::Finding;
+use crate::rule::UnknownRule;
+
+/// What makes a comment one of these.
+const MARK: &str = "mapstack-lint:";
+
+/// What the comments of a formula's files silence.
+#[derive(Debug, Default)]
+pub(crate) struct Suppressions {
+    files: BTreeMap<String, Vec<Rule>>,
+    lines: BTreeMap<(String, usize), Vec<Rule>>,
+    mistakes: Vec<Finding>,
+}
+
+impl Suppressions {
+    pub fn read<'f>(files: impl Iterator<Item = &'f SourceFile>) -> Self {
+        let mut read = Suppressions::default();
+        for file in files.filter(|file| file.text.contains(MARK)) {
+            read.file(file);
+        }
+        read
+    }
+
+    fn file(&mut self, file: &SourceFile) {
+        let mut start = 0;
+        let mut pending: Vec<Rule> = Vec::new();
+        for (index, line) in file.text.split_inclusive('\n').enumerate() {
+            let number = index + 1;
+            let (own, rest) = (line.split_once(MARK), line.trim_start());
+            let alone = rest.starts_with('#') || rest.starts_with("{#");
+            if !alone && !rest.is_empty() {
+                self.lines.entry((file.shown.clone(), number)).or_default().append(&mut pending);
+            }
+            if let Some((before, comment)) = own.filter(|(before, _)| before.contains('#')) {
+                let at = start + before.len() + MARK.len();
+                let (for_file, rules) = self.comment(file, comment, at);
+                match (for_file, alone) {
+                    (true, _) => self.files.entry(file.shown.clone()).or_default().extend(rules),
+                    (false, true) => pending.extend(rules),
+                    (false, false) => self.lines.entry((file.shown.clone(), number)).or_default().extend(rules),
+                }
+            }
+            start += line.len();
+        }
+    }
+
+    /// Whether a comment is for the whole file, and the rules it names.
+    fn comment(&mut self, file: &SourceFile, comment: &str, at: usize) -> (bool, Vec<Rule>) {
+        let comment = comment.split("#}").next().unwrap_or_default();
+        let (what, names) = comment.split_once('=').unwrap_or((comment, ""));
+        let what = what.trim();
+        if !matches!(what, "ignore" | "ignore-file") || names.trim().is_empty() {
+            let message = "this comment silences nothing";
+            let help = "write `mapstack-lint: ignore=RULE, …` for a line or `mapstack-lint: ignore-file=RULE, …` for a file";
+            let (start, end) = (at + comment.len() - comment.trim_start().len(), at + comment.trim_end().len());
+            self.mistakes.push(Finding::new(Rule::Suppression, file.place(start, end), message).help(help));
+            return (false, Vec::new());
+        }
+        let mut rules = Vec::new();
+        for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            match name.parse() {
+                Ok(rule) => rules.push(rule),
+                Err(UnknownRule { name: wrong, near }) => {
+                    let start = at + comment.find(name).unwrap_or_default();
+                    let place = file.place(start, start + name.len());
+                    let finding = Finding::new(Rule::Suppression, place, format!("there is no rule '{wrong}'"));
+                    self.mistakes.push(match near {
+                        Some(near) => finding.help(format!("did you mean {near}?")),
+                        None => finding.help("`mapstack lint --rules` lists them"),
+                    });
+                }
+            }
+        }
+        (what == "ignore-file", rules)
+    }
+
+    /// Whether a comment silences a finding.
+    pub fn silence(&self, finding: &Finding) -> bool {
+        let file = &finding.place.file;
+        let has = |rules: Option<&Vec<Rule>>| rules.is_some_and(|rules| rules.contains(&finding.rule));
+        has(self.files.get(file)) || (!finding.whole_file && has(self.lines.get(&(file.clone(), finding.place.line()))))
+    }
+
+    /// Comments that are wrong themselves.
+    pub fn mistakes(&self) -> Vec<Finding> {
+        self.mistakes.clone()
+    }
+}

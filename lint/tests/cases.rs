@@ -1,0 +1,80 @@
+//! Mistakes that people made, each as a small tree, and trees that look like them and are right.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use mapstack::minion::platforms;
+use mapstack::{Engine, loader::MemoryFiles};
+use mapstack_lint::{Linter, Rule};
+use serde::Deserialize;
+
+/// A tree, and what there is to say about it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    /// What the mistake is and what it did.
+    #[allow(dead_code)]
+    about: String,
+    /// Where somebody made it.
+    #[allow(dead_code)]
+    source: Option<String>,
+    formula: String,
+    files: BTreeMap<String, String>,
+    #[serde(default)]
+    platforms: Vec<String>,
+    /// `RULE FILE`, or `RULE FILE:LINE:COLUMN`.
+    findings: Vec<String>,
+}
+
+fn cases() -> Vec<(PathBuf, Case)> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let mut found = Vec::new();
+    for rule in std::fs::read_dir(directory).unwrap() {
+        for file in std::fs::read_dir(rule.unwrap().path()).unwrap() {
+            let path = file.unwrap().path();
+            let case = serde_yaml::from_str(&std::fs::read_to_string(&path).unwrap());
+            found.push((path.clone(), case.unwrap_or_else(|e| panic!("{}: {e}", path.display()))));
+        }
+    }
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    found
+}
+
+fn findings(case: &Case) -> Vec<String> {
+    let files = case.files.iter().fold(MemoryFiles::new(), |files, (path, text)| files.file("base", path, text));
+    let engine = Engine::new(files);
+    let mut linter = Linter::new(&engine);
+    if !case.platforms.is_empty() {
+        let minion = |name: &String| platforms::find(name).unwrap().minion().complete();
+        linter = linter.minions(case.platforms.iter().map(minion).collect());
+    }
+    let report = linter.lint(&case.formula).unwrap();
+    report.findings.iter().map(|finding| format!("{} {}", finding.rule, finding.position())).collect()
+}
+
+#[test]
+fn every_mistake_is_found_and_nothing_else() {
+    let mut wrong = Vec::new();
+    let cases = cases();
+    for (path, case) in &cases {
+        let mut expected = case.findings.clone();
+        let mut found = findings(case);
+        expected.sort();
+        found.sort();
+        if found != expected {
+            wrong.push(format!("{}\n  expected {expected:#?}\n  found    {found:#?}", path.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+}
+
+#[test]
+fn every_rule_has_a_case_that_fails_and_one_that_passes() {
+    let cases = cases();
+    for rule in Rule::ALL {
+        let of_rule = || cases.iter().filter(|(path, _)| path.parent().unwrap().ends_with(rule.name()));
+        let finds = |case: &Case| case.findings.iter().any(|finding| finding.starts_with(&format!("{rule} ")));
+        assert!(of_rule().any(|(_, case)| finds(case)), "no case fails {rule}");
+        assert!(of_rule().any(|(_, case)| !finds(case)), "no case passes {rule}");
+    }
+}

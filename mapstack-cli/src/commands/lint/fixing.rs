@@ -1,0 +1,64 @@
+//! `mapstack lint --fix`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use mapstack::{Error, ErrorKind};
+use mapstack_lint::fix::{Fixed, fixed};
+use mapstack_lint::{Finding, Report};
+use similar::TextDiff;
+
+use crate::output;
+use crate::report::{Failure, Reporter};
+
+/// Change files as findings propose, or only print what would change.
+pub fn run(reports: &[(String, Report)], only_print: bool, reporter: &Reporter) -> Result<(), Failure> {
+    // A file that two formulas read is changed once.
+    let mut findings: Vec<Finding> = Vec::new();
+    for finding in reports.iter().flat_map(|(_, report)| &report.findings).filter(|finding| !finding.fix.is_empty()) {
+        if !findings.iter().any(|known| known.place == finding.place && known.fix == finding.fix) {
+            findings.push(finding.clone());
+        }
+    }
+    let files = fixed(&findings);
+    if only_print {
+        return output::write(&diff(&files));
+    }
+    for (file, change) in &files {
+        write(Path::new(file), change)?;
+        let what = if change.findings == 1 { "finding" } else { "findings" };
+        reporter.say(&format!("{file}: {} {what} fixed", change.findings));
+    }
+    Ok(())
+}
+
+fn diff(files: &BTreeMap<String, Fixed>) -> String {
+    let of = |(file, change): (&String, &Fixed)| {
+        let diff = TextDiff::from_lines(&change.before, &change.after);
+        diff.unified_diff().header(file, file).to_string()
+    };
+    files.iter().map(of).collect()
+}
+
+fn write(file: &Path, change: &Fixed) -> Result<(), Failure> {
+    let failed = |what: &str| {
+        let error = Error::new(ErrorKind::File, format!("cannot change {}: {what}", file.display()));
+        Failure::Data(error.note("files before it were changed, those behind it were not"))
+    };
+    let now = fs::read_to_string(file).map_err(|e| failed(&e.to_string()))?;
+    if now != change.before {
+        return Err(failed("it was changed meanwhile"));
+    }
+    // Written beside it and moved over it: half a file would be worse than none.
+    let directory = file.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let real = fs::canonicalize(file).map_err(|e| failed(&e.to_string()))?;
+    let directory = real.parent().unwrap_or(directory);
+    let mut written = tempfile::NamedTempFile::new_in(directory).map_err(|e| failed(&e.to_string()))?;
+    let permissions = fs::metadata(&real).map_err(|e| failed(&e.to_string()))?.permissions();
+    written.write_all(change.after.as_bytes()).map_err(|e| failed(&e.to_string()))?;
+    written.as_file().set_permissions(permissions).map_err(|e| failed(&e.to_string()))?;
+    written.persist(&real).map_err(|e| failed(&e.error.to_string()))?;
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! Findings as workflow commands of GitHub, which shows them beside the lines.
+
+use mapstack_lint::{Finding, Level, Report};
+
+use super::rows::end;
+
+/// One command for each finding.
+pub fn commands(reports: &[(String, Report)]) -> String {
+    reports.iter().flat_map(|(_, report)| &report.findings).map(command).collect()
+}
+
+fn command(finding: &Finding) -> String {
+    let level = match finding.level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+        Level::Note => "notice",
+    };
+    let mut properties = vec![("file", finding.place.file.clone())];
+    if !finding.whole_file {
+        let (end_line, end_column) = end(&finding.place);
+        let numbers = [
+            ("line", finding.place.line()),
+            ("endLine", end_line),
+            ("col", finding.place.column()),
+            ("endColumn", end_column),
+        ];
+        properties.extend(numbers.map(|(name, n)| (name, n.to_string())));
+    }
+    properties.push(("title", format!("mapstack {}", finding.rule)));
+    let properties: Vec<String> =
+        properties.iter().map(|(name, value)| format!("{name}={}", property(value))).collect();
+    let help = finding.help.as_ref().map(|help| format!("\n{help}")).unwrap_or_default();
+    format!("::{level} {}::{}\n", properties.join(","), data(&format!("{}{help}", finding.message)))
+}
+
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

@@ -1,0 +1,145 @@
+//! `mapstack lint`.
+
+mod calls;
+mod fixing;
+mod github;
+mod rows;
+mod sarif;
+mod text;
+
+use std::collections::BTreeSet;
+
+use mapstack::minion::{Minion, platforms};
+use mapstack::secrets::Secrets;
+use mapstack::{Engine, Error, ErrorKind};
+use mapstack_lint::{Level, Linter, Report, Rule};
+
+use crate::cli::{Facts, Findings, Lint};
+use crate::configuration;
+use crate::functions;
+use crate::inputs;
+use crate::output;
+use crate::report::{Failure, Reporter};
+
+pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
+    if args.rules {
+        return output::write(&text::rules());
+    }
+    let config = configuration::read(&args.files, None, None, reporter)?;
+    let engine = functions::add(
+        Engine::new(inputs::served(&args.files, config.as_ref(), None, reporter)?.files),
+        &args.functions,
+    )?;
+    let saltenv = args.files.saltenv.as_deref().unwrap_or("base");
+    let formulas = formulas(args, &engine, saltenv)?;
+    if args.calls {
+        return calls::run(args, &engine, &formulas, reporter);
+    }
+    let minions = minions(args, config.as_ref(), reporter)?;
+    let linter = linter(args, &engine, minions)?.saltenv(saltenv);
+    let reports: Vec<(String, Report)> = formulas
+        .into_iter()
+        .map(|formula| linter.lint(&formula).map(|report| (formula, report)))
+        .collect::<Result<_, Error>>()?;
+    if args.fix {
+        fixing::run(&reports, args.diff, reporter)?;
+        if args.diff {
+            return Ok(());
+        }
+    }
+    let left = |report: &Report| {
+        let mut report = report.clone();
+        report.findings.retain(|finding| !args.fix || finding.fix.is_empty());
+        report
+    };
+    let reports: Vec<(String, Report)> = reports.iter().map(|(formula, report)| (formula.clone(), left(report))).collect();
+    match args.format {
+        Findings::Text => text::print(&reports, reporter)?,
+        Findings::Json => output::write(&output::as_json(&rows::all(&reports))?)?,
+        Findings::Sarif => output::write(&output::as_json(&sarif::log(&reports))?)?,
+        Findings::Github => output::write(&github::commands(&reports))?,
+    }
+    let least = if reporter.is_strict() { Level::Warning } else { Level::Error };
+    let found = reports.iter().flat_map(|(_, report)| &report.findings).any(|finding| finding.level >= least);
+    if found { Err(Failure::Found) } else { Ok(()) }
+}
+
+/// The formulas that are meant: those named, or all there are.
+fn formulas(args: &Lint, engine: &Engine, saltenv: &str) -> Result<Vec<String>, Failure> {
+    if !args.formulas.is_empty() {
+        return Ok(args.formulas.iter().map(|formula| formula.trim_end_matches('/').to_owned()).collect());
+    }
+    let listed = engine.files().list(saltenv, "");
+    let listed = listed.map_err(|e| Error::new(ErrorKind::File, format!("cannot list the files of saltenv {saltenv}: {e}")))?;
+    let of_formula = |path: &String| {
+        let (folder, rest) = path.split_once('/')?;
+        let is_one = rest.starts_with("parameters/") || matches!(rest, "map.jinja" | "init.sls");
+        (is_one && !folder.starts_with('.')).then(|| folder.to_owned())
+    };
+    let found: BTreeSet<String> = listed.iter().filter_map(of_formula).collect();
+    if found.is_empty() {
+        let error = Error::new(ErrorKind::File, format!("no folder in saltenv {saltenv} is a formula"));
+        return Err(error.note("a formula has parameters/, a map.jinja or an init.sls").into());
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// The minions that formulas run for: those given, or one of each platform.
+fn minions(args: &Lint, config: Option<&mapstack::config::Config>, reporter: &Reporter) -> Result<Vec<Minion>, Failure> {
+    if !is_given(&args.facts) {
+        return Ok(platforms::all().iter().map(|platform| platform.minion().complete()).collect());
+    }
+    let chosen = inputs::minions(&args.facts, config, None, &args.functions.stub, reporter)?;
+    reporter.errors(&chosen.broken)?;
+    Ok(chosen.minions)
+}
+
+fn is_given(facts: &Facts) -> bool {
+    let files = [&facts.minion, &facts.minions, &facts.grains, &facts.pillar, &facts.opts];
+    files.iter().any(|file| file.is_some()) || !facts.platform.is_empty() || facts.id.is_some() || !facts.set.is_empty()
+}
+
+fn linter<'e>(args: &Lint, engine: &'e Engine, minions: Vec<Minion>) -> Result<Linter<'e>, Failure> {
+    let secrets = minions.iter().fold(Secrets::new(&salt()?), |secrets, minion| secrets.of_pillar(&minion.pillar));
+    let mut linter = Linter::new(engine).minions(minions).secrets(secrets);
+    for name in &args.ignore {
+        linter = linter.level(rule(name)?, None);
+    }
+    for change in &args.level {
+        let usage = || Failure::Usage(format!("--level {change}: write RULE=error, RULE=warning, RULE=note or RULE=off"));
+        let (name, level) = change.split_once('=').ok_or_else(usage)?;
+        let level = match level {
+            "error" => Some(Level::Error),
+            "warning" => Some(Level::Warning),
+            "note" => Some(Level::Note),
+            "off" => None,
+            _ => return Err(usage()),
+        };
+        linter = linter.level(rule(name)?, level);
+    }
+    Ok(linter)
+}
+
+fn rule(name: &str) -> Result<Rule, Failure> {
+    name.parse().map_err(|error| Failure::Usage(format!("{error}; `mapstack lint --rules` lists them")))
+}
+
+/// What digests of secrets depend on.
+fn salt() -> Result<[u8; 16], Failure> {
+    let mut salt = [0; 16];
+    getrandom::fill(&mut salt).map_err(|e| Failure::Usage(format!("no random salt for digests: {e}")))?;
+    Ok(salt)
+}
+
+/// A number for programs.
+fn number(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+/// How many findings of each level there are.
+fn counts(reports: &[(String, Report)]) -> [(Level, usize); 3] {
+    [Level::Error, Level::Warning, Level::Note].map(|level| {
+        let findings = reports.iter().flat_map(|(_, report)| &report.findings);
+        (level, findings.filter(|finding| finding.level == level).count())
+    })
+}

@@ -1,0 +1,54 @@
+//! Findings for people.
+
+use std::fmt::Write;
+
+use mapstack_lint::{Level, Report, Rule};
+
+use super::counts;
+use crate::output;
+use crate::report::{Failure, Reporter};
+
+/// Print findings with excerpts, and count them on standard error.
+pub fn print(reports: &[(String, Report)], reporter: &Reporter) -> Result<(), Failure> {
+    let mut text = String::new();
+    for (_, report) in reports {
+        for finding in &report.findings {
+            let level = finding.level;
+            if level == Level::Error || !reporter.is_quiet() {
+                text.push_str(&reporter.finding(&report.diagnostic(finding), level, finding.rule.name(), finding.whole_file));
+                text.push_str("\n\n");
+            }
+        }
+    }
+    output::write(&text)?;
+    reporter.say(&summary(reports));
+    Ok(())
+}
+
+/// How much was found, and in what.
+fn summary(reports: &[(String, Report)]) -> String {
+    let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let found: Vec<String> =
+        counts(reports).into_iter().filter(|(_, n)| *n > 0).map(|(level, n)| plural(n, level.name())).collect();
+    let found = if found.is_empty() { "nothing found".to_owned() } else { found.join(", ") };
+    let files = reports.iter().map(|(_, report)| report.files).sum();
+    let minions = reports.iter().map(|(_, report)| report.minions).max().unwrap_or_default();
+    let formulas = plural(reports.len(), "formula");
+    let mut text = format!("{found} in {formulas} ({}), on {}", plural(files, "file"), plural(minions, "minion"));
+    let silenced: usize = reports.iter().map(|(_, report)| report.suppressed).sum();
+    if silenced > 0 {
+        text.push_str(&format!("; {silenced} silenced by comments"));
+    }
+    text
+}
+
+/// The rules, each on a line.
+pub fn rules() -> String {
+    let width = Rule::ALL.iter().map(|rule| rule.name().len()).max().unwrap_or_default();
+    let mut text = String::new();
+    for rule in Rule::ALL {
+        // Writing to text does not fail.
+        let _ = writeln!(text, "{:width$}  {:7}  {}", rule.name(), rule.level().name(), rule.about());
+    }
+    text
+}
