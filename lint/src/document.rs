@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use mapstack::Place;
 use mapstack::lineage::LayerText;
 use mapstack::value::{Key, Value};
 use mapstack::yaml::{Limits, Mark, Marks};
-use mapstack::Place;
 
 /// A file of the formula.
 #[derive(Debug, Clone)]
@@ -102,13 +102,7 @@ pub(crate) struct Scalar<'d> {
 impl Document {
     pub fn parse(path: &str, content: Content) -> Result<Self, mapstack::yaml::Error> {
         let loaded = mapstack::yaml::load_document(content.text(), &Limits::default())?;
-        Ok(Document {
-            path: path.into(),
-            value: loaded.value,
-            marks: loaded.marks,
-            shared: loaded.shared,
-            content,
-        })
+        Ok(Document { path: path.into(), value: loaded.value, marks: loaded.marks, shared: loaded.shared, content })
     }
 
     /// Whether a template printed it.

@@ -37,6 +37,9 @@ pub struct Report {
     pub files: usize,
     /// How many minions the formula ran for.
     pub minions: usize,
+    /// Functions that templates call and nobody answered, with the minions on which the formula could
+    /// not be followed further.
+    pub unanswered: BTreeMap<String, BTreeSet<String>>,
     /// Files that hold secrets, with stars in their place; every byte stays where it was.
     pub masked: BTreeMap<String, Arc<str>>,
 }
@@ -111,7 +114,8 @@ impl<'e> Linter<'e> {
     /// # Errors
     /// The formula's files cannot be listed or read, or there are none.
     pub fn lint(&self, formula: &str) -> Result<Report, Error> {
-        let subject = Subject::examine(self.engine, formula, &self.saltenv, &self.minions, &self.options, &self.secrets)?;
+        let subject =
+            Subject::examine(self.engine, formula, &self.saltenv, &self.minions, &self.options, &self.secrets)?;
         let suppressions = Suppressions::read(subject.files.values().map(|file| &**file));
         let mut findings = rules::all(&subject);
         findings.extend(suppressions.mistakes());
@@ -134,7 +138,9 @@ impl<'e> Linter<'e> {
         findings.sort_by(|a, b| order(a).cmp(&order(b)));
         distinct(&mut findings);
         let masked = mask::masked(subject.documents.iter(), &self.secrets);
-        Ok(Report { findings, suppressed, files: subject.files.len(), minions: self.minions.len(), masked })
+        let unanswered = rules::unanswered_calls(&subject);
+        let (files, minions) = (subject.files.len(), self.minions.len());
+        Ok(Report { findings, suppressed, files, minions, unanswered, masked })
     }
 }
 
@@ -146,8 +152,13 @@ fn order(finding: &Finding) -> (&str, usize, std::cmp::Reverse<Level>, Rule, &st
 /// Leave out what says again what another finding says: runs stumble over what files show.
 fn distinct(findings: &mut Vec<Finding>) {
     let line = |finding: &Finding| (finding.place.file.clone(), finding.place.line());
-    let shown: BTreeSet<(String, usize)> =
-        findings.iter().filter(|finding| !finding.rule.is_of_runs() && finding.rule.can_fail_a_run()).map(line).collect();
+    let shown: BTreeSet<(String, usize)> = findings
+        .iter()
+        .filter(|finding| !finding.rule.is_of_runs() && finding.rule.can_fail_a_run())
+        .map(line)
+        .collect();
     findings.retain(|finding| !finding.rule.is_of_runs() || !shown.contains(&line(finding)));
-    findings.dedup_by(|b, a| a.rule == b.rule && a.place.file == b.place.file && a.place.start == b.place.start && a.message == b.message);
+    findings.dedup_by(|b, a| {
+        a.rule == b.rule && a.place.file == b.place.file && a.place.start == b.place.start && a.message == b.message
+    });
 }

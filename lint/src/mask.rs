@@ -9,7 +9,10 @@ use mapstack::secrets::Secrets;
 use crate::document::{Content, Document};
 
 /// The texts of files that have secrets, with stars in their place; every byte stays where it was.
-pub(crate) fn masked<'d>(documents: impl Iterator<Item = &'d Document>, secrets: &Secrets) -> BTreeMap<String, Arc<str>> {
+pub(crate) fn masked<'d>(
+    documents: impl Iterator<Item = &'d Document>,
+    secrets: &Secrets,
+) -> BTreeMap<String, Arc<str>> {
     let mut hidden: BTreeMap<String, (Arc<str>, Vec<Range<usize>>)> = BTreeMap::new();
     for document in documents {
         let mut offsets: Vec<usize> = Vec::new();
@@ -27,7 +30,9 @@ pub(crate) fn masked<'d>(documents: impl Iterator<Item = &'d Document>, secrets:
                 // Up to whatever comes next: the text can go over lines.
                 Content::Plain(_) => offsets.iter().find(|offset| **offset > place.start).copied(),
                 Content::Rendered(_) if computed => Some(place.end),
-                Content::Rendered(_) => place.source.get(place.start..).and_then(|rest| Some(place.start + rest.find('\n')?)),
+                Content::Rendered(_) => {
+                    place.source.get(place.start..).and_then(|rest| Some(place.start + rest.find('\n')?))
+                }
             };
             let end = end.unwrap_or(place.source.len());
             hidden.entry(place.file).or_insert_with(|| (place.source, Vec::new())).1.push(place.start..end);

@@ -42,7 +42,8 @@ pub(crate) struct Never {
 
 impl Names {
     pub fn of<'m>(minions: impl IntoIterator<Item = &'m Minion>) -> Self {
-        let mut known: BTreeMap<&'static str, Known> = GRAINS.into_iter().map(|grain| (grain, Known::default())).collect();
+        let mut known: BTreeMap<&'static str, Known> =
+            GRAINS.into_iter().map(|grain| (grain, Known::default())).collect();
         for (grain, shape) in RECORDED.iter() {
             if let Some(known) = known.get_mut(grain) {
                 known.shapes.insert((*shape).into());

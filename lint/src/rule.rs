@@ -100,7 +100,10 @@ rules! {
 impl Rule {
     /// Whether it is about what runs fail with, so that another finding may say why.
     pub(crate) fn is_of_runs(self) -> bool {
-        matches!(self, Rule::RenderFailure | Rule::UndefinedVariable | Rule::YamlSyntax | Rule::DataSource | Rule::BadSource)
+        matches!(
+            self,
+            Rule::RenderFailure | Rule::UndefinedVariable | Rule::YamlSyntax | Rule::DataSource | Rule::BadSource
+        )
     }
 
     /// Whether what it finds can make a run fail.

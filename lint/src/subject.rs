@@ -104,7 +104,8 @@ impl<'s> Subject<'s> {
         };
         let has_parameters = dialect != Dialect::MapJinja || options.parameter_dirs.is_some();
         let map = format!("{}/map.jinja", subject.formula);
-        let form = subject.files.contains_key(&map).then(|| engine.map_form(&subject.formula, None, saltenv)).transpose()?;
+        let form =
+            subject.files.contains_key(&map).then(|| engine.map_form(&subject.formula, None, saltenv)).transpose()?;
         subject.runs = minions
             .iter()
             .map(|minion| {
@@ -141,12 +142,15 @@ impl<'s> Subject<'s> {
 
     /// Whether a file lies where parameters do.
     pub fn is_parameter_file(&self, path: &str) -> bool {
-        self.directories.iter().any(|directory| path.strip_prefix(&**directory).is_some_and(|rest| rest.starts_with('/')))
+        self.directories
+            .iter()
+            .any(|directory| path.strip_prefix(&**directory).is_some_and(|rest| rest.starts_with('/')))
     }
 
     /// Whether a file's data is configuration of the formula.
     fn is_data_file(&self, file: &SourceFile) -> bool {
-        let has_suffix = [".yaml", ".yml", ".yaml.jinja", ".yml.jinja"].iter().any(|suffix| file.name().ends_with(suffix));
+        let has_suffix =
+            [".yaml", ".yml", ".yaml.jinja", ".yml.jinja"].iter().any(|suffix| file.name().ends_with(suffix));
         let inside = file.path.strip_prefix(&*self.formula).unwrap_or(&file.path);
         let mut folders = inside.split('/').filter(|part| !part.is_empty());
         folders.next_back();
@@ -176,6 +180,24 @@ impl<'s> Subject<'s> {
         }
         documents.sort_by(|a, b| a.path.cmp(&b.path));
         (self.documents, self.broken) = (documents, broken);
+    }
+
+    /// Whether the formula reads the same sources by a library of its own where `map.data` is missing.
+    /// The library knows only the form of old.
+    pub fn has_fallback(&self) -> bool {
+        let has_library =
+            || self.files.values().any(|file| matches!(file.name(), "libmapstack.jinja" | "libmatchers.jinja"));
+        self.survey.asked.contains("map.data") && has_library()
+    }
+
+    /// The parameter files that took part in some run.
+    pub fn merged(&self) -> BTreeSet<&str> {
+        let layers = self.runs.iter().filter_map(Examined::data).flat_map(|(_, lineage)| lineage.layers());
+        let paths = layers.filter_map(|layer| match &layer.kind {
+            LayerKind::File { path, .. } => Some(path.as_str()),
+            _ => None,
+        });
+        paths.collect()
     }
 
     /// The documents that are data sources, those of `map_jinja.yaml` left out.
@@ -209,7 +231,8 @@ fn map_error(run: &Run<'_>, form: &MapForm) -> Option<Error> {
 }
 
 fn read_files(engine: &Engine, formula: &str, saltenv: &str) -> Result<BTreeMap<String, Arc<SourceFile>>, Error> {
-    let failed = |what: &str, e: &dyn std::fmt::Display| Error::new(ErrorKind::File, format!("cannot read {what}: {e}"));
+    let failed =
+        |what: &str, e: &dyn std::fmt::Display| Error::new(ErrorKind::File, format!("cannot read {what}: {e}"));
     let prefix = format!("{formula}/");
     let listed = engine.files().list(saltenv, &prefix).map_err(|e| failed(&format!("salt://{prefix}"), &e))?;
     let mut files = BTreeMap::new();
@@ -239,16 +262,38 @@ impl Dialect {
         }
     }
 
-    /// The sources of a formula that says nothing about them.
+    /// The sources of a formula whose library reads them its own way.
     fn options(self, given: &DataOptions, files: &BTreeMap<String, Arc<SourceFile>>, formula: &str) -> DataOptions {
         let mut options = given.clone();
         let says = files.keys().any(|path| path.starts_with(formula) && is_meta(path));
         if self == Dialect::Libmapstack && options.sources.is_none() && !says {
-            let grains = ["Y!G@osarch", "Y!G@os_family", "Y!G@os", "Y!G@osfinger"].map(String::from);
-            let configuration = [format!("C@{formula}:lookup"), format!("C@{formula}"), "Y!G@id".into()];
-            options.sources = Some(grains.into_iter().chain(configuration).collect());
+            let named = files.get(&format!("{formula}/parameters/defaults.yaml")).and_then(|file| named_sources(file));
+            let names = named.unwrap_or_else(|| LIBMAPSTACK.map(String::from).into());
+            options.sources = Some(names.iter().map(|name| definition(name, formula)).collect());
         }
         options
+    }
+}
+
+/// The sources of template-formula's library by the names that its first version had for them.
+const LIBMAPSTACK: [&str; 7] = ["osarch", "os_family", "os", "osfinger", "config_get_lookup", "config_get", "id"];
+
+/// The list that the first version read from `map_jinja:sources` of the defaults.
+fn named_sources(defaults: &SourceFile) -> Option<Vec<String>> {
+    let value = yaml::load(&defaults.text).ok()?;
+    let top = value.as_map()?;
+    let meta = top.get("map_jinja").or_else(|| top.get("values")?.as_map()?.get("map_jinja"))?;
+    let sources = meta.as_map()?.get("sources")?.as_list()?;
+    Some(sources.iter().map(ToString::to_string).collect())
+}
+
+/// A source by its name of old, or a definition as it is.
+fn definition(name: &str, formula: &str) -> String {
+    match name {
+        "config_get" => format!("C@{formula}"),
+        "config_get_lookup" => format!("C@{formula}:lookup"),
+        name if name.contains(['@', '.', ':']) => name.to_owned(),
+        grain => format!("Y!G@{grain}"),
     }
 }
 
@@ -260,14 +305,16 @@ struct Supported {
 
 impl Supported {
     fn read(engine: &Engine, saltenv: &str) -> Self {
-        let Ok(Fetched::Found { bytes, .. }) = engine.files().fetch(&SaltPath::from_relative("FORMULA"), saltenv) else {
+        let Ok(Fetched::Found { bytes, .. }) = engine.files().fetch(&SaltPath::from_relative("FORMULA"), saltenv)
+        else {
             return Supported::default();
         };
         let value = std::str::from_utf8(&bytes).ok().and_then(|text| yaml::load(text).ok()).unwrap_or_default();
-        let listed = ["os", "os_family"].iter().filter_map(|key| value.as_map()?.get(*key)).flat_map(|names| match names {
-            Value::List(names) => names.iter().map(ToString::to_string).collect(),
-            other => other.to_string().split(',').map(|name| name.trim().to_owned()).collect::<Vec<_>>(),
-        });
+        let listed =
+            ["os", "os_family"].iter().filter_map(|key| value.as_map()?.get(*key)).flat_map(|names| match names {
+                Value::List(names) => names.iter().map(ToString::to_string).collect(),
+                other => other.to_string().split(',').map(|name| name.trim().to_owned()).collect::<Vec<_>>(),
+            });
         Supported { names: listed.map(|name| name.to_lowercase()).filter(|name| !name.is_empty()).collect() }
     }
 

@@ -68,7 +68,8 @@ impl Suppressions {
         let what = what.trim();
         if !matches!(what, "ignore" | "ignore-file") || names.trim().is_empty() {
             let message = "this comment silences nothing";
-            let help = "write `mapstack-lint: ignore=RULE, …` for a line or `mapstack-lint: ignore-file=RULE, …` for a file";
+            let help =
+                "write `mapstack-lint: ignore=RULE, …` for a line or `mapstack-lint: ignore-file=RULE, …` for a file";
             let (start, end) = (at + comment.len() - comment.trim_start().len(), at + comment.trim_end().len());
             self.mistakes.push(Finding::new(Rule::Suppression, file.place(start, end), message).help(help));
             return (false, Vec::new());

@@ -78,7 +78,13 @@ impl Reporter {
     }
 
     /// A linter's finding for standard output.
-    pub fn finding(&self, diagnostic: &Diagnostic, level: mapstack_lint::Level, rule: &str, whole_file: bool) -> String {
+    pub fn finding(
+        &self,
+        diagnostic: &Diagnostic,
+        level: mapstack_lint::Level,
+        rule: &str,
+        whole_file: bool,
+    ) -> String {
         let level = match level {
             mapstack_lint::Level::Error => Level::ERROR,
             mapstack_lint::Level::Warning => Level::WARNING,

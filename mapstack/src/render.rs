@@ -14,7 +14,7 @@ use crate::engine::Run;
 use crate::files::File;
 use crate::host::RunHost;
 #[cfg(feature = "tera")]
-use crate::lineage::{LayerKind, Merged, LayerText};
+use crate::lineage::{LayerKind, LayerText, Merged};
 #[cfg(feature = "python")]
 use crate::python;
 

@@ -11,7 +11,7 @@ use mapstack_value::{Key, Path, Value};
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::engine::Run;
 use crate::layer::Variables;
-use crate::lineage::{At, Because, Chosen, LayerKind, Merged, LayerText};
+use crate::lineage::{At, Because, Chosen, LayerKind, LayerText, Merged};
 use crate::options::{StackOptions, iterate, or};
 use crate::source::{Found, PathRules, Paths, Surroundings, fetch, fetch_layer, paths, pop_options, texts};
 use crate::trace::{Asked, Stage};

@@ -355,13 +355,15 @@ fn literal_sources(expr: &Expr) -> impl Iterator<Item = (Str, Span)> {
         _ => None,
     };
     let given = args.into_iter().flat_map(|args| args.positional.iter().chain(args.named.iter().map(|(_, e)| e)));
-    given.flat_map(|e| match &e.kind {
-        ExprKind::List(items) | ExprKind::Tuple(items) => items.as_slice(),
-        _ => &[],
-    }).filter_map(|item| match &item.kind {
-        ExprKind::Const(Value::Str(text)) => Some((text.clone(), item.span)),
-        _ => None,
-    })
+    given
+        .flat_map(|e| match &e.kind {
+            ExprKind::List(items) | ExprKind::Tuple(items) => items.as_slice(),
+            _ => &[],
+        })
+        .filter_map(|item| match &item.kind {
+            ExprKind::Const(Value::Str(text)) => Some((text.clone(), item.span)),
+            _ => None,
+        })
 }
 
 /// A filter that looks at the machine is a call of its kind.

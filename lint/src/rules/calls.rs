@@ -7,7 +7,7 @@ use mapstack::loader::{Fetched, SaltPath};
 use mapstack::{Answerer, nearest};
 
 use crate::Rule;
-use crate::finding::Finding;
+use crate::finding::{Finding, Level};
 use crate::subject::Subject;
 
 /// The execution modules of Salt and their functions.
@@ -33,11 +33,17 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         if known {
             return None;
         }
-        let finding = Finding::new(Rule::UnknownFunction, call.place.clone(), format!("nobody provides salt['{name}']"));
-        Some(match near(module, function) {
-            Some(near) => finding.help(format!("did you mean {near}?")),
-            None => finding.help("if an extension provides it, ask for it first: {% if '…' in salt %}"),
-        })
+        let finding = |message| Finding::new(Rule::UnknownFunction, call.place.clone(), message);
+        let near = near(module, function).map(|near| format!("did you mean {near}?"));
+        // Nobody knows all extensions.
+        let help = near
+            .clone()
+            .unwrap_or_else(|| format!("ask first whether an extension is there: {{% if '{name}' in salt %}}"));
+        if near.is_none() && !MODULES.contains_key(module) {
+            let message = format!("Salt has no module '{module}': an extension has to provide salt['{name}']");
+            return Some(Finding { level: Level::Note, ..finding(message).help(help) });
+        }
+        Some(finding(format!("nobody provides salt['{name}']")).help(help))
     });
     refused.chain(unknown).collect()
 }
@@ -71,7 +77,8 @@ impl OwnModules {
     /// Whether one of them, by its file's or its virtual name, can have a function.
     fn has(&self, module: &str, function: &str) -> bool {
         let is_named = |name: &str, text: &str| {
-            name == module || ['"', '\''].iter().any(|quote| text.contains(&format!("__virtualname__ = {quote}{module}{quote}")))
+            name == module
+                || ['"', '\''].iter().any(|quote| text.contains(&format!("__virtualname__ = {quote}{module}{quote}")))
         };
         let has = |text: &str| text.contains(&format!("def {function}(")) || text.contains(&format!("{function} ="));
         self.0.iter().any(|(name, text)| is_named(name, text) && (has(text) || text.contains("__func_alias__")))

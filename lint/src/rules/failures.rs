@@ -1,8 +1,8 @@
 //! What fails on some platforms, or on all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use mapstack::{Diagnostic, Error, ErrorKind, Place};
+use mapstack::{Answerer, CallSite, Diagnostic, Error, ErrorKind, Place};
 
 use super::syntax::rule_of;
 use crate::Rule;
@@ -19,6 +19,9 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         for error in run.errors() {
             let diagnostic = error.diagnostic();
             let Some(place) = &diagnostic.place else { continue };
+            if unanswered(subject, place).is_some() {
+                continue;
+            }
             let key = (place.file.clone(), place.start, diagnostic.message.clone());
             let minions = &mut by_place.entry(key).or_insert_with(|| (error, Vec::new())).1;
             let id = run.minion.id.to_string();
@@ -37,6 +40,27 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         Some(finding.note(on(&minions, supported.len())))
     });
     findings.collect()
+}
+
+/// The functions that runs wanted to call and nobody could answer, each with the minions: what comes
+/// after such a call was not looked at there.
+pub(crate) fn unanswered_calls(subject: &Subject<'_>) -> BTreeMap<String, BTreeSet<String>> {
+    let mut calls: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for run in &subject.runs {
+        let places = run.errors().filter_map(|error| error.diagnostic().place.as_ref());
+        for name in places.filter_map(|place| unanswered(subject, place)) {
+            calls.entry(name.to_owned()).or_default().insert(run.minion.id.to_string());
+        }
+    }
+    calls
+}
+
+/// The function that a place calls, if nobody answers it here. Salt may.
+fn unanswered<'s>(subject: &'s Subject<'_>, place: &Place) -> Option<&'s str> {
+    let is_here =
+        |call: &&CallSite| call.place.file == place.file && (call.place.start..call.place.end).contains(&place.start);
+    let mut names = subject.survey.calls.iter().filter(is_here).filter_map(|call| call.function.as_deref());
+    names.find(|name| subject.engine.answerer(name) == Answerer::Nobody)
 }
 
 /// The rule that a failed run goes against; nothing where it is no mistake of the formula, or was
@@ -71,8 +95,10 @@ fn on(minions: &[String], all: usize) -> String {
 
 /// Whether a variable or a key of a mapping is what is undefined.
 fn is_absent(message: &str) -> bool {
-    let of_scalar = ["'int object'", "'float object'", "'str object'", "'bool object'", "'list object'", "None"];
-    message.ends_with(" is undefined") || !of_scalar.iter().any(|start| message.starts_with(start))
+    let of_scalar = ["'int object'", "'float object'", "'str object'", "'bool object'", "'list object'", "'None'"];
+    let message = message.strip_prefix("Jinja variable ").unwrap_or(message);
+    let of_item = message.contains("object has no element");
+    message.ends_with(" is undefined") || !of_item && !of_scalar.iter().any(|start| message.starts_with(start))
 }
 
 /// Whether an expression printed what is no YAML.

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use mapstack::Place;
 use mapstack::lineage::{Ancestry, How, LayerKind, Lineage, Spot};
 use mapstack::value::{Key, Value};
-use mapstack::Place;
 
 use crate::Rule;
 use crate::finding::Finding;
@@ -15,7 +15,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     for (_, lineage) in subject.runs.iter().filter_map(Examined::data) {
         observed.run(lineage);
     }
-    let mut findings = observed.redundant();
+    let mut findings = observed.redundant(&Unmerged::of(subject));
     findings.extend(observed.kinds());
     findings.extend(observed.lists());
     findings.extend(shared(subject));
@@ -29,7 +29,7 @@ type Spotted = (String, usize);
 #[derive(Debug)]
 struct Override {
     place: Place,
-    key: String,
+    path: Vec<Key>,
     /// Whose value it was equal to.
     inherited: Place,
     /// Whether it made a difference somewhere.
@@ -134,7 +134,7 @@ impl Observed {
             known.matters |= !same;
         } else if let (true, false, Some(earlier)) = (is_leaf(step.new), is_computed(step.new_spot), &earlier) {
             let inherited = earlier.clone();
-            let known = Override { place: place.clone(), key: shown(path), inherited, matters: !same };
+            let known = Override { place: place.clone(), path: path.to_vec(), inherited, matters: !same };
             self.overrides.insert(spotted.clone(), known);
         }
         let Some(earlier) = earlier else { return };
@@ -155,15 +155,18 @@ impl Observed {
         let Some(place) = in_file(&ancestry.spot).filter(|_| is_file(lineage, ancestry.layer)) else { return };
         let spotted = (place.file.clone(), place.start);
         let inherited = place.clone();
-        self.overrides
-            .entry(spotted)
-            .and_modify(|known| known.matters = true)
-            .or_insert(Override { place, key: shown(path), inherited, matters: true });
+        self.overrides.entry(spotted).and_modify(|known| known.matters = true).or_insert(Override {
+            place,
+            path: path.to_vec(),
+            inherited,
+            matters: true,
+        });
     }
 
-    fn redundant(&self) -> Vec<Finding> {
-        let redundant = self.overrides.values().filter(|known| !known.matters).map(|known| {
-            let message = format!("'{}' is set to what is inherited anyway", known.key);
+    fn redundant(&self, unmerged: &Unmerged<'_>) -> Vec<Finding> {
+        let redundant = self.overrides.values().filter(|known| !known.matters && !unmerged.sets(&known.path));
+        let redundant = redundant.map(|known| {
+            let message = format!("'{}' is set to what is inherited anyway", shown(&known.path));
             Finding::new(Rule::RedundantOverride, self.at_key(&known.place), message)
                 .related("the same value", self.at_key(&known.inherited))
                 .help("leave the key out, or change the value")
@@ -186,7 +189,8 @@ impl Observed {
         let lists = self.replaced.iter().flat_map(|(key, replaced)| {
             let joined = self.joined.get(key);
             replaced.values().filter_map(move |found| {
-                let message = format!("the list '{key}' takes the place of an earlier one, and another layer appends to it");
+                let message =
+                    format!("the list '{key}' takes the place of an earlier one, and another layer appends to it");
                 let finding = Finding::new(Rule::ListReplaced, self.at_key(&found.place), message)
                     .related("replaced", self.at_key(&found.earlier))
                     .related("appended to here", self.at_key(joined?));
@@ -194,6 +198,24 @@ impl Observed {
             })
         });
         lists.collect()
+    }
+}
+
+/// The data sources that took part in no run: on the minions they are for, they may change what others
+/// inherit.
+struct Unmerged<'s>(Vec<&'s Value>);
+
+impl<'s> Unmerged<'s> {
+    fn of(subject: &'s Subject<'_>) -> Self {
+        let merged = subject.merged();
+        let others = subject.layers().filter(|document| !merged.contains(&*document.path));
+        Unmerged(others.filter_map(|document| Some(document.at(&["values"])?.0)).collect())
+    }
+
+    /// Whether one of them sets something under a path.
+    fn sets(&self, path: &[Key]) -> bool {
+        let under = |value: &&'s Value| path.iter().try_fold(*value, |here, key| here.as_map()?.get(key)).is_some();
+        self.0.iter().any(|value| under(&value))
     }
 }
 
@@ -273,13 +295,21 @@ fn shared(subject: &Subject<'_>) -> Vec<Finding> {
         }
         for (mark, paths) in places.into_iter().filter(|(_, paths)| paths.len() > 1) {
             let changed = paths.iter().find_map(|path| {
-                let run = subject.runs.iter().filter_map(Examined::data).find_map(|(_, lineage)| changed(lineage, path, &document.path));
+                let run = subject
+                    .runs
+                    .iter()
+                    .filter_map(Examined::data)
+                    .find_map(|(_, lineage)| changed(lineage, path, &document.path));
                 run.map(|place| (path, place))
             });
             let Some((path, place)) = changed else { continue };
             let others: Vec<String> = paths.iter().filter(|other| *other != path).map(|other| shown(other)).collect();
             let (here, _) = document.content.place(mark, 1);
-            let message = format!("'{}' is the same object as {} for Salt, and a later layer changes it", shown(path), others.join(", "));
+            let message = format!(
+                "'{}' is the same object as {} for Salt, and a later layer changes it",
+                shown(path),
+                others.join(", ")
+            );
             if findings.iter().any(|known| known.place == here) {
                 continue;
             }

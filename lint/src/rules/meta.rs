@@ -13,9 +13,9 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for document in subject.meta() {
         unknown_keys(document, &mut findings);
-        sources(document, subject.dialect, &mut findings);
+        sources(document, subject.dialect == Dialect::MapData && !subject.has_fallback(), &mut findings);
     }
-    if subject.dialect == Dialect::MapData {
+    if subject.dialect == Dialect::MapData && !subject.has_fallback() {
         let given = subject.survey.sources.iter();
         findings.extend(given.filter_map(|(text, place)| deprecated(text, place.clone(), true)));
     }
@@ -53,7 +53,7 @@ fn unknown_keys(document: &Document, findings: &mut Vec<Finding>) {
     }
 }
 
-fn sources(document: &Document, dialect: Dialect, findings: &mut Vec<Finding>) {
+fn sources(document: &Document, has_new_form: bool, findings: &mut Vec<Finding>) {
     let Some((Value::List(sources), marks)) = document.at(&["values", "sources"]) else { return };
     for (index, source) in sources.iter().enumerate() {
         let (Value::Str(text), Some(marks)) = (source, marks.child(index)) else { continue };
@@ -64,8 +64,7 @@ fn sources(document: &Document, dialect: Dialect, findings: &mut Vec<Finding>) {
                 let finding = Finding::new(Rule::BadSource, place, diagnostic.message.clone());
                 findings.push(Finding { help: diagnostic.help.clone(), ..finding });
             }
-            // The library in the formula knows no other form.
-            Ok(_) if dialect == Dialect::MapData => {
+            Ok(_) if has_new_form => {
                 place.end = place.start + text.len();
                 findings.extend(deprecated(text, place, !computed));
             }

@@ -12,6 +12,8 @@ mod syntax;
 use crate::finding::Finding;
 use crate::subject::Subject;
 
+pub(crate) use failures::unanswered_calls;
+
 /// Everything that is found, in no order.
 pub(crate) fn all(subject: &Subject<'_>) -> Vec<Finding> {
     let rules = [

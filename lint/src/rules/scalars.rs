@@ -107,7 +107,10 @@ fn printed(scalar: &Scalar<'_>) -> Option<Trap> {
             '*' => "an alias",
             _ => return None,
         };
-        return scalar.is_text_of_value(1).then(|| trap(format!("the expression prints text that is read as {what}"))).flatten();
+        return scalar
+            .is_text_of_value(1)
+            .then(|| trap(format!("the expression prints text that is read as {what}")))
+            .flatten();
     };
     if !scalar.is_text_of_value(written.len()) {
         return None;
@@ -222,7 +225,10 @@ impl Texts {
             || last.as_str().is_some_and(|key| CODES.contains(&&*key.to_lowercase()))
             || self.paths.contains(&common_path(scalar.document, scalar.path))
             || self.quoted.get(&identity(scalar.document)).is_some_and(|parents| parents.contains(parent))
-            || self.keys.get(&identity(scalar.document)).is_some_and(|keys| last.as_str().is_some() && keys.contains(last))
+            || self
+                .keys
+                .get(&identity(scalar.document))
+                .is_some_and(|keys| last.as_str().is_some() && keys.contains(last))
     }
 }
 

@@ -716,8 +716,7 @@ pub(super) fn place(frame: &Frame, span: Span) -> Place {
 }
 
 /// Filters whose text is data written out.
-const WRITERS: [&str; 8] =
-    ["json", "tojson", "yaml", "yaml_encode", "yaml_dquote", "yaml_squote", "python", "xmlattr"];
+const WRITERS: [&str; 8] = ["json", "tojson", "yaml", "yaml_encode", "yaml_dquote", "yaml_squote", "python", "xmlattr"];
 
 /// Whether an expression's text is meant as code and not as a value: what a serialising filter wrote, or a macro.
 fn writes_data(expr: &Expr) -> bool {

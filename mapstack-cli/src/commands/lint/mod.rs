@@ -52,7 +52,8 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         report.findings.retain(|finding| !args.fix || finding.fix.is_empty());
         report
     };
-    let reports: Vec<(String, Report)> = reports.iter().map(|(formula, report)| (formula.clone(), left(report))).collect();
+    let reports: Vec<(String, Report)> =
+        reports.iter().map(|(formula, report)| (formula.clone(), left(report))).collect();
     match args.format {
         Findings::Text => text::print(&reports, reporter)?,
         Findings::Json => output::write(&output::as_json(&rows::all(&reports))?)?,
@@ -70,7 +71,8 @@ fn formulas(args: &Lint, engine: &Engine, saltenv: &str) -> Result<Vec<String>, 
         return Ok(args.formulas.iter().map(|formula| formula.trim_end_matches('/').to_owned()).collect());
     }
     let listed = engine.files().list(saltenv, "");
-    let listed = listed.map_err(|e| Error::new(ErrorKind::File, format!("cannot list the files of saltenv {saltenv}: {e}")))?;
+    let listed =
+        listed.map_err(|e| Error::new(ErrorKind::File, format!("cannot list the files of saltenv {saltenv}: {e}")))?;
     let of_formula = |path: &String| {
         let (folder, rest) = path.split_once('/')?;
         let is_one = rest.starts_with("parameters/") || matches!(rest, "map.jinja" | "init.sls");
@@ -85,7 +87,11 @@ fn formulas(args: &Lint, engine: &Engine, saltenv: &str) -> Result<Vec<String>, 
 }
 
 /// The minions that formulas run for: those given, or one of each platform.
-fn minions(args: &Lint, config: Option<&mapstack::config::Config>, reporter: &Reporter) -> Result<Vec<Minion>, Failure> {
+fn minions(
+    args: &Lint,
+    config: Option<&mapstack::config::Config>,
+    reporter: &Reporter,
+) -> Result<Vec<Minion>, Failure> {
     if !is_given(&args.facts) {
         return Ok(platforms::all().iter().map(|platform| platform.minion().complete()).collect());
     }
@@ -106,7 +112,8 @@ fn linter<'e>(args: &Lint, engine: &'e Engine, minions: Vec<Minion>) -> Result<L
         linter = linter.level(rule(name)?, None);
     }
     for change in &args.level {
-        let usage = || Failure::Usage(format!("--level {change}: write RULE=error, RULE=warning, RULE=note or RULE=off"));
+        let usage =
+            || Failure::Usage(format!("--level {change}: write RULE=error, RULE=warning, RULE=note or RULE=off"));
         let (name, level) = change.split_once('=').ok_or_else(usage)?;
         let level = match level {
             "error" => Some(Level::Error),

@@ -10,12 +10,24 @@ use super::{counts, number};
 pub fn all(reports: &[(String, Report)]) -> Value {
     let findings: Value =
         reports.iter().flat_map(|(formula, report)| report.findings.iter().map(move |f| row(formula, f))).collect();
-    let mut summary: Map = counts(reports).into_iter().map(|(level, n)| (format!("{}s", level.name()), number(n))).collect();
+    let mut summary: Map =
+        counts(reports).into_iter().map(|(level, n)| (format!("{}s", level.name()), number(n))).collect();
     summary.insert("silenced", number(reports.iter().map(|(_, report)| report.suppressed).sum()));
     summary.insert("files", number(reports.iter().map(|(_, report)| report.files).sum()));
     summary.insert("minions", number(reports.iter().map(|(_, report)| report.minions).max().unwrap_or_default()));
+    let unanswered =
+        reports.iter().flat_map(|(formula, report)| report.unanswered.iter().map(move |one| (formula, one)));
+    let unanswered: Value = unanswered
+        .map(|(formula, (function, minions))| {
+            let minions: Value = minions.iter().collect();
+            let row: [(&str, Value); 3] =
+                [("formula", formula.as_str().into()), ("function", function.as_str().into()), ("minions", minions)];
+            Value::from(row.into_iter().collect::<Map>())
+        })
+        .collect();
     let formulas: Value = reports.iter().map(|(formula, _)| formula.as_str()).collect();
-    let all: [(&str, Value); 3] = [("formulas", formulas), ("findings", findings), ("summary", summary.into())];
+    let all: [(&str, Value); 4] =
+        [("formulas", formulas), ("findings", findings), ("not_followed", unanswered), ("summary", summary.into())];
     Value::from(all.into_iter().collect::<Map>())
 }
 

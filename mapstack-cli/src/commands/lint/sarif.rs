@@ -23,11 +23,8 @@ fn text(text: &str) -> Value {
 /// The log of one run of the program.
 pub fn log(reports: &[(String, Report)]) -> Value {
     let rules: Value = Rule::ALL.iter().map(|rule| descriptor(*rule)).collect();
-    let driver = object([
-        ("name", "mapstack".into()),
-        ("semanticVersion", env!("CARGO_PKG_VERSION").into()),
-        ("rules", rules),
-    ]);
+    let driver =
+        object([("name", "mapstack".into()), ("semanticVersion", env!("CARGO_PKG_VERSION").into()), ("rules", rules)]);
     let results: Value = reports.iter().flat_map(|(_, report)| &report.findings).map(result).collect();
     let run = object([
         ("tool", object([("driver", driver)])),
@@ -53,19 +50,27 @@ fn result(finding: &Finding) -> Value {
         Level::Warning => "warning",
         Level::Note => "note",
     };
-    let related: Value = finding.related.iter().enumerate().map(|(at, step)| {
-        object([
-            ("id", number(at + 1).into()),
-            ("message", text(&step.what)),
-            ("physicalLocation", location(&step.place, false)),
-        ])
-    }).collect();
+    let related: Value = finding
+        .related
+        .iter()
+        .enumerate()
+        .map(|(at, step)| {
+            object([
+                ("id", number(at + 1).into()),
+                ("message", text(&step.what)),
+                ("physicalLocation", location(&step.place, false)),
+            ])
+        })
+        .collect();
     let mut result: Map = [
         ("ruleId", Value::from(finding.rule.name())),
         ("ruleIndex", number(index).into()),
         ("level", level.into()),
         ("message", text(&format!("{}{help}", finding.message))),
-        ("locations", [object([("physicalLocation", location(&finding.place, finding.whole_file))])].into_iter().collect()),
+        (
+            "locations",
+            [object([("physicalLocation", location(&finding.place, finding.whole_file))])].into_iter().collect(),
+        ),
     ]
     .into_iter()
     .collect();
@@ -94,15 +99,22 @@ fn location(place: &Place, whole_file: bool) -> Value {
 }
 
 fn fix(finding: &Finding) -> Value {
-    let replacements: Value = finding.fix.iter().map(|edit| {
-        object([
-            ("deletedRegion", object([
-                ("byteOffset", number(edit.start).into()),
-                ("byteLength", number(edit.end - edit.start).into()),
-            ])),
-            ("insertedContent", text(&edit.text)),
-        ])
-    }).collect();
+    let replacements: Value = finding
+        .fix
+        .iter()
+        .map(|edit| {
+            object([
+                (
+                    "deletedRegion",
+                    object([
+                        ("byteOffset", number(edit.start).into()),
+                        ("byteLength", number(edit.end - edit.start).into()),
+                    ]),
+                ),
+                ("insertedContent", text(&edit.text)),
+            ])
+        })
+        .collect();
     let change = object([
         ("artifactLocation", object([("uri", uri(&finding.place.file).into())])),
         ("replacements", replacements),
@@ -118,7 +130,9 @@ fn uri(path: &str) -> String {
     let mut uri = String::from(if relative.starts_with('/') { "file://" } else { "" });
     for byte in relative.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b'+' | b'@' => uri.push(char::from(byte)),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b'+' | b'@' => {
+                uri.push(char::from(byte))
+            }
             other => uri.push_str(&format!("%{other:02X}")),
         }
     }

@@ -1,5 +1,6 @@
 //! Findings for people.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use mapstack_lint::{Level, Report, Rule};
@@ -15,14 +16,35 @@ pub fn print(reports: &[(String, Report)], reporter: &Reporter) -> Result<(), Fa
         for finding in &report.findings {
             let level = finding.level;
             if level == Level::Error || !reporter.is_quiet() {
-                text.push_str(&reporter.finding(&report.diagnostic(finding), level, finding.rule.name(), finding.whole_file));
+                text.push_str(&reporter.finding(
+                    &report.diagnostic(finding),
+                    level,
+                    finding.rule.name(),
+                    finding.whole_file,
+                ));
                 text.push_str("\n\n");
             }
         }
     }
     output::write(&text)?;
+    for (formula, report) in reports {
+        for (function, minions) in &report.unanswered {
+            reporter.say(&not_followed(formula, function, minions));
+        }
+    }
     reporter.say(&summary(reports));
     Ok(())
+}
+
+/// What was not looked at, and what to do about it.
+fn not_followed(formula: &str, function: &str, minions: &BTreeSet<String>) -> String {
+    let shown: Vec<&str> = minions.iter().take(3).map(String::as_str).collect();
+    let more =
+        if minions.len() > shown.len() { format!(" and {} more", minions.len() - shown.len()) } else { String::new() };
+    format!(
+        "{formula} was not followed beyond {function} on {}{more}: nothing answers it here; see --stub and --allow",
+        shown.join(", ")
+    )
 }
 
 /// How much was found, and in what.
