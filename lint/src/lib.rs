@@ -44,5 +44,5 @@ mod subject;
 pub mod suppress;
 
 pub use finding::{Edit, Finding, Level};
-pub use linter::{Linter, Report};
+pub use linter::{Linter, Report, SchemaFrom};
 pub use rule::Rule;

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use mapstack::minion::{Minion, platforms};
 use mapstack::secrets::Secrets;
-use mapstack::{DataOptions, Diagnostic, Engine, Error};
+use mapstack::value::{Key, Map, Value, json};
+use mapstack::{DataOptions, Diagnostic, Engine, Error, ErrorKind};
 
 use crate::Rule;
+use crate::document::{Document, SourceFile};
 use crate::finding::{Finding, Level};
 use crate::mask;
 use crate::rules;
@@ -24,6 +26,24 @@ pub struct Linter<'e> {
     options: DataOptions,
     levels: BTreeMap<Rule, Option<Level>>,
     secrets: Secrets,
+    schema: SchemaFrom,
+}
+
+/// Which schema formulas are checked against.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum SchemaFrom {
+    /// None.
+    #[default]
+    Nowhere,
+    /// The formula's own: `schema.yaml`, `schema.yml` or `schema.json` in its folder.
+    Formula,
+    /// This one.
+    File {
+        /// What the file is called.
+        name: String,
+        /// JSON Schema, as YAML or JSON.
+        text: String,
+    },
 }
 
 /// What came of checking a formula.
@@ -71,7 +91,7 @@ impl<'e> Linter<'e> {
     pub fn new(engine: &'e Engine) -> Self {
         let minions = platforms::all().iter().map(|platform| platform.minion().complete()).collect();
         let (saltenv, options) = ("base".into(), DataOptions::default());
-        Linter { engine, minions, saltenv, options, levels: BTreeMap::new(), secrets: Secrets::new(b"") }
+        Linter { engine, minions, saltenv, options, levels: BTreeMap::new(), secrets: Secrets::new(b""), schema: SchemaFrom::Nowhere }
     }
 
     /// Run formulas for these minions only.
@@ -109,15 +129,25 @@ impl<'e> Linter<'e> {
         self
     }
 
+    /// Check values against a schema, too.
+    #[must_use]
+    pub fn schema(mut self, schema: SchemaFrom) -> Self {
+        self.schema = schema;
+        self
+    }
+
     /// Check a formula.
     ///
     /// # Errors
-    /// The formula's files cannot be listed or read, or there are none.
+    /// The formula's files cannot be listed or read, there are none, or it has no schema and is to be
+    /// checked against its own.
     pub fn lint(&self, formula: &str) -> Result<Report, Error> {
         let subject =
             Subject::examine(self.engine, formula, &self.saltenv, &self.minions, &self.options, &self.secrets)?;
+        let schema = self.schema_of(&subject)?;
         let suppressions = Suppressions::read(subject.files.values().map(|file| &**file));
         let mut findings = rules::all(&subject);
+        findings.extend(schema.iter().flat_map(|schema| rules::schema(&subject, schema)));
         findings.extend(suppressions.mistakes());
         let before = findings.len();
         findings.retain(|finding| !suppressions.silence(finding));
@@ -141,6 +171,60 @@ impl<'e> Linter<'e> {
         let unanswered = rules::unanswered_calls(&subject);
         let (files, minions) = (subject.files.len(), self.minions.len());
         Ok(Report { findings, suppressed, files, minions, unanswered, masked })
+    }
+}
+
+impl Linter<'_> {
+    /// A JSON Schema of a formula's layers on all minions: what types its keys have.
+    ///
+    /// ```
+    /// use mapstack::{Engine, loader::MemoryFiles};
+    /// use mapstack_lint::Linter;
+    /// let files = MemoryFiles::new()
+    ///     .file("base", "f/parameters/defaults.yaml", "values: {port: 22}")
+    ///     .file("base", "f/parameters/os/Debian.yaml", "values: {port: null}");
+    /// let engine = Engine::new(files);
+    /// let schema = Linter::new(&engine).infer_schema("f").unwrap();
+    /// let port = schema.as_map().unwrap().get("properties").unwrap().as_map().unwrap().get("port").unwrap();
+    /// assert_eq!(port.repr(), "{'type': ['integer', 'null'], 'default': 22}");
+    /// ```
+    ///
+    /// # Errors
+    /// The formula's files cannot be read, or it has no parameter file with values.
+    pub fn infer_schema(&self, formula: &str) -> Result<Value, Error> {
+        let subject = Subject::examine(self.engine, formula, &self.saltenv, &self.minions, &self.options, &self.secrets)?;
+        let values = |document: &'_ Document| document.at(&["values"]).map(|(values, _)| values.clone());
+        let is_default = |document: &Document| document.path.ends_with("/defaults.yaml") || document.path.ends_with("/defaults.yaml.jinja");
+        let (defaults, others): (Vec<_>, Vec<_>) = subject.layers().partition(|document| is_default(document));
+        let mut defaults = defaults.into_iter().filter_map(values);
+        let first = defaults.next().unwrap_or_else(Value::map);
+        let others: Vec<Value> = defaults.chain(others.into_iter().filter_map(values)).collect();
+        if others.is_empty() && first.as_map().is_none_or(Map::is_empty) {
+            let message = format!("the formula {} has no parameter file with values", subject.formula);
+            return Err(Error::new(ErrorKind::DataSource, message));
+        }
+        let shows = |path: &[Key], value: &Value| !self.secrets.hide(path, false, value);
+        let schema = mapstack_schema::infer(&subject.formula, &first, &others, shows);
+        json::loads(&schema.to_string()).map_err(|e| Error::new(ErrorKind::Json, e.to_string()))
+    }
+
+    /// The schema that a formula is checked against.
+    fn schema_of(&self, subject: &Subject<'_>) -> Result<Option<Arc<SourceFile>>, Error> {
+        match &self.schema {
+            SchemaFrom::Nowhere => Ok(None),
+            SchemaFrom::File { name, text } => {
+                let (path, shown) = (name.clone(), name.clone());
+                Ok(Some(Arc::new(SourceFile { path, shown, text: text.as_str().into() })))
+            }
+            SchemaFrom::Formula => {
+                let names = ["schema.yaml", "schema.yml", "schema.json"];
+                let found = names.iter().find_map(|name| subject.files.get(&format!("{}/{name}", subject.formula)));
+                found.cloned().map(Some).ok_or_else(|| {
+                    let message = format!("the formula {} has no schema.yaml and no schema.json", subject.formula);
+                    Error::new(ErrorKind::File, message).note("`mapstack schema` makes one to begin with")
+                })
+            }
+        }
     }
 }
 

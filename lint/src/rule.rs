@@ -93,6 +93,8 @@ rules! {
         "A variable that is undefined on some or all platforms.";
     RenderFailure "render-failure" Error
         "A parameter file or map.jinja that fails on some or all platforms.";
+    Schema "schema" Error
+        "A value that the formula's schema does not allow, or a schema that is none.";
     Suppression "suppression" Warning
         "A comment that is meant to silence a rule that does not exist.";
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use mapstack::minion::platforms;
 use mapstack::{Engine, loader::MemoryFiles};
-use mapstack_lint::{Linter, Rule};
+use mapstack_lint::{Linter, Rule, SchemaFrom};
 use serde::Deserialize;
 
 /// A tree, and what there is to say about it.
@@ -22,6 +22,9 @@ struct Case {
     files: BTreeMap<String, String>,
     #[serde(default)]
     platforms: Vec<String>,
+    /// Whether values are checked against the formula's schema.
+    #[serde(default)]
+    schema: bool,
     /// `RULE FILE`, or `RULE FILE:LINE:COLUMN`.
     findings: Vec<String>,
 }
@@ -47,6 +50,9 @@ fn findings(case: &Case) -> Vec<String> {
     if !case.platforms.is_empty() {
         let minion = |name: &String| platforms::find(name).unwrap().minion().complete();
         linter = linter.minions(case.platforms.iter().map(minion).collect());
+    }
+    if case.schema {
+        linter = linter.schema(SchemaFrom::Formula);
     }
     let report = linter.lint(&case.formula).unwrap();
     report.findings.iter().map(|finding| format!("{} {}", finding.rule, finding.position())).collect()

@@ -82,6 +82,8 @@ pub enum Command {
     Parse(Parse),
     /// Find mistakes in formulas: dead files, YAML traps, overrides without effect
     Lint(Box<Lint>),
+    /// Make a JSON Schema of a formula's layers
+    Schema(Schema),
     /// List the built-in platforms, or print one's minion
     Platforms(Platforms),
     /// Print the options of a master's or minion's configuration, and which file set them
@@ -335,6 +337,9 @@ pub struct Lint {
     /// Print the changes of --fix and change nothing
     #[arg(long, requires = "fix")]
     pub diff: bool,
+    /// Check values against a JSON Schema: the formula's own schema.yaml or schema.json, or this file
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, value_hint = ValueHint::FilePath)]
+    pub schema: Option<Option<PathBuf>>,
     /// List the rules
     #[arg(long)]
     pub rules: bool,
@@ -347,6 +352,26 @@ pub struct Lint {
     pub files: Files,
     #[command(flatten)]
     pub functions: Functions,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The types are those that keys have in defaults.yaml and in the other layers, on all built-in
+platforms. Nothing is required and other keys may come: make it stricter by hand, keep it as
+schema.yaml or schema.json in the formula's folder, and `mapstack lint --schema` checks against it.
+
+Example:
+  mapstack schema users --root examples/formulas > schema.json")]
+pub struct Schema {
+    /// The formula: its folder below a root
+    pub formula: String,
+    #[command(flatten)]
+    pub files: Files,
+    #[command(flatten)]
+    pub functions: Functions,
+    /// How to print
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Format::Json, value_name = "FORMAT")]
+    pub format: Format,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -265,7 +265,9 @@ fn floor(text: &str, mut offset: usize) -> usize {
     offset
 }
 
-/// Control characters from data must not reach the terminal.
+/// Control characters from data must not reach the terminal, nor those that turn the direction of
+/// what follows.
 fn sanitize(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().map(|c| if (c.is_control() && c != '\n') || turns(c) { '\u{fffd}' } else { c }).collect()
 }

@@ -1,48 +1,177 @@
-//! `mapstack lint`: what templates refer to, and what is wrong with them.
+//! `mapstack lint` and `mapstack schema`.
 
 mod common;
 
 use common::{Tree, assert_snapshot, run_line};
 
-fn tree() -> Tree {
+/// A formula with one mistake of many kinds.
+fn mistakes() -> Tree {
     Tree::new(&[
-        ("r/f/init.sls", "{% from tplroot ~ '/lib.jinja' import a %}\n{{ salt['grains.get']('os') }}\n"),
-        ("r/f/lib.jinja", "{% set a = salt.cmd.run('id') %}{{ salt['grains.get']('os') }}\n{{ salt[a ~ '.b']() }}\n"),
+        (
+            "r/ssh/parameters/map_jinja.yaml",
+            "values:\n  sources:\n    - defaults.yaml\n    - 'Y:G@os_family'\n    - Y!G@osfinger\n  parameter_dir: []\n",
+        ),
+        (
+            "r/ssh/parameters/defaults.yaml",
+            "values:\n  mode: 0644\n  at: 22:22\n  admins: {root: 1}\n  password: 0777\n  shell: /bin/sh\n",
+        ),
+        ("r/ssh/parameters/os_family/Debian.yaml", "values:\n  shell: /bin/sh\n  admins: [root]\n  api_token: hunter2\n"),
+        ("r/ssh/parameters/os_family/Redhat.yaml", "strategy: recursive\nvalues: {}\n"),
+        ("r/ssh/parameters/osfinger/Debian-12.yaml", "values:\n\tshell: /bin/bash\n"),
+        ("r/ssh/init.sls", "{{ salt['cmd.runn']('id') }}\n"),
+        ("r/plain/init.sls", "nothing: {test.nop: []}\n"),
         ("r/g/init.sls", "x:\n  {{ 1 | uper }}\n"),
         ("r/g/two.jinja", "{% if x %}\n\n"),
-        ("r/g/files/plain.conf", "no template"),
-        ("r/h/readme.txt", "no template"),
+        ("r/h/readme.txt", "no formula"),
+        ("r/called/init.sls", "{% from tplroot ~ '/lib.jinja' import a %}\n{{ salt['grains.get']('os') }}\n"),
+        (
+            "r/called/lib.jinja",
+            "{% set a = salt.cmd.run('id') %}{{ salt['grains.get']('os') }}\n{{ salt[a ~ '.b']() }}\n",
+        ),
     ])
+}
+
+fn read(tree: &Tree, path: &str) -> String {
+    std::fs::read_to_string(tree.path().join(path)).unwrap()
+}
+
+#[test]
+fn findings_are_told_in_every_format() {
+    let tree = mistakes();
+    for (name, format) in [("text.txt", "text"), ("findings.json", "json"), ("findings.sarif", "sarif"), ("github.txt", "github")] {
+        let ran = run_line(tree.path(), &format!("lint ssh --root r --format {format}"));
+        assert_eq!(ran.status, Some(1), "{}", ran.stderr);
+        assert_snapshot(&format!("lint/{name}"), &ran.stdout);
+        for secret in ["hunter2", "0777"] {
+            assert!(!ran.stdout.contains(secret), "{format} prints a secret:\n{}", ran.stdout);
+        }
+    }
+    let ran = run_line(tree.path(), "lint ssh --root r --color always");
+    assert_snapshot("lint/colored.txt", &ran.stdout);
+    assert_snapshot("lint/summary.txt", &ran.stderr);
+}
+
+#[test]
+fn without_a_name_all_formulas_are_looked_at() {
+    let tree = mistakes();
+    let ran = run_line(tree.path(), "lint --root r -o json --platform debian-12");
+    assert_eq!(ran.status, Some(1), "{}", ran.stderr);
+    let formulas = ran.stdout.lines().skip_while(|line| !line.contains("\"formulas\"")).take(6).collect::<Vec<_>>();
+    assert_eq!(formulas.join(" ").split_whitespace().collect::<String>(), "\"formulas\":[\"called\",\"g\",\"plain\",\"ssh\"],");
+    let ran = run_line(tree.path(), "lint plain --root r");
+    assert_eq!((ran.status, &*ran.stdout), (Some(0), ""));
+    assert_eq!(ran.stderr, "nothing found in 1 formula (1 file), on 47 minions\n");
+    for (line, status, said) in [
+        ("lint nope --root r", 1, "no file lies below salt://nope/"),
+        ("lint --root r/h", 1, "no folder in saltenv base is a formula"),
+        ("lint ssh --root r --ignore yaml-octals", 2, "did you mean yaml-octal?"),
+        ("lint ssh --root r --level yaml-octal=loud", 2, "RULE=error"),
+        ("lint ssh --root r --diff", 2, "--fix"),
+        ("lint ssh --root r --schema", 1, "has no schema.yaml"),
+        ("lint ssh --root r --calls -o sarif", 2, "text or json"),
+    ] {
+        let ran = run_line(tree.path(), line);
+        assert_eq!(ran.status, Some(status), "{line}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{line}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn rules_can_be_weighed_and_switched_off() {
+    let tree = Tree::new(&[("r/f/parameters/defaults.yaml", "values:\n  mode: 0644\n  since: 2020-01-01\n")]);
+    for (flags, status, found) in [
+        ("", 0, "yaml-octal yaml-date"),
+        ("--strict", 1, "yaml-octal yaml-date"),
+        ("--quiet", 0, ""),
+        ("--ignore yaml-octal", 0, "yaml-date"),
+        ("--ignore yaml-octal --strict", 0, "yaml-date"),
+        ("--level yaml-date=error", 1, "yaml-octal yaml-date"),
+        ("--level yaml-date=off --level yaml-octal=note", 0, "yaml-octal"),
+    ] {
+        let ran = run_line(tree.path(), &format!("lint f --root r {flags}"));
+        assert_eq!(ran.status, Some(status), "{flags}: {}", ran.stderr);
+        let rules: Vec<&str> =
+            ran.stdout.lines().filter_map(|line| line.split_once("]: ")?.0.split_once('[')).map(|(_, rule)| rule).collect();
+        assert_eq!(rules.join(" "), found, "{flags}");
+    }
+}
+
+#[test]
+fn what_is_safe_is_fixed_and_nothing_else() {
+    let tree = mistakes();
+    let before = read(&tree, "r/ssh/parameters/map_jinja.yaml");
+    let ran = run_line(tree.path(), "lint ssh --root r --fix --diff");
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    assert_snapshot("lint/fix.diff", &ran.stdout);
+    assert_eq!(read(&tree, "r/ssh/parameters/map_jinja.yaml"), before, "--diff changed a file");
+    let ran = run_line(tree.path(), "lint ssh --root r --fix");
+    assert_eq!(ran.status, Some(0), "no error is left");
+    assert!(ran.stdout.contains("yaml-octal") && !ran.stdout.contains("yaml-tab"), "{}", ran.stdout);
+    assert_snapshot("lint/fixed.txt", &ran.stderr);
+    assert_eq!(read(&tree, "r/ssh/parameters/osfinger/Debian-12.yaml"), "values:\n  shell: /bin/bash\n");
+    assert!(read(&tree, "r/ssh/parameters/map_jinja.yaml").contains("'Y!G@os_family'"));
+    let again = run_line(tree.path(), "lint ssh --root r --fix --diff");
+    assert_eq!(again.stdout, "", "a second time there is nothing to fix");
+}
+
+#[test]
+fn a_schema_is_made_and_checked() {
+    let tree = mistakes();
+    tree.write("r/ssh/parameters/osfinger/Debian-12.yaml", b"values: {shell: null}\n");
+    let ran = run_line(tree.path(), "schema ssh --root r");
+    assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
+    assert_snapshot("lint/schema.json", &ran.stdout);
+    tree.write("r/ssh/schema.json", ran.stdout.as_bytes());
+    // What was made of the layers has nothing against them.
+    let ran = run_line(tree.path(), "lint ssh --root r --schema -o json");
+    assert!(!ran.stdout.contains("\"schema\""), "{}", ran.stdout);
+    tree.write("strict.yaml", b"properties:\n  shell: {type: string}\n  password: {type: string}\n");
+    let ran = run_line(tree.path(), "lint ssh --root r --schema=strict.yaml");
+    assert_eq!(ran.status, Some(1), "{}", ran.stderr);
+    let of_schema: Vec<&str> = ran.stdout.split("\n\n").filter(|one| one.contains("[schema]")).collect();
+    assert_snapshot("lint/violations.txt", &of_schema.join("\n\n"));
+    assert!(!of_schema.join("").contains("777"));
 }
 
 #[test]
 fn calls_are_listed_with_their_places_and_who_answers() {
-    let ran = run_line(tree().path(), "lint f --root r --calls");
+    let tree = mistakes();
+    let ran = run_line(tree.path(), "lint called --root r --calls");
     assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
     assert_snapshot("lint/calls.txt", &ran.stdout);
-    let ran = run_line(tree().path(), "lint f f --root r --calls -o json");
+    let ran = run_line(tree.path(), "lint called called --root r --calls -o json");
     assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
     assert_snapshot("lint/calls.json", &ran.stdout);
+    // A listing does not hide what could not be read.
+    let ran = run_line(tree.path(), "lint called g --root r --calls");
+    assert_eq!(ran.status, Some(1));
+    assert!(ran.stdout.contains("cmd.run") && ran.stderr.contains("uper"), "{}{}", ran.stdout, ran.stderr);
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
-    for (name, formulas, status) in
-        [("unanswered", "f", 0), ("broken", "f g", 1), ("empty", "h", 1), ("missing", "nope", 1)]
-    {
-        let ran = run_line(tree().path(), &format!("lint {formulas} --root r"));
-        assert_eq!((ran.status, &*ran.stdout), (Some(status), ""), "{name}: {}", ran.stderr);
-        assert_snapshot(&format!("lint/{name}.txt"), &ran.stderr);
-    }
-    // Who could answer is told, or does.
-    let tree = tree();
+fn what_no_run_could_follow_is_said() {
+    let tree = Tree::new(&[("r/f/parameters/defaults.yaml", "values: {a: {{ salt['cmd.run']('id') }}}\n")]);
+    let ran = run_line(tree.path(), "lint f --root r --platform debian-12");
+    assert_eq!((ran.status, &*ran.stdout), (Some(0), ""));
+    assert!(ran.stderr.starts_with("f was not followed beyond cmd.run on debian-12"), "{}", ran.stderr);
     tree.write("stubs.yaml", b"cmd.run: {return: x}");
-    for flag in ["--stub stubs.yaml", "--allow cmd.run", "--allow cmd.*", "--salt-call salt-call"] {
-        let ran = run_line(tree.path(), &format!("lint f --root r {flag}"));
-        assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{flag}");
-    }
-    // A listing does not hide what could not be read.
-    let ran = run_line(tree.path(), "lint f g --root r --calls");
-    assert_eq!(ran.status, Some(1));
-    assert!(ran.stdout.contains("cmd.run") && ran.stderr.contains("uper"), "{}{}", ran.stdout, ran.stderr);
+    let ran = run_line(tree.path(), "lint f --root r --platform debian-12 --stub stubs.yaml");
+    assert_eq!((ran.status, &*ran.stderr), (Some(0), "nothing found in 1 formula (1 file), on 1 minion\n"));
+}
+
+#[test]
+fn hostile_trees_are_told_and_survived() {
+    let deep = format!("values: {}{}\n", "[".repeat(5000), "]".repeat(5000));
+    let tree = Tree::new(&[
+        ("r/f/parameters/defaults.yaml", "values:\r\n  a: 0644\r\n  ü: 2020-01-01\r\n"),
+        ("r/f/parameters/os/Debian.yaml", &deep),
+        ("r/f/parameters/os/\u{202e}x.yaml", "values: {}\n"),
+        ("r/f/parameters/os_family/Debian.yaml", "values: {{ (range(99999999) | list) }}\n"),
+        ("r/f/parameters/os_family/RedHat.yaml", ""),
+        ("r/f/schema.yaml", "$ref: http://127.0.0.1:1/none.json\n"),
+    ]);
+    tree.write("r/f/binary.yaml", b"\xff\xfe\x00");
+    let ran = run_line(tree.path(), "lint f --root r --schema");
+    assert_eq!(ran.status, Some(1), "{}", ran.stderr);
+    assert_snapshot("lint/hostile.txt", &ran.stdout);
 }

@@ -83,7 +83,7 @@ fn rule(error: &Error) -> Option<Rule> {
 }
 
 /// On which minions.
-fn on(minions: &[String], all: usize) -> String {
+pub(super) fn on(minions: &[String], all: usize) -> String {
     let named = minions.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     match minions.len() {
         n if n == all && all > 1 => format!("on all {all} minions"),

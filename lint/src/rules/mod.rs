@@ -7,12 +7,14 @@ mod merging;
 mod meta;
 mod reach;
 mod scalars;
+mod schema;
 mod syntax;
 
 use crate::finding::Finding;
 use crate::subject::Subject;
 
 pub(crate) use failures::unanswered_calls;
+pub(crate) use schema::check as schema;
 
 /// Everything that is found, in no order.
 pub(crate) fn all(subject: &Subject<'_>) -> Vec<Finding> {

@@ -12,6 +12,7 @@ mod parse;
 mod pillar;
 mod platforms;
 mod render;
+mod schema;
 mod sources;
 mod stack;
 mod tofs;
@@ -34,6 +35,7 @@ pub fn run(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Explain(args) => explain::run(args, reporter),
         Command::Parse(args) => parse::run(args),
         Command::Platforms(args) => platforms::run(args),
+        Command::Schema(args) => schema::run(args, reporter),
         Command::Lint(args) => lint::run(args, reporter),
         Command::Config(args) => config::run(args, reporter),
         #[cfg(feature = "fetch")]

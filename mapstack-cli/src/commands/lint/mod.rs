@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use mapstack::minion::{Minion, platforms};
 use mapstack::secrets::Secrets;
 use mapstack::{Engine, Error, ErrorKind};
-use mapstack_lint::{Level, Linter, Report, Rule};
+use mapstack_lint::{Level, Linter, Report, Rule, SchemaFrom};
 
 use crate::cli::{Facts, Findings, Lint};
 use crate::configuration;
@@ -36,24 +36,27 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         return calls::run(args, &engine, &formulas, reporter);
     }
     let minions = minions(args, config.as_ref(), reporter)?;
-    let linter = linter(args, &engine, minions)?.saltenv(saltenv);
-    let reports: Vec<(String, Report)> = formulas
-        .into_iter()
-        .map(|formula| linter.lint(&formula).map(|report| (formula, report)))
-        .collect::<Result<_, Error>>()?;
+    let schema = match &args.schema {
+        None => SchemaFrom::Nowhere,
+        Some(None) => SchemaFrom::Formula,
+        Some(Some(file)) => {
+            let (text, name) = inputs::text_file(file)?;
+            SchemaFrom::File { name, text }
+        }
+    };
+    let linter = linter(args, &engine, minions)?.saltenv(saltenv).schema(schema);
+    let check = || -> Result<Vec<(String, Report)>, Error> {
+        formulas.iter().map(|formula| linter.lint(formula).map(|report| (formula.clone(), report))).collect()
+    };
+    let mut reports = check()?;
     if args.fix {
         fixing::run(&reports, args.diff, reporter)?;
         if args.diff {
             return Ok(());
         }
+        // What was mended may show what is behind it.
+        reports = check()?;
     }
-    let left = |report: &Report| {
-        let mut report = report.clone();
-        report.findings.retain(|finding| !args.fix || finding.fix.is_empty());
-        report
-    };
-    let reports: Vec<(String, Report)> =
-        reports.iter().map(|(formula, report)| (formula.clone(), left(report))).collect();
     match args.format {
         Findings::Text => text::print(&reports, reporter)?,
         Findings::Json => output::write(&output::as_json(&rows::all(&reports))?)?,

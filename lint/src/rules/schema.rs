@@ -1,0 +1,145 @@
+//! Values against a JSON Schema: every layer's, and what they amount to on every minion.
+
+use std::collections::BTreeMap;
+
+use mapstack::lineage::{Lineage, Spot};
+use mapstack::value::{Key, Map, Value};
+use mapstack::yaml::{self, Limits, Marks};
+use mapstack::Place;
+use mapstack_schema::{Schema, SchemaError, Violation};
+
+use super::failures::on;
+use crate::Rule;
+use crate::document::{Document, SourceFile};
+use crate::finding::Finding;
+use crate::subject::{Examined, Subject};
+
+/// What a schema has to say about a formula.
+pub(crate) fn check(subject: &Subject<'_>, file: &SourceFile) -> Vec<Finding> {
+    let schema = match read(file) {
+        Ok(schema) => schema,
+        Err(finding) => return vec![*finding],
+    };
+    let mut found = Found { subject, file, findings: BTreeMap::new() };
+    for document in subject.layers() {
+        found.layer(&schema, document);
+    }
+    for run in &subject.runs {
+        found.run(&schema, run);
+    }
+    found.finish()
+}
+
+fn read(file: &SourceFile) -> Result<Schema, Box<Finding>> {
+    let (value, marks) = match yaml::load_marked(&file.text, &Limits::default()) {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            // Tabs may indent JSON.
+            if let Ok(value) = mapstack::value::json::loads(&file.text) {
+                (value, Marks::default())
+            } else {
+                let at = error.mark().map_or(0, |mark| mark.offset(&file.text));
+                return Err(Box::new(Finding::new(Rule::Schema, file.place(at, at), error.kind().to_string())));
+            }
+        }
+    };
+    Schema::of_value(&value).map_err(|error| Box::new(no_schema(file, &value, &marks, &error)))
+}
+
+fn no_schema(file: &SourceFile, value: &Value, marks: &Marks, error: &SchemaError) -> Finding {
+    let mut here = Some((value, marks));
+    let mut mark = marks.mark();
+    for step in &error.at {
+        here = here.and_then(|(value, marks)| inside(value, marks, step));
+        mark = here.map_or(mark, |(_, marks)| marks.mark());
+    }
+    let at = mark.offset(&file.text);
+    Finding::new(Rule::Schema, file.place(at, at), format!("this is no JSON Schema: {}", error.message))
+}
+
+fn inside<'v>(value: &'v Value, marks: &'v Marks, step: &str) -> Option<(&'v Value, &'v Marks)> {
+    let index = match value {
+        Value::Map(map) => map.keys().position(|key| key.to_string() == step)?,
+        _ => step.parse().ok()?,
+    };
+    let value = match value {
+        Value::Map(map) => map.entry_at(index)?.1,
+        Value::List(items) => items.get(index)?,
+        _ => return None,
+    };
+    Some((value, marks.child(index)?))
+}
+
+/// Findings by place and message, with the minions they are about.
+struct Found<'f, 's> {
+    subject: &'f Subject<'s>,
+    file: &'f SourceFile,
+    findings: BTreeMap<(String, usize, String), (Finding, Vec<String>)>,
+}
+
+impl Found<'_, '_> {
+    fn layer(&mut self, schema: &Schema, document: &Document) {
+        let Some((values, marks)) = document.at(&["values"]) else { return };
+        for violation in schema.check(values).into_iter().filter(|violation| !violation.is_missing) {
+            let path = full(&violation);
+            let mark = path.iter().try_fold((values, marks), |(value, marks), key| inside(value, marks, &key.to_string()));
+            let Some((_, marks)) = mark else { continue };
+            let (place, _) = document.content.place(marks.mark(), 0);
+            self.add(&violation, place, None);
+        }
+    }
+
+    fn run(&mut self, schema: &Schema, run: &Examined<'_>) {
+        let Some((Value::Map(data), lineage)) = run.data() else { return };
+        let values: Map = data.iter().filter(|(key, _)| key.as_str() != Some("map_jinja")).map(own).collect();
+        for violation in schema.check(&values.into()) {
+            let place = origin(lineage, &full(&violation)).unwrap_or_else(|| self.file.place(0, 0));
+            self.add(&violation, place, Some(run.minion.id.to_string()));
+        }
+    }
+
+    fn add(&mut self, violation: &Violation, place: Place, minion: Option<String>) {
+        let path = full(violation);
+        let is_secret = self.subject.secrets.hide(&path, false, &Value::from("text"));
+        let message = if is_secret { &violation.masked } else { &violation.message };
+        let keys = violation.path.iter().map(ToString::to_string).collect::<Vec<_>>().join(":");
+        let at = if keys.is_empty() { "the configuration".to_owned() } else { format!("'{keys}'") };
+        let message = format!("{at}: {message}");
+        let key = (place.file.clone(), place.start, message.clone());
+        let finding = || {
+            let about = |finding: Finding| finding.help(format!("see the schema in {}", self.file.shown));
+            (about(Finding::new(Rule::Schema, place, message)), Vec::new())
+        };
+        let known = self.findings.entry(key).or_insert_with(finding);
+        known.1.extend(minion);
+    }
+
+    fn finish(self) -> Vec<Finding> {
+        let all = self.subject.runs.len();
+        let of = |(finding, minions): (Finding, Vec<String>)| match minions.is_empty() {
+            true => finding,
+            false => finding.note(on(&minions, all)),
+        };
+        self.findings.into_values().map(of).collect()
+    }
+}
+
+fn own((key, value): (&Key, &Value)) -> (Key, Value) {
+    (key.clone(), value.clone())
+}
+
+/// The path to what is wrong, a key that should not be there included.
+fn full(violation: &Violation) -> Vec<Key> {
+    let unexpected = violation.unexpected.as_deref().map(Key::from);
+    violation.path.iter().cloned().chain(unexpected).collect()
+}
+
+/// Where the value under a path, or the nearest one above it, stands.
+fn origin(lineage: &Lineage, path: &[Key]) -> Option<Place> {
+    let spots = (0..=path.len()).rev().filter_map(|length| lineage.at(path.get(..length)?));
+    let mut places = spots.filter_map(|known| match known.spot {
+        Spot::File { place, .. } => Some(place),
+        _ => None,
+    });
+    places.next()
+}

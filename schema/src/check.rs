@@ -1,0 +1,154 @@
+//! What a schema says about values.
+
+use std::fmt;
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{ValidationError, Validator};
+use mapstack_value::{Key, Value};
+use serde_json::Value as Json;
+
+use crate::json::{json, path};
+
+/// A schema, ready to check values.
+#[derive(Debug)]
+pub struct Schema {
+    validator: Validator,
+}
+
+/// A schema that is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", if at.is_empty() { String::new() } else { format!("{}: ", at.join("/")) })]
+pub struct SchemaError {
+    /// The keys to what is wrong in it.
+    pub at: Vec<String>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// What is wrong with a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// The keys and indices to the part that is wrong.
+    pub path: Vec<Key>,
+    /// What is wrong with it.
+    pub message: String,
+    /// The same without the value.
+    pub masked: String,
+    /// Whether something is missing rather than wrong: of a layer by itself nobody expects it.
+    pub is_missing: bool,
+    /// The key of the mapping at the path that should not be there.
+    pub unexpected: Option<String>,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.path.iter().enumerate().try_for_each(|(at, key)| write!(f, "{}{key}", if at == 0 { "" } else { ":" }))?;
+        let colon = if self.path.is_empty() { "" } else { ": " };
+        write!(f, "{colon}{}", self.message)
+    }
+}
+
+impl Schema {
+    /// Read a schema. References lead to its own parts only: nothing is fetched.
+    ///
+    /// # Errors
+    /// It is no schema, or refers to another one.
+    pub fn compile(schema: &Json) -> Result<Self, SchemaError> {
+        let wrong = |error: ValidationError<'_>| SchemaError {
+            at: steps(&error).map(str::to_owned).collect(),
+            message: match error.kind() {
+                ValidationErrorKind::Referencing(_) => {
+                    format!("{} (only references inside of the schema are followed)", reference(&error.to_string()))
+                }
+                _ => error.to_string(),
+            },
+        };
+        jsonschema::options().build(schema).map(|validator| Schema { validator }).map_err(wrong)
+    }
+
+    /// The same for a schema that is a value, as YAML gives it.
+    ///
+    /// # Errors
+    /// As [`compile`](Self::compile).
+    pub fn of_value(schema: &Value) -> Result<Self, SchemaError> {
+        Self::compile(&json(schema))
+    }
+
+    /// Everything that is wrong with a value, in the order of its keys.
+    #[must_use]
+    pub fn check(&self, value: &Value) -> Vec<Violation> {
+        let instance = json(value);
+        let mut found: Vec<Violation> =
+            self.validator.iter_errors(&instance).flat_map(|error| violations(&error, value)).collect();
+        found.sort_by_cached_key(|one| positions(value, &one.path));
+        found
+    }
+}
+
+/// What is said of a reference, without the names of features that programs are built with.
+fn reference(message: &str) -> &str {
+    message.split(" and retrieving it failed").next().unwrap_or(message)
+}
+
+/// The steps of the pointer to what is wrong.
+fn steps<'e>(error: &'e ValidationError<'_>) -> impl Iterator<Item = &'e str> {
+    error.instance_path().as_str().split('/').skip(1)
+}
+
+fn violations(error: &ValidationError<'_>, value: &Value) -> Vec<Violation> {
+    let unescaped: Vec<String> = steps(error).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
+    let path = path(value, unescaped.iter().map(String::as_str));
+    // What holds a lot would be printed whole.
+    let is_large = error.instance().is_object() || error.instance().is_array();
+    let masked = error.masked().to_string();
+    let message = if is_large { masked.clone() } else { error.to_string() };
+    let one = |message: String, masked: String, unexpected| Violation {
+        path: path.clone(),
+        message,
+        masked,
+        is_missing: is_missing(error.kind()),
+        unexpected,
+    };
+    match error.kind() {
+        // Each key has a place of its own.
+        ValidationErrorKind::AdditionalProperties { unexpected }
+        | ValidationErrorKind::UnevaluatedProperties { unexpected } => unexpected
+            .iter()
+            .map(|key| {
+                let message = format!("the schema has no key '{key}' here");
+                one(message.clone(), message, Some(key.clone()))
+            })
+            .collect(),
+        _ => vec![one(message, masked, None)],
+    }
+}
+
+fn is_missing(kind: &ValidationErrorKind) -> bool {
+    matches!(
+        kind,
+        ValidationErrorKind::Required { .. }
+            | ValidationErrorKind::MinProperties { .. }
+            | ValidationErrorKind::MinItems { .. }
+            | ValidationErrorKind::Contains
+            | ValidationErrorKind::AnyOf { .. }
+            | ValidationErrorKind::OneOfNotValid { .. }
+    )
+}
+
+/// Where the steps of a path stand among their siblings.
+fn positions(value: &Value, path: &[Key]) -> Vec<usize> {
+    let mut here = Some(value);
+    let position = |step: &Key| {
+        let (at, inside) = match here {
+            Some(Value::Map(map)) => (map.index_of(step), map.get(step)),
+            Some(Value::List(items)) => {
+                let at = step.to_string().parse().ok();
+                (at, at.and_then(|at: usize| items.get(at)))
+            }
+            _ => (None, None),
+        };
+        here = inside;
+        at.unwrap_or(usize::MAX)
+    };
+    path.iter().map(position).collect()
+}
