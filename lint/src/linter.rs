@@ -91,7 +91,15 @@ impl<'e> Linter<'e> {
     pub fn new(engine: &'e Engine) -> Self {
         let minions = platforms::all().iter().map(|platform| platform.minion().complete()).collect();
         let (saltenv, options) = ("base".into(), DataOptions::default());
-        Linter { engine, minions, saltenv, options, levels: BTreeMap::new(), secrets: Secrets::new(b""), schema: SchemaFrom::Nowhere }
+        Linter {
+            engine,
+            minions,
+            saltenv,
+            options,
+            levels: BTreeMap::new(),
+            secrets: Secrets::new(b""),
+            schema: SchemaFrom::Nowhere,
+        }
     }
 
     /// Run formulas for these minions only.
@@ -192,9 +200,12 @@ impl Linter<'_> {
     /// # Errors
     /// The formula's files cannot be read, or it has no parameter file with values.
     pub fn infer_schema(&self, formula: &str) -> Result<Value, Error> {
-        let subject = Subject::examine(self.engine, formula, &self.saltenv, &self.minions, &self.options, &self.secrets)?;
+        let subject =
+            Subject::examine(self.engine, formula, &self.saltenv, &self.minions, &self.options, &self.secrets)?;
         let values = |document: &'_ Document| document.at(&["values"]).map(|(values, _)| values.clone());
-        let is_default = |document: &Document| document.path.ends_with("/defaults.yaml") || document.path.ends_with("/defaults.yaml.jinja");
+        let is_default = |document: &Document| {
+            document.path.ends_with("/defaults.yaml") || document.path.ends_with("/defaults.yaml.jinja")
+        };
         let (defaults, others): (Vec<_>, Vec<_>) = subject.layers().partition(|document| is_default(document));
         let mut defaults = defaults.into_iter().filter_map(values);
         let first = defaults.next().unwrap_or_else(Value::map);

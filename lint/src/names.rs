@@ -83,7 +83,7 @@ impl Known {
         let lower = name.to_lowercase();
         let same = self.names.iter().find(|known| known.to_lowercase() == lower).cloned();
         same.or_else(|| self.in_a_shape(&lower)).or_else(|| self.with_words(&lower)).or_else(|| {
-            let near = nearest(&*lower, self.names.iter().map(|known| known.to_lowercase()))?;
+            let near = nearest(&lower, self.names.iter().map(|known| known.to_lowercase()))?;
             // Other digits are another version, and no slip.
             let near = self.names.iter().find(|known| known.to_lowercase() == near)?;
             (digits(near) == digits(name)).then(|| near.clone())

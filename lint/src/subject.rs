@@ -45,13 +45,16 @@ pub(crate) struct Subject<'s> {
     pub secrets: &'s Secrets,
 }
 
+/// What came of the layers, and how.
+pub(crate) type Layered = Result<(Value, Lineage), Error>;
+
 /// What came of the formula on one minion.
 pub(crate) struct Examined<'s> {
     pub minion: &'s Minion,
     /// Whether the formula says that it is for such systems.
     pub supported: bool,
     /// Its layers, if it has parameter files.
-    pub layered: Option<Result<(Value, Lineage), Error>>,
+    pub layered: Option<Layered>,
     /// What its `map.jinja` failed with.
     pub map_error: Option<Error>,
     pub events: Vec<Event>,
@@ -120,7 +123,7 @@ impl<'s> Subject<'s> {
         Ok(subject)
     }
 
-    fn layered(&self, run: &Run<'_>) -> (Option<Result<(Value, Lineage), Error>>, Vec<Event>) {
+    fn layered(&self, run: &Run<'_>) -> (Option<Layered>, Vec<Event>) {
         let result = run.explain(&self.formula, &self.options);
         (Some(result), run.events())
     }

@@ -15,7 +15,10 @@ fn mistakes() -> Tree {
             "r/ssh/parameters/defaults.yaml",
             "values:\n  mode: 0644\n  at: 22:22\n  admins: {root: 1}\n  password: 0777\n  shell: /bin/sh\n",
         ),
-        ("r/ssh/parameters/os_family/Debian.yaml", "values:\n  shell: /bin/sh\n  admins: [root]\n  api_token: hunter2\n"),
+        (
+            "r/ssh/parameters/os_family/Debian.yaml",
+            "values:\n  shell: /bin/sh\n  admins: [root]\n  api_token: hunter2\n",
+        ),
         ("r/ssh/parameters/os_family/Redhat.yaml", "strategy: recursive\nvalues: {}\n"),
         ("r/ssh/parameters/osfinger/Debian-12.yaml", "values:\n\tshell: /bin/bash\n"),
         ("r/ssh/init.sls", "{{ salt['cmd.runn']('id') }}\n"),
@@ -38,7 +41,9 @@ fn read(tree: &Tree, path: &str) -> String {
 #[test]
 fn findings_are_told_in_every_format() {
     let tree = mistakes();
-    for (name, format) in [("text.txt", "text"), ("findings.json", "json"), ("findings.sarif", "sarif"), ("github.txt", "github")] {
+    for (name, format) in
+        [("text.txt", "text"), ("findings.json", "json"), ("findings.sarif", "sarif"), ("github.txt", "github")]
+    {
         let ran = run_line(tree.path(), &format!("lint ssh --root r --format {format}"));
         assert_eq!(ran.status, Some(1), "{}", ran.stderr);
         assert_snapshot(&format!("lint/{name}"), &ran.stdout);
@@ -57,7 +62,10 @@ fn without_a_name_all_formulas_are_looked_at() {
     let ran = run_line(tree.path(), "lint --root r -o json --platform debian-12");
     assert_eq!(ran.status, Some(1), "{}", ran.stderr);
     let formulas = ran.stdout.lines().skip_while(|line| !line.contains("\"formulas\"")).take(6).collect::<Vec<_>>();
-    assert_eq!(formulas.join(" ").split_whitespace().collect::<String>(), "\"formulas\":[\"called\",\"g\",\"plain\",\"ssh\"],");
+    assert_eq!(
+        formulas.join(" ").split_whitespace().collect::<String>(),
+        "\"formulas\":[\"called\",\"g\",\"plain\",\"ssh\"],"
+    );
     let ran = run_line(tree.path(), "lint plain --root r");
     assert_eq!((ran.status, &*ran.stdout), (Some(0), ""));
     assert_eq!(ran.stderr, "nothing found in 1 formula (1 file), on 47 minions\n");
@@ -90,8 +98,12 @@ fn rules_can_be_weighed_and_switched_off() {
     ] {
         let ran = run_line(tree.path(), &format!("lint f --root r {flags}"));
         assert_eq!(ran.status, Some(status), "{flags}: {}", ran.stderr);
-        let rules: Vec<&str> =
-            ran.stdout.lines().filter_map(|line| line.split_once("]: ")?.0.split_once('[')).map(|(_, rule)| rule).collect();
+        let rules: Vec<&str> = ran
+            .stdout
+            .lines()
+            .filter_map(|line| line.split_once("]: ")?.0.split_once('['))
+            .map(|(_, rule)| rule)
+            .collect();
         assert_eq!(rules.join(" "), found, "{flags}");
     }
 }

@@ -19,6 +19,7 @@ const VERBS: &[&str] = &[
     "parse",
     "platforms",
     "lint",
+    "schema",
     "config",
     #[cfg(feature = "fetch")]
     "fetch",

@@ -12,7 +12,9 @@ pub(crate) fn json(value: &Value) -> Json {
         Value::Str(text) => Json::String(text.to_string()),
         Value::List(items) => items.iter().map(json).collect(),
         Value::Tuple(items) => items.iter().map(json).collect(),
-        Value::Map(map) => map.iter().map(|(key, inside)| (key.to_string(), json(inside))).collect::<Map<_, _>>().into(),
+        Value::Map(map) => {
+            map.iter().map(|(key, inside)| (key.to_string(), json(inside))).collect::<Map<_, _>>().into()
+        }
         other => Json::String(other.to_string()),
     }
 }

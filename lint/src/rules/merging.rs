@@ -215,7 +215,7 @@ impl<'s> Unmerged<'s> {
     /// Whether one of them sets something under a path.
     fn sets(&self, path: &[Key]) -> bool {
         let under = |value: &&'s Value| path.iter().try_fold(*value, |here, key| here.as_map()?.get(key)).is_some();
-        self.0.iter().any(|value| under(&value))
+        self.0.iter().any(under)
     }
 }
 

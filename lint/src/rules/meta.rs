@@ -41,7 +41,7 @@ fn unknown_keys(document: &Document, findings: &mut Vec<Finding>) {
         let (place, computed) = document.content.place(mark, name.len());
         let finding =
             Finding::new(Rule::UnknownMapJinjaKey, place.clone(), format!("nobody reads '{name}' of map_jinja.yaml"));
-        let near = nearest(&*name, known_keys()).filter(|near| !values.contains_key(*near));
+        let near = nearest(&name, known_keys()).filter(|near| !values.contains_key(*near));
         findings.push(match near {
             Some(near) => {
                 let stands = place.source.get(place.start..place.end) == Some(&*name) && !computed;

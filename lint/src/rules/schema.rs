@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use mapstack::Place;
 use mapstack::lineage::{Lineage, Spot};
 use mapstack::value::{Key, Map, Value};
 use mapstack::yaml::{self, Limits, Marks};
-use mapstack::Place;
 use mapstack_schema::{Schema, SchemaError, Violation};
 
 use super::failures::on;
@@ -82,7 +82,8 @@ impl Found<'_, '_> {
         let Some((values, marks)) = document.at(&["values"]) else { return };
         for violation in schema.check(values).into_iter().filter(|violation| !violation.is_missing) {
             let path = full(&violation);
-            let mark = path.iter().try_fold((values, marks), |(value, marks), key| inside(value, marks, &key.to_string()));
+            let mark =
+                path.iter().try_fold((values, marks), |(value, marks), key| inside(value, marks, &key.to_string()));
             let Some((_, marks)) = mark else { continue };
             let (place, _) = document.content.place(marks.mark(), 0);
             self.add(&violation, place, None);

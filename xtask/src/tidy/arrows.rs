@@ -29,7 +29,9 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("mapstack-host", &["mapstack"]),
-    ("mapstack-cli", &["mapstack", "mapstack-host"]),
+    ("mapstack-schema", &["mapstack-value", "mapstack-yaml"]),
+    ("mapstack-lint", &["mapstack", "mapstack-schema"]),
+    ("mapstack-cli", &["mapstack", "mapstack-host", "mapstack-lint"]),
     ("xtask", &[]),
 ];
 
