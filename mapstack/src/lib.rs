@@ -20,6 +20,7 @@
 //! | you want | look at |
 //! |---|---|
 //! | a formula's configuration | [`Engine`], [`Run::data`] |
+//! | whether something is true of a minion | [`Condition`], [`Engine::holds`] |
 //! | other layers than the default ones | [`Run::stack`], [`DataOptions`] |
 //! | candidate files for `file.managed` | [`Run::tofs`] |
 //! | an sls file's states, a managed file's text | [`Run::sls`], [`Run::template`] |
@@ -35,6 +36,7 @@
 //! The crate does not know about command lines, the environment, terminals or exit codes.
 
 mod calls;
+mod condition;
 pub mod config;
 mod data;
 mod diagnostic;
@@ -62,6 +64,7 @@ mod tofs;
 pub mod trace;
 
 pub use calls::{Call, CallError, Functions};
+pub use condition::Condition;
 pub use diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Severity, Step};
 pub use engine::{Engine, Run};
 pub use map_jinja::{Exported, MapForm, MapOptions};

@@ -28,8 +28,9 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-render",
         ],
     ),
+    ("mapstack-fleet", &["mapstack"]),
     ("mapstack-host", &["mapstack"]),
-    ("mapstack-cli", &["mapstack", "mapstack-host"]),
+    ("mapstack-cli", &["mapstack", "mapstack-fleet", "mapstack-host"]),
     ("xtask", &[]),
 ];
 
