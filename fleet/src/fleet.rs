@@ -4,36 +4,15 @@ use std::sync::Arc;
 use std::thread::Scope;
 
 use mapstack::minion::Minion;
-use mapstack::value::Value;
-use mapstack::{Condition, DataOptions, Diagnostic, Engine, Error, ErrorKind, Result};
+use mapstack::{Condition, DataOptions, Engine, Error, ErrorKind, Outcome, Recipe, Result};
 
 use crate::ordered::{Pace, Panicked, ordered};
 
 /// What is computed for every minion of a fleet.
-#[derive(Clone)]
 pub struct Fleet<'e> {
     engine: &'e Engine,
-    saltenv: Option<String>,
-    tasks: Vec<Task>,
+    recipes: Vec<Recipe<'e>>,
     conditions: Vec<Condition>,
-}
-
-/// A formula whose configuration is wanted, and the arguments of `map.data` besides it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Task {
-    /// The formula.
-    pub formula: String,
-    /// The arguments.
-    pub options: DataOptions,
-}
-
-/// What came of one task for one minion.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
-    /// The formula's configuration, or why there is none.
-    pub result: Result<Value>,
-    /// What was worth a warning, whether there is a result or not.
-    pub warnings: Vec<Diagnostic>,
 }
 
 /// What came of one minion.
@@ -41,26 +20,27 @@ pub struct Outcome {
 pub struct Report {
     /// The minion; empty if nobody knows.
     pub id: String,
-    /// An outcome for each task, in order; or why no task was tried, such as facts that are broken.
+    /// An outcome for each formula, in order; or why none was tried, such as facts that are broken.
     pub outcomes: Result<Vec<Arc<Outcome>>>,
 }
 
 impl<'e> Fleet<'e> {
     /// A fleet for which nothing is computed yet.
     pub fn new(engine: &'e Engine) -> Self {
-        Fleet { engine, saltenv: None, tasks: Vec::new(), conditions: Vec::new() }
+        Fleet { engine, recipes: Vec::new(), conditions: Vec::new() }
     }
 
     /// Compute a formula's configuration, too.
     #[must_use]
     pub fn formula(self, formula: impl Into<String>) -> Self {
-        self.task(Task { formula: formula.into(), options: DataOptions::default() })
+        let recipe = Recipe::new(self.engine, formula, DataOptions::default());
+        self.recipe(recipe)
     }
 
-    /// The same with arguments.
+    /// The same with arguments, in a saltenv, or with less memory.
     #[must_use]
-    pub fn task(mut self, task: Task) -> Self {
-        self.tasks.push(task);
+    pub fn recipe(mut self, recipe: Recipe<'e>) -> Self {
+        self.recipes.push(recipe);
         self
     }
 
@@ -71,17 +51,9 @@ impl<'e> Fleet<'e> {
         self
     }
 
-    /// Use another saltenv than each minion's own.
-    #[must_use]
-    pub fn in_saltenv(mut self, saltenv: impl Into<String>) -> Self {
-        self.saltenv = Some(saltenv.into());
-        self
-    }
-
-    /// What is computed.
-    #[must_use]
-    pub fn tasks(&self) -> &[Task] {
-        &self.tasks
+    /// The formulas, in the order of a report's outcomes.
+    pub fn formulas(&self) -> impl Iterator<Item = &str> {
+        self.recipes.iter().map(Recipe::formula)
     }
 
     /// What comes of one minion; `None` if it is left out.
@@ -97,7 +69,7 @@ impl<'e> Fleet<'e> {
                 }
             }
         }
-        let outcomes = self.tasks.iter().map(|task| self.outcome(minion, task)).collect();
+        let outcomes = self.recipes.iter().map(|recipe| recipe.outcome(minion)).collect();
         Some(Report { id, outcomes: Ok(outcomes) })
     }
 
@@ -120,16 +92,6 @@ impl<'e> Fleet<'e> {
         ordered(scope, minions, pace, work)
             .filter_map(|report| report.unwrap_or_else(|panicked| Some(Report::panicked("", &panicked))))
     }
-
-    fn outcome(&self, minion: &Minion, task: &Task) -> Arc<Outcome> {
-        let run = self.engine.run(minion);
-        let run = match &self.saltenv {
-            Some(saltenv) => run.with_saltenv(saltenv.as_str()),
-            None => run,
-        };
-        let result = run.data(&task.formula, &task.options);
-        Arc::new(Outcome { result, warnings: run.warnings() })
-    }
 }
 
 impl Report {
@@ -141,21 +103,21 @@ impl Report {
         Report { id: id.into(), outcomes: Err(error) }
     }
 
-    /// Whether every task has a result.
+    /// Whether every formula has a result.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.outcomes.as_ref().is_ok_and(|outcomes| outcomes.iter().all(|outcome| outcome.result.is_ok()))
     }
 
-    /// What went wrong, with the index of the task if it was one of them.
+    /// What went wrong, with the index of the formula if it was one of them.
     pub fn errors(&self) -> impl Iterator<Item = (Option<usize>, &Error)> {
         let (outcomes, facts) = match &self.outcomes {
             Ok(outcomes) => (outcomes.as_slice(), None),
             Err(error) => (&[][..], Some((None, error))),
         };
-        let of_tasks = outcomes.iter().enumerate();
+        let of_formulas = outcomes.iter().enumerate();
         facts
             .into_iter()
-            .chain(of_tasks.filter_map(|(task, outcome)| Some((Some(task), outcome.result.as_ref().err()?))))
+            .chain(of_formulas.filter_map(|(index, outcome)| Some((Some(index), outcome.result.as_ref().err()?))))
     }
 }

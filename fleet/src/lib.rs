@@ -39,7 +39,7 @@ mod ordered;
 mod shard;
 mod tally;
 
-pub use fleet::{Fleet, Outcome, Report, Task};
+pub use fleet::{Fleet, Report};
 pub use ordered::{Ordered, Pace, Panicked, ordered};
 pub use shard::{NoShard, Shard};
 pub use tally::{Count, Tally};

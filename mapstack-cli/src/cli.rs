@@ -212,6 +212,9 @@ pub struct Fleet {
     /// How many minions are worked on at the same time [default: as many as the machine has cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
+    /// About how much to remember of minions done, for others that have the same facts; 0 shares nothing
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32))]
+    pub memory: u32,
     #[command(flatten)]
     pub input: Input,
     #[command(flatten)]

@@ -21,6 +21,7 @@
 //! |---|---|
 //! | a formula's configuration | [`Engine`], [`Run::data`] |
 //! | whether something is true of a minion | [`Condition`], [`Engine::holds`] |
+//! | the same for many minions | [`Recipe`] |
 //! | other layers than the default ones | [`Run::stack`], [`DataOptions`] |
 //! | candidate files for `file.managed` | [`Run::tofs`] |
 //! | an sls file's states, a managed file's text | [`Run::sls`], [`Run::template`] |
@@ -41,6 +42,7 @@ pub mod config;
 mod data;
 mod diagnostic;
 mod engine;
+mod facts;
 mod files;
 pub mod fileserver;
 mod functions;
@@ -56,6 +58,7 @@ mod pipe;
 mod python;
 mod render;
 pub mod secrets;
+mod share;
 mod source;
 mod stack;
 mod stubs;
@@ -77,6 +80,7 @@ pub use mapstack_value as value;
 pub use mapstack_yaml as yaml;
 pub use options::{DataOptions, StackOptions, TofsOptions};
 pub use pipe::TemplateOptions;
+pub use share::{Outcome, Recipe};
 pub use stack::parse as parse_definition;
 pub use stubs::Stubs;
 pub use survey::{Answerer, CallSite, ImportSite, Survey};

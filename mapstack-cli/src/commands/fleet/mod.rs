@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use mapstack::{Condition, DataOptions, Engine, Error};
-use mapstack_fleet::{Fleet, Pace, Report, Task, ordered};
+use mapstack::loader::Snapshot;
+use mapstack::{Condition, DataOptions, Engine, Error, Outcome, Recipe};
+use mapstack_fleet::{Fleet, Pace, Report, ordered};
 
 use crate::cli;
 use crate::configuration;
@@ -28,13 +29,18 @@ pub fn run(args: &cli::Fleet, reporter: &Reporter) -> Result<(), Failure> {
     let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
     let minions = Many::list(&input.facts, config.as_ref(), &others, reporter)?;
     let files = inputs::served(&input.files, config.as_ref(), None, reporter)?.files;
-    let engine = functions::add(Engine::new(files), &input.functions)?;
+    let engine = functions::add(Engine::new(Snapshot::new(files)), &input.functions)?;
 
-    let tasks = args.formulas.iter().map(|formula| Task { formula: formula.clone(), options: options.clone() });
-    let mut fleet = tasks.fold(Fleet::new(&engine), Fleet::task);
-    if let Some(saltenv) = &input.files.saltenv {
-        fleet = fleet.in_saltenv(saltenv);
-    }
+    let memory =
+        usize::try_from(args.memory).unwrap_or(usize::MAX).saturating_mul(1 << 20) / args.formulas.len().max(1);
+    let recipes = args.formulas.iter().map(|formula| {
+        let recipe = Recipe::new(&engine, formula, options.clone()).with_memory(memory);
+        match &input.files.saltenv {
+            Some(saltenv) => recipe.in_saltenv(saltenv.as_str()),
+            None => recipe,
+        }
+    });
+    let mut fleet = recipes.fold(Fleet::new(&engine), Fleet::recipe);
     if let Some(condition) = condition {
         fleet = fleet.only(condition);
     }
@@ -59,17 +65,17 @@ struct Work<'w> {
 
 impl Work<'_> {
     fn all(&self, ids: &[String], pace: Pace, mut sink: Sink, stop: &AtomicBool, bar: &ProgressBar) -> Summary {
-        let mut summary = Summary::new(ids.len(), self.fleet.tasks());
+        let mut summary = Summary::new(ids.len(), self.fleet.formulas());
         std::thread::scope(|scope| {
             let done = ordered(scope, ids.iter(), pace, |id| {
                 let report = self.report(id)?;
-                let shown = self.form.show(self.fleet.tasks(), &report);
+                let shown = self.form.show(&report);
                 Some((report, shown))
             });
             for (id, result) in ids.iter().zip(done) {
                 let done = result.unwrap_or_else(|panicked| {
                     let report = Report::panicked(id, &panicked);
-                    let shown = self.form.show(self.fleet.tasks(), &report);
+                    let shown = self.form.show(&report);
                     Some((report, shown))
                 });
                 if let Some((report, shown)) = done {
@@ -104,10 +110,7 @@ impl Work<'_> {
         {
             for outcome in outcomes {
                 if let (Some(warning), Ok(_)) = (outcome.warnings.first(), &outcome.result) {
-                    let error = Error::from(warning.clone());
-                    let mut strict = (**outcome).clone();
-                    strict.result = Err(error);
-                    *outcome = Arc::new(strict);
+                    *outcome = Arc::new(Outcome::failed(Error::from(warning.clone())));
                 }
             }
         }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use mapstack::value::{Key, Map, Path as KeyPath, Value, json};
-use mapstack::{Error, ErrorKind, yaml};
-use mapstack_fleet::{Report, Tally, Task};
+use mapstack::{Error, ErrorKind, Outcome, yaml};
+use mapstack_fleet::{Report, Tally};
 
 use crate::cli::{self, FleetFormat};
 use crate::output::{as_json, as_yaml};
@@ -84,10 +84,11 @@ impl Form {
         }
     }
 
-    pub fn show(&self, tasks: &[Task], report: &Report) -> Shown {
+    pub fn show(&self, report: &Report) -> Shown {
+        let formulas = &*self.formulas;
         match &self.what {
-            What::Data => Shown::Text(match (self.format, results(tasks, report)) {
-                (FleetFormat::Jsonl | FleetFormat::Text, _) => lines(tasks, report),
+            What::Data => Shown::Text(match (self.format, results(formulas, report)) {
+                (FleetFormat::Jsonl | FleetFormat::Text, _) => lines(formulas, report),
                 (_, results) if results.is_empty() => String::new(),
                 (FleetFormat::Json, results) if self.apart => json_document(&results),
                 (FleetFormat::Json, results) => json_entry(&below(&report.id, results)),
@@ -95,8 +96,8 @@ impl Form {
                 (FleetFormat::Yaml, results) => as_yaml(&below(&report.id, results).into()),
             }),
             What::Table(keys) => Shown::Text(match self.format {
-                FleetFormat::Text => row(keys, tasks, report),
-                _ => entries(keys, tasks, report),
+                FleetFormat::Text => row(keys, formulas, report),
+                _ => entries(keys, formulas, report),
             }),
             What::Counts(_, path) => {
                 let results = report.outcomes.iter().flatten().enumerate();
@@ -108,28 +109,41 @@ impl Form {
     }
 }
 
-/// A line for each formula.
-fn lines(tasks: &[Task], report: &Report) -> String {
-    let line = |formula: Option<&str>, name: &str, value: Value| {
-        let mut line = Map::new();
-        line.insert("minion", report.id.as_str());
-        line.extend(formula.map(|formula| ("formula", formula)));
-        line.insert(name, value);
-        json_line(&line)
-    };
+/// A line for each formula. What minions share is written once.
+fn lines(formulas: &[String], report: &Report) -> String {
+    let minion = json_text(&report.id.as_str().into());
     match &report.outcomes {
-        Err(error) => line(None, "error", error.to_string().into()),
+        Err(error) => format!("{{\"minion\": {minion}, \"error\": {}}}\n", json_text(&error.to_string().into())),
         Ok(outcomes) => {
-            let all = tasks.iter().zip(outcomes).map(|(task, outcome)| {
-                let (name, value) = match &outcome.result {
-                    Ok(data) => ("data", data.clone()),
-                    Err(error) => ("error", error.to_string().into()),
-                };
-                line(Some(&task.formula), name, value)
-            });
-            all.collect()
+            let mut lines = String::new();
+            for (formula, outcome) in formulas.iter().zip(outcomes) {
+                let rest = outcome.text(rest_of_line);
+                lines.reserve(minion.len() + formula.len() + rest.len() + 32);
+                lines.extend(["{\"minion\": ", &minion, ", \"formula\": ", &json_text(&formula.as_str().into())]);
+                lines.extend([", ", rest, "}\n"]);
+            }
+            lines
         }
     }
+}
+
+/// The last entry of a line of JSON.
+fn rest_of_line(outcome: &Outcome) -> String {
+    let options = json::DumpOptions { ensure_ascii: false, ..json::DumpOptions::default() };
+    let error = match &outcome.result {
+        Ok(data) => match json::dumps(data, &options) {
+            Ok(text) => return format!("\"data\": {text}"),
+            Err(e) => format!("the result has no JSON form: {e}"),
+        },
+        Err(e) => e.to_string(),
+    };
+    format!("\"error\": {}", json_text(&error.into()))
+}
+
+/// Text as JSON.
+fn json_text(text: &Value) -> String {
+    let options = json::DumpOptions { ensure_ascii: false, ..json::DumpOptions::default() };
+    json::dumps(text, &options).unwrap_or_default()
 }
 
 /// A line of JSON; data that has no form in JSON is an error in its place.
@@ -146,11 +160,9 @@ fn json_line(line: &Map) -> String {
 }
 
 /// A minion's formulas that have a result.
-fn results(tasks: &[Task], report: &Report) -> Map {
-    let outcomes = tasks.iter().zip(report.outcomes.iter().flatten());
-    outcomes
-        .filter_map(|(task, outcome)| Some((task.formula.as_str(), outcome.result.as_ref().ok()?.clone())))
-        .collect()
+fn results(formulas: &[String], report: &Report) -> Map {
+    let outcomes = formulas.iter().zip(report.outcomes.iter().flatten());
+    outcomes.filter_map(|(formula, outcome)| Some((formula.as_str(), outcome.result.as_ref().ok()?.clone()))).collect()
 }
 
 fn below(id: &str, results: Map) -> Map {
@@ -172,9 +184,9 @@ fn json_entry(map: &Map) -> String {
     inside.unwrap_or_default().to_owned()
 }
 
-fn row(keys: &[(String, KeyPath)], tasks: &[Task], report: &Report) -> String {
+fn row(keys: &[(String, KeyPath)], formulas: &[String], report: &Report) -> String {
     let mut cells = vec![cell_text(&report.id)];
-    for at in 0..tasks.len() {
+    for at in 0..formulas.len() {
         let result = report.outcomes.as_ref().ok().and_then(|outcomes| outcomes.get(at)?.result.as_ref().ok());
         for (_, path) in keys {
             cells.push(match result {
@@ -187,14 +199,14 @@ fn row(keys: &[(String, KeyPath)], tasks: &[Task], report: &Report) -> String {
 }
 
 /// A line for each formula and key.
-fn entries(keys: &[(String, KeyPath)], tasks: &[Task], report: &Report) -> String {
-    let Ok(outcomes) = &report.outcomes else { return lines(tasks, report) };
+fn entries(keys: &[(String, KeyPath)], formulas: &[String], report: &Report) -> String {
+    let Ok(outcomes) = &report.outcomes else { return lines(formulas, report) };
     let mut text = String::new();
-    for (task, outcome) in tasks.iter().zip(outcomes) {
+    for (formula, outcome) in formulas.iter().zip(outcomes) {
         for (key, path) in keys {
             let mut line = Map::new();
             line.insert("minion", report.id.as_str());
-            line.insert("formula", task.formula.as_str());
+            line.insert("formula", formula.as_str());
             line.insert("key", key.as_str());
             match &outcome.result {
                 Ok(data) => line.extend(yaml::traverse(data, path).map(|value| ("value", value))),
@@ -300,9 +312,8 @@ impl<'f> Sink<'f> {
     pub fn finish(mut self) -> io::Result<()> {
         let end = match (&self.form.what, self.form.format) {
             (What::Counts(key, _), format) => self.counts(key, format),
-            (What::Data, FleetFormat::Json) if self.is_empty => "{}\n".into(),
+            (What::Data, FleetFormat::Json | FleetFormat::Yaml) if self.is_empty => "{}\n".into(),
             (What::Data, FleetFormat::Json) => "\n}\n".into(),
-            (What::Data, FleetFormat::Yaml) if self.is_empty => "{}\n".into(),
             _ => String::new(),
         };
         self.write(&end)?;

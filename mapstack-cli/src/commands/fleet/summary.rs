@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 
 use mapstack::{Diagnostic, Error};
-use mapstack_fleet::{Report, Task};
+use mapstack_fleet::Report;
 
 use crate::report::{Failure, Reporter};
 
@@ -77,9 +77,9 @@ impl<T> Group<T> {
 }
 
 impl Summary {
-    pub fn new(minions: usize, tasks: &[Task]) -> Self {
+    pub fn new<'f>(minions: usize, formulas: impl Iterator<Item = &'f str>) -> Self {
         Summary {
-            formulas: tasks.iter().map(|task| task.formula.clone()).collect(),
+            formulas: formulas.map(str::to_owned).collect(),
             minions,
             done: 0,
             failed: 0,
