@@ -26,6 +26,7 @@ mod names;
 mod open;
 mod path;
 mod roots;
+mod snapshot;
 mod tree;
 mod walk;
 
@@ -40,6 +41,7 @@ pub use memory::MemoryFiles;
 pub use names::Names;
 pub use path::{BadPath, SaltPath};
 pub use roots::Roots;
+pub use snapshot::Snapshot;
 pub use tree::{Tree, glob_named, is_file, join, read_named};
 
 /// A source of files.

@@ -6,6 +6,7 @@ use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use mapstack::config::Kind;
 use mapstack::pillar::StackKind;
+use mapstack_fleet::Shard;
 
 /// Salt's layered configuration, without Salt.
 ///
@@ -78,6 +79,8 @@ pub enum Command {
     Sources(Sources),
     /// Tell where each value comes from: the layer, the file and line, and what it overrode
     Explain(Box<Explain>),
+    /// Print the configuration of many minions at once, or who has which value of it
+    Fleet(Box<Fleet>),
     /// Explain how a source definition is understood
     Parse(Parse),
     /// Find mistakes in formulas: dead files, YAML traps, overrides without effect
@@ -182,6 +185,66 @@ pub enum ExplainFormat {
     Text,
     Blame,
     Json,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mapstack fleet users timesync --root examples/formulas --minions examples/pillars/minions
+      a line of JSON for every minion and formula
+  mapstack fleet users --root examples/formulas --platform all --get sudo:group --select \"grains.kernel == 'Linux'\"
+      a table of one value, for the built-in platforms that run Linux
+  mapstack fleet users --root examples/formulas --platform all --count sudo:group
+      how many of the platforms have which value
+  mapstack fleet users --config /etc/salt/master --directory out --shard 1/4
+      a file for each of the minions in the master's cache that belong to the first of four parts
+
+Minions come sorted by their ids. One that fails keeps no other from being done: failures are listed at
+the end, and the exit status is 1. A part of --shard is told from the id alone, so a minion stays in its part.")]
+pub struct Fleet {
+    /// Formulas: their folders below a root
+    #[arg(required = true, value_name = "FORMULA")]
+    pub formulas: Vec<String>,
+    /// Only minions of which an expression of Jinja over grains, pillar, opts and id is true
+    #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
+    pub select: Option<String>,
+    /// Only the minions of one part of the fleet, as 1/4 for the first of four
+    #[arg(long, value_name = "K/N", help_heading = "Minions")]
+    pub shard: Option<Shard>,
+    /// How many minions are worked on at the same time [default: as many as the machine has cores]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// About how much to remember of minions done, for others that have the same facts; 0 shares nothing
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32))]
+    pub memory: u32,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub layering: Layering,
+    /// How to print [default: jsonl; yaml with --directory, text with --get and --count]
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", help_heading = "Output")]
+    pub format: Option<FleetFormat>,
+    /// Write a file ID.yaml or ID.json for each minion into this directory
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["get", "count"], help_heading = "Output")]
+    pub directory: Option<PathBuf>,
+    /// Print a table of the values under a key, with : between steps (repeatable)
+    #[arg(long, value_name = "KEY", conflicts_with = "count", help_heading = "Output")]
+    pub get: Vec<String>,
+    /// Print how many minions have which value under a key, and some of them
+    #[arg(long, value_name = "KEY", help_heading = "Output")]
+    pub count: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FleetFormat {
+    /// A line of JSON for each minion and formula
+    Jsonl,
+    /// One document: minions, and their formulas in them
+    Json,
+    /// The same as YAML
+    Yaml,
+    /// Columns, with a tab between them
+    Text,
 }
 
 #[derive(Debug, Args)]
@@ -544,7 +607,8 @@ pub struct Facts {
     /// one file with many, as salt --out=json '*' grains.items prints them (- is stdin)
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, conflicts_with = "minion")]
     pub minions: Option<PathBuf>,
-    /// A built-in minion, such as debian-12; `mapstack platforms` lists them (repeatable with pillar)
+    /// A built-in minion, such as debian-12; `mapstack platforms` lists them (repeatable with pillar and fleet;
+    /// fleet takes `all`, too)
     #[arg(long, value_name = "NAME", conflicts_with_all = ["minion", "minions"])]
     pub platform: Vec<String>,
     /// The minion's grains (YAML or JSON, also as salt-call prints them; - is stdin)
@@ -556,7 +620,7 @@ pub struct Facts {
     /// The minion's options (YAML or JSON; - is stdin)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub opts: Option<PathBuf>,
-    /// The minion's id; with --minions the one that is meant (pillar takes globs, and all without it)
+    /// The minion's id; with --minions the one that is meant (pillar and fleet take globs, and all without it)
     #[arg(long)]
     pub id: Option<String>,
     /// Change a fact, such as grains.os=Debian (repeatable; the value is YAML)

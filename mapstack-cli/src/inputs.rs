@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use mapstack::config::{Config, Kind};
 use mapstack::fileserver::{self, Configured};
 use mapstack::loader::{Backends, Roots};
-use mapstack::minion::{Minion, Part};
+use mapstack::minion::{Minion, Part, platforms};
 use mapstack::value::{Map, Value, json};
 use mapstack::{Diagnostic, Engine, Error, ErrorKind, Run, yaml};
 
@@ -253,6 +253,71 @@ pub fn minions(
     let many = chosen.many;
     let changed = chosen.minions.into_iter().map(|minion| given.change(minion, !many));
     Ok(Chosen { minions: changed.collect::<Result<_, Failure>>()?, ..chosen })
+}
+
+/// Many minions that are read one by one.
+pub struct Many<'f> {
+    given: Given<'f>,
+    listed: Listed,
+}
+
+enum Listed {
+    There(Source, Vec<String>),
+    Here(Vec<Minion>),
+}
+
+impl<'f> Many<'f> {
+    /// The same minions as [`minions`] has, of which none is read yet; `all` is every platform.
+    pub fn list(
+        facts: &'f Facts,
+        config: Option<&'f Config>,
+        others: &[PathBuf],
+        reporter: &Reporter,
+    ) -> Result<Self, Failure> {
+        let cache = configuration::cache(config, facts).map(Path::new);
+        let described = facts.grains.is_some() || !facts.set.is_empty();
+        if let Some(path) = facts.minions.as_deref().or(cache.filter(|_| !described)) {
+            if facts.minions.is_none() && !path.is_dir() {
+                let what = "no minion given";
+                return Err(Failure::Data(configuration::no_cache(&path.display().to_string(), what)));
+            }
+            check_stdin(facts, others.iter().map(|file| &**file))?;
+            let given = Given::read(facts, config)?;
+            let source = Source::open(path, given.pillarenv().as_deref(), reporter)?;
+            let ids = source.matching_ids(facts.id.as_deref())?;
+            return Ok(Many { given, listed: Listed::There(source, ids) });
+        }
+        let every: Vec<String> = platforms::all().iter().map(|platform| platform.name.into()).collect();
+        let platforms = if facts.platform == ["all"] { &every } else { &facts.platform };
+        let minions = match platforms.is_empty() {
+            false => minions::of_platforms(platforms, facts.id.as_deref())?.minions,
+            true => vec![minion_of(facts, config, others.iter().map(|file| &**file), reporter)?],
+        };
+        Ok(Many { given: Given::read(facts, config)?, listed: Listed::Here(minions) })
+    }
+
+    /// The ids, in order.
+    pub fn ids(&self) -> Vec<String> {
+        match &self.listed {
+            Listed::There(_, ids) => ids.clone(),
+            Listed::Here(minions) => minions.iter().map(|minion| minion.id().to_string()).collect(),
+        }
+    }
+
+    /// One of them, as flags have it.
+    pub fn read(&self, id: &str) -> Result<Minion, Error> {
+        let (minion, alone) = match &self.listed {
+            Listed::There(source, _) => (source.read(id)?, false),
+            Listed::Here(minions) => {
+                let found = minions.iter().find(|minion| minion.id().to_string() == id);
+                (found.cloned().unwrap_or_else(|| Minion::new(id)), minions.len() == 1)
+            }
+        };
+        self.given.change(minion, alone).map_err(|failure| match failure {
+            Failure::Data(error) => error,
+            other => Error::new(ErrorKind::Facts, other.to_string()),
+        })
+    }
 }
 
 /// What flags say otherwise about a minion.

@@ -104,21 +104,34 @@ impl Source {
         if let Some(id) = pattern.filter(|pattern| !pattern.contains(SPECIAL) || ids.iter().any(|id| id == pattern)) {
             return Ok(Chosen { minions: vec![self.one(Some(id))?], ..Chosen::default() });
         }
-        let glob = pattern.map(Fnmatch::new);
         let mut chosen = Chosen { many: true, ..Chosen::default() };
-        for id in ids.iter().filter(|id| glob.as_ref().is_none_or(|glob| glob.matches(id))) {
-            match self.minions.minion(id) {
-                Ok(Some(minion)) => chosen.minions.push(minion),
-                // One that vanishes while others are read is one with nothing.
-                Ok(None) => chosen.minions.push(Minion::new(id.as_str())),
-                Err(error) if self.minions.is_cache() => chosen.broken.push(error.into()),
-                Err(error) => chosen.broken.push(Error::from(error).note(format!("for the minion {id}"))),
+        for id in self.matching_of(ids, pattern)? {
+            match self.read(&id) {
+                Ok(minion) => chosen.minions.push(minion),
+                Err(error) if self.minions.is_cache() => chosen.broken.push(error),
+                Err(error) => chosen.broken.push(error.note(format!("for the minion {id}"))),
             }
         }
-        match pattern.filter(|_| chosen.minions.is_empty() && chosen.broken.is_empty()) {
-            Some(pattern) => Err(self.missing(pattern, &ids)),
-            None => Ok(chosen),
-        }
+        Ok(chosen)
+    }
+
+    /// The ids that match a pattern; all, if there is none. There is at least one for a pattern.
+    pub fn matching_ids(&self, pattern: Option<&str>) -> Result<Vec<String>, Failure> {
+        pattern.map_or(Ok(()), check)?;
+        self.matching_of(self.ids()?, pattern)
+    }
+
+    fn matching_of(&self, ids: Vec<String>, pattern: Option<&str>) -> Result<Vec<String>, Failure> {
+        let Some(pattern) = pattern else { return Ok(ids) };
+        let glob = Fnmatch::new(pattern);
+        let matching: Vec<String> = ids.iter().filter(|id| *id == pattern || glob.matches(id)).cloned().collect();
+        if matching.is_empty() { Err(self.missing(pattern, &ids)) } else { Ok(matching) }
+    }
+
+    /// One of the minions that were listed.
+    pub fn read(&self, id: &str) -> Result<Minion, Error> {
+        // One that vanishes while others are read is one with nothing.
+        Ok(self.minions.minion(id)?.unwrap_or_else(|| Minion::new(id)))
     }
 
     fn ids(&self) -> Result<Vec<String>, Failure> {

@@ -1,5 +1,6 @@
 //! Messages on standard error, and the exit status.
 
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -19,6 +20,19 @@ pub enum Failure {
     Output(io::Error),
     /// What was looked for was found, and the output says what.
     Found,
+    /// Not everything was done. What is wrong was told already.
+    Incomplete { message: String, status: u8 },
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Data(e) => e.fmt(f),
+            Failure::Usage(message) | Failure::Incomplete { message, .. } => f.write_str(message),
+            Failure::Output(e) => write!(f, "cannot write the output: {e}"),
+            Failure::Found => f.write_str("the output says what is wrong"),
+        }
+    }
 }
 
 impl From<mapstack::Error> for Failure {
@@ -114,6 +128,23 @@ impl Reporter {
         }
     }
 
+    /// Print errors that are part of a greater whole.
+    pub fn tell<'e>(&self, errors: impl IntoIterator<Item = &'e mapstack::Error>) {
+        errors.into_iter().for_each(|error| self.print(error.diagnostic()));
+    }
+
+    /// Print what is worth knowing, unless nobody wants to.
+    pub fn note(&self, message: &str) {
+        if !self.quiet {
+            self.line("note", message);
+        }
+    }
+
+    /// Whether progress is shown: on a terminal that the output does not go to, too.
+    pub fn shows_progress(&self, output_elsewhere: bool) -> bool {
+        !self.quiet && io::stderr().is_terminal() && (output_elsewhere || !io::stdout().is_terminal())
+    }
+
     /// Print errors; the last becomes the failure.
     ///
     /// # Errors
@@ -134,11 +165,15 @@ impl Reporter {
             Ok(()) => ExitCode::SUCCESS,
             // Whoever read the output has enough of it.
             Err(Failure::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-            Err(Failure::Output(e)) => {
-                self.line("error", &format!("cannot write the output: {e}"));
+            Err(failure @ Failure::Output(_)) => {
+                self.line("error", &failure.to_string());
                 ExitCode::from(1)
             }
             Err(Failure::Found) => ExitCode::from(1),
+            Err(Failure::Incomplete { message, status }) => {
+                self.line("error", &message);
+                ExitCode::from(status)
+            }
             Err(Failure::Usage(message)) => {
                 self.line("error", &message);
                 ExitCode::from(2)

@@ -41,7 +41,8 @@ use mapstack_value::{Map, Str, Value};
 /// assert_eq!(mapdata.as_map().unwrap().get("x").unwrap().as_str(), Some("abab"));
 /// ```
 pub trait Functions: Send + Sync {
-    /// Whether there is a function, or filter, of that name: what `'name' in salt` says.
+    /// Whether there is a function, or filter, of that name: what `'name' in salt` says. It is asked
+    /// for one minion and believed for all.
     fn has(&self, name: &str) -> bool;
 
     /// Whether there is any function of a module: what makes `salt.module` defined.

@@ -219,6 +219,12 @@ impl Error {
         self
     }
 
+    /// Change the places.
+    pub(crate) fn with_places(mut self, change: impl Fn(&mut Place)) -> Self {
+        self.0.place.iter_mut().chain(self.0.trace.iter_mut().map(|step| &mut step.place)).for_each(change);
+        self
+    }
+
     pub(crate) fn trace(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
         self.0.trace.extend(steps);
         self

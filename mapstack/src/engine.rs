@@ -13,9 +13,11 @@ use mapstack_value::{Key, Map, Str, Value};
 
 use crate::calls::Functions;
 use crate::diagnostic::{Diagnostic, ErrorKind};
+use crate::facts::Facts;
 use crate::layer::LayerFile;
 use crate::lineage::Tracker;
 use crate::pillar::StackCache;
+use crate::share::{Recorder, Root};
 use crate::stubs::Stubs;
 use crate::trace::{Asked, Event, Outcome, Stage};
 
@@ -115,7 +117,7 @@ const MOST_LAYERS: usize = 20_000;
 pub struct Run<'e> {
     pub(crate) engine: &'e Engine,
     pub(crate) saltenv: Str,
-    pub(crate) facts: RefCell<Minion>,
+    pub(crate) facts: Facts<'e>,
     pub(crate) live: Live,
     pub(crate) syntax: Syntax,
     pub(crate) strict: bool,
@@ -143,21 +145,37 @@ pub(crate) struct Live {
 
 impl<'e> Run<'e> {
     fn new(engine: &'e Engine, minion: &Minion) -> Self {
+        Run::with_facts(engine, minion, None)
+    }
+
+    /// A run that records what it looks at. `probe` is one of the same minion, in the same saltenv, that
+    /// has done nothing yet.
+    pub(crate) fn recorded(probe: Run<'e>, minion: &Minion) -> Self {
+        let engine = probe.engine;
+        Run::with_facts(engine, minion, Some(Recorder::new(Box::new(probe))))
+    }
+
+    fn with_facts(engine: &'e Engine, minion: &Minion, recorder: Option<Recorder<'e>>) -> Self {
+        let live = |root: Root, part: &Map| match &recorder {
+            Some(recorder) => Obj::Dict(DictRef::watched(part.clone(), recorder.reader(root), Vec::new())),
+            None => Obj::from(part.clone()),
+        };
+        let live = Live {
+            grains: live(Root::Grains, &minion.grains),
+            pillar: live(Root::Pillar, &minion.pillar),
+            opts: OnceCell::new(),
+            salt: salt_object(),
+        };
+        // What is looked at here is what the first question is about.
         let option = |name: &str| minion.option(&Key::from(name)).unwrap_or_default();
         let saltenv = match option("saltenv") {
             Value::Str(env) if !env.is_empty() => env,
             _ => "base".into(),
         };
-        let live = Live {
-            grains: Obj::from(minion.grains.clone()),
-            pillar: Obj::from(minion.pillar.clone()),
-            opts: OnceCell::new(),
-            salt: salt_object(),
-        };
         let run = Run {
             engine,
             saltenv,
-            facts: RefCell::new(minion.clone()),
+            facts: Facts::new(minion.clone(), recorder),
             live,
             syntax: Syntax::default(),
             strict: !option("allow_undefined").truthy(),
@@ -170,18 +188,15 @@ impl<'e> Run<'e> {
             events: RefCell::default(),
             warnings: RefCell::default(),
         };
-        run.with_jinja_options()
+        let syntax = || run.jinja_options("jinja_env");
+        let syntax = run.facts.recorder().map_or_else(syntax, |recorder| recorder.quietly(syntax));
+        Run { syntax, ..run }
     }
 
     /// Use another saltenv.
     #[must_use]
     pub fn with_saltenv(mut self, saltenv: impl Into<Str>) -> Self {
         self.saltenv = saltenv.into();
-        self
-    }
-
-    fn with_jinja_options(mut self) -> Self {
-        self.syntax = self.jinja_options("jinja_env");
         self
     }
 
@@ -206,8 +221,12 @@ impl<'e> Run<'e> {
     /// The `opts` variable of templates.
     pub(crate) fn live_opts(&self) -> Obj {
         let make = || {
-            let facts = self.facts.borrow().clone();
-            Obj::Dict(DictRef::lazy(move || facts.options()))
+            let facts = self.facts.unchanged().clone();
+            let content = move || facts.options();
+            Obj::Dict(match self.facts.recorder() {
+                Some(recorder) => DictRef::lazy_watched(content, recorder.reader(Root::Opts)),
+                None => DictRef::lazy(content),
+            })
         };
         self.live.opts.get_or_init(make).clone()
     }
@@ -227,6 +246,11 @@ impl<'e> Run<'e> {
         if !warnings.contains(&warning) {
             warnings.push(warning);
         }
+    }
+
+    /// Drop warnings behind the first few.
+    pub(crate) fn forget_warnings(&self, behind: usize) {
+        self.warnings.borrow_mut().truncate(behind);
     }
 
     pub(crate) fn record(&self, asked: Asked) {
@@ -251,18 +275,16 @@ impl<'e> Run<'e> {
     /// Take over what templates changed in the live facts.
     pub(crate) fn sync_facts(&self) -> mapstack_render::Result<()> {
         let changed = |live: &Obj, known: &Map| -> mapstack_render::Result<Option<Map>> {
-            match live.to_value()? {
+            match live.to_value_unread()? {
                 Value::Map(map) if !map.ptr_eq(known) => Ok(Some(map)),
                 _ => Ok(None),
             }
         };
-        let mut facts = self.facts.borrow_mut();
-        if let Some(grains) = changed(&self.live.grains, &facts.grains)? {
-            facts.grains = grains;
-        }
-        if let Some(pillar) = changed(&self.live.pillar, &facts.pillar)? {
-            facts.pillar = pillar;
-        }
+        let (grains, pillar) = {
+            let facts = self.facts.unchanged();
+            (changed(&self.live.grains, &facts.grains)?, changed(&self.live.pillar, &facts.pillar)?)
+        };
+        self.facts.replace(grains, pillar);
         Ok(())
     }
 }

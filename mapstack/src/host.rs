@@ -51,11 +51,21 @@ impl<'r, 'e> RunHost<'r, 'e> {
     }
 
     fn call(&self, name: &str, args: &CallArgs) -> Result<Call> {
-        let minion = match &self.run.facts.borrow().id {
+        let facts = &self.run.facts;
+        let tells_apart = self.run.engine.stubs.tell_minions_apart(name);
+        let id = if tells_apart { facts.given_id() } else { facts.unchanged().id.clone() };
+        let minion = match &id {
             Value::Str(id) => id.clone(),
             other => Str::from(other.to_string()),
         };
         Call::of(name, args, minion)
+    }
+
+    /// The result is this minion's alone.
+    fn is_own(&self) {
+        if let Some(recorder) = self.run.facts.recorder() {
+            recorder.is_own();
+        }
     }
 
     /// What somebody outside says to a call, paid for.
@@ -71,11 +81,17 @@ impl<'r, 'e> RunHost<'r, 'e> {
     }
 
     fn ask_others(&self, vm: &Vm<'_>, call: &Call) -> Option<Result<Obj>> {
-        self.others().filter(|functions| functions.has(&call.name)).find_map(|f| self.ask(vm, f, call))
+        let mut able = self.others().filter(|functions| functions.has(&call.name)).peekable();
+        if able.peek().is_some() {
+            self.is_own();
+        }
+        able.find_map(|f| self.ask(vm, f, call))
     }
 
     /// How to have a call answered.
     fn advice(&self, call: &Call) -> String {
+        // Whoever advises knows who calls.
+        self.is_own();
         let mut ways: Vec<String> = self.others().filter_map(|functions| functions.advice(call)).collect();
         let stub = stubs::entry_for(call);
         ways.push(format!(

@@ -20,6 +20,8 @@
 //! | you want | look at |
 //! |---|---|
 //! | a formula's configuration | [`Engine`], [`Run::data`] |
+//! | whether something is true of a minion | [`Condition`], [`Engine::holds`] |
+//! | the same for many minions | [`Recipe`] |
 //! | other layers than the default ones | [`Run::stack`], [`DataOptions`] |
 //! | candidate files for `file.managed` | [`Run::tofs`] |
 //! | an sls file's states, a managed file's text | [`Run::sls`], [`Run::template`] |
@@ -35,10 +37,12 @@
 //! The crate does not know about command lines, the environment, terminals or exit codes.
 
 mod calls;
+mod condition;
 pub mod config;
 mod data;
 mod diagnostic;
 mod engine;
+mod facts;
 mod files;
 pub mod fileserver;
 mod functions;
@@ -54,6 +58,7 @@ mod pipe;
 mod python;
 mod render;
 pub mod secrets;
+mod share;
 mod source;
 mod stack;
 mod stubs;
@@ -62,6 +67,7 @@ mod tofs;
 pub mod trace;
 
 pub use calls::{Call, CallError, Functions};
+pub use condition::Condition;
 pub use diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Severity, Step};
 pub use engine::{Engine, Run};
 pub use layer::LAYER_KEYS;
@@ -75,6 +81,7 @@ pub use mapstack_value as value;
 pub use mapstack_yaml as yaml;
 pub use options::{DataOptions, StackOptions, TofsOptions};
 pub use pipe::TemplateOptions;
+pub use share::{Outcome, Recipe};
 pub use stack::{STRATEGIES, parse as parse_definition};
 pub use stubs::Stubs;
 pub use survey::{Answerer, CallSite, ImportSite, Survey};

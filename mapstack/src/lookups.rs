@@ -35,22 +35,22 @@ impl From<ReadError> for Error {
 
 impl Run<'_> {
     pub(crate) fn grains_get(&self, query: &str, delimiter: &str) -> Result<Option<Value>> {
-        Ok(self.facts.borrow().grains_get(query, delimiter)?)
+        Ok(self.facts.grains_get(query, delimiter)?)
     }
 
     /// A pillar value as a matcher asks for it: nothing is nothing, whatever the options say.
     pub(crate) fn pillar_find(&self, query: &str, delimiter: &str) -> Result<Option<Value>> {
         let path = Path::split(query, delimiter).map_err(|e| Error::new(ErrorKind::Lookup, e.to_string()))?;
-        Ok(mapstack_yaml::traverse(&Value::Map(self.facts.borrow().pillar.clone()), &path))
+        Ok(self.facts.pillar_find(query, delimiter, &path))
     }
 
     pub(crate) fn pillar_get(&self, key: &Value, query: &PillarGet) -> Result<Value> {
-        let answer = self.facts.borrow().pillar_get(key.clone(), query)?;
+        let answer = self.facts.pillar_get(key, query)?;
         Ok(self.heard(answer))
     }
 
     pub(crate) fn config_get(&self, key: &Value, query: &ConfigGet) -> Result<Option<Value>> {
-        let answer = self.facts.borrow().config_get(key.clone(), query)?;
+        let answer = self.facts.config_get(key, query)?;
         Ok(self.heard(answer))
     }
 
@@ -64,7 +64,7 @@ impl Run<'_> {
 
     /// An option of the minion, `None` if it has none of that name.
     pub(crate) fn option(&self, name: &str) -> Value {
-        self.facts.borrow().option(&Key::from(name)).unwrap_or_default()
+        self.facts.option(&Key::from(name)).unwrap_or_default()
     }
 
     /// Follow a key through live data, keeping the identity of what it finds.

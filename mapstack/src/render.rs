@@ -254,6 +254,7 @@ impl Run<'_> {
         stage: &Stage<'_>,
         mapdata: &mut Value,
     ) -> Result<()> {
+        self.runs_in(language);
         let host = RunHost::new(self);
         let request = Request {
             name: Some(Str::from(&*file.path)),
@@ -347,6 +348,7 @@ impl Run<'_> {
             fuel: Some(&self.fuel),
             watch: job.watch,
         };
+        self.runs_in(job.language);
         let rendered = match job.language {
             Language::Jinja => jinja::render(request),
             #[cfg(feature = "tera")]
@@ -366,6 +368,14 @@ impl Run<'_> {
         self.sync_facts().map_err(|e| self.template_error(*e, file).note("the minion's facts were changed to this"))?;
         before.push(rendered.map);
         Ok((Text { file: Cow::Borrowed(file), text: Cow::Owned(rendered.text), maps: before }, rendered.exports))
+    }
+
+    /// Note the language of a template: only Jinja's is known to be told all it looks at, and to look
+    /// at no clock unnoticed.
+    pub(crate) fn runs_in(&self, language: Language) {
+        if let Some(recorder) = self.facts.recorder().filter(|_| language != Language::Jinja) {
+            recorder.is_own();
+        }
     }
 
     /// A stage's error, told in the file that the stages before it read.

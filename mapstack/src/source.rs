@@ -164,6 +164,11 @@ pub(crate) struct PathRules {
     pub fallback_to_query: bool,
 }
 
+impl PathRules {
+    /// The rules of layers.
+    pub const LAYERS: PathRules = PathRules { include_query: true, fallback_to_query: false };
+}
+
 /// The relative paths a definition leads to (saltext-formula: `Renderer.render_path`).
 pub(crate) fn paths(
     run: &Run<'_>,

@@ -13,6 +13,7 @@ use crate::engine::Run;
 use crate::layer::Variables;
 use crate::lineage::{At, Because, Chosen, LayerKind, LayerText, Merged};
 use crate::options::{StackOptions, iterate, or};
+use crate::share::{LayerFiles, Question};
 use crate::source::{Found, PathRules, Paths, Surroundings, fetch, fetch_layer, paths, pop_options, texts};
 use crate::trace::{Asked, Stage};
 
@@ -120,8 +121,18 @@ impl Run<'_> {
 
     /// A definition that leads to files.
     fn apply_files(&self, fold: &Fold<'_>, definition: &Definition, stack: &mut Value) -> Result<()> {
-        let rules = PathRules { include_query: true, fallback_to_query: false };
-        let found = self.evaluate(fold, definition, stack, |around| paths(self, definition, around, rules))?;
+        let evaluate = |around: &Surroundings<'_>| paths(self, definition, around, PathRules::LAYERS);
+        // Minions that differ in what leads to files can have the same files: none, as a rule.
+        let files = self.facts.recorder().and_then(|recorder| {
+            Some((recorder, LayerFiles::of(definition, &fold.parameter_dirs, &fold.config_get_strategy)?))
+        });
+        let found = match files {
+            None => self.evaluate(fold, definition, stack, evaluate)?,
+            Some((recorder, files)) => {
+                recorder.note(Question::Files(Box::new(files)));
+                recorder.quietly(|| self.evaluate(fold, definition, stack, evaluate))?
+            }
+        };
         let relative = match found {
             Paths::Relative(relative) => relative,
             Paths::Absent(query) => {
@@ -268,7 +279,7 @@ impl Run<'_> {
             MatcherKind::Grains => At::Fact(Some(Part::Grains), path),
             MatcherKind::Pillar => At::Fact(Some(Part::Pillar), path),
             MatcherKind::Config if fold.config_get_strategy.is_none() => {
-                let (part, path) = self.facts.borrow().config_place(&path);
+                let (part, path) = self.facts.all().config_place(&path);
                 At::Fact(part, path)
             }
             MatcherKind::Config => At::Somewhere(Box::new(At::Fact(None, path))),

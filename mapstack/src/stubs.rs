@@ -92,6 +92,11 @@ impl Stubs {
         self
     }
 
+    /// Whether the answer to a call can depend on who calls.
+    pub(crate) fn tell_minions_apart(&self, name: &str) -> bool {
+        self.entries(name).any(|stub| stub.minions.is_some())
+    }
+
     fn entries(&self, name: &str) -> impl Iterator<Item = &Stub> {
         self.0.iter().filter(move |(function, _)| *function == name).flat_map(|(_, entries)| entries)
     }

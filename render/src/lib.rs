@@ -38,8 +38,11 @@ pub mod tera;
 mod tests;
 
 pub use error::{Error, ErrorKind, Frame, Place, Result, line_and_column};
+pub use filters::date::clock_reads;
 pub use filters::host::is_host_filter;
 pub use filters::regex::regex_matches;
-pub use object::{CallArgs, DictRef, Iter, ListRef, Obj, ObjIter, Object, SetRef, TupleRef, Undefined, required};
+pub use object::{
+    CallArgs, DictRef, Iter, ListRef, Obj, ObjIter, Object, Reader, SetRef, TupleRef, Undefined, required,
+};
 pub use salt::{salt_object, traverse_object};
 pub use suggest::nearest;

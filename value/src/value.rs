@@ -206,6 +206,9 @@ impl Value {
             }
             (Value::List(a), Value::List(b)) => a.ptr_eq(b) || all(a, b),
             (Value::Tuple(a), Value::Tuple(b)) => Arc::ptr_eq(a, b) || all(a, b),
+            (Value::Set(a), Value::Set(b)) => {
+                a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.to_value().is_same(&b.to_value()))
+            }
             (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
             _ => std::mem::discriminant(self) == std::mem::discriminant(other) && self == other,
         }

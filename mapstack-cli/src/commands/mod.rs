@@ -6,6 +6,7 @@ mod data;
 mod explain;
 #[cfg(feature = "fetch")]
 mod fetch;
+mod fleet;
 mod lint;
 mod map;
 mod parse;
@@ -33,6 +34,7 @@ pub fn run(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Render(args) => render::run(args, reporter),
         Command::Sources(args) => sources::run(args, reporter),
         Command::Explain(args) => explain::run(args, reporter),
+        Command::Fleet(args) => fleet::run(args, reporter),
         Command::Parse(args) => parse::run(args),
         Command::Platforms(args) => platforms::run(args),
         Command::Schema(args) => schema::run(args, reporter),

@@ -21,7 +21,7 @@ pub(super) const TABLE: Table = &[
     ("config.dot_vals", |run, _, args| {
         let [value] = args.bind("config.dot_vals", ["value"])?;
         let prefix = format!("{}.", to_str(&required(value, "config.dot_vals", "value")?)?);
-        let facts = run.facts.borrow();
+        let facts = run.facts.all();
         let mut found = Map::new();
         for part in [master(&facts.pillar), facts.options()] {
             let wanted = part.iter().filter(|(key, _)| key.as_str().is_some_and(|key| key.starts_with(&prefix)));
@@ -163,7 +163,7 @@ fn merge(run: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let names = ["value", "default", "omit_opts", "omit_master", "omit_pillar"];
     let [key, default, no_opts, no_master, no_pillar] = args.bind("config.merge", names)?;
     let key = hash_key(&required(key, "config.merge", "value")?)?;
-    let facts = run.facts.borrow();
+    let facts = run.facts.all();
     let in_opts = if truth_or(no_opts, false)? { None } else { facts.option(&key) };
     let in_master = if truth_or(no_master, false)? { None } else { master(&facts.pillar).get(&key).cloned() };
     let in_pillar = if truth_or(no_pillar, false)? { None } else { facts.pillar.get(&key).cloned() };

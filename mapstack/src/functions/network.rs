@@ -140,8 +140,8 @@ fn subnet(run: &Run<'_>, cidr: &Obj) -> Result<Option<Network>> {
 
 /// The grain that has something for each interface.
 fn interfaces(run: &Run<'_>, function: &str, grain: &str) -> Result<Map> {
-    match run.facts.borrow().grains.get(grain) {
-        Some(Value::Map(known)) => Ok(known.clone()),
+    match run.facts.grain(grain) {
+        Some(Value::Map(known)) => Ok(known),
         _ => Err(super::refused(format!("{function}() needs the grain {grain}, which is not there"))
             .with_help("take the grains from the minion itself: salt-call --local grains.items")),
     }
@@ -155,8 +155,8 @@ fn own_addresses(
     interface: Option<&Obj>,
     loopback: bool,
 ) -> Result<Vec<Address>> {
-    let all = run.facts.borrow().grains.get(version.all).cloned();
-    let has_interfaces = run.facts.borrow().grains.contains_key(version.by_interface);
+    let all = run.facts.grain(version.all);
+    let has_interfaces = run.facts.has_grain(version.by_interface);
     let texts: Vec<Value> = match (interface, all) {
         (None, Some(Value::List(all))) if !has_interfaces => all.to_vec(),
         (interface, _) => {

@@ -53,7 +53,7 @@ pub(super) const TABLE: Table = &[
     ("random.seed", |run, _, args| {
         let [range, seed] = args.bind("random.seed", ["range", "hash"])?;
         let seed = match seed {
-            None | Some(Obj::None) => Obj::from(run.facts.borrow().id()),
+            None | Some(Obj::None) => Obj::from(run.facts.id()),
             Some(seed) => seed,
         };
         let mut twister = Twister::from_seed(&seed)?;
@@ -82,7 +82,7 @@ pub(super) const TABLE: Table = &[
 
 /// A generator for the minion and the arguments.
 fn unseeded(run: &Run<'_>, arguments: &[&Obj]) -> Result<Twister> {
-    let mut seed = run.facts.borrow().id().to_string();
+    let mut seed = run.facts.id().to_string();
     for argument in arguments {
         seed.push('\n');
         seed.push_str(&repr(argument)?);
@@ -92,7 +92,7 @@ fn unseeded(run: &Run<'_>, arguments: &[&Obj]) -> Result<Twister> {
 
 /// The seed that was given, or the minion's id.
 fn own_seed(run: &Run<'_>, seed: Option<Obj>) -> Obj {
-    seed.filter(|seed| !seed.is_none()).unwrap_or_else(|| Obj::from(run.facts.borrow().id().to_string()))
+    seed.filter(|seed| !seed.is_none()).unwrap_or_else(|| Obj::from(run.facts.id().to_string()))
 }
 
 /// A bound of `randrange`.

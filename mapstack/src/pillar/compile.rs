@@ -149,7 +149,7 @@ impl PillarRun<'_> {
         let stacking = Stacking { run: &run, kind, tree: &tree, opts: &self.opts, events: &self.events };
         let result = stacking.stack(&chosen);
         run.warnings().into_iter().for_each(|warning| self.warn(warning));
-        *pillar = run.facts.borrow().pillar.clone().into();
+        *pillar = run.facts.all().pillar.clone().into();
         result.map(Some)
     }
 

@@ -26,7 +26,7 @@ pub(super) struct Templates<'t, 'e> {
 impl<'t, 'e> Templates<'t, 'e> {
     /// Templates below the directory of a config file. `opts` are the options of the master.
     pub fn new(run: &'t Run<'e>, base: Base<'t>, kind: StackKind, config: &str, opts: &Map) -> Self {
-        let minion_id = run.facts.borrow().id.clone();
+        let minion_id = run.facts.given_id();
         let lazy = opts.clone();
         let of = |name: &str, value: Obj| (Str::from(name), value);
         let mut variables = Names::from_iter([

@@ -120,7 +120,7 @@ impl Run<'_> {
     }
 
     fn default_pipe(&self) -> Value {
-        self.facts.borrow().option(&Key::from("renderer")).unwrap_or_else(|| DEFAULT_PIPE.into())
+        self.facts.option(&Key::from("renderer")).unwrap_or_else(|| DEFAULT_PIPE.into())
     }
 
     fn sls_source<'f>(&self, file: &'f File, saltenv: Str) -> Source<'f> {
@@ -324,6 +324,7 @@ impl Run<'_> {
             fuel: Some(&self.fuel),
             ..Request::new(source.file.text()?, &host)
         };
+        self.runs_in(Language::Py);
         let (value, _) = python::module(&request, &[])
             .map_err(|e| self.stage_error(*e, Language::Py, &Text::plain(source.file, "")))?;
         Ok(Made::Data(Data::new(value)))

@@ -1,5 +1,6 @@
 //! Salt's `strftime` filter, in UTC.
 
+use std::cell::Cell;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::Table;
@@ -49,6 +50,18 @@ fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
     era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
 }
 
+thread_local! {
+    /// How often a template of this thread asked for the time.
+    static CLOCK_READS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How often templates of this thread have asked for the present time so far. What they print then is
+/// not the same every time.
+#[must_use]
+pub fn clock_reads() -> u64 {
+    CLOCK_READS.try_with(Cell::get).unwrap_or_default()
+}
+
 impl Moment {
     /// A moment of the years 1 to 9999.
     fn new(seconds: i64, microseconds: u32) -> Option<Self> {
@@ -75,6 +88,8 @@ impl Moment {
     }
 
     fn now() -> Option<Self> {
+        // At the end of a thread nobody counts.
+        let _ = CLOCK_READS.try_with(|reads| reads.set(reads.get().wrapping_add(1)));
         let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
         Self::new(i64::try_from(since.as_secs()).ok()?, since.subsec_micros())
     }

@@ -6,7 +6,7 @@
 
 pub(crate) mod call;
 mod containers;
-mod date;
+pub(crate) mod date;
 pub(crate) mod digest;
 mod entries;
 pub(crate) mod host;

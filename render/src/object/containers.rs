@@ -11,6 +11,7 @@ use indexmap::{Equivalent, IndexMap, IndexSet};
 use mapstack_value::{Key, List, Map, MapKind, Set, Value};
 
 use super::Obj;
+use super::watched::{Reader, Watched, WatchedCell};
 use crate::depth;
 use crate::error::{Error, Result};
 
@@ -45,6 +46,8 @@ struct DictCell {
     state: RefCell<State<Map, Entries>>,
     /// What the content is worked out with, until something looks at it.
     pending: RefCell<Option<Box<dyn FnOnce() -> Map>>>,
+    /// Who is told what is read, as long as the state is frozen and only single entries were.
+    watched: WatchedCell,
     kind: Cell<MapKind>,
 }
 
@@ -210,13 +213,45 @@ impl DictRef {
     /// A dict or one of its kin.
     pub fn with_kind(items: Entries, kind: MapKind) -> Self {
         let state = RefCell::new(State::Live { items, origin: None });
-        DictRef(Rc::new(DictCell { state, pending: RefCell::default(), kind: Cell::new(kind) }))
+        let (pending, watched) = (RefCell::default(), WatchedCell::default());
+        DictRef(Rc::new(DictCell { state, pending, watched, kind: Cell::new(kind) }))
     }
 
     /// A dict over frozen entries.
     pub fn frozen(map: Map) -> Self {
         let kind = Cell::new(map.kind());
-        DictRef(Rc::new(DictCell { state: RefCell::new(State::Frozen(map)), pending: RefCell::default(), kind }))
+        let (state, pending, watched) = (RefCell::new(State::Frozen(map)), RefCell::default(), WatchedCell::default());
+        DictRef(Rc::new(DictCell { state, pending, watched, kind }))
+    }
+
+    /// The same, with somebody who is told what is read; `path` is what they know it by. Every way to
+    /// its content but single look-ups, and every change, counts as reading all of it.
+    ///
+    /// ```
+    /// use std::{cell::RefCell, rc::Rc};
+    /// use mapstack_render::{DictRef, Reader};
+    /// use mapstack_value::{Key, Map};
+    /// #[derive(Default)]
+    /// struct Told(RefCell<Vec<String>>);
+    /// impl Reader for Told {
+    ///     fn entry(&self, path: &[Key]) {
+    ///         self.0.borrow_mut().push(format!("{path:?}"));
+    ///     }
+    ///     fn whole(&self, path: &[Key]) {
+    ///         self.0.borrow_mut().push(format!("all of {path:?}"));
+    ///     }
+    /// }
+    /// let told = Rc::new(Told::default());
+    /// let grains = DictRef::watched(Map::from_iter([("os", "Debian")]), told.clone(), Vec::new());
+    /// assert!(grains.get_str("os").is_some() && grains.get_str("kernel").is_none());
+    /// assert_eq!(told.0.borrow().join(", "), "[os], [kernel]");
+    /// assert_eq!(grains.len(), 1);
+    /// assert_eq!(told.0.borrow().last().unwrap(), "all of []");
+    /// ```
+    pub fn watched(map: Map, reader: Rc<dyn Reader>, path: Vec<Key>) -> Self {
+        let dict = Self::frozen(map);
+        *dict.0.watched.borrow_mut() = Some(Box::new(Watched::new(reader, path)));
+        dict
     }
 
     /// Which of Python's mapping types it is.
@@ -247,12 +282,31 @@ impl DictRef {
 
     /// The value under a key.
     pub fn get(&self, key: &Key) -> Option<Obj> {
-        self.find(key)
+        match self.look(|watched, map| watched.find(map, key)) {
+            Some(found) => found,
+            None => self.find(key),
+        }
     }
 
     /// The value under a text key.
     pub fn get_str(&self, key: &str) -> Option<Obj> {
-        self.find(key)
+        match self.look(|watched, map| watched.find(map, &Key::from(key))) {
+            Some(found) => found,
+            None => self.find(key),
+        }
+    }
+
+    /// Look at single entries, if the dict is watched.
+    fn look<T>(&self, look: impl FnOnce(&mut Watched, &Map) -> T) -> Option<T> {
+        if self.0.watched.borrow().is_none() {
+            return None;
+        }
+        self.work_out();
+        let (mut watched, state) = (self.0.watched.borrow_mut(), self.0.state.borrow());
+        match (&mut *watched, &*state) {
+            (Some(watched), State::Frozen(map)) => Some(look(watched, map)),
+            _ => None,
+        }
     }
 
     fn find<Q: ?Sized + Hash + Equivalent<Key>>(&self, key: &Q) -> Option<Obj> {
@@ -270,6 +324,9 @@ impl DictRef {
 
     /// Whether the key is present.
     pub fn contains(&self, key: &Key) -> bool {
+        if let Some(found) = self.look(|watched, map| watched.contains(map, key)) {
+            return found;
+        }
         match &*self.state() {
             State::Frozen(map) => map.contains_key(key),
             State::Live { items, .. } => items.contains_key(key),
@@ -346,11 +403,32 @@ impl DictRef {
         dict
     }
 
-    /// The content, worked out by now.
-    fn state(&self) -> Ref<'_, State<Map, Entries>> {
+    /// A watched dict whose content is worked out when something looks at it.
+    pub fn lazy_watched(content: impl FnOnce() -> Map + 'static, reader: Rc<dyn Reader>) -> Self {
+        let dict = Self::lazy(content);
+        *dict.0.watched.borrow_mut() = Some(Box::new(Watched::new(reader, Vec::new())));
+        dict
+    }
+
+    fn work_out(&self) {
         let pending = self.0.pending.borrow_mut().take();
         if let Some(content) = pending {
             self.0.state.replace(State::Frozen(content()));
+        }
+    }
+
+    /// The content, worked out by now. Whoever has it can read all of it.
+    fn state(&self) -> Ref<'_, State<Map, Entries>> {
+        self.work_out();
+        let watched = self.0.watched.borrow_mut().take();
+        if let Some(watched) = watched {
+            let mut taken = watched.give_up();
+            let mut state = self.0.state.borrow_mut();
+            if let (State::Frozen(map), false) = (&*state, taken.is_empty()) {
+                let mut object = |k: &Key, v: &Value| taken.remove(k).unwrap_or_else(|| Obj::from(v.clone()));
+                let items = map.iter().map(|(k, v)| (k.clone(), object(k, v))).collect();
+                *state = State::Live { items, origin: Some(map.clone()) };
+            }
         }
         self.0.state.borrow()
     }
@@ -413,6 +491,11 @@ pub(super) fn freeze(object: &Obj) -> Result<Value> {
     Freezer::default().freeze(object)
 }
 
+/// The same, telling nobody who watches: for what only passes the data on.
+pub(super) fn freeze_unread(object: &Obj) -> Result<Value> {
+    Freezer { quiet: true, ..Freezer::default() }.freeze(object)
+}
+
 /// The same, with `None` for what is undefined or no data; also what that was, in words.
 pub(super) fn freeze_lossy(object: &Obj) -> Result<(Value, Vec<String>)> {
     let mut freezer = Freezer { missing: Some(Vec::new()), ..Freezer::default() };
@@ -430,6 +513,8 @@ struct Freezer {
     count: usize,
     /// What was undefined or no data, where that is not an error.
     missing: Option<Vec<String>>,
+    /// Whether freezing does not count as reading.
+    quiet: bool,
 }
 
 /// Data that stands for more values is refused: a list that holds itself twice, thirty times over,
@@ -530,6 +615,11 @@ impl Freezer {
     }
 
     fn freeze_dict(&mut self, dict: &DictRef) -> Result<Value> {
+        if self.quiet
+            && let Some(result) = dict.look(|watched, map| self.freeze_watched(watched, map))
+        {
+            return result;
+        }
         let state = dict.state();
         let (items, origin) = match &*state {
             State::Frozen(map) => return Ok(Value::Map(map.clone())),
@@ -544,6 +634,20 @@ impl Freezer {
             }
             _ => Value::Map(frozen.into_iter().collect::<Map>().with_kind(dict.kind())),
         })
+    }
+}
+
+impl Freezer {
+    /// A watched dict is what it was, but for the containers in it that were handed out.
+    fn freeze_watched(&mut self, watched: &Watched, map: &Map) -> Result<Value> {
+        let mut frozen = map.clone();
+        for (key, object) in watched.taken() {
+            let value = self.freeze(object)?;
+            if map.get(key).is_some_and(|before| !is_unchanged(before, &value)) {
+                frozen.insert(key.clone(), value);
+            }
+        }
+        Ok(Value::Map(frozen))
     }
 }
 

@@ -12,6 +12,7 @@ mod iter;
 mod ops;
 mod print;
 mod undefined;
+mod watched;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ pub(crate) use ops::{order, wrap_index};
 pub(crate) use print::escape_html;
 pub use print::{finalize, repr, to_str};
 pub use undefined::Undefined;
+pub use watched::Reader;
 
 use crate::error::{Error, Result};
 use crate::jinja::Vm;
@@ -286,6 +288,15 @@ impl Obj {
     /// `ValueError` for structures that contain themselves.
     pub fn to_value(&self) -> Result<Value> {
         containers::freeze(self)
+    }
+
+    /// The same, which does not count as reading dicts that are [watched](DictRef::watched): for who
+    /// passes the data on and looks at nothing but whether it changed.
+    ///
+    /// # Errors
+    /// As [`to_value`](Obj::to_value).
+    pub fn to_value_unread(&self) -> Result<Value> {
+        containers::freeze_unread(self)
     }
 }
 

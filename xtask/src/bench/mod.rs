@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: one run on one machine, as ratios to the reference and to the floor.
 
+mod fleet;
 mod formula;
 mod pillar;
 
@@ -19,6 +20,9 @@ pub struct Args {
     /// How often to start each program for the cold measurement
     #[arg(long, default_value_t = 5)]
     starts: u32,
+    /// Measure the programs that are there, without building them first
+    #[arg(long)]
+    no_build: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -27,17 +31,24 @@ enum Subject {
     Formula,
     /// The stacked external pillars
     Pillar,
+    /// Thousands of minions at once
+    Fleet,
 }
 
 pub fn run(sh: &Shell, args: &Args) -> Result {
-    eprintln!("building the release programs");
-    cmd!(sh, "cargo build --quiet --release --package mapstack-cli").run()?;
+    if !args.no_build {
+        eprintln!("building the release programs");
+        cmd!(sh, "cargo build --quiet --release --package mapstack-cli").run()?;
+    }
     let wanted = |subject| args.subjects.is_empty() || args.subjects.contains(&subject);
     if wanted(Subject::Formula) {
         formula::run(sh, args.starts)?;
     }
     if wanted(Subject::Pillar) {
         pillar::run(sh, args.starts)?;
+    }
+    if wanted(Subject::Fleet) {
+        fleet::run(sh)?;
     }
     Ok(())
 }

@@ -28,10 +28,11 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-render",
         ],
     ),
+    ("mapstack-fleet", &["mapstack"]),
     ("mapstack-host", &["mapstack"]),
     ("mapstack-schema", &["mapstack-value", "mapstack-yaml"]),
     ("mapstack-lint", &["mapstack", "mapstack-schema"]),
-    ("mapstack-cli", &["mapstack", "mapstack-host", "mapstack-lint"]),
+    ("mapstack-cli", &["mapstack", "mapstack-fleet", "mapstack-host", "mapstack-lint"]),
     ("xtask", &[]),
 ];
 

@@ -13,13 +13,14 @@ use mapstack_loader::Fnmatch;
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{Address, Anchor, Network, Pattern, hash_key, to_str};
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, required};
-use mapstack_value::{Key, Map, Str, Value};
+use mapstack_value::{Key, Str, Value};
 
 use self::subdict::{How, Search};
 use super::slsutil::update;
 use super::{Table, truth_or};
 use crate::diagnostic::{Diagnostic, ErrorKind as Kind};
 use crate::engine::Run;
+use crate::share::Root;
 
 pub(super) const TABLE: Table = &[
     ("match.compound", |run, vm, args| {
@@ -117,7 +118,7 @@ impl<'m, 'r, 'e> Matcher<'m, 'r, 'e> {
             None | Some(Obj::None) => None,
             Some(id) => Some(Str::from(to_str(&id)?)).filter(|id| !id.is_empty()),
         };
-        let id = given.unwrap_or_else(|| run.facts.borrow().id().to_string().into());
+        let id = given.unwrap_or_else(|| run.facts.id().to_string().into());
         Ok(Matcher { run, vm, id })
     }
 
@@ -160,21 +161,25 @@ impl<'m, 'r, 'e> Matcher<'m, 'r, 'e> {
     }
 
     fn grain(&self, target: &str, delimiter: &str, how: How) -> Result<bool> {
-        let grains = self.run.facts.borrow().grains.clone();
-        self.subdict(&grains, target, delimiter, how)
+        self.subdict(Root::Grains, target, delimiter, how)
     }
 
     fn pillar(&self, target: &str, delimiter: &str, how: How) -> Result<bool> {
-        let pillar = self.run.facts.borrow().pillar.clone();
-        self.subdict(&pillar, target, delimiter, how)
+        self.subdict(Root::Pillar, target, delimiter, how)
     }
 
-    fn subdict(&self, facts: &Map, target: &str, delimiter: &str, how: How) -> Result<bool> {
+    fn subdict(&self, root: Root, target: &str, delimiter: &str, how: How) -> Result<bool> {
         if !target.contains(delimiter) {
             self.warn(&format!("the target '{target}' has no '{delimiter}' between a key and a pattern"));
             return Ok(false);
         }
-        Search { vm: self.vm, how }.find(facts, target, delimiter)
+        let facts = match target.split(delimiter).next().filter(|_| !delimiter.is_empty()) {
+            // Every look-up begins with the first step, unless that stands for all.
+            Some(first) if first != "*" => self.run.facts.below(root, first),
+            _ if root == Root::Pillar => self.run.facts.all().pillar.clone(),
+            _ => self.run.facts.all().grains.clone(),
+        };
+        Search { vm: self.vm, how }.find(&facts, target, delimiter)
     }
 
     /// Whether the minion is in a list of ids, with commas if it is text.
@@ -213,7 +218,7 @@ impl<'m, 'r, 'e> Matcher<'m, 'r, 'e> {
             }
         };
         let grain = if version == 4 { "ipv4" } else { "ipv6" };
-        let Some(known) = self.run.facts.borrow().grains.get(grain).cloned() else { return Ok(Some(false)) };
+        let Some(known) = self.run.facts.grain(grain) else { return Ok(Some(false)) };
         if let Some(address) = address {
             let text = address.text();
             return match known {

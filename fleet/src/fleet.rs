@@ -1,0 +1,123 @@
+//! What is computed for every minion.
+
+use std::sync::Arc;
+use std::thread::Scope;
+
+use mapstack::minion::Minion;
+use mapstack::{Condition, DataOptions, Engine, Error, ErrorKind, Outcome, Recipe, Result};
+
+use crate::ordered::{Pace, Panicked, ordered};
+
+/// What is computed for every minion of a fleet.
+pub struct Fleet<'e> {
+    engine: &'e Engine,
+    recipes: Vec<Recipe<'e>>,
+    conditions: Vec<Condition>,
+}
+
+/// What came of one minion.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// The minion; empty if nobody knows.
+    pub id: String,
+    /// An outcome for each formula, in order; or why none was tried, such as facts that are broken.
+    pub outcomes: Result<Vec<Arc<Outcome>>>,
+}
+
+impl<'e> Fleet<'e> {
+    /// A fleet for which nothing is computed yet.
+    pub fn new(engine: &'e Engine) -> Self {
+        Fleet { engine, recipes: Vec::new(), conditions: Vec::new() }
+    }
+
+    /// Compute a formula's configuration, too.
+    #[must_use]
+    pub fn formula(self, formula: impl Into<String>) -> Self {
+        let recipe = Recipe::new(self.engine, formula, DataOptions::default());
+        self.recipe(recipe)
+    }
+
+    /// The same with arguments, in a saltenv, or with less memory.
+    #[must_use]
+    pub fn recipe(mut self, recipe: Recipe<'e>) -> Self {
+        self.recipes.push(recipe);
+        self
+    }
+
+    /// Leave out minions of which a condition is not true.
+    #[must_use]
+    pub fn only(mut self, condition: Condition) -> Self {
+        self.conditions.push(condition);
+        self
+    }
+
+    /// The formulas, in the order of a report's outcomes.
+    pub fn formulas(&self) -> impl Iterator<Item = &str> {
+        self.recipes.iter().map(Recipe::formula)
+    }
+
+    /// What comes of one minion; `None` if it is left out.
+    pub fn report(&self, minion: &Minion) -> Option<Report> {
+        let id = minion.id().to_string();
+        for condition in &self.conditions {
+            match self.engine.holds(condition, minion) {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(e) => {
+                    let error = e.note(format!("while it was asked whether {} is meant", condition.as_str()));
+                    return Some(Report { id, outcomes: Err(error) });
+                }
+            }
+        }
+        let outcomes = self.recipes.iter().map(|recipe| recipe.outcome(minion)).collect();
+        Some(Report { id, outcomes: Ok(outcomes) })
+    }
+
+    /// What comes of each minion, in order, without those that are left out. Minions are read from
+    /// the iterator one by one, and worked on by the threads of the scope. What is slow about reading
+    /// them is better done side by side, too: with [`ordered`] and [`report`](Self::report).
+    pub fn reports<'scope, I>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        minions: I,
+        pace: Pace,
+    ) -> impl Iterator<Item = Report> + use<'scope, I>
+    where
+        I: Iterator<Item = Result<Minion>> + Send + 'scope,
+    {
+        let work = |minion: Result<Minion>| match minion {
+            Ok(minion) => self.report(&minion),
+            Err(error) => Some(Report { id: String::new(), outcomes: Err(error) }),
+        };
+        ordered(scope, minions, pace, work)
+            .filter_map(|report| report.unwrap_or_else(|panicked| Some(Report::panicked("", &panicked))))
+    }
+}
+
+impl Report {
+    /// The report of a minion whose work panicked.
+    #[must_use]
+    pub fn panicked(id: &str, panicked: &Panicked) -> Self {
+        let Panicked(message) = panicked;
+        let error = Error::new(ErrorKind::Unsupported, format!("this is a fault of mapstack: {message}"));
+        Report { id: id.into(), outcomes: Err(error) }
+    }
+
+    /// Whether every formula has a result.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.outcomes.as_ref().is_ok_and(|outcomes| outcomes.iter().all(|outcome| outcome.result.is_ok()))
+    }
+
+    /// What went wrong, with the index of the formula if it was one of them.
+    pub fn errors(&self) -> impl Iterator<Item = (Option<usize>, &Error)> {
+        let (outcomes, facts) = match &self.outcomes {
+            Ok(outcomes) => (outcomes.as_slice(), None),
+            Err(error) => (&[][..], Some((None, error))),
+        };
+        let of_formulas = outcomes.iter().enumerate();
+        facts
+            .into_iter()
+            .chain(of_formulas.filter_map(|(index, outcome)| Some((Some(index), outcome.result.as_ref().err()?))))
+    }
+}

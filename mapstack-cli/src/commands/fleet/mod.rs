@@ -1,0 +1,142 @@
+//! `mapstack fleet`.
+
+mod output;
+mod summary;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mapstack::loader::Snapshot;
+use mapstack::{Condition, DataOptions, Engine, Error, Outcome, Recipe};
+use mapstack_fleet::{Fleet, Pace, Report, ordered};
+
+use crate::cli;
+use crate::configuration;
+use crate::functions;
+use crate::inputs::{self, Kwargs, Many};
+use crate::report::{Failure, Reporter};
+use output::{Form, Sink};
+use summary::Summary;
+
+pub fn run(args: &cli::Fleet, reporter: &Reporter) -> Result<(), Failure> {
+    let input = &args.input;
+    let kwargs = Kwargs::new(input)?.layering(&args.layering)?.into_map();
+    let options = DataOptions::from_kwargs(&kwargs)?;
+    let form = Form::new(args)?;
+    let condition = args.select.as_deref().map(Condition::parse).transpose()?;
+    let config = configuration::read(&input.files, input.facts.id.as_deref(), None, reporter)?;
+    let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
+    let minions = Many::list(&input.facts, config.as_ref(), &others, reporter)?;
+    let files = inputs::served(&input.files, config.as_ref(), None, reporter)?.files;
+    let engine = functions::add(Engine::new(Snapshot::new(files)), &input.functions)?;
+
+    let memory =
+        usize::try_from(args.memory).unwrap_or(usize::MAX).saturating_mul(1 << 20) / args.formulas.len().max(1);
+    let recipes = args.formulas.iter().map(|formula| {
+        let recipe = Recipe::new(&engine, formula, options.clone()).with_memory(memory);
+        match &input.files.saltenv {
+            Some(saltenv) => recipe.in_saltenv(saltenv.as_str()),
+            None => recipe,
+        }
+    });
+    let mut fleet = recipes.fold(Fleet::new(&engine), Fleet::recipe);
+    if let Some(condition) = condition {
+        fleet = fleet.only(condition);
+    }
+    let mut ids = minions.ids();
+    ids.retain(|id| args.shard.is_none_or(|shard| shard.has(id)));
+    let pace = args.jobs.map_or_else(Pace::default, |jobs| Pace::threads(jobs.into()));
+    let sink = Sink::new(&form, args.directory.as_deref())?;
+    let work = Work { fleet: &fleet, minions: &minions, form: &form, strict: reporter.is_strict() };
+    let bar = progress(ids.len(), reporter.shows_progress(args.directory.is_some()));
+    let summary = work.all(&ids, pace, sink, &interrupted(), &bar);
+    bar.finish_and_clear();
+    summary.tell(reporter)
+}
+
+/// What is done, and how it is shown.
+struct Work<'w> {
+    fleet: &'w Fleet<'w>,
+    minions: &'w Many<'w>,
+    form: &'w Form,
+    strict: bool,
+}
+
+impl Work<'_> {
+    fn all(&self, ids: &[String], pace: Pace, mut sink: Sink, stop: &AtomicBool, bar: &ProgressBar) -> Summary {
+        let mut summary = Summary::new(ids.len(), self.fleet.formulas());
+        std::thread::scope(|scope| {
+            let done = ordered(scope, ids.iter(), pace, |id| {
+                let report = self.report(id)?;
+                let shown = self.form.show(&report);
+                Some((report, shown))
+            });
+            for (id, result) in ids.iter().zip(done) {
+                let done = result.unwrap_or_else(|panicked| {
+                    let report = Report::panicked(id, &panicked);
+                    let shown = self.form.show(&report);
+                    Some((report, shown))
+                });
+                if let Some((report, shown)) = done {
+                    if let Err(e) = sink.put(&report.id, shown) {
+                        summary.output = Some(e);
+                        return;
+                    }
+                    summary.add(&report);
+                } else {
+                    summary.left_out += 1;
+                }
+                bar.inc(1);
+                if stop.load(Ordering::Relaxed) {
+                    summary.interrupted = true;
+                    break;
+                }
+            }
+            summary.output = sink.finish().err();
+        });
+        summary
+    }
+
+    /// What came of a minion; `None` if it is left out.
+    fn report(&self, id: &str) -> Option<Report> {
+        let minion = match self.minions.read(id) {
+            Ok(minion) => minion,
+            Err(error) => return Some(Report { id: id.into(), outcomes: Err(error) }),
+        };
+        let mut report = self.fleet.report(&minion)?;
+        if self.strict
+            && let Ok(outcomes) = &mut report.outcomes
+        {
+            for outcome in outcomes {
+                if let (Some(warning), Ok(_)) = (outcome.warnings.first(), &outcome.result) {
+                    *outcome = Arc::new(Outcome::failed(Error::from(warning.clone())));
+                }
+            }
+        }
+        Some(report)
+    }
+}
+
+/// Set by the first request to end; the second one ends the process.
+fn interrupted() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let asked = stop.clone();
+    // Without a handler the process just ends.
+    let _ = ctrlc::set_handler(move || {
+        if asked.swap(true, Ordering::Relaxed) {
+            std::process::exit(summary::INTERRUPTED.into());
+        }
+    });
+    stop
+}
+
+/// A bar on a terminal, or one that nobody sees.
+fn progress(length: usize, shown: bool) -> ProgressBar {
+    let target = if shown { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(u64::try_from(length).ok(), target);
+    match ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} minions, {per_sec}, {eta} left") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}

@@ -1,0 +1,110 @@
+//! Questions about a minion, as one expression of Jinja.
+
+use std::sync::Arc;
+
+use mapstack_minion::Minion;
+use mapstack_render::jinja::ast::StmtKind;
+use mapstack_render::jinja::{Syntax, parse};
+
+use crate::diagnostic::{Error, ErrorKind, Place, Result};
+use crate::engine::Engine;
+use crate::files::File;
+use crate::render::{Job, Language};
+
+/// An expression that is true of some minions: `grains.os_family == 'Debian' and 'web' in id`.
+///
+/// It sees `grains`, `pillar`, `opts`, `id` and `salt`, and can do what an expression in a template
+/// can do, within the same limits. A fact that is not there is undefined, which is equal to nothing
+/// and false; something below a fact that is not there is an error.
+///
+/// ```
+/// use mapstack::{Condition, Engine, loader::MemoryFiles, minion::Minion};
+/// let engine = Engine::new(MemoryFiles::new());
+/// let minion = Minion::parse(b"id: web1\ngrains: {os: Debian, roles: [web]}\n", "web1.yaml").unwrap().complete();
+/// let holds = |text| engine.holds(&Condition::parse(text).unwrap(), &minion).unwrap();
+/// assert!(holds("grains.os == 'Debian' and 'web' in grains.roles"));
+/// assert!(!holds("id is match('db') or grains.virtual"));
+/// assert!(Condition::parse("grains.os = 'Debian'").is_err());
+/// ```
+#[derive(Debug, Clone)]
+pub struct Condition {
+    text: Arc<str>,
+    template: Arc<File>,
+}
+
+/// What the expression stands in.
+const BEFORE: &str = "{% if ";
+const AFTER: &str = " %}1{% endif %}";
+/// What errors call it.
+const NAME: &str = "condition";
+
+impl Condition {
+    /// Read an expression.
+    ///
+    /// # Errors
+    /// It is none, or more than one.
+    pub fn parse(text: &str) -> Result<Self> {
+        let source = format!("{BEFORE}{text}{AFTER}");
+        let bytes: Arc<[u8]> = source.as_bytes().into();
+        let file = File { path: NAME.into(), shown: NAME.into(), bytes };
+        let condition = Condition { text: text.into(), template: Arc::new(file) };
+        let refused = |message: String, start: usize, end: usize| {
+            let place = Place { file: NAME.into(), source: source.as_str().into(), start, end };
+            condition.located(Error::new(ErrorKind::Template, message).at(Some(place)))
+        };
+        let parsed = parse(&source, None, &Syntax::default()).map_err(|e| {
+            refused(e.message.clone(), e.span.start as usize, e.span.end as usize)
+                .help("write an expression as in a template, such as: grains.os == 'Debian'")
+        })?;
+        let is_one = match parsed.body.as_slice() {
+            [only] => match &only.kind {
+                StmtKind::If { arms, otherwise } => {
+                    let is_own = |body: &[mapstack_render::jinja::ast::Stmt]| matches!(body, [text] if matches!(&text.kind, StmtKind::Text(text) if &**text == "1"));
+                    matches!(arms.as_slice(), [(_, body)] if is_own(body)) && otherwise.is_empty()
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        match is_one {
+            true => Ok(condition),
+            false => Err(refused("this is more than one expression".into(), BEFORE.len(), source.len())),
+        }
+    }
+
+    /// The expression.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// An error with its places in the expression itself.
+    fn located(&self, e: Error) -> Error {
+        e.with_places(|place| {
+            if place.file == NAME {
+                let inside = |at: usize| at.saturating_sub(BEFORE.len()).min(self.text.len());
+                place.source = self.text.clone();
+                (place.start, place.end) = (inside(place.start), inside(place.end));
+            }
+        })
+    }
+}
+
+impl Engine {
+    /// Whether a condition is true of a minion. What its functions warn of is dropped.
+    ///
+    /// # Errors
+    /// The expression fails, such as one that looks below a fact that is not there.
+    pub fn holds(&self, condition: &Condition, minion: &Minion) -> Result<bool> {
+        let mut run = self.run(minion);
+        // Few minions have every grain.
+        run.strict = false;
+        let mut variables = run.common_variables(&run.saltenv);
+        variables.insert("id".into(), minion.id().into());
+        let (syntax, saltenv) = (Syntax::default(), run.saltenv.clone());
+        let job = Job { language: Language::Jinja, variables, syntax: &syntax, saltenv: &saltenv, watch: None };
+        let file = &*condition.template;
+        let printed = run.run_template(file, &file.text()?.into(), job, Vec::new());
+        printed.map(|text| !text.as_str().is_empty()).map_err(|e| condition.located(e))
+    }
+}

@@ -1,0 +1,126 @@
+//! A run's facts, behind accessors that record what is looked at.
+
+use std::cell::{Ref, RefCell};
+
+use mapstack_minion::{Answer, ConfigGet, LookupError, Minion, PillarGet};
+use mapstack_value::{Key, Map, Path, Value};
+
+use crate::share::{Exact, Question, Recorder, Root};
+
+/// The facts as matchers and functions see them. Whatever can be learnt from them is learnt by one of
+/// these methods, each of which records what it tells.
+pub(crate) struct Facts<'e> {
+    minion: RefCell<Minion>,
+    recorder: Option<Recorder<'e>>,
+}
+
+impl<'e> Facts<'e> {
+    pub fn new(minion: Minion, recorder: Option<Recorder<'e>>) -> Self {
+        Facts { minion: RefCell::new(minion), recorder }
+    }
+
+    /// Who records, if anybody does.
+    pub fn recorder(&self) -> Option<&Recorder<'e>> {
+        self.recorder.as_ref()
+    }
+
+    fn note(&self, question: impl FnOnce() -> Question) {
+        if let Some(recorder) = &self.recorder {
+            recorder.note(question());
+        }
+    }
+
+    /// All facts.
+    pub fn all(&self) -> Ref<'_, Minion> {
+        self.note(|| Question::All);
+        self.minion.borrow()
+    }
+
+    /// All facts, for who looks at nothing but what is recorded in other words.
+    pub fn unchanged(&self) -> Ref<'_, Minion> {
+        self.minion.borrow()
+    }
+
+    /// The name as it was given.
+    pub fn given_id(&self) -> Value {
+        self.note(|| Question::Id);
+        self.minion.borrow().id.clone()
+    }
+
+    /// The name.
+    pub fn id(&self) -> Value {
+        self.note(|| Question::Id);
+        self.minion.borrow().id()
+    }
+
+    /// One grain.
+    pub fn grain(&self, key: &str) -> Option<Value> {
+        self.note(|| Question::Whole(Root::Grains, vec![Exact(key.into())]));
+        self.minion.borrow().grains.get(key).cloned()
+    }
+
+    /// Whether there is a grain.
+    pub fn has_grain(&self, key: &str) -> bool {
+        self.note(|| Question::Entry(Root::Grains, vec![Exact(key.into())]));
+        self.minion.borrow().grains.contains_key(key)
+    }
+
+    /// The part of grains or pillar that look-ups can reach whose first step is a text.
+    pub fn below(&self, root: Root, first: &str) -> Map {
+        let minion = self.minion.borrow();
+        let all = match root {
+            Root::Pillar => &minion.pillar,
+            Root::Grains | Root::Opts => &minion.grains,
+        };
+        // A step that is no key as it is, is one as YAML reads it.
+        let loose = mapstack_yaml::loose_scalar(first).and_then(|loose| Key::try_from(&loose).ok());
+        let keys = [Some(Key::from(first)), loose];
+        let found = keys.into_iter().flatten().filter_map(|key| {
+            self.note(|| Question::Whole(root, vec![Exact::from(&key)]));
+            let value = all.get(&key)?.clone();
+            Some((key, value))
+        });
+        found.collect()
+    }
+
+    pub fn grains_get(&self, query: &str, delimiter: &str) -> Result<Option<Value>, LookupError> {
+        self.note(|| Question::Find(Root::Grains, query.into(), delimiter.into()));
+        self.minion.borrow().grains_get(query, delimiter)
+    }
+
+    pub fn pillar_find(&self, query: &str, delimiter: &str, path: &Path) -> Option<Value> {
+        self.note(|| Question::Find(Root::Pillar, query.into(), delimiter.into()));
+        mapstack_yaml::traverse(&Value::Map(self.minion.borrow().pillar.clone()), path)
+    }
+
+    pub fn pillar_get(&self, key: &Value, query: &PillarGet) -> Result<Answer<Value>, LookupError> {
+        self.note(|| Question::pillar(key, query));
+        self.minion.borrow().pillar_get(key.clone(), query)
+    }
+
+    pub fn config_get(&self, key: &Value, query: &ConfigGet) -> Result<Answer<Option<Value>>, LookupError> {
+        self.note(|| Question::config(key, query));
+        self.minion.borrow().config_get(key.clone(), query)
+    }
+
+    pub fn option(&self, key: &Key) -> Option<Value> {
+        self.note(|| Question::Option(Exact::from(key)));
+        self.minion.borrow().option(key)
+    }
+
+    /// Take over what templates changed. From now on look-ups see something else than the minion that
+    /// was given, so that they can no longer be told apart by it.
+    pub fn replace(&self, grains: Option<Map>, pillar: Option<Map>) {
+        if grains.is_none() && pillar.is_none() {
+            return;
+        }
+        self.note(|| Question::All);
+        let mut minion = self.minion.borrow_mut();
+        if let Some(grains) = grains {
+            minion.grains = grains;
+        }
+        if let Some(pillar) = pillar {
+            minion.pillar = pillar;
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! A tree of questions and answers, with results as its leaves.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use foldhash::fast::RandomState;
+
+use super::Question;
+use super::question::Answer;
+
+/// What runs asked and were answered, and what came of it; shared by threads.
+pub(crate) struct Decisions<T> {
+    first: Arc<Node<T>>,
+    bytes: AtomicUsize,
+    most_bytes: usize,
+}
+
+struct Node<T> {
+    question: Question,
+    edges: Mutex<Edges<T>>,
+}
+
+struct Edges<T> {
+    by_answer: HashMap<Answer, Next<T>, RandomState>,
+    /// How often an answer was one that was given before.
+    repeated: usize,
+    /// Whether answers are so different that keeping them is no use.
+    closed: bool,
+}
+
+enum Next<T> {
+    Node(Arc<Node<T>>),
+    Leaf(Arc<T>),
+}
+
+/// Where a minion's answers lead.
+pub(crate) enum Led<T> {
+    /// To a result.
+    To(Arc<T>),
+    /// Nowhere yet.
+    Nowhere,
+    /// To a question that everybody answers differently.
+    Apart,
+}
+
+/// Answers after which a question counts as one that everybody answers differently, unless as many
+/// were repeated.
+const DIFFERENT: usize = 512;
+
+impl<T> Node<T> {
+    fn new(question: Question) -> Arc<Self> {
+        let edges = Edges { by_answer: HashMap::default(), repeated: 0, closed: false };
+        Arc::new(Node { question, edges: Mutex::new(edges) })
+    }
+
+    /// A panic elsewhere leaves nothing half-written here.
+    fn edges(&self) -> MutexGuard<'_, Edges<T>> {
+        self.edges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Decisions<T> {
+    /// No results yet; `most_bytes` is about how much may be kept.
+    pub fn new(most_bytes: usize) -> Self {
+        Decisions { first: Node::new(Question::Start), bytes: AtomicUsize::new(0), most_bytes }
+    }
+
+    /// Follow answers as far as they lead.
+    pub fn follow(&self, mut ask: impl FnMut(&Question) -> Answer) -> Led<T> {
+        let mut node = self.first.clone();
+        loop {
+            let answer = ask(&node.question);
+            let mut edges = node.edges();
+            let next = match edges.by_answer.get(&answer) {
+                None if edges.closed => return Led::Apart,
+                None => return Led::Nowhere,
+                Some(Next::Leaf(result)) => Ok(result.clone()),
+                Some(Next::Node(next)) => Err(next.clone()),
+            };
+            edges.repeated = edges.repeated.saturating_add(1);
+            drop(edges);
+            match next {
+                Ok(result) => return Led::To(result),
+                Err(next) => node = next,
+            }
+        }
+    }
+
+    /// Keep a result under the answers that lead to it. The first question is the one every run asks.
+    pub fn keep(&self, asked: Vec<(Question, Answer)>, result: &Arc<T>, size: usize) {
+        let mut node = self.first.clone();
+        let mut asked = asked.into_iter().peekable();
+        let mut size = size;
+        while let Some((question, answer)) = asked.next() {
+            // The same answers make every run ask the same next; if not, something is not a function of them.
+            if node.question != question {
+                return;
+            }
+            let mut edges = node.edges();
+            if edges.closed {
+                break;
+            }
+            if edges.by_answer.len() >= DIFFERENT && edges.repeated < edges.by_answer.len() {
+                *edges = Edges { by_answer: HashMap::default(), repeated: 0, closed: true };
+                break;
+            }
+            size += answer.size();
+            let next = match asked.peek() {
+                None => {
+                    edges.by_answer.entry(answer).or_insert_with(|| Next::Leaf(result.clone()));
+                    break;
+                }
+                Some((question, _)) => {
+                    let fresh = || Next::Node(Node::new(question.clone()));
+                    match edges.by_answer.entry(answer).or_insert_with(fresh) {
+                        Next::Node(next) => next.clone(),
+                        Next::Leaf(_) => return,
+                    }
+                }
+            };
+            drop(edges);
+            node = next;
+        }
+        if self.bytes.fetch_add(size, Ordering::Relaxed).saturating_add(size) > self.most_bytes {
+            // Starting over is simple, and rare enough.
+            let mut edges = self.first.edges();
+            edges.by_answer.clear();
+            self.bytes.store(0, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Results that many minions share.
+//!
+//! What a run answers is a function of the facts it looked at: of few grains and pillar keys, out of
+//! hundreds. So each look is recorded as a [`Question`] with its [`Answer`], and a [`Recipe`] keeps the
+//! answers of the runs so far as a tree of decisions: a node is the question that comes next, an edge
+//! an answer to it, a leaf the result. A minion whose answers lead to a leaf has that result.
+//!
+//! That is right as long as every look at facts is recorded, which is why a run has its facts behind
+//! [`Facts`](crate::facts::Facts) and dicts that are watched, whose every way in records something: at
+//! least "all of it". Questions are answered by a run of the same code that nothing records or changes.
+
+mod decisions;
+mod exact;
+mod question;
+mod recipe;
+mod recorder;
+
+pub(crate) use exact::Exact;
+pub(crate) use question::{LayerFiles, Question, Root};
+pub use recipe::{Outcome, Recipe};
+pub(crate) use recorder::Recorder;

@@ -1,0 +1,265 @@
+//! What a run can ask of a minion, and what it is answered.
+
+use mapstack_loader::{Fetched, SaltPath};
+use mapstack_matcher::{Definition, Matcher, MatcherKind, join, variants};
+use mapstack_minion::{ConfigGet, LookupError, Minion, Part, PillarGet};
+use mapstack_value::{Key, MapKind, Value};
+
+use super::Exact;
+use crate::calls::weight;
+use crate::engine::Run;
+use crate::source::{PathRules, Paths, Surroundings, paths};
+
+/// A part of the facts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Root {
+    Grains,
+    Pillar,
+    /// The options, in which the others are, too.
+    Opts,
+}
+
+/// One look at a minion.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Question {
+    /// What every run looks at before anything else.
+    Start,
+    /// The name.
+    Id,
+    /// One entry, as a dict answers it: of a mapping only that it is one.
+    Entry(Root, Vec<Exact>),
+    /// Everything below a path.
+    Whole(Root, Vec<Exact>),
+    /// What a path of text leads to, as matchers look it up.
+    Find(Root, String, String),
+    /// `pillar.get`: the key, the delimiter, the default, and whether to merge and to append.
+    Pillar(Exact, String, Option<Exact>, bool, Option<bool>),
+    /// `config.get`: the key, the delimiter, the strategy, and what to leave out.
+    Config(Exact, String, Exact, [bool; 4]),
+    /// An option.
+    Option(Exact),
+    /// Which files a definition leads to.
+    Files(Box<LayerFiles>),
+    /// Everything there is.
+    All,
+}
+
+/// The files a definition leads to, if that takes nothing but the minion.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct LayerFiles {
+    pub definition: Definition,
+    pub directories: Vec<String>,
+    pub config_get_strategy: Exact,
+}
+
+/// What a minion answers. Equal answers cannot be told apart by a run.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Answer {
+    Nothing,
+    Dict(Kinds),
+    Value(Exact),
+    Values(Vec<Option<Exact>>),
+    Failed(String),
+    /// Paths of files, and whether all there is to say of them is that they are there.
+    Files(Vec<String>, bool),
+    /// An answer that warns.
+    Warned(Box<Answer>, Vec<String>),
+}
+
+/// A kind of mapping, by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Kinds(u8);
+
+impl From<MapKind> for Kinds {
+    fn from(kind: MapKind) -> Self {
+        Kinds(match kind {
+            MapKind::Dict => 0,
+            MapKind::Ordered => 1,
+            MapKind::Aggregate => 2,
+        })
+    }
+}
+
+/// The options that every run looks at.
+const OF_EVERY_RUN: [&str; 5] = ["saltenv", "allow_undefined", "jinja_env", "jinja_trim_blocks", "jinja_lstrip_blocks"];
+
+impl Question {
+    pub fn pillar(key: &Value, query: &PillarGet) -> Self {
+        let PillarGet { default, merge, merge_nested_lists, delimiter } = query;
+        let (key, default) = (Exact(key.clone()), default.clone().map(Exact));
+        Question::Pillar(key, delimiter.clone(), default, *merge, *merge_nested_lists)
+    }
+
+    pub fn config(key: &Value, query: &ConfigGet) -> Self {
+        let ConfigGet { delimiter, merge, omit_opts, omit_grains, omit_pillar, omit_master } = query;
+        let omit = [*omit_opts, *omit_grains, *omit_pillar, *omit_master];
+        Question::Config(Exact(key.clone()), delimiter.clone(), Exact(merge.clone()), omit)
+    }
+
+    /// Ask a minion. The run is one that was not changed by templates, and that records nothing.
+    pub fn ask(&self, probe: &Run<'_>) -> Answer {
+        let warned = probe.warnings().len();
+        let answer = self.answer(probe);
+        let warnings = probe.warnings();
+        match warnings.get(warned..) {
+            None | Some([]) => answer,
+            Some(more) => {
+                let texts = more.iter().map(|warning| format!("{warning:?}")).collect();
+                probe.forget_warnings(warned);
+                Answer::Warned(Box::new(answer), texts)
+            }
+        }
+    }
+
+    fn answer(&self, probe: &Run<'_>) -> Answer {
+        let minion = &*probe.facts.unchanged();
+        match self {
+            Question::Start => {
+                let option = |name: &&str| minion.option(&Key::from(*name)).map(Exact);
+                let kinds =
+                    [Part::Grains, Part::Pillar, Part::Opts].map(|part| Kinds::from(minion.part(part).kind()).0);
+                let kinds = kinds.map(|kind| Some(Exact(Value::from(i64::from(kind)))));
+                Answer::Values(OF_EVERY_RUN.iter().map(option).chain(kinds).collect())
+            }
+            Question::Id => Answer::Values(vec![Some(Exact(minion.id.clone())), Some(Exact(minion.id()))]),
+            Question::Entry(root, path) => match entry(minion, *root, path) {
+                None => Answer::Nothing,
+                Some(Value::Map(map)) => Answer::Dict(map.kind().into()),
+                Some(value) => Answer::Value(Exact(value)),
+            },
+            Question::Whole(root, path) => {
+                entry(minion, *root, path).map_or(Answer::Nothing, |v| Answer::Value(Exact(v)))
+            }
+            Question::Find(Root::Grains, query, delimiter) => found(minion.grains_get(query.as_str(), delimiter)),
+            Question::Find(_, query, delimiter) => match probe.pillar_find(query, delimiter) {
+                Ok(value) => value.map_or(Answer::Nothing, |v| Answer::Value(Exact(v))),
+                Err(e) => Answer::Failed(format!("{e:?}")),
+            },
+            Question::Pillar(key, delimiter, default, merge, merge_nested_lists) => {
+                let query = PillarGet {
+                    default: default.clone().map(|default| default.0),
+                    merge: *merge,
+                    merge_nested_lists: *merge_nested_lists,
+                    delimiter: delimiter.clone(),
+                };
+                told(minion.pillar_get(key.0.clone(), &query).map(|a| (Some(a.value), a.warning)))
+            }
+            Question::Config(key, delimiter, merge, [omit_opts, omit_grains, omit_pillar, omit_master]) => {
+                let query = ConfigGet {
+                    delimiter: delimiter.clone(),
+                    merge: merge.0.clone(),
+                    omit_opts: *omit_opts,
+                    omit_grains: *omit_grains,
+                    omit_pillar: *omit_pillar,
+                    omit_master: *omit_master,
+                };
+                told(minion.config_get(key.0.clone(), &query).map(|a| (a.value, a.warning)))
+            }
+            Question::Option(key) => {
+                let value = Key::try_from(&key.0).ok().and_then(|key| minion.option(&key));
+                value.map_or(Answer::Nothing, |v| Answer::Value(Exact(v)))
+            }
+            Question::Files(files) => files.answer(probe),
+            Question::All => {
+                let parts = [&minion.grains, &minion.pillar, &minion.opts].map(|part| Some(Exact(part.clone().into())));
+                Answer::Values(parts.into_iter().chain([Some(Exact(minion.id.clone()))]).collect())
+            }
+        }
+    }
+}
+
+fn found(value: Result<Option<Value>, LookupError>) -> Answer {
+    told(value.map(|value| (value, None)))
+}
+
+fn told(answer: Result<(Option<Value>, Option<mapstack_minion::Warning>), LookupError>) -> Answer {
+    match answer {
+        Err(e) => Answer::Failed(e.to_string()),
+        Ok((value, warning)) => {
+            let answer = value.map_or(Answer::Nothing, |v| Answer::Value(Exact(v)));
+            match warning {
+                None => answer,
+                Some(warning) => Answer::Warned(Box::new(answer), vec![warning.to_string()]),
+            }
+        }
+    }
+}
+
+/// What single look-ups lead to.
+fn entry(minion: &Minion, root: Root, path: &[Exact]) -> Option<Value> {
+    let mut steps = path.iter();
+    let mut here = match root {
+        Root::Grains => Value::Map(minion.grains.clone()),
+        Root::Pillar => Value::Map(minion.pillar.clone()),
+        Root::Opts => match steps.next() {
+            Some(first) => minion.option(&Key::try_from(&first.0).ok()?)?,
+            None => Value::Map(minion.options()),
+        },
+    };
+    for step in steps {
+        here = here.as_map()?.get(&Key::try_from(&step.0).ok()?)?.clone();
+    }
+    Some(here)
+}
+
+impl LayerFiles {
+    /// The question, if the definition looks at nothing but the minion.
+    pub fn of(definition: &Definition, directories: &[String], config_get_strategy: &Value) -> Option<Self> {
+        let of_minion = |matcher: &Matcher| match matcher.kind {
+            MatcherKind::Grains | MatcherKind::Pillar | MatcherKind::Config | MatcherKind::Static => true,
+            MatcherKind::MapData | MatcherKind::CustomData => false,
+        };
+        definition.matchers.iter().all(of_minion).then(|| LayerFiles {
+            definition: definition.clone(),
+            directories: directories.to_vec(),
+            config_get_strategy: Exact(config_get_strategy.clone()),
+        })
+    }
+
+    fn answer(&self, probe: &Run<'_>) -> Answer {
+        let nothing = Value::None;
+        let around =
+            Surroundings { stack: &nothing, custom_data: &nothing, config_get_strategy: &self.config_get_strategy.0 };
+        let relative = match paths(probe, &self.definition, &around, PathRules::LAYERS) {
+            Ok(Paths::Relative(relative)) => relative,
+            // Neither leads to a file.
+            Ok(Paths::Absent(_)) => return Answer::Files(Vec::new(), true),
+            Err(e) => return Answer::Failed(format!("{e:?}")),
+        };
+        let (mut there, mut all, mut plain) = (Vec::new(), Vec::new(), true);
+        for directory in &self.directories {
+            for path in &relative {
+                let before = there.len();
+                for candidate in variants(&join([directory, path])) {
+                    match probe.engine.files.fetch(&SaltPath::from_relative(&candidate), &probe.saltenv) {
+                        Ok(Fetched::Missing) => {}
+                        Ok(Fetched::Found { .. }) => there.push(candidate.clone()),
+                        // What is wrong with a file is told with its name.
+                        Ok(Fetched::Refused { .. } | Fetched::Unusable { .. }) | Err(_) => plain = false,
+                    }
+                    all.push(candidate);
+                }
+                if there.len() > before {
+                    // Files of one path are read before any of them is merged.
+                    there.push(String::new());
+                }
+            }
+        }
+        if plain { Answer::Files(there, true) } else { Answer::Files(all, false) }
+    }
+}
+
+impl Answer {
+    /// About how many bytes it takes.
+    pub fn size(&self) -> usize {
+        let of_value = |value: &Exact| 48 * weight(&value.0);
+        64 + match self {
+            Answer::Nothing | Answer::Dict(_) => 0,
+            Answer::Value(value) => of_value(value),
+            Answer::Values(values) => values.iter().flatten().map(of_value).sum(),
+            Answer::Failed(text) => text.len(),
+            Answer::Files(paths, _) => paths.iter().map(|path| path.len() + 32).sum(),
+            Answer::Warned(answer, texts) => answer.size() + texts.iter().map(String::len).sum::<usize>(),
+        }
+    }
+}

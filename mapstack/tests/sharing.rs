@@ -1,0 +1,438 @@
+//! What minions share is what each would have had alone.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mapstack::loader::{FileServer, LoadError, MemoryFiles, SaltPath, Snapshot};
+use mapstack::minion::Minion;
+use mapstack::value::{Value, json};
+use mapstack::{Call, CallError, DataOptions, Engine, Functions, Outcome, Recipe, Stubs, yaml};
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+
+/// Expressions of every kind of look at a minion, and statements that change what is looked at.
+const LOOKS: &[&str] = &[
+    "{{ grains.os }}",
+    "{{ grains['os'] ~ grains.get('num') }}",
+    "{{ grains.get('missing', grains.num * 2) }}",
+    "{{ 'flag' in grains }}",
+    "{{ grains.flag is defined }}",
+    "{{ grains.nested.a }}",
+    "{{ grains.nested.get('b', {}) | json }}",
+    "{{ grains.nested is mapping }}",
+    "{{ grains.nested | length }}",
+    "{{ grains | length }}",
+    "{{ grains | json }}",
+    "{% for k, v in grains.nested.items() %}{{ k }}{% endfor %}",
+    "{{ grains.list | join('-') }}",
+    "{{ (grains.list + [grains.num]) | json }}",
+    "{{ grains.list[0] }}",
+    "{{ grains == pillar }}",
+    "{{ grains.nested == {'a': 1} }}",
+    "{{ 'yes' if pillar else 'no' }}",
+    "{{ 'yes' if pillar.get('p') else 'no' }}",
+    "{{ pillar.p.q }}",
+    "{{ pillar.p is defined and pillar.p.q is defined }}",
+    "{{ salt['grains.get']('nested:a', 0) }}",
+    "{{ salt['grains.get']('list:0') }}",
+    "{{ salt['grains.has_value']('nested:a') }}",
+    "{{ salt['grains.filter_by']({'Debian': {'a': 1}, 'default': {'a': 2}}, grain='os') | json }}",
+    "{{ salt['pillar.get']('p:q', 'none') }}",
+    "{{ salt['pillar.get']('p', {'z': 1}, merge=True) | json }}",
+    "{{ salt['pillar.items']() | json }}",
+    "{{ salt['pillar.keys']('p') | json }}",
+    "{{ salt['config.get']('os', 'x') }}",
+    "{{ salt['config.get']('p', merge='recurse') | json }}",
+    "{{ salt['config.get']('nested:a', merge='bogus') | json }}",
+    "{{ salt['config.option']('own') }}",
+    "{{ salt['config.merge']('p') | json }}",
+    "{{ opts.id }}",
+    "{{ opts.get('own', 'none') }}",
+    "{{ opts['grains']['os'] }}",
+    "{{ opts.pillar.get('p', {}) | json }}",
+    "{{ opts | length }}",
+    "{{ salt['match.grain']('os:Deb*') }}",
+    "{{ salt['match.grain']('nested:a:1') }}",
+    "{{ salt['match.pillar']('p:q:*') }}",
+    "{{ salt['match.pillar']('*:q:1') }}",
+    "{{ salt['match.compound']('G@os:Debian or I@p:q:1 or web1') }}",
+    "{{ salt['match.glob']('web*') }}",
+    "{{ salt['match.ipcidr']('10.0.0.0/8') }}",
+    "{{ salt['network.ip_addrs']() | json }}",
+    "{{ salt['random.seed'](10) }}",
+    "{{ [1, 2, 3] | random_shuffle(grains.num) | json }}",
+    "{{ salt['test.stub'](grains.os) }}",
+    "{{ salt['test.stub']('b') }}",
+    "{{ salt['slsutil.merge'](grains.nested, {'m': 1}) | json }}",
+    "{{ salt['map.data']('other').get('from', 'none') }}",
+    "{{ salt['map.stack']('other', ['Y!G@os', 'I@p']) | length }}",
+    "{{ salt['defaults.merge']({'x': 1}, pillar.get('p', {})) | json }}",
+    "{{ mapdata.get('x', 'none') }}",
+    "{{ mapdata | length }}",
+    "{{ custom_data.get('c') }}",
+    "{{ saltenv }}",
+    "{% do grains.update({'os': 'Changed', 'num': 7}) %}{{ grains.os }}",
+    "{% do grains.nested.update({'a': 5}) %}{{ grains.nested.a }}",
+    "{% do grains.nested.pop('a', none) %}{{ salt['grains.get']('nested:a', 'gone') }}",
+    "{% do grains.list.append(9) %}{{ grains.list | length }}",
+    "{% do pillar.setdefault('p', {}).update({'q': 9}) %}{{ salt['pillar.get']('p:q') }}",
+    "{% do pillar.clear() %}{{ salt['config.get']('p') | json }}",
+    "{% do opts.update({'own': 3}) %}{{ opts.own }}",
+    "{% set g = grains %}{% do g.update({'extra': pillar}) %}{{ grains.extra.get('p', {}) | json }}",
+    "{% do mapdata.update({'x': grains.os}) %}",
+    "{% do mapdata.update({'n': grains.nested}) %}{% do mapdata.n.update({'into': 'both'}) %}{{ grains.nested.get('into') }}",
+    "{{ grains.missing.boom }}",
+    "{{ pillar['p']['q']['r'] }}",
+    "{{ salt['nope.nope']() }}",
+    "{{ 1 / grains.num }}",
+    "{{ raise('no ' ~ grains.os) }}",
+    "{{ salt['log.warning']('seen ' ~ grains.os) }}",
+    "{% import_yaml grains.os ~ '.yaml' as imported %}{{ imported | json }}",
+    "{% include 'part-' ~ grains.os ~ '.jinja' ignore missing %}",
+    "{{ salt['cp.get_file_str']('salt://' ~ grains.os ~ '.yaml') | json }}",
+    "{{ salt['slsutil.file_exists'](grains.os ~ '.yaml') }}",
+];
+
+const SOURCES: &[&str] = &[
+    "Y!G@os",
+    "Y!G@list",
+    "Y!G@id",
+    "Y!G@missing",
+    "Y!I@p:q",
+    "Y!C@os|I@p:q",
+    "Y!P@plain.yaml",
+    "Y!M@x",
+    "G@nested",
+    "I@p",
+    "C@p",
+    "I:SUB@p",
+    "M@n",
+    "U@c",
+    "C@nested|G@list",
+    "Y!P@..",
+    "Y!G@num",
+    "defaults.yaml",
+];
+
+const MINIONS: [&[&str]; 9] = [
+    &["web1", "web2", "web3", "db1", "db2"],
+    &["os: Debian", "os: Debian", "os: Arch", "os: '1'", "os: 1", "os: null", "os: '../up'"],
+    &["num: 1", "num: 1", "num: 1.0", "num: true", "num: 0"],
+    &[
+        "nested: {a: 1}",
+        "nested: {a: 1}",
+        "nested: {a: 1, b: {c: 2}}",
+        "nested: {b: {c: 2}, a: 1}",
+        "nested: {a: true}",
+        "nested: []",
+    ],
+    &["list: [one, two]", "list: [one, two]", "list: []", "list: [1]", "list: {0: x}"],
+    &["", "", "flag: yes", "ipv4: [10.0.0.1]"],
+    &["", "", "p: {q: 1}", "p: {q: '1'}", "p: {q: {r: 2}, list: [1]}", "p: text"],
+    &[
+        "",
+        "",
+        "",
+        "saltenv: dev",
+        "own: 1",
+        "pillar_raise_on_missing: true",
+        "jinja_trim_blocks: true",
+        "allow_undefined: true",
+    ],
+    &["", "unread: 1", "unread: 2", "unread: [3]"],
+];
+
+fn minion() -> impl Strategy<Value = String> {
+    let [id, os, num, nested, list, more, pillar, opts, unread] = MINIONS.map(select);
+    (id, os, num, nested, list, more, pillar, opts, unread).prop_map(
+        |(id, os, num, nested, list, more, pillar, opts, unread)| {
+            let grains: Vec<&str> =
+                [os, num, nested, list, more, unread].into_iter().filter(|g| !g.is_empty()).collect();
+            format!("{{id: {id}, grains: {{{}}}, pillar: {{{pillar}}}, opts: {{{opts}}}}}", grains.join(", "))
+        },
+    )
+}
+
+/// The files of a formula.
+fn files() -> impl Strategy<Value = Vec<(String, String)>> {
+    let looks = |most: usize| subsequence(LOOKS.to_vec(), 0..=most).prop_shuffle();
+    let layer = |name: &'static str, most: usize| {
+        (looks(most), any::<bool>()).prop_map(move |(looks, sure)| {
+            let mut text = format!("values:\n  {name}: yes\n  shared: {name}\n");
+            for (n, look) in looks.iter().enumerate() {
+                // What prints what is no YAML is an error, half of the time.
+                let value = if sure { format!("!!str |-\n    {look}\n") } else { format!("{look}\n") };
+                text += &format!("  {name}{n}: {value}");
+            }
+            text
+        })
+    };
+    let sources = subsequence(SOURCES.to_vec(), 1..7).prop_shuffle();
+    let strategy = select(vec!["null", "null", "recurse", "overwrite", "bogus"]);
+    let parts = (layer("d", 3), layer("os", 2), layer("other", 1), looks(2), sources, strategy, 0..5_usize);
+    parts.prop_map(|(defaults, os, other, post_map, sources, strategy, which)| {
+        let meta: Vec<String> = sources.iter().map(|source| format!("'{source}'")).collect();
+        let mut files = vec![
+            ("f/parameters/defaults.yaml".to_owned(), defaults),
+            (
+                "f/parameters/map_jinja.yaml".to_owned(),
+                format!("values: {{sources: [{}], config_get_strategy: {strategy}}}\n", meta.join(", ")),
+            ),
+            ("f/post-map.jinja".to_owned(), post_map.concat()),
+            ("other/parameters/defaults.yaml".to_owned(), other),
+            ("other/parameters/os/Arch.yaml".to_owned(), "values: {from: arch}\n".to_owned()),
+            ("Debian.yaml".to_owned(), "imported: yes\n".to_owned()),
+            ("part-Arch.jinja".to_owned(), "part of {{ grains.num }}".to_owned()),
+        ];
+        let values = ["{v: 1}", "{x: Debian, n: {k: 1}}", "{nested: {z: 1}}", "[1]", "{a: 1}\nstrategy: smrat"];
+        for (n, path) in
+            ["os/Debian.yaml", "list/one.yaml", "id/web1.yaml", "p/q/1.yaml", "plain.yaml", "x/Debian.yaml"]
+                .iter()
+                .enumerate()
+        {
+            let text = match values.get((which + n) % 7) {
+                Some(values) => format!("values: {values}\n"),
+                None => os.clone(),
+            };
+            files.push((format!("f/parameters/{path}"), text));
+        }
+        files
+    })
+}
+
+fn served(files: &[(String, String)]) -> MemoryFiles {
+    let both =
+        files.iter().flat_map(|(path, text)| [("base", path, text.clone()), ("dev", path, text.replace("yes", "no"))]);
+    both.fold(MemoryFiles::new(), |files, (env, path, text)| files.file(env, path, text))
+}
+
+fn engine(files: impl FileServer + 'static) -> Engine {
+    let stubs =
+        "test.stub: [{args: [Debian], return: stubbed}, {args: [b], minions: 'web*', return: mine}, {return: other}]";
+    Engine::new(files).with_stubs(Stubs::parse(stubs, "stubs.yaml").unwrap())
+}
+
+fn options() -> DataOptions {
+    DataOptions { custom_data: Some(yaml::load("c: {d: 1}").unwrap()), ..DataOptions::default() }
+}
+
+fn parsed(text: &str) -> Minion {
+    Minion::parse(text.as_bytes(), "minion.yaml").unwrap().complete()
+}
+
+/// What a minion has of its own, with nothing shared at all.
+fn alone(files: &[(String, String)], minion: &Minion) -> (mapstack::Result<Value>, Vec<String>) {
+    let engine = engine(served(files));
+    let run = engine.run(minion);
+    let result = run.data("f", &options());
+    let warnings = run.warnings().iter().map(|warning| format!("{warning:?}")).collect();
+    (result, warnings)
+}
+
+fn assert_same(outcome: &Outcome, alone: &(mapstack::Result<Value>, Vec<String>)) {
+    match (&outcome.result, &alone.0) {
+        (Ok(shared), Ok(own)) => assert!(shared.is_same(own), "{shared:?}\n{own:?}"),
+        (Err(shared), Err(own)) => assert_eq!(format!("{:?}", shared.diagnostic()), format!("{:?}", own.diagnostic())),
+        (shared, own) => panic!("{shared:?}\n{own:?}"),
+    }
+    let warnings: Vec<String> = outcome.warnings.iter().map(|warning| format!("{warning:?}")).collect();
+    assert_eq!(warnings, alone.1);
+}
+
+thread_local! {
+    /// Outcomes of one property, and those among them that were somebody else's.
+    static SHARED: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_shared_is_what_each_has_alone(files in files(), minions in prop::collection::vec(minion(), 2..14)) {
+        let engine = engine(Snapshot::new(served(&files)));
+        let recipe = Recipe::new(&engine, "f", options());
+        let mut seen: Vec<Arc<Outcome>> = Vec::new();
+        for text in &minions {
+            let minion = parsed(text);
+            let outcome = recipe.outcome(&minion);
+            assert_same(&outcome, &alone(&files, &minion));
+            let is_shared = seen.iter().any(|known| Arc::ptr_eq(known, &outcome));
+            SHARED.with(|counts| {
+                let (all, shared) = counts.get();
+                counts.set((all + 1, shared + usize::from(is_shared)));
+            });
+            seen.push(outcome);
+        }
+    }
+}
+
+/// `MAPSTACK_CASES` makes more of them.
+fn cases() -> u32 {
+    std::env::var("MAPSTACK_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(200)
+}
+
+#[test]
+fn every_look_is_the_same_shared_or_not() {
+    // Each look by itself, over all minions of a small world.
+    let mut shared = 0;
+    for look in LOOKS {
+        let files = [
+            ("f/parameters/defaults.yaml".to_owned(), format!("values:\n  a: !!str |-\n    {look}\n  b: 1\n")),
+            ("f/post-map.jinja".to_owned(), (*look).to_owned()),
+            ("other/parameters/defaults.yaml".to_owned(), "values: {from: {{ grains.num }}}\n".to_owned()),
+            ("Debian.yaml".to_owned(), "imported: yes\n".to_owned()),
+            ("part-Arch.jinja".to_owned(), "part of {{ grains.num }}".to_owned()),
+        ];
+        let engine = engine(served(&files));
+        let recipe = Recipe::new(&engine, "f", options());
+        let mut seen: Vec<Arc<Outcome>> = Vec::new();
+        for n in 0..60_usize {
+            let [id, os, num, nested, list, more, pillar, opts, unread] = std::array::from_fn(|at| {
+                let choices = MINIONS[at];
+                choices[(n * (2 * at + 3) + n / 5) % choices.len()]
+            });
+            let grains: Vec<&str> =
+                [os, num, nested, list, more, unread].into_iter().filter(|g| !g.is_empty()).collect();
+            let text =
+                format!("{{id: {id}, grains: {{{}}}, pillar: {{{pillar}}}, opts: {{{opts}}}}}", grains.join(", "));
+            let minion = parsed(&text);
+            let outcome = recipe.outcome(&minion);
+            assert_same(&outcome, &alone(&files, &minion));
+            shared += usize::from(seen.iter().any(|known| Arc::ptr_eq(known, &outcome)));
+            seen.push(outcome);
+        }
+    }
+    // Most looks are at few facts.
+    assert!(shared > LOOKS.len() * 20, "{shared}");
+}
+
+fn recipe_of<'e>(engine: &'e Engine) -> Recipe<'e> {
+    Recipe::new(engine, "f", DataOptions::default())
+}
+
+fn value_of(outcome: &Outcome) -> String {
+    json::dumps(outcome.result.as_ref().unwrap().as_map().unwrap().get("v").unwrap(), &json::DumpOptions::default())
+        .unwrap()
+}
+
+/// Counts its calls.
+struct Counter(AtomicUsize);
+
+impl Functions for Counter {
+    fn has(&self, name: &str) -> bool {
+        name == "my.count"
+    }
+    fn has_module(&self, module: &str) -> bool {
+        module == "my"
+    }
+    fn call(&self, _: &Call) -> Option<Result<Value, CallError>> {
+        Some(Ok(Value::from(self.0.fetch_add(1, Ordering::SeqCst) as u64)))
+    }
+}
+
+#[test]
+fn what_comes_from_outside_is_asked_for_every_time() {
+    let files = MemoryFiles::new().file("base", "f/parameters/defaults.yaml", "values: {v: {{ salt['my.count']() }}}");
+    let engine = Engine::new(files).with_functions(Counter(AtomicUsize::new(0)));
+    let recipe = recipe_of(&engine);
+    let minion = parsed("{id: web1}");
+    let values: Vec<String> = (0..3).map(|_| value_of(&recipe.outcome(&minion))).collect();
+    assert_eq!(values, ["0", "1", "2"]);
+}
+
+#[test]
+fn the_time_is_asked_for_every_time() {
+    for look in ["none|strftime('%s.%f')", "'now'|strftime('%s.%f')", "'today'|strftime('%s')"] {
+        let text = format!("values: {{v: \"{{{{ {look} }}}}\"}}");
+        let engine = Engine::new(MemoryFiles::new().file("base", "f/parameters/defaults.yaml", text));
+        let recipe = recipe_of(&engine);
+        let minion = parsed("{id: web1}");
+        let (one, two) = (recipe.outcome(&minion), recipe.outcome(&minion));
+        assert!(!Arc::ptr_eq(&one, &two), "{look}");
+    }
+}
+
+#[cfg(feature = "tera")]
+#[test]
+fn other_languages_are_run_every_time() {
+    let files = MemoryFiles::new()
+        .file("base", "f/parameters/map_jinja.yaml", "values: {post_map: post.tera, post_map_template: tera}")
+        .file("base", "f/post.tera", "v: {{ grains.os }}\n");
+    let engine = Engine::new(files);
+    let recipe = recipe_of(&engine);
+    let (one, two) = (recipe.outcome(&parsed("{grains: {os: A}}")), recipe.outcome(&parsed("{grains: {os: B}}")));
+    assert_eq!((value_of(&one), value_of(&two)), ("\"A\"".into(), "\"B\"".into()));
+    assert!(!Arc::ptr_eq(&one, &recipe.outcome(&parsed("{grains: {os: A}}"))));
+}
+
+#[test]
+fn a_fact_that_everybody_has_for_himself_is_told_right_however_many_there_are() {
+    let files = MemoryFiles::new()
+        .file("base", "f/parameters/defaults.yaml", "values: {v: {{ grains.id }}-{{ grains.os }}}")
+        .file("base", "f/parameters/id/m7.yaml", "values: {v: own}");
+    let engine = Engine::new(Snapshot::new(files));
+    let recipe = recipe_of(&engine);
+    for round in 0..2 {
+        for n in 0..1500 {
+            let outcome = recipe.outcome(&parsed(&format!("{{id: m{n}, grains: {{os: {}}}}}", n % 3)));
+            let expected = if n == 7 { "\"own\"".to_owned() } else { format!("\"m{n}-{}\"", n % 3) };
+            assert_eq!(value_of(&outcome), expected, "round {round}");
+        }
+    }
+}
+
+#[test]
+fn with_next_to_no_memory_everything_is_still_right() {
+    let files = MemoryFiles::new().file("base", "f/parameters/defaults.yaml", "values: {v: {{ grains.os }}}").file(
+        "base",
+        "f/parameters/os/3.yaml",
+        "values: {v: three}",
+    );
+    let engine = Engine::new(files);
+    for memory in [0, 1, 3_000, 20_000] {
+        let recipe = recipe_of(&engine).with_memory(memory);
+        for n in 0..200 {
+            let outcome = recipe.outcome(&parsed(&format!("{{grains: {{os: {}}}}}", n % 9)));
+            let expected = if n % 9 == 3 { "\"three\"".to_owned() } else { (n % 9).to_string() };
+            assert_eq!(value_of(&outcome), expected);
+        }
+    }
+}
+
+/// Fails the first time that a file is asked for.
+struct Shaky(MemoryFiles, AtomicUsize);
+
+impl FileServer for Shaky {
+    fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<mapstack::loader::Fetched, LoadError> {
+        if path.to_string().ends_with("os/A.yaml") && self.1.fetch_add(1, Ordering::SeqCst) < 4 {
+            let source = std::io::Error::other("not now");
+            return Err(LoadError::Io { path: path.to_string().into(), source });
+        }
+        self.0.fetch(path, saltenv)
+    }
+    fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<std::path::PathBuf>, LoadError> {
+        self.0.find_all(path, saltenv)
+    }
+    fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
+        self.0.list(saltenv, prefix)
+    }
+    fn envs(&self) -> Vec<String> {
+        self.0.envs()
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_now_is_asked_for_again() {
+    let files = MemoryFiles::new().file("base", "f/parameters/defaults.yaml", "values: {v: 1}").file(
+        "base",
+        "f/parameters/os/A.yaml",
+        "values: {v: 2}",
+    );
+    let engine = Engine::new(Snapshot::new(Shaky(files, AtomicUsize::new(0))));
+    let recipe = recipe_of(&engine);
+    let minion = parsed("{id: web1, grains: {os: A}}");
+    assert!(recipe.outcome(&minion).result.is_err());
+    let later: Vec<Arc<Outcome>> = (0..4).map(|_| recipe.outcome(&minion)).collect();
+    assert_eq!(value_of(&later[3]), "2");
+}
