@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::thread::Scope;
 
+use mapstack::lineage::Lineage;
 use mapstack::minion::Minion;
 use mapstack::{Condition, DataOptions, Engine, Error, ErrorKind, Outcome, Recipe, Result};
 
@@ -71,6 +72,12 @@ impl<'e> Fleet<'e> {
         }
         let outcomes = self.recipes.iter().map(|recipe| recipe.outcome(minion)).collect();
         Some(Report { id, outcomes: Ok(outcomes) })
+    }
+
+    /// Where the values of a formula, by its index, come from on a minion; `None` if it fails.
+    #[must_use]
+    pub fn explain(&self, formula: usize, minion: &Minion) -> Option<Lineage> {
+        self.recipes.get(formula)?.explain(minion).ok()
     }
 
     /// What comes of each minion, in order, without those that are left out. Minions are read from

@@ -31,14 +31,19 @@
 //! | any other work side by side, results in order | [`ordered`] |
 //! | only a part of the minions on this machine | [`Shard`] |
 //! | who has which value | [`Tally`] |
+//! | what a change of files does to a fleet | [`Comparison`], [`Differences`] |
 //!
 //! The crate does not know about command lines, files of minions, output formats or terminals.
 
+mod change;
+mod compare;
 mod fleet;
 mod ordered;
 mod shard;
 mod tally;
 
+pub use change::{Change, Ignored, changes};
+pub use compare::{Compared, Comparison, Differences, Failing, Group, Pair, Turn};
 pub use fleet::{Fleet, Report};
 pub use ordered::{Ordered, Pace, Panicked, ordered};
 pub use shard::{NoShard, Shard};

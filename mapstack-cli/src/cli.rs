@@ -81,6 +81,8 @@ pub enum Command {
     Explain(Box<Explain>),
     /// Print the configuration of many minions at once, or who has which value of it
     Fleet(Box<Fleet>),
+    /// Tell what a change of the files does to every minion
+    Diff(Box<Diff>),
     /// Explain how a source definition is understood
     Parse(Parse),
     /// Find mistakes in formulas: dead files, YAML traps, overrides without effect
@@ -233,6 +235,72 @@ pub struct Fleet {
     /// Print how many minions have which value under a key, and some of them
     #[arg(long, value_name = "KEY", help_heading = "Output")]
     pub count: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A state of the files is a revision of the git repository that the roots are in (read without a
+checkout), a directory with another copy of them, or `worktree`: the files as they are now.
+
+Examples:
+  mapstack diff --root salt --minions minions/
+      what the changes that are not committed yet do to the fleet
+  mapstack diff --root salt --from main --to HEAD --format markdown
+      what a branch does, on every built-in platform, as a comment for its pull request
+  mapstack diff users --from ../old/salt --to salt --config /etc/salt/master
+      two directories, on the minions in a master's cache
+
+Exit status: 0 no change, 1 changes, 2 the comparison failed, at least for some minions.")]
+pub struct Diff {
+    /// Formulas: their folders below a root [default: all that have parameter files]
+    #[arg(value_name = "FORMULA")]
+    pub formulas: Vec<String>,
+    /// The state before: a revision, a directory, or worktree
+    #[arg(long, value_name = "REV|DIR", default_value = "HEAD")]
+    pub from: String,
+    /// The state after: a revision, a directory, or worktree
+    #[arg(long, value_name = "REV|DIR", default_value = "worktree")]
+    pub to: String,
+    /// Leave changes at and below a key out, as in users:*:shell (repeatable)
+    #[arg(long, value_name = "KEY")]
+    pub ignore: Vec<String>,
+    /// How to print
+    #[arg(short = 'o', long, visible_alias = "output", value_enum, default_value_t = DiffFormat::Text, value_name = "FORMAT")]
+    pub format: DiffFormat,
+    /// Only minions of which an expression of Jinja over grains, pillar, opts and id is true
+    #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
+    pub select: Option<String>,
+    /// Only the minions of one part of the fleet, as 1/4 for the first of four
+    #[arg(long, value_name = "K/N", help_heading = "Minions")]
+    pub shard: Option<Shard>,
+    /// How many minions are worked on at the same time [default: as many as the machine has cores]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Print secrets as they are
+    #[arg(long, help_heading = "Secrets")]
+    pub show_secrets: bool,
+    /// Take values under keys of this pattern for secrets, too; repeatable
+    #[arg(long, value_name = "PATTERN", help_heading = "Secrets")]
+    pub secret: Vec<String>,
+    /// Make digests that other runs with the same text make, too
+    #[arg(long, value_name = "TEXT", help_heading = "Secrets")]
+    pub digest_salt: Option<String>,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub layering: Layering,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DiffFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// For a comment on a pull request
+    Markdown,
+    /// One page for a browser
+    Html,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -626,6 +694,14 @@ pub struct Facts {
     /// Change a fact, such as grains.os=Debian (repeatable; the value is YAML)
     #[arg(long, value_name = "PATH=YAML")]
     pub set: Vec<String>,
+}
+
+impl Facts {
+    /// Whether anything says which minion or minions are meant.
+    pub fn are_given(&self) -> bool {
+        let files = [&self.minion, &self.minions, &self.grains, &self.pillar, &self.opts];
+        files.iter().any(|file| file.is_some()) || !self.platform.is_empty() || self.id.is_some() || !self.set.is_empty()
+    }
 }
 
 /// Who answers calls of functions that are not built in.

@@ -296,6 +296,20 @@ impl<'f> Many<'f> {
         Ok(Many { given: Given::read(facts, config)?, listed: Listed::Here(minions) })
     }
 
+    /// The same, or every platform if nothing says which minions are meant.
+    pub fn list_or_platforms(
+        facts: &'f Facts,
+        config: Option<&'f Config>,
+        others: &[PathBuf],
+        reporter: &Reporter,
+    ) -> Result<Self, Failure> {
+        if facts.are_given() || configuration::cache(config, facts).is_some() {
+            return Self::list(facts, config, others, reporter);
+        }
+        let minions = platforms::all().iter().map(platforms::Platform::minion).collect();
+        Ok(Many { given: Given::read(facts, config)?, listed: Listed::Here(minions) })
+    }
+
     /// The ids, in order.
     pub fn ids(&self) -> Vec<String> {
         match &self.listed {

@@ -5,6 +5,7 @@ mod commands;
 mod configuration;
 mod functions;
 mod inputs;
+mod masking;
 mod minions;
 mod output;
 mod report;

@@ -16,6 +16,7 @@ mod mirror;
 mod refspec;
 mod remote;
 mod repository;
+mod revision;
 mod tree_path;
 
 use std::collections::{BTreeSet, HashMap};
@@ -32,6 +33,7 @@ pub use fetch::{FetchError, Progress, Stage, Updated, fetch};
 pub use mirror::Origin;
 pub use refspec::{BadRefspec, Refspec};
 pub use remote::{RefType, Remote, Saltenv};
+pub use revision::Revision;
 use repository::{Entry, Node, Problem, Repository};
 
 /// Git repositories, earlier ones winning file by file.

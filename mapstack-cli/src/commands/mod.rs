@@ -3,10 +3,12 @@
 mod completions;
 mod config;
 mod data;
+mod diff;
 mod explain;
 #[cfg(feature = "fetch")]
 mod fetch;
 mod fleet;
+mod formulas;
 mod lint;
 mod map;
 mod parse;
@@ -37,6 +39,7 @@ pub fn run(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Fleet(args) => fleet::run(args, reporter),
         Command::Parse(args) => parse::run(args),
         Command::Platforms(args) => platforms::run(args),
+        Command::Diff(args) => diff::run(args, reporter),
         Command::Schema(args) => schema::run(args, reporter),
         Command::Lint(args) => lint::run(args, reporter),
         Command::Config(args) => config::run(args, reporter),

@@ -9,6 +9,7 @@ use super::decisions::{Decisions, Led};
 use crate::calls::weight;
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use crate::engine::{Engine, Run};
+use crate::lineage::Lineage;
 use crate::options::DataOptions;
 
 /// A formula's configuration, to be worked out for many minions.
@@ -104,6 +105,14 @@ impl<'e> Recipe<'e> {
             known.keep(asked, &outcome, outcome.size());
         }
         outcome
+    }
+
+    /// Where each value of a minion's configuration comes from. That is worked out anew.
+    ///
+    /// # Errors
+    /// As [`Run::data`].
+    pub fn explain(&self, minion: &Minion) -> Result<Lineage> {
+        self.run(minion).explain(&self.formula, &self.options).map(|(_, lineage)| lineage)
     }
 
     fn run(&self, minion: &Minion) -> Run<'e> {

@@ -2,7 +2,7 @@
 
 mod blame;
 mod history;
-mod rows;
+pub mod rows;
 mod why_not;
 
 use std::collections::HashSet;
@@ -102,7 +102,7 @@ fn index(at: usize) -> Key {
     Key::from(i64::try_from(at).unwrap_or(i64::MAX))
 }
 
-fn is_of_pillar(spot: &Spot) -> bool {
+pub fn is_of_pillar(spot: &Spot) -> bool {
     matches!(spot, Spot::Fact { part: Some(Part::Pillar) | None, .. })
 }
 
@@ -126,7 +126,7 @@ fn short(text: &str) -> String {
 }
 
 /// A path as keys are written: joined by colons.
-fn joined(path: &[Key]) -> String {
+pub fn joined(path: &[Key]) -> String {
     path.iter().map(ToString::to_string).collect::<Vec<_>>().join(":")
 }
 

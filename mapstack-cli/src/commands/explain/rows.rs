@@ -108,7 +108,7 @@ fn how(how: How) -> &'static str {
     }
 }
 
-fn origin(spot: &Spot) -> Value {
+pub fn origin(spot: &Spot) -> Value {
     let mut row = Map::new();
     match spot {
         Spot::File { place, computed } => {

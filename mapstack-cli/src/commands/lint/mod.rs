@@ -7,17 +7,16 @@ mod rows;
 mod sarif;
 mod text;
 
-use std::collections::BTreeSet;
-
 use mapstack::minion::{Minion, platforms};
-use mapstack::secrets::Secrets;
 use mapstack::{Engine, Error, ErrorKind};
 use mapstack_lint::{Level, Linter, Report, Rule, SchemaFrom};
 
-use crate::cli::{Facts, Findings, Lint};
+use super::formulas;
+use crate::cli::{Findings, Lint};
 use crate::configuration;
 use crate::functions;
 use crate::inputs;
+use crate::masking::Masking;
 use crate::output;
 use crate::report::{Failure, Reporter};
 
@@ -71,17 +70,9 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
 /// The formulas that are meant: those named, or all there are.
 fn formulas(args: &Lint, engine: &Engine, saltenv: &str) -> Result<Vec<String>, Failure> {
     if !args.formulas.is_empty() {
-        return Ok(args.formulas.iter().map(|formula| formula.trim_end_matches('/').to_owned()).collect());
+        return Ok(formulas::named(&args.formulas));
     }
-    let listed = engine.files().list(saltenv, "");
-    let listed =
-        listed.map_err(|e| Error::new(ErrorKind::File, format!("cannot list the files of saltenv {saltenv}: {e}")))?;
-    let of_formula = |path: &String| {
-        let (folder, rest) = path.split_once('/')?;
-        let is_one = rest.starts_with("parameters/") || matches!(rest, "map.jinja" | "init.sls");
-        (is_one && !folder.starts_with('.')).then(|| folder.to_owned())
-    };
-    let found: BTreeSet<String> = listed.iter().filter_map(of_formula).collect();
+    let found = formulas::all(engine.files(), saltenv)?;
     if found.is_empty() {
         let error = Error::new(ErrorKind::File, format!("no folder in saltenv {saltenv} is a formula"));
         return Err(error.note("a formula has parameters/, a map.jinja or an init.sls").into());
@@ -95,7 +86,7 @@ fn minions(
     config: Option<&mapstack::config::Config>,
     reporter: &Reporter,
 ) -> Result<Vec<Minion>, Failure> {
-    if !is_given(&args.facts) {
+    if !args.facts.are_given() {
         return Ok(platforms::all().iter().map(|platform| platform.minion().complete()).collect());
     }
     let chosen = inputs::minions(&args.facts, config, None, &args.functions.stub, reporter)?;
@@ -103,13 +94,8 @@ fn minions(
     Ok(chosen.minions)
 }
 
-fn is_given(facts: &Facts) -> bool {
-    let files = [&facts.minion, &facts.minions, &facts.grains, &facts.pillar, &facts.opts];
-    files.iter().any(|file| file.is_some()) || !facts.platform.is_empty() || facts.id.is_some() || !facts.set.is_empty()
-}
-
 fn linter<'e>(args: &Lint, engine: &'e Engine, minions: Vec<Minion>) -> Result<Linter<'e>, Failure> {
-    let secrets = minions.iter().fold(Secrets::new(&salt()?), |secrets, minion| secrets.of_pillar(&minion.pillar));
+    let secrets = Masking::new(false, &[], None)?.of(&minions);
     let mut linter = Linter::new(engine).minions(minions).secrets(secrets);
     for name in &args.ignore {
         linter = linter.level(rule(name)?, None);
@@ -132,13 +118,6 @@ fn linter<'e>(args: &Lint, engine: &'e Engine, minions: Vec<Minion>) -> Result<L
 
 fn rule(name: &str) -> Result<Rule, Failure> {
     name.parse().map_err(|error| Failure::Usage(format!("{error}; `mapstack lint --rules` lists them")))
-}
-
-/// What digests of secrets depend on.
-fn salt() -> Result<[u8; 16], Failure> {
-    let mut salt = [0; 16];
-    getrandom::fill(&mut salt).map_err(|e| Failure::Usage(format!("no random salt for digests: {e}")))?;
-    Ok(salt)
 }
 
 /// A number for programs.

@@ -1,0 +1,83 @@
+//! What is different between two values.
+
+use mapstack::value::{Key, Value};
+
+/// A value under some keys that is not what it was.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// The keys to it. Lists change as a whole.
+    pub path: Vec<Key>,
+    /// What it was; `None` if there was nothing.
+    pub old: Option<Value>,
+    /// What it is; `None` if there is nothing any more.
+    pub new: Option<Value>,
+}
+
+/// The deepest values that are not what they were, in the order of keys. The order of keys itself is
+/// no difference.
+///
+/// ```
+/// use mapstack::yaml::load;
+/// use mapstack_fleet::changes;
+/// let (old, new) = (load("a: {b: 1, c: [x]}\nd: 2").unwrap(), load("a: {b: 1, c: [x, y]}\ne: 3").unwrap());
+/// let found: Vec<_> = changes(&old, &new).iter().map(|change| format!("{}", change.path.last().unwrap())).collect();
+/// assert_eq!(found, ["c", "d", "e"]);
+/// ```
+#[must_use]
+pub fn changes(old: &Value, new: &Value) -> Vec<Change> {
+    let mut found = Vec::new();
+    compare(old, new, &mut Vec::new(), &mut found);
+    found
+}
+
+fn compare(old: &Value, new: &Value, path: &mut Vec<Key>, found: &mut Vec<Change>) {
+    let (Value::Map(before), Value::Map(after)) = (old, new) else {
+        if !old.is_same(new) {
+            found.push(Change { path: path.clone(), old: Some(old.clone()), new: Some(new.clone()) });
+        }
+        return;
+    };
+    if before.ptr_eq(after) {
+        return;
+    }
+    let at = |path: &[Key], key: &Key| [path, std::slice::from_ref(key)].concat();
+    for (key, old) in before {
+        match after.get(key) {
+            None => found.push(Change { path: at(path, key), old: Some(old.clone()), new: None }),
+            Some(new) => {
+                path.push(key.clone());
+                compare(old, new, path, found);
+                path.pop();
+            }
+        }
+    }
+    for (key, new) in after.iter().filter(|(key, _)| !before.contains_key(*key)) {
+        found.push(Change { path: at(path, key), old: None, new: Some(new.clone()) });
+    }
+}
+
+/// Keys whose changes do not count: `a:b` with everything below it; `*` is any key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ignored(Vec<String>);
+
+impl Ignored {
+    /// Read a path of keys.
+    ///
+    /// ```
+    /// use mapstack_fleet::Ignored;
+    /// let ignored = Ignored::new("users:*:shell");
+    /// assert!(ignored.has(&["users".into(), "tom".into(), "shell".into()]));
+    /// assert!(!ignored.has(&["users".into(), "tom".into()]));
+    /// ```
+    #[must_use]
+    pub fn new(path: &str) -> Self {
+        Ignored(path.split(':').map(str::to_owned).collect())
+    }
+
+    /// Whether a path leads to it or below it.
+    #[must_use]
+    pub fn has(&self, path: &[Key]) -> bool {
+        let is_step = |(wanted, key): (&String, &Key)| wanted == "*" || *wanted == key.to_string();
+        self.0.len() <= path.len() && self.0.iter().zip(path).all(is_step)
+    }
+}

@@ -1,0 +1,325 @@
+//! One fleet in two states: before a change of the files, and after it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mapstack::lineage::{Lineage, Spot};
+use mapstack::minion::Minion;
+use mapstack::value::Value;
+use mapstack::{Engine, Error, Outcome};
+
+use crate::change::{Change, Ignored, changes};
+use crate::fleet::{Fleet, Report};
+
+/// Compares what comes of minions before and after a change.
+///
+/// ```
+/// use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
+/// use mapstack_fleet::{Comparison, Differences, Fleet};
+///
+/// let files = |port| MemoryFiles::new().file("base", "ssh/parameters/defaults.yaml", &format!("values: {{port: {port}}}"));
+/// let (old, new) = (Engine::new(files(22)), Engine::new(files(2222)));
+/// let (before, after) = (Fleet::new(&old).formula("ssh"), Fleet::new(&new).formula("ssh"));
+/// let comparison = Comparison::new(&before, &after);
+/// let mut differences = Differences::default();
+/// for id in ["web1", "web2"] {
+///     let minion = Minion::new(id).complete();
+///     differences.add(&comparison, &minion, comparison.compare(&minion));
+/// }
+/// let [group] = differences.groups() else { panic!("one change") };
+/// assert_eq!((group.change.path[0].to_string(), group.minions.len()), ("port".into(), 2));
+/// assert_eq!(group.old_origin.as_ref().unwrap().to_string(), "ssh/parameters/defaults.yaml:1:16");
+/// ```
+pub struct Comparison<'f, 'e> {
+    before: &'f Fleet<'e>,
+    after: &'f Fleet<'e>,
+    ignored: Vec<Ignored>,
+    /// What was compared already, for minions that share their results.
+    known: Mutex<HashMap<(usize, usize, usize), Arc<Pair>>>,
+}
+
+/// The outcomes of one formula in both states.
+#[derive(Debug)]
+pub struct Pair {
+    /// The index of the formula.
+    pub formula: usize,
+    before: Arc<Outcome>,
+    after: Arc<Outcome>,
+    what: What,
+}
+
+/// What became of a formula on a minion.
+#[derive(Debug)]
+enum What {
+    Same,
+    Changed(Vec<Change>),
+    /// It works no longer.
+    Broken(Error),
+    /// It works again.
+    Mended(Error),
+    /// It fails in both states, and says something else.
+    FailsOtherwise(Error),
+    /// It fails in both states alike.
+    FailsStill,
+}
+
+/// What became of a minion.
+#[derive(Debug)]
+pub enum Compared {
+    /// It is left out.
+    LeftOut,
+    /// Its facts are of no use.
+    Broken(Error),
+    /// What became of each formula.
+    Formulas(Vec<Arc<Pair>>),
+}
+
+/// Pairs that are remembered before starting over.
+const MOST_PAIRS: usize = 100_000;
+
+impl<'f, 'e> Comparison<'f, 'e> {
+    /// Compare two fleets of the same formulas in the same order.
+    #[must_use]
+    pub fn new(before: &'f Fleet<'e>, after: &'f Fleet<'e>) -> Self {
+        Comparison { before, after, ignored: Vec::new(), known: Mutex::default() }
+    }
+
+    /// Leave changes under some keys out.
+    #[must_use]
+    pub fn ignore(mut self, ignored: Ignored) -> Self {
+        self.ignored.push(ignored);
+        self
+    }
+
+    /// What became of a minion.
+    #[must_use]
+    pub fn compare(&self, minion: &Minion) -> Compared {
+        let Some(Report { outcomes: before, .. }) = self.before.report(minion) else { return Compared::LeftOut };
+        let Some(Report { outcomes: after, .. }) = self.after.report(minion) else { return Compared::LeftOut };
+        match (before, after) {
+            (Ok(before), Ok(after)) => {
+                let pairs = before.into_iter().zip(after).enumerate();
+                Compared::Formulas(pairs.map(|(formula, (before, after))| self.pair(formula, before, after)).collect())
+            }
+            (Err(error), _) | (_, Err(error)) => Compared::Broken(error),
+        }
+    }
+
+    fn pair(&self, formula: usize, before: Arc<Outcome>, after: Arc<Outcome>) -> Arc<Pair> {
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (formula, Arc::as_ptr(&before) as usize, Arc::as_ptr(&after) as usize);
+        if let Some(pair) = known().get(&key) {
+            return pair.clone();
+        }
+        let what = self.what(&before, &after);
+        // The pair keeps both outcomes, so that their addresses stay theirs.
+        let pair = Arc::new(Pair { formula, before, after, what });
+        let mut known = known();
+        if known.len() >= MOST_PAIRS {
+            known.clear();
+        }
+        known.entry(key).or_insert(pair).clone()
+    }
+
+    fn what(&self, before: &Outcome, after: &Outcome) -> What {
+        match (&before.result, &after.result) {
+            (Ok(old), Ok(new)) => {
+                let mut found = changes(old, new);
+                found.retain(|change| !self.ignored.iter().any(|ignored| ignored.has(&change.path)));
+                if found.is_empty() { What::Same } else { What::Changed(found) }
+            }
+            (Ok(_), Err(error)) => What::Broken(error.clone()),
+            (Err(error), Ok(_)) => What::Mended(error.clone()),
+            (Err(old), Err(new)) if old.diagnostic().message == new.diagnostic().message => What::FailsStill,
+            (Err(_), Err(error)) => What::FailsOtherwise(error.clone()),
+        }
+    }
+
+    /// Where values of a formula come from in each state.
+    fn lineages(&self, formula: usize, minion: &Minion) -> [Option<Lineage>; 2] {
+        [self.before, self.after].map(|fleet| fleet.explain(formula, minion))
+    }
+}
+
+/// The same change on some minions.
+#[derive(Debug, Clone)]
+pub struct Group {
+    /// What changed.
+    pub change: Change,
+    /// Where the old value came from.
+    pub old_origin: Option<Spot>,
+    /// Where the new one comes from.
+    pub new_origin: Option<Spot>,
+    /// The indices of the formulas concerned.
+    pub formulas: Vec<usize>,
+    /// The minions, in order.
+    pub minions: Vec<String>,
+    /// One of them.
+    pub example: Minion,
+}
+
+/// The same failure on some minions.
+#[derive(Debug, Clone)]
+pub struct Failing {
+    /// The index of the formula.
+    pub formula: usize,
+    /// What it fails with, or failed with.
+    pub error: Error,
+    /// The minions, in order.
+    pub minions: Vec<String>,
+    /// One of them.
+    pub example: Minion,
+}
+
+/// What became of a fleet.
+#[derive(Debug, Default)]
+pub struct Differences {
+    groups: Vec<Group>,
+    by_key: HashMap<String, usize>,
+    /// The groups of pairs that were seen, by their address; the pairs are kept, so that it stays theirs.
+    by_pair: HashMap<usize, (Arc<Pair>, Vec<usize>)>,
+    failing: Vec<(Turn, Failing)>,
+    by_failure: HashMap<(Turn, usize, String), usize>,
+    /// Minions whose facts are of no use, with why.
+    pub broken: Vec<(String, Error)>,
+    /// How many were compared.
+    pub minions: usize,
+    /// How many of them have no difference at all.
+    pub unaffected: usize,
+    /// How many of them have a formula that fails in both states alike.
+    pub fail_still: usize,
+}
+
+/// How failing changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Turn {
+    /// It works no longer.
+    Broken,
+    /// It works again.
+    Mended,
+    /// It fails with something else.
+    Otherwise,
+}
+
+impl Differences {
+    /// Take in what became of a minion. Where values come from is asked for the first minion of each
+    /// change.
+    pub fn add(&mut self, comparison: &Comparison<'_, '_>, minion: &Minion, compared: Compared) {
+        let id = minion.id().to_string();
+        let pairs = match compared {
+            Compared::LeftOut => return,
+            Compared::Broken(error) => {
+                self.minions += 1;
+                self.broken.push((id, error));
+                return;
+            }
+            Compared::Formulas(pairs) => pairs,
+        };
+        self.minions += 1;
+        let (mut affected, mut fails_still) = (false, false);
+        for pair in pairs {
+            match &pair.what {
+                What::Same => continue,
+                What::FailsStill => {
+                    fails_still = true;
+                    continue;
+                }
+                What::Changed(_) => self.changed(comparison, minion, &id, &pair),
+                What::Broken(error) => self.failure(Turn::Broken, pair.formula, error, minion, &id),
+                What::Mended(error) => self.failure(Turn::Mended, pair.formula, error, minion, &id),
+                What::FailsOtherwise(error) => self.failure(Turn::Otherwise, pair.formula, error, minion, &id),
+            }
+            affected = true;
+        }
+        self.unaffected += usize::from(!affected);
+        self.fail_still += usize::from(fails_still);
+    }
+
+    fn changed(&mut self, comparison: &Comparison<'_, '_>, minion: &Minion, id: &str, pair: &Arc<Pair>) {
+        let address = Arc::as_ptr(pair) as usize;
+        if !self.by_pair.contains_key(&address) {
+            let groups = self.groups_of(comparison, minion, pair);
+            self.by_pair.insert(address, (pair.clone(), groups));
+        }
+        let Some((_, groups)) = self.by_pair.get(&address) else { return };
+        for group in groups {
+            let Some(group) = self.groups.get_mut(*group) else { continue };
+            if !group.formulas.contains(&pair.formula) {
+                group.formulas.push(pair.formula);
+            }
+            // Two formulas of one minion can change alike.
+            if group.minions.last().is_none_or(|last| last != id) {
+                group.minions.push(id.into());
+            }
+        }
+    }
+
+    fn groups_of(&mut self, comparison: &Comparison<'_, '_>, minion: &Minion, pair: &Pair) -> Vec<usize> {
+        let What::Changed(changes) = &pair.what else { return Vec::new() };
+        let [before, after] = comparison.lineages(pair.formula, minion);
+        let origin = |lineage: &Option<Lineage>, change: &Change, is_there: bool| {
+            is_there.then(|| Some(lineage.as_ref()?.at(&change.path)?.spot)).flatten()
+        };
+        let groups = changes.iter().map(|change| {
+            let old_origin = origin(&before, change, change.old.is_some());
+            let new_origin = origin(&after, change, change.new.is_some());
+            let text = |value: &Option<Value>| value.as_ref().map(Value::repr);
+            let key = format!("{:?}", (&change.path, text(&change.old), text(&change.new), shown(old_origin.as_ref()), shown(new_origin.as_ref())));
+            *self.by_key.entry(key).or_insert_with(|| {
+                let change = change.clone();
+                let (formulas, minions, example) = (Vec::new(), Vec::new(), minion.clone());
+                self.groups.push(Group { change, old_origin, new_origin, formulas, minions, example });
+                self.groups.len() - 1
+            })
+        });
+        groups.collect()
+    }
+
+    fn failure(&mut self, turn: Turn, formula: usize, error: &Error, minion: &Minion, id: &str) {
+        let index = *self.by_failure.entry((turn, formula, error.to_string())).or_insert_with(|| {
+            let failing = Failing { formula, error: error.clone(), minions: Vec::new(), example: minion.clone() };
+            self.failing.push((turn, failing));
+            self.failing.len() - 1
+        });
+        if let Some((_, failing)) = self.failing.get_mut(index) {
+            failing.minions.push(id.into());
+        }
+    }
+
+    /// The changes, in the order they were first seen.
+    #[must_use]
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// The failures that began, ended or changed, in the order they were first seen.
+    pub fn failing(&self) -> impl Iterator<Item = (Turn, &Failing)> {
+        self.failing.iter().map(|(turn, failing)| (*turn, failing))
+    }
+
+    /// Whether nothing is different.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty() && self.failing.is_empty()
+    }
+}
+
+fn shown(spot: Option<&Spot>) -> String {
+    spot.map(ToString::to_string).unwrap_or_default()
+}
+
+/// For messages about outcomes that a pair is made of.
+impl Pair {
+    /// The outcomes before and after.
+    #[must_use]
+    pub fn outcomes(&self) -> [&Outcome; 2] {
+        [&self.before, &self.after]
+    }
+}
+
+/// Comparisons are shared between threads.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<Comparison<'_, '_>>();
+    shared::<Engine>();
+};

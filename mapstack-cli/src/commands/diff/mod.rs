@@ -1,0 +1,207 @@
+//! `mapstack diff`.
+
+mod markdown;
+mod rows;
+mod sides;
+mod text;
+
+use std::collections::BTreeSet;
+
+use mapstack::loader::{Backends, Snapshot};
+use mapstack::minion::Minion;
+use mapstack::secrets::Secrets;
+use mapstack::value::Value;
+use mapstack::{Condition, DataOptions, Engine, Recipe};
+use mapstack_fleet::{Comparison, Differences, Failing, Fleet, Group, Ignored, Pace, Panicked, Turn, ordered};
+
+use super::explain::is_of_pillar;
+use super::formulas;
+use crate::cli::{Diff, DiffFormat};
+use crate::configuration;
+use crate::functions;
+use crate::inputs::{Kwargs, Many};
+use crate::output;
+use crate::report::{Failure, Reporter};
+use crate::masking::Masking;
+use sides::Sides;
+
+/// The exit status of a comparison that could not be made.
+const FAILED: u8 = 2;
+
+pub fn run(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
+    match compare(args, reporter) {
+        Err(Failure::Data(error)) => {
+            reporter.tell([&error]);
+            Err(Failure::Incomplete { message: "nothing was compared".into(), status: FAILED })
+        }
+        other => other,
+    }
+}
+
+fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
+    let input = &args.input;
+    let kwargs = Kwargs::new(input)?.layering(&args.layering)?.into_map();
+    let options = DataOptions::from_kwargs(&kwargs)?;
+    let condition = args.select.as_deref().map(Condition::parse).transpose()?;
+    let config = configuration::read(&input.files, input.facts.id.as_deref(), None, reporter)?;
+    let saltenv = input.files.saltenv.as_deref().unwrap_or("base");
+    let sides = Sides::new(args, config.as_ref())?;
+    let engine = |files: Backends| functions::add(Engine::new(Snapshot::new(files)), &input.functions);
+    let (before, after) = (engine(sides.before)?, engine(sides.after)?);
+    let names = match args.formulas.is_empty() {
+        false => formulas::named(&args.formulas),
+        true => {
+            let both = [&before, &after].map(|engine| formulas::layered(engine.files(), saltenv));
+            let [before, after] = both;
+            let all: BTreeSet<String> = before?.into_iter().chain(after?).collect();
+            all.into_iter().collect()
+        }
+    };
+    if names.is_empty() {
+        return Err(Failure::Usage("no formula with parameters/ is in either state: give --root DIR".into()));
+    }
+    let fleet = |engine| {
+        let recipes = names.iter().map(|formula| {
+            let recipe = Recipe::new(engine, formula, options.clone());
+            match &input.files.saltenv {
+                Some(saltenv) => recipe.in_saltenv(saltenv.as_str()),
+                None => recipe,
+            }
+        });
+        let fleet = recipes.fold(Fleet::new(engine), Fleet::recipe);
+        match &condition {
+            Some(condition) => fleet.only(condition.clone()),
+            None => fleet,
+        }
+    };
+    let (before, after) = (fleet(&before), fleet(&after));
+    let comparison = args.ignore.iter().fold(Comparison::new(&before, &after), |comparison, path| comparison.ignore(Ignored::new(path)));
+    let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
+    let minions = Many::list_or_platforms(&input.facts, config.as_ref(), &others, reporter)?;
+    let differences = all(args, &comparison, &minions);
+    let masking = Masking::new(args.show_secrets, &args.secret, args.digest_salt.as_deref())?;
+    let told = Told { from: &args.from, to: &args.to, formulas: &names, differences: &differences, masking: &masking };
+    match args.format {
+        DiffFormat::Text => output::write(&text::text(&told, reporter.colors_output()))?,
+        DiffFormat::Json => output::write(&output::as_json(&rows::rows(&told))?)?,
+        DiffFormat::Markdown => output::write(&markdown::comment(&told))?,
+        DiffFormat::Html => output::write(&markdown::page(&told)?)?,
+    }
+    if let [(_, first), ..] = differences.broken.as_slice() {
+        reporter.tell([first]);
+        let message = format!("{} minions could not be compared", differences.broken.len());
+        return Err(Failure::Incomplete { message, status: FAILED });
+    }
+    if differences.is_empty() { Ok(()) } else { Err(Failure::Found) }
+}
+
+/// What becomes of all minions.
+fn all(args: &Diff, comparison: &Comparison<'_, '_>, minions: &Many<'_>) -> Differences {
+    let mut ids = minions.ids();
+    ids.retain(|id| args.shard.is_none_or(|shard| shard.has(id)));
+    let pace = args.jobs.map_or_else(Pace::default, |jobs| Pace::threads(jobs.into()));
+    let mut differences = Differences::default();
+    std::thread::scope(|scope| {
+        let done = ordered(scope, ids.iter(), pace, |id| {
+            let minion = minions.read(id)?;
+            let compared = comparison.compare(&minion);
+            Ok((minion, compared))
+        });
+        for (id, result) in ids.iter().zip(done) {
+            match result {
+                Ok(Ok((minion, compared))) => differences.add(comparison, &minion, compared),
+                Ok(Err(error)) => differences.broken.push((id.clone(), error)),
+                Err(Panicked(message)) => {
+                    let error = mapstack::Error::new(mapstack::ErrorKind::Unsupported, format!("this is a fault of mapstack: {message}"));
+                    differences.broken.push((id.clone(), error));
+                }
+            }
+        }
+    });
+    differences
+}
+
+/// What is told.
+struct Told<'t> {
+    from: &'t str,
+    to: &'t str,
+    formulas: &'t [String],
+    differences: &'t Differences,
+    masking: &'t Masking,
+}
+
+impl Told<'_> {
+    /// The old and the new value of a group, without secrets.
+    fn values(&self, group: &Group) -> (Option<Value>, Option<Value>) {
+        let secrets = self.secrets(&group.example);
+        let shown = |value: &Option<Value>, origin: &Option<mapstack::lineage::Spot>| {
+            let of_pillar = origin.as_ref().is_some_and(is_of_pillar);
+            value.as_ref().map(|value| secrets.masked(&group.change.path, of_pillar, value))
+        };
+        (shown(&group.change.old, &group.old_origin), shown(&group.change.new, &group.new_origin))
+    }
+
+    fn secrets(&self, minion: &Minion) -> Secrets {
+        self.masking.of([minion])
+    }
+
+    fn formulas(&self, indices: &[usize]) -> Vec<&str> {
+        indices.iter().filter_map(|index| self.formulas.get(*index)).map(String::as_str).collect()
+    }
+
+    /// A failure as a message without secrets.
+    fn message(&self, failing: &Failing) -> String {
+        let diagnostic = failing.error.diagnostic();
+        let place = diagnostic.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+        self.secrets(&failing.example).scrubbed(&format!("{place}{}", diagnostic.message))
+    }
+
+    /// How many minions have a difference.
+    fn affected(&self) -> usize {
+        self.differences.minions - self.differences.unaffected
+    }
+
+    /// In a sentence.
+    fn summary(&self) -> String {
+        let (affected, all) = (self.affected(), self.differences.minions);
+        let plural = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
+        let mut summary = match affected {
+            0 => format!("no change on {}", plural(all, "minion")),
+            _ => format!(
+                "{} on {affected} of {}; {} unaffected",
+                plural(self.differences.groups().len(), "change"),
+                plural(all, "minion"),
+                self.differences.unaffected
+            ),
+        };
+        for (turn, what) in [(Turn::Broken, "fail now"), (Turn::Mended, "work again"), (Turn::Otherwise, "fail otherwise")] {
+            let minions: BTreeSet<&String> =
+                self.differences.failing().filter(|(own, _)| *own == turn).flat_map(|(_, failing)| &failing.minions).collect();
+            if !minions.is_empty() {
+                summary.push_str(&format!("; {} {what}", minions.len()));
+            }
+        }
+        if self.differences.fail_still > 0 {
+            summary.push_str(&format!("; {} fail in both states", self.differences.fail_still));
+        }
+        summary
+    }
+}
+
+/// What is said of a way of failing.
+fn turned(turn: Turn) -> &'static str {
+    match turn {
+        Turn::Broken => "fails now",
+        Turn::Mended => "works again",
+        Turn::Otherwise => "fails with something else",
+    }
+}
+
+/// Some names, and how many more there are.
+fn some(names: &[String], most: usize) -> String {
+    let shown = names.iter().take(most).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(most) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

@@ -1,0 +1,122 @@
+//! Differences for people.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+use mapstack::lineage::Spot;
+use mapstack::value::Value;
+use mapstack_fleet::Group;
+
+use super::{Told, some, turned};
+use crate::commands::explain::joined;
+
+/// Minions that are named with each change.
+const NAMED: usize = 8;
+
+pub fn text(told: &Told<'_>, colored: bool) -> String {
+    let paint = Paint { colored };
+    let mut text = String::new();
+    for group in told.differences.groups() {
+        one(told, group, &paint, &mut text);
+    }
+    for (turn, failing) in told.differences.failing() {
+        let formula = told.formulas(&[failing.formula]).join("");
+        // Writing to text does not fail.
+        let _ = writeln!(text, "{} {}", paint.key(&formula), turned(turn));
+        let _ = writeln!(text, "  {}", told.message(failing).replace('\n', "\n  "));
+        let _ = writeln!(text, "  {}\n", minions(&failing.minions));
+    }
+    let _ = writeln!(text, "{}", told.summary());
+    text
+}
+
+fn one(told: &Told<'_>, group: &Group, paint: &Paint, text: &mut String) {
+    let (old, new) = told.values(group);
+    let key = format!("{}: {}", told.formulas(&group.formulas).join(", "), joined(&group.change.path));
+    let _ = writeln!(text, "{}", paint.key(&key));
+    for line in lines(old.as_ref(), new.as_ref()) {
+        let origin = match line.sign {
+            '-' => group.old_origin.as_ref(),
+            _ => group.new_origin.as_ref(),
+        };
+        let origin = origin.map(|origin| format!("  {}", paint.origin(&place(origin)))).unwrap_or_default();
+        let _ = writeln!(text, "  {}{}", paint.line(&line), if line.is_last { origin.as_str() } else { "" });
+    }
+    let _ = writeln!(text, "  {}\n", minions(&group.minions));
+}
+
+/// A line of a change.
+pub struct Line {
+    pub sign: char,
+    pub text: String,
+    /// Whether no other line of its sign follows.
+    pub is_last: bool,
+}
+
+/// What goes and what comes: of lists the items, of other values all of them.
+pub fn lines(old: Option<&Value>, new: Option<&Value>) -> Vec<Line> {
+    let of = |sign: char, values: Vec<String>| {
+        let last = values.len().saturating_sub(1);
+        values.into_iter().enumerate().map(move |(at, text)| Line { sign, text, is_last: at == last }).collect::<Vec<_>>()
+    };
+    if let (Some(Value::List(before)), Some(Value::List(after))) = (old, new) {
+        let gone = without(before, after);
+        let come = without(after, before);
+        if gone.len() + come.len() > 0 {
+            let items = |sign, items: Vec<String>| of(sign, items.into_iter().map(|item| format!("item {item}")).collect());
+            return items('-', gone).into_iter().chain(items('+', come)).collect();
+        }
+    }
+    let whole = |value: Option<&Value>| value.map(Value::repr).into_iter().collect();
+    of('-', whole(old)).into_iter().chain(of('+', whole(new))).collect()
+}
+
+/// The items of a list that another one does not have, as often as it has them more.
+fn without(items: &[Value], others: &[Value]) -> Vec<String> {
+    let mut left: Vec<String> = others.iter().map(Value::repr).collect();
+    let mut only = Vec::new();
+    for item in items.iter().map(Value::repr) {
+        match left.iter().position(|other| *other == item) {
+            Some(at) => drop(left.swap_remove(at)),
+            None => only.push(item),
+        }
+    }
+    only
+}
+
+/// Where a value comes from.
+pub fn place(spot: &Spot) -> String {
+    match spot {
+        Spot::File { computed: true, .. } => format!("{spot} (computed)"),
+        _ => spot.to_string(),
+    }
+}
+
+/// How many minions, and which.
+pub fn minions(ids: &[String]) -> String {
+    let plural = if ids.len() == 1 { "" } else { "s" };
+    format!("on {} minion{plural}: {}", ids.len(), some(ids, NAMED))
+}
+
+struct Paint {
+    colored: bool,
+}
+
+impl Paint {
+    fn styled(&self, style: Style, text: &str) -> String {
+        if self.colored { format!("{style}{text}{style:#}") } else { text.into() }
+    }
+
+    fn key(&self, text: &str) -> String {
+        self.styled(Style::new().bold(), text)
+    }
+
+    fn origin(&self, text: &str) -> String {
+        self.styled(AnsiColor::BrightBlack.on_default(), text)
+    }
+
+    fn line(&self, line: &Line) -> String {
+        let color = if line.sign == '-' { AnsiColor::Red } else { AnsiColor::Green };
+        self.styled(color.on_default(), &format!("{} {}", line.sign, line.text))
+    }
+}
