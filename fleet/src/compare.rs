@@ -264,7 +264,16 @@ impl Differences {
             let old_origin = origin(&before, change, change.old.is_some());
             let new_origin = origin(&after, change, change.new.is_some());
             let text = |value: &Option<Value>| value.as_ref().map(Value::repr);
-            let key = format!("{:?}", (&change.path, text(&change.old), text(&change.new), shown(old_origin.as_ref()), shown(new_origin.as_ref())));
+            let key = format!(
+                "{:?}",
+                (
+                    &change.path,
+                    text(&change.old),
+                    text(&change.new),
+                    shown(old_origin.as_ref()),
+                    shown(new_origin.as_ref())
+                )
+            );
             *self.by_key.entry(key).or_insert_with(|| {
                 let change = change.clone();
                 let (formulas, minions, example) = (Vec::new(), Vec::new(), minion.clone());

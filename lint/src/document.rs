@@ -1,6 +1,6 @@
 //! A data file as YAML readers see it, with the way back to what a person wrote.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mapstack::Place;
 use mapstack::lineage::LayerText;
@@ -15,9 +15,35 @@ pub(crate) struct SourceFile {
     /// As a person would open it.
     pub shown: String,
     pub text: Arc<str>,
+    /// Where each line starts, once somebody has asked.
+    lines: OnceLock<Vec<usize>>,
 }
 
 impl SourceFile {
+    pub fn new(path: impl Into<String>, shown: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
+        SourceFile { path: path.into(), shown: shown.into(), text: text.into(), lines: OnceLock::new() }
+    }
+
+    fn lines(&self) -> &[usize] {
+        self.lines.get_or_init(|| {
+            let behind = self.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+            std::iter::once(0).chain(behind).collect()
+        })
+    }
+
+    /// The byte at a mark.
+    pub fn offset(&self, mark: Mark) -> usize {
+        let line = mark.line.saturating_sub(1) as usize;
+        let Some(&start) = self.lines().get(line) else { return self.text.len() };
+        let own_line = Mark { line: 1, column: mark.column };
+        start + self.text.get(start..).map_or(0, |rest| own_line.offset(rest.lines().next().unwrap_or_default()))
+    }
+
+    /// The line of a byte, from 1.
+    pub fn line(&self, at: usize) -> usize {
+        self.lines().partition_point(|start| *start <= at)
+    }
+
     pub fn place(&self, start: usize, end: usize) -> Place {
         Place { file: self.shown.clone(), source: self.text.clone(), start, end }
     }
@@ -51,10 +77,10 @@ impl Content {
     }
 
     /// The byte at a mark.
-    fn offset(&self, mark: Mark) -> usize {
+    pub fn offset(&self, mark: Mark) -> usize {
         match self {
             Content::Rendered(text) => text.offset(mark),
-            Content::Plain(file) => mark.offset(&file.text),
+            Content::Plain(file) => file.offset(mark),
         }
     }
 
@@ -62,7 +88,7 @@ impl Content {
     pub fn place(&self, mark: Mark, length: usize) -> (Place, bool) {
         match self {
             Content::Plain(file) => {
-                let start = mark.offset(&file.text);
+                let start = file.offset(mark);
                 (file.place(start, start + length), false)
             }
             Content::Rendered(text) => {
@@ -161,7 +187,7 @@ impl Document {
                     path.push(key.clone());
                     if let Some(mark) = marks.key(index) {
                         let (document, value) = (self, key.to_value());
-                        visit(&Scalar { document, path, is_key: true, value, mark, parent: Some(&self.value) });
+                        visit(&Scalar { document, path, is_key: true, value, mark, parent: None });
                     }
                     if let Some(child) = marks.child(index) {
                         self.walk((inside, child), Some(value), path, visit);

@@ -50,6 +50,8 @@ pub struct Finding {
     pub help: Option<String>,
     /// Changes of the file that mend it and cannot do harm; all of them or none.
     pub fix: Vec<Edit>,
+    /// Whether a run that failed told it.
+    pub(crate) of_run: bool,
 }
 
 /// A change of a finding's file.
@@ -75,6 +77,7 @@ impl Finding {
             notes: Vec::new(),
             help: None,
             fix: Vec::new(),
+            of_run: false,
         }
     }
 
@@ -97,6 +100,15 @@ impl Finding {
     pub(crate) fn related(mut self, what: impl Into<String>, place: Place) -> Self {
         self.related.push(Step { what: what.into(), place });
         self
+    }
+
+    /// The name that was probably meant, and the change that makes it so where the wrong one stands
+    /// literally.
+    pub(crate) fn meant(self, wrong: &str, near: &str, is_literal: bool) -> Self {
+        let Place { start, end, .. } = self.place;
+        let stands = is_literal && self.place.source.get(start..end) == Some(wrong);
+        let edit = Edit { start, end, text: near.into() };
+        self.help(format!("did you mean '{near}'?")).fix(stands.then_some(edit))
     }
 
     pub(crate) fn fix(mut self, edits: impl IntoIterator<Item = Edit>) -> Self {

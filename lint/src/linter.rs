@@ -1,6 +1,6 @@
 //! The entry point.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use mapstack::minion::{Minion, platforms};
@@ -25,7 +25,7 @@ pub struct Linter<'e> {
     saltenv: String,
     options: DataOptions,
     levels: BTreeMap<Rule, Option<Level>>,
-    secrets: Secrets,
+    secrets: Arc<Secrets>,
     schema: SchemaFrom,
 }
 
@@ -47,7 +47,7 @@ pub enum SchemaFrom {
 }
 
 /// What came of checking a formula.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Report {
     /// What was found, by file and line.
     pub findings: Vec<Finding>,
@@ -61,7 +61,8 @@ pub struct Report {
     /// not be followed further.
     pub unanswered: BTreeMap<String, BTreeSet<String>>,
     /// Files that hold secrets, with stars in their place; every byte stays where it was.
-    pub masked: BTreeMap<String, Arc<str>>,
+    masked: BTreeMap<String, Arc<str>>,
+    secrets: Arc<Secrets>,
 }
 
 impl Report {
@@ -69,6 +70,12 @@ impl Report {
     #[must_use]
     pub fn has_errors(&self) -> bool {
         self.findings.iter().any(|finding| finding.level == Level::Error)
+    }
+
+    /// A text of one of the files with stars for what stands behind the names of secrets.
+    #[must_use]
+    pub fn starred(&self, text: &str) -> String {
+        mask::starred_names(text, &self.secrets)
     }
 
     /// A finding as a message, whose excerpts have no secrets.
@@ -97,7 +104,7 @@ impl<'e> Linter<'e> {
             saltenv,
             options,
             levels: BTreeMap::new(),
-            secrets: Secrets::new(b""),
+            secrets: Arc::new(Secrets::new(b"")),
             schema: SchemaFrom::Nowhere,
         }
     }
@@ -133,7 +140,7 @@ impl<'e> Linter<'e> {
     /// What to keep back in messages and excerpts; by default what stands under the usual keys.
     #[must_use]
     pub fn secrets(mut self, secrets: Secrets) -> Self {
-        self.secrets = secrets;
+        self.secrets = Arc::new(secrets);
         self
     }
 
@@ -153,12 +160,14 @@ impl<'e> Linter<'e> {
         let subject =
             Subject::examine(self.engine, formula, &self.saltenv, &self.minions, &self.options, &self.secrets)?;
         let schema = self.schema_of(&subject)?;
-        let suppressions = Suppressions::read(subject.files.values().map(|file| &**file));
         let mut findings = rules::all(&subject);
         findings.extend(schema.iter().flat_map(|schema| rules::schema(&subject, schema)));
+        let lines = Lines::of(&subject);
+        distinct(&mut findings, &lines);
+        let suppressions = Suppressions::read(subject.files.values().map(|file| &**file));
         findings.extend(suppressions.mistakes());
         let before = findings.len();
-        findings.retain(|finding| !suppressions.silence(finding));
+        findings.retain(|finding| !suppressions.silence(finding, lines.line(finding)));
         let suppressed = before - findings.len();
         findings.retain_mut(|finding| match self.levels.get(&finding.rule) {
             Some(None) => false,
@@ -172,13 +181,14 @@ impl<'e> Linter<'e> {
             finding.message = self.secrets.scrubbed(&finding.message);
             finding.notes.iter_mut().for_each(|note| *note = self.secrets.scrubbed(note));
             finding.help = finding.help.as_ref().map(|help| self.secrets.scrubbed(help));
+            finding.related.iter_mut().for_each(|step| step.what = self.secrets.scrubbed(&step.what));
         }
         findings.sort_by(|a, b| order(a).cmp(&order(b)));
-        distinct(&mut findings);
-        let masked = mask::masked(subject.documents.iter(), &self.secrets);
+        let masked = mask::masked(&subject, &self.secrets);
+        let secrets = self.secrets.clone();
         let unanswered = rules::unanswered_calls(&subject);
         let (files, minions) = (subject.files.len(), self.minions.len());
-        Ok(Report { findings, suppressed, files, minions, unanswered, masked })
+        Ok(Report { findings, suppressed, files, minions, unanswered, masked, secrets })
     }
 }
 
@@ -224,8 +234,7 @@ impl Linter<'_> {
         match &self.schema {
             SchemaFrom::Nowhere => Ok(None),
             SchemaFrom::File { name, text } => {
-                let (path, shown) = (name.clone(), name.clone());
-                Ok(Some(Arc::new(SourceFile { path, shown, text: text.as_str().into() })))
+                Ok(Some(Arc::new(SourceFile::new(name.as_str(), name.as_str(), text.as_str()))))
             }
             SchemaFrom::Formula => {
                 let names = ["schema.yaml", "schema.yml", "schema.json"];
@@ -244,16 +253,43 @@ fn order(finding: &Finding) -> (&str, usize, std::cmp::Reverse<Level>, Rule, &st
     (&place.file, place.start, std::cmp::Reverse(*level), *rule, message)
 }
 
+/// The lines of findings: files know where theirs start.
+struct Lines<'s>(HashMap<&'s str, &'s SourceFile>);
+
+impl<'s> Lines<'s> {
+    fn of(subject: &'s Subject<'_>) -> Self {
+        Lines(subject.files.values().map(|file| (file.shown.as_str(), &**file)).collect())
+    }
+
+    fn line(&self, finding: &Finding) -> usize {
+        let known = self.0.get(finding.place.file.as_str());
+        known.map_or_else(|| finding.place.line(), |file| file.line(finding.place.start))
+    }
+}
+
 /// Leave out what says again what another finding says: runs stumble over what files show.
-fn distinct(findings: &mut Vec<Finding>) {
-    let line = |finding: &Finding| (finding.place.file.clone(), finding.place.line());
-    let shown: BTreeSet<(String, usize)> = findings
-        .iter()
-        .filter(|finding| !finding.rule.is_of_runs() && finding.rule.can_fail_a_run())
-        .map(line)
+fn distinct(findings: &mut Vec<Finding>, lines: &Lines<'_>) {
+    findings.sort_by(|a, b| order(a).cmp(&order(b)));
+    let place = |finding: &Finding| (finding.place.file.clone(), lines.line(finding));
+    let of_files = || findings.iter().filter(|finding| !finding.of_run);
+    let shown: HashSet<(String, usize)> =
+        of_files().filter(|finding| finding.rule.can_fail_a_run()).map(place).collect();
+    let bad_source = of_files().any(|finding| finding.rule == Rule::BadSource);
+    // A file as a whole that is wrong is wrong at whichever line a run stumbled.
+    let whole: HashSet<(String, Rule)> = of_files()
+        .filter(|finding| finding.whole_file)
+        .map(|finding| (finding.place.file.clone(), finding.rule))
         .collect();
-    findings.retain(|finding| !finding.rule.is_of_runs() || !shown.contains(&line(finding)));
+    findings.retain(|finding| {
+        let is_said = || {
+            shown.contains(&place(finding))
+                || whole.contains(&(finding.place.file.clone(), finding.rule))
+                || (bad_source && finding.rule == Rule::BadSource)
+        };
+        !finding.of_run || !is_said()
+    });
     findings.dedup_by(|b, a| {
-        a.rule == b.rule && a.place.file == b.place.file && a.place.start == b.place.start && a.message == b.message
+        let same_place = a.place.file == b.place.file && a.place.start == b.place.start;
+        a.rule == b.rule && same_place && a.message == b.message
     });
 }

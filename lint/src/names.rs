@@ -10,7 +10,7 @@ use mapstack::value::Value;
 /// Grains that say what system a minion is.
 const GRAINS: [&str; 8] = ["os_family", "os", "osfinger", "oscodename", "kernel", "init", "osarch", "cpuarch"];
 
-/// Grains of which all names are known.
+/// Grains of which nearly all names are known: systems that Salt has no table for have their own.
 const COMPLETE: [&str; 3] = ["os_family", "os", "osfinger"];
 
 /// Names that grains have had, beside those of the platforms.

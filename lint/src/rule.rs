@@ -100,23 +100,17 @@ rules! {
 }
 
 impl Rule {
-    /// Whether it is about what runs fail with, so that another finding may say why.
-    pub(crate) fn is_of_runs(self) -> bool {
-        matches!(
-            self,
-            Rule::RenderFailure | Rule::UndefinedVariable | Rule::YamlSyntax | Rule::DataSource | Rule::BadSource
-        )
-    }
-
-    /// Whether what it finds can make a run fail.
+    /// Whether what it finds can make a run fail: the run's own error says no more then.
     pub(crate) fn can_fail_a_run(self) -> bool {
         matches!(
             self,
             Rule::TemplateSyntax
                 | Rule::UnknownFunction
                 | Rule::UnknownLayerKey
+                | Rule::DataSource
                 | Rule::DuplicateKey
                 | Rule::YamlTab
+                | Rule::YamlSyntax
                 | Rule::UnquotedExpression
         )
     }

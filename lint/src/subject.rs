@@ -1,15 +1,16 @@
 //! A formula as rules look at it: its files, and what many runs made of them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 
-use mapstack::lineage::{LayerKind, Lineage};
+use mapstack::lineage::{LayerKind, Lineage, WhyNot};
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
 use mapstack::trace::{Asked, Event};
 use mapstack::value::Value;
-use mapstack::{DataOptions, Engine, Error, ErrorKind, MapForm, Run, Survey, yaml};
+use mapstack::{DataOptions, Engine, Error, ErrorKind, MapForm, Place, Run, Survey, yaml};
 
 use crate::document::{Content, Document, SourceFile};
 
@@ -82,7 +83,11 @@ impl<'s> Subject<'s> {
         options: &DataOptions,
         secrets: &'s Secrets,
     ) -> Result<Self, Error> {
-        let formula = formula.trim_end_matches('/').to_owned();
+        let formula = formula.strip_prefix("./").unwrap_or(formula).trim_end_matches('/').to_owned();
+        if formula.is_empty() || formula.contains('/') || formula == "." || formula == ".." {
+            let message = format!("'{formula}' is no formula: give the name of its folder below a root");
+            return Err(Error::new(ErrorKind::File, message));
+        }
         let survey = engine.survey(&formula, saltenv)?;
         let files = read_files(engine, &formula, saltenv)?;
         if files.is_empty() {
@@ -90,7 +95,7 @@ impl<'s> Subject<'s> {
             return Err(Error::new(ErrorKind::File, message).note("check the formula's name and the roots"));
         }
         let dialect = Dialect::of(&survey, &files, &formula);
-        let supported = Supported::read(engine, saltenv);
+        let supported = Supported::read(engine, saltenv, &files, minions);
         let mut subject = Subject {
             engine,
             options: dialect.options(options, &files, &formula),
@@ -119,6 +124,7 @@ impl<'s> Subject<'s> {
             })
             .collect();
         subject.find_directories();
+        subject.read_other_directories()?;
         subject.read_documents();
         Ok(subject)
     }
@@ -143,6 +149,34 @@ impl<'s> Subject<'s> {
         self.directories = found;
     }
 
+    /// Read the files of directories with parameters that lie elsewhere.
+    fn read_other_directories(&mut self) -> Result<(), Error> {
+        let own = format!("{}/", self.formula);
+        for directory in
+            self.directories.iter().filter(|directory| !directory.is_empty() && !directory.starts_with(&own))
+        {
+            self.files.extend(read_files(self.engine, directory, &self.saltenv)?);
+        }
+        Ok(())
+    }
+
+    /// Whether a source leads to a file, on some minion or another.
+    pub fn is_led_to(&self, path: &str) -> bool {
+        let Some((run, (data, _))) = self.runs.iter().find_map(|run| Some((run, run.data()?))) else { return true };
+        let answer = self.engine.run(run.minion).why_not_asked(data, &self.options, path);
+        self.asked().contains(path) || !matches!(answer, Ok(WhyNot::NoSource { .. } | WhyNot::Elsewhere { .. }))
+    }
+
+    /// The file that says what the configuration is, for what has no place of its own.
+    pub fn main_file(&self) -> Place {
+        let names = ["parameters/map_jinja.yaml", "parameters/defaults.yaml", "map.jinja"];
+        let named = names.iter().find_map(|name| self.files.get(&format!("{}/{name}", self.formula)));
+        match named.or_else(|| self.files.values().next()) {
+            Some(file) => file.place(0, 0),
+            None => Place { file: self.formula.clone(), source: "".into(), start: 0, end: 0 },
+        }
+    }
+
     /// Whether a file lies where parameters do.
     pub fn is_parameter_file(&self, path: &str) -> bool {
         self.directories
@@ -157,17 +191,23 @@ impl<'s> Subject<'s> {
         let inside = file.path.strip_prefix(&*self.formula).unwrap_or(&file.path);
         let mut folders = inside.split('/').filter(|part| !part.is_empty());
         folders.next_back();
-        has_suffix && (self.is_parameter_file(&file.path) || !folders.any(|folder| NOT_CONFIGURATION.contains(&folder)))
+        // What no template names may be anything.
+        let is_loaded = || {
+            let others = self.files.values().filter(|other| other.path != file.path);
+            others.into_iter().any(|other| other.text.contains(file.name()))
+        };
+        let mut is_configuration = || !folders.any(|folder| NOT_CONFIGURATION.contains(&folder)) && is_loaded();
+        has_suffix && (self.is_parameter_file(&file.path) || is_configuration())
     }
 
     /// Read each text of a data file once: of templates what they printed, of others the file.
     fn read_documents(&mut self) {
-        let mut seen: HashMap<(String, String), ()> = HashMap::new();
+        let mut seen: HashSet<(String, String)> = HashSet::new();
         let mut documents = Vec::new();
         for (_, lineage) in self.runs.iter().filter_map(Examined::data) {
             for (index, layer) in lineage.layers().iter().enumerate() {
                 let (LayerKind::File { path, .. }, Some(text)) = (&layer.kind, lineage.text(index)) else { continue };
-                if !text.is_rendered() || seen.insert((path.clone(), text.as_str().into()), ()).is_some() {
+                if !text.is_rendered() || !seen.insert((path.clone(), text.as_str().into())) {
                     continue;
                 }
                 // It was read once already.
@@ -224,7 +264,7 @@ impl<'s> Subject<'s> {
     }
 }
 
-fn is_meta(path: &str) -> bool {
+pub(crate) fn is_meta(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| matches!(name, "map_jinja.yaml" | "map_jinja.yaml.jinja"))
 }
 
@@ -244,7 +284,7 @@ fn read_files(engine: &Engine, formula: &str, saltenv: &str) -> Result<BTreeMap<
         let fetched = fetched.map_err(|e| failed(&format!("salt://{path}"), &e))?;
         let Fetched::Found { on_disk, bytes } = fetched else { continue };
         let Ok(text) = std::str::from_utf8(&bytes) else { continue };
-        let file = SourceFile { shown: on_disk.display().to_string(), text: text.into(), path: path.clone() };
+        let file = SourceFile::new(path.as_str(), on_disk.display().to_string(), text);
         files.insert(path, Arc::new(file));
     }
     Ok(files)
@@ -307,10 +347,17 @@ struct Supported {
 }
 
 impl Supported {
-    fn read(engine: &Engine, saltenv: &str) -> Self {
-        let Ok(Fetched::Found { bytes, .. }) = engine.files().fetch(&SaltPath::from_relative("FORMULA"), saltenv)
-        else {
-            return Supported::default();
+    /// Read the file beside the formula's folder; one that no minion at hand matches says nothing.
+    fn read(engine: &Engine, saltenv: &str, files: &BTreeMap<String, Arc<SourceFile>>, minions: &[Minion]) -> Self {
+        let path = SaltPath::from_relative("FORMULA");
+        let own = |on_disk: &Path| {
+            let beside =
+                |file: &Arc<SourceFile>| Path::new(&file.shown).strip_prefix(on_disk.parent()?).ok().map(|_| ());
+            files.values().next().is_some_and(|file| beside(file).is_some())
+        };
+        let bytes = match engine.files().fetch(&path, saltenv) {
+            Ok(Fetched::Found { on_disk, bytes }) if own(&on_disk) => bytes,
+            _ => return Supported::default(),
         };
         let value = std::str::from_utf8(&bytes).ok().and_then(|text| yaml::load(text).ok()).unwrap_or_default();
         let listed =
@@ -318,7 +365,9 @@ impl Supported {
                 Value::List(names) => names.iter().map(ToString::to_string).collect(),
                 other => other.to_string().split(',').map(|name| name.trim().to_owned()).collect::<Vec<_>>(),
             });
-        Supported { names: listed.map(|name| name.to_lowercase()).filter(|name| !name.is_empty()).collect() }
+        let names = listed.map(|name| name.to_lowercase()).filter(|name| !name.is_empty()).collect();
+        let supported = Supported { names };
+        if minions.iter().any(|minion| supported.has(minion)) { supported } else { Supported::default() }
     }
 
     fn has(&self, minion: &Minion) -> bool {

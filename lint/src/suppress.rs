@@ -48,7 +48,8 @@ impl Suppressions {
             if !alone && !rest.is_empty() {
                 self.lines.entry((file.shown.clone(), number)).or_default().append(&mut pending);
             }
-            if let Some((before, comment)) = own.filter(|(before, _)| before.contains('#')) {
+            let is_comment = |before: &str| before.trim_end_matches([' ', '-', '+']).ends_with('#');
+            if let Some((before, comment)) = own.filter(|(before, _)| is_comment(before)) {
                 let at = start + before.len() + MARK.len();
                 let (for_file, rules) = self.comment(file, comment, at);
                 match (for_file, alone) {
@@ -63,7 +64,7 @@ impl Suppressions {
 
     /// Whether a comment is for the whole file, and the rules it names.
     fn comment(&mut self, file: &SourceFile, comment: &str, at: usize) -> (bool, Vec<Rule>) {
-        let comment = comment.split("#}").next().unwrap_or_default();
+        let comment = comment.split("#}").next().unwrap_or_default().trim_end().trim_end_matches(['-', '+']);
         let (what, names) = comment.split_once('=').unwrap_or((comment, ""));
         let what = what.trim();
         if !matches!(what, "ignore" | "ignore-file") || names.trim().is_empty() {
@@ -75,11 +76,13 @@ impl Suppressions {
             return (false, Vec::new());
         }
         let mut rules = Vec::new();
-        for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        // What follows a name is why.
+        let first = |item: &str| item.split_whitespace().next().map(str::to_owned);
+        for name in names.split(',').filter_map(first) {
             match name.parse() {
                 Ok(rule) => rules.push(rule),
                 Err(UnknownRule { name: wrong, near }) => {
-                    let start = at + comment.find(name).unwrap_or_default();
+                    let start = at + comment.find(&name).unwrap_or_default();
                     let place = file.place(start, start + name.len());
                     let finding = Finding::new(Rule::Suppression, place, format!("there is no rule '{wrong}'"));
                     self.mistakes.push(match near {
@@ -93,10 +96,10 @@ impl Suppressions {
     }
 
     /// Whether a comment silences a finding.
-    pub fn silence(&self, finding: &Finding) -> bool {
+    pub fn silence(&self, finding: &Finding, line: usize) -> bool {
         let file = &finding.place.file;
         let has = |rules: Option<&Vec<Rule>>| rules.is_some_and(|rules| rules.contains(&finding.rule));
-        has(self.files.get(file)) || (!finding.whole_file && has(self.lines.get(&(file.clone(), finding.place.line()))))
+        has(self.files.get(file)) || (!finding.whole_file && has(self.lines.get(&(file.clone(), line))))
     }
 
     /// Comments that are wrong themselves.

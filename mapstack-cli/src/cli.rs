@@ -697,10 +697,11 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Whether anything says which minion or minions are meant.
-    pub fn are_given(&self) -> bool {
-        let files = [&self.minion, &self.minions, &self.grains, &self.pillar, &self.opts];
-        files.iter().any(|file| file.is_some()) || !self.platform.is_empty() || self.id.is_some() || !self.set.is_empty()
+    /// Whether anything says which minion or minions are meant. A pillar, options and `--set` alone
+    /// change facts of whichever there are.
+    pub fn name_minions(&self) -> bool {
+        let files = [&self.minion, &self.minions, &self.grains];
+        files.iter().any(|file| file.is_some()) || !self.platform.is_empty() || self.id.is_some()
     }
 }
 

@@ -303,7 +303,7 @@ impl<'f> Many<'f> {
         others: &[PathBuf],
         reporter: &Reporter,
     ) -> Result<Self, Failure> {
-        if facts.are_given() || configuration::cache(config, facts).is_some() {
+        if facts.name_minions() || configuration::cache(config, facts).is_some() {
             return Self::list(facts, config, others, reporter);
         }
         let minions = platforms::all().iter().map(platforms::Platform::minion).collect();

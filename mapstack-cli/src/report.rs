@@ -274,7 +274,8 @@ impl Shown {
         }
         let first_line = source[..from].matches('\n').count() + 1;
         Shown {
-            file: sanitize(&place.file),
+            // A name is one line.
+            file: sanitize(&place.file).replace('\n', "\u{fffd}"),
             excerpt: source[from..to.max(from)].to_string(),
             first_line,
             start: start - from,

@@ -34,8 +34,9 @@ pub struct Violation {
     pub message: String,
     /// The same without the value.
     pub masked: String,
-    /// Whether something is missing rather than wrong: of a layer by itself nobody expects it.
-    pub is_missing: bool,
+    /// Whether only the whole can tell: something is missing, or what is wrong depends on other keys. A
+    /// layer by itself is no whole.
+    pub needs_whole: bool,
     /// The key of the mapping at the path that should not be there.
     pub unexpected: Option<String>,
 }
@@ -106,7 +107,7 @@ fn violations(error: &ValidationError<'_>, value: &Value) -> Vec<Violation> {
         path: path.clone(),
         message,
         masked,
-        is_missing: is_missing(error.kind()),
+        needs_whole: is_missing(error.kind()) || depends(error.schema_path().as_str()),
         unexpected,
     };
     match error.kind() {
@@ -133,6 +134,22 @@ fn is_missing(kind: &ValidationErrorKind) -> bool {
             | ValidationErrorKind::AnyOf { .. }
             | ValidationErrorKind::OneOfNotValid { .. }
     )
+}
+
+/// Whether a keyword stands in another one that looks at other keys as well.
+fn depends(schema_path: &str) -> bool {
+    const CONDITIONS: [&str; 9] =
+        ["if", "then", "else", "anyOf", "oneOf", "not", "dependentSchemas", "dependentRequired", "propertyNames"];
+    let mut steps = schema_path.split('/').skip(1).peekable();
+    while let Some(step) = steps.next() {
+        // The names of keys are no keywords.
+        if matches!(step, "properties" | "patternProperties" | "$defs" | "definitions") {
+            steps.next();
+        } else if CONDITIONS.contains(&step) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Where the steps of a path stand among their siblings.

@@ -24,7 +24,8 @@ impl Mark {
     #[must_use]
     pub fn offset(self, text: &str) -> usize {
         let start = match self.line.saturating_sub(1) as usize {
-            0 => 0,
+            // A byte order mark is no column.
+            0 => text.len() - text.trim_start_matches('\u{feff}').len(),
             n => text.match_indices('\n').nth(n - 1).map_or(text.len(), |(at, _)| at + 1),
         };
         let column = self.column.saturating_sub(1) as usize;

@@ -57,28 +57,30 @@ fn near(module: &str, function: &str) -> Option<String> {
     nearest(module, having).map(|near| format!("{near}.{function}"))
 }
 
-/// Modules that the file server hands to minions.
-struct OwnModules(BTreeMap<String, String>);
+/// Modules that the file server hands to minions, or to `salt-ssh`.
+struct OwnModules(Vec<(String, String)>);
 
 impl OwnModules {
     fn of(subject: &Subject<'_>) -> Self {
         let files = subject.engine.files();
-        let listed = files.list(&subject.saltenv, "_modules/").unwrap_or_default();
         let read = |path: String| {
-            let name = path.strip_prefix("_modules/")?.strip_suffix(".py")?.to_owned();
+            let inside = path.split_once('/')?.1.strip_suffix(".py")?;
+            let name = inside.strip_suffix("/__init__").unwrap_or(inside).to_owned();
             match files.fetch(&SaltPath::from_relative(&path), &subject.saltenv) {
                 Ok(Fetched::Found { bytes, .. }) => Some((name, String::from_utf8_lossy(&bytes).into_owned())),
                 _ => None,
             }
         };
-        OwnModules(listed.into_iter().filter_map(read).collect())
+        let folders = ["_modules/", "_wrapper/"].iter();
+        let listed = folders.flat_map(|folder| files.list(&subject.saltenv, folder).unwrap_or_default());
+        OwnModules(listed.filter_map(read).collect())
     }
 
     /// Whether one of them, by its file's or its virtual name, can have a function.
     fn has(&self, module: &str, function: &str) -> bool {
         let is_named = |name: &str, text: &str| {
-            name == module
-                || ['"', '\''].iter().any(|quote| text.contains(&format!("__virtualname__ = {quote}{module}{quote}")))
+            let virtual_name = |quote| text.contains(&format!("__virtualname__ = {quote}{module}{quote}"));
+            name == module || ['"', '\''].into_iter().any(virtual_name)
         };
         let has = |text: &str| text.contains(&format!("def {function}(")) || text.contains(&format!("{function} ="));
         self.0.iter().any(|(name, text)| is_named(name, text) && (has(text) || text.contains("__func_alias__")))

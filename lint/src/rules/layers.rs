@@ -1,27 +1,24 @@
 //! The shape of parameter files.
 
+use std::collections::HashSet;
+
 use mapstack::value::{Key, Value};
 use mapstack::{LAYER_KEYS, STRATEGIES, nearest};
 
 use crate::Rule;
 use crate::document::Document;
-use crate::finding::{Edit, Finding};
-use crate::subject::Subject;
+use crate::finding::Finding;
+use crate::subject::{Subject, is_meta};
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = Vec::new();
-    for document in subject.layers().chain(subject.meta()) {
-        let found = match document.value.as_map() {
-            Some(_) => of_layer(document),
-            None => vec![no_mapping(document)],
-        };
-        for finding in found {
-            if !findings.iter().any(|known| known.rule == finding.rule && known.place == finding.place) {
-                findings.push(finding);
-            }
-        }
-    }
-    findings
+    let mut seen = HashSet::new();
+    // What no source leads to may be something else than a data source.
+    let read = subject.layers().filter(|document| subject.is_led_to(&document.path));
+    let found = read.chain(subject.meta()).flat_map(|document| match document.value.as_map() {
+        Some(_) => of_layer(document),
+        None => vec![no_mapping(document)],
+    });
+    found.filter(|finding| seen.insert((finding.rule, finding.place.file.clone(), finding.place.start))).collect()
 }
 
 fn no_mapping(document: &Document) -> Finding {
@@ -37,14 +34,17 @@ fn no_mapping(document: &Document) -> Finding {
 fn of_layer(document: &Document) -> Vec<Finding> {
     let Some(map) = document.value.as_map() else { return Vec::new() };
     let mut findings = Vec::new();
-    for (index, key) in map.keys().enumerate() {
-        let name = key.to_string();
-        if !LAYER_KEYS.contains(&&*name) {
-            findings.extend(unknown_key(document, index, &name));
-        }
+    let unknown: Vec<(usize, String)> = map.keys().map(ToString::to_string).enumerate().collect();
+    let unknown: Vec<_> = unknown.into_iter().filter(|(_, name)| !LAYER_KEYS.contains(&&**name)).collect();
+    let meant: Vec<_> = unknown.iter().filter_map(|(_, name)| nearest(name, LAYER_KEYS)).collect();
+    for (index, name) in &unknown {
+        // Two that mean the same would be one key twice.
+        let is_free =
+            |near: &str| document.at(&[near]).is_none() && meant.iter().filter(|one| **one == near).count() == 1;
+        findings.extend(unknown_key(document, *index, name, is_free));
     }
     for path in [&["strategy"][..], &["values", "default_merge_strategy"]] {
-        let is_meta = document.path.contains("map_jinja.yaml");
+        let is_meta = is_meta(&document.path);
         if is_meta || path.len() == 1 {
             findings.extend(unknown_strategy(document, path));
         }
@@ -60,17 +60,12 @@ fn of_layer(document: &Document) -> Vec<Finding> {
     findings
 }
 
-fn unknown_key(document: &Document, index: usize, name: &str) -> Option<Finding> {
+fn unknown_key(document: &Document, index: usize, name: &str, is_free: impl Fn(&str) -> bool) -> Option<Finding> {
     let (place, computed) = document.content.place(document.marks.key(index)?, name.len());
     let message = format!("'{name}' is no key of a data source: only values, strategy and merge_lists are");
-    let is_free = |near: &&str| document.at(&[near]).is_none();
-    let finding = Finding::new(Rule::UnknownLayerKey, place.clone(), message);
-    Some(match nearest(name, LAYER_KEYS).filter(is_free) {
-        Some(near) => {
-            let stands = place.source.get(place.start..place.end) == Some(name) && !computed;
-            let edit = Edit { start: place.start, end: place.end, text: near.into() };
-            finding.help(format!("did you mean '{near}'?")).fix(stands.then_some(edit))
-        }
+    let finding = Finding::new(Rule::UnknownLayerKey, place, message);
+    Some(match nearest(name, LAYER_KEYS).filter(|near| is_free(near)) {
+        Some(near) => finding.meant(name, near, !computed),
         None => finding.help("configuration goes below `values:`"),
     })
 }
@@ -86,13 +81,9 @@ fn unknown_strategy(document: &Document, path: &[&str]) -> Option<Finding> {
         return None;
     }
     let (place, computed) = document.content.place(marks.mark(), name.len());
-    let finding = Finding::new(Rule::UnknownStrategy, place.clone(), format!("there is no merge strategy '{name}'"));
+    let finding = Finding::new(Rule::UnknownStrategy, place, format!("there is no merge strategy '{name}'"));
     Some(match nearest(&name.to_lowercase()[..], STRATEGIES.iter().map(|known| &**known)) {
-        Some(near) => {
-            let stands = place.source.get(place.start..place.end) == Some(&*name) && !computed;
-            let edit = Edit { start: place.start, end: place.end, text: near.into() };
-            finding.help(format!("did you mean '{near}'?")).fix(stands.then_some(edit))
-        }
+        Some(near) => finding.meant(&name, near, !computed),
         None => finding.help(format!("it is one of {}", STRATEGIES.join(", "))),
     })
 }
@@ -100,7 +91,7 @@ fn unknown_strategy(document: &Document, path: &[&str]) -> Option<Finding> {
 /// Options of the layer that stand among its values.
 fn misplaced(document: &Document) -> Vec<Finding> {
     let Some((Value::Map(values), marks)) = document.at(&["values"]) else { return Vec::new() };
-    if document.path.contains("map_jinja.yaml") {
+    if is_meta(&document.path) {
         return Vec::new();
     }
     let mut findings = Vec::new();

@@ -1,18 +1,23 @@
 //! What layers do to each other's values.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
-use mapstack::Place;
-use mapstack::lineage::{Ancestry, How, LayerKind, Lineage, Spot};
+use mapstack::lineage::{Ancestry, How, Layer, LayerKind, Lineage, Spot};
+use mapstack::matcher::Mode;
 use mapstack::value::{Key, Value};
+use mapstack::{Place, parse_definition};
 
 use crate::Rule;
+use crate::document::SourceFile;
 use crate::finding::Finding;
 use crate::subject::{Examined, Subject};
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
-    let mut observed = Observed { keys: keys(subject), ..Observed::default() };
-    for (_, lineage) in subject.runs.iter().filter_map(Examined::data) {
+    let templates = subject.files.values().filter(|file| file.is_template()).map(|file| file.shown.clone()).collect();
+    let mut observed = Observed { keys: keys(subject), templates, ..Observed::default() };
+    for (data, lineage) in subject.runs.iter().filter_map(Examined::data) {
+        observed.after_facts.extend(after_facts(data));
         observed.run(lineage);
     }
     let mut findings = observed.redundant(&Unmerged::of(subject));
@@ -50,6 +55,10 @@ struct Replacement {
 struct Observed {
     /// Where the key of a value stands, by where the value does.
     keys: HashMap<Spotted, Place>,
+    /// The files that are templates.
+    templates: HashSet<String>,
+    /// The sources that come after one which looks at facts that no platform has.
+    after_facts: HashSet<String>,
     overrides: BTreeMap<Spotted, Override>,
     kinds: BTreeMap<Spotted, Replacement>,
     /// Lists that took the place of others, by their keys.
@@ -87,6 +96,12 @@ impl Observed {
     /// The place of the key, or of the value if that is computed.
     fn at_key(&self, place: &Place) -> Place {
         self.keys.get(&(place.file.clone(), place.start)).unwrap_or(place).clone()
+    }
+
+    /// Whether a source of other minions can change what a layer finds.
+    fn opens_before(&self, lineage: &Lineage, layer: usize) -> bool {
+        let definition = lineage.layers().get(layer).and_then(|layer| layer.definition.as_ref());
+        definition.is_some_and(|definition| self.after_facts.contains(&**definition))
     }
 
     fn run(&mut self, lineage: &Lineage) {
@@ -130,17 +145,24 @@ impl Observed {
             return;
         }
         let same = step.old.is_same(step.new);
+        // What others inherit there is not known from these runs.
+        let varies = earlier.as_ref().is_none_or(|earlier| self.templates.contains(&earlier.file))
+            || self.opens_before(lineage, step.by);
         if let Some(known) = self.overrides.get_mut(&spotted) {
-            known.matters |= !same;
+            known.matters |= !same || varies;
         } else if let (true, false, Some(earlier)) = (is_leaf(step.new), is_computed(step.new_spot), &earlier) {
             let inherited = earlier.clone();
-            let known = Override { place: place.clone(), path: path.to_vec(), inherited, matters: !same };
+            let known = Override { place: place.clone(), path: path.to_vec(), inherited, matters: !same || varies };
             self.overrides.insert(spotted.clone(), known);
         }
         let Some(earlier) = earlier else { return };
         let (old, new) = (shape(step.old), shape(step.new));
         let replacement = Replacement { place, earlier, key: shown(path), what: (old, new) };
-        if old == "a list" && new == "a list" && !same && !is_empty(step.old) {
+        let appends = |layer: &Layer| {
+            layer.merged.as_ref().is_some_and(|merged| matches!(&*merged.strategy, "smart" | "recurse"))
+        };
+        let could_append = lineage.layers().get(step.by).is_some_and(appends);
+        if old == "a list" && new == "a list" && !same && !is_empty(step.old) && could_append {
             self.replaced.entry(shown(path)).or_default().entry(spotted).or_insert(replacement);
         } else if old != new && is_lossy(step.old, step.new) {
             self.kinds.entry(spotted).or_insert(replacement);
@@ -201,21 +223,42 @@ impl Observed {
     }
 }
 
+/// The sources behind the first one that is a value: of configuration or pillar, which platforms do not
+/// have.
+fn after_facts(data: &Value) -> Vec<String> {
+    let meta = data.as_map().and_then(|data| data.get("map_jinja")).and_then(Value::as_map);
+    let sources = meta.and_then(|meta| meta.get("sources")).and_then(Value::as_list).into_iter().flatten();
+    let is_value = |text: &str| parse_definition(text, Mode::Layer).is_ok_and(|definition| !definition.yaml);
+    let texts = sources.filter_map(Value::as_str);
+    texts.skip_while(|text| !is_value(text)).map(str::to_owned).collect()
+}
+
 /// The data sources that took part in no run: on the minions they are for, they may change what others
 /// inherit.
-struct Unmerged<'s>(Vec<&'s Value>);
+struct Unmerged<'s> {
+    values: Vec<&'s Value>,
+    /// The texts of templates that nobody rendered.
+    templates: Vec<&'s str>,
+}
 
 impl<'s> Unmerged<'s> {
     fn of(subject: &'s Subject<'_>) -> Self {
         let merged = subject.merged();
         let others = subject.layers().filter(|document| !merged.contains(&*document.path));
-        Unmerged(others.filter_map(|document| Some(document.at(&["values"])?.0)).collect())
+        let is_unread = |file: &&Arc<SourceFile>| {
+            subject.is_parameter_file(&file.path) && file.is_template() && !merged.contains(&*file.path)
+        };
+        Unmerged {
+            values: others.filter_map(|document| Some(document.at(&["values"])?.0)).collect(),
+            templates: subject.files.values().filter(is_unread).map(|file| &*file.text).collect(),
+        }
     }
 
     /// Whether one of them sets something under a path.
     fn sets(&self, path: &[Key]) -> bool {
         let under = |value: &&'s Value| path.iter().try_fold(*value, |here, key| here.as_map()?.get(key)).is_some();
-        self.0.iter().any(under)
+        let name = path.last().map(ToString::to_string).unwrap_or_default();
+        self.values.iter().any(under) || self.templates.iter().any(|text| text.contains(&name))
     }
 }
 

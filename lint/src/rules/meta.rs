@@ -1,7 +1,10 @@
 //! `map_jinja.yaml`: which layers a formula has.
 
+use std::collections::HashSet;
+
 use mapstack::matcher::Mode;
 use mapstack::value::Value;
+use mapstack::yaml::Marks;
 use mapstack::{DataOptions, Place, nearest, parse_definition};
 
 use crate::Rule;
@@ -19,13 +22,9 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         let given = subject.survey.sources.iter();
         findings.extend(given.filter_map(|(text, place)| deprecated(text, place.clone(), true)));
     }
-    let mut distinct: Vec<Finding> = Vec::new();
-    for finding in findings {
-        if !distinct.iter().any(|known| known.rule == finding.rule && known.place == finding.place) {
-            distinct.push(finding);
-        }
-    }
-    distinct
+    let mut seen = HashSet::new();
+    findings.retain(|finding| seen.insert((finding.rule, finding.place.file.clone(), finding.place.start)));
+    findings
 }
 
 /// What `map.data` takes from it.
@@ -35,28 +34,42 @@ fn known_keys() -> impl Iterator<Item = &'static str> {
 
 fn unknown_keys(document: &Document, findings: &mut Vec<Finding>) {
     let Some((Value::Map(values), marks)) = document.at(&["values"]) else { return };
-    for (index, key) in values.keys().enumerate() {
-        let name = key.to_string();
-        let (false, Some(mark)) = (known_keys().any(|known| known == name), marks.key(index)) else { continue };
+    let unknown: Vec<(usize, String)> = values.keys().map(ToString::to_string).enumerate().collect();
+    let unknown: Vec<_> = unknown.into_iter().filter(|(_, name)| !known_keys().any(|known| known == name)).collect();
+    let meant: Vec<_> = unknown.iter().filter_map(|(_, name)| nearest(name, known_keys())).collect();
+    for (index, name) in &unknown {
+        let Some(mark) = marks.key(*index) else { continue };
         let (place, computed) = document.content.place(mark, name.len());
-        let finding =
-            Finding::new(Rule::UnknownMapJinjaKey, place.clone(), format!("nobody reads '{name}' of map_jinja.yaml"));
-        let near = nearest(&name, known_keys()).filter(|near| !values.contains_key(*near));
-        findings.push(match near {
-            Some(near) => {
-                let stands = place.source.get(place.start..place.end) == Some(&*name) && !computed;
-                let edit = Edit { start: place.start, end: place.end, text: near.into() };
-                finding.help(format!("did you mean '{near}'?")).fix(stands.then_some(edit))
-            }
+        let finding = Finding::new(Rule::UnknownMapJinjaKey, place, format!("nobody reads '{name}' of map_jinja.yaml"));
+        // Two that mean the same would be one key twice.
+        let is_free = |near: &&str| !values.contains_key(*near) && meant.iter().filter(|one| *one == near).count() == 1;
+        findings.push(match nearest(name, known_keys()).filter(is_free) {
+            Some(near) => finding.meant(name, near, !computed),
             None => finding.help(format!("it has {}", known_keys().collect::<Vec<_>>().join(", "))),
         });
     }
 }
 
 fn sources(document: &Document, has_new_form: bool, findings: &mut Vec<Finding>) {
-    let Some((Value::List(sources), marks)) = document.at(&["values", "sources"]) else { return };
+    let wrong = |marks: &Marks, what: String| {
+        let (place, _) = document.content.place(marks.mark(), 1);
+        Finding::new(Rule::BadSource, place, what).help("write definitions such as Y!G@os")
+    };
+    let (sources, marks) = match document.at(&["values", "sources"]) {
+        Some((Value::List(sources), marks)) => (sources, marks),
+        Some((other, marks)) => {
+            let what = format!("`sources` is {}, not a list of definitions", other.kind().described());
+            findings.push(wrong(marks, what));
+            return;
+        }
+        None => return,
+    };
     for (index, source) in sources.iter().enumerate() {
-        let (Value::Str(text), Some(marks)) = (source, marks.child(index)) else { continue };
+        let Some(marks) = marks.child(index) else { continue };
+        let Value::Str(text) = source else {
+            findings.push(wrong(marks, format!("a source is {}, not a definition", source.kind().described())));
+            continue;
+        };
         let (mut place, computed) = document.content.place(marks.mark(), text.len());
         match parse_definition(text, Mode::Layer) {
             Err(error) => {

@@ -1,34 +1,44 @@
 //! Parameter files that no minion reads.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use mapstack::lineage::{Instead, WhyNot};
 use mapstack::nearest;
 
 use crate::Rule;
 use crate::document::SourceFile;
-use crate::finding::Finding;
+use crate::finding::{Finding, Level};
 use crate::names::Names;
 use crate::subject::{Examined, Subject};
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let asked = subject.asked();
     let names = Names::of(subject.runs.iter().map(|run| run.minion));
-    let unasked = subject.files.values().filter(|file| {
-        subject.is_parameter_file(&file.path) && looks_like_parameters(file) && !asked.contains(&*file.path)
-    });
-    let unasked: Vec<_> = unasked.collect();
+    // Files elsewhere may be for other formulas.
+    let is_own = |file: &&Arc<SourceFile>| file.path.starts_with(&format!("{}/", subject.formula));
+    let unasked: Vec<_> = subject
+        .files
+        .values()
+        .filter(is_own)
+        .filter(|file| {
+            subject.is_parameter_file(&file.path) && looks_like_parameters(file) && !asked.contains(&*file.path)
+        })
+        .collect();
     let Some(answers) = Answers::of(subject) else { return Vec::new() };
     unasked
         .into_iter()
         .filter(|file| !is_mentioned(subject, file))
         .filter_map(|file| {
             let why = answers.why(subject, file, &names)?;
-            let finding = Finding::of_file(
-                Rule::UnreachableFile,
-                file.place(0, 0),
-                format!("no minion reads this file: {}", why.reason),
-            );
+            let message = match why.is_sure {
+                true => format!("no minion reads this file: {}", why.reason),
+                false => format!("no known minion reads this file: {}", why.reason),
+            };
+            let mut finding = Finding::of_file(Rule::UnreachableFile, file.place(0, 0), message);
+            if !why.is_sure {
+                finding.level = Level::Note;
+            }
             Some(match why.help {
                 Some(help) => finding.help(help),
                 None => finding,
@@ -46,13 +56,28 @@ fn is_mentioned(subject: &Subject<'_>, file: &SourceFile) -> bool {
     let inside = file.path.strip_prefix(&*subject.formula).unwrap_or(&file.path);
     let stem = inside.trim_start_matches('/');
     let stem = [".yaml", ".yml", ".jinja", ".json"].iter().find_map(|suffix| stem.strip_suffix(suffix)).unwrap_or(stem);
-    subject.files.values().any(|other| other.path != file.path && other.text.contains(stem))
+    // Names that are put together begin with the folder.
+    let folder = stem.rsplit_once('/').map(|(folder, _)| format!("{folder}/"));
+    let folder = folder.filter(|folder| folder.matches('/').count() > 1 || !subject.is_parameter_file(&file.path));
+    let own_folder = folder
+        .as_deref()
+        .and_then(|folder| folder.trim_end_matches('/').rsplit('/').next().map(|last| format!("/{last}/")));
+    let names = |text: &str| {
+        text.contains(stem)
+            || folder.as_ref().is_some_and(|folder| text.contains(folder.as_str()))
+            || own_folder.as_ref().is_some_and(|folder| text.contains(folder.as_str()))
+    };
+    let templates =
+        subject.files.values().filter(|other| other.path != file.path && !subject.is_parameter_file(&other.path));
+    templates.into_iter().any(|other| names(&other.text))
 }
 
 /// A reason that holds for every minion.
 struct Why {
     reason: String,
     help: Option<String>,
+    /// Whether nobody can have other names.
+    is_sure: bool,
 }
 
 /// The runs that can tell why a file is not read.
@@ -89,7 +114,8 @@ impl<'r, 's> Answers<'r, 's> {
         }
         let reason = never.keys().cloned().collect::<Vec<_>>().join(", and ");
         let near = never.into_values().flatten().next();
-        Some(Why { reason, help: near.map(|near| format!("did you mean '{near}'?")) })
+        let is_sure = near.is_some();
+        Some(Why { reason, help: near.map(|near| format!("did you mean '{near}'?")), is_sure })
     }
 }
 
@@ -103,10 +129,12 @@ fn impossible(source: &Instead, names: &Names) -> Option<(String, Option<String>
 }
 
 fn of_no_source(subject: &Subject<'_>, file: &SourceFile, sources: &[String]) -> Why {
-    if let Some(stem) = file.path.strip_suffix(".yml").or_else(|| file.path.strip_suffix(".json")) {
+    let wrong_suffix = [".yml", ".json"].iter().find_map(|suffix| file.path.strip_suffix(suffix));
+    let bare_jinja = || file.path.strip_suffix(".jinja").filter(|stem| !stem.ends_with(".yaml"));
+    if let Some(stem) = wrong_suffix.or_else(bare_jinja) {
         let name = stem.rsplit('/').next().unwrap_or_default();
-        let reason = "only names that end in .yaml, .jinja or .yaml.jinja are looked for".into();
-        return Why { reason, help: Some(format!("rename it to {name}.yaml")) };
+        let reason = "only names that end in .yaml or .yaml.jinja are looked for".into();
+        return Why { reason, help: Some(format!("rename it to {name}.yaml")), is_sure: true };
     }
     let directory = subject.directories.iter().find_map(|dir| file.path.strip_prefix(&**dir)).unwrap_or(&file.path);
     let first = directory.trim_start_matches('/').split('/').next().unwrap_or_default();
@@ -114,5 +142,6 @@ fn of_no_source(subject: &Subject<'_>, file: &SourceFile, sources: &[String]) ->
     let reason = format!("none of the sources leads to {}", directory.trim_start_matches('/'));
     let near = nearest(first, queries).filter(|near| *near != first);
     let help = near.map(|near| format!("did you mean '{near}'?"));
-    Why { reason, help: help.or_else(|| Some(format!("the sources are {}", sources.join(", ")))) }
+    let help = help.or_else(|| Some(format!("the sources are {}", sources.join(", "))));
+    Why { reason, help, is_sure: true }
 }

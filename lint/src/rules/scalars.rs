@@ -29,14 +29,14 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let texts = Texts::of(subject);
     let mut findings = Vec::new();
     let mut seen = HashSet::new();
-    for document in &subject.documents {
+    for (index, document) in subject.documents.iter().enumerate() {
         document.visit(&mut |scalar| {
             let written = scalar.plain();
             let (mut place, computed) = scalar.place(written.unwrap_or_default().len());
             let is_secret = !scalar.is_key && subject.secrets.hide(scalar.path, false, &scalar.value);
             let mut found = match (computed, written) {
                 (true, _) => printed(scalar),
-                (false, Some(written)) => literal(scalar, written, &texts),
+                (false, Some(written)) => literal(scalar, written, &|scalar| texts.means_text(index, scalar)),
                 (false, None) => None,
             };
             if found.is_none()
@@ -55,7 +55,12 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
                 message = "a secret is read as something else than the text that is written".into();
                 help = "write it in quotes".into();
             }
-            if !seen.insert((rule, place.file.clone(), place.start)) {
+            if !seen.insert((
+                rule,
+                place.file.clone(),
+                place.start,
+                if computed { String::new() } else { message.clone() },
+            )) {
                 return;
             }
             findings.push(Finding::new(rule, place, message).help(help));
@@ -67,10 +72,10 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 type Trap = (Rule, String, String);
 
 /// A scalar that stands in the file.
-fn literal(scalar: &Scalar<'_>, written: &str, texts: &Texts) -> Option<Trap> {
+fn literal(scalar: &Scalar<'_>, written: &str, means_text: &dyn Fn(&Scalar<'_>) -> bool) -> Option<Trap> {
     let quoted = || format!("write '{written}' in quotes for the text");
     match &scalar.value {
-        Value::Bool(value) if is_word(written) && texts.means_text(scalar) => {
+        Value::Bool(value) if is_word(written) && means_text(scalar) => {
             let value = if *value { "true" } else { "false" };
             let what = if scalar.is_key { "the key " } else { "" };
             Some((Rule::YamlBool, format!("{what}{written} is read as the boolean {value}"), quoted()))
@@ -166,7 +171,8 @@ fn loses_a_zero(written: &str) -> bool {
 fn is_version(scalar: &Scalar<'_>) -> bool {
     let says = |key: &Key| {
         let key = key.to_string().to_lowercase();
-        ["version", "release", "branch"].iter().any(|word| key.contains(word))
+        let is_one = |word: &str| matches!(word, "version" | "versions" | "release" | "releases" | "branch" | "ver");
+        key.split(|c: char| !c.is_alphanumeric()).any(is_one)
     };
     scalar.path.iter().any(says)
 }
@@ -196,7 +202,7 @@ struct Texts {
 impl Texts {
     fn of(subject: &Subject<'_>) -> Self {
         let mut texts = Texts { paths: HashSet::new(), quoted: HashMap::new(), keys: HashMap::new() };
-        for document in &subject.documents {
+        for (index, document) in subject.documents.iter().enumerate() {
             document.visit(&mut |scalar| {
                 let Value::Str(text) = &scalar.value else { return };
                 if scalar.is_key || text.is_empty() {
@@ -206,8 +212,8 @@ impl Texts {
                 if is_word(text)
                     && let Some((last, parent)) = scalar.path.split_last()
                 {
-                    texts.keys.entry(identity(document)).or_default().insert(last.clone());
-                    texts.quoted.entry(identity(document)).or_default().insert(parent.to_vec());
+                    texts.keys.entry(index).or_default().insert(last.clone());
+                    texts.quoted.entry(index).or_default().insert(parent.to_vec());
                 }
             });
         }
@@ -215,7 +221,7 @@ impl Texts {
     }
 
     /// Whether a word for a boolean is meant as text here, as far as others tell.
-    fn means_text(&self, scalar: &Scalar<'_>) -> bool {
+    fn means_text(&self, document: usize, scalar: &Scalar<'_>) -> bool {
         if scalar.is_key {
             return true;
         }
@@ -224,16 +230,9 @@ impl Texts {
         scalar.parent.and_then(Value::as_list).is_some_and(has_text)
             || last.as_str().is_some_and(|key| CODES.contains(&&*key.to_lowercase()))
             || self.paths.contains(&common_path(scalar.document, scalar.path))
-            || self.quoted.get(&identity(scalar.document)).is_some_and(|parents| parents.contains(parent))
-            || self
-                .keys
-                .get(&identity(scalar.document))
-                .is_some_and(|keys| last.as_str().is_some() && keys.contains(last))
+            || self.quoted.get(&document).is_some_and(|parents| parents.contains(parent))
+            || self.keys.get(&document).is_some_and(|keys| last.as_str().is_some() && keys.contains(last))
     }
-}
-
-fn identity(document: &Document) -> usize {
-    std::ptr::from_ref(document) as usize
 }
 
 /// A path as other layers have it too: data sources have `values` above, and maps of the old kind

@@ -80,7 +80,7 @@ struct Found<'f, 's> {
 impl Found<'_, '_> {
     fn layer(&mut self, schema: &Schema, document: &Document) {
         let Some((values, marks)) = document.at(&["values"]) else { return };
-        for violation in schema.check(values).into_iter().filter(|violation| !violation.is_missing) {
+        for violation in schema.check(values).into_iter().filter(|violation| !violation.needs_whole) {
             let path = full(&violation);
             let mark =
                 path.iter().try_fold((values, marks), |(value, marks), key| inside(value, marks, &key.to_string()));

@@ -8,7 +8,7 @@ use crate::finding::{Edit, Finding};
 use crate::subject::Subject;
 
 /// How many columns a tab is replaced by.
-const TAB: &str = "  ";
+const TAB: usize = 2;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     subject.broken.iter().map(|(file, error)| broken(file, error)).collect()
@@ -43,7 +43,7 @@ pub(crate) fn rule_of(kind: &ErrorKind) -> Rule {
 }
 
 /// The tab in front of the line of an error, or of the line before: readers notice late.
-fn indenting_tab(text: &str, at: usize) -> Option<usize> {
+pub(super) fn indenting_tab(text: &str, at: usize) -> Option<usize> {
     let tab_of = |line: usize| {
         let indented = text.get(line..)?;
         let indent = indented.len() - indented.trim_start_matches([' ', '\t']).len();
@@ -54,16 +54,36 @@ fn indenting_tab(text: &str, at: usize) -> Option<usize> {
     tab_of(line).or_else(|| tab_of(start_of(line.checked_sub(1)?)))
 }
 
-/// Spaces for the tabs that indent lines, if that makes it YAML.
+/// Spaces for the tabs that indent lines, if that makes it YAML, and the same however wide a tab is.
+/// Tabs in text that goes over lines are text.
 fn without_tabs(text: &str) -> Vec<Edit> {
-    let mut edits = Vec::new();
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
-        let tabs = line[..indent].match_indices('\t').map(|(at, _)| start + at);
-        edits.extend(tabs.map(|at| Edit { start: at, end: at + 1, text: TAB.into() }));
-        start += line.len();
+    let goes_on = |line: &str| {
+        let line = line.trim_end();
+        line.ends_with(['|', '>', '-', '+']) && line.contains([':', '-']) && line.contains(['|', '>'])
+    };
+    if text.lines().any(goes_on) || text.contains(['"', '\'']) {
+        return Vec::new();
     }
-    let mended = crate::fix::apply(text, &edits);
-    if yaml::load(&mended).is_ok() { edits } else { Vec::new() }
+    let tabs: Vec<usize> = indents(text)
+        .flat_map(|(start, indent)| indent.match_indices('\t').map(move |(at, _)| start + at).collect::<Vec<_>>())
+        .collect();
+    let edits = |width: usize| -> Vec<Edit> {
+        tabs.iter().map(|at| Edit { start: *at, end: at + 1, text: " ".repeat(width) }).collect()
+    };
+    let read = |width: usize| yaml::load(&crate::fix::apply(text, &edits(width))).ok();
+    match (read(2), read(4), read(8)) {
+        (Some(two), Some(four), Some(eight)) if two.is_same(&four) && two.is_same(&eight) => edits(TAB),
+        _ => Vec::new(),
+    }
+}
+
+/// What indents each line, and where it begins.
+fn indents(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut start = 0;
+    text.split_inclusive('\n').filter_map(move |line| {
+        let at = start;
+        start += line.len();
+        let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
+        Some((at, line.get(..indent)?))
+    })
 }

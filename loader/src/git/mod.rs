@@ -33,8 +33,8 @@ pub use fetch::{FetchError, Progress, Stage, Updated, fetch};
 pub use mirror::Origin;
 pub use refspec::{BadRefspec, Refspec};
 pub use remote::{RefType, Remote, Saltenv};
-pub use revision::Revision;
 use repository::{Entry, Node, Problem, Repository};
+pub use revision::Revision;
 
 /// Git repositories, earlier ones winning file by file.
 ///

@@ -37,8 +37,7 @@ impl Revision {
         let (there, rest) = existing(directory);
         let real = std::fs::canonicalize(&there).map_err(|e| failed(e.to_string()))?;
         let options = gix::open::Options::isolated().bail_if_untrusted(false).lossy_config(true);
-        let (found, _) =
-            gix::discover::upwards(&real).map_err(|_| failed("this is in no git repository".into()))?;
+        let (found, _) = gix::discover::upwards(&real).map_err(|_| failed("this is in no git repository".into()))?;
         let (git, _) = found.into_repository_and_work_tree_directories();
         let repository = options.open(&git).map_err(|e| failed(format!("it is no readable git repository: {e}")))?;
         let repository = repository.to_thread_local();
@@ -46,11 +45,17 @@ impl Revision {
         let top = std::fs::canonicalize(top).map_err(|e| failed(e.to_string()))?;
         let inside = real.strip_prefix(&top).map_err(|_| failed("this is in no work tree".into()))?.join(rest);
         let root = inside.to_str().ok_or_else(|| failed("its name is no text".into()))?.replace('\\', "/");
-        let unknown = || failed(format!("the repository has no revision '{}'", name.chars().take(80).collect::<String>()));
+        let unknown =
+            || failed(format!("the repository has no revision '{}'", name.chars().take(80).collect::<String>()));
         let id = repository.rev_parse_single(name).map_err(|_| unknown())?;
         let object = id.object().map_err(|e| failed(e.to_string()))?;
         let commit = object.peel_to_commit().map_err(|_| failed(format!("'{name}' leads to no commit")))?;
-        Ok(Revision { repository: git, name: name.into(), commit: commit.id.to_string(), root: root.trim_matches('/').into() })
+        Ok(Revision {
+            repository: git,
+            name: name.into(),
+            commit: commit.id.to_string(),
+            root: root.trim_matches('/').into(),
+        })
     }
 
     /// The directory as a file server, in one saltenv.

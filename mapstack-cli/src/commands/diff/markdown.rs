@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use mapstack_fleet::Group;
 
-use super::{Told, turned};
 use super::text::{lines, minions, place};
+use super::{Told, turned};
 use crate::commands::explain::joined;
 use crate::report::Failure;
 
@@ -13,7 +13,12 @@ use crate::report::Failure;
 const LONGEST: usize = 60_000;
 
 pub fn comment(told: &Told<'_>) -> String {
-    let mut text = format!("### What this does to the fleet\n\n**{}** ({} → {})\n", escaped(&told.summary()), code(told.from), code(told.to));
+    let mut text = format!(
+        "### What this does to the fleet\n\n**{}** ({} → {})\n",
+        escaped(&told.summary()),
+        code(told.from),
+        code(told.to)
+    );
     let mut left_out = 0;
     let groups = told.differences.groups().iter().map(|group| one(told, group));
     let failing = told.differences.failing().map(|(turn, failing)| {
@@ -44,7 +49,8 @@ fn one(told: &Told<'_>, group: &Group) -> String {
         group.minions.len(),
         if group.minions.len() == 1 { "" } else { "s" }
     );
-    let changed: Vec<String> = lines(old.as_ref(), new.as_ref()).iter().map(|line| format!("{} {}", line.sign, line.text)).collect();
+    let changed: Vec<String> =
+        lines(old.as_ref(), new.as_ref()).iter().map(|line| format!("{} {}", line.sign, line.text)).collect();
     let mut body = fenced("diff", &changed.join("\n"));
     for (what, origin) in [("was set", &group.old_origin), ("is set", &group.new_origin)] {
         if let Some(origin) = origin {

@@ -20,9 +20,9 @@ use crate::cli::{Diff, DiffFormat};
 use crate::configuration;
 use crate::functions;
 use crate::inputs::{Kwargs, Many};
+use crate::masking::Masking;
 use crate::output;
 use crate::report::{Failure, Reporter};
-use crate::masking::Masking;
 use sides::Sides;
 
 /// The exit status of a comparison that could not be made.
@@ -75,7 +75,10 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
         }
     };
     let (before, after) = (fleet(&before), fleet(&after));
-    let comparison = args.ignore.iter().fold(Comparison::new(&before, &after), |comparison, path| comparison.ignore(Ignored::new(path)));
+    let comparison = args
+        .ignore
+        .iter()
+        .fold(Comparison::new(&before, &after), |comparison, path| comparison.ignore(Ignored::new(path)));
     let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
     let minions = Many::list_or_platforms(&input.facts, config.as_ref(), &others, reporter)?;
     let differences = all(args, &comparison, &minions);
@@ -112,7 +115,10 @@ fn all(args: &Diff, comparison: &Comparison<'_, '_>, minions: &Many<'_>) -> Diff
                 Ok(Ok((minion, compared))) => differences.add(comparison, &minion, compared),
                 Ok(Err(error)) => differences.broken.push((id.clone(), error)),
                 Err(Panicked(message)) => {
-                    let error = mapstack::Error::new(mapstack::ErrorKind::Unsupported, format!("this is a fault of mapstack: {message}"));
+                    let error = mapstack::Error::new(
+                        mapstack::ErrorKind::Unsupported,
+                        format!("this is a fault of mapstack: {message}"),
+                    );
                     differences.broken.push((id.clone(), error));
                 }
             }
@@ -174,9 +180,15 @@ impl Told<'_> {
                 self.differences.unaffected
             ),
         };
-        for (turn, what) in [(Turn::Broken, "fail now"), (Turn::Mended, "work again"), (Turn::Otherwise, "fail otherwise")] {
-            let minions: BTreeSet<&String> =
-                self.differences.failing().filter(|(own, _)| *own == turn).flat_map(|(_, failing)| &failing.minions).collect();
+        for (turn, what) in
+            [(Turn::Broken, "fail now"), (Turn::Mended, "work again"), (Turn::Otherwise, "fail otherwise")]
+        {
+            let minions: BTreeSet<&String> = self
+                .differences
+                .failing()
+                .filter(|(own, _)| *own == turn)
+                .flat_map(|(_, failing)| &failing.minions)
+                .collect();
             if !minions.is_empty() {
                 summary.push_str(&format!("; {} {what}", minions.len()));
             }

@@ -38,7 +38,8 @@ fn roots(files: &Files, config: Option<&Config>) -> Result<Vec<(String, PathBuf)
     let Some(config) = config else { return Ok(Vec::new()) };
     let options = configuration::file_options(Some(config), None)?;
     let roots = configuration::roots(&options)?;
-    let of_env = |env: String| roots.directories(&env).iter().map(|root| (env.clone(), root.clone())).collect::<Vec<_>>();
+    let of_env =
+        |env: String| roots.directories(&env).iter().map(|root| (env.clone(), root.clone())).collect::<Vec<_>>();
     Ok(roots.envs().into_iter().flat_map(of_env).collect())
 }
 
@@ -54,7 +55,9 @@ fn side(files: &Files, roots: &[(String, PathBuf)], flag: &str, state: &str) -> 
         let inside = |root: &PathBuf| if root.is_absolute() { None } else { Some(directory.join(root)) };
         let moved = roots.iter().map(|(env, root)| Some((env.as_str(), inside(root)?))).collect::<Option<Vec<_>>>();
         let moved = moved.ok_or_else(|| {
-            Failure::Usage(format!("{flag} {state}: roots that are absolute are in no other directory; give them below it"))
+            Failure::Usage(format!(
+                "{flag} {state}: roots that are absolute are in no other directory; give them below it"
+            ))
         })?;
         return Ok(match moved.is_empty() {
             true => directories(files, [("base", directory.to_path_buf())].into_iter()),
@@ -82,7 +85,8 @@ fn revision(roots: &[(String, PathBuf)], flag: &str, name: &str) -> Result<Backe
     let serve = |(env, root): &(String, PathBuf)| -> Result<Box<dyn FileServer>, Failure> {
         let served = Revision::of(root, name).and_then(|revision| revision.serve(env));
         let served = served.map_err(|e| {
-            Error::new(ErrorKind::File, format!("{flag} {name}: {e}")).note("a state is a revision, a directory, or worktree")
+            Error::new(ErrorKind::File, format!("{flag} {name}: {e}"))
+                .note("a state is a revision, a directory, or worktree")
         })?;
         Ok(Box::new(served))
     };
@@ -96,5 +100,7 @@ fn is_revision(_: &[(String, PathBuf)], _: &str) -> bool {
 
 #[cfg(not(feature = "git"))]
 fn revision(_: &[(String, PathBuf)], flag: &str, name: &str) -> Result<Backends, Failure> {
-    Err(Failure::Usage(format!("{flag} {name}: this is no directory, and revisions need a program with the feature git")))
+    Err(Failure::Usage(format!(
+        "{flag} {name}: this is no directory, and revisions need a program with the feature git"
+    )))
 }

@@ -57,13 +57,18 @@ pub struct Line {
 pub fn lines(old: Option<&Value>, new: Option<&Value>) -> Vec<Line> {
     let of = |sign: char, values: Vec<String>| {
         let last = values.len().saturating_sub(1);
-        values.into_iter().enumerate().map(move |(at, text)| Line { sign, text, is_last: at == last }).collect::<Vec<_>>()
+        values
+            .into_iter()
+            .enumerate()
+            .map(move |(at, text)| Line { sign, text, is_last: at == last })
+            .collect::<Vec<_>>()
     };
     if let (Some(Value::List(before)), Some(Value::List(after))) = (old, new) {
         let gone = without(before, after);
         let come = without(after, before);
         if gone.len() + come.len() > 0 {
-            let items = |sign, items: Vec<String>| of(sign, items.into_iter().map(|item| format!("item {item}")).collect());
+            let items =
+                |sign, items: Vec<String>| of(sign, items.into_iter().map(|item| format!("item {item}")).collect());
             return items('-', gone).into_iter().chain(items('+', come)).collect();
         }
     }

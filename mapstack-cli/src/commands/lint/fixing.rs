@@ -1,6 +1,6 @@
 //! `mapstack lint --fix`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -15,16 +15,18 @@ use crate::report::{Failure, Reporter};
 
 /// Change files as findings propose, or only print what would change.
 pub fn run(reports: &[(String, Report)], only_print: bool, reporter: &Reporter) -> Result<(), Failure> {
-    // A file that two formulas read is changed once.
-    let mut findings: Vec<Finding> = Vec::new();
-    for finding in reports.iter().flat_map(|(_, report)| &report.findings).filter(|finding| !finding.fix.is_empty()) {
-        if !findings.iter().any(|known| known.place == finding.place && known.fix == finding.fix) {
-            findings.push(finding.clone());
-        }
-    }
+    // A file that two formulas read, or that has two names, is changed once.
+    let mut seen = HashSet::new();
+    let fixable = reports.iter().flat_map(|(_, report)| &report.findings).filter(|finding| !finding.fix.is_empty());
+    let is_new = |finding: &&Finding| {
+        let real = fs::canonicalize(&finding.place.file).unwrap_or_else(|_| finding.place.file.clone().into());
+        seen.insert((real, finding.place.start, finding.rule))
+    };
+    let findings: Vec<Finding> = fixable.filter(is_new).cloned().collect();
     let files = fixed(&findings);
     if only_print {
-        return output::write(&diff(&files));
+        let starred = |text: &str| reports.first().map_or_else(|| text.to_owned(), |(_, report)| report.starred(text));
+        return output::write(&diff(&files, &starred));
     }
     for (file, change) in &files {
         write(Path::new(file), change)?;
@@ -34,9 +36,11 @@ pub fn run(reports: &[(String, Report)], only_print: bool, reporter: &Reporter) 
     Ok(())
 }
 
-fn diff(files: &BTreeMap<String, Fixed>) -> String {
+/// The changes, without what secrets there are in the lines around them.
+fn diff(files: &BTreeMap<String, Fixed>, starred: &dyn Fn(&str) -> String) -> String {
     let of = |(file, change): (&String, &Fixed)| {
-        let diff = TextDiff::from_lines(&change.before, &change.after);
+        let (before, after) = (starred(&change.before), starred(&change.after));
+        let diff = TextDiff::from_lines(&before, &after);
         diff.unified_diff().header(file, file).to_string()
     };
     files.iter().map(of).collect()
@@ -52,9 +56,8 @@ fn write(file: &Path, change: &Fixed) -> Result<(), Failure> {
         return Err(failed("it was changed meanwhile"));
     }
     // Written beside it and moved over it: half a file would be worse than none.
-    let directory = file.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let real = fs::canonicalize(file).map_err(|e| failed(&e.to_string()))?;
-    let directory = real.parent().unwrap_or(directory);
+    let directory = real.parent().unwrap_or(Path::new("."));
     let mut written = tempfile::NamedTempFile::new_in(directory).map_err(|e| failed(&e.to_string()))?;
     let permissions = fs::metadata(&real).map_err(|e| failed(&e.to_string()))?.permissions();
     written.write_all(change.after.as_bytes()).map_err(|e| failed(&e.to_string()))?;

@@ -29,11 +29,12 @@ fn command(finding: &Finding) -> String {
     properties.push(("title", format!("mapstack {}", finding.rule)));
     let properties: Vec<String> =
         properties.iter().map(|(name, value)| format!("{name}={}", property(value))).collect();
-    let help = finding.help.as_ref().map(|help| format!("\n{help}")).unwrap_or_default();
-    format!("::{level} {}::{}\n", properties.join(","), data(&format!("{}{help}", finding.message)))
+    let more: String = finding.notes.iter().chain(&finding.help).map(|line| format!("\n{line}")).collect();
+    format!("::{level} {}::{}\n", properties.join(","), data(&format!("{}{more}", finding.message)))
 }
 
 fn data(text: &str) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect();
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 

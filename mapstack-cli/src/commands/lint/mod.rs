@@ -7,7 +7,7 @@ mod rows;
 mod sarif;
 mod text;
 
-use mapstack::minion::{Minion, platforms};
+use mapstack::minion::Minion;
 use mapstack::{Engine, Error, ErrorKind};
 use mapstack_lint::{Level, Linter, Report, Rule, SchemaFrom};
 
@@ -15,7 +15,7 @@ use super::formulas;
 use crate::cli::{Findings, Lint};
 use crate::configuration;
 use crate::functions;
-use crate::inputs;
+use crate::inputs::{self, Many};
 use crate::masking::Masking;
 use crate::output;
 use crate::report::{Failure, Reporter};
@@ -86,12 +86,8 @@ fn minions(
     config: Option<&mapstack::config::Config>,
     reporter: &Reporter,
 ) -> Result<Vec<Minion>, Failure> {
-    if !args.facts.are_given() {
-        return Ok(platforms::all().iter().map(|platform| platform.minion().complete()).collect());
-    }
-    let chosen = inputs::minions(&args.facts, config, None, &args.functions.stub, reporter)?;
-    reporter.errors(&chosen.broken)?;
-    Ok(chosen.minions)
+    let minions = Many::list_or_platforms(&args.facts, config, &args.functions.stub, reporter)?;
+    Ok(minions.ids().iter().map(|id| minions.read(id)).collect::<Result<_, Error>>()?)
 }
 
 fn linter<'e>(args: &Lint, engine: &'e Engine, minions: Vec<Minion>) -> Result<Linter<'e>, Failure> {

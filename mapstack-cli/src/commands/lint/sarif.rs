@@ -43,7 +43,7 @@ fn descriptor(rule: Rule) -> Value {
 }
 
 fn result(finding: &Finding) -> Value {
-    let help = finding.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+    let help: String = finding.notes.iter().chain(&finding.help).map(|more| format!("; {more}")).collect();
     let index = Rule::ALL.iter().position(|rule| *rule == finding.rule).unwrap_or_default();
     let level = match finding.level {
         Level::Error => "error",
