@@ -155,3 +155,55 @@ fn secrets_do_not_come_out_by_the_side() {
         }
     }
 }
+
+/// What a fact's place is called, whatever gave it.
+#[test]
+fn facts_are_told_with_what_gave_them() {
+    let packed = b"\x81\xa1f\x81\xa1k\xa6packed";
+    let tree = Tree::new(&[
+        ("r/f/parameters/map_jinja.yaml", &b"values: {sources: [I@f, G@f, C@f]}"[..]),
+        ("r/f/parameters/defaults.yaml", b"values: {k: 0}"),
+        ("r/g/parameters/defaults.yaml", b"values: {}"),
+        ("minion.yaml", b"id: m\npillar:\n  f: {k: 1}\n"),
+        ("pillar.yaml", b"f:\n  k: 2\n"),
+        ("grains.json", b"{\"local\": {\n  \"f\": {\"k\": 3}}}"),
+        ("opts.yaml", b"f: {k: 4}"),
+        ("minions/web1.yaml", b"pillar: {f: {k: 5}}"),
+        ("all.json", b"{\"web1\": {\"os\": \"x\",\n \"f\": {\"k\": 6}}}"),
+        ("all.yaml", b"id: a\npillar: {}\n---\nid: web1\npillar: {f: {k: 7}}\n"),
+        ("cache/grains/web1.p", b"\x81\xa1g\x01"),
+        ("cache/pillar/web1.p", packed),
+        ("etc/minion", b"file_client: local\nmaster: x\nf: {k: 8}\n"),
+        ("etc/minion.d/x.conf", b"# more\nf: {k: 9}\n"),
+        ("other/minion", b"grains:\n  f: {k: 10}\n"),
+        ("beside/minion", b"master: x\n"),
+        ("beside/grains", b"f:\n    k: 11\n"),
+    ]);
+    for (flags, origin, json) in [
+        ("--minion minion.yaml", "pillar:f:k (minion.yaml:3:10)", r#""file": "minion.yaml", "line": 3, "column": 10"#),
+        ("--pillar pillar.yaml --id m", "pillar:f:k (pillar.yaml:2:6)", r#""line": 2, "column": 6"#),
+        ("--grains grains.json", "grains:f:k (grains.json:2:14)", r#""line": 2, "column": 14"#),
+        ("--opts opts.yaml", "opts:f:k (opts.yaml:1:8)", r#""line": 1, "column": 8"#),
+        ("--minions minions", "pillar:f:k (minions/web1.yaml:1:17)", r#""line": 1, "column": 17"#),
+        ("--minions all.json", "grains:f:k (all.json:2:13)", r#""line": 2, "column": 13"#),
+        ("--minions all.yaml --id web1", "pillar:f:k (all.yaml:5:17)", r#""line": 5, "column": 17"#),
+        ("--minions cache", "pillar:f:k (cache/pillar/web1.p)", r#""file": "cache/pillar/web1.p"}"#),
+        ("--config etc", "opts:f:k (etc/minion.d/x.conf:2:8)", r#""file": "etc/minion.d/x.conf", "line": 2"#),
+        ("--config other", "grains:f:k (other/minion:2:10)", r#""file": "other/minion", "line": 2"#),
+        ("--config beside", "grains:f:k (beside/grains:2:8)", r#""file": "beside/grains", "line": 2"#),
+        ("--minion minion.yaml --set pillar.f.k=12", "pillar:f:k (--set)", r#""flag": "--set""#),
+        ("--platform debian-12 --set grains.f.k=13", "grains:f:k (--set)", r#""flag": "--set""#),
+    ] {
+        let root = if flags.starts_with("--config") { "--root r --id m" } else { "--root r" };
+        let text = run_line(tree.path(), &format!("explain f k {root} {flags}"));
+        assert!(text.stdout.contains(origin), "{flags}: {}{}", text.stdout, text.stderr);
+        let printed = run_line(tree.path(), &format!("explain f k -o json {root} {flags}")).stdout;
+        let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ").replace("{ ", "{").replace(" }", "}");
+        assert!(printed.contains(json), "{flags}: {printed}");
+    }
+    let of_platform = "explain g osfinger --root r --platform debian-12 --sources G:SUB@osfinger";
+    let text = run_line(tree.path(), of_platform).stdout;
+    assert!(text.contains("grains:osfinger (the platform debian-12)"), "{text}");
+    let printed = run_line(tree.path(), &format!("{of_platform} -o json")).stdout;
+    assert!(printed.contains(r#""platform": "debian-12""#), "{printed}");
+}

@@ -67,7 +67,7 @@ impl Tally {
                 assert!(stands_there(place, &known.value), "{path:?}: {} is not at {place}", known.value.repr());
                 self.found += 1;
             }
-            Spot::Fact { part: Some(part), path: inside } => {
+            Spot::Fact { part: Some(part), path: inside, .. } => {
                 let facts = match part.name() {
                     "opts" => Value::from(minion.options()),
                     _ => Value::from(minion.part(*part).clone()),
@@ -149,7 +149,7 @@ fn every_scalar_of_the_examples_has_a_place() {
 fn explain(files: &[(&str, &str)], path: &[&str]) -> (Lineage, Ancestry) {
     let files = files.iter().fold(MemoryFiles::new(), |files, (path, text)| files.file("base", path, *text));
     let minion =
-        Minion::parse(b"id: web1\ngrains: {os: Debian, os_family: Debian}\npillar: {f: {c: 9}}\n", "m").unwrap();
+        Minion::parse(b"id: web1\ngrains: {os: Debian, os_family: Debian}\npillar: {f: {c: 9}}\n", "<m>").unwrap();
     let engine = Engine::new(files);
     let (_, lineage) = engine.run(&minion.complete()).explain("f", &DataOptions::default()).unwrap();
     let path: Vec<Key> =
@@ -182,7 +182,7 @@ fn overrides_are_told_from_the_last_to_the_first() {
         "Replaced 1 f/parameters/defaults.yaml:2:6".into(),
     ];
     assert_eq!(told(FILES, &["a"]), expected);
-    assert_eq!(told(FILES, &["c"]), ["9 pillar:f:c", "Replaced 3 f/parameters/defaults.yaml:7:6"]);
+    assert_eq!(told(FILES, &["c"]), ["9 pillar:f:c (<m>:3:17)", "Replaced 3 f/parameters/defaults.yaml:7:6"]);
     let (lineage, known) = explain(FILES, &["m"]);
     assert_eq!((known.value.repr(), known.past.len()), ("7".into(), 1));
     let LayerKind::File { path, .. } = &lineage.layers()[known.layer].kind else { panic!("a file") };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mapstack_merge::{MergeError, Options, merge};
+use mapstack_minion::FactPlaces;
 use mapstack_render::jinja::Edit;
 use mapstack_value::{Key, Map, Value};
 
@@ -47,7 +48,8 @@ impl Run<'_> {
         self.tracker.replace(Some(Tracker::default()));
         let data = self.data(tpldir, options);
         let tracker = self.tracker.take().unwrap_or_default();
-        data.map(|data| (data.clone(), Lineage::new(tracker, data)))
+        let facts = FactPlaces::new(&self.facts.borrow());
+        data.map(|data| (data.clone(), Lineage::new(tracker, data, facts)))
     }
 
     /// What follows the outermost call. What templates make of others is theirs.

@@ -7,7 +7,7 @@ use mapstack::lineage::{Ancestry, Spot};
 use mapstack::value::{Key, Value};
 use mapstack::yaml;
 
-use super::Report;
+use super::{Report, shown};
 
 /// Wider data has its origins less aligned.
 const WIDEST: usize = 60;
@@ -82,7 +82,7 @@ fn positions(value: &Value, path: &[Key]) -> Option<Vec<usize>> {
 fn told(spot: &Spot) -> String {
     match spot {
         Spot::File { computed: true, .. } => format!("{spot} (computed)"),
-        spot => spot.to_string(),
+        spot => shown(spot),
     }
 }
 

@@ -3,7 +3,7 @@
 use mapstack::lineage::{Because, Chosen, How, Layer, LayerKind, Merged, Spot};
 use mapstack::value::{Key, Value};
 
-use super::{Report, index as item_key, is_of_grains, joined, short};
+use super::{Report, index as item_key, is_of_grains, joined, short, shown};
 
 impl Report<'_> {
     pub fn history(&self, path: &[Key]) -> String {
@@ -23,8 +23,8 @@ impl Report<'_> {
             for index in 0..items.len() {
                 let path = [path, &[item_key(index)]].concat();
                 let Some(item) = self.at(&path) else { continue };
-                let shown = short(&self.now(&path, &item.value).repr());
-                lines.push(format!("  [{index}] {shown}  {}", place(&item.spot)));
+                let value = short(&self.now(&path, &item.value).repr());
+                lines.push(format!("  [{index}] {value}  {}", place(&item.spot)));
             }
         }
         if matches!(known.value, Value::Map(_)) {
@@ -75,13 +75,13 @@ impl Report<'_> {
             LayerKind::File { path, .. } => value.as_str().is_some_and(|text| path.contains(text)),
             _ => false,
         };
-        let shown = |value: &Value| match in_path(value) {
+        let masked = |value: &Value| match in_path(value) {
             true => value.clone(),
             false => self.secrets.masked(&[], of_pillar, value),
         };
         match &because.found {
-            Value::List(items) => items.iter().map(shown).collect(),
-            other => shown(other),
+            Value::List(items) => items.iter().map(masked).collect(),
+            other => masked(other),
         }
     }
 }
@@ -89,7 +89,7 @@ impl Report<'_> {
 fn place(spot: &Spot) -> String {
     match spot {
         Spot::File { computed: true, .. } => format!("{spot}  (by the template there)"),
-        spot => spot.to_string(),
+        spot => shown(spot),
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use mapstack::DataOptions;
 use mapstack::lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, Spot};
-use mapstack::minion::{Minion, Part};
+use mapstack::minion::{FactPlace, Minion, Part};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Path as KeyPath, Value};
 
@@ -114,6 +114,17 @@ fn is_of_grains(matcher: &str) -> bool {
 /// Whether a layer's value cannot come from the pillar.
 fn is_of_own_facts(layer: &Layer) -> bool {
     layer.because.iter().all(|because| is_of_grains(&because.matcher))
+}
+
+/// A place, as flags name what gave a fact.
+fn shown(spot: &Spot) -> String {
+    match spot {
+        Spot::Fact { part, path, place: Some(FactPlace::Set) } => {
+            let fact = Spot::Fact { part: *part, path: path.clone(), place: None };
+            format!("{fact} (--set)")
+        }
+        spot => spot.to_string(),
+    }
 }
 
 /// A text that fits on a line.

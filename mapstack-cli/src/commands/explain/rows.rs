@@ -1,6 +1,7 @@
 //! Everything that is known, for programs; `docs/explain.md` has the schema.
 
 use mapstack::lineage::{Chosen, How, Layer, LayerKind, Spot};
+use mapstack::minion::FactPlace;
 use mapstack::trace::Stage;
 use mapstack::value::{Key, Map, Value};
 
@@ -118,9 +119,31 @@ pub fn origin(spot: &Spot) -> Value {
             row.insert("column", number(place.column()));
             row.insert("computed", *computed);
         }
-        Spot::Fact { part, path } => {
+        Spot::Fact { part, path, place } => {
             row.insert("facts", part.map_or("config", |part| part.name()));
             row.insert("path", path.iter().map(Key::to_value).collect::<Value>());
+            match place {
+                Some(FactPlace::File(place)) => {
+                    row.insert("file", place.file.as_str());
+                    if let Some(mark) = place.mark {
+                        row.insert("line", i64::from(mark.line));
+                        row.insert("column", i64::from(mark.column));
+                    }
+                }
+                Some(FactPlace::Platform(name)) => {
+                    row.insert("platform", *name);
+                }
+                Some(FactPlace::Set) => {
+                    row.insert("flag", "--set");
+                }
+                Some(FactPlace::Id) => {
+                    row.insert("id", true);
+                }
+                Some(FactPlace::BuiltIn) => {
+                    row.insert("built_in", true);
+                }
+                _ => {}
+            }
         }
         Spot::Argument => {
             row.insert("argument", true);
