@@ -216,6 +216,12 @@ struct Document {
     from: Mark,
 }
 
+/// Where a value stands, and its key; line 0 where nobody knows.
+struct Position {
+    value: Mark,
+    key: Mark,
+}
+
 /// How well a place fits.
 enum Fit {
     /// The very value stands there.
@@ -235,13 +241,23 @@ impl FactPlaces {
     /// `config.get` combines them. `None` if nobody knows.
     #[must_use]
     pub fn find(&self, part: Option<Part>, path: &[Key]) -> Option<FactPlace> {
+        self.look(part, path, false)
+    }
+
+    /// Where the last key of a path was read, as [`find`](FactPlaces::find) does it for the fact.
+    #[must_use]
+    pub fn find_key(&self, part: Option<Part>, path: &[Key]) -> Option<FactPlace> {
+        self.look(part, path, true)
+    }
+
+    fn look(&self, part: Option<Part>, path: &[Key], key: bool) -> Option<FactPlace> {
         let parts = match part {
             Some(part) => vec![part],
             None => vec![Part::Opts, Part::Grains, Part::Pillar],
         };
         let mut loose = None;
         for part in parts {
-            match self.find_in(part, path) {
+            match self.find_in(part, path, key) {
                 Some(Fit::Exact(place)) => return Some(place),
                 Some(Fit::Loose(place)) => loose = loose.or(Some(place)),
                 None => {}
@@ -251,12 +267,12 @@ impl FactPlaces {
         loose.or_else(|| default().filter(|_| part.is_none()))
     }
 
-    fn find_in(&self, part: Part, path: &[Key]) -> Option<Fit> {
+    fn find_in(&self, part: Part, path: &[Key], key: bool) -> Option<Fit> {
         if let (Part::Opts, Some((first, inside))) = (part, path.split_first()) {
             match first.as_str() {
                 Some("id") => return Some(Fit::Exact(self.of_id())),
-                Some("grains") => return self.find_in(Part::Grains, inside),
-                Some("pillar") => return self.find_in(Part::Pillar, inside),
+                Some("grains") => return self.find_in(Part::Grains, inside, key),
+                Some("pillar") => return self.find_in(Part::Pillar, inside, key),
                 _ => {}
             }
         }
@@ -270,7 +286,7 @@ impl FactPlaces {
             if load.part.is_some_and(|own| own != part) || (replaced && load.over != Over::None) {
                 continue;
             }
-            match self.in_load(load, part, path, &value) {
+            match self.in_load(load, part, (path, key), &value) {
                 Some(Fit::Exact(place)) => return Some(Fit::Exact(place)),
                 Some(Fit::Loose(place)) => loose = loose.or(Some(place)),
                 None => {}
@@ -290,8 +306,8 @@ impl FactPlaces {
                 From::Text(text) if load.part.is_none() => {
                     let document = self.document(text);
                     let found = document.as_ref().and_then(|document| document.find(std::slice::from_ref(&id)));
-                    if let Some((value, mark)) = found.filter(|(value, _)| value.is_same(&self.minion.id)) {
-                        let mark = (!value.is_none()).then_some(mark);
+                    if let Some((_, at)) = found.filter(|(value, _)| value.is_same(&self.minion.id)) {
+                        let mark = Some(at.value).filter(|mark| mark.line > 0);
                         return FactPlace::File(Place { file: text.file.to_string(), mark });
                     }
                 }
@@ -301,7 +317,7 @@ impl FactPlaces {
         FactPlace::Id
     }
 
-    fn in_load(&self, load: &Load, part: Part, path: &[Key], value: &Value) -> Option<Fit> {
+    fn in_load(&self, load: &Load, part: Part, (path, key): (&[Key], bool), value: &Value) -> Option<Fit> {
         match &load.from {
             From::Set(steps) => {
                 load.part?;
@@ -320,8 +336,8 @@ impl FactPlaces {
                     // All that is known is that nothing else was read.
                     return (load.over == Over::All).then(|| Fit::Loose(place(None)));
                 };
-                let (found, mark) = document.find(&path)?;
-                let mark = Some(mark).filter(|mark| *mark != Mark { line: 0, column: 0 });
+                let (found, marks) = document.find(&path)?;
+                let mark = Some(if key { marks.key } else { marks.value }).filter(|mark| mark.line > 0);
                 Some(if found.is_same(value) { Fit::Exact(place(mark)) } else { Fit::Loose(place(mark)) })
             }
         }
@@ -391,14 +407,16 @@ impl Document {
     }
 
     /// What stands under a path, and where.
-    fn find(&self, path: &[Key]) -> Option<(Value, Mark)> {
-        let (mut value, mut marks) = (&self.value, Some(&self.marks));
+    fn find(&self, path: &[Key]) -> Option<(Value, Position)> {
+        let (mut value, mut marks, mut key) = (&self.value, Some(&self.marks), None);
         for step in path {
             let (index, inside) = entry(value, step)?;
             value = inside;
+            key = marks.and_then(|marks| marks.key(index));
             marks = marks.and_then(|marks| marks.child(index));
         }
-        Some((value.clone(), marks.map_or(Mark { line: 0, column: 0 }, |marks| self.counted(marks.mark()))))
+        let at = marks.map_or(Mark { line: 0, column: 0 }, |marks| self.counted(marks.mark()));
+        Some((value.clone(), Position { value: at, key: key.map_or(at, |key| self.counted(key)) }))
     }
 
     fn counted(&self, mark: Mark) -> Mark {

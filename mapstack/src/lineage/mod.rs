@@ -197,6 +197,9 @@ impl Lineage {
             At::Mark(text, mark) => in_text(text, *mark),
             At::Statement(place) => Spot::File { place: (**place).clone(), computed: true },
             At::Fact(part, path) => Spot::Fact { part: *part, path: path.clone(), place: self.facts.find(*part, path) },
+            At::FactKey(part, path) => {
+                Spot::Fact { part: *part, path: path.clone(), place: self.facts.find_key(*part, path) }
+            }
             At::Below(inside) | At::Somewhere(inside) => self.spot(inside),
             At::Nowhere => Spot::Argument,
         }

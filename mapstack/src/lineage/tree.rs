@@ -35,6 +35,8 @@ pub(crate) enum At {
     Statement(Arc<Place>),
     /// Under a path of the minion's facts.
     Fact(Option<Part>, Vec<Key>),
+    /// At the last key of such a path.
+    FactKey(Option<Part>, Vec<Key>),
     /// One key above: the only entry stands there.
     Below(Box<At>),
     /// Somewhere inside: nobody knows where exactly.
@@ -59,7 +61,10 @@ impl At {
     fn key(&self, index: usize, step: &Key) -> At {
         match self {
             At::Text(text, marks) => At::Mark(text.clone(), marks.key(index).unwrap_or(marks.mark())),
-            other => other.child(index, step),
+            other => match other.child(index, step) {
+                At::Fact(part, path) => At::FactKey(part, path),
+                inside => inside,
+            },
         }
     }
 }
