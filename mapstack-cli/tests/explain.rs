@@ -8,6 +8,9 @@ use mapstack::value::{Value, json};
 const EXAMPLE: &str =
     "--root examples/site --root examples/formulas --minion examples/minions/web1.yaml --digest-salt x";
 
+/// The page, where it is built in.
+const PAGE: &[&str] = if cfg!(feature = "html") { &["--html=-"] } else { &[] };
+
 fn explained(line: &str) -> String {
     let ran = run_line(&repository(), &format!("explain users {line} {EXAMPLE}"));
     assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{line}");
@@ -90,7 +93,7 @@ fn secrets_do_not_come_out() {
     ]);
     let given =
         ["explain", "f", "--root=r", "--minion=minion.yaml", "--secret=pin", "--sources=Y!G@os", "--sources=I@f"];
-    for more in [&["--format=blame"][..], &["--format=json"], &["admin_password"], &["key"], &["url"]] {
+    for more in [&["--format=blame"][..], &["--format=json"], &["admin_password"], &["key"], &["url"], PAGE] {
         let ran = run(tree.path(), &[&given[..], more].concat());
         assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{more:?}");
         for secret in ["pass1234", "4321", "app_user_1", "from-the-pillar"] {
@@ -146,6 +149,7 @@ fn secrets_do_not_come_out_by_the_side() {
         &["f", "pem"],
         &["f", "url"],
         &["f", "--why-not", "f/parameters/stage/x.yaml"],
+        &["f", PAGE.first().unwrap_or(&"db")],
         &["g"],
     ] {
         let ran = run(tree.path(), &[&["explain", "--root=r", "--minion=minion.yaml"], args].concat());
@@ -206,4 +210,72 @@ fn facts_are_told_with_what_gave_them() {
     assert!(text.contains("grains:osfinger (the platform debian-12)"), "{text}");
     let printed = run_line(tree.path(), &format!("{of_platform} -o json")).stdout;
     assert!(printed.contains(r#""platform": "debian-12""#), "{printed}");
+}
+
+#[cfg(feature = "html")]
+mod html {
+    use super::*;
+
+    #[test]
+    fn a_page_has_all_values_and_the_lines_they_come_from() {
+        let page = explained("--html -");
+        // The style and the script are what they are.
+        let (body, script) = (page.find("<body>").unwrap(), page.rfind("<script>").unwrap());
+        assert_snapshot("explain/page.html", &page[body..script]);
+        let (tree, examples) = (Tree::new(&[("x", "")]), repository().join("examples"));
+        let file = tree.path().join("page.html");
+        let (file, examples) = (file.display().to_string(), examples.display().to_string());
+        let args = ["explain", "users", "packages", "--html", &file, "--platform", "debian-12"];
+        let ran = run(&repository(), &[&args[..], &["--root", &format!("{examples}/formulas")]].concat());
+        assert_eq!((ran.status, &*ran.stdout, &*ran.stderr), (Some(0), "", ""));
+        let page = std::fs::read_to_string(file).unwrap();
+        assert!(page.contains("packages</bdi>") && !page.contains("secure_path</bdi>"), "{page}");
+    }
+
+    #[test]
+    fn excerpts_have_no_secrets() {
+        let defaults = "values:\n  a: 1\n  db_password: hunter-one\n  b: 2\n  pins:\n    - 4711\n  api:\n    tokens: [hunter-two,\n      \
+                        hunter-three]\n  # was hunter-four\n  copy: {{ pillar.key }}\n  c: 3\n  # hunter-one is what it says above\n";
+        let tree = Tree::new(&[
+            ("r/f/parameters/defaults.yaml", defaults),
+            ("r/f/post-map.jinja", "{% do mapdata.update({'d': 'hunter-' ~ 'five',\n'e': pillar.key}) %}\n"),
+            ("minion.yaml", "id: m\npillar: {key: hunter-four, f: {a: 5}}\n"),
+        ]);
+        let page = |more: &[&str]| {
+            let args = ["explain", "f", "--root=r", "--minion=minion.yaml", "--secret=pins", "--html=-"];
+            let ran = run(tree.path(), &[&args[..], more].concat());
+            assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
+            ran.stdout
+        };
+        let masked = page(&["--sources=C@f"]);
+        for secret in ["hunter-one", "hunter-two", "hunter-three", "hunter-four", "4711"] {
+            assert!(!masked.contains(secret), "{secret}: {masked}");
+        }
+        for shown in ["  a: 1", "  db_password: ••••••", "  c: 3"] {
+            assert!(masked.contains(shown), "{shown}: {masked}");
+        }
+        let open = page(&["--sources=C@f", "--show-secrets"]);
+        for shown in ["hunter-one", "hunter-three", "f: {a: 5}"] {
+            assert!(open.contains(shown), "{shown}: {open}");
+        }
+    }
+
+    #[test]
+    fn hostile_values_do_not_break_the_page() {
+        let defaults = "values:\n  \"</script><script>x()</script>\": \"<img src=x onerror=x()>\"\n  b: \"\\u2028\\u202e\"\n  \
+                        c: [</textarea>, '\"']\n";
+        let tree = Tree::new(&[("r/f/parameters/defaults.yaml", defaults)]);
+        let ran = run_line(tree.path(), "explain f --root r --platform debian-12 --html -");
+        assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
+        assert_eq!(ran.stdout.matches("<script").count(), 2, "{}", ran.stdout);
+        assert!(!ran.stdout.contains("<img") && !ran.stdout.contains('\u{202e}'), "{}", ran.stdout);
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        let ran = run_line(&repository(), &format!("explain users --html absent/page.html {EXAMPLE}"));
+        assert!(ran.stderr.contains("cannot write absent/page.html"), "{}", ran.stderr);
+        let ran = run_line(&repository(), &format!("explain users --html x -o json {EXAMPLE}"));
+        assert_eq!(ran.status, Some(2));
+    }
 }

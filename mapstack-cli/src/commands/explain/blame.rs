@@ -7,7 +7,7 @@ use mapstack::lineage::{Ancestry, Spot};
 use mapstack::value::{Key, Value};
 use mapstack::yaml;
 
-use super::{Report, shown};
+use super::{Report, is_branch, shown};
 
 /// Wider data has its origins less aligned.
 const WIDEST: usize = 60;
@@ -49,15 +49,6 @@ impl Report<'_> {
             }
         });
         (self.now(above, here), spots)
-    }
-}
-
-/// Whether a value has lines of its own for what is in it.
-fn is_branch(value: &Value) -> bool {
-    match value {
-        Value::Map(map) => !map.is_empty(),
-        Value::List(items) => !items.is_empty(),
-        _ => false,
     }
 }
 

@@ -41,7 +41,7 @@ impl Report<'_> {
     /// What a layer is, and why it is one.
     fn layer(&self, number: usize, with_reasons: bool) -> Vec<String> {
         let Some(layer) = self.lineage.layers().get(number) else { return Vec::new() };
-        let mut lines = vec![format!("    layer {}: {}", number + 1, named(layer))];
+        let mut lines = vec![format!("    layer {}: {}", number + 1, named(layer, true))];
         if with_reasons {
             lines.extend(layer.because.iter().map(|because| format!("    because {}", self.reason(layer, because))));
             lines.extend(layer.merged.as_ref().map(|merged| format!("    merged with {}", self.strategy(merged))));
@@ -49,7 +49,7 @@ impl Report<'_> {
         lines
     }
 
-    fn strategy(&self, merged: &Merged) -> String {
+    pub fn strategy(&self, merged: &Merged) -> String {
         let lists = if merged.merge_lists { ", lists appended" } else { "" };
         let by = match &merged.chosen {
             Chosen::Layer(Some(place)) => format!("as {place} says"),
@@ -60,7 +60,7 @@ impl Report<'_> {
         format!("strategy {}{lists}: {by}", self.secrets.scrubbed(&merged.strategy))
     }
 
-    fn reason(&self, layer: &Layer, because: &Because) -> String {
+    pub fn reason(&self, layer: &Layer, because: &Because) -> String {
         match layer.kind {
             // The value is the layer itself.
             LayerKind::Value => format!("{} is set", because.matcher),
@@ -94,8 +94,9 @@ fn place(spot: &Spot) -> String {
 }
 
 /// What a layer is, in words.
-pub fn named(layer: &Layer) -> String {
-    let of = layer.definition.as_ref().map(|definition| format!(", by the source {definition}")).unwrap_or_default();
+pub fn named(layer: &Layer, with_source: bool) -> String {
+    let definition = layer.definition.as_ref().filter(|_| with_source);
+    let of = definition.map(|definition| format!(", by the source {definition}")).unwrap_or_default();
     match &layer.kind {
         LayerKind::File { path, .. } => format!("salt://{path}{of}"),
         LayerKind::Value => format!("a value{of}"),
@@ -104,7 +105,7 @@ pub fn named(layer: &Layer) -> String {
     }
 }
 
-fn ended(how: How, by: usize) -> String {
+pub fn ended(how: How, by: usize) -> String {
     let layer = by + 1;
     match how {
         How::Replaced => format!("replaced by layer {layer}"),

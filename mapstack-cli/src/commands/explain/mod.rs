@@ -1,17 +1,21 @@
 //! `mapstack explain`.
 
 mod blame;
+#[cfg(feature = "html")]
+mod excerpts;
 mod history;
+#[cfg(feature = "html")]
+mod html;
 pub mod rows;
 mod why_not;
 
 use std::collections::HashSet;
 
-use mapstack::DataOptions;
 use mapstack::lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, Spot};
 use mapstack::minion::{FactPlace, Minion, Part};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Path as KeyPath, Value};
+use mapstack::{DataOptions, Error, ErrorKind};
 
 use crate::cli::{Explain, ExplainFormat};
 use crate::inputs::{Kwargs, Session};
@@ -39,6 +43,12 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     let (data, lineage) = explained.map_err(failed)?;
     let path = args.key.as_deref().map(|key| path(&data, key)).transpose()?;
     let report = Report::new(&lineage, &secrets, &session.minion, &args.formula);
+    #[cfg(feature = "html")]
+    if let Some(file) = &args.html {
+        let page = report.page(path.as_deref().unwrap_or_default());
+        let html = page.to_html().map_err(|e| Failure::Data(Error::new(ErrorKind::Template, e.to_string())))?;
+        return output::write_file(file, &html);
+    }
     let text = match (args.format, &path) {
         (ExplainFormat::Json, path) => output::as_json(&report.rows(path.as_deref().unwrap_or_default()))?,
         (ExplainFormat::Text, Some(path)) => report.history(path),
@@ -124,6 +134,15 @@ fn shown(spot: &Spot) -> String {
             format!("{fact} (--set)")
         }
         spot => spot.to_string(),
+    }
+}
+
+/// Whether a value has entries or items.
+fn is_branch(value: &Value) -> bool {
+    match value {
+        Value::Map(map) => !map.is_empty(),
+        Value::List(items) => !items.is_empty(),
+        _ => false,
     }
 }
 

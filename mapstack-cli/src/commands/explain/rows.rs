@@ -5,16 +5,14 @@ use mapstack::minion::FactPlace;
 use mapstack::trace::Stage;
 use mapstack::value::{Key, Map, Value};
 
-use super::Report;
+use super::{Report, is_branch};
 
 impl Report<'_> {
     /// The layers, and every value at or below a path.
     pub fn rows(&self, above: &[Key]) -> Value {
         let mut values = Vec::new();
         self.lineage.visit(&mut |path, known| {
-            let is_leaf = !matches!(&known.value, Value::Map(map) if !map.is_empty())
-                && !matches!(&known.value, Value::List(items) if !items.is_empty());
-            if !path.starts_with(above) || !(is_leaf || path == above) {
+            if !path.starts_with(above) || (is_branch(&known.value) && path != above) {
                 return;
             }
             let mut row = Map::new();
@@ -49,14 +47,7 @@ impl Report<'_> {
     fn layer_row(&self, index: usize, layer: &Layer) -> Value {
         let mut row = Map::new();
         row.insert("layer", number(index));
-        row.insert(
-            "stage",
-            match layer.stage {
-                Stage::Meta => "meta",
-                Stage::Layers => "layers",
-                Stage::PostMap => "post-map",
-            },
-        );
+        row.insert("stage", stage(layer.stage));
         row.insert("definition", layer.definition.as_ref().map_or(Value::None, |text| Value::from(&**text)));
         let (kind, file) = match &layer.kind {
             LayerKind::File { shown, .. } => ("file", Some(shown)),
@@ -91,6 +82,15 @@ impl Report<'_> {
             row.insert("merged", how);
         }
         row.into()
+    }
+}
+
+/// The part of the work, by name.
+pub(super) fn stage(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Meta => "meta",
+        Stage::Layers => "layers",
+        Stage::PostMap => "post-map",
     }
 }
 
