@@ -1,9 +1,15 @@
 //! The page of `--html`.
 
+use std::path::Path;
+
 use mapstack::lineage::{Ancestry, Spot};
 use mapstack::minion::FactPlace;
 use mapstack::value::{Key, Value};
+use mapstack::{Error, ErrorKind};
 use mapstack_page::{Layer, Origin, Page, Past, Place, Row};
+
+use crate::output;
+use crate::report::Failure;
 
 use super::excerpts::Excerpts;
 use super::history::{ended, named};
@@ -11,6 +17,12 @@ use super::{Report, is_branch, rows, shown};
 
 /// Longer values are cut.
 const LONGEST: usize = 2000;
+
+/// Write a page to a file.
+pub fn write(page: &Page, file: &Path) -> Result<(), Failure> {
+    let html = page.to_html().map_err(|e| Failure::Data(Error::new(ErrorKind::Template, e.to_string())))?;
+    output::write_file(file, &html)
+}
 
 impl Report<'_> {
     /// Every value at or below a path, with its history and lines of the files it came from.

@@ -11,11 +11,11 @@ mod why_not;
 
 use std::collections::HashSet;
 
+use mapstack::DataOptions;
 use mapstack::lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, Spot};
 use mapstack::minion::{FactPlace, Minion, Part};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Path as KeyPath, Value};
-use mapstack::{DataOptions, Error, ErrorKind};
 
 use crate::cli::{Explain, ExplainFormat};
 use crate::inputs::{Kwargs, Session};
@@ -46,8 +46,7 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     #[cfg(feature = "html")]
     if let Some(file) = &args.html {
         let page = report.page(path.as_deref().unwrap_or_default());
-        let html = page.to_html().map_err(|e| Failure::Data(Error::new(ErrorKind::Template, e.to_string())))?;
-        return output::write_file(file, &html);
+        return html::write(&page, file);
     }
     let text = match (args.format, &path) {
         (ExplainFormat::Json, path) => output::as_json(&report.rows(path.as_deref().unwrap_or_default()))?,
