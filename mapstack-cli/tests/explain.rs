@@ -24,6 +24,7 @@ fn a_value_is_told_with_what_it_overrode() {
     assert_snapshot("explain/item.txt", &explained("packages:-1"));
     assert_snapshot("explain/of-the-pillar.txt", &explained("accounts:alice:uid"));
     assert_snapshot("explain/post-map.txt", &explained("accounts:bob:home"));
+    assert_snapshot("explain/default-shell-colored.txt", &explained("default_shell --color always"));
     assert_snapshot("explain/mapping.txt", &explained("accounts:deploy"));
 }
 
@@ -38,11 +39,46 @@ fn the_whole_configuration_has_an_origin_on_each_line() {
 #[test]
 fn programs_get_everything() {
     assert_snapshot("explain/default-shell.json", &explained("default_shell -o json"));
+    assert_snapshot("explain/account.json", &explained("accounts:bob -o json"));
     let all = json::loads(&explained("-o json")).unwrap();
     let values = all.as_map().unwrap().get("values").and_then(Value::as_list).unwrap();
     assert!(values.len() > 60);
     for value in values {
         assert!(value.as_map().unwrap().contains_key("origin"), "{value}");
+    }
+}
+
+#[test]
+fn what_programs_get_has_a_schema() {
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    let schema = json(&std::fs::read_to_string(repository().join("docs/explain.schema.json")).unwrap());
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    let explained = |facts: &str| {
+        let roots = "--root examples/site --root examples/formulas";
+        let ran = run_line(&repository(), &format!("explain users -o json {roots} {facts}"));
+        assert_eq!(ran.status, Some(0), "{facts}: {}", ran.stderr);
+        json(&ran.stdout)
+    };
+    let facts = ["web1", "db1", "bsd1"].map(|name| format!("--minion examples/minions/{name}.yaml"));
+    let more =
+        ["--platform windows-2022", "--platform debian-12 --set pillar.users.home_root=/srv", "--platform arch --id 5"];
+    for facts in facts.iter().map(String::as_str).chain(more) {
+        let explained = explained(facts);
+        let problems: Vec<String> =
+            schema.iter_errors(&explained).map(|e| format!("{}: {e}", e.instance_path())).collect();
+        assert!(problems.is_empty(), "{facts}: {problems:?}");
+    }
+    let right = explained(&facts[0]);
+    for (pointer, wrong) in [
+        ("/formula", serde_json::json!(null)),
+        ("/layers/0/kind", serde_json::json!("other")),
+        ("/values/1/origin", serde_json::json!({})),
+        ("/values/1/origin/line", serde_json::json!(0)),
+        ("/values/1/past", serde_json::json!([{}])),
+    ] {
+        let mut broken = right.clone();
+        *broken.pointer_mut(pointer).unwrap() = wrong;
+        assert!(!schema.is_valid(&broken), "{pointer}");
     }
 }
 

@@ -1,16 +1,22 @@
 //! One value: whose it is, and what it overrode.
 
+use anstyle::{AnsiColor, Style};
 use mapstack::lineage::{Because, Chosen, How, Layer, LayerKind, Merged, Spot};
 use mapstack::value::{Key, Value};
 
 use super::{Report, index as item_key, is_of_grains, joined, short, shown};
 
 impl Report<'_> {
-    pub fn history(&self, path: &[Key]) -> String {
+    pub fn history(&self, path: &[Key], colored: bool) -> String {
         let Some(known) = self.at(path) else { return String::new() };
+        let (bold, blue) = match colored {
+            true => (Style::new().bold(), AnsiColor::Cyan.on_default()),
+            false => (Style::new(), Style::new()),
+        };
+        let place = |spot: &Spot| format!("{blue}{}{blue:#}", place(spot));
         let now = short(&self.now(path, &known.value).repr());
-        let mut lines = vec![format!("{} = {now}", joined(path)), String::new()];
-        lines.push(format!("  {now}  {}", place(&known.spot)));
+        let mut lines = vec![format!("{} = {bold}{now}{bold:#}", joined(path)), String::new()];
+        lines.push(format!("  {bold}{now}{bold:#}  {}", place(&known.spot)));
         lines.extend(self.layer(known.layer, true));
         for past in known.past.iter().rev() {
             lines.push(String::new());

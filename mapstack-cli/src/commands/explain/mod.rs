@@ -50,7 +50,7 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     }
     let text = match (args.format, &path) {
         (ExplainFormat::Json, path) => output::as_json(&report.rows(path.as_deref().unwrap_or_default()))?,
-        (ExplainFormat::Text, Some(path)) => report.history(path),
+        (ExplainFormat::Text, Some(path)) => report.history(path, reporter.colors_output()),
         (ExplainFormat::Text | ExplainFormat::Blame, path) => {
             report.blame(&data, path.as_deref().unwrap_or_default(), reporter.colors_output())
         }
