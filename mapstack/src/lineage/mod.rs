@@ -26,7 +26,7 @@ mod why_not;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use mapstack_minion::{FactPlace, FactPlaces, Part};
 use mapstack_value::{Key, Value};
@@ -46,7 +46,9 @@ pub struct Lineage {
     layers: Vec<Layer>,
     texts: Texts,
     data: Value,
-    root: Node,
+    /// What the run noted, until somebody asks for a place.
+    notes: Mutex<Option<Tracker>>,
+    tree: OnceLock<Node>,
     facts: FactPlaces,
 }
 
@@ -120,15 +122,22 @@ impl fmt::Display for Spot {
 }
 
 impl Lineage {
-    pub(crate) fn new(tracker: Tracker, data: Value, facts: FactPlaces) -> Self {
-        let (layers, texts, root) = tracker.finish();
-        Lineage { layers, texts, data, root, facts }
+    pub(crate) fn new(mut tracker: Tracker, data: Value, facts: FactPlaces) -> Self {
+        let (layers, texts) = tracker.take_layers();
+        Lineage { layers, texts, data, notes: Mutex::new(Some(tracker)), tree: OnceLock::new(), facts }
     }
 
     /// The text of a layer that is a file, as this minion reads it.
     #[must_use]
     pub fn text(&self, layer: usize) -> Option<&Arc<LayerText>> {
         self.texts.get(&layer)
+    }
+
+    fn root(&self) -> &Node {
+        self.tree.get_or_init(|| {
+            let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner).take();
+            notes.unwrap_or_default().into_tree()
+        })
     }
 
     /// The layers in the order of merging.
@@ -140,7 +149,7 @@ impl Lineage {
     /// What is known of the value at a path of keys and, for lists, indices.
     #[must_use]
     pub fn at(&self, path: &[Key]) -> Option<Ancestry> {
-        let (mut node, mut value, mut key) = (Cow::Borrowed(&self.root), &self.data, None);
+        let (mut node, mut value, mut key) = (Cow::Borrowed(self.root()), &self.data, None);
         for step in path {
             value = tree::entry(value, step)?.1;
             key = node.key_of(step);
@@ -175,7 +184,7 @@ impl Lineage {
                 _ => {}
             }
         }
-        walk(self, &mut Vec::new(), &self.root, &self.data, None, visit);
+        walk(self, &mut Vec::new(), self.root(), &self.data, None, visit);
     }
 
     fn ancestry(&self, node: &Node, value: &Value, key: Option<&Claim>) -> Ancestry {
