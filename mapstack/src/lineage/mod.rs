@@ -170,7 +170,7 @@ impl Lineage {
         ) {
             visit(path, &lineage.ancestry(node, value, key));
             let mut step = |step: Key, inside: &Value| {
-                let Some(child) = node.child(&step) else { return };
+                let Some(child) = node.child_here(&step) else { return };
                 let key = node.key_of(&step);
                 path.push(step);
                 walk(lineage, path, &child, inside, key.as_ref(), visit);
