@@ -117,7 +117,7 @@ impl Run<'_> {
         self.tracker.replace(Some(Tracker::default()));
         let data = self.data(tpldir, options);
         let tracker = self.tracker.take().unwrap_or_default();
-        let facts = FactPlaces::new(&self.facts.borrow());
+        let facts = FactPlaces::new(&self.facts.all());
         data.map(|data| (data.clone(), Lineage::new(tracker, data, facts)))
     }
 

@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: one run on one machine, as ratios to the reference and to the floor.
 
-mod fleet;
 mod explain;
+mod fleet;
 mod formula;
 mod pillar;
 
