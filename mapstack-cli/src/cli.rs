@@ -167,6 +167,10 @@ pub struct Explain {
     /// text, blame (the data with an origin on each line) or json
     #[arg(long, short = 'o', value_enum, default_value_t = ExplainFormat::Text, value_name = "FORMAT")]
     pub format: ExplainFormat,
+    /// Write one HTML page with all values, their histories and the lines they come from
+    #[cfg(feature = "html")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "why_not"], value_hint = ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
     /// Print secrets as they are
     #[arg(long, help_heading = "Secrets")]
     pub show_secrets: bool,

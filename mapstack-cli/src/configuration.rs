@@ -196,12 +196,19 @@ pub fn put_below(config: &Config, minion: &mut Minion) -> Result<(), Failure> {
     let mut opts: Map = options.map(|(name, value)| (name.clone(), value.clone())).collect();
     opts.extend(std::mem::take(&mut minion.opts).iter().map(|(name, value)| (name.clone(), value.clone())));
     minion.opts = opts;
+    for file in config.files().iter().rev() {
+        minion.sources.put_below(Part::Grains, file, Some("grains"));
+        minion.sources.put_below(Part::Opts, file, None);
+    }
     if !minion.id.truthy()
         && let Some(id) = config.get("id")
     {
         minion.set_id(id.clone());
     }
-    let mut grains = grains_beside(config)?;
+    let (file, mut grains) = grains_beside(config)?;
+    if !grains.is_empty() {
+        minion.sources.put_below(Part::Grains, &file, None);
+    }
     match config.get("grains") {
         Some(Value::Map(own)) => grains.extend(own.iter().map(|(name, value)| (name.clone(), value.clone()))),
         Some(other) if other.truthy() => {
@@ -216,7 +223,8 @@ pub fn put_below(config: &Config, minion: &mut Minion) -> Result<(), Failure> {
     Ok(())
 }
 
-fn grains_beside(config: &Config) -> Result<Map, Failure> {
+/// The file of grains beside a configuration, and what it has.
+fn grains_beside(config: &Config) -> Result<(String, Map), Failure> {
     let id = config.text("id").unwrap_or_default();
     let name = match config.kind() {
         Kind::Proxy => {
@@ -227,15 +235,15 @@ fn grains_beside(config: &Config) -> Result<Map, Failure> {
     };
     let file = beside(config.path(), &name);
     if !is_file(&file) {
-        return Ok(Map::new());
+        return Ok((file, Map::new()));
     }
     let bytes = inputs::read(Path::new(&file))?;
     if yaml::decode(&bytes).is_ok_and(|text| yaml::load(text).is_ok_and(|value| !value.truthy())) {
-        return Ok(Map::new());
+        return Ok((file, Map::new()));
     }
     let mut minion = Minion::default();
     minion.load_part(Part::Grains, &bytes, &file).map_err(Error::from)?;
-    Ok(minion.grains)
+    Ok((file, minion.grains))
 }
 
 /// A pillar is expected from a top file, and is not made here.

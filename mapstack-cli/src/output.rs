@@ -25,6 +25,16 @@ pub fn write(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Write text to a file, or to standard output for `-`.
+#[cfg(feature = "html")]
+pub fn write_file(file: &std::path::Path, text: &str) -> Result<(), Failure> {
+    if file == std::path::Path::new("-") {
+        return write(text);
+    }
+    let failed = |e: io::Error| Error::new(ErrorKind::File, format!("cannot write {}: {e}", file.display()));
+    std::fs::write(file, text).map_err(|e| Failure::Data(failed(e)))
+}
+
 fn text(value: &Value, format: Format) -> Result<String, Failure> {
     match format {
         Format::Yaml => Ok(as_yaml(value)),

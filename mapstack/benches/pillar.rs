@@ -17,7 +17,7 @@ use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::pillar::{ExtPillars, StackKind};
-use timing::median;
+use timing::{median, peak};
 
 fn main() -> Result<(), Box<dyn Error>> {
     // `cargo bench` adds `--bench`.
@@ -41,11 +41,4 @@ fn main() -> Result<(), Box<dyn Error>> {
     });
     println!("{{\"warm\": {}, \"peak\": {}}}", warm.as_nanos(), peak().unwrap_or_default());
     Ok(())
-}
-
-/// The most bytes of memory that the process had.
-fn peak() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
 }

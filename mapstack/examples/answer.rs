@@ -110,7 +110,7 @@ fn stacked(question: &Map, kind: StackKind, root: &Path) -> Answer {
         id: field(question, "minion_id"),
         grains: map(question, "grains"),
         pillar: map(question, "pillar"),
-        opts: Map::new(),
+        ..Minion::default()
     };
     let pillars = ExtPillars::new().with(kind, put(&arguments, DIR, &shown));
     let pillars = pillars.with_opts(map(question, "opts")).with_directory(root.parent().unwrap_or(root));

@@ -35,12 +35,10 @@ impl Run<'_> {
         };
         let given = Value::from(meta.clone());
         prepend_defaults(&mut meta).map_err(from_meta)?;
-        let meta_node = self.tracker().map(|mut tracker| {
-            let mut node = tracker.take();
+        if let Some(mut tracker) = self.tracker() {
             let layer = in_stage(self, Stage::Meta, || self.layer(LayerKind::Arguments, Vec::new(), None));
-            tracker.adjusted(&mut node, layer, &given, &meta.clone().into());
-            node
-        });
+            tracker.put_aside(layer, &given, &meta.clone().into());
+        }
         let layered = StackOptions {
             parameter_dirs: meta.get("parameter_dirs").cloned(),
             default_values: None,
@@ -67,8 +65,8 @@ impl Run<'_> {
             .help("merge strategies `aggregate` and `list` can make something else of the root"));
         };
         map.insert("map_jinja", meta.clone());
-        if let (Some(mut tracker), Some(node)) = (self.tracker(), meta_node) {
-            tracker.set_entry("map_jinja", node);
+        if let Some(mut tracker) = self.tracker() {
+            tracker.put_under("map_jinja");
         }
         in_stage(self, Stage::PostMap, || self.post_map(tpldir, tplroot, &meta, &mut mapdata))?;
         Ok(mapdata)

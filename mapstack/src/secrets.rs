@@ -99,23 +99,37 @@ impl Secrets {
         }
     }
 
+    /// Whether everything is shown as it is.
+    #[must_use]
+    pub fn shows_everything(&self) -> bool {
+        self.everything_shown
+    }
+
+    /// Whether what stands under a key is a secret because of the key.
+    ///
+    /// ```
+    /// use mapstack::secrets::Secrets;
+    /// assert!(Secrets::new(b"salt").is_secret_key("Admin_Password"));
+    /// ```
+    #[must_use]
+    pub fn is_secret_key(&self, name: &str) -> bool {
+        let name = name.to_lowercase();
+        self.patterns.iter().any(|pattern| Fnmatch::new(pattern).matches(&name))
+    }
+
     /// Whether a value is to be kept back. `from_pillar` says that it stands there.
     #[must_use]
     pub fn hide(&self, path: &[Key], from_pillar: bool, value: &Value) -> bool {
         if self.everything_shown || matches!(value, Value::None | Value::Bool(_)) {
             return false;
         }
-        let is_secret = |key: &Key| {
-            let name = key.to_string().to_lowercase();
-            self.patterns.iter().any(|pattern| Fnmatch::new(pattern).matches(&name))
-        };
         let has_secret = || match value {
             Value::Str(text) => self.is_of_pillar(text),
             Value::Bytes(bytes) => self.is_of_pillar(&String::from_utf8_lossy(bytes)),
             Value::Set(items) => items.iter().any(|item| self.hide(&[], false, &item.to_value())),
             _ => false,
         };
-        from_pillar || path.iter().any(is_secret) || has_secret()
+        from_pillar || path.iter().any(|key| self.is_secret_key(&key.to_string())) || has_secret()
     }
 
     fn is_of_pillar(&self, text: &str) -> bool {

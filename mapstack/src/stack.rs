@@ -251,6 +251,11 @@ impl Run<'_> {
             Surroundings { stack, custom_data: &fold.custom_data, config_get_strategy: &fold.config_get_strategy };
         let found = evaluate(&around)?;
         pop_options(definition, stack);
+        if definition.matchers.iter().any(|matcher| matcher.kind == MatcherKind::MapData)
+            && let Some(mut tracker) = self.tracker()
+        {
+            tracker.reduced(stack);
+        }
         Ok(found)
     }
 

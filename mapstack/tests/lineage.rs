@@ -7,8 +7,8 @@ use std::path::Path;
 use common::{map, minion, records};
 use mapstack::lineage::{Ancestry, How, LayerKind, Lineage, Spot};
 use mapstack::loader::{MemoryFiles, Roots};
-use mapstack::minion::Minion;
-use mapstack::value::{Key, Value};
+use mapstack::minion::{FactPlace, Minion, Part};
+use mapstack::value::{Key, Map, Value};
 use mapstack::{DataOptions, Engine, Place, yaml};
 
 /// Whether the text at a place reads as the scalar: as a plain one, quoted, or as a block.
@@ -50,10 +50,18 @@ fn is_scalar(value: &Value) -> bool {
 /// What became of the scalars of some data.
 #[derive(Debug, Default, PartialEq)]
 struct Tally {
-    found: usize,
+    /// Out of files without template marks.
+    plain: usize,
+    /// Literal text of templated files.
+    literal: usize,
+    items: usize,
+    keys: usize,
     computed: usize,
     facts: usize,
+    /// Facts and their keys that were gone to.
+    fact_places: usize,
     arguments: usize,
+    minion: Option<String>,
 }
 
 impl Tally {
@@ -62,12 +70,21 @@ impl Tally {
             return;
         }
         match &known.spot {
-            Spot::File { computed: true, .. } => self.computed += 1,
+            Spot::File { place, computed: true } => {
+                let rest = &place.source[place.start..];
+                let is_computing = ["{{", "{%"].iter().any(|mark| rest.starts_with(mark));
+                // A template of another engine, or one in Python, may count as a whole.
+                let is_whole = place.source.starts_with("#!") && (place.start == 0 || rest.starts_with("${"));
+                assert!(is_computing || is_whole, "{path:?}: nothing is computed at {place}");
+                self.computed += 1;
+            }
             Spot::File { place, .. } => {
                 assert!(stands_there(place, &known.value), "{path:?}: {} is not at {place}", known.value.repr());
-                self.found += 1;
+                let is_plain = !["{{", "{%", "{#", "#!"].iter().any(|mark| place.source.contains(mark));
+                *(if is_plain { &mut self.plain } else { &mut self.literal }) += 1;
+                self.items += usize::from(path.last().is_some_and(|step| matches!(step, Key::Int(_))));
             }
-            Spot::Fact { part: Some(part), path: inside } => {
+            Spot::Fact { part: Some(part), path: inside, place } => {
                 let facts = match part.name() {
                     "opts" => Value::from(minion.options()),
                     _ => Value::from(minion.part(*part).clone()),
@@ -75,6 +92,7 @@ impl Tally {
                 let there = yaml::traverse(&facts, &inside.iter().cloned().collect());
                 assert_eq!(there.map(|v| v.repr()), Some(known.value.repr()), "{path:?}: {part} {inside:?}");
                 self.facts += 1;
+                self.go_to(place.as_ref(), &known.value, path);
             }
             Spot::Fact { part: None, .. } => self.facts += 1,
             Spot::Argument => self.arguments += 1,
@@ -82,11 +100,29 @@ impl Tally {
         if let Some(Spot::File { place, computed: false }) = &known.key {
             let key = path.last().unwrap().to_value();
             assert!(stands_there(place, &key), "{path:?}: the key {} is not at {place}", key.repr());
+            self.keys += 1;
+        }
+        if let Some(Spot::Fact { part: Some(_), place, .. }) = &known.key {
+            self.go_to(place.as_ref(), &path.last().unwrap().to_value(), path);
         }
     }
 
-    fn of(lineage: &Lineage, minion: &Minion) -> Self {
-        let mut tally = Tally::default();
+    /// Go to the place of a fact, if a file is told.
+    fn go_to(&mut self, place: Option<&FactPlace>, value: &Value, path: &[Key]) {
+        let Some(FactPlace::File(told)) = place else { return };
+        let Some(mark) = told.mark else { return };
+        let text = self.minion.clone().unwrap_or_else(|| std::fs::read_to_string(&told.file).unwrap());
+        let line: usize = text.split_inclusive('\n').take(mark.line as usize - 1).map(str::len).sum();
+        let column = text[line..].char_indices().nth(mark.column as usize - 1).map_or(0, |(at, _)| at);
+        let start = line + column;
+        let place = Place { file: told.file.clone(), source: text.into(), start, end: start };
+        assert!(stands_there(&place, value), "{path:?}: the fact {} is not at {told}", value.repr());
+        self.fact_places += 1;
+    }
+
+    /// `text` is what the minion was read from, if that is no file.
+    fn of(lineage: &Lineage, minion: &Minion, text: Option<String>) -> Self {
+        let mut tally = Tally { minion: text, ..Tally::default() };
         lineage.visit(&mut |path, known| tally.add(path, known, minion));
         tally
     }
@@ -107,22 +143,47 @@ fn looking_changes_nothing_and_every_scalar_is_where_it_is_said_to_be() {
             };
             Engine::new(files.iter().fold(MemoryFiles::new(), add))
         };
-        let minion = minion(&record);
+        let (minion, text) = written(minion(&record));
         let (plain, formula) = (files().run(&minion).data(&formula.to_string(), &options), formula.to_string());
         let explained = files().run(&minion).explain(&formula, &options);
         match (plain, explained) {
             (Ok(plain), Ok((data, lineage))) => {
                 assert_eq!(plain.repr(), data.repr(), "{:?}", record.get("name"));
-                let tally = Tally::of(&lineage, &minion);
-                all.found += tally.found;
+                let tally = Tally::of(&lineage, &minion, text);
+                all.plain += tally.plain;
+                all.literal += tally.literal;
+                all.items += tally.items;
+                all.keys += tally.keys;
                 all.computed += tally.computed;
+                all.facts += tally.facts;
+                all.fact_places += tally.fact_places;
                 runs += 1;
             }
             (Err(plain), Err(explained)) => assert_eq!(plain.to_string(), explained.to_string()),
             (plain, explained) => panic!("{:?}: {plain:?} {:?}", record.get("name"), explained.map(|(data, _)| data)),
         }
     }
-    assert!(runs > 70 && all.found > 250 && all.computed > 30, "{runs} {all:?}");
+    // Each of these was gone to: all literal values and keys were found, in plain files and others.
+    assert!(runs > 70 && all.plain > 250 && all.literal > 2 && all.computed > 30, "{runs} {all:?}");
+    assert!(all.items > 70 && all.keys > 150 && all.fact_places > 0, "{runs} {all:?}");
+}
+
+/// A minion as it is when it is read from a text, and the text; without one where YAML cannot say it.
+fn written(minion: Minion) -> (Minion, Option<String>) {
+    let parts = [Part::Grains, Part::Pillar, Part::Opts].map(|part| (part.name(), minion.part(part).clone()));
+    let mut document: Map = parts.into_iter().collect();
+    document.insert("id", minion.id.clone());
+    let text = yaml::dump(&document.into(), &yaml::DumpOptions::output());
+    let same = |read: &Minion| {
+        read.id.is_same(&minion.id)
+            && [Part::Grains, Part::Pillar, Part::Opts].iter().all(|part| {
+                Value::from(read.part(*part).clone()).repr() == Value::from(minion.part(*part).clone()).repr()
+            })
+    };
+    match Minion::parse(text.as_bytes(), "<minion>") {
+        Ok(read) if same(&read) => (read.complete(), Some(text)),
+        _ => (minion, None),
+    }
 }
 
 #[test]
@@ -141,15 +202,30 @@ fn every_scalar_of_the_examples_has_a_place() {
             }
         });
         assert_eq!(without.len(), expected, "{name}: {without:?}");
-        assert!(Tally::of(&lineage, &minion).found > 20);
+        let tally = Tally::of(&lineage, &minion, None);
+        assert!(tally.plain > 20 && tally.items > 5 && tally.fact_places > 3, "{name}: {tally:?}");
     }
+}
+
+#[test]
+fn every_kind_of_fact_is_found_in_its_file() {
+    let text = "id: m\ngrains:\n  f: &f {a: 1, 'b c': \"x\\ty\", l: [0644, 1:30, {k: yes}]}\n  1: one\npillar:\n  f:\n    \
+                a: 2\n    folded: >-\n      of two\n      lines\n    long: on\n      two lines\n    none:\n    7: [[a], []]\n  \
+                other: *f\n  list:\n  - a: {b: 1.5}\nopts:\n  f: {ü: 'it''s', é: ~}\n";
+    let minion = Minion::parse(text.as_bytes(), "<minion>").unwrap().complete();
+    let sources = ["G@f", "I@f", "I:SUB@other", "I:SUB@list", "C:SUB@f"];
+    let options = DataOptions { sources: Some(sources.into_iter().collect()), ..DataOptions::default() };
+    let engine = Engine::new(MemoryFiles::new());
+    let (_, lineage) = engine.run(&minion).explain("f", &options).unwrap();
+    let tally = Tally::of(&lineage, &minion, Some(text.into()));
+    assert!(tally.facts > 15 && tally.fact_places > 25, "{tally:?}");
 }
 
 /// What is known of a value of a formula of files.
 fn explain(files: &[(&str, &str)], path: &[&str]) -> (Lineage, Ancestry) {
     let files = files.iter().fold(MemoryFiles::new(), |files, (path, text)| files.file("base", path, *text));
     let minion =
-        Minion::parse(b"id: web1\ngrains: {os: Debian, os_family: Debian}\npillar: {f: {c: 9}}\n", "m").unwrap();
+        Minion::parse(b"id: web1\ngrains: {os: Debian, os_family: Debian}\npillar: {f: {c: 9}}\n", "<m>").unwrap();
     let engine = Engine::new(files);
     let (_, lineage) = engine.run(&minion.complete()).explain("f", &DataOptions::default()).unwrap();
     let path: Vec<Key> =
@@ -182,7 +258,7 @@ fn overrides_are_told_from_the_last_to_the_first() {
         "Replaced 1 f/parameters/defaults.yaml:2:6".into(),
     ];
     assert_eq!(told(FILES, &["a"]), expected);
-    assert_eq!(told(FILES, &["c"]), ["9 pillar:f:c", "Replaced 3 f/parameters/defaults.yaml:7:6"]);
+    assert_eq!(told(FILES, &["c"]), ["9 pillar:f:c (<m>:3:17)", "Replaced 3 f/parameters/defaults.yaml:7:6"]);
     let (lineage, known) = explain(FILES, &["m"]);
     assert_eq!((known.value.repr(), known.past.len()), ("7".into(), 1));
     let LayerKind::File { path, .. } = &lineage.layers()[known.layer].kind else { panic!("a file") };

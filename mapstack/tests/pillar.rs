@@ -105,7 +105,7 @@ fn answer(record: &Map, dir: &Path) -> Result<(String, usize)> {
         id: record.get("minion_id").unwrap().clone(),
         grains: map(record, "grains"),
         pillar: map(record, "pillar"),
-        opts: Map::new(),
+        ..Minion::default()
     };
     let pillars = pillars(record, dir)?;
     let engine = Engine::new(MemoryFiles::new());

@@ -17,6 +17,8 @@
 //! [`minions::Minions`] has many: those of a directory or a text, or those that a master
 //! [knows](cache::Cache). [`platforms`] are minions for which no machine is needed.
 //!
+//! A minion remembers what it was read from; [`FactPlaces`] finds the line and column of a fact.
+//!
 //! The look-ups are Salt's `grains.get`, `pillar.get` and `config.get`, keys, delimiters, merging
 //! and all. `config.get` and [`Minion::options`] know the [options](builtin::options) every minion
 //! has without configuration.
@@ -40,8 +42,10 @@ mod options;
 pub mod platforms;
 mod read;
 mod set;
+mod sources;
 
 pub use error::{LookupError, Place, ReadError, ReadErrorKind, SetError, Warning};
 pub use lookup::{Answer, ConfigGet, PillarGet};
 pub use minion::{Minion, Part};
 pub use read::MAX_BYTES;
+pub use sources::{FactPlace, FactPlaces, Sources};

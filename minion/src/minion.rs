@@ -4,6 +4,8 @@ use std::fmt;
 
 use mapstack_value::{Map, Value};
 
+use crate::sources::Sources;
+
 /// One minion's facts.
 ///
 /// The fields are what was given. [`complete`](Minion::complete) adds what Salt adds before
@@ -18,6 +20,8 @@ pub struct Minion {
     pub pillar: Map,
     /// Its configuration, without what Salt has [built in](crate::builtin::options).
     pub opts: Map,
+    /// What it was read from.
+    pub sources: Sources,
 }
 
 /// The mappings a [`Minion`] is made of.

@@ -96,7 +96,9 @@ impl Platform {
                 *value = Value::Tuple(items);
             }
         }
-        Minion::new(self.name).with(Part::Grains, grains)
+        let mut minion = Minion::new(self.name).with(Part::Grains, grains);
+        minion.sources.of_platform(self.name);
+        minion
     }
 }
 

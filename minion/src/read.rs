@@ -8,6 +8,7 @@ use mapstack_value::{Kind, Map, Value, json};
 use mapstack_yaml::{Limits, Mark, Marks, decode, load_marked};
 
 use crate::error::{Place, ReadError, ReadErrorKind, nearest};
+use crate::sources::Sources;
 use crate::{Minion, Part};
 
 /// The largest file of facts that is read.
@@ -49,7 +50,10 @@ impl Minion {
     pub fn parse(bytes: &[u8], name: &str) -> Result<Self, ReadError> {
         let document = Document::read(bytes, name)?;
         let at = Positions { name, marks: Some(&document.marks), otherwise: None };
-        minion_of(document.mapping("a minion")?, &at)
+        let mut minion = minion_of(document.mapping("a minion")?, &at)?;
+        minion.sources = Sources::default();
+        minion.sources.of_text(bytes, name, None, None);
+        Ok(minion)
     }
 
     /// Replace a part by what a file holds, a mapping in YAML or JSON. If its only key is `local`
@@ -69,6 +73,7 @@ impl Minion {
         let whole = document.mapping(part.name())?;
         let wrapped = whole.get(LOCAL).and_then(Value::as_map).filter(|_| whole.len() == 1);
         *self.part_mut(part) = wrapped.unwrap_or(whole).clone();
+        self.sources.of_text(bytes, name, Some(part), wrapped.map(|_| LOCAL));
         Ok(())
     }
 }
@@ -115,9 +120,14 @@ pub(crate) struct Positions<'m> {
 }
 
 impl Positions<'_> {
+    /// Where the mapping begins.
+    pub fn start(&self) -> Option<Mark> {
+        self.marks.map(Marks::mark).or(self.otherwise)
+    }
+
     /// An error about the whole mapping.
     pub fn error(&self, kind: ReadErrorKind) -> ReadError {
-        self.error_at(self.marks.map(Marks::mark), kind)
+        self.error_at(self.start(), kind)
     }
 
     fn error_at(&self, mark: Option<Mark>, kind: ReadErrorKind) -> ReadError {
@@ -133,6 +143,7 @@ impl Positions<'_> {
 /// The minion of a mapping with `id`, `grains`, `pillar` and `opts`.
 pub(crate) fn minion_of(map: &Map, at: &Positions<'_>) -> Result<Minion, ReadError> {
     let mut minion = Minion::default();
+    minion.sources.inside(at.name, at.start(), None);
     for (index, (key, value)) in map.iter().enumerate() {
         match (key.as_str().and_then(Part::parse), key.as_str()) {
             (Some(part), _) => *minion.part_mut(part) = part_of(part, value, index, at)?,

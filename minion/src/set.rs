@@ -38,7 +38,8 @@ impl Minion {
             return Err(SetError::EmptyStep { separator });
         }
         let name = steps.remove(0);
-        match (Part::parse(name), value) {
+        let (part, path_of_keys) = (Part::parse(name), steps.iter().map(|step| Key::from(*step)).collect());
+        match (part, value) {
             (Some(part), Value::Map(facts)) if steps.is_empty() => *self.part_mut(part) = facts,
             (Some(_), value) if steps.is_empty() => return Err(wrong_kind(path, "a mapping", &value)),
             (Some(part), value) => {
@@ -55,6 +56,7 @@ impl Minion {
             }
             (None, _) => return Err(SetError::UnknownPart { name: name.to_owned(), nearest: nearest(name, &PARTS) }),
         }
+        self.sources.set(part, path_of_keys);
         Ok(())
     }
 }

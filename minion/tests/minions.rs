@@ -28,7 +28,7 @@ fn shown(minions: &Minions) -> Vec<String> {
     let ids = minions.ids().unwrap();
     let minion = |id: &String| match minions.minion(id) {
         Ok(minion) => {
-            let Minion { id, grains, pillar, opts } = minion.expect("a listed minion");
+            let Minion { id, grains, pillar, opts, .. } = minion.expect("a listed minion");
             format!("{id} {} {} {}", Value::from(grains).repr(), Value::from(pillar).repr(), Value::from(opts).repr())
         }
         Err(error) => format!("{id}! {error}"),

@@ -1,4 +1,5 @@
-//! The project's own chores: `cargo xtask ci`, `tidy`, `reference`, `corpus`, `jinja-suite`, `mako-suite` and `bench`.
+//! The project's own chores: `cargo xtask ci`, `tidy`, `reference`, `corpus`, `jinja-suite`, `mako-suite`, `origins`
+//! and `bench`.
 //!
 //! It depends on no crate of the product, and does not know about values, layers or templates: it
 //! runs `cargo`, Python and the built programs, and reads what they print.
@@ -8,6 +9,7 @@ mod ci;
 mod corpus;
 mod jinja_suite;
 mod mako_suite;
+mod origins;
 mod reference;
 mod suite;
 mod tidy;
@@ -45,6 +47,8 @@ enum Chore {
     JinjaSuite(suite::Args),
     /// Compare with Mako what its own tests render
     MakoSuite(suite::Args),
+    /// Go to every place that `explain` names, and see whether the value stands there
+    Origins(origins::Args),
     /// Measure against the reference and against the floor
     Bench(bench::Args),
 }
@@ -69,6 +73,7 @@ fn run(chore: &Chore) -> Result {
         Chore::Corpus(args) => corpus::run(&sh, args),
         Chore::JinjaSuite(args) => jinja_suite::SUITE.run(&sh, args),
         Chore::MakoSuite(args) => mako_suite::SUITE.run(&sh, args),
+        Chore::Origins(args) => origins::run(&sh, args),
         Chore::Bench(args) => bench::run(&sh, args),
     }
 }

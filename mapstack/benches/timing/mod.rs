@@ -15,3 +15,11 @@ pub fn median(mut run: impl FnMut()) -> Duration {
     measured.sort_unstable();
     measured[measured.len() / 2]
 }
+
+/// The most bytes of memory that the process had.
+#[allow(dead_code, reason = "not every benchmark measures memory")]
+pub fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
+}

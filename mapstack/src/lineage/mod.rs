@@ -26,9 +26,9 @@ mod why_not;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use mapstack_minion::Part;
+use mapstack_minion::{FactPlace, FactPlaces, Part};
 use mapstack_value::{Key, Value};
 use mapstack_yaml::Mark;
 
@@ -46,7 +46,10 @@ pub struct Lineage {
     layers: Vec<Layer>,
     texts: Texts,
     data: Value,
-    root: Node,
+    /// What the run noted, until somebody asks for a place.
+    notes: Mutex<Option<Tracker>>,
+    tree: OnceLock<Node>,
+    facts: FactPlaces,
 }
 
 /// What is known of one value.
@@ -97,6 +100,8 @@ pub enum Spot {
         part: Option<Part>,
         /// The path to it.
         path: Vec<Key>,
+        /// Where it was read, if that is known.
+        place: Option<FactPlace>,
     },
     /// In no file: an argument, or a default of the function.
     Argument,
@@ -106,9 +111,10 @@ impl fmt::Display for Spot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Spot::File { place, .. } => write!(f, "{place}"),
-            Spot::Fact { part, path } => {
+            Spot::Fact { part, path, place } => {
                 f.write_str(part.map_or("config", Part::name))?;
-                path.iter().try_for_each(|key| write!(f, ":{key}"))
+                path.iter().try_for_each(|key| write!(f, ":{key}"))?;
+                place.as_ref().map_or(Ok(()), |place| write!(f, " ({place})"))
             }
             Spot::Argument => f.write_str("argument"),
         }
@@ -116,15 +122,22 @@ impl fmt::Display for Spot {
 }
 
 impl Lineage {
-    pub(crate) fn new(tracker: Tracker, data: Value) -> Self {
-        let (layers, texts, root) = tracker.finish();
-        Lineage { layers, texts, data, root }
+    pub(crate) fn new(mut tracker: Tracker, data: Value, facts: FactPlaces) -> Self {
+        let (layers, texts) = tracker.take_layers();
+        Lineage { layers, texts, data, notes: Mutex::new(Some(tracker)), tree: OnceLock::new(), facts }
     }
 
     /// The text of a layer that is a file, as this minion reads it.
     #[must_use]
     pub fn text(&self, layer: usize) -> Option<&Arc<LayerText>> {
         self.texts.get(&layer)
+    }
+
+    fn root(&self) -> &Node {
+        self.tree.get_or_init(|| {
+            let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner).take();
+            notes.unwrap_or_default().into_tree()
+        })
     }
 
     /// The layers in the order of merging.
@@ -136,30 +149,31 @@ impl Lineage {
     /// What is known of the value at a path of keys and, for lists, indices.
     #[must_use]
     pub fn at(&self, path: &[Key]) -> Option<Ancestry> {
-        let (mut node, mut value, mut key) = (Cow::Borrowed(&self.root), &self.data, None);
+        let (mut node, mut value, mut key) = (Cow::Borrowed(self.root()), &self.data, None);
         for step in path {
             value = tree::entry(value, step)?.1;
             key = node.key_of(step);
             node = Cow::Owned(node.child(step)?);
         }
-        Some(ancestry(&node, value, key.as_ref()))
+        Some(self.ancestry(&node, value, key.as_ref()))
     }
 
     /// Visit every value from the root down, keys in order: its path, and what is known of it.
     pub fn visit(&self, visit: &mut dyn FnMut(&[Key], &Ancestry)) {
         fn walk(
+            lineage: &Lineage,
             path: &mut Vec<Key>,
             node: &Node,
             value: &Value,
             key: Option<&Claim>,
             visit: &mut dyn FnMut(&[Key], &Ancestry),
         ) {
-            visit(path, &ancestry(node, value, key));
+            visit(path, &lineage.ancestry(node, value, key));
             let mut step = |step: Key, inside: &Value| {
-                let Some(child) = node.child(&step) else { return };
+                let Some(child) = node.child_here(&step) else { return };
                 let key = node.key_of(&step);
                 path.push(step);
-                walk(path, &child, inside, key.as_ref(), visit);
+                walk(lineage, path, &child, inside, key.as_ref(), visit);
                 path.pop();
             };
             match value {
@@ -170,31 +184,34 @@ impl Lineage {
                 _ => {}
             }
         }
-        walk(&mut Vec::new(), &self.root, &self.data, None, visit);
+        walk(self, &mut Vec::new(), self.root(), &self.data, None, visit);
     }
-}
 
-fn ancestry(node: &Node, value: &Value, key: Option<&Claim>) -> Ancestry {
-    let (layer, own) = node.claim().map_or((0, Spot::Argument), |claim| (claim.layer, spot(&claim.at)));
-    let ancestor = |past: &tree::Past| Ancestor {
-        value: past.claim.value.clone(),
-        layer: past.claim.layer,
-        spot: spot(&past.claim.at),
-        by: past.by,
-        how: past.how,
-    };
-    let past = node.past.iter().map(ancestor).collect();
-    Ancestry { value: value.clone(), layer, spot: own, key: key.map(|key| spot(&key.at)), past }
-}
+    fn ancestry(&self, node: &Node, value: &Value, key: Option<&Claim>) -> Ancestry {
+        let (layer, spot) = node.claim().map_or((0, Spot::Argument), |claim| (claim.layer, self.spot(&claim.at)));
+        let ancestor = |past: &tree::Past| Ancestor {
+            value: past.claim.value.clone(),
+            layer: past.claim.layer,
+            spot: self.spot(&past.claim.at),
+            by: past.by,
+            how: past.how,
+        };
+        let past = node.past.iter().map(ancestor).collect();
+        Ancestry { value: value.clone(), layer, spot, key: key.map(|key| self.spot(&key.at)), past }
+    }
 
-fn spot(at: &At) -> Spot {
-    match at {
-        At::Text(text, marks) => in_text(text, marks.mark()),
-        At::Mark(text, mark) => in_text(text, *mark),
-        At::Statement(place) => Spot::File { place: (**place).clone(), computed: true },
-        At::Fact(part, path) => Spot::Fact { part: *part, path: path.clone() },
-        At::Below(inside) | At::Somewhere(inside) => spot(inside),
-        At::Nowhere => Spot::Argument,
+    fn spot(&self, at: &At) -> Spot {
+        match at {
+            At::Text(text, marks) => in_text(text, marks.mark()),
+            At::Mark(text, mark) => in_text(text, *mark),
+            At::Statement(place) => Spot::File { place: (**place).clone(), computed: true },
+            At::Fact(part, path) => Spot::Fact { part: *part, path: path.clone(), place: self.facts.find(*part, path) },
+            At::FactKey(part, path) => {
+                Spot::Fact { part: *part, path: path.clone(), place: self.facts.find_key(*part, path) }
+            }
+            At::Below(inside) | At::Somewhere(inside) => self.spot(inside),
+            At::Nowhere => Spot::Argument,
+        }
     }
 }
 

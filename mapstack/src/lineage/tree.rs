@@ -3,6 +3,7 @@
 //! It has as many nodes as layers disagree. Where one layer has the say over everything below a
 //! value there is one node, and what stands below is found in that layer's own positions.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -35,6 +36,8 @@ pub(crate) enum At {
     Statement(Arc<Place>),
     /// Under a path of the minion's facts.
     Fact(Option<Part>, Vec<Key>),
+    /// At the last key of such a path.
+    FactKey(Option<Part>, Vec<Key>),
     /// One key above: the only entry stands there.
     Below(Box<At>),
     /// Somewhere inside: nobody knows where exactly.
@@ -59,7 +62,10 @@ impl At {
     fn key(&self, index: usize, step: &Key) -> At {
         match self {
             At::Text(text, marks) => At::Mark(text.clone(), marks.key(index).unwrap_or(marks.mark())),
-            other => other.child(index, step),
+            other => match other.child(index, step) {
+                At::Fact(part, path) => At::FactKey(part, path),
+                inside => inside,
+            },
         }
     }
 }
@@ -202,6 +208,19 @@ impl Node {
         past.append(&mut child.past);
         child.past = past;
         Some(child)
+    }
+
+    /// The same, without a copy where nothing around it was replaced.
+    pub fn child_here(&self, step: &Key) -> Option<Cow<'_, Node>> {
+        let own = match (&self.past[..], &self.now.items) {
+            ([], None) => self.now.entries.get(step),
+            ([], Some(items)) => integer_step(step).and_then(|index| items.get(usize::try_from(index.to_i64()?).ok()?)),
+            _ => None,
+        };
+        match own {
+            Some(own) => Some(Cow::Borrowed(own)),
+            None => self.child(step).map(Cow::Owned),
+        }
     }
 
     /// Who has the say over the key of an entry.

@@ -128,17 +128,22 @@ impl Cache {
         if !is_name(id) {
             return Ok(None);
         }
+        let mut minion = Minion::new(id);
         if let Some(entry) = Entry::read(self.grains().join(format!("{id}.p")))? {
+            minion.sources.of_file(&entry.file, Part::Grains);
             let grains = entry.unexpired(self.now)?.mapping("grains")?;
             let pillar = match self.pillar_of(id)? {
                 Some(file) => Entry::read(file)?,
                 None => None,
             };
             let pillar = match pillar {
-                Some(entry) => entry.unexpired(self.now)?.mapping("pillar")?,
+                Some(entry) => {
+                    minion.sources.of_file(&entry.file, Part::Pillar);
+                    entry.unexpired(self.now)?.mapping("pillar")?
+                }
                 None => Map::new(),
             };
-            return Ok(Some(Minion::new(id).with(Part::Grains, grains).with(Part::Pillar, pillar)));
+            return Ok(Some(minion.with(Part::Grains, grains).with(Part::Pillar, pillar)));
         }
         let Some(Entry { file, value }) = Entry::read(self.minions.join(id).join("data.p"))? else { return Ok(None) };
         let data = Entry { file: file.clone(), value }.mapping("a minion's data")?;
@@ -146,7 +151,8 @@ impl Cache {
             let value = data.get(part.name()).cloned().unwrap_or_default();
             Entry { file: file.clone(), value }.mapping(part.name())
         };
-        let minion = Minion::new(id).with(Part::Grains, part(Part::Grains)?);
+        [Part::Grains, Part::Pillar].into_iter().for_each(|part| minion.sources.of_file(&file, part));
+        let minion = minion.with(Part::Grains, part(Part::Grains)?);
         Ok(Some(minion.with(Part::Pillar, part(Part::Pillar)?)))
     }
 

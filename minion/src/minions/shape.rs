@@ -45,7 +45,7 @@ impl Shape {
 /// What is said of one minion.
 pub(super) fn found(value: &Value, at: &Positions<'_>) -> Result<Found, ReadError> {
     let said = match value {
-        Value::Map(map) if is_grains(map) => return Ok(Found::Minion(of_grains(map))),
+        Value::Map(map) if is_grains(map) => return Ok(Found::Minion(of_grains(map, at))),
         Value::Map(map) if is_document(map) => return minion_of(map, at).map(Found::Minion),
         Value::Map(_) => return Err(at.error(ReadErrorKind::NoFacts)),
         Value::Bool(false) => "false".to_owned(),
@@ -61,8 +61,10 @@ pub(super) fn found(value: &Value, at: &Positions<'_>) -> Result<Found, ReadErro
 }
 
 /// A minion that says its id in its grains.
-pub(super) fn of_grains(grains: &Map) -> Minion {
-    Minion { grains: grains.clone(), ..Minion::default() }
+pub(super) fn of_grains(grains: &Map, at: &Positions<'_>) -> Minion {
+    let mut minion = Minion { grains: grains.clone(), ..Minion::default() };
+    minion.sources.inside(at.name, at.start(), Some(Part::Grains));
+    minion
 }
 
 fn is_grains(map: &Map) -> bool {

@@ -20,6 +20,7 @@ use super::shape::{Found, Shape, found, of_grains};
 use crate::Minion;
 use crate::error::{Place, ReadError, ReadErrorKind, cut};
 use crate::read::{MAX_BYTES, Positions, at_file, minion_of, syntax};
+use crate::sources::kept;
 
 /// The minions of one text.
 #[derive(Debug)]
@@ -37,6 +38,7 @@ impl Text {
     /// them has the form of a minion. Single minions that are broken are errors where they are
     /// asked for.
     pub fn parse(bytes: &[u8], name: &str) -> Result<Self, ReadError> {
+        let (file, kept) = (name.into(), kept(bytes, name));
         let (mut minions, mut silent) = (Vec::<(String, Result<Minion, ReadError>)>::new(), Vec::new());
         let mut places = std::collections::HashMap::<String, Place>::new();
         for Entry { id, place, found } in entries(bytes, name)? {
@@ -53,6 +55,7 @@ impl Text {
             match found {
                 Ok(Found::Minion(mut minion)) => {
                     minion.set_id(id.as_str());
+                    minion.sources.share(&file, kept.as_ref());
                     minions.push((id, Ok(minion)));
                 }
                 Ok(Found::Silent(said)) => silent.push(Silent { id, place, said }),
@@ -137,7 +140,7 @@ impl Top {
         };
         match Shape::of(&self.map) {
             Shape::Document => entries.push(named(single(minion_of(&self.map, &here)), of_several)),
-            Shape::Grains => entries.push(named(single(Ok(of_grains(&self.map))), of_several)),
+            Shape::Grains => entries.push(named(single(Ok(of_grains(&self.map, &here))), of_several)),
             Shape::Local => {
                 entries.extend(self.map.values().next().map(|value| {
                     let found = found(value, &self.entry(name, 0));

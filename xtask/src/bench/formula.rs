@@ -29,18 +29,18 @@ pub fn run(sh: &Shell, starts: u32) -> Result {
 }
 
 /// A formula, a minion and where they are.
-struct Subject {
-    name: &'static str,
+pub struct Subject {
+    pub name: &'static str,
     verb: &'static str,
-    formula: &'static str,
-    minion: PathBuf,
-    roots: Vec<PathBuf>,
+    pub formula: &'static str,
+    pub minion: PathBuf,
+    pub roots: Vec<PathBuf>,
     /// Whether the floor parses everything that `data` parses: templates are no YAML.
     plain: bool,
 }
 
 /// The formula in `examples`.
-fn shipped() -> Subject {
+pub fn shipped() -> Subject {
     let examples = project_root().join("examples");
     Subject {
         name: "examples/formulas/users on web1: 2 roots, templates, a post-map template",
@@ -66,7 +66,7 @@ fn computed() -> Subject {
 }
 
 /// A formula of plain files, ten layers of forty keys.
-fn generated(sh: &Shell, directory: &Path) -> Result<Subject> {
+pub fn generated(sh: &Shell, directory: &Path) -> Result<Subject> {
     let parameters = directory.join("layers/parameters");
     let layers: Vec<String> = (0..10).map(|layer| format!("layer{layer}.yaml")).collect();
     let mut sources = String::from("values:\n  sources:\n");

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: one run on one machine, as ratios to the reference and to the floor.
 
+mod explain;
 mod fleet;
 mod formula;
 mod pillar;
@@ -29,6 +30,8 @@ pub struct Args {
 enum Subject {
     /// `data` and `map` of one formula for one minion
     Formula,
+    /// Following where values come from, against the plain run
+    Explain,
     /// The stacked external pillars
     Pillar,
     /// Thousands of minions at once
@@ -43,6 +46,9 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
     let wanted = |subject| args.subjects.is_empty() || args.subjects.contains(&subject);
     if wanted(Subject::Formula) {
         formula::run(sh, args.starts)?;
+    }
+    if wanted(Subject::Explain) {
+        explain::run(sh, args.starts)?;
     }
     if wanted(Subject::Pillar) {
         pillar::run(sh, args.starts)?;

@@ -32,7 +32,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mapstack-host", &["mapstack"]),
     ("mapstack-schema", &["mapstack-value", "mapstack-yaml"]),
     ("mapstack-lint", &["mapstack", "mapstack-schema"]),
-    ("mapstack-cli", &["mapstack", "mapstack-fleet", "mapstack-host", "mapstack-lint"]),
+    ("mapstack-page", &[]),
+    ("mapstack-cli", &["mapstack", "mapstack-fleet", "mapstack-host", "mapstack-lint", "mapstack-page"]),
     ("xtask", &[]),
 ];
 

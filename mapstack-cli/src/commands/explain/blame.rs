@@ -7,7 +7,7 @@ use mapstack::lineage::{Ancestry, Spot};
 use mapstack::value::{Key, Value};
 use mapstack::yaml;
 
-use super::Report;
+use super::{Report, is_branch, shown};
 
 /// Wider data has its origins less aligned.
 const WIDEST: usize = 60;
@@ -52,15 +52,6 @@ impl Report<'_> {
     }
 }
 
-/// Whether a value has lines of its own for what is in it.
-fn is_branch(value: &Value) -> bool {
-    match value {
-        Value::Map(map) => !map.is_empty(),
-        Value::List(items) => !items.is_empty(),
-        _ => false,
-    }
-}
-
 /// A path as positions in mappings and lists.
 fn positions(value: &Value, path: &[Key]) -> Option<Vec<usize>> {
     let (mut here, mut positions) = (value, Vec::new());
@@ -82,7 +73,7 @@ fn positions(value: &Value, path: &[Key]) -> Option<Vec<usize>> {
 fn told(spot: &Spot) -> String {
     match spot {
         Spot::File { computed: true, .. } => format!("{spot} (computed)"),
-        spot => spot.to_string(),
+        spot => shown(spot),
     }
 }
 

@@ -1,16 +1,22 @@
 //! One value: whose it is, and what it overrode.
 
+use anstyle::{AnsiColor, Style};
 use mapstack::lineage::{Because, Chosen, How, Layer, LayerKind, Merged, Spot};
 use mapstack::value::{Key, Value};
 
-use super::{Report, index as item_key, is_of_grains, joined, short};
+use super::{Report, index as item_key, is_of_grains, joined, short, shown};
 
 impl Report<'_> {
-    pub fn history(&self, path: &[Key]) -> String {
+    pub fn history(&self, path: &[Key], colored: bool) -> String {
         let Some(known) = self.at(path) else { return String::new() };
+        let (bold, blue) = match colored {
+            true => (Style::new().bold(), AnsiColor::Cyan.on_default()),
+            false => (Style::new(), Style::new()),
+        };
+        let place = |spot: &Spot| format!("{blue}{}{blue:#}", place(spot));
         let now = short(&self.now(path, &known.value).repr());
-        let mut lines = vec![format!("{} = {now}", joined(path)), String::new()];
-        lines.push(format!("  {now}  {}", place(&known.spot)));
+        let mut lines = vec![format!("{} = {bold}{now}{bold:#}", joined(path)), String::new()];
+        lines.push(format!("  {bold}{now}{bold:#}  {}", place(&known.spot)));
         lines.extend(self.layer(known.layer, true));
         for past in known.past.iter().rev() {
             lines.push(String::new());
@@ -23,8 +29,8 @@ impl Report<'_> {
             for index in 0..items.len() {
                 let path = [path, &[item_key(index)]].concat();
                 let Some(item) = self.at(&path) else { continue };
-                let shown = short(&self.now(&path, &item.value).repr());
-                lines.push(format!("  [{index}] {shown}  {}", place(&item.spot)));
+                let value = short(&self.now(&path, &item.value).repr());
+                lines.push(format!("  [{index}] {value}  {}", place(&item.spot)));
             }
         }
         if matches!(known.value, Value::Map(_)) {
@@ -41,7 +47,7 @@ impl Report<'_> {
     /// What a layer is, and why it is one.
     fn layer(&self, number: usize, with_reasons: bool) -> Vec<String> {
         let Some(layer) = self.lineage.layers().get(number) else { return Vec::new() };
-        let mut lines = vec![format!("    layer {}: {}", number + 1, named(layer))];
+        let mut lines = vec![format!("    layer {}: {}", number + 1, named(layer, true))];
         if with_reasons {
             lines.extend(layer.because.iter().map(|because| format!("    because {}", self.reason(layer, because))));
             lines.extend(layer.merged.as_ref().map(|merged| format!("    merged with {}", self.strategy(merged))));
@@ -49,7 +55,7 @@ impl Report<'_> {
         lines
     }
 
-    fn strategy(&self, merged: &Merged) -> String {
+    pub fn strategy(&self, merged: &Merged) -> String {
         let lists = if merged.merge_lists { ", lists appended" } else { "" };
         let by = match &merged.chosen {
             Chosen::Layer(Some(place)) => format!("as {place} says"),
@@ -60,7 +66,7 @@ impl Report<'_> {
         format!("strategy {}{lists}: {by}", self.secrets.scrubbed(&merged.strategy))
     }
 
-    fn reason(&self, layer: &Layer, because: &Because) -> String {
+    pub fn reason(&self, layer: &Layer, because: &Because) -> String {
         match layer.kind {
             // The value is the layer itself.
             LayerKind::Value => format!("{} is set", because.matcher),
@@ -75,13 +81,13 @@ impl Report<'_> {
             LayerKind::File { path, .. } => value.as_str().is_some_and(|text| path.contains(text)),
             _ => false,
         };
-        let shown = |value: &Value| match in_path(value) {
+        let masked = |value: &Value| match in_path(value) {
             true => value.clone(),
             false => self.secrets.masked(&[], of_pillar, value),
         };
         match &because.found {
-            Value::List(items) => items.iter().map(shown).collect(),
-            other => shown(other),
+            Value::List(items) => items.iter().map(masked).collect(),
+            other => masked(other),
         }
     }
 }
@@ -89,13 +95,14 @@ impl Report<'_> {
 fn place(spot: &Spot) -> String {
     match spot {
         Spot::File { computed: true, .. } => format!("{spot}  (by the template there)"),
-        spot => spot.to_string(),
+        spot => shown(spot),
     }
 }
 
 /// What a layer is, in words.
-pub fn named(layer: &Layer) -> String {
-    let of = layer.definition.as_ref().map(|definition| format!(", by the source {definition}")).unwrap_or_default();
+pub fn named(layer: &Layer, with_source: bool) -> String {
+    let definition = layer.definition.as_ref().filter(|_| with_source);
+    let of = definition.map(|definition| format!(", by the source {definition}")).unwrap_or_default();
     match &layer.kind {
         LayerKind::File { path, .. } => format!("salt://{path}{of}"),
         LayerKind::Value => format!("a value{of}"),
@@ -104,7 +111,7 @@ pub fn named(layer: &Layer) -> String {
     }
 }
 
-fn ended(how: How, by: usize) -> String {
+pub fn ended(how: How, by: usize) -> String {
     let layer = by + 1;
     match how {
         How::Replaced => format!("replaced by layer {layer}"),

@@ -1,7 +1,11 @@
 //! `mapstack explain`.
 
 mod blame;
+#[cfg(feature = "html")]
+mod excerpts;
 mod history;
+#[cfg(feature = "html")]
+mod html;
 pub mod rows;
 mod why_not;
 
@@ -9,7 +13,7 @@ use std::collections::HashSet;
 
 use mapstack::DataOptions;
 use mapstack::lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, Spot};
-use mapstack::minion::{Minion, Part};
+use mapstack::minion::{FactPlace, Minion, Part};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Path as KeyPath, Value};
 
@@ -39,9 +43,14 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     let (data, lineage) = explained.map_err(failed)?;
     let path = args.key.as_deref().map(|key| path(&data, key)).transpose()?;
     let report = Report::new(&lineage, &secrets, &session.minion, &args.formula);
+    #[cfg(feature = "html")]
+    if let Some(file) = &args.html {
+        let page = report.page(path.as_deref().unwrap_or_default());
+        return html::write(&page, file);
+    }
     let text = match (args.format, &path) {
         (ExplainFormat::Json, path) => output::as_json(&report.rows(path.as_deref().unwrap_or_default()))?,
-        (ExplainFormat::Text, Some(path)) => report.history(path),
+        (ExplainFormat::Text, Some(path)) => report.history(path, reporter.colors_output()),
         (ExplainFormat::Text | ExplainFormat::Blame, path) => {
             report.blame(&data, path.as_deref().unwrap_or_default(), reporter.colors_output())
         }
@@ -114,6 +123,26 @@ fn is_of_grains(matcher: &str) -> bool {
 /// Whether a layer's value cannot come from the pillar.
 fn is_of_own_facts(layer: &Layer) -> bool {
     layer.because.iter().all(|because| is_of_grains(&because.matcher))
+}
+
+/// A place, as flags name what gave a fact.
+fn shown(spot: &Spot) -> String {
+    match spot {
+        Spot::Fact { part, path, place: Some(FactPlace::Set) } => {
+            let fact = Spot::Fact { part: *part, path: path.clone(), place: None };
+            format!("{fact} (--set)")
+        }
+        spot => spot.to_string(),
+    }
+}
+
+/// Whether a value has entries or items.
+fn is_branch(value: &Value) -> bool {
+    match value {
+        Value::Map(map) => !map.is_empty(),
+        Value::List(items) => !items.is_empty(),
+        _ => false,
+    }
 }
 
 /// A text that fits on a line.

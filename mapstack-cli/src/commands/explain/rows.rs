@@ -1,19 +1,18 @@
 //! Everything that is known, for programs; `docs/explain.md` has the schema.
 
 use mapstack::lineage::{Chosen, How, Layer, LayerKind, Spot};
+use mapstack::minion::FactPlace;
 use mapstack::trace::Stage;
 use mapstack::value::{Key, Map, Value};
 
-use super::Report;
+use super::{Report, is_branch};
 
 impl Report<'_> {
     /// The layers, and every value at or below a path.
     pub fn rows(&self, above: &[Key]) -> Value {
         let mut values = Vec::new();
         self.lineage.visit(&mut |path, known| {
-            let is_leaf = !matches!(&known.value, Value::Map(map) if !map.is_empty())
-                && !matches!(&known.value, Value::List(items) if !items.is_empty());
-            if !path.starts_with(above) || !(is_leaf || path == above) {
+            if !path.starts_with(above) || (is_branch(&known.value) && path != above) {
                 return;
             }
             let mut row = Map::new();
@@ -48,14 +47,7 @@ impl Report<'_> {
     fn layer_row(&self, index: usize, layer: &Layer) -> Value {
         let mut row = Map::new();
         row.insert("layer", number(index));
-        row.insert(
-            "stage",
-            match layer.stage {
-                Stage::Meta => "meta",
-                Stage::Layers => "layers",
-                Stage::PostMap => "post-map",
-            },
-        );
+        row.insert("stage", stage(layer.stage));
         row.insert("definition", layer.definition.as_ref().map_or(Value::None, |text| Value::from(&**text)));
         let (kind, file) = match &layer.kind {
             LayerKind::File { shown, .. } => ("file", Some(shown)),
@@ -93,6 +85,15 @@ impl Report<'_> {
     }
 }
 
+/// The part of the work, by name.
+pub(super) fn stage(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Meta => "meta",
+        Stage::Layers => "layers",
+        Stage::PostMap => "post-map",
+    }
+}
+
 fn number(layer: usize) -> i64 {
     i64::try_from(layer + 1).unwrap_or(i64::MAX)
 }
@@ -118,9 +119,31 @@ pub fn origin(spot: &Spot) -> Value {
             row.insert("column", number(place.column()));
             row.insert("computed", *computed);
         }
-        Spot::Fact { part, path } => {
+        Spot::Fact { part, path, place } => {
             row.insert("facts", part.map_or("config", |part| part.name()));
             row.insert("path", path.iter().map(Key::to_value).collect::<Value>());
+            match place {
+                Some(FactPlace::File(place)) => {
+                    row.insert("file", place.file.as_str());
+                    if let Some(mark) = place.mark {
+                        row.insert("line", i64::from(mark.line));
+                        row.insert("column", i64::from(mark.column));
+                    }
+                }
+                Some(FactPlace::Platform(name)) => {
+                    row.insert("platform", *name);
+                }
+                Some(FactPlace::Set) => {
+                    row.insert("flag", "--set");
+                }
+                Some(FactPlace::Id) => {
+                    row.insert("id", true);
+                }
+                Some(FactPlace::BuiltIn) => {
+                    row.insert("built_in", true);
+                }
+                _ => {}
+            }
         }
         Spot::Argument => {
             row.insert("argument", true);

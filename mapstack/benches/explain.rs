@@ -1,0 +1,54 @@
+//! What it costs to follow where values come from.
+//!
+//! ```text
+//! cargo bench -p mapstack --bench explain -- time|none|data|explain FORMULA MINION ROOT…
+//! ```
+//!
+//! `time` prints one JSON object of median nanoseconds of an engine that answers again and again:
+//! `data`, `explain`, and `told`, where every value is also visited. The others print `peak`, the most bytes that
+//! a process had in memory that does nothing with its engine, calls `data`, or calls `explain` and keeps what
+//! it tells.
+
+mod timing;
+
+use std::error::Error;
+use std::hint::black_box;
+
+use mapstack::loader::Roots;
+use mapstack::minion::Minion;
+use mapstack::{DataOptions, Engine};
+use timing::{median, peak};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // `cargo bench` adds `--bench`.
+    let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench");
+    let (Some(mode), Some(formula), Some(minion)) = (args.next(), args.next(), args.next()) else {
+        println!("nothing to measure: name a mode, a formula, a minion and roots");
+        return Ok(());
+    };
+    let minion = Minion::from_path(minion)?.complete();
+    let options = DataOptions::default();
+    let engine = Engine::new(args.fold(Roots::new(), |served, root| served.root("base", root)));
+    match &*mode {
+        "time" => {
+            engine.run(&minion).explain(&formula, &options)?;
+            let data = median(|| drop(black_box(engine.run(&minion).data(&formula, &options))));
+            let explain = median(|| drop(black_box(engine.run(&minion).explain(&formula, &options))));
+            let told = median(|| {
+                if let Ok((_, lineage)) = engine.run(&minion).explain(&formula, &options) {
+                    lineage.visit(&mut |path, known| {
+                        black_box((path.len(), known.past.len()));
+                    });
+                }
+            });
+            let [data, explain, told] = [data, explain, told].map(|time| time.as_nanos());
+            println!("{{\"data\": {data}, \"explain\": {explain}, \"told\": {told}}}");
+            return Ok(());
+        }
+        "data" => drop(black_box(engine.run(&minion).data(&formula, &options)?)),
+        "explain" => drop(black_box(engine.run(&minion).explain(&formula, &options)?)),
+        _ => {}
+    }
+    println!("{{\"peak\": {}}}", peak().unwrap_or_default());
+    Ok(())
+}

@@ -1,0 +1,233 @@
+//! Whether a scalar stands at a place of a text, told from the text alone.
+//!
+//! This reads single scalars as YAML 1.1 and Salt have them, in the simplest way that does: it is to
+//! be another reading than the product's.
+
+use serde_json::{Number, Value};
+
+/// What stands at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// The scalar.
+    All,
+    /// A text that begins as the scalar does, up to where a template goes on with it.
+    Beginning,
+    /// Something else.
+    Other,
+}
+
+/// What begins an expression, a statement or a comment of Jinja and Tera.
+const MARKS: [&str; 3] = ["{{", "{%", "{#"];
+
+/// Whether a text has anything for a template engine to do.
+pub fn is_templated(text: &str) -> bool {
+    MARKS.iter().any(|mark| text.contains(mark)) || text.starts_with("#!")
+}
+
+/// Whether an expression or a statement begins a text.
+pub fn is_computing(rest: &str) -> bool {
+    rest.starts_with("{{") || rest.starts_with("{%")
+}
+
+/// The byte at a line and column, both from 1.
+pub fn offset(text: &str, line: u64, column: u64) -> Option<usize> {
+    let line = usize::try_from(line.checked_sub(1)?).ok()?;
+    let start = match line {
+        0 => 0,
+        line => text.match_indices('\n').nth(line - 1)?.0 + 1,
+    };
+    let column = usize::try_from(column.checked_sub(1)?).ok()?;
+    let rest = text.get(start..)?;
+    rest.char_indices().map(|(at, _)| at).chain([rest.len()]).nth(column).map(|at| start + at)
+}
+
+/// What stands at a byte of a text, where a scalar is expected, or a container with nothing in it.
+pub fn stands(text: &str, at: usize, expected: &Value) -> Found {
+    let Some(rest) = text.get(at..) else { return Found::Other };
+    let rest = without_properties(rest);
+    if let Some(name) = rest.strip_prefix('*') {
+        let name: String = name.chars().take_while(|c| !c.is_whitespace() && !",]}".contains(*c)).collect();
+        let anchor = format!("&{name}");
+        return match text.find(&anchor) {
+            Some(anchored) => stands(text, anchored, expected),
+            None => Found::Other,
+        };
+    }
+    let found = match rest.chars().next() {
+        Some(quote @ ('"' | '\'')) => quoted(rest, quote, expected),
+        Some('|' | '>') => block(text, at + (text.len() - at - rest.len()), expected),
+        Some('{' | '[') => empty(rest, expected),
+        _ => plain(rest, expected),
+    };
+    match found {
+        true => Found::All,
+        false if begins(rest, expected) => Found::Beginning,
+        false => Found::Other,
+    }
+}
+
+/// What is behind a tag and an anchor.
+fn without_properties(mut rest: &str) -> &str {
+    while rest.starts_with(['!', '&']) {
+        rest = rest.find(char::is_whitespace).map_or("", |end| rest[end..].trim_start());
+    }
+    rest
+}
+
+fn quoted(rest: &str, quote: char, expected: &Value) -> bool {
+    let Some(expected) = expected.as_str() else { return false };
+    let (mut text, mut chars) = (String::new(), rest[1..].chars().peekable());
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' if quote == '\'' && chars.peek() == Some(&'\'') => {
+                chars.next();
+                text.push('\'');
+            }
+            _ if c == quote => return text == expected || words(&text) == words(expected),
+            '\\' if quote == '"' => {
+                let letter = chars.next();
+                let mut hex = |count: usize| {
+                    let digits: String = chars.by_ref().take(count).collect();
+                    u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32)
+                };
+                match letter {
+                    Some('n') => text.push('\n'),
+                    Some('t') => text.push('\t'),
+                    Some('r') => text.push('\r'),
+                    Some('0') => text.push('\0'),
+                    Some('e') => text.push('\u{1b}'),
+                    Some('x') => text.extend(hex(2)),
+                    Some('u') => text.extend(hex(4)),
+                    Some('U') => text.extend(hex(8)),
+                    Some('\n') | None => {}
+                    Some(other) => text.push(other),
+                }
+            }
+            other => text.push(other),
+        }
+    }
+    false
+}
+
+/// A scalar in lines of its own, behind `|` or `>`.
+fn block(text: &str, at: usize, expected: &Value) -> bool {
+    let Some(expected) = expected.as_str() else { return false };
+    let mut lines = text[at..].lines().skip(1).peekable();
+    let depth = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let mut first = lines.clone().skip_while(|line| line.trim().is_empty());
+    let indent = first.next().map_or(0, depth);
+    let own = lines.by_ref().take_while(|line| line.trim().is_empty() || (indent > 0 && depth(line) >= indent));
+    let own: Vec<&str> = own.map(|line| line.get(indent..).unwrap_or_default()).collect();
+    own.join("\n").trim_end() == expected.trim_end() || words(&own.join("\n")) == words(expected)
+}
+
+fn empty(rest: &str, expected: &Value) -> bool {
+    let inside = rest[1..].trim_start();
+    match expected {
+        Value::Object(map) => map.is_empty() && rest.starts_with('{') && inside.starts_with('}'),
+        Value::Array(items) => items.is_empty() && rest.starts_with('[') && inside.starts_with(']'),
+        _ => false,
+    }
+}
+
+fn plain(rest: &str, expected: &Value) -> bool {
+    let line = rest.lines().next().unwrap_or_default();
+    let ends = [" #", ": ", ",", "]", "}"];
+    let mut candidates: Vec<&str> =
+        ends.iter().flat_map(|end| line.match_indices(end)).map(|(at, _)| &line[..at]).collect();
+    candidates.extend([line, line.trim_end().strip_suffix(':').unwrap_or(line)]);
+    if candidates.iter().any(|token| reads_as(token.trim(), expected)) {
+        return true;
+    }
+    // Over several lines.
+    expected.as_str().is_some_and(|text| !text.is_empty() && words(rest).starts_with(&words(text)))
+}
+
+/// Whether a plain scalar is a value, by Salt's resolver.
+fn reads_as(token: &str, expected: &Value) -> bool {
+    match expected {
+        Value::Null => matches!(token, "" | "~" | "null" | "Null" | "NULL"),
+        Value::Bool(flag) => {
+            let word = token.to_lowercase();
+            if *flag { ["yes", "on", "true"].contains(&&*word) } else { ["no", "off", "false"].contains(&&*word) }
+        }
+        Value::Number(number) => is_number(token, number),
+        Value::String(text) => token == text,
+        Value::Array(_) | Value::Object(_) => false,
+    }
+}
+
+fn is_number(token: &str, number: &Number) -> bool {
+    let token = token.replace('_', "");
+    let (negative, digits) = match token.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, token.strip_prefix('+').unwrap_or(&token)),
+    };
+    let integer = || {
+        let parsed = if let Some(hex) = digits.strip_prefix("0x") {
+            i128::from_str_radix(hex, 16).ok()?
+        } else if let Some(binary) = digits.strip_prefix("0b") {
+            i128::from_str_radix(binary, 2).ok()?
+        } else {
+            digits.split(':').try_fold(0_i128, |sum, part| sum.checked_mul(60)?.checked_add(part.parse().ok()?))?
+        };
+        Some(if negative { -parsed } else { parsed })
+    };
+    let shown = number.to_string();
+    integer().is_some_and(|own| own.to_string() == shown)
+        || token.parse::<f64>().is_ok_and(|own| number.as_f64() == Some(own))
+}
+
+/// Whether a text goes on with a template, and begins as a value does up to there.
+fn begins(rest: &str, expected: &Value) -> bool {
+    let Some(end) = MARKS.iter().filter_map(|mark| rest.find(mark)).min() else { return false };
+    let (Some(literal), Some(expected)) = (rest.get(..end), expected.as_str()) else { return false };
+    let literal = literal.trim_start_matches(['"', '\'', '|', '>', '-', '+']);
+    !literal.contains("\n\n\n") && words(expected).starts_with(&words(literal))
+}
+
+/// A text with its white space evened out, as folding does.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn scalars_are_read_where_they_stand() {
+        for (text, at, value, found) in [
+            ("a: 1", 3, json!(1), Found::All),
+            ("a: 1", 0, json!("a"), Found::All),
+            ("a: 12", 3, json!(1), Found::Other),
+            ("a: 0644", 3, json!(644), Found::All),
+            ("a: 1:30", 3, json!(90), Found::All),
+            ("a: [x, y]", 4, json!("x"), Found::All),
+            ("a: [x, y]", 7, json!("y"), Found::All),
+            ("a: Yes # so", 3, json!(true), Found::All),
+            ("a: yes", 3, json!("yes"), Found::All),
+            ("a:\nb: 1", 2, json!(null), Found::All),
+            ("a: 'it''s'", 3, json!("it's"), Found::All),
+            ("a: \"x\\ty\\u00e9\"", 3, json!("x\tyé"), Found::All),
+            ("a: |\n  one\n  two\nb: 1", 3, json!("one\ntwo\n"), Found::All),
+            ("a: >-\n  one\n  two\nb: 1", 3, json!("one two"), Found::All),
+            ("a: one\n  two\nb: 1", 3, json!("one two"), Found::All),
+            ("a: &x 5\nb: *x", 11, json!(5), Found::All),
+            ("a: !!str 5", 3, json!("5"), Found::All),
+            ("a: {}", 3, json!({}), Found::All),
+            ("a: [ ]", 3, json!([]), Found::All),
+            ("a: {b: 1}", 3, json!({}), Found::Other),
+            ("a: x{{ b }}", 3, json!("xyz"), Found::Beginning),
+            ("a: 'x{{ b }}'", 3, json!("xyz"), Found::Beginning),
+            ("a: q{{ b }}", 3, json!("xyz"), Found::Other),
+            ("a: .5", 3, json!(0.5), Found::All),
+        ] {
+            assert_eq!(stands(text, at, &value), found, "{text:?} at {at}: {value}");
+        }
+        assert_eq!(offset("a\nbé: x\n", 2, 5), Some(7));
+        assert_eq!(offset("a", 3, 1), None);
+    }
+}
