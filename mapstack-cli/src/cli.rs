@@ -304,6 +304,7 @@ pub enum DiffFormat {
     /// For a comment on a pull request
     Markdown,
     /// One page for a browser
+    #[cfg(feature = "html")]
     Html,
 }
 

@@ -1,6 +1,7 @@
-//! One HTML page that tells where each value of a formula's configuration comes from.
+//! HTML pages: where each value of a formula's configuration comes from ([`Page`]), and what a change
+//! does to many minions ([`Changes`]).
 //!
-//! The page is a single file that asks for nothing else: no script, style, font or image from
+//! A page is a single file that asks for nothing else: no script, style, font or image from
 //! anywhere, so it works from a disk, in a mail, or as the artefact of a build. Whoever fills a
 //! [`Page`] decides what is secret; what is in it will be in the file.
 //!
@@ -19,6 +20,7 @@
 //!
 //! The crate does not know about formulas, minions, secrets or where anything comes from.
 
+mod changes;
 mod outline;
 
 use std::collections::BTreeMap;
@@ -28,6 +30,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tera::{Context, Tera};
+
+pub use changes::{Changed, Changes};
 
 /// Everything a page tells.
 #[derive(Debug, Clone, Default, Serialize)]

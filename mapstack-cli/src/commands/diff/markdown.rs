@@ -1,4 +1,4 @@
-//! Differences for a comment on a pull request, and the same as a page.
+//! Differences for a comment on a pull request.
 
 use std::fmt::Write;
 
@@ -7,7 +7,6 @@ use mapstack_fleet::Group;
 use super::text::{lines, minions, place};
 use super::{Told, turned};
 use crate::commands::explain::joined;
-use crate::report::Failure;
 
 /// Longer comments are refused by the places they are for.
 const LONGEST: usize = 60_000;
@@ -108,9 +107,4 @@ fn longest_run(text: &str) -> usize {
         longest = longest.max(run);
     }
     longest
-}
-
-pub fn page(told: &Told<'_>) -> Result<String, Failure> {
-    let _ = told;
-    Err(Failure::Usage("html".into()))
 }

@@ -1,6 +1,8 @@
 //! `mapstack diff`.
 
 mod markdown;
+#[cfg(feature = "html")]
+mod page;
 mod rows;
 mod sides;
 mod text;
@@ -88,7 +90,8 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
         DiffFormat::Text => output::write(&text::text(&told, reporter.colors_output()))?,
         DiffFormat::Json => output::write(&output::as_json(&rows::rows(&told))?)?,
         DiffFormat::Markdown => output::write(&markdown::comment(&told))?,
-        DiffFormat::Html => output::write(&markdown::page(&told)?)?,
+        #[cfg(feature = "html")]
+        DiffFormat::Html => output::write(&page::html(&told)?)?,
     }
     if let [(_, first), ..] = differences.broken.as_slice() {
         reporter.tell([first]);
