@@ -436,3 +436,17 @@ fn a_file_that_cannot_be_read_now_is_asked_for_again() {
     let later: Vec<Arc<Outcome>> = (0..4).map(|_| recipe.outcome(&minion)).collect();
     assert_eq!(value_of(&later[3]), "2");
 }
+
+#[test]
+fn what_a_template_took_away_hides_nothing_any_more() {
+    // The first template takes a grain away, so that a later look-up finds what is behind it.
+    let files = MemoryFiles::new()
+        .file("base", "f/parameters/defaults.yaml", "values: {v: 0}\n{% do grains.n.pop('a') %}")
+        .file("base", "f/post-map.jinja", "{% do mapdata.update({'v': salt['config.get']('n:a')}) %}");
+    let engine = Engine::new(files);
+    let recipe = recipe_of(&engine);
+    for a in ["1", "2", "3"] {
+        let minion = parsed(&format!("{{id: web1, grains: {{n: {{a: 0}}}}, pillar: {{n: {{a: {a}}}}}}}"));
+        assert_eq!(value_of(&recipe.outcome(&minion)), a);
+    }
+}
