@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
+use foldhash::fast::RandomState;
+
 use crate::{Fetched, FileServer, LoadError, SaltPath};
 
 /// What a file server answered, kept: for work on many minions, which is to see the same files, and to
@@ -27,7 +29,7 @@ pub struct Snapshot<F> {
 #[derive(Debug, Default)]
 struct Kept {
     /// By saltenv, then by path.
-    fetched: HashMap<String, HashMap<SaltPath, Fetched>>,
+    fetched: HashMap<String, HashMap<SaltPath, Fetched, RandomState>>,
     bytes: usize,
 }
 

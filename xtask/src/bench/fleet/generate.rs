@@ -109,8 +109,13 @@ pub fn formula(sh: &Shell, root: &Path, number: u64) -> Result {
         defaults += "  name: {{ grains.fqdn }}\n";
     }
     write("defaults.yaml", defaults)?;
-    let sources = "values:\n  sources:\n    - Y!G@os_family\n    - Y!G@os\n    - Y!G@osfinger\n    - Y!G@roles\n    - Y!I@environment\n";
-    write("map_jinja.yaml", format!("{sources}    - C@formula{number}\n    - Y!G@id\n"))?;
+    // Without this file the sources are those that every formula has.
+    if let Some(source) =
+        ["", "Y!G@roles", "Y!I@environment"].get(number as usize % 3).filter(|source| !source.is_empty())
+    {
+        let sources = "values:\n  sources:\n    - Y!G@osarch\n    - Y!G@os_family\n    - Y!G@os\n    - Y!G@osfinger\n";
+        write("map_jinja.yaml", format!("{sources}    - {source}\n    - C@formula{number}\n    - Y!G@id\n"))?;
+    }
     for (family, os, release, _) in SYSTEMS {
         write(
             &format!("os_family/{family}.yaml"),
