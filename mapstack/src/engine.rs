@@ -37,7 +37,7 @@ pub struct Engine {
     pub(crate) stubs: Stubs,
     pub(crate) functions: Vec<Box<dyn Functions>>,
     pub(crate) templates: TemplateCache,
-    layers: Mutex<HashMap<Str, Arc<LayerFile>, foldhash::fast::RandomState>>,
+    layers: Mutex<Layers>,
     pub(crate) stacks: StackCache,
 }
 
@@ -94,22 +94,30 @@ impl Engine {
         parse: impl FnOnce() -> crate::Result<LayerFile>,
     ) -> crate::Result<Arc<LayerFile>> {
         let cached = || self.layers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = cached().get(text) {
+        if let Some(found) = cached().by_text.get(text) {
             return Ok(found.clone());
         }
         let layer = Arc::new(parse()?);
         let mut layers = cached();
-        // What templates print can differ for every minion, so the number of texts has no bound.
-        if layers.len() >= MOST_LAYERS {
-            layers.clear();
+        // What templates print can differ for every minion, so the texts have no bound.
+        layers.bytes = layers.bytes.saturating_add(text.len());
+        if layers.bytes > MOST_BYTES {
+            *layers = Layers { bytes: text.len(), ..Layers::default() };
         }
-        layers.insert(text.into(), layer.clone());
+        layers.by_text.insert(text.into(), layer.clone());
         Ok(layer)
     }
 }
 
-/// Texts kept in parsed form before starting over.
-const MOST_LAYERS: usize = 20_000;
+/// Data sources in parsed form, by their text.
+#[derive(Default)]
+struct Layers {
+    by_text: HashMap<Str, Arc<LayerFile>, foldhash::fast::RandomState>,
+    bytes: usize,
+}
+
+/// The most text that is kept in parsed form, which takes some ten times as much, before starting over.
+const MOST_BYTES: usize = 8 << 20;
 
 /// The work for one minion.
 ///

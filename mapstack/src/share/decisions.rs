@@ -50,9 +50,10 @@ pub(crate) enum Led<T> {
 /// asks takes half as long as the run.
 const MISSES: usize = 1024;
 
-/// Answers after which a question counts as one that everybody answers differently, unless as many
-/// were repeated.
-const DIFFERENT: usize = 512;
+/// Answers after which a question counts as one that everybody answers differently: some, if hardly any
+/// was given twice, and many, if few were.
+const SOME: usize = 128;
+const MANY: usize = 512;
 
 impl<T> Node<T> {
     fn new(question: Question) -> Arc<Self> {
@@ -63,6 +64,13 @@ impl<T> Node<T> {
     /// A panic elsewhere leaves nothing half-written here.
     fn edges(&self) -> MutexGuard<'_, Edges<T>> {
         self.edges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Edges<T> {
+    fn are_all_different(&self) -> bool {
+        let answers = self.by_answer.len();
+        (answers >= SOME && self.repeated < 2) || (answers >= MANY && self.repeated < answers / 8)
     }
 }
 
@@ -129,7 +137,7 @@ impl<T> Decisions<T> {
             if edges.closed {
                 break;
             }
-            if edges.by_answer.len() >= DIFFERENT && edges.repeated < edges.by_answer.len() {
+            if edges.are_all_different() {
                 *edges = Edges { by_answer: HashMap::default(), repeated: 0, closed: true };
                 break;
             }

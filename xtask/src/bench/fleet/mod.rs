@@ -160,15 +160,15 @@ fn growth(sh: &Shell, directory: &Path) -> Result {
     Ok(())
 }
 
-/// Every node has twenty layers of forty keys: some that all have, and some of fifty for each of its roles.
+/// Every node has twenty layers of forty keys: eight that all have, and twelve of fifty-two; hardly any two are alike.
 fn inventory(sh: &Shell, directory: &Path) -> Result {
     let nodes = 1_000_u32;
     let parameters = directory.join("root/inventory/parameters");
-    let classes = 60;
+    let classes = 60_u64;
     for class in 0..classes {
         sh.write_file(
             parameters.join(format!("classes/class{class}.yaml")),
-            format!("values:\n{}", layer_text(class, "  ")),
+            format!("values:\n{}", layer_text(class as usize, "  ")),
         )?;
     }
     sh.write_file(parameters.join("map_jinja.yaml"), "values: {sources: ['Y!G@classes']}\n")?;
@@ -176,7 +176,7 @@ fn inventory(sh: &Shell, directory: &Path) -> Result {
     let into = directory.join("minions");
     sh.create_dir(&into)?;
     for node in 0..nodes {
-        let own = (0..12).map(|layer| 8 + (node as usize * 7 + layer * 13) % (classes - 8));
+        let own = (0..12).map(|layer| 8 + generate::mixed(u64::from(node) * 12 + layer) % (classes - 8));
         let classes: Vec<String> = (0..8).chain(own).map(|class| format!("class{class}")).collect();
         let facts = serde_json::json!({"grains": {"classes": classes, "os": "Debian"}});
         fs::write(into.join(format!("node{node:04}.json")), facts.to_string())?;
