@@ -4,13 +4,15 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
+use foldhash::fast::RandomState;
+
 use crate::{Fetched, FileServer, LoadError, SaltPath};
 
 /// What a file server answered, kept: for work on many minions, which is to see the same files, and to
 /// ask for each once.
 ///
-/// Errors are not kept. What is kept is bounded: beyond some hundred megabytes, or a million paths that
-/// lead nowhere, it starts over.
+/// Errors are not kept. What is kept is bounded: beyond some hundred megabytes of files, or tens of
+/// thousands of paths that lead nowhere, it starts over with those.
 ///
 /// ```
 /// use mapstack_loader::{FileServer, MemoryFiles, SaltPath, Snapshot};
@@ -27,13 +29,15 @@ pub struct Snapshot<F> {
 #[derive(Debug, Default)]
 struct Kept {
     /// By saltenv, then by path.
-    fetched: HashMap<String, HashMap<SaltPath, Fetched>>,
+    fetched: HashMap<String, HashMap<SaltPath, Fetched, RandomState>>,
     bytes: usize,
+    missing: usize,
 }
 
-/// The most that is kept, a path counting as some bytes.
+/// The most bytes of files that are kept.
 const MOST_BYTES: usize = 512 << 20;
-const OF_A_PATH: usize = 512;
+/// The most paths without a file: names of minions are among them, and hardly ever asked for again.
+const MOST_MISSING: usize = 50_000;
 
 impl<F: FileServer> Snapshot<F> {
     /// Nothing was asked for yet.
@@ -53,12 +57,18 @@ impl<F: FileServer> FileServer for Snapshot<F> {
         }
         let fetched = self.files.fetch(path, saltenv)?;
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
-        kept.bytes += OF_A_PATH;
-        if let Fetched::Found { bytes, .. } = &fetched {
-            kept.bytes = kept.bytes.saturating_add(bytes.len());
+        match &fetched {
+            Fetched::Found { bytes, .. } => kept.bytes = kept.bytes.saturating_add(bytes.len()),
+            _ => kept.missing += 1,
         }
         if kept.bytes > MOST_BYTES {
             *kept = Kept::default();
+        }
+        if kept.missing > MOST_MISSING {
+            kept.missing = 0;
+            for paths in kept.fetched.values_mut() {
+                paths.retain(|_, fetched| matches!(fetched, Fetched::Found { .. }));
+            }
         }
         let paths = kept.fetched.entry(saltenv.to_owned()).or_default();
         // Of two that asked at the same time, the first is right for both.

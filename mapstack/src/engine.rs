@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mapstack_loader::FileServer;
+use indexmap::IndexSet;
+use mapstack_loader::{Fetched, FileServer, LoadError, SaltPath};
 use mapstack_minion::Minion;
 use mapstack_render::jinja::{Limits, Syntax, TemplateCache};
 use mapstack_render::{DictRef, Obj, salt_object};
@@ -17,9 +18,9 @@ use crate::facts::Facts;
 use crate::layer::LayerFile;
 use crate::lineage::Tracker;
 use crate::pillar::StackCache;
-use crate::share::{Recorder, Root};
+use crate::share::{Answer, Question, Recorder, Root};
 use crate::stubs::Stubs;
-use crate::trace::{Asked, Event, Outcome, Stage};
+use crate::trace::{Asked, Event, FileRead, FileReadKind, Outcome, Stage};
 
 /// A file server and what was learnt from it; shared by every minion and thread.
 ///
@@ -36,7 +37,7 @@ pub struct Engine {
     pub(crate) stubs: Stubs,
     pub(crate) functions: Vec<Box<dyn Functions>>,
     pub(crate) templates: TemplateCache,
-    layers: Mutex<HashMap<Str, Arc<LayerFile>, foldhash::fast::RandomState>>,
+    layers: Mutex<Layers>,
     pub(crate) stacks: StackCache,
 }
 
@@ -93,22 +94,30 @@ impl Engine {
         parse: impl FnOnce() -> crate::Result<LayerFile>,
     ) -> crate::Result<Arc<LayerFile>> {
         let cached = || self.layers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = cached().get(text) {
+        if let Some(found) = cached().by_text.get(text) {
             return Ok(found.clone());
         }
         let layer = Arc::new(parse()?);
         let mut layers = cached();
-        // What templates print can differ for every minion, so the number of texts has no bound.
-        if layers.len() >= MOST_LAYERS {
-            layers.clear();
+        // What templates print can differ for every minion, so the texts have no bound.
+        layers.bytes = layers.bytes.saturating_add(text.len());
+        if layers.bytes > MOST_BYTES {
+            *layers = Layers { bytes: text.len(), ..Layers::default() };
         }
-        layers.insert(text.into(), layer.clone());
+        layers.by_text.insert(text.into(), layer.clone());
         Ok(layer)
     }
 }
 
-/// Texts kept in parsed form before starting over.
-const MOST_LAYERS: usize = 20_000;
+/// Data sources in parsed form, by their text.
+#[derive(Default)]
+struct Layers {
+    by_text: HashMap<Str, Arc<LayerFile>, foldhash::fast::RandomState>,
+    bytes: usize,
+}
+
+/// The most text that is kept in parsed form, which takes some ten times as much, before starting over.
+const MOST_BYTES: usize = 8 << 20;
 
 /// The work for one minion.
 ///
@@ -131,6 +140,8 @@ pub struct Run<'e> {
     /// What is known of where the data comes from, if anybody asked.
     pub(crate) tracker: RefCell<Option<Tracker>>,
     events: RefCell<Vec<Event>>,
+    /// Every look at the file server, in order, each once.
+    reads: RefCell<IndexSet<FileRead, foldhash::fast::RandomState>>,
     warnings: RefCell<Vec<Diagnostic>>,
 }
 
@@ -149,10 +160,10 @@ impl<'e> Run<'e> {
     }
 
     /// A run that records what it looks at. `probe` is one of the same minion, in the same saltenv, that
-    /// has done nothing yet.
-    pub(crate) fn recorded(probe: Run<'e>, minion: &Minion) -> Self {
+    /// has done nothing but answer questions: those of `asked`.
+    pub(crate) fn recorded(probe: Run<'e>, asked: Vec<(Arc<Question>, Answer)>, minion: &Minion) -> Self {
         let engine = probe.engine;
-        Run::with_facts(engine, minion, Some(Recorder::new(Box::new(probe))))
+        Run::with_facts(engine, minion, Some(Recorder::new(Box::new(probe), asked)))
     }
 
     fn with_facts(engine: &'e Engine, minion: &Minion, recorder: Option<Recorder<'e>>) -> Self {
@@ -186,6 +197,7 @@ impl<'e> Run<'e> {
             definition: RefCell::default(),
             tracker: RefCell::default(),
             events: RefCell::default(),
+            reads: RefCell::default(),
             warnings: RefCell::default(),
         };
         let syntax = || run.jinja_options("jinja_env");
@@ -251,6 +263,23 @@ impl<'e> Run<'e> {
     /// Drop warnings behind the first few.
     pub(crate) fn forget_warnings(&self, behind: usize) {
         self.warnings.borrow_mut().truncate(behind);
+    }
+
+    /// The files that were looked at so far, those that templates load and functions read included, in
+    /// order, each once.
+    pub fn file_reads(&self) -> Vec<FileRead> {
+        self.reads.borrow().iter().cloned().collect()
+    }
+
+    pub(crate) fn note_read(&self, saltenv: &str, path: &str, kind: FileReadKind) {
+        self.reads.borrow_mut().insert(FileRead { saltenv: saltenv.into(), path: path.into(), kind });
+    }
+
+    /// Note what came of asking for a file's content.
+    pub(crate) fn note_fetched(&self, saltenv: &str, path: &SaltPath, fetched: &Result<Fetched, LoadError>) {
+        let found = matches!(fetched, Ok(Fetched::Found { .. }));
+        let kind = if found { FileReadKind::Found } else { FileReadKind::Absent };
+        self.note_read(path.saltenv().unwrap_or(saltenv), &path.to_string(), kind);
     }
 
     pub(crate) fn record(&self, asked: Asked) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mapstack_loader::{Fetched, SaltPath};
+use mapstack_loader::{Fetched, LoadError, SaltPath};
 
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::engine::Run;
@@ -36,7 +36,18 @@ impl File {
 impl Run<'_> {
     /// Fetch a file by its path from the file server's root; `None` if there is none to be had.
     pub(crate) fn fetch_file(&self, path: &str) -> Result<Option<File>> {
-        let found = self.fetch(&SaltPath::from_relative(path)).inspect_err(|e| {
+        self.fetch_candidate(path, false)
+    }
+
+    /// The same; a file that is not there is none the run depends on if who asks for results asks
+    /// again for each minion.
+    pub(crate) fn fetch_candidate(&self, path: &str, asked_again: bool) -> Result<Option<File>> {
+        let asked = SaltPath::from_relative(path);
+        let fetched = self.engine.files.fetch(&asked, &self.saltenv);
+        if !asked_again || !matches!(fetched, Ok(Fetched::Missing)) {
+            self.note_fetched(&self.saltenv, &asked, &fetched);
+        }
+        let found = unreadable(&asked, fetched).inspect_err(|e| {
             self.record(Asked::File { path: path.into(), outcome: Outcome::Refused(e.to_string()) });
         })?;
         let (outcome, file) = match found {
@@ -56,11 +67,6 @@ impl Run<'_> {
         Ok(file)
     }
 
-    pub(crate) fn fetch(&self, path: &SaltPath) -> Result<Fetched> {
-        let fetched = self.engine.files.fetch(path, &self.saltenv);
-        fetched.map_err(|e| Error::new(ErrorKind::File, format!("cannot read salt://{path}: {e}")))
-    }
-
     /// The file of a `salt://` path as a person would open it.
     pub(crate) fn shown(&self, salt_path: &str) -> String {
         let on_disk = self.on_disk.borrow();
@@ -71,4 +77,9 @@ impl Run<'_> {
             None => format!("salt://{salt_path}"),
         }
     }
+}
+
+/// What is said of a file that cannot be read.
+pub(crate) fn unreadable(path: &SaltPath, fetched: std::result::Result<Fetched, LoadError>) -> Result<Fetched> {
+    fetched.map_err(|e| Error::new(ErrorKind::File, format!("cannot read salt://{path}: {e}")))
 }

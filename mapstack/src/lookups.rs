@@ -9,7 +9,8 @@ use mapstack_value::{Key, Path, Value};
 
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::engine::Run;
-use crate::files::File;
+use crate::files::{File, unreadable};
+use crate::trace::FileReadKind;
 
 impl From<LookupError> for Error {
     fn from(e: LookupError) -> Self {
@@ -96,7 +97,8 @@ impl Run<'_> {
     pub(crate) fn fetch_from(&self, asked: &SaltPath, saltenv: &str) -> Result<Option<File>> {
         let path = asked.to_string();
         let fetched = self.engine.files.fetch(asked, saltenv);
-        match fetched.map_err(|e| Error::new(ErrorKind::File, format!("cannot read salt://{path}: {e}")))? {
+        self.note_fetched(saltenv, asked, &fetched);
+        match unreadable(asked, fetched)? {
             mapstack_loader::Fetched::Found { on_disk, bytes } => {
                 self.on_disk.borrow_mut().insert(path.clone(), on_disk.clone());
                 Ok(Some(File { path, shown: on_disk.display().to_string(), bytes }))
@@ -111,6 +113,7 @@ impl Run<'_> {
 
     /// The files of a saltenv below a directory.
     pub(crate) fn list_files(&self, saltenv: &str, directory: &str) -> Result<Vec<String>> {
+        self.note_read(saltenv, directory, FileReadKind::List);
         let listed = self.engine.files.list(saltenv, directory);
         listed.map_err(|e| Error::new(ErrorKind::File, format!("cannot list salt://{directory}: {e}")))
     }

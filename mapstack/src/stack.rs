@@ -126,6 +126,7 @@ impl Run<'_> {
         let files = self.facts.recorder().and_then(|recorder| {
             Some((recorder, LayerFiles::of(definition, &fold.parameter_dirs, &fold.config_get_strategy)?))
         });
+        let asked_again = files.is_some();
         let found = match files {
             None => self.evaluate(fold, definition, stack, evaluate)?,
             Some((recorder, files)) => {
@@ -146,18 +147,25 @@ impl Run<'_> {
         let because = self.because(fold, definition, stack)?;
         for directory in &fold.parameter_dirs {
             for path in &relative {
-                self.apply_path(fold, &join([directory, path]), &because, stack)?;
+                self.apply_path(fold, &join([directory, path]), asked_again, &because, stack)?;
             }
         }
         Ok(())
     }
 
     /// One path with its variants: all are rendered before the first is merged.
-    fn apply_path(&self, fold: &Fold<'_>, path: &str, because: &[Because], stack: &mut Value) -> Result<()> {
+    fn apply_path(
+        &self,
+        fold: &Fold<'_>,
+        path: &str,
+        asked_again: bool,
+        because: &[Because],
+        stack: &mut Value,
+    ) -> Result<()> {
         let variables = Variables { tpldir: fold.tpldir, tplroot: fold.tplroot, custom_data: &fold.custom_data };
         let mut files = Vec::new();
         for candidate in variants(path) {
-            files.push(self.fetch_file(&candidate)?);
+            files.push(self.fetch_candidate(&candidate, asked_again)?);
         }
         let mut layers = Vec::new();
         for file in files.iter().flatten() {

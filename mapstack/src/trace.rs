@@ -48,6 +48,28 @@ pub enum Asked {
     },
 }
 
+/// A look at the file server.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FileRead {
+    /// The saltenv it was asked in.
+    pub saltenv: Str,
+    /// The path from the file server's root.
+    pub path: Str,
+    /// What was asked for and whether it is there.
+    pub kind: FileReadKind,
+}
+
+/// What was asked of the file server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FileReadKind {
+    /// The content of a file, which is there.
+    Found,
+    /// A file that cannot be had.
+    Absent,
+    /// The names of the files below the path.
+    List,
+}
+
 /// What came of asking for a file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {

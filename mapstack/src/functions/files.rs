@@ -11,7 +11,6 @@ use mapstack_value::Str;
 
 use super::paths::{dirname, normpath};
 use super::{Table, config, failed, refused, text};
-use crate::diagnostic::ErrorKind as Kind;
 use crate::engine::Run;
 
 pub(super) const TABLE: Table = &[
@@ -119,7 +118,8 @@ fn prefix_text(prefix: Option<Obj>, function: &str) -> Result<Str> {
 
 fn fetch_from(run: &Run<'_>, path: &SaltPath, env: &str) -> crate::Result<Fetched> {
     let fetched = run.engine.files.fetch(path, env);
-    fetched.map_err(|e| crate::Error::new(Kind::File, format!("cannot read salt://{path}: {e}")))
+    run.note_fetched(env, path, &fetched);
+    crate::files::unreadable(path, fetched)
 }
 
 /// The files whose paths start with a text.

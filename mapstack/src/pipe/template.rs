@@ -117,7 +117,7 @@ impl Run<'_> {
     fn missing_file(&self, asked: &SaltPath, saltenv: &Str) -> Error {
         let path = asked.to_string();
         let error = Error::new(ErrorKind::File, format!("there is no file salt://{path} in saltenv {saltenv}"));
-        let listed = self.engine.files.list(saltenv, "").unwrap_or_default();
+        let listed = self.list_files(saltenv, "").unwrap_or_default();
         let init = format!("{path}/init.sls");
         let near = if listed.contains(&init) { Some(init) } else { nearest(&path, &listed).map(String::from) };
         match near {

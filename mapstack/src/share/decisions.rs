@@ -14,10 +14,12 @@ pub(crate) struct Decisions<T> {
     first: Arc<Node<T>>,
     bytes: AtomicUsize,
     most_bytes: usize,
+    hits: AtomicUsize,
+    misses: AtomicUsize,
 }
 
 struct Node<T> {
-    question: Question,
+    question: Arc<Question>,
     edges: Mutex<Edges<T>>,
 }
 
@@ -38,20 +40,25 @@ enum Next<T> {
 pub(crate) enum Led<T> {
     /// To a result.
     To(Arc<T>),
-    /// Nowhere yet.
-    Nowhere,
+    /// Nowhere yet: what was asked.
+    Nowhere(Vec<(Arc<Question>, Answer)>),
     /// To a question that everybody answers differently.
     Apart,
 }
 
-/// Answers after which a question counts as one that everybody answers differently, unless as many
-/// were repeated.
-const DIFFERENT: usize = 512;
+/// Minions with no result to share after which it matters that few others had one: writing down what a run
+/// asks takes half as long as the run.
+const MISSES: usize = 1024;
+
+/// Answers after which a question counts as one that everybody answers differently: some, if hardly any
+/// was given twice, and many, if few were.
+const SOME: usize = 128;
+const MANY: usize = 512;
 
 impl<T> Node<T> {
     fn new(question: Question) -> Arc<Self> {
         let edges = Edges { by_answer: HashMap::default(), repeated: 0, closed: false };
-        Arc::new(Node { question, edges: Mutex::new(edges) })
+        Arc::new(Node { question: Arc::new(question), edges: Mutex::new(edges) })
     }
 
     /// A panic elsewhere leaves nothing half-written here.
@@ -60,29 +67,58 @@ impl<T> Node<T> {
     }
 }
 
+impl<T> Edges<T> {
+    fn are_all_different(&self) -> bool {
+        let answers = self.by_answer.len();
+        (answers >= SOME && self.repeated < 2) || (answers >= MANY && self.repeated < answers / 8)
+    }
+}
+
 impl<T> Decisions<T> {
     /// No results yet; `most_bytes` is about how much may be kept.
     pub fn new(most_bytes: usize) -> Self {
-        Decisions { first: Node::new(Question::Start), bytes: AtomicUsize::new(0), most_bytes }
+        Decisions {
+            first: Node::new(Question::Start),
+            bytes: AtomicUsize::new(0),
+            most_bytes,
+            hits: AtomicUsize::new(0),
+            misses: AtomicUsize::new(0),
+        }
     }
 
     /// Follow answers as far as they lead.
     pub fn follow(&self, mut ask: impl FnMut(&Question) -> Answer) -> Led<T> {
+        let misses = self.misses.load(Ordering::Relaxed);
+        if misses > MISSES && self.hits.load(Ordering::Relaxed) < misses / 4 {
+            return Led::Apart;
+        }
         let mut node = self.first.clone();
+        let mut asked = Vec::new();
         loop {
             let answer = ask(&node.question);
             let mut edges = node.edges();
             let next = match edges.by_answer.get(&answer) {
                 None if edges.closed => return Led::Apart,
-                None => return Led::Nowhere,
+                None => {
+                    self.misses.fetch_add(1, Ordering::Relaxed);
+                    drop(edges);
+                    asked.push((node.question.clone(), answer));
+                    return Led::Nowhere(asked);
+                }
                 Some(Next::Leaf(result)) => Ok(result.clone()),
                 Some(Next::Node(next)) => Err(next.clone()),
             };
             edges.repeated = edges.repeated.saturating_add(1);
             drop(edges);
             match next {
-                Ok(result) => return Led::To(result),
-                Err(next) => node = next,
+                Ok(result) => {
+                    self.hits.fetch_add(1, Ordering::Relaxed);
+                    return Led::To(result);
+                }
+                Err(next) => {
+                    asked.push((node.question.clone(), answer));
+                    node = next;
+                }
             }
         }
     }
@@ -94,14 +130,14 @@ impl<T> Decisions<T> {
         let mut size = size;
         while let Some((question, answer)) = asked.next() {
             // The same answers make every run ask the same next; if not, something is not a function of them.
-            if node.question != question {
+            if *node.question != question {
                 return;
             }
             let mut edges = node.edges();
             if edges.closed {
                 break;
             }
-            if edges.by_answer.len() >= DIFFERENT && edges.repeated < edges.by_answer.len() {
+            if edges.are_all_different() {
                 *edges = Edges { by_answer: HashMap::default(), repeated: 0, closed: true };
                 break;
             }

@@ -16,6 +16,6 @@ mod recipe;
 mod recorder;
 
 pub(crate) use exact::Exact;
-pub(crate) use question::{LayerFiles, Question, Root};
+pub(crate) use question::{Answer, LayerFiles, Question, Root};
 pub use recipe::{Outcome, Recipe};
 pub(crate) use recorder::Recorder;

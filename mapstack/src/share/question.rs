@@ -1,9 +1,14 @@
 //! What a run can ask of a minion, and what it is answered.
 
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use foldhash::fast::RandomState;
 use mapstack_loader::{Fetched, SaltPath};
 use mapstack_matcher::{Definition, Matcher, MatcherKind, join, variants};
 use mapstack_minion::{ConfigGet, LookupError, Minion, Part, PillarGet};
-use mapstack_value::{Key, MapKind, Value};
+use mapstack_value::{Key, MapKind, Str, Value};
 
 use super::Exact;
 use crate::calls::weight;
@@ -45,11 +50,34 @@ pub(crate) enum Question {
 }
 
 /// The files a definition leads to, if that takes nothing but the minion.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone)]
 pub(crate) struct LayerFiles {
     pub definition: Definition,
     pub directories: Vec<String>,
     pub config_get_strategy: Exact,
+    /// Answers by the paths that led to them, in a saltenv: many minions have the same.
+    known: Arc<Mutex<KnownFiles>>,
+}
+
+type KnownFiles = HashMap<(Str, Vec<String>), Answer, RandomState>;
+
+/// Answers that are kept for one question. A definition that leads elsewhere for every minion has no use for more.
+const MOST_KNOWN: usize = 1024;
+
+impl PartialEq for LayerFiles {
+    fn eq(&self, other: &Self) -> bool {
+        self.definition == other.definition
+            && self.directories == other.directories
+            && self.config_get_strategy == other.config_get_strategy
+    }
+}
+
+impl Eq for LayerFiles {}
+
+impl Hash for LayerFiles {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.definition, &self.directories, &self.config_get_strategy).hash(state);
+    }
 }
 
 /// What a minion answers. Equal answers cannot be told apart by a run.
@@ -213,6 +241,7 @@ impl LayerFiles {
             definition: definition.clone(),
             directories: directories.to_vec(),
             config_get_strategy: Exact(config_get_strategy.clone()),
+            known: Arc::default(),
         })
     }
 
@@ -226,9 +255,26 @@ impl LayerFiles {
             Ok(Paths::Absent(_)) => return Answer::Files(Vec::new(), true),
             Err(e) => return Answer::Failed(format!("{e:?}")),
         };
+        // A panic elsewhere leaves nothing half-written here.
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (probe.saltenv.clone(), relative);
+        if let Some(answer) = known().get(&key) {
+            return answer.clone();
+        }
+        let answer = self.served(probe, &key.1);
+        let mut known = known();
+        // What cannot be read now can be later.
+        if known.len() < MOST_KNOWN && matches!(answer, Answer::Files(_, true)) {
+            known.insert(key, answer.clone());
+        }
+        answer
+    }
+
+    /// Which files there are behind paths.
+    fn served(&self, probe: &Run<'_>, relative: &[String]) -> Answer {
         let (mut there, mut all, mut plain) = (Vec::new(), Vec::new(), true);
         for directory in &self.directories {
-            for path in &relative {
+            for path in relative {
                 let before = there.len();
                 for candidate in variants(&join([directory, path])) {
                     match probe.engine.files.fetch(&SaltPath::from_relative(&candidate), &probe.saltenv) {

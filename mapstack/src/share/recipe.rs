@@ -11,6 +11,7 @@ use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use crate::engine::{Engine, Run};
 use crate::lineage::Lineage;
 use crate::options::DataOptions;
+use crate::trace::FileRead;
 
 /// A formula's configuration, to be worked out for many minions.
 ///
@@ -50,6 +51,10 @@ pub struct Outcome {
     pub result: Result<Value>,
     /// What was worth a warning, whether there is a result or not.
     pub warnings: Vec<Diagnostic>,
+    /// The files that were looked at, as [`Run::file_reads`] has them: the outcome stays what it is as
+    /// long as they do. Files that a source definition leads to and that are not there are left out of an
+    /// outcome that can be shared: a recipe looks for those of each minion.
+    pub files: Vec<FileRead>,
     /// The outcome in the words of who uses it.
     text: OnceLock<String>,
 }
@@ -88,14 +93,14 @@ impl<'e> Recipe<'e> {
     pub fn outcome(&self, minion: &Minion) -> Arc<Outcome> {
         let Some(known) = &self.known else { return Arc::new(self.outcome_of(&self.run(minion))) };
         let probe = self.run(minion);
-        match known.follow(|question| question.ask(&probe)) {
+        let asked = match known.follow(|question| question.ask(&probe)) {
             Led::To(outcome) => return outcome,
             Led::Apart => return Arc::new(self.outcome_of(&self.run(minion))),
-            Led::Nowhere => {}
-        }
+            Led::Nowhere(asked) => asked,
+        };
         let run = match &self.saltenv {
-            Some(saltenv) => Run::recorded(probe, minion).with_saltenv(saltenv.clone()),
-            None => Run::recorded(probe, minion),
+            Some(saltenv) => Run::recorded(probe, asked, minion).with_saltenv(saltenv.clone()),
+            None => Run::recorded(probe, asked, minion),
         };
         let outcome = Arc::new(self.outcome_of(&run));
         let asked = run.facts.recorder().and_then(super::Recorder::finish);
@@ -125,7 +130,7 @@ impl<'e> Recipe<'e> {
 
     fn outcome_of(&self, run: &Run<'_>) -> Outcome {
         let result = run.data(&self.formula, &self.options);
-        Outcome { result, warnings: run.warnings(), text: OnceLock::new() }
+        Outcome { result, warnings: run.warnings(), files: run.file_reads(), text: OnceLock::new() }
     }
 }
 
@@ -133,7 +138,7 @@ impl Outcome {
     /// The outcome of what failed.
     #[must_use]
     pub fn failed(error: Error) -> Self {
-        Outcome { result: Err(error), warnings: Vec::new(), text: OnceLock::new() }
+        Outcome { result: Err(error), warnings: Vec::new(), files: Vec::new(), text: OnceLock::new() }
     }
 
     /// The outcome as its user writes it, worked out once for all minions that share it.
@@ -147,7 +152,8 @@ impl Outcome {
             Ok(value) => 48 * weight(value),
             Err(e) => e.to_string().len() + 512,
         };
-        of_result + self.warnings.iter().map(|warning| warning.message.len() + 256).sum::<usize>()
+        let of_files = self.files.iter().map(|file| file.path.len() + 64).sum::<usize>();
+        of_files + of_result + self.warnings.iter().map(|warning| warning.message.len() + 256).sum::<usize>()
     }
 }
 

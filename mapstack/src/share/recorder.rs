@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use mapstack_render::{Reader, clock_reads};
 use mapstack_value::Key;
@@ -23,6 +24,8 @@ pub(crate) struct Recorder<'e> {
     probe: Box<Run<'e>>,
     log: Rc<ReadLog>,
     asked: RefCell<Asked>,
+    /// What the minion was asked already, in order: as long as the run asks the same.
+    before: RefCell<std::vec::IntoIter<(Arc<Question>, Answer)>>,
     /// Whether what is looked at is recorded in other words.
     quiet: Cell<bool>,
     /// Why the result cannot be anybody else's.
@@ -63,11 +66,13 @@ fn exact(path: &[Key]) -> Vec<Exact> {
 }
 
 impl<'e> Recorder<'e> {
-    pub fn new(probe: Box<Run<'e>>) -> Self {
+    /// A record of a run of the minion that `probe` is of, which was asked something `before`.
+    pub fn new(probe: Box<Run<'e>>, before: Vec<(Arc<Question>, Answer)>) -> Self {
         let recorder = Recorder {
             probe,
             log: Rc::default(),
             asked: RefCell::default(),
+            before: RefCell::new(before.into_iter()),
             quiet: Cell::new(false),
             own: Cell::new(false),
             clock: clock_reads(),
@@ -115,7 +120,9 @@ impl<'e> Recorder<'e> {
             return;
         }
         asked.all = question == Question::All;
-        let answer = question.ask(&self.probe);
+        // The order is that of an earlier run, so that what does not fit is not asked at all.
+        let known = self.before.borrow_mut().next().filter(|(known, _)| **known == question);
+        let answer = known.map_or_else(|| question.ask(&self.probe), |(_, answer)| answer);
         asked.known.insert(question.clone());
         asked.answers.push((question, answer));
         if asked.answers.len() > MOST_QUESTIONS {

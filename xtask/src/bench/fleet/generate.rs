@@ -1,7 +1,8 @@
 //! A made-up fleet: minions with the grains that Salt computes, and formulas in the form of public ones.
 //!
-//! Minions are of few kinds, and each has facts of its own: names, addresses, serial numbers. One formula in ten prints
-//! such a fact, so that its result is different for every minion.
+//! What a minion does decides what it runs on, how large it is and whose it is, as in fleets that are installed by
+//! machines: there are sixty kinds of minions. Each has facts of its own, too: names, addresses, serial numbers. One
+//! formula in ten prints such a fact, so that its result is different for every minion.
 
 use std::path::Path;
 
@@ -25,7 +26,7 @@ const ROLES: [&str; 10] = ["web", "db", "cache", "queue", "proxy", "build", "mai
 const ENVIRONMENTS: [&str; 3] = ["production", "staging", "testing"];
 
 /// Numbers that look random and are the same every time.
-fn mixed(seed: u64) -> u64 {
+pub fn mixed(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -47,13 +48,14 @@ pub fn id(number: u64) -> String {
 
 /// A minion as a document.
 pub fn minion(number: u64) -> Value {
-    let (family, os, release, codename) = pick(&SYSTEMS, mixed(number * 7 + 1));
-    let role = pick(&ROLES, mixed(number));
+    let kind = mixed(number) % ROLES.len() as u64;
+    let role = pick(&ROLES, kind);
+    let (family, os, release, codename) = pick(&SYSTEMS, kind + mixed(number * 7 + 1) % 2);
     let environment = pick(&ENVIRONMENTS, mixed(number * 5 + 2));
     let (id, unique) = (id(number), mixed(number * 11));
     let host = id.split('.').next().unwrap_or_default();
     let address = format!("10.{}.{}.{}", number >> 16 & 255, number >> 8 & 255, number & 255);
-    let cpus = pick(&[2_u64, 4, 8, 16, 32], mixed(number * 13));
+    let cpus = pick(&[2_u64, 4, 8, 16, 32], kind);
     let major = release.split('.').next().unwrap_or_default();
     let interfaces = json!({"lo": ["127.0.0.1", "::1"], "eth0": [address, format!("fe80::{:x}", unique & 0xffff)]});
     let system = json!({"id": id, "host": host, "localhost": host, "nodename": host, "fqdn": id, "domain": &id[host.len() + 1..],
@@ -63,7 +65,7 @@ pub fn minion(number: u64) -> Value {
             "kernelversion": format!("#{} SMP", unique % 50)});
     let hardware = json!({"cpuarch": "x86_64", "num_cpus": cpus, "num_gpus": 0,
             "cpu_model": pick(&["EPYC 7763", "Xeon 8380", "Xeon 6338"], unique), "cpu_flags": ["fpu", "vme", "de", "pse", "tsc", "msr", "sse4_2", "avx2"],
-            "mem_total": cpus * 4000 + unique % 500, "swap_total": 0, "virtual": pick(&["kvm", "physical", "VMware"], unique),
+            "mem_total": cpus * 4000 + unique % 500, "swap_total": 0, "virtual": pick(&["kvm", "physical", "VMware"], kind),
             "ip_interfaces": interfaces, "ip4_interfaces": {"lo": ["127.0.0.1"], "eth0": [address]}, "ipv4": ["127.0.0.1", address],
             "ipv6": ["::1"], "fqdn_ip4": [address], "dns": {"nameservers": ["10.0.0.2", "10.0.0.3"], "search": ["example.org"]},
             "hwaddr_interfaces": {"lo": "00:00:00:00:00:00", "eth0": format!("52:54:00:{:02x}:{:02x}:{:02x}", number >> 16 & 255, number >> 8 & 255, number & 255)}});
@@ -82,7 +84,7 @@ pub fn minion(number: u64) -> Value {
         "grains": grains,
         "pillar": {
             "environment": environment,
-            "owner": pick(&["team-a", "team-b", "team-c", "team-d"], mixed(number * 17)),
+            "owner": pick(&["team-a", "team-b", "team-c", "team-d"], kind),
             "asset": format!("A-{unique:016}"),
             "formula1": {"server": {"workers": cpus}, "environment": environment},
             "formula3": {"extra": {"role": role}},
@@ -109,8 +111,13 @@ pub fn formula(sh: &Shell, root: &Path, number: u64) -> Result {
         defaults += "  name: {{ grains.fqdn }}\n";
     }
     write("defaults.yaml", defaults)?;
-    let sources = "values:\n  sources:\n    - Y!G@os_family\n    - Y!G@os\n    - Y!G@osfinger\n    - Y!G@roles\n    - Y!I@environment\n";
-    write("map_jinja.yaml", format!("{sources}    - C@formula{number}\n    - Y!G@id\n"))?;
+    // Without this file the sources are those that every formula has.
+    if let Some(source) =
+        ["", "Y!G@roles", "Y!I@environment"].get(number as usize % 3).filter(|source| !source.is_empty())
+    {
+        let sources = "values:\n  sources:\n    - Y!G@osarch\n    - Y!G@os_family\n    - Y!G@os\n    - Y!G@osfinger\n";
+        write("map_jinja.yaml", format!("{sources}    - {source}\n    - C@formula{number}\n    - Y!G@id\n"))?;
+    }
     for (family, os, release, _) in SYSTEMS {
         write(
             &format!("os_family/{family}.yaml"),

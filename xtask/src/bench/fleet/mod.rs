@@ -2,30 +2,194 @@
 
 mod generate;
 
-use std::path::Path;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use xshell::Shell;
+use tempfile::TempDir;
+use xshell::{Shell, cmd};
 
-use crate::Result;
+use super::{layer_text, mapstack, measured, verdict};
+use crate::{Result, reference};
 
-/// Write a fleet below a directory: `root` with formulas, `minions` with a file for each.
-pub fn write(sh: &Shell, directory: &Path, minions: u64, formulas: u64) -> Result {
-    for number in 0..formulas {
-        generate::formula(sh, &directory.join("root"), number)?;
+/// Times faster than the reference, times the floor, times as fast with two threads.
+const WARM_GOAL: f64 = 2000.0;
+const FLOOR_GOAL: f64 = 3.0;
+const THREADS_GOAL: f64 = 1.8;
+/// Nodes of an inventory each second, and its memory: a hundred times what reclass-rs 0.8 does on two cores.
+const INVENTORY_GOAL: f64 = 6500.0;
+const INVENTORY_MEMORY: u64 = 200 << 20;
+
+/// Measure made-up fleets.
+pub fn run(sh: &Shell) -> Result {
+    let directory = TempDir::new()?;
+    against_the_reference(sh, &directory.path().join("small"))?;
+    growth(sh, &directory.path().join("large"))?;
+    inventory(sh, &directory.path().join("inventory"))
+}
+
+/// A fleet on disk.
+struct Fleet {
+    directory: PathBuf,
+    formulas: Vec<String>,
+}
+
+/// What a run took.
+struct Taken {
+    time: Duration,
+    peak: u64,
+}
+
+impl Fleet {
+    /// Write `root` with formulas, and `minions` with a file for each.
+    fn new(sh: &Shell, directory: &Path, minions: u64, formulas: u64) -> Result<Self> {
+        for number in 0..formulas {
+            generate::formula(sh, &directory.join("root"), number)?;
+        }
+        let into = directory.join("minions");
+        sh.create_dir(&into)?;
+        for number in 0..minions {
+            fs::write(into.join(format!("{}.json", generate::id(number))), generate::minion(number).to_string())?;
+        }
+        let formulas = (0..formulas).map(|number| format!("formula{number}")).collect();
+        Ok(Fleet { directory: directory.to_owned(), formulas })
     }
-    let into = directory.join("minions");
-    sh.create_dir(&into)?;
-    for number in 0..minions {
-        let minion = generate::minion(number);
-        std::fs::write(into.join(format!("{}.json", generate::id(number))), minion.to_string())?;
+
+    fn output(&self) -> PathBuf {
+        self.directory.join("output.jsonl")
+    }
+
+    /// Run the command with more arguments.
+    fn run(&self, sh: &Shell, more: &[&str]) -> Result<Taken> {
+        let mut command = Command::new(mapstack(sh)?);
+        command.arg("fleet").args(&self.formulas).args(more);
+        command.arg("--root").arg(self.directory.join("root")).arg("--minions").arg(self.directory.join("minions"));
+        let started = Instant::now();
+        let mut child = command.stdout(File::create(self.output())?).stderr(Stdio::null()).spawn()?;
+        let mut peak = 0;
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            peak = peak.max(peak_memory(child.id()));
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        let time = started.elapsed();
+        if status.success() { Ok(Taken { time, peak }) } else { Err("mapstack fleet failed".into()) }
+    }
+
+    /// How long it takes to write the output of the last run from memory.
+    fn floor(&self) -> Result<Duration> {
+        let text = fs::read(self.output())?;
+        let started = Instant::now();
+        fs::write(self.directory.join("again.jsonl"), text)?;
+        Ok(started.elapsed())
+    }
+}
+
+/// The most memory a process has had; 0 where nobody tells.
+fn peak_memory(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    peak.and_then(|peak| peak.trim().split(' ').next()?.parse::<u64>().ok()).unwrap_or_default() * 1024
+}
+
+fn megabytes(bytes: u64) -> u64 {
+    bytes >> 20
+}
+
+fn against_the_reference(sh: &Shell, directory: &Path) -> Result {
+    let (minions, formulas) = (1_000_u32, 20_u32);
+    println!("{minions} minions, {formulas} formulas");
+    let fleet = Fleet::new(sh, directory, minions.into(), formulas.into())?;
+    let best = |more: &[&str]| -> Result<Taken> {
+        let mut runs = (0..5).map(|_| fleet.run(sh, more)).collect::<Result<Vec<_>>>()?;
+        runs.sort_by_key(|taken| taken.time);
+        Ok(runs.swap_remove(0))
+    };
+    let (one, two) = (best(&["--jobs", "1"])?, best(&["--jobs", "2"])?);
+    let plain = best(&["--jobs", "2", "--memory", "0"])?;
+    let ratio = one.time.as_secs_f64() / two.time.as_secs_f64();
+    println!(
+        "  one thread {:.0?}, two {:.0?}: {ratio:.2} times as fast{}; {} MB",
+        one.time,
+        two.time,
+        verdict(ratio >= THREADS_GOAL, &format!(">= {THREADS_GOAL}")),
+        megabytes(two.peak)
+    );
+    println!("  with nothing shared, two threads {:.0?}", plain.time);
+    match reference::python(sh) {
+        Ok(python) => {
+            let minion = directory.join("minion.json");
+            fs::write(&minion, generate::minion(1).to_string())?;
+            let root = directory.join("root");
+            let mut theirs = Duration::ZERO;
+            for formula in &fleet.formulas {
+                let printed = measured(cmd!(sh, "{python} xtask/reference/bench.py data {formula} {minion} {root}"))?;
+                theirs += Duration::from_nanos(printed["warm"].as_u64().ok_or("bench.py prints no time")?);
+            }
+            let (theirs, ours) = (theirs / formulas, two.time / (minions * formulas));
+            let ratio = theirs.as_secs_f64() / ours.as_secs_f64();
+            let verdict = verdict(ratio > WARM_GOAL, &format!("> {WARM_GOAL}"));
+            println!("  each: map.data {theirs:.1?} warm, mapstack {ours:.1?}: {ratio:.0} times faster{verdict}");
+        }
+        Err(missing) => println!("  no reference to compare with: {missing}"),
     }
     Ok(())
 }
 
-pub fn run(sh: &Shell) -> Result {
-    if let Ok(directory) = std::env::var("FLEET") {
-        let numbers: Vec<u64> = std::env::var("FLEET_SIZE")?.split('x').filter_map(|n| n.parse().ok()).collect();
-        return write(sh, Path::new(&directory), numbers[0], numbers[1]);
+/// How time and memory grow with the number of minions.
+fn growth(sh: &Shell, directory: &Path) -> Result {
+    for minions in [1_000_u32, 10_000, 100_000] {
+        let fleet = Fleet::new(sh, directory, minions.into(), 5)?;
+        // Files that were just written are in memory, those of a run before, too.
+        let taken = fleet.run(sh, &[])?;
+        let bytes = fs::metadata(fleet.output())?.len();
+        let floor = fleet.floor()?;
+        let ratio = taken.time.as_secs_f64() / floor.as_secs_f64();
+        println!(
+            "{minions} minions, 5 formulas: {:.2?}, {:.1?} each, {} MB; floor (write the same {} MB from memory) {floor:.0?}: {ratio:.1} times{}",
+            taken.time,
+            taken.time / (minions * 5),
+            megabytes(taken.peak),
+            megabytes(bytes),
+            verdict(ratio < FLOOR_GOAL, &format!("< {FLOOR_GOAL}"))
+        );
     }
+    Ok(())
+}
+
+/// Every node has twenty layers of forty keys: eight that all have, and twelve of fifty-two; hardly any two are alike.
+fn inventory(sh: &Shell, directory: &Path) -> Result {
+    let nodes = 1_000_u32;
+    let parameters = directory.join("root/inventory/parameters");
+    let classes = 60_u64;
+    for class in 0..classes {
+        sh.write_file(
+            parameters.join(format!("classes/class{class}.yaml")),
+            format!("values:\n{}", layer_text(class as usize, "  ")),
+        )?;
+    }
+    sh.write_file(parameters.join("map_jinja.yaml"), "values: {sources: ['Y!G@classes']}\n")?;
+    sh.write_file(parameters.join("defaults.yaml"), "values: {}\n")?;
+    let into = directory.join("minions");
+    sh.create_dir(&into)?;
+    for node in 0..nodes {
+        let own = (0..12).map(|layer| 8 + generate::mixed(u64::from(node) * 12 + layer) % (classes - 8));
+        let classes: Vec<String> = (0..8).chain(own).map(|class| format!("class{class}")).collect();
+        let facts = serde_json::json!({"grains": {"classes": classes, "os": "Debian"}});
+        fs::write(into.join(format!("node{node:04}.json")), facts.to_string())?;
+    }
+    let fleet = Fleet { directory: directory.to_owned(), formulas: vec!["inventory".into()] };
+    let taken = fleet.run(sh, &[])?;
+    let speed = f64::from(nodes) / taken.time.as_secs_f64();
+    println!(
+        "an inventory of {nodes} nodes, 20 layers of 40 keys each: {:.2?}, {speed:.0} nodes/s{}, {} MB{}",
+        taken.time,
+        verdict(speed > INVENTORY_GOAL, &format!("> {INVENTORY_GOAL}")),
+        megabytes(taken.peak),
+        verdict(taken.peak < INVENTORY_MEMORY, &format!("< {} MB", megabytes(INVENTORY_MEMORY)))
+    );
     Ok(())
 }
