@@ -10,6 +10,7 @@ use mapstack::{Engine, Error, Outcome};
 
 use crate::change::{Change, Ignored, changes};
 use crate::fleet::{Fleet, Report};
+use crate::reach::ChangedFiles;
 
 /// Compares what comes of minions before and after a change.
 ///
@@ -34,6 +35,7 @@ pub struct Comparison<'f, 'e> {
     before: &'f Fleet<'e>,
     after: &'f Fleet<'e>,
     ignored: Vec<Ignored>,
+    changed: Option<ChangedFiles>,
     /// What was compared already, for minions that share their results.
     known: Mutex<HashMap<(usize, usize, usize), Arc<Pair>>>,
 }
@@ -81,7 +83,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
     /// Compare two fleets of the same formulas in the same order.
     #[must_use]
     pub fn new(before: &'f Fleet<'e>, after: &'f Fleet<'e>) -> Self {
-        Comparison { before, after, ignored: Vec::new(), known: Mutex::default() }
+        Comparison { before, after, ignored: Vec::new(), changed: None, known: Mutex::default() }
     }
 
     /// Leave changes under some keys out.
@@ -91,18 +93,32 @@ impl<'f, 'e> Comparison<'f, 'e> {
         self
     }
 
+    /// Work out again only what these changes can reach: they are all there are.
+    #[must_use]
+    pub fn reached_by(mut self, changed: ChangedFiles) -> Self {
+        self.changed = Some(changed);
+        self
+    }
+
     /// What became of a minion.
     #[must_use]
     pub fn compare(&self, minion: &Minion) -> Compared {
         let Some(Report { outcomes: before, .. }) = self.before.report(minion) else { return Compared::LeftOut };
-        let Some(Report { outcomes: after, .. }) = self.after.report(minion) else { return Compared::LeftOut };
-        match (before, after) {
-            (Ok(before), Ok(after)) => {
-                let pairs = before.into_iter().zip(after).enumerate();
-                Compared::Formulas(pairs.map(|(formula, (before, after))| self.pair(formula, before, after)).collect())
-            }
-            (Err(error), _) | (_, Err(error)) => Compared::Broken(error),
-        }
+        let before = match before {
+            Ok(before) => before,
+            Err(error) => return Compared::Broken(error),
+        };
+        let formulas: Vec<&str> = self.before.formulas().collect();
+        let pairs = before.into_iter().enumerate().filter_map(|(index, before)| {
+            let name = formulas.get(index)?;
+            let is_reached = |changed: &ChangedFiles| changed.reaches(name, &formulas, &before.files);
+            let after = match self.changed.as_ref().is_none_or(is_reached) {
+                true => self.after.outcome(index, minion)?,
+                false => before.clone(),
+            };
+            Some(self.pair(index, before, after))
+        });
+        Compared::Formulas(pairs.collect())
     }
 
     fn pair(&self, formula: usize, before: Arc<Outcome>, after: Arc<Outcome>) -> Arc<Pair> {

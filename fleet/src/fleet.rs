@@ -5,7 +5,7 @@ use std::thread::Scope;
 
 use mapstack::lineage::Lineage;
 use mapstack::minion::Minion;
-use mapstack::{Condition, DataOptions, Engine, Error, ErrorKind, Outcome, Recipe, Result};
+use mapstack::{Condition, DataOptions, Engine, Error, ErrorKind, FactRead, Outcome, Recipe, Result};
 
 use crate::ordered::{Pace, Panicked, ordered};
 
@@ -72,6 +72,18 @@ impl<'e> Fleet<'e> {
         }
         let outcomes = self.recipes.iter().map(|recipe| recipe.outcome(minion)).collect();
         Some(Report { id, outcomes: Ok(outcomes) })
+    }
+
+    /// What comes of one formula, by its index, on a minion, whether the minion is meant or not.
+    #[must_use]
+    pub fn outcome(&self, formula: usize, minion: &Minion) -> Option<Arc<Outcome>> {
+        Some(self.recipes.get(formula)?.outcome(minion))
+    }
+
+    /// The facts of a minion that a formula, by its index, depends on; `None` if nobody knows.
+    #[must_use]
+    pub fn facts(&self, formula: usize, minion: &Minion) -> Option<Vec<FactRead>> {
+        self.recipes.get(formula)?.facts(minion)
     }
 
     /// Where the values of a formula, by its index, come from on a minion; `None` if it fails.

@@ -39,6 +39,7 @@ mod change;
 mod compare;
 mod fleet;
 mod ordered;
+mod reach;
 mod shard;
 mod tally;
 
@@ -46,5 +47,6 @@ pub use change::{Change, Ignored, changes};
 pub use compare::{Compared, Comparison, Differences, Failing, Group, Pair, Turn};
 pub use fleet::{Fleet, Report};
 pub use ordered::{Ordered, Pace, Panicked, ordered};
+pub use reach::ChangedFiles;
 pub use shard::{NoShard, Shard};
 pub use tally::{Count, Tally};

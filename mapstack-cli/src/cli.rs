@@ -83,6 +83,8 @@ pub enum Command {
     Fleet(Box<Fleet>),
     /// Tell what a change of the files does to every minion
     Diff(Box<Diff>),
+    /// Tell which minions and formulas a file, a key or a fact reaches
+    Impact(Box<Impact>),
     /// Explain how a source definition is understood
     Parse(Parse),
     /// Find mistakes in formulas: dead files, YAML traps, overrides without effect
@@ -289,6 +291,34 @@ pub struct Diff {
     /// Make digests that other runs with the same text make, too
     #[arg(long, value_name = "TEXT", help_heading = "Secrets")]
     pub digest_salt: Option<String>,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub layering: Layering,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mapstack impact salt/users/parameters/os_family/Debian.yaml --root salt --minions minions/
+      the minions whose configuration is made of a file, a template that is loaded included
+  mapstack impact users:default_shell --root salt --minions minions/
+      who has which value under a key of the formula users, and which file sets it
+  mapstack impact grains:os_family --root salt --minions minions/
+      the formulas and minions that a grain decides about; pillar:KEY and opts:KEY do the same")]
+pub struct Impact {
+    /// A file on disk or as salt://PATH; FORMULA:KEY; or grains:KEY, pillar:KEY, opts:KEY
+    #[arg(value_name = "FILE|FORMULA:KEY|FACT", value_hint = ValueHint::AnyPath)]
+    pub what: String,
+    /// Formulas that are looked at (repeatable) [default: all that have parameter files]
+    #[arg(long, value_name = "FORMULA")]
+    pub formula: Vec<String>,
+    /// How to print
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
+    pub format: Listing,
+    /// Only minions of which an expression of Jinja over grains, pillar, opts and id is true
+    #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
+    pub select: Option<String>,
     #[command(flatten)]
     pub input: Input,
     #[command(flatten)]

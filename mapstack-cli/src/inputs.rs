@@ -48,16 +48,7 @@ impl Session {
     pub fn served_path(&self, file: &Path) -> String {
         let given = file.display().to_string().replace('\\', "/");
         let given = given.strip_prefix("salt://").unwrap_or(&given);
-        let below = |root: &String| {
-            let inside = Path::new(given).strip_prefix(root).ok().map(Path::to_path_buf);
-            let real = || {
-                let (file, root) = (fs::canonicalize(given).ok()?, fs::canonicalize(root).ok()?);
-                Some(file.strip_prefix(root).ok()?.to_path_buf())
-            };
-            inside.or_else(real)
-        };
-        let inside = self.directories(None).iter().find_map(below);
-        inside.map_or_else(|| given.to_owned(), |path| path.display().to_string().replace('\\', "/"))
+        below(&self.directories(None), given).unwrap_or_else(|| given.to_owned())
     }
 
     pub fn run(&self) -> Run<'_> {
@@ -69,10 +60,30 @@ impl Session {
     }
 }
 
+/// The path of a file below one of some roots.
+pub fn below(roots: &[String], given: &str) -> Option<String> {
+    let inside = |root: &String| {
+        let inside = Path::new(given).strip_prefix(root).ok().map(Path::to_path_buf);
+        let real = || {
+            let (file, root) = (fs::canonicalize(given).ok()?, fs::canonicalize(root).ok()?);
+            Some(file.strip_prefix(root).ok()?.to_path_buf())
+        };
+        inside.or_else(real)
+    };
+    roots.iter().find_map(inside).map(|path| path.display().to_string().replace('\\', "/"))
+}
+
 /// A file server, and the directories among what it serves.
 pub struct Served {
     pub files: Backends,
     roots: Roots,
+}
+
+impl Served {
+    /// The directories that serve a saltenv.
+    pub fn directories(&self, saltenv: &str) -> Vec<String> {
+        self.roots.directories(saltenv).iter().map(|root| root.display().to_string()).collect()
+    }
 }
 
 /// The file server: of the roots that are given, else of the configuration, else of the minion's

@@ -25,7 +25,7 @@ pub struct Minion {
 }
 
 /// The mappings a [`Minion`] is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
     /// Grains.
     Grains,

@@ -9,6 +9,7 @@ mod explain;
 mod fetch;
 mod fleet;
 mod formulas;
+mod impact;
 mod lint;
 mod map;
 mod parse;
@@ -40,6 +41,7 @@ pub fn run(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Parse(args) => parse::run(args),
         Command::Platforms(args) => platforms::run(args),
         Command::Diff(args) => diff::run(args, reporter),
+        Command::Impact(args) => impact::run(args, reporter),
         Command::Schema(args) => schema::run(args, reporter),
         Command::Lint(args) => lint::run(args, reporter),
         Command::Config(args) => config::run(args, reporter),

@@ -28,6 +28,7 @@ impl LayerText {
     }
 
     /// All of it, with the positions of everything inside; of nothing if it is no YAML.
+    #[cfg_attr(not(feature = "tera"), allow(dead_code))]
     pub(crate) fn whole(self) -> At {
         let marks = load_marked(self.text.as_str(), &Limits::default()).map(|(_, marks)| marks).unwrap_or_default();
         At::Text(Arc::new(self), marks)

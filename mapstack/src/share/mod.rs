@@ -16,6 +16,7 @@ mod recipe;
 mod recorder;
 
 pub(crate) use exact::Exact;
+pub use question::FactRead;
 pub(crate) use question::{Answer, LayerFiles, Question, Root};
 pub use recipe::{Outcome, Recipe};
 pub(crate) use recorder::Recorder;

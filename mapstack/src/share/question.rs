@@ -49,6 +49,75 @@ pub(crate) enum Question {
     All,
 }
 
+impl Question {
+    /// What it looks at, in the words of who asks what a fact reaches.
+    pub fn reads(&self) -> Vec<FactRead> {
+        let split = |text: &str, delimiter: &str| {
+            text.split(delimiter).filter(|step| !step.is_empty()).map(Key::from).collect::<Vec<_>>()
+        };
+        let keys = |path: &[Exact]| path.iter().filter_map(|step| Key::try_from(&step.0).ok()).collect::<Vec<_>>();
+        let of = |part, path| vec![FactRead { part, path }];
+        let text = |key: &Exact, delimiter: &str| split(&key.0.to_string(), delimiter);
+        match self {
+            Question::Start => Vec::new(),
+            Question::Id => of(Some(Part::Opts), vec!["id".into()]),
+            Question::Entry(root, path) | Question::Whole(root, path) => of(Some(root.part()), keys(path)),
+            Question::Find(root, query, delimiter) => of(Some(root.part()), split(query, delimiter)),
+            Question::Pillar(key, delimiter, ..) => of(Some(Part::Pillar), text(key, delimiter)),
+            Question::Config(key, delimiter, ..) => of(None, text(key, delimiter)),
+            Question::Option(key) => of(Some(Part::Opts), text(key, ":")),
+            Question::Files(files) => files.definition.matchers.iter().flat_map(of_matcher).collect(),
+            Question::All => of(None, Vec::new()),
+        }
+    }
+}
+
+fn of_matcher(matcher: &Matcher) -> Option<FactRead> {
+    let part = match matcher.kind {
+        MatcherKind::Grains => Some(Part::Grains),
+        MatcherKind::Pillar => Some(Part::Pillar),
+        MatcherKind::Config => None,
+        MatcherKind::Static | MatcherKind::MapData | MatcherKind::CustomData => return None,
+    };
+    let path = matcher.query.split(&*matcher.delimiter).map(Key::from).collect();
+    Some(FactRead { part, path })
+}
+
+impl Root {
+    fn part(self) -> Part {
+        match self {
+            Root::Grains => Part::Grains,
+            Root::Pillar => Part::Pillar,
+            Root::Opts => Part::Opts,
+        }
+    }
+}
+
+/// A look at a minion's facts.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FactRead {
+    /// Which facts; any of them, as `config.get` looks, for `None`.
+    pub part: Option<Part>,
+    /// The path to what was looked at with everything below it; all there is, if it is empty.
+    pub path: Vec<Key>,
+}
+
+impl FactRead {
+    /// Whether a change of a fact can be seen by it.
+    ///
+    /// ```
+    /// use mapstack::{FactRead, minion::Part};
+    /// let read = FactRead { part: Some(Part::Grains), path: vec!["os".into()] };
+    /// assert!(read.sees(Part::Grains, &["os".into()]));
+    /// assert!(!read.sees(Part::Grains, &["os_family".into()]) && !read.sees(Part::Pillar, &["os".into()]));
+    /// ```
+    #[must_use]
+    pub fn sees(&self, part: Part, path: &[Key]) -> bool {
+        let is_same = |(one, other): (&Key, &Key)| one.to_string() == other.to_string();
+        self.part.is_none_or(|own| own == part) && self.path.iter().zip(path).all(is_same)
+    }
+}
+
 /// The files a definition leads to, if that takes nothing but the minion.
 #[derive(Debug, Clone)]
 pub(crate) struct LayerFiles {

@@ -1,10 +1,12 @@
 //! One formula for many minions.
 
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use mapstack_minion::Minion;
 use mapstack_value::{Str, Value};
 
+use super::FactRead;
 use super::decisions::{Decisions, Led};
 use crate::calls::weight;
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
@@ -110,6 +112,22 @@ impl<'e> Recipe<'e> {
             known.keep(asked, &outcome, outcome.size());
         }
         outcome
+    }
+
+    /// The facts of a minion that its outcome depends on, each once; `None` where that is not known, as
+    /// for templates that are not in Jinja. That is worked out anew.
+    pub fn facts(&self, minion: &Minion) -> Option<Vec<FactRead>> {
+        let probe = self.run(minion);
+        let run = Run::recorded(probe, Vec::new(), minion);
+        let run = match &self.saltenv {
+            Some(saltenv) => run.with_saltenv(saltenv.clone()),
+            None => run,
+        };
+        drop(self.outcome_of(&run));
+        let asked = run.facts.recorder().and_then(super::Recorder::finish)?;
+        let mut seen = HashSet::new();
+        let reads = asked.iter().flat_map(|(question, _)| question.reads());
+        Some(reads.filter(|read| seen.insert(read.clone())).collect())
     }
 
     /// Where each value of a minion's configuration comes from. That is worked out anew.

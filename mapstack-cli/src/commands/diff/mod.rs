@@ -13,8 +13,8 @@ use mapstack::loader::{Backends, Snapshot};
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
 use mapstack::value::Value;
-use mapstack::{Condition, DataOptions, Engine, Recipe};
-use mapstack_fleet::{Comparison, Differences, Failing, Fleet, Group, Ignored, Pace, Panicked, Turn, ordered};
+use mapstack::{Condition, DataOptions, Engine, Error, ErrorKind, Recipe};
+use mapstack_fleet::{ChangedFiles, Comparison, Differences, Failing, Fleet, Group, Ignored, Pace, Panicked, Turn, ordered};
 
 use super::explain::is_of_pillar;
 use super::formulas;
@@ -76,11 +76,14 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
             None => fleet,
         }
     };
+    let changed = ChangedFiles::between(before.files(), after.files());
+    let changed = changed.map_err(|e| Error::new(ErrorKind::File, format!("the files cannot be compared: {e}")))?;
     let (before, after) = (fleet(&before), fleet(&after));
+    let comparison = Comparison::new(&before, &after).reached_by(changed);
     let comparison = args
         .ignore
         .iter()
-        .fold(Comparison::new(&before, &after), |comparison, path| comparison.ignore(Ignored::new(path)));
+        .fold(comparison, |comparison, path| comparison.ignore(Ignored::new(path)));
     let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
     let minions = Many::list_or_platforms(&input.facts, config.as_ref(), &others, reporter)?;
     let differences = all(args, &comparison, &minions);
@@ -213,7 +216,7 @@ fn turned(turn: Turn) -> &'static str {
 }
 
 /// Some names, and how many more there are.
-fn some(names: &[String], most: usize) -> String {
+pub fn some(names: &[String], most: usize) -> String {
     let shown = names.iter().take(most).map(String::as_str).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(most) {
         0 => shown,

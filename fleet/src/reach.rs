@@ -1,0 +1,87 @@
+//! Which results a change of files can reach.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mapstack::loader::{Fetched, FileServer, LoadError, SaltPath};
+use mapstack::trace::{FileRead, FileReadKind};
+
+/// The files that are not the same in two states.
+///
+/// ```
+/// use mapstack::loader::MemoryFiles;
+/// use mapstack_fleet::ChangedFiles;
+/// let before = MemoryFiles::new().file("base", "a/x.yaml", "1").file("base", "a/y.yaml", "2");
+/// let after = MemoryFiles::new().file("base", "a/x.yaml", "1").file("base", "a/y.yaml", "3").file("base", "b/z.yaml", "");
+/// let changed = ChangedFiles::between(&before, &after).unwrap();
+/// assert_eq!(changed.paths().collect::<Vec<_>>(), ["a/y.yaml", "b/z.yaml"]);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChangedFiles {
+    /// By saltenv: the path, and whether it was there before.
+    files: BTreeMap<String, BTreeMap<String, bool>>,
+}
+
+impl ChangedFiles {
+    /// Compare every file of two file servers.
+    ///
+    /// # Errors
+    /// A directory or file cannot be read.
+    pub fn between(before: &dyn FileServer, after: &dyn FileServer) -> Result<Self, LoadError> {
+        let mut changed = ChangedFiles::default();
+        let envs: BTreeSet<String> = before.envs().into_iter().chain(after.envs()).collect();
+        for env in envs {
+            let (old, new) = (before.list(&env, "")?, after.list(&env, "")?);
+            let paths: BTreeSet<String> = old.into_iter().chain(new).collect();
+            for path in paths {
+                let asked = SaltPath::from_relative(&path);
+                let (old, new) = (content(before, &asked, &env)?, content(after, &asked, &env)?);
+                if old != new {
+                    changed.files.entry(env.clone()).or_default().insert(path, old.is_some());
+                }
+            }
+        }
+        Ok(changed)
+    }
+
+    /// The paths, by saltenv and name.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.values().flat_map(BTreeMap::keys).map(String::as_str)
+    }
+
+    /// Whether nothing is different.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Whether a result that looked at some files can be another one now.
+    ///
+    /// Files that sources lead to and that were not there are none of those a result names, so a file
+    /// that is new may be one of them, unless it lies in the folder of another formula.
+    pub(crate) fn reaches(&self, formula: &str, formulas: &[&str], reads: &[FileRead]) -> bool {
+        let folder = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
+        let is_new_layer = |path: &String| {
+            let folder = folder(path);
+            folder == formula || !formulas.contains(&&*folder)
+        };
+        let new = || self.files.values().flatten().filter(|(_, was_there)| !**was_there).map(|(path, _)| path);
+        new().any(is_new_layer) || reads.iter().any(|read| self.is_read(read))
+    }
+
+    fn is_read(&self, read: &FileRead) -> bool {
+        let Some(files) = self.files.get(&*read.saltenv) else { return false };
+        match read.kind {
+            FileReadKind::Found | FileReadKind::Absent => files.contains_key(&*read.path),
+            FileReadKind::List => files.keys().any(|path| path.starts_with(&*read.path)),
+        }
+    }
+}
+
+/// What is served under a path, as text where it is refused.
+fn content(files: &dyn FileServer, path: &SaltPath, env: &str) -> Result<Option<Vec<u8>>, LoadError> {
+    Ok(match files.fetch(path, env)? {
+        Fetched::Found { bytes, .. } => Some(bytes.to_vec()),
+        Fetched::Missing => None,
+        Fetched::Refused { reason } | Fetched::Unusable { reason } => Some(reason.into_bytes()),
+    })
+}

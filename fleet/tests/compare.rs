@@ -1,0 +1,112 @@
+//! A comparison that works out only what a change reaches says what one that works out all says.
+
+use mapstack::loader::MemoryFiles;
+use mapstack::minion::{Minion, platforms};
+use mapstack::{Condition, Engine};
+use mapstack_fleet::{ChangedFiles, Comparison, Differences, Fleet, Turn};
+use proptest::prelude::*;
+
+/// Paths of files that matter for some minions, and what they can hold.
+const PATHS: [&str; 9] = [
+    "f/parameters/defaults.yaml",
+    "f/parameters/os_family/Debian.yaml",
+    "f/parameters/os_family/RedHat.yaml.jinja",
+    "f/parameters/os/Ubuntu.yaml",
+    "f/parameters/map_jinja.yaml",
+    "f/lib.jinja",
+    "f/post-map.jinja",
+    "g/parameters/defaults.yaml",
+    "shared/os/Debian.yaml",
+];
+
+const CONTENTS: [&str; 8] = [
+    "values: {a: 1}\n",
+    "values: {a: 2, l: [x]}\n",
+    "values: {b: {{ grains.os | json }}}\n",
+    "values: {l: [y]}\nmerge_lists: true\n",
+    "{% from 'f/lib.jinja' import v %}values: {v: {{ v }}}\n",
+    "{% set v = 7 %}{% do mapdata.update({'p': 1}) if mapdata is defined %}values: {}\n",
+    "values: {sources: ['Y!G@os_family', 'Y!G@os'], parameter_dirs: [f/parameters, shared]}\n",
+    "values: {{ nope }}\n",
+];
+
+fn files(choice: &[Option<usize>]) -> MemoryFiles {
+    let chosen = PATHS.iter().zip(choice).filter_map(|(path, content)| Some((path, CONTENTS[(*content)?])));
+    chosen.fold(MemoryFiles::new(), |files, (path, content)| files.file("base", path, content))
+}
+
+fn minions() -> Vec<Minion> {
+    let names = ["debian-12", "ubuntu-22.04", "ubuntu-24.04", "rockylinux-9", "freebsd-14"];
+    names.iter().map(|name| platforms::find(name).unwrap().minion().complete()).collect()
+}
+
+/// Everything there is to say about a change, as text.
+fn told(old: &[Option<usize>], new: &[Option<usize>], only_reached: bool) -> String {
+    let (before, after) = (Engine::new(files(old)), Engine::new(files(new)));
+    let fleet = |engine| Fleet::new(engine).formula("f").formula("g");
+    let (older, newer) = (fleet(&before), fleet(&after));
+    let mut comparison = Comparison::new(&older, &newer);
+    if only_reached {
+        comparison = comparison.reached_by(ChangedFiles::between(before.files(), after.files()).unwrap());
+    }
+    let mut differences = Differences::default();
+    for minion in minions() {
+        differences.add(&comparison, &minion, comparison.compare(&minion));
+    }
+    let groups = differences.groups().iter().map(|group| {
+        let value = |value: &Option<mapstack::value::Value>| value.as_ref().map(mapstack::value::Value::repr);
+        format!("{:?} {:?} {:?} {:?} {:?} {:?}", group.change.path, value(&group.change.old), value(&group.change.new), group.old_origin, group.new_origin, group.minions)
+    });
+    let failing = differences.failing().map(|(turn, failing)| format!("{turn:?} {} {:?}", failing.error, failing.minions));
+    let all: Vec<String> = groups.chain(failing).collect();
+    format!("{}\n{} {} {}", all.join("\n"), differences.minions, differences.unaffected, differences.fail_still)
+}
+
+fn choice() -> impl Strategy<Value = Vec<Option<usize>>> {
+    proptest::collection::vec(proptest::option::weighted(0.7, 0..CONTENTS.len()), PATHS.len())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn only_what_a_change_reaches_differs(old in choice(), at in 0..PATHS.len(), content in proptest::option::of(0..CONTENTS.len()), more in choice(), many in any::<bool>()) {
+        let mut new = if many { more } else { old.clone() };
+        new[at] = content;
+        prop_assert_eq!(told(&old, &new, true), told(&old, &new, false));
+    }
+}
+
+#[test]
+fn what_fails_and_works_again_is_told_apart() {
+    let (old, new) = (
+        MemoryFiles::new().file("base", "f/parameters/os/Debian.yaml", "values: {{ nope }}"),
+        MemoryFiles::new().file("base", "f/parameters/os/Ubuntu.yaml", "values: {{ nope }}"),
+    );
+    let (before, after) = (Engine::new(old), Engine::new(new));
+    let (older, newer) = (Fleet::new(&before).formula("f"), Fleet::new(&after).formula("f"));
+    let comparison = Comparison::new(&older, &newer);
+    let mut differences = Differences::default();
+    for minion in minions() {
+        differences.add(&comparison, &minion, comparison.compare(&minion));
+    }
+    let turns: Vec<_> = differences.failing().map(|(turn, failing)| (turn, failing.minions.join(" "))).collect();
+    assert_eq!(
+        turns,
+        [(Turn::Mended, "debian-12".to_string()), (Turn::Broken, "ubuntu-22.04 ubuntu-24.04".to_string())]
+    );
+    assert_eq!((differences.minions, differences.unaffected), (5, 2));
+}
+
+#[test]
+fn minions_that_are_left_out_are_not_counted() {
+    let engine = Engine::new(files(&[Some(0); 9]));
+    let only = || Condition::parse("grains.os == 'Debian'").unwrap();
+    let (older, newer) = (Fleet::new(&engine).formula("f").only(only()), Fleet::new(&engine).formula("f").only(only()));
+    let comparison = Comparison::new(&older, &newer);
+    let mut differences = Differences::default();
+    for minion in minions() {
+        differences.add(&comparison, &minion, comparison.compare(&minion));
+    }
+    assert_eq!((differences.minions, differences.unaffected, differences.is_empty()), (1, 1, true));
+}

@@ -1,0 +1,64 @@
+//! `mapstack impact`: whom a file, a key or a fact reaches.
+
+mod common;
+
+use common::{Tree, assert_snapshot, run_line};
+
+fn tree() -> Tree {
+    Tree::new(&[
+        ("r/ssh/parameters/defaults.yaml", "values: {port: 22, api_token: hidden-one}\n"),
+        ("r/ssh/parameters/os_family/Debian.yaml.jinja", "{% from 'ssh/lib.jinja' import p %}values: {port: {{ p }}}\n"),
+        ("r/ssh/parameters/os/Ubuntu.yaml", "values: {port: 2222}\n"),
+        ("r/ssh/lib.jinja", "{% set p = 2222 %}\n"),
+        ("r/ssh/post-map.jinja", "{% if grains.virtual == 'physical' %}{% do mapdata.update({'m': pillar.get('m', 1)}) %}{% endif %}\n"),
+        ("r/web/parameters/defaults.yaml", "values: {a: {{ salt['pillar.get']('web:a', 1) }}}\n"),
+        ("elsewhere.yaml", ""),
+        ("minions/web1.yaml", "id: web1\ngrains: {os: Debian, os_family: Debian, virtual: kvm}\n"),
+        ("minions/web2.yaml", "id: web2\ngrains: {os: Ubuntu, os_family: Debian, virtual: physical}\n"),
+        ("minions/db1.yaml", "id: db1\ngrains: {os: Rocky, os_family: RedHat, virtual: kvm}\n"),
+    ])
+}
+
+#[test]
+fn files_keys_and_facts_reach_minions() {
+    let tree = tree();
+    let mut told = String::new();
+    for what in [
+        "r/ssh/parameters/os_family/Debian.yaml.jinja",
+        "salt://ssh/lib.jinja",
+        "salt://ssh/parameters/os/Gentoo.yaml",
+        "ssh:port",
+        "ssh:api_token",
+        "ssh:m",
+        "grains:os_family",
+        "grains:virtual",
+        "grains:nobody_asks",
+        "pillar:web",
+        "pillar:m",
+    ] {
+        let ran = run_line(tree.path(), &format!("impact {what} --root r --minions minions"));
+        assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{what}");
+        told.push_str(&format!("$ impact {what}\n{}\n", ran.stdout));
+    }
+    assert!(!told.contains("hidden-one"), "{told}");
+    // Digests depend on a random salt.
+    let masked: Vec<&str> = told.lines().map(|line| if line.contains("<secret ") { "  '<secret …>'" } else { line }).collect();
+    assert_snapshot("impact/reached.txt", &masked.join("\n"));
+    let ran = run_line(tree.path(), "impact ssh:port --root r --minions minions -o json");
+    assert_snapshot("impact/port.json", &ran.stdout);
+}
+
+#[test]
+fn what_is_nothing_is_told() {
+    let tree = tree();
+    for (what, status, said) in [
+        ("nope.yaml", 2, "there is no such file"),
+        ("elsewhere.yaml", 2, "lies below none of the roots"),
+        ("shs:port", 2, "did you mean 'ssh'?"),
+        ("grains:", 0, ""),
+    ] {
+        let ran = run_line(tree.path(), &format!("impact {what} --root r --minions minions"));
+        assert_eq!(ran.status, Some(status), "{what}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{what}: {}", ran.stderr);
+    }
+}
