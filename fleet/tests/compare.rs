@@ -55,9 +55,18 @@ fn told(old: &[Option<usize>], new: &[Option<usize>], only_reached: bool) -> Str
     }
     let groups = differences.groups().iter().map(|group| {
         let value = |value: &Option<mapstack::value::Value>| value.as_ref().map(mapstack::value::Value::repr);
-        format!("{:?} {:?} {:?} {:?} {:?} {:?}", group.change.path, value(&group.change.old), value(&group.change.new), group.old_origin, group.new_origin, group.minions)
+        format!(
+            "{:?} {:?} {:?} {:?} {:?} {:?}",
+            group.change.path,
+            value(&group.change.old),
+            value(&group.change.new),
+            group.old_origin,
+            group.new_origin,
+            group.minions
+        )
     });
-    let failing = differences.failing().map(|(turn, failing)| format!("{turn:?} {} {:?}", failing.error, failing.minions));
+    let failing =
+        differences.failing().map(|(turn, failing)| format!("{turn:?} {} {:?}", failing.error, failing.minions));
     let all: Vec<String> = groups.chain(failing).collect();
     format!("{}\n{} {} {}", all.join("\n"), differences.minions, differences.unaffected, differences.fail_still)
 }

@@ -18,6 +18,7 @@
 
 mod address;
 mod fnmatch;
+mod frozen;
 #[cfg(feature = "git")]
 pub mod git;
 mod kept;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 
 pub use address::without_login;
 pub use fnmatch::Fnmatch;
+pub use frozen::Frozen;
 pub use kept::KeptFiles;
 pub use memory::MemoryFiles;
 pub use names::Names;

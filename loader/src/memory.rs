@@ -52,14 +52,19 @@ impl FileServer for MemoryFiles {
     }
 
     fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
-        let prefix = SaltPath::from_relative(prefix).to_string();
-        let below =
-            |path: &str| prefix.is_empty() || path.strip_prefix(&prefix).is_some_and(|rest| rest.starts_with('/'));
         let files = self.envs.get(saltenv).into_iter().flat_map(BTreeMap::keys);
-        Ok(files.filter(|path| below(path)).cloned().collect())
+        Ok(below(prefix, files))
     }
 
     fn envs(&self) -> Vec<String> {
         self.envs.keys().cloned().collect()
     }
+}
+
+/// The paths below a prefix.
+pub(crate) fn below<'p>(prefix: &str, paths: impl Iterator<Item = &'p String>) -> Vec<String> {
+    let prefix = SaltPath::from_relative(prefix).to_string();
+    let is_below =
+        |path: &str| prefix.is_empty() || path.strip_prefix(&prefix).is_some_and(|rest| rest.starts_with('/'));
+    paths.filter(|path| is_below(path)).cloned().collect()
 }

@@ -85,6 +85,8 @@ pub enum Command {
     Diff(Box<Diff>),
     /// Tell which minions and formulas a file, a key or a fact reaches
     Impact(Box<Impact>),
+    /// Tell what each change of a file does, as it happens
+    Watch(Box<Watch>),
     /// Explain how a source definition is understood
     Parse(Parse),
     /// Find mistakes in formulas: dead files, YAML traps, overrides without effect
@@ -316,6 +318,24 @@ pub struct Impact {
     /// How to print
     #[arg(short = 'o', long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
     pub format: Listing,
+    /// Only minions of which an expression of Jinja over grains, pillar, opts and id is true
+    #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
+    pub select: Option<String>,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub layering: Layering,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  mapstack watch --root salt --minions minions/
+      until Ctrl-C: after each change below the roots, what is different on which minions")]
+pub struct Watch {
+    /// Formulas: their folders below a root [default: all that have parameter files]
+    #[arg(value_name = "FORMULA")]
+    pub formulas: Vec<String>,
     /// Only minions of which an expression of Jinja over grains, pillar, opts and id is true
     #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
     pub select: Option<String>,

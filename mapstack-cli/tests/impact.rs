@@ -7,10 +7,16 @@ use common::{Tree, assert_snapshot, run_line};
 fn tree() -> Tree {
     Tree::new(&[
         ("r/ssh/parameters/defaults.yaml", "values: {port: 22, api_token: hidden-one}\n"),
-        ("r/ssh/parameters/os_family/Debian.yaml.jinja", "{% from 'ssh/lib.jinja' import p %}values: {port: {{ p }}}\n"),
+        (
+            "r/ssh/parameters/os_family/Debian.yaml.jinja",
+            "{% from 'ssh/lib.jinja' import p %}values: {port: {{ p }}}\n",
+        ),
         ("r/ssh/parameters/os/Ubuntu.yaml", "values: {port: 2222}\n"),
         ("r/ssh/lib.jinja", "{% set p = 2222 %}\n"),
-        ("r/ssh/post-map.jinja", "{% if grains.virtual == 'physical' %}{% do mapdata.update({'m': pillar.get('m', 1)}) %}{% endif %}\n"),
+        (
+            "r/ssh/post-map.jinja",
+            "{% if grains.virtual == 'physical' %}{% do mapdata.update({'m': pillar.get('m', 1)}) %}{% endif %}\n",
+        ),
         ("r/web/parameters/defaults.yaml", "values: {a: {{ salt['pillar.get']('web:a', 1) }}}\n"),
         ("elsewhere.yaml", ""),
         ("minions/web1.yaml", "id: web1\ngrains: {os: Debian, os_family: Debian, virtual: kvm}\n"),
@@ -42,7 +48,8 @@ fn files_keys_and_facts_reach_minions() {
     }
     assert!(!told.contains("hidden-one"), "{told}");
     // Digests depend on a random salt.
-    let masked: Vec<&str> = told.lines().map(|line| if line.contains("<secret ") { "  '<secret …>'" } else { line }).collect();
+    let masked: Vec<&str> =
+        told.lines().map(|line| if line.contains("<secret ") { "  '<secret …>'" } else { line }).collect();
     assert_snapshot("impact/reached.txt", &masked.join("\n"));
     let ran = run_line(tree.path(), "impact ssh:port --root r --minions minions -o json");
     assert_snapshot("impact/port.json", &ran.stdout);

@@ -9,16 +9,17 @@ use mapstack::loader::Snapshot;
 use mapstack::minion::{Minion, Part};
 use mapstack::trace::FileReadKind;
 use mapstack::value::{Key, Map, Path as KeyPath, Value};
-use mapstack::{Condition, DataOptions, Engine, Error, Outcome, Recipe, yaml};
+use mapstack::{Engine, Error, Outcome, yaml};
 use mapstack_fleet::Fleet;
 
 use super::diff::some;
 use super::explain::is_of_pillar;
+use super::fleets::Plan;
 use super::formulas;
 use crate::cli::{Impact, Listing};
 use crate::configuration;
 use crate::functions;
-use crate::inputs::{self, Kwargs, Many};
+use crate::inputs::{self, Many};
 use crate::masking::Masking;
 use crate::output;
 use crate::report::{Failure, Reporter};
@@ -38,36 +39,22 @@ const NAMED: usize = 8;
 
 pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
-    let kwargs = Kwargs::new(input)?.layering(&args.layering)?.into_map();
-    let options = DataOptions::from_kwargs(&kwargs)?;
-    let condition = args.select.as_deref().map(Condition::parse).transpose()?;
+    let mut plan = Plan::new(input, &args.layering, args.select.as_deref())?;
     let config = configuration::read(&input.files, input.facts.id.as_deref(), None, reporter)?;
-    let saltenv = input.files.saltenv.as_deref().unwrap_or("base");
     let served = inputs::served(&input.files, config.as_ref(), None, reporter)?;
-    let roots = served.directories(saltenv);
+    let roots = served.directories(plan.saltenv());
     let engine = functions::add(Engine::new(Snapshot::new(served.files)), &input.functions)?;
-    let known: Vec<String> = formulas::layered(engine.files(), saltenv)?.into_iter().collect();
+    let known: Vec<String> = formulas::layered(engine.files(), plan.saltenv())?.into_iter().collect();
     let what = What::read(&args.what, &known, &roots)?;
-    let names = match (&what, args.formula.is_empty()) {
+    plan.formulas = match (&what, args.formula.is_empty()) {
         (What::Value(formula, _), _) => vec![formula.clone()],
         (_, true) => known,
         (_, false) => formulas::named(&args.formula),
     };
-    let recipes = names.iter().map(|formula| {
-        let recipe = Recipe::new(&engine, formula, options.clone());
-        match &input.files.saltenv {
-            Some(saltenv) => recipe.in_saltenv(saltenv.as_str()),
-            None => recipe,
-        }
-    });
-    let fleet = recipes.fold(Fleet::new(&engine), Fleet::recipe);
-    let fleet = match condition {
-        Some(condition) => fleet.only(condition),
-        None => fleet,
-    };
+    let fleet = plan.fleet(&engine);
     let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
     let minions = Many::list_or_platforms(&input.facts, config.as_ref(), &others, reporter)?;
-    let formulas = vec![OfFormula::default(); names.len()];
+    let formulas = vec![OfFormula::default(); plan.formulas.len()];
     let mut reached = Reached { what: &what, fleet: &fleet, formulas, known: HashMap::new(), minions: 0 };
     let mut broken: Vec<Error> = Vec::new();
     for id in minions.ids() {
@@ -77,7 +64,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         }
     }
     let masking = Masking::new(false, &[], None)?;
-    let rows = reached.rows(&names, &masking);
+    let rows = reached.rows(&plan.formulas, &masking);
     match args.format {
         Listing::Text => output::write(&text(&args.what, &what, &rows, reached.minions))?,
         Listing::Json => output::write(&output::as_json(&json(&args.what, &rows, reached.minions))?)?,
@@ -92,9 +79,8 @@ impl What {
             return Ok(What::File(path.into()));
         }
         if Path::new(given).is_file() {
-            let path = inputs::below(roots, given).ok_or_else(|| {
-                Failure::Usage(format!("{given} lies below none of the roots: {}", roots.join(", ")))
-            })?;
+            let path = inputs::below(roots, given)
+                .ok_or_else(|| Failure::Usage(format!("{given} lies below none of the roots: {}", roots.join(", "))))?;
             return Ok(What::File(path));
         }
         let usage = |what: &str| {

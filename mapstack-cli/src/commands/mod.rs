@@ -8,6 +8,7 @@ mod explain;
 #[cfg(feature = "fetch")]
 mod fetch;
 mod fleet;
+mod fleets;
 mod formulas;
 mod impact;
 mod lint;
@@ -20,6 +21,7 @@ mod schema;
 mod sources;
 mod stack;
 mod tofs;
+mod watch;
 
 use mapstack::Run;
 
@@ -42,6 +44,7 @@ pub fn run(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Platforms(args) => platforms::run(args),
         Command::Diff(args) => diff::run(args, reporter),
         Command::Impact(args) => impact::run(args, reporter),
+        Command::Watch(args) => watch::run(args, reporter),
         Command::Schema(args) => schema::run(args, reporter),
         Command::Lint(args) => lint::run(args, reporter),
         Command::Config(args) => config::run(args, reporter),

@@ -5,7 +5,7 @@ mod markdown;
 mod page;
 mod rows;
 mod sides;
-mod text;
+pub mod text;
 
 use std::collections::BTreeSet;
 
@@ -13,15 +13,16 @@ use mapstack::loader::{Backends, Snapshot};
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
 use mapstack::value::Value;
-use mapstack::{Condition, DataOptions, Engine, Error, ErrorKind, Recipe};
-use mapstack_fleet::{ChangedFiles, Comparison, Differences, Failing, Fleet, Group, Ignored, Pace, Panicked, Turn, ordered};
+use mapstack::{Engine, Error, ErrorKind};
+use mapstack_fleet::{ChangedFiles, Comparison, Differences, Failing, Group, Ignored, Pace, Panicked, Turn, ordered};
 
 use super::explain::is_of_pillar;
+use super::fleets::Plan;
 use super::formulas;
 use crate::cli::{Diff, DiffFormat};
 use crate::configuration;
 use crate::functions;
-use crate::inputs::{Kwargs, Many};
+use crate::inputs::Many;
 use crate::masking::Masking;
 use crate::output;
 use crate::report::{Failure, Reporter};
@@ -42,53 +43,36 @@ pub fn run(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
 
 fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
-    let kwargs = Kwargs::new(input)?.layering(&args.layering)?.into_map();
-    let options = DataOptions::from_kwargs(&kwargs)?;
-    let condition = args.select.as_deref().map(Condition::parse).transpose()?;
+    let mut plan = Plan::new(input, &args.layering, args.select.as_deref())?;
     let config = configuration::read(&input.files, input.facts.id.as_deref(), None, reporter)?;
-    let saltenv = input.files.saltenv.as_deref().unwrap_or("base");
     let sides = Sides::new(args, config.as_ref())?;
     let engine = |files: Backends| functions::add(Engine::new(Snapshot::new(files)), &input.functions);
     let (before, after) = (engine(sides.before)?, engine(sides.after)?);
-    let names = match args.formulas.is_empty() {
+    plan.formulas = match args.formulas.is_empty() {
         false => formulas::named(&args.formulas),
         true => {
-            let both = [&before, &after].map(|engine| formulas::layered(engine.files(), saltenv));
-            let [before, after] = both;
-            let all: BTreeSet<String> = before?.into_iter().chain(after?).collect();
+            let there = |engine: &Engine| formulas::layered(engine.files(), plan.saltenv());
+            let all: BTreeSet<String> = there(&before)?.into_iter().chain(there(&after)?).collect();
             all.into_iter().collect()
         }
     };
-    if names.is_empty() {
+    if plan.formulas.is_empty() {
         return Err(Failure::Usage("no formula with parameters/ is in either state: give --root DIR".into()));
     }
-    let fleet = |engine| {
-        let recipes = names.iter().map(|formula| {
-            let recipe = Recipe::new(engine, formula, options.clone());
-            match &input.files.saltenv {
-                Some(saltenv) => recipe.in_saltenv(saltenv.as_str()),
-                None => recipe,
-            }
-        });
-        let fleet = recipes.fold(Fleet::new(engine), Fleet::recipe);
-        match &condition {
-            Some(condition) => fleet.only(condition.clone()),
-            None => fleet,
-        }
-    };
     let changed = ChangedFiles::between(before.files(), after.files());
     let changed = changed.map_err(|e| Error::new(ErrorKind::File, format!("the files cannot be compared: {e}")))?;
-    let (before, after) = (fleet(&before), fleet(&after));
+    let (before, after) = (plan.fleet(&before), plan.fleet(&after));
     let comparison = Comparison::new(&before, &after).reached_by(changed);
-    let comparison = args
-        .ignore
-        .iter()
-        .fold(comparison, |comparison, path| comparison.ignore(Ignored::new(path)));
+    let comparison = args.ignore.iter().fold(comparison, |comparison, path| comparison.ignore(Ignored::new(path)));
     let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
     let minions = Many::list_or_platforms(&input.facts, config.as_ref(), &others, reporter)?;
-    let differences = all(args, &comparison, &minions);
+    let mut ids = minions.ids();
+    ids.retain(|id| args.shard.is_none_or(|shard| shard.has(id)));
+    let pace = args.jobs.map_or_else(Pace::default, |jobs| Pace::threads(jobs.into()));
+    let differences = all(&ids, pace, &comparison, &minions);
     let masking = Masking::new(args.show_secrets, &args.secret, args.digest_salt.as_deref())?;
-    let told = Told { from: &args.from, to: &args.to, formulas: &names, differences: &differences, masking: &masking };
+    let told =
+        Told { from: &args.from, to: &args.to, formulas: &plan.formulas, differences: &differences, masking: &masking };
     match args.format {
         DiffFormat::Text => output::write(&text::text(&told, reporter.colors_output()))?,
         DiffFormat::Json => output::write(&output::as_json(&rows::rows(&told))?)?,
@@ -105,10 +89,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
 }
 
 /// What becomes of all minions.
-fn all(args: &Diff, comparison: &Comparison<'_, '_>, minions: &Many<'_>) -> Differences {
-    let mut ids = minions.ids();
-    ids.retain(|id| args.shard.is_none_or(|shard| shard.has(id)));
-    let pace = args.jobs.map_or_else(Pace::default, |jobs| Pace::threads(jobs.into()));
+pub fn all(ids: &[String], pace: Pace, comparison: &Comparison<'_, '_>, minions: &Many<'_>) -> Differences {
     let mut differences = Differences::default();
     std::thread::scope(|scope| {
         let done = ordered(scope, ids.iter(), pace, |id| {
@@ -134,12 +115,12 @@ fn all(args: &Diff, comparison: &Comparison<'_, '_>, minions: &Many<'_>) -> Diff
 }
 
 /// What is told.
-struct Told<'t> {
-    from: &'t str,
-    to: &'t str,
-    formulas: &'t [String],
-    differences: &'t Differences,
-    masking: &'t Masking,
+pub struct Told<'t> {
+    pub from: &'t str,
+    pub to: &'t str,
+    pub formulas: &'t [String],
+    pub differences: &'t Differences,
+    pub masking: &'t Masking,
 }
 
 impl Told<'_> {
