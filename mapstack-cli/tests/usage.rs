@@ -20,6 +20,10 @@ const VERBS: &[&str] = &[
     "platforms",
     "lint",
     "schema",
+    "fleet",
+    "diff",
+    "impact",
+    "watch",
     "config",
     #[cfg(feature = "fetch")]
     "fetch",
