@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use mapstack::lineage::{Ancestry, How, Layer, LayerKind, Lineage, Spot};
+use mapstack::lineage::{Ancestry, How, Layer, LayerKind, Lineage, Spot, WhyNot};
 use mapstack::matcher::Mode;
-use mapstack::value::{Key, Value};
+use mapstack::value::{Key, Str, Value};
 use mapstack::{Place, parse_definition};
 
 use crate::Rule;
@@ -37,6 +37,8 @@ struct Override {
     path: Vec<Key>,
     /// Whose value it was equal to.
     inherited: Place,
+    /// The source that led to it.
+    definition: Option<Str>,
     /// Whether it made a difference somewhere.
     matters: bool,
 }
@@ -100,8 +102,7 @@ impl Observed {
 
     /// Whether a source of other minions can change what a layer finds.
     fn opens_before(&self, lineage: &Lineage, layer: usize) -> bool {
-        let definition = lineage.layers().get(layer).and_then(|layer| layer.definition.as_ref());
-        definition.is_some_and(|definition| self.after_facts.contains(&**definition))
+        definition(lineage, layer).is_some_and(|definition| self.after_facts.contains(&*definition))
     }
 
     fn run(&mut self, lineage: &Lineage) {
@@ -152,7 +153,9 @@ impl Observed {
             known.matters |= !same || varies;
         } else if let (true, false, Some(earlier)) = (is_leaf(step.new), is_computed(step.new_spot), &earlier) {
             let inherited = earlier.clone();
-            let known = Override { place: place.clone(), path: path.to_vec(), inherited, matters: !same || varies };
+            let definition = definition(lineage, step.by);
+            let matters = !same || varies;
+            let known = Override { place: place.clone(), path: path.to_vec(), inherited, definition, matters };
             self.overrides.insert(spotted.clone(), known);
         }
         let Some(earlier) = earlier else { return };
@@ -181,12 +184,13 @@ impl Observed {
             place,
             path: path.to_vec(),
             inherited,
+            definition: None,
             matters: true,
         });
     }
 
     fn redundant(&self, unmerged: &Unmerged<'_>) -> Vec<Finding> {
-        let redundant = self.overrides.values().filter(|known| !known.matters && !unmerged.sets(&known.path));
+        let redundant = self.overrides.values().filter(|known| !known.matters && !unmerged.sets(known));
         let redundant = redundant.map(|known| {
             let message = format!("'{}' is set to what is inherited anyway", shown(&known.path));
             Finding::new(Rule::RedundantOverride, self.at_key(&known.place), message)
@@ -223,42 +227,70 @@ impl Observed {
     }
 }
 
+/// The source that led to a layer.
+fn definition(lineage: &Lineage, layer: usize) -> Option<Str> {
+    lineage.layers().get(layer)?.definition.clone()
+}
+
+/// The sources of a run, in order.
+fn sources(data: &Value) -> impl Iterator<Item = &str> {
+    let meta = data.as_map().and_then(|data| data.get("map_jinja")).and_then(Value::as_map);
+    let sources = meta.and_then(|meta| meta.get("sources")).and_then(Value::as_list);
+    sources.into_iter().flatten().filter_map(Value::as_str)
+}
+
 /// The sources behind the first one that is a value: of configuration or pillar, which platforms do not
 /// have.
 fn after_facts(data: &Value) -> Vec<String> {
-    let meta = data.as_map().and_then(|data| data.get("map_jinja")).and_then(Value::as_map);
-    let sources = meta.and_then(|meta| meta.get("sources")).and_then(Value::as_list).into_iter().flatten();
     let is_value = |text: &str| parse_definition(text, Mode::Layer).is_ok_and(|definition| !definition.yaml);
-    let texts = sources.filter_map(Value::as_str);
-    texts.skip_while(|text| !is_value(text)).map(str::to_owned).collect()
+    sources(data).skip_while(|text| !is_value(text)).map(str::to_owned).collect()
 }
 
-/// The data sources that took part in no run: on the minions they are for, they may change what others
-/// inherit.
+/// The data sources that took part in no run: on the minions they are for, they may change what later
+/// sources find.
 struct Unmerged<'s> {
-    values: Vec<&'s Value>,
-    /// The texts of templates that nobody rendered.
-    templates: Vec<&'s str>,
+    /// The sources, in order.
+    sources: Vec<&'s str>,
+    /// Each with the place of the first source that leads to it.
+    values: Vec<(usize, &'s Value)>,
+    /// The texts of templates that nobody rendered, in the same way.
+    templates: Vec<(usize, &'s str)>,
 }
 
 impl<'s> Unmerged<'s> {
     fn of(subject: &'s Subject<'_>) -> Self {
+        let run = subject.runs.iter().find_map(|run| Some((run, run.data()?.0)));
+        let known: Vec<&str> = run.map(|(_, data)| sources(data).collect()).unwrap_or_default();
+        let first = |path: &str| {
+            let answer =
+                run.map(|(run, data)| subject.engine.run(run.minion).why_not_asked(data, &subject.options, path));
+            match answer {
+                Some(Ok(WhyNot::Others { sources })) => {
+                    let places = sources.iter().filter_map(|one| known.iter().position(|text| *text == one.definition));
+                    places.min().unwrap_or_default()
+                }
+                Some(Ok(WhyNot::NoSource { .. } | WhyNot::Elsewhere { .. })) => usize::MAX,
+                _ => 0,
+            }
+        };
         let merged = subject.merged();
         let others = subject.layers().filter(|document| !merged.contains(&*document.path));
         let is_unread = |file: &&Arc<SourceFile>| {
             subject.is_parameter_file(&file.path) && file.is_template() && !merged.contains(&*file.path)
         };
-        Unmerged {
-            values: others.filter_map(|document| Some(document.at(&["values"])?.0)).collect(),
-            templates: subject.files.values().filter(is_unread).map(|file| &*file.text).collect(),
-        }
+        let values = others.filter_map(|document| Some((first(&document.path), document.at(&["values"])?.0)));
+        let templates = subject.files.values().filter(is_unread).map(|file| (first(&file.path), &*file.text));
+        Unmerged { values: values.collect(), templates: templates.collect(), sources: known }
     }
 
-    /// Whether one of them sets something under a path.
-    fn sets(&self, path: &[Key]) -> bool {
-        let under = |value: &&'s Value| path.iter().try_fold(*value, |here, key| here.as_map()?.get(key)).is_some();
-        let name = path.last().map(ToString::to_string).unwrap_or_default();
-        self.values.iter().any(under) || self.templates.iter().any(|text| text.contains(&name))
+    /// Whether one of them sets something under the keys of an override before it comes.
+    fn sets(&self, known: &Override) -> bool {
+        let own = known.definition.as_deref().and_then(|own| self.sources.iter().position(|text| *text == own));
+        let comes_before = |first: usize| own.is_none_or(|own| first < own);
+        let under = |value: &Value| known.path.iter().try_fold(value, |here, key| here.as_map()?.get(key)).is_some();
+        let name = known.path.last().map(ToString::to_string).unwrap_or_default();
+        self.values.iter().any(|(first, value)| comes_before(*first) && under(value))
+            || self.templates.iter().any(|(first, text)| comes_before(*first) && text.contains(&name))
     }
 }
 
