@@ -75,6 +75,13 @@ pub struct Served {
     roots: Roots,
 }
 
+impl Served {
+    /// The directories that serve a saltenv.
+    pub fn directories(&self, saltenv: &str) -> Vec<PathBuf> {
+        self.roots.directories(saltenv).iter().map(|root| root.to_path_buf()).collect()
+    }
+}
+
 /// The file server: of the roots that are given, else of the configuration, else of the minion's
 /// options.
 pub fn served(
@@ -320,13 +327,27 @@ impl<'f> Many<'f> {
 
     /// One of them, as flags have it.
     pub fn read(&self, id: &str) -> Result<Minion, Error> {
-        let (minion, alone) = match &self.listed {
-            Listed::There(source, _) => (source.read(id)?, false),
+        let alone = matches!(&self.listed, Listed::Here(minions) if minions.len() == 1);
+        self.changed(self.unchanged(id)?, alone)
+    }
+
+    /// One of them, without what flags change in each of many.
+    pub fn unchanged(&self, id: &str) -> Result<Minion, Error> {
+        match &self.listed {
+            Listed::There(source, _) => source.read(id),
             Listed::Here(minions) => {
                 let found = minions.iter().find(|minion| minion.id().to_string() == id);
-                (found.cloned().unwrap_or_else(|| Minion::new(id)), minions.len() == 1)
+                Ok(found.cloned().unwrap_or_else(|| Minion::new(id)))
             }
-        };
+        }
+    }
+
+    /// A minion of several, as flags have it.
+    pub fn as_given(&self, minion: Minion) -> Result<Minion, Error> {
+        self.changed(minion, false)
+    }
+
+    fn changed(&self, minion: Minion, alone: bool) -> Result<Minion, Error> {
         self.given.change(minion, alone).map_err(|failure| match failure {
             Failure::Data(error) => error,
             other => Error::new(ErrorKind::Facts, other.to_string()),

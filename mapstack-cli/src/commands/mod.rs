@@ -18,6 +18,7 @@ mod render;
 mod schema;
 mod sources;
 mod stack;
+mod test;
 mod tofs;
 
 use mapstack::Run;
@@ -40,6 +41,7 @@ pub fn run(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Parse(args) => parse::run(args),
         Command::Platforms(args) => platforms::run(args),
         Command::Diff(args) => diff::run(args, reporter),
+        Command::Test(args) => test::run(args, reporter),
         Command::Schema(args) => schema::run(args, reporter),
         Command::Lint(args) => lint::run(args, reporter),
         Command::Config(args) => config::run(args, reporter),

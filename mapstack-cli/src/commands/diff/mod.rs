@@ -3,7 +3,7 @@
 mod markdown;
 mod rows;
 mod sides;
-mod text;
+pub mod text;
 
 use std::collections::BTreeSet;
 
