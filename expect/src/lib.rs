@@ -13,7 +13,7 @@
 //! assert_eq!(subject.kind(), Kind::Data);
 //!
 //! let minion = Minion::new("web1").complete();
-//! let actual = subject.actual(&minion).result.unwrap();
+//! let actual = subject.actual(Form::Plain, &minion).result.unwrap();
 //! let recorded = Recorded::new(Form::Plain, "", &actual);
 //! assert!(subject.compare(&Recorded::parse(Form::Plain, &recorded, "web1.yaml").unwrap(), &actual, &minion).is_empty());
 //!

@@ -44,6 +44,8 @@ pub struct Recorded {
     /// The data.
     pub data: Value,
     form: Form,
+    /// Whether the data is below the key `values`, as all but the oldest files have it.
+    has_values: bool,
     shown: String,
     text: Arc<str>,
     marks: Marks,
@@ -52,7 +54,7 @@ pub struct Recorded {
 }
 
 /// The key of the data in files of platforms.
-const VALUES: &str = "values";
+pub(crate) const VALUES: &str = "values";
 
 impl Recorded {
     /// Read a file.
@@ -86,50 +88,89 @@ impl Recorded {
         // Lines that are not data keep their numbers.
         let blank: String = head.chars().filter(|c| *c == '\n').collect();
         let (value, marks) = load(&format!("{blank}{body}"))?;
-        let (value, marks, end) = match form {
-            Form::Plain => (value, marks, data),
-            Form::Mapdata => {
-                let under = value.as_map().and_then(|map| {
-                    let index = map.index_of(VALUES)?;
-                    Some((map.entry_at(index)?.1.clone(), marks.child(index)?.clone(), marks.key(index)?))
-                });
-                let (value, marks, key) = under.ok_or_else(|| {
-                    at(Some(marks.mark()), "the file of a platform has no `values:` with its data below".into())
-                })?;
-                (value, marks, key.offset(&text))
-            }
-        };
-        let lead = text[..end].to_owned();
-        Ok(Recorded { header, data: value, form, shown: shown.into(), text, marks, lead })
+        let data = if form == Form::Mapdata { leading(&text) } else { data };
+        let under = value.as_map().filter(|map| form == Form::Mapdata && map.len() == 1);
+        let under = under.and_then(|map| Some((map.get(VALUES)?.clone(), marks.child(0)?.clone())));
+        let has_values = under.is_some();
+        let (value, marks) = under.unwrap_or((value, marks));
+        if form == Form::Mapdata && value.as_map().is_none_or(mapstack::value::Map::is_empty) {
+            let what = if value.is_none() { "empty" } else { value.kind().described() };
+            return Err(at(Some(marks.mark()), format!("the file of a platform is {what}; it has `values:` and data below")));
+        }
+        let lead = text[..data].to_owned();
+        Ok(Recorded { header, data: value, form, has_values, shown: shown.into(), text, marks, lead })
     }
 
     /// The text of a file with such data, behind what stands before it.
     #[must_use]
     pub fn new(form: Form, lead: &str, data: &Value) -> String {
-        match form {
-            Form::Plain => format!("{lead}{}", dump(data, &DumpOptions::output())),
-            Form::Mapdata => {
-                let options = DumpOptions { sort_keys: true, sort_ordered: true, ..DumpOptions::output() };
-                let whole: Map = [(VALUES, data.clone())].into_iter().collect();
-                format!("{lead}{}", dump(&whole.into(), &options))
-            }
-        }
+        format!("{lead}{}", text(form, true, data))
     }
 
     /// The same file with other data: what stands before it stays, and so does the way lines end.
     #[must_use]
     pub fn with_data(&self, data: &Value) -> String {
-        let text = Recorded::new(self.form, "", data);
+        let text = text(self.form, self.has_values, data);
         let text = if self.text.contains("\r\n") { text.replace('\n', "\r\n") } else { text };
         format!("{}{text}", self.lead)
     }
 
-    /// Where the value under some keys stands, or what the first of them that is there belongs to.
+    /// What came out, with what the file says in place of what it cannot say otherwise: the order of
+    /// keys, and in the form of platforms a line break at the end of a text, which the state that
+    /// writes such files turns into a blank.
+    #[must_use]
+    pub fn settled(&self, actual: &Value) -> Value {
+        self.settle(&self.data, actual)
+    }
+
+    fn settle(&self, expected: &Value, actual: &Value) -> Value {
+        match (expected, actual) {
+            (Value::Map(wanted), Value::Map(map)) => {
+                let settled = |(key, value): (&Key, &Value)| {
+                    (key.clone(), wanted.get(key).map_or_else(|| value.clone(), |wanted| self.settle(wanted, value)))
+                };
+                map.iter().map(settled).collect::<Map>().into()
+            }
+            (Value::List(wanted), Value::List(items)) if wanted.len() == items.len() => {
+                let same = wanted.iter().zip(items.iter()).all(|(wanted, item)| self.is_alike(wanted, item));
+                if same { expected.clone() } else { actual.clone() }
+            }
+            (Value::Str(wanted), Value::Str(text)) if self.form == Form::Mapdata => {
+                let is_cut = text.ends_with('\n')
+                    && wanted.strip_suffix(' ').is_some_and(|wanted| wanted == text.trim_end_matches('\n'));
+                if is_cut { expected.clone() } else { actual.clone() }
+            }
+            _ => actual.clone(),
+        }
+    }
+
+    /// Whether two values are the same but for what a file cannot say.
+    fn is_alike(&self, expected: &Value, actual: &Value) -> bool {
+        match (expected, actual) {
+            (Value::Map(wanted), Value::Map(map)) => {
+                let same =
+                    |(key, value): (&Key, &Value)| wanted.get(key).is_some_and(|wanted| self.is_alike(wanted, value));
+                wanted.len() == map.len() && map.iter().all(same)
+            }
+            _ => expected.is_same(&self.settle(expected, actual)),
+        }
+    }
+
+    /// Where the value under some keys stands.
     #[must_use]
     pub fn place(&self, path: &[Key]) -> Option<Place> {
         let keys = KeyPath::from_iter(path.iter().cloned());
         let mark = self.marks.at(&self.data, &keys)?.mark();
         Some(place(&self.text, &self.shown, mark))
+    }
+}
+
+fn text(form: Form, has_values: bool, data: &Value) -> String {
+    let sorted = DumpOptions { sort_keys: true, sort_ordered: true, ..DumpOptions::output() };
+    match form {
+        Form::Plain => dump(data, &DumpOptions::output()),
+        Form::Mapdata if has_values => dump(&Map::from_iter([(VALUES, data.clone())]).into(), &sorted),
+        Form::Mapdata => dump(data, &sorted),
     }
 }
 

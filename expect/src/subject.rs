@@ -7,7 +7,7 @@ use mapstack::yaml::{DumpOptions, dump, load};
 use mapstack::{DataOptions, Diagnostic, Engine, Error, ErrorKind, MapForm, Place, Run};
 use mapstack_fleet::{Change, changes};
 
-use crate::recorded::Recorded;
+use crate::recorded::{Form, Recorded, VALUES};
 
 /// Which of a formula's results is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,11 @@ pub struct Subject<'e> {
     form: Option<MapForm>,
     variable: Option<String>,
     has_parameters: bool,
+    has_state: bool,
 }
+
+/// The state that writes the files of platforms, below the formula's folder.
+const STATE: &str = "_mapdata/init.sls";
 
 /// What came of a run.
 #[derive(Debug)]
@@ -74,6 +78,7 @@ impl<'e> Subject<'e> {
             kind: Kind::Data,
             form: None,
             variable: None,
+            has_state: has(STATE),
             has_parameters: listed.iter().any(|path| path.starts_with(&parameters)),
         };
         if has("map.jinja") { subject.of(Kind::Map) } else { Ok(subject) }
@@ -105,13 +110,20 @@ impl<'e> Subject<'e> {
         self.kind
     }
 
-    /// What it makes on a minion.
+    /// What it makes on a minion. For files of platforms that is what the formula's own state would write
+    /// to such a file, if it has one: it may be more than one variable.
     #[must_use]
-    pub fn actual(&self, minion: &Minion) -> Actual {
+    pub fn actual(&self, form: Form, minion: &Minion) -> Actual {
         let run = self.run(minion);
+        let mapped = |form| run.map_of(form, self.variable.as_deref()).map(|exported| exported.value);
+        let by_state = form == Form::Mapdata && self.has_state && self.variable.is_none();
         let result = match &self.form {
             None => run.data(&self.formula, &self.options),
-            Some(form) => run.map_of(form, self.variable.as_deref()).map(|exported| exported.value),
+            Some(form) if by_state => match run.sls(&format!("{}/{STATE}", self.formula)) {
+                Ok(states) => written(&states).map_or_else(|| mapped(form), Ok),
+                Err(error) => Err(error),
+            },
+            Some(form) => mapped(form),
         };
         let warnings = run.warnings();
         Actual { result: result.map(|value| read_back(&value)), warnings }
@@ -120,7 +132,7 @@ impl<'e> Subject<'e> {
     /// How what came out on a minion differs from what was recorded.
     #[must_use]
     pub fn compare(&self, recorded: &Recorded, actual: &Value, minion: &Minion) -> Vec<Difference> {
-        let changes = changes(&recorded.data, actual);
+        let changes = changes(&recorded.data, &recorded.settled(actual));
         // Who made it matters only where it differs.
         let explained = match changes.is_empty() || (self.kind == Kind::Map && !self.has_parameters) {
             true => None,
@@ -143,6 +155,15 @@ impl<'e> Subject<'e> {
     fn run(&self, minion: &Minion) -> Run<'e> {
         self.engine.run(minion).with_saltenv(self.saltenv.as_str())
     }
+}
+
+/// What a state hands to the template of a file as `map`, or the values in it.
+fn written(states: &Value) -> Option<Value> {
+    let arguments = states.as_map()?.values().find_map(|state| state.as_map()?.get("file.managed")?.as_list())?;
+    let context = arguments.iter().find_map(|argument| argument.as_map()?.get("context")?.as_map())?;
+    let map = context.get("map")?;
+    let values = map.as_map().filter(|map| map.len() == 1).and_then(|map| map.get(VALUES));
+    Some(values.unwrap_or(map).clone())
 }
 
 fn at<'v>(value: &'v Value, path: &[Key]) -> Option<&'v Value> {

@@ -148,7 +148,7 @@ impl<'r> Runs<'r> {
                 &own
             }
         };
-        let actual = subject.actual(&minion);
+        let actual = subject.actual(expectation.form, &minion);
         case.warnings = actual.warnings;
         let actual = actual.result?;
         let Some(recorded) = recorded else {
@@ -161,7 +161,7 @@ impl<'r> Runs<'r> {
             return Ok(Some(Outcome::Same));
         }
         if self.args.update {
-            writing::write(&expectation.file, &recorded.with_data(&actual))?;
+            writing::write(&expectation.file, &recorded.with_data(&recorded.settled(&actual)))?;
             return Ok(Some(Outcome::Written { was_there: true, clear: writing::is_clear(&minion, &actual) }));
         }
         Ok(Some(Outcome::Differs(differences)))
