@@ -87,6 +87,8 @@ pub enum Command {
     Impact(Box<Impact>),
     /// Tell what each change of a file does, as it happens
     Watch(Box<Watch>),
+    /// Compare formulas with their recorded expectations, or record them
+    Test(Box<Test>),
     /// Explain how a source definition is understood
     Parse(Parse),
     /// Find mistakes in formulas: dead files, YAML traps, overrides without effect
@@ -356,6 +358,81 @@ pub enum DiffFormat {
     /// One page for a browser
     #[cfg(feature = "html")]
     Html,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Expectations of a root R are looked for in two forms, below R and beside it (below R/..):
+  test/integration/SUITE/files/_mapdata/PLATFORM.yaml   as formulas of the Salt project keep them; the
+                                                        suite's pillar comes from kitchen.yml
+  tests/mapstack/FORMULA/NAME.yaml                      what `mapstack data` prints for a platform or minion
+
+Examples:
+  mapstack test --root .
+      all formulas that have expectations, in the repository of one
+  mapstack test users timesync --root examples/formulas
+      two formulas
+  mapstack test users --root examples/formulas --expectations tests --update --platform debian-12 --platform freebsd-14
+      record what two platforms get now, in tests/users/
+  mapstack test --root . --format junit > report.xml
+      for a server that runs tests
+
+Exit status: 0 all as expected, 1 something differs or fails, 2 wrong usage, or nothing was compared.")]
+pub struct Test {
+    /// Formulas: their folders below a root [default: all that have expectations]
+    #[arg(value_name = "FORMULA")]
+    pub formulas: Vec<String>,
+    /// A directory with expectations, in place of the usual ones: FORMULA/NAME.yaml, or a folder _mapdata (repeatable)
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub expectations: Vec<PathBuf>,
+    /// Write what differs anew, and what is not there yet for formulas and minions that are named
+    #[arg(long)]
+    pub update: bool,
+    /// What is expected: data (the layers) or map (what map.jinja exports) [default: map if there is a map.jinja]
+    #[arg(long, value_enum, value_name = "RESULT")]
+    pub of: Option<Expected>,
+    /// The variable of map.jinja [default: as in `mapstack map`]
+    #[arg(long, value_name = "NAME")]
+    pub var: Option<String>,
+    /// Leave a key and what is below it out, as in users:*:shell (repeatable)
+    #[arg(long, value_name = "KEY")]
+    pub ignore: Vec<String>,
+    /// How to print
+    #[arg(short = 'o', long, visible_alias = "output", value_enum, default_value_t = TestFormat::Text, value_name = "FORMAT")]
+    pub format: TestFormat,
+    /// How many minions are worked on at the same time [default: as many as the machine has cores]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Print secrets as they are
+    #[arg(long, help_heading = "Secrets")]
+    pub show_secrets: bool,
+    /// Take values under keys of this pattern for secrets, too; repeatable
+    #[arg(long, value_name = "PATTERN", help_heading = "Secrets")]
+    pub secret: Vec<String>,
+    /// Make digests that other runs with the same text make, too
+    #[arg(long, value_name = "TEXT", help_heading = "Secrets")]
+    pub digest_salt: Option<String>,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub layering: Layering,
+}
+
+/// Which of a formula's results is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Expected {
+    Data,
+    Map,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TestFormat {
+    /// For people
+    Text,
+    /// For servers that run tests, as XML
+    Junit,
+    /// For programs
+    Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -331,13 +331,27 @@ impl<'f> Many<'f> {
 
     /// One of them, as flags have it.
     pub fn read(&self, id: &str) -> Result<Minion, Error> {
-        let (minion, alone) = match &self.listed {
-            Listed::There(source, _) => (source.read(id)?, false),
+        let alone = matches!(&self.listed, Listed::Here(minions) if minions.len() == 1);
+        self.changed(self.unchanged(id)?, alone)
+    }
+
+    /// One of them, without what flags change in each of many.
+    pub fn unchanged(&self, id: &str) -> Result<Minion, Error> {
+        match &self.listed {
+            Listed::There(source, _) => source.read(id),
             Listed::Here(minions) => {
                 let found = minions.iter().find(|minion| minion.id().to_string() == id);
-                (found.cloned().unwrap_or_else(|| Minion::new(id)), minions.len() == 1)
+                Ok(found.cloned().unwrap_or_else(|| Minion::new(id)))
             }
-        };
+        }
+    }
+
+    /// A minion of several, as flags have it.
+    pub fn as_given(&self, minion: Minion) -> Result<Minion, Error> {
+        self.changed(minion, false)
+    }
+
+    fn changed(&self, minion: Minion, alone: bool) -> Result<Minion, Error> {
         self.given.change(minion, alone).map_err(|failure| match failure {
             Failure::Data(error) => error,
             other => Error::new(ErrorKind::Facts, other.to_string()),

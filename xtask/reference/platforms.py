@@ -92,11 +92,11 @@ def fedora(version, word, kernel, systemd):
                  files={"etc/fedora-release": release, "etc/redhat-release": release, "etc/system-release": release})
 
 
-def leap(version, kernel, systemd):
+def leap(version, kernel, systemd, aliases=()):
     name = f"openSUSE Leap {version}"
     os_release = fields(ID="opensuse-leap", ID_LIKE="suse opensuse", NAME="openSUSE Leap", PRETTY_NAME=name,
                         VERSION=version, VERSION_ID=version, CPE_NAME=f"cpe:/o:opensuse:leap:{version}")
-    return linux(name, os_release, kernel, systemd, aliases=[f"leap-{version}"])
+    return linux(name, os_release, kernel, systemd, aliases=[f"leap-{version}", *aliases])
 
 
 def gentoo(boots, **more):
@@ -175,7 +175,7 @@ PLATFORMS = {
     "macos-15": macos("Sequoia", "15.6.1", "24G90", "24.6.0"),
     "openbsd-7": bsd("OpenBSD", "7.7", "GENERIC.MP#625"),
     "opensuse-leap-15.5": leap("15.5", "5.14.21-150500.53-default", "249"),
-    "opensuse-leap-15.6": leap("15.6", "6.4.0-150600.21-default", "254"),
+    "opensuse-leap-15.6": leap("15.6", "6.4.0-150600.21-default", "254", ["opensuse-15", "opensuse-leap-15"]),
     "opensuse-tumbleweed": linux("openSUSE Tumbleweed", TUMBLEWEED, "6.10.5-1-default", "256", aliases=["tumbleweed"]),
     "oraclelinux-7": oracle("7.9", "5.4.17-2136.338.4.1.el7uek.x86_64", "219"),
     "oraclelinux-8": oracle("8.9", "5.15.0-200.131.27.el8uek.x86_64", "239"),

@@ -20,6 +20,7 @@ mod render;
 mod schema;
 mod sources;
 mod stack;
+mod test;
 mod tofs;
 mod watch;
 
@@ -45,6 +46,7 @@ pub fn run(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Diff(args) => diff::run(args, reporter),
         Command::Impact(args) => impact::run(args, reporter),
         Command::Watch(args) => watch::run(args, reporter),
+        Command::Test(args) => test::run(args, reporter),
         Command::Schema(args) => schema::run(args, reporter),
         Command::Lint(args) => lint::run(args, reporter),
         Command::Config(args) => config::run(args, reporter),

@@ -33,7 +33,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mapstack-schema", &["mapstack-value", "mapstack-yaml"]),
     ("mapstack-lint", &["mapstack", "mapstack-schema"]),
     ("mapstack-page", &[]),
-    ("mapstack-cli", &["mapstack", "mapstack-fleet", "mapstack-host", "mapstack-lint", "mapstack-page"]),
+    ("mapstack-expect", &["mapstack", "mapstack-fleet", "mapstack-merge"]),
+    (
+        "mapstack-cli",
+        &["mapstack", "mapstack-expect", "mapstack-fleet", "mapstack-host", "mapstack-lint", "mapstack-page"],
+    ),
     ("xtask", &[]),
 ];
 

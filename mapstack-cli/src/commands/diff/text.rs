@@ -34,15 +34,21 @@ fn one(told: &Told<'_>, group: &Group, paint: &Paint, text: &mut String) {
     let (old, new) = told.values(group);
     let key = format!("{}: {}", told.formulas(&group.formulas).join(", "), joined(&group.change.path));
     let _ = writeln!(text, "{}", paint.key(&key));
-    for line in lines(old.as_ref(), new.as_ref()) {
-        let origin = match line.sign {
-            '-' => group.old_origin.as_ref(),
-            _ => group.new_origin.as_ref(),
-        };
-        let origin = origin.map(|origin| format!("  {}", paint.origin(&place(origin)))).unwrap_or_default();
-        let _ = writeln!(text, "  {}{}", paint.line(&line), if line.is_last { origin.as_str() } else { "" });
-    }
+    let places = [&group.old_origin, &group.new_origin].map(|origin| origin.as_ref().map(place));
+    text.push_str(&changed(old.as_ref(), new.as_ref(), &places, paint));
     let _ = writeln!(text, "  {}\n", minions(&group.minions));
+}
+
+/// A change line by line, with where the old and the new value stand.
+pub fn changed(old: Option<&Value>, new: Option<&Value>, places: &[Option<String>; 2], paint: &Paint) -> String {
+    let mut text = String::new();
+    for line in lines(old, new) {
+        let place = places[usize::from(line.sign != '-')].as_deref().filter(|_| line.is_last);
+        let place = place.map(|place| format!("  {}", paint.origin(place))).unwrap_or_default();
+        // Writing to text does not fail.
+        let _ = writeln!(text, "  {}{place}", paint.line(&line));
+    }
+    text
 }
 
 /// A line of a change.
@@ -103,8 +109,9 @@ pub fn minions(ids: &[String]) -> String {
     format!("on {} minion{plural}: {}", ids.len(), some(ids, NAMED))
 }
 
-struct Paint {
-    colored: bool,
+/// The colours of changes.
+pub struct Paint {
+    pub colored: bool,
 }
 
 impl Paint {
@@ -112,15 +119,15 @@ impl Paint {
         if self.colored { format!("{style}{text}{style:#}") } else { text.into() }
     }
 
-    fn key(&self, text: &str) -> String {
+    pub fn key(&self, text: &str) -> String {
         self.styled(Style::new().bold(), text)
     }
 
-    fn origin(&self, text: &str) -> String {
+    pub fn origin(&self, text: &str) -> String {
         self.styled(AnsiColor::BrightBlack.on_default(), text)
     }
 
-    fn line(&self, line: &Line) -> String {
+    pub fn line(&self, line: &Line) -> String {
         let color = if line.sign == '-' { AnsiColor::Red } else { AnsiColor::Green };
         self.styled(color.on_default(), &format!("{} {}", line.sign, line.text))
     }

@@ -1,0 +1,194 @@
+//! Where expectations lie.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use mapstack::{Error, ErrorKind};
+
+use crate::Kitchen;
+use crate::files::{entries, name};
+use crate::recorded::Form;
+
+/// A file with what a formula should make on a minion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expectation {
+    /// The formula.
+    pub formula: String,
+    /// The file.
+    pub file: PathBuf,
+    /// How it is written.
+    pub form: Form,
+    /// The platform or the minion: the file's name.
+    pub name: String,
+    /// The folder of the test suite, and the repository with its `kitchen.yml`.
+    pub suite: Option<(String, PathBuf)>,
+}
+
+/// Where to look for expectations, and of which formulas.
+#[derive(Debug, Clone)]
+pub struct Places<'p> {
+    /// The directories that the file server serves.
+    pub roots: &'p [PathBuf],
+    /// Directories that were named; the usual places do not count then.
+    pub named: &'p [PathBuf],
+    /// The formulas that may be meant.
+    pub formulas: &'p [String],
+    /// Of these, the ones with a state `_mapdata`, which makes such files.
+    pub with_state: &'p [String],
+}
+
+/// Where the plain form lies below a root, or beside it.
+const PLAIN: &str = "tests/mapstack";
+/// The folder of the form that formulas' own tests have.
+const MAPDATA: &str = "_mapdata";
+
+impl Places<'_> {
+    /// The files, sorted by formula, suite and name.
+    ///
+    /// For a root `R` these are `R/test/integration/SUITE/files/_mapdata/PLATFORM.yaml` and
+    /// `R/tests/mapstack/FORMULA/NAME.yaml`, and the same beside the root: below `R/..`.
+    ///
+    /// # Errors
+    /// A directory that cannot be read, a named one that is not there or holds nothing of its form, and
+    /// platforms' files of which nothing says whose they are.
+    pub fn find(&self) -> Result<Vec<Expectation>, Error> {
+        let mut found = Vec::new();
+        for directory in self.named {
+            self.in_named(directory, &mut found)?;
+        }
+        if self.named.is_empty() {
+            for base in self.roots.iter().flat_map(|root| [root.clone(), beside(root)]) {
+                for suite in entries(&base.join("test/integration"))? {
+                    self.mapdata(&suite.join("files").join(MAPDATA), &mut found)?;
+                }
+                self.plain(&base.join(PLAIN), &mut found)?;
+            }
+        }
+        let mut seen = HashSet::new();
+        found.retain(|one: &Expectation| seen.insert(one.file.canonicalize().unwrap_or_else(|_| one.file.clone())));
+        let key = |one: &Expectation| {
+            (one.formula.clone(), one.suite.as_ref().map(|(suite, _)| suite.clone()), one.name.clone())
+        };
+        found.sort_by_key(key);
+        Ok(found)
+    }
+
+    /// The file for a minion that has none yet.
+    #[must_use]
+    pub fn new_file(&self, formula: &str, minion: &str) -> Option<Expectation> {
+        let name = format!("{minion}.yaml");
+        let expectation =
+            |file, form, suite| Expectation { formula: formula.into(), file, form, name: minion.into(), suite };
+        if let Some(directory) = self.named.first() {
+            if is_mapdata(directory) {
+                return Some(expectation(directory.join(name), Form::Mapdata, suite(directory)));
+            }
+            return Some(expectation(directory.join(formula).join(name), Form::Plain, None));
+        }
+        let usual = || self.roots.iter().flat_map(|root| [root.clone(), beside(root)]).map(|base| base.join(PLAIN));
+        let own = || self.roots.iter().find(|root| root.join(formula).is_dir()).map(|root| root.join(PLAIN));
+        let directory = usual().find(|directory| directory.is_dir()).or_else(own)?;
+        Some(expectation(directory.join(formula).join(name), Form::Plain, None))
+    }
+
+    fn in_named(&self, directory: &Path, found: &mut Vec<Expectation>) -> Result<(), Error> {
+        if is_mapdata(directory) {
+            return self.mapdata(directory, found);
+        }
+        let before = found.len();
+        self.plain(directory, found)?;
+        let own = yaml_files(directory)?;
+        let formula = match (self.formulas, &*own) {
+            (_, []) => return Ok(()),
+            ([only], _) => only,
+            _ => {
+                let message = format!("{} holds expectations, and nothing says of which formula", directory.display());
+                return Err(Error::new(ErrorKind::File, message).note("name one formula, or keep them in FORMULA/"));
+            }
+        };
+        if found.len() == before {
+            found.extend(own.into_iter().map(|file| expectation(formula, file, Form::Plain, None)));
+        }
+        Ok(())
+    }
+
+    fn plain(&self, directory: &Path, found: &mut Vec<Expectation>) -> Result<(), Error> {
+        for formula in self.formulas {
+            let files = yaml_files(&directory.join(formula))?;
+            found.extend(files.into_iter().map(|file| expectation(formula, file, Form::Plain, None)));
+        }
+        Ok(())
+    }
+
+    fn mapdata(&self, directory: &Path, found: &mut Vec<Expectation>) -> Result<(), Error> {
+        let files = yaml_files(directory)?;
+        if files.is_empty() {
+            return Ok(());
+        }
+        let suite = suite(directory);
+        let Some(formula) = self.formula_of(directory, suite.as_ref())? else { return Ok(()) };
+        found.extend(files.into_iter().map(|file| expectation(&formula, file, Form::Mapdata, suite.clone())));
+        Ok(())
+    }
+
+    /// Whose the files of platforms are; `None` if of a formula that is not meant.
+    fn formula_of(&self, directory: &Path, suite: Option<&(String, PathBuf)>) -> Result<Option<String>, Error> {
+        // A kitchen.yml that cannot be read is told of when its suites are needed.
+        let kitchen = suite.and_then(|(_, base)| Kitchen::of(base).ok().flatten());
+        if let Some(name) = kitchen.as_ref().and_then(Kitchen::formula) {
+            if self.formulas.iter().any(|formula| formula == name) {
+                return Ok(Some(name.to_owned()));
+            }
+            if suite.is_some_and(|(_, base)| self.roots.iter().any(|root| root.join(name).is_dir() && same(root, base)))
+            {
+                return Ok(None);
+            }
+        }
+        match (self.with_state, self.formulas) {
+            ([only], _) | ([], [only]) => Ok(Some(only.clone())),
+            _ => {
+                let message = format!("nothing says of which formula the files in {} are", directory.display());
+                Err(Error::new(ErrorKind::File, message)
+                    .note("name the formula, or let kitchen.yml say it: provisioner: {formula: NAME}"))
+            }
+        }
+    }
+}
+
+fn same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+fn expectation(formula: &str, file: PathBuf, form: Form, suite: Option<(String, PathBuf)>) -> Expectation {
+    let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    Expectation { formula: formula.into(), file, form, name, suite }
+}
+
+fn is_mapdata(directory: &Path) -> bool {
+    name(directory) == MAPDATA
+}
+
+/// The suite of `BASE/test/integration/SUITE/files/_mapdata`, and the base.
+fn suite(directory: &Path) -> Option<(String, PathBuf)> {
+    let suite = directory.parent().filter(|files| name(files) == "files")?.parent()?;
+    let integration = suite.parent().filter(|folder| name(folder) == "integration")?;
+    let test = integration.parent().filter(|folder| name(folder) == "test")?;
+    let base = test.parent().filter(|base| !base.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some((name(suite), base.to_path_buf()))
+}
+
+/// The directory that a directory lies in.
+fn beside(directory: &Path) -> PathBuf {
+    match directory.parent() {
+        Some(parent) if directory.file_name().is_some() && parent.as_os_str().is_empty() => ".".into(),
+        Some(parent) if directory.file_name().is_some() => parent.into(),
+        _ => directory.join(".."),
+    }
+}
+
+fn yaml_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut files = entries(directory)?;
+    let is_yaml = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
+    files.retain(|file| is_yaml(file) && !name(file).starts_with('.') && file.is_file());
+    Ok(files)
+}

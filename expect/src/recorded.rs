@@ -1,0 +1,293 @@
+//! What a file with an expectation says.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use mapstack::value::{Key, Map, Path as KeyPath, Value};
+use mapstack::yaml::{DumpOptions, Limits, Mark, Marks, dump, load_marked};
+use mapstack::{Diagnostic, Error, ErrorKind, Place, nearest};
+
+use crate::files;
+
+/// How a file with an expectation is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// What the formulas of the Salt project keep of their `mapdata` for each platform: `values:` and
+    /// the data below it.
+    Mapdata,
+    /// The data, and if need be a [`Header`] before it, as a document of its own.
+    Plain,
+}
+
+/// What the first document of a file in the plain form says about the run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Header {
+    /// A file with the minion, from the file's own directory.
+    pub minion: Option<String>,
+    /// The built-in platform.
+    pub platform: Option<String>,
+    /// A file with the pillar, from the file's own directory.
+    pub pillar: Option<String>,
+    /// Facts that are otherwise, by path.
+    pub set: Vec<(String, Value)>,
+    /// Whether `data` or `map` is meant.
+    pub of: Option<String>,
+    /// The variable of `map.jinja`.
+    pub variable: Option<String>,
+}
+
+/// What a file says.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    /// How the data came about.
+    pub header: Header,
+    /// The data.
+    pub data: Value,
+    form: Form,
+    /// Whether the data is below the key `values`, as all but the oldest files have it.
+    has_values: bool,
+    shown: String,
+    text: Arc<str>,
+    marks: Marks,
+    /// What stands before the data.
+    lead: String,
+}
+
+/// The key of the data in files of platforms.
+pub(crate) const VALUES: &str = "values";
+
+impl Recorded {
+    /// Read a file.
+    ///
+    /// # Errors
+    /// As [`parse`](Recorded::parse), and a file that cannot be read.
+    pub fn read(form: Form, file: &Path) -> Result<Self, Error> {
+        Recorded::parse(form, &files::text(file)?, &file.display().to_string())
+    }
+
+    /// Read a text; `shown` is what errors call it.
+    ///
+    /// # Errors
+    /// Text that is no YAML, a header with something else in it, and a platform's file without values.
+    pub fn parse(form: Form, text: &str, shown: &str) -> Result<Self, Error> {
+        let text: Arc<str> = text.into();
+        let at = |mark: Option<Mark>, message: String| refused(&text, shown, mark, message);
+        let load = |text: &str| load_marked(text, &Limits::default()).map_err(|e| at(e.mark(), e.kind().to_string()));
+        let (header, data) = match form {
+            Form::Mapdata => (None, 0),
+            Form::Plain => split(&text),
+        };
+        let (head, body) = (&text[..data], &text[data..]);
+        let header = match header {
+            None => Header::default(),
+            Some(end) => {
+                let (value, marks) = load(&text[..end])?;
+                Header::read(&value, &marks).map_err(|(mark, message)| at(Some(mark), message))?
+            }
+        };
+        // Lines that are not data keep their numbers.
+        let blank: String = head.chars().filter(|c| *c == '\n').collect();
+        let (value, marks) = load(&format!("{blank}{body}"))?;
+        let data = if form == Form::Mapdata { leading(&text) } else { data };
+        let under = value.as_map().filter(|map| form == Form::Mapdata && map.len() == 1);
+        let under = under.and_then(|map| Some((map.get(VALUES)?.clone(), marks.child(0)?.clone())));
+        let has_values = under.is_some();
+        let (value, marks) = under.unwrap_or((value, marks));
+        if form == Form::Mapdata && value.as_map().is_none_or(mapstack::value::Map::is_empty) {
+            let what = if value.is_none() { "empty" } else { value.kind().described() };
+            return Err(at(
+                Some(marks.mark()),
+                format!("the file of a platform is {what}; it has `values:` and data below"),
+            ));
+        }
+        let lead = text[..data].to_owned();
+        Ok(Recorded { header, data: value, form, has_values, shown: shown.into(), text, marks, lead })
+    }
+
+    /// The text of a file with such data, behind what stands before it.
+    #[must_use]
+    pub fn new(form: Form, lead: &str, data: &Value) -> String {
+        format!("{lead}{}", text(form, true, data))
+    }
+
+    /// The same file with other data: what stands before it stays, and so does the way lines end.
+    #[must_use]
+    pub fn with_data(&self, data: &Value) -> String {
+        let text = text(self.form, self.has_values, data);
+        let text = if self.text.contains("\r\n") { text.replace('\n', "\r\n") } else { text };
+        format!("{}{text}", self.lead)
+    }
+
+    /// What came out, with what the file says in place of what it cannot say otherwise: the order of
+    /// keys, and in the form of platforms a line break at the end of a text, which the state that
+    /// writes such files turns into a blank.
+    #[must_use]
+    pub fn settled(&self, actual: &Value) -> Value {
+        self.settle(&self.data, actual)
+    }
+
+    fn settle(&self, expected: &Value, actual: &Value) -> Value {
+        match (expected, actual) {
+            (Value::Map(wanted), Value::Map(map)) => {
+                let settled = |(key, value): (&Key, &Value)| {
+                    (key.clone(), wanted.get(key).map_or_else(|| value.clone(), |wanted| self.settle(wanted, value)))
+                };
+                map.iter().map(settled).collect::<Map>().into()
+            }
+            (Value::List(wanted), Value::List(items)) if wanted.len() == items.len() => {
+                let same = wanted.iter().zip(items.iter()).all(|(wanted, item)| self.is_alike(wanted, item));
+                if same { expected.clone() } else { actual.clone() }
+            }
+            (Value::Str(wanted), Value::Str(text)) if self.form == Form::Mapdata => {
+                let is_cut = text.ends_with('\n')
+                    && wanted.strip_suffix(' ').is_some_and(|wanted| wanted == text.trim_end_matches('\n'));
+                if is_cut { expected.clone() } else { actual.clone() }
+            }
+            _ => actual.clone(),
+        }
+    }
+
+    /// Whether two values are the same but for what a file cannot say.
+    fn is_alike(&self, expected: &Value, actual: &Value) -> bool {
+        match (expected, actual) {
+            (Value::Map(wanted), Value::Map(map)) => {
+                let same =
+                    |(key, value): (&Key, &Value)| wanted.get(key).is_some_and(|wanted| self.is_alike(wanted, value));
+                wanted.len() == map.len() && map.iter().all(same)
+            }
+            _ => expected.is_same(&self.settle(expected, actual)),
+        }
+    }
+
+    /// Where the value under some keys stands.
+    #[must_use]
+    pub fn place(&self, path: &[Key]) -> Option<Place> {
+        let keys = KeyPath::from_iter(path.iter().cloned());
+        let mark = self.marks.at(&self.data, &keys)?.mark();
+        Some(place(&self.text, &self.shown, mark))
+    }
+}
+
+fn text(form: Form, has_values: bool, data: &Value) -> String {
+    let sorted = DumpOptions { sort_keys: true, sort_ordered: true, ..DumpOptions::output() };
+    match form {
+        Form::Plain => dump(data, &DumpOptions::output()),
+        Form::Mapdata if has_values => dump(&Map::from_iter([(VALUES, data.clone())]).into(), &sorted),
+        Form::Mapdata => dump(data, &sorted),
+    }
+}
+
+fn place(text: &Arc<str>, shown: &str, mark: Mark) -> Place {
+    let start = mark.offset(text);
+    let end = text[start..].find(['\r', '\n']).map_or(text.len(), |end| start + end);
+    Place { file: shown.into(), source: text.clone(), start, end }
+}
+
+fn refused(text: &Arc<str>, shown: &str, mark: Option<Mark>, message: String) -> Error {
+    let mut diagnostic = Diagnostic::warning(ErrorKind::Yaml, message);
+    diagnostic.place = Some(place(text, shown, mark.unwrap_or_default()));
+    diagnostic.notes.push("this file says what the formula should make; delete it to have it recorded anew".into());
+    diagnostic.into()
+}
+
+/// Where the header of a text ends, if it has one, and where its data begins.
+fn split(text: &str) -> (Option<usize>, usize) {
+    let is_border = |line: &str| line.trim_end() == "---";
+    let mut at = 0;
+    let mut significant = false;
+    for line in text.split_inclusive('\n') {
+        let after = at + line.len();
+        let plain = line.trim_start_matches('\u{feff}');
+        if is_border(plain) {
+            if significant {
+                return (Some(at), after);
+            }
+        } else if !plain.trim().is_empty() && !plain.starts_with('#') {
+            significant = true;
+        }
+        at = after;
+    }
+    (None, leading(text))
+}
+
+/// Where the data of a file without a header begins: behind comments and `---`.
+fn leading(text: &str) -> usize {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let plain = line.trim_start_matches('\u{feff}').trim_end();
+        if !(plain.is_empty() || plain.starts_with('#') || plain == "---") {
+            break;
+        }
+        at += line.len();
+    }
+    at
+}
+
+impl Header {
+    /// The text of a header, with the border behind it; nothing if it says nothing.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut map = Map::new();
+        let texts =
+            [("minion", &self.minion), ("platform", &self.platform), ("pillar", &self.pillar), ("of", &self.of)];
+        for (key, text) in texts.into_iter().chain([("variable", &self.variable)]) {
+            if let Some(text) = text {
+                map.insert(key, text.as_str());
+            }
+        }
+        if !self.set.is_empty() {
+            map.insert("set", self.set.iter().map(|(path, value)| (path.as_str(), value.clone())).collect::<Map>());
+        }
+        match map.is_empty() {
+            true => String::new(),
+            false => format!("{}---\n", dump(&map.into(), &DumpOptions::output())),
+        }
+    }
+
+    fn read(value: &Value, marks: &Marks) -> Result<Self, (Mark, String)> {
+        const KEYS: [&str; 6] = ["minion", "platform", "pillar", "set", "of", "variable"];
+        let Some(map) = value.as_map() else {
+            let what = value.kind().described();
+            return Err((
+                marks.mark(),
+                format!("the document before the data is {what}, not a mapping of {}", KEYS.join(", ")),
+            ));
+        };
+        let mut header = Header::default();
+        for (index, (key, value)) in map.iter().enumerate() {
+            let mark = marks.child(index).map(Marks::mark).unwrap_or_default();
+            let text = || match value.as_str() {
+                Some(text) if !text.is_empty() => Ok(Some(text.to_owned())),
+                _ => Err((mark, format!("`{key}` is {}, not a text", value.kind().described()))),
+            };
+            match key.as_str().unwrap_or_default() {
+                "minion" => header.minion = text()?,
+                "platform" => header.platform = text()?,
+                "pillar" => header.pillar = text()?,
+                "variable" => header.variable = text()?,
+                "of" => {
+                    header.of = text()?.filter(|of| matches!(&**of, "data" | "map"));
+                    if header.of.is_none() {
+                        return Err((mark, format!("`of` is {value}; it can be data or map")));
+                    }
+                }
+                "set" => {
+                    let facts = value.as_map();
+                    let facts =
+                        facts.ok_or_else(|| (mark, "`set` is no mapping, such as {grains.os: Debian}".into()))?;
+                    header.set = facts.iter().map(|(path, value)| (path.to_string(), value.clone())).collect();
+                }
+                _ => {
+                    let name = key.to_string();
+                    let advice = match nearest(&name, KEYS) {
+                        Some(near) => format!("did you mean `{near}`?"),
+                        None => format!("it can have {}", KEYS.join(", ")),
+                    };
+                    let mark = marks.key(index).unwrap_or_default();
+                    return Err((mark, format!("the document before the data has no `{name}`; {advice}")));
+                }
+            }
+        }
+        Ok(header)
+    }
+}

@@ -1,0 +1,79 @@
+//! Results for programs.
+
+use mapstack::lineage::Spot;
+use mapstack::value::{Key, Map, Value};
+use mapstack_expect::Difference;
+
+use super::{Case, Outcome, Tested};
+use crate::commands::explain::joined;
+use crate::commands::explain::rows::origin;
+
+pub fn rows(tested: &Tested) -> Value {
+    let counts = tested.counts();
+    object([
+        ("as_expected", number(counts.same)),
+        ("differ", number(counts.differ)),
+        ("fail", number(counts.fail)),
+        ("recorded", number(counts.written)),
+        ("skipped", number(counts.skipped)),
+        ("cases", tested.cases.iter().map(|case| one(tested, case)).collect()),
+    ])
+}
+
+fn one(tested: &Tested, case: &Case) -> Value {
+    let (status, reason) = match &case.outcome {
+        Outcome::Same => ("as expected", Value::None),
+        Outcome::Differs(_) => ("differs", Value::None),
+        Outcome::Fails(error) => ("fails", tested.message(case, error).into()),
+        Outcome::Skipped(reason) => ("skipped", reason.as_str().into()),
+        Outcome::Written { .. } => ("recorded", Value::None),
+    };
+    let suite = case.expectation.suite.as_ref().map_or(Value::None, |(suite, _)| suite.as_str().into());
+    let secrets = tested.secrets(case);
+    let differences = match &case.outcome {
+        Outcome::Differs(differences) => differences.as_slice(),
+        _ => &[],
+    };
+    let differences = differences.iter().map(|difference| {
+        let shown = tested.shown(&secrets, difference);
+        object([
+            ("key", joined(&difference.change.path).into()),
+            ("path", difference.change.path.iter().map(Key::to_value).collect()),
+            ("what", what(difference).into()),
+            ("expected", shown.expected.unwrap_or_default()),
+            ("actual", shown.actual.unwrap_or_default()),
+            ("expected_origin", place(difference)),
+            ("actual_origin", difference.actual_at.as_ref().map_or(Value::None, origin)),
+        ])
+    });
+    object([
+        ("formula", case.expectation.formula.as_str().into()),
+        ("suite", suite),
+        ("name", case.expectation.name.as_str().into()),
+        ("file", case.file().into()),
+        ("status", status.into()),
+        ("reason", reason),
+        ("differences", differences.collect()),
+    ])
+}
+
+fn what(difference: &Difference) -> &'static str {
+    match (&difference.change.old, &difference.change.new) {
+        (None, _) => "unexpected",
+        (_, None) => "missing",
+        _ => "changed",
+    }
+}
+
+fn place(difference: &Difference) -> Value {
+    let spot = difference.expected_at.clone().map(|place| Spot::File { place, computed: false });
+    spot.as_ref().map_or(Value::None, origin)
+}
+
+fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
+    Value::from(entries.into_iter().collect::<Map>())
+}
+
+fn number(n: usize) -> Value {
+    i64::try_from(n).unwrap_or(i64::MAX).into()
+}

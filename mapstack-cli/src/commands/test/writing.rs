@@ -1,0 +1,129 @@
+//! Recording what comes out.
+
+use std::path::{Component, Path, PathBuf};
+
+use mapstack::minion::{Minion, platforms};
+use mapstack::secrets::Secrets;
+use mapstack::value::{Key, Value};
+use mapstack::{Error, ErrorKind, yaml};
+use mapstack_expect::{Expectation, Form, Header, Places, Recorded};
+
+use super::directory;
+use crate::cli::Test;
+use crate::report::Failure;
+
+/// The files that are not there yet, of formulas and minions that are named.
+pub fn missing(
+    args: &Test,
+    places: &Places<'_>,
+    there: &[(Expectation, bool)],
+    ids: &[String],
+) -> Result<Vec<Expectation>, Failure> {
+    if args.formulas.is_empty() || !args.input.facts.name_minions() {
+        return Ok(Vec::new());
+    }
+    if let Some(bad) = ids.iter().find(|id| is_no_name(id)) {
+        return Err(Failure::Usage(format!("--update: no file can have the name of the minion '{bad}'")));
+    }
+    // A file may have another name of the platform.
+    let named = |name: &str| platforms::find(name).map_or_else(|_| name.to_owned(), |platform| platform.name.into());
+    let mut new = Vec::new();
+    for formula in places.formulas {
+        let has = |id: &str| {
+            there.iter().any(|(one, _)| one.formula == *formula && (one.name == id || named(&one.name) == id))
+        };
+        for id in ids.iter().filter(|id| !has(id)) {
+            let file = places.new_file(formula, id).ok_or_else(|| {
+                Failure::Usage(format!(
+                    "--update: no root has a folder {formula}; say where to with --expectations DIR"
+                ))
+            })?;
+            new.push(file);
+        }
+    }
+    Ok(new)
+}
+
+fn is_no_name(id: &str) -> bool {
+    let wrong = |c: char| c.is_control() || matches!(c, '/' | '\\' | ':' | '<' | '>' | '"' | '|' | '?' | '*');
+    id.is_empty() || id.starts_with('.') || id.ends_with([' ', '.']) || id.len() > 200 || id.contains(wrong)
+}
+
+/// What a new file says about the run.
+pub fn header(args: &Test, expectation: &Expectation) -> Result<Header, Error> {
+    let facts = &args.input.facts;
+    if expectation.form == Form::Mapdata {
+        return Ok(Header::default());
+    }
+    let from = directory(&expectation.file);
+    let path = |file: &Option<PathBuf>| {
+        let file = file.as_deref().filter(|file| *file != Path::new("-"));
+        file.map(|file| relative(&from, file)).transpose()
+    };
+    let mut set = Vec::new();
+    for change in &facts.set {
+        // Flags were looked at before.
+        if let Some((path, text)) = change.split_once('=') {
+            set.push((path.to_owned(), yaml::load(text).unwrap_or_default()));
+        }
+    }
+    Ok(Header { minion: path(&facts.minion)?, pillar: path(&facts.pillar)?, set, ..Header::default() })
+}
+
+/// The way from a directory, which need not be there yet, to a file.
+fn relative(directory: &Path, file: &Path) -> Result<String, Error> {
+    let failed =
+        |path: &Path, e: std::io::Error| Error::new(ErrorKind::File, format!("cannot read {}: {e}", path.display()));
+    let file = file.canonicalize().map_err(|e| failed(file, e))?;
+    let mut new = Vec::new();
+    let mut there = directory;
+    let directory = loop {
+        match there.canonicalize() {
+            Ok(found) => break found.join(new.iter().rev().collect::<PathBuf>()),
+            Err(e) => match (there.parent(), there.file_name()) {
+                (Some(parent), Some(name)) => {
+                    new.push(name.to_owned());
+                    there = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+                }
+                _ => return Err(failed(directory, e)),
+            },
+        }
+    };
+    let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) =
+        (directory.components().collect(), file.components().collect());
+    let same = from.iter().zip(&to).take_while(|(from, to)| from == to).count();
+    let up = std::iter::repeat_n("..".to_owned(), from.len() - same);
+    let down = to.iter().skip(same).map(|part| part.as_os_str().to_string_lossy().into_owned());
+    Ok(up.chain(down).collect::<Vec<_>>().join("/"))
+}
+
+pub fn new(expectation: &Expectation, header: &Header, actual: &Value) -> Result<(), Error> {
+    let lead = match expectation.form {
+        Form::Mapdata => "---\n".into(),
+        Form::Plain => header.text(),
+    };
+    write(&expectation.file, &Recorded::new(expectation.form, &lead, actual))
+}
+
+pub fn write(file: &Path, text: &str) -> Result<(), Error> {
+    let failed = |e: std::io::Error| Error::new(ErrorKind::File, format!("cannot write {}: {e}", file.display()));
+    std::fs::create_dir_all(directory(file)).map_err(failed)?;
+    std::fs::write(file, text).map_err(failed)
+}
+
+/// Whether data holds secrets, which stand in the file as they are.
+pub fn is_clear(minion: &Minion, data: &Value) -> bool {
+    fn any(secrets: &Secrets, path: &mut Vec<Key>, value: &Value) -> bool {
+        match value {
+            Value::Map(map) => map.iter().any(|(key, value)| {
+                path.push(key.clone());
+                let found = any(secrets, path, value);
+                path.pop();
+                found
+            }),
+            Value::List(items) => items.iter().any(|item| any(secrets, path, item)),
+            scalar => secrets.hide(path, false, scalar),
+        }
+    }
+    any(&Secrets::new(&[]).of_pillar(&minion.pillar), &mut Vec::new(), data)
+}
