@@ -187,3 +187,31 @@ fn hostile_trees_are_told_and_survived() {
     assert_eq!(ran.status, Some(1), "{}", ran.stderr);
     assert_snapshot("lint/hostile.txt", &ran.stdout);
 }
+
+#[test]
+fn secrets_are_starred_where_nothing_is_parsed() {
+    let tree = Tree::new(&[
+        ("r/f/parameters/defaults.yaml", "values:\n  password: hunter2\n  password: hunter3\n"),
+        ("r/f/parameters/os/Debian.yaml", "values:\n\tapi_token: hunter4\n"),
+        ("r/f/parameters/os/Ubuntu.yaml.jinja", "values: {secret: hunter5, a: {{ nope }}}\n"),
+        ("r/f/parameters/os/Rocky.yaml", "stratgy: recurse\nvalues:\n  passphrase: |\n    hunter6\n    hunter7\n"),
+    ]);
+    for format in ["text", "json", "sarif", "github"] {
+        let ran = run_line(tree.path(), &format!("lint f --root r -o {format}"));
+        assert_eq!(ran.status, Some(1), "{}", ran.stderr);
+        assert!(!format!("{}{}", ran.stdout, ran.stderr).contains("hunter"), "{format}: {}", ran.stdout);
+    }
+    let ran = run_line(tree.path(), "lint f --root r --fix --diff");
+    assert!(ran.stdout.contains("+strategy: recurse") && !ran.stdout.contains("hunter"), "{}", ran.stdout);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_file_with_two_names_is_fixed_once() {
+    let tree = Tree::new(&[("r/f/parameters/os/Debian.yaml", "stratgy: recurse\nvalues: {a: 1}\n")]);
+    std::os::unix::fs::symlink("Debian.yaml", tree.path().join("r/f/parameters/os/Ubuntu.yaml")).unwrap();
+    let ran = run_line(tree.path(), "lint f --root r --fix");
+    assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(read(&tree, "r/f/parameters/os/Debian.yaml"), "strategy: recurse\nvalues: {a: 1}\n");
+    assert!(tree.path().join("r/f/parameters/os/Ubuntu.yaml").is_symlink());
+}

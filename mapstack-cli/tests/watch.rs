@@ -43,7 +43,7 @@ fn changes_are_told_until_the_end() {
         }
         panic!("no '{wanted}' among {seen:#?}");
     };
-    wait("watching r for 1 minions");
+    wait("watching r for 1 minion;");
     tree.write("r/ssh/parameters/defaults.yaml", b"values: {port: 2222}\n");
     wait("+ 2222  r/ssh/parameters/defaults.yaml:1:16");
     tree.write("r/ssh/parameters/os/Debian.yaml", b"values: {shell: {{ nope }}}\n");

@@ -45,7 +45,8 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         watched.map_err(|e| unwatched(directory, &e))?;
     }
     let mut before = state(args, config.as_ref(), reporter)?;
-    reporter.say(&format!("watching {} for {} minions; Ctrl-C ends", directories.join(", "), ids.len()));
+    let plural = if ids.len() == 1 { "" } else { "s" };
+    reporter.say(&format!("watching {} for {} minion{plural}; Ctrl-C ends", directories.join(", "), ids.len()));
     for change in changes {
         if let Err(e) = change {
             reporter.tell([&unwatched("files", &e)]);

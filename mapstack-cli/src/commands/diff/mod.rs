@@ -167,22 +167,21 @@ impl Told<'_> {
                 self.differences.unaffected
             ),
         };
-        for (turn, what) in
-            [(Turn::Broken, "fail now"), (Turn::Mended, "work again"), (Turn::Otherwise, "fail otherwise")]
-        {
-            let minions: BTreeSet<&String> = self
-                .differences
-                .failing()
-                .filter(|(own, _)| *own == turn)
-                .flat_map(|(_, failing)| &failing.minions)
-                .collect();
-            if !minions.is_empty() {
-                summary.push_str(&format!("; {} {what}", minions.len()));
+        let mut count = |n: usize, one: &str, many: &str| {
+            if n > 0 {
+                summary.push_str(&format!("; {n} {}", if n == 1 { one } else { many }));
             }
+        };
+        for (turn, one, many) in [
+            (Turn::Broken, "fails now", "fail now"),
+            (Turn::Mended, "works again", "work again"),
+            (Turn::Otherwise, "fails otherwise", "fail otherwise"),
+        ] {
+            let of_turn = self.differences.failing().filter(|(own, _)| *own == turn);
+            let minions: BTreeSet<&String> = of_turn.flat_map(|(_, failing)| &failing.minions).collect();
+            count(minions.len(), one, many);
         }
-        if self.differences.fail_still > 0 {
-            summary.push_str(&format!("; {} fail in both states", self.differences.fail_still));
-        }
+        count(self.differences.fail_still, "fails in both states", "fail in both states");
         summary
     }
 }
