@@ -111,7 +111,7 @@ pub fn write(file: &Path, text: &str) -> Result<(), Error> {
     std::fs::write(file, text).map_err(failed)
 }
 
-/// Whether data holds secrets, which stand in the file as they are.
+/// Whether data holds texts that are secrets, which stand in the file as they are.
 pub fn is_clear(minion: &Minion, data: &Value) -> bool {
     fn any(secrets: &Secrets, path: &mut Vec<Key>, value: &Value) -> bool {
         match value {
@@ -122,7 +122,9 @@ pub fn is_clear(minion: &Minion, data: &Value) -> bool {
                 found
             }),
             Value::List(items) => items.iter().any(|item| any(secrets, path, item)),
-            scalar => secrets.hide(path, false, scalar),
+            // A number under such a key is a number of days, or of tries.
+            Value::Str(_) | Value::Bytes(_) => secrets.hide(path, false, value),
+            _ => false,
         }
     }
     any(&Secrets::new(&[]).of_pillar(&minion.pillar), &mut Vec::new(), data)
