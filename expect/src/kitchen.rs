@@ -51,7 +51,7 @@ impl Kitchen {
     /// Read the `kitchen.yml` (or `.kitchen.yml`) of a repository; `None` if it has none.
     ///
     /// # Errors
-    /// It cannot be read, is no YAML, such as one with templates of Ruby in it, or is no mapping.
+    /// It cannot be read, or is no YAML, such as one with templates of Ruby in it.
     pub fn of(base: &Path) -> Result<Option<Self>, Error> {
         let named = ["kitchen.yml", ".kitchen.yml", "kitchen.yaml"].map(|name| below(base, name));
         let Some(file) = named.into_iter().find(|file| file.is_file()) else { return Ok(None) };
@@ -139,14 +139,14 @@ impl Kitchen {
     fn inside(&self, path: &str) -> Result<PathBuf, Error> {
         let leaves = Path::new(path).components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir));
         match leaves || path.is_empty() {
-            true => Err(self.refused(format!("'{path}' is no path below the repository"))),
+            true => Err(self.refused(&format!("'{path}' is no path below the repository"))),
             false => Ok(below(&self.base, path)),
         }
     }
 
     fn read_all(&self, directory: &Path, below: &str, found: &mut Vec<(String, String)>) -> Result<(), Error> {
         if !directory.is_dir() {
-            return Err(self.refused(format!("there is no directory {}", directory.display())));
+            return Err(self.refused(&format!("there is no directory {}", directory.display())));
         }
         for path in files::entries(directory)? {
             let name = format!("{below}{}", files::name(&path));
@@ -157,13 +157,13 @@ impl Kitchen {
                 found.push((name, files::text(&path)?));
             }
             if found.len() > MOST_FILES {
-                return Err(self.refused(format!("a pillar has more than {MOST_FILES} files")));
+                return Err(self.refused(&format!("a pillar has more than {MOST_FILES} files")));
             }
         }
         Ok(())
     }
 
-    fn refused(&self, message: String) -> Error {
+    fn refused(&self, message: &str) -> Error {
         Error::new(ErrorKind::File, format!("{}: {message}", self.shown))
     }
 }

@@ -106,14 +106,14 @@ impl Recorded {
 
     /// The text of a file with such data, behind what stands before it.
     #[must_use]
-    pub fn new(form: Form, lead: &str, data: &Value) -> String {
-        format!("{lead}{}", text(form, true, data))
+    pub fn text(form: Form, lead: &str, data: &Value) -> String {
+        format!("{lead}{}", dumped(form, true, data))
     }
 
     /// The same file with other data: what stands before it stays, and so does the way lines end.
     #[must_use]
     pub fn with_data(&self, data: &Value) -> String {
-        let text = text(self.form, self.has_values, data);
+        let text = dumped(self.form, self.has_values, data);
         let text = if self.text.contains("\r\n") { text.replace('\n', "\r\n") } else { text };
         format!("{}{text}", self.lead)
     }
@@ -168,7 +168,7 @@ impl Recorded {
     }
 }
 
-fn text(form: Form, has_values: bool, data: &Value) -> String {
+fn dumped(form: Form, has_values: bool, data: &Value) -> String {
     let sorted = DumpOptions { sort_keys: true, sort_ordered: true, ..DumpOptions::output() };
     match form {
         Form::Plain => dump(data, &DumpOptions::output()),
@@ -356,7 +356,7 @@ mod tests {
             variable: Some("ssh".into()),
             ..Header::default()
         };
-        let text = Recorded::new(Form::Plain, &header.text(), &1.into());
+        let text = Recorded::text(Form::Plain, &header.text(), &1.into());
         assert_eq!(recorded(Form::Plain, &text).header, header);
         assert_eq!(Header::default().text(), "");
     }

@@ -44,7 +44,7 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         false => formulas::named(&args.formulas),
     };
     let with_state = with_state(&engine, saltenv, &names)?;
-    for directory in args.expectations.iter().filter(|directory| !args.update && !directory.is_dir()) {
+    if let Some(directory) = args.expectations.iter().find(|directory| !args.update && !directory.is_dir()) {
         return Err(Failure::Usage(format!("--expectations {}: there is no such directory", directory.display())));
     }
     let places = Places {

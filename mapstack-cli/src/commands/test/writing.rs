@@ -102,7 +102,7 @@ pub fn new(expectation: &Expectation, header: &Header, actual: &Value) -> Result
         Form::Mapdata => "---\n".into(),
         Form::Plain => header.text(),
     };
-    write(&expectation.file, &Recorded::new(expectation.form, &lead, actual))
+    write(&expectation.file, &Recorded::text(expectation.form, &lead, actual))
 }
 
 pub fn write(file: &Path, text: &str) -> Result<(), Error> {
