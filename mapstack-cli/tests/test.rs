@@ -42,7 +42,7 @@ fn everything() -> Tree {
     with_expectation(&tree, "debian-11", "shell: /bin/bash", "shell: /bin/zsh\nbanner: 'Grüße — <&>'");
     with_expectation(&tree, "debian-13", "api_token: hunter2-is-here", "api_token: swordfish-it-is");
     with_expectation(&tree, "solaris-11", "", "");
-    tree.write("tests/mapstack/ssh/debian-10.yaml", b"port: 22\nshell: [/bin/sh\nadmins: none\n");
+    tree.write("tests/mapstack/ssh/debian-10.yaml", b"port: 22\nshell: [/bin/sh\napi_token: hunter2\n");
     tree.write("salt/broken/parameters/defaults.yaml.jinja", b"values:\n  a: {{ nosuch.thing }}\n");
     tree.write("tests/mapstack/broken/debian-12.yaml", b"a: 1\n");
     tree.write("tests/mapstack/ntp/freebsd-14.yaml", b"family: FreeBSD\nzone: CET\n");

@@ -124,7 +124,7 @@ fn tell(args: &Test, tested: &Tested, reporter: &Reporter) -> Result<(), Failure
     }
     if args.format == TestFormat::Text {
         let failing = tested.cases.iter().filter_map(|case| match &case.outcome {
-            Outcome::Fails(error) => Some(Error::from(tested.secrets(case).scrubbed_diagnostic(error.diagnostic()))),
+            Outcome::Fails(error) => Some(tested.failure(case, error)),
             _ => None,
         });
         reporter.tell(&failing.collect::<Vec<_>>());
@@ -223,6 +223,16 @@ impl Tested {
             expected_at: difference.expected_at.as_ref().map(ToString::to_string),
             actual_at: difference.actual_at.as_ref().map(place),
         }
+    }
+
+    /// A failure as it is told, without secrets, in the excerpt of a file neither.
+    fn failure(&self, case: &Case, error: &Error) -> Error {
+        let secrets = self.secrets(case);
+        let mut diagnostic = secrets.scrubbed_diagnostic(error.diagnostic());
+        if let Some(place) = diagnostic.place.as_mut().filter(|_| !secrets.shows_everything()) {
+            place.source = mapstack_lint::starred_names(&place.source, &secrets).into();
+        }
+        diagnostic.into()
     }
 
     /// A failure in one line, without secrets.

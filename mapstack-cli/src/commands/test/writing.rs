@@ -10,6 +10,7 @@ use mapstack_expect::{Expectation, Form, Header, Places, Recorded};
 
 use super::directory;
 use crate::cli::Test;
+use crate::output;
 use crate::report::Failure;
 
 /// The files that are not there yet, of formulas and minions that are named.
@@ -107,6 +108,9 @@ pub fn new(expectation: &Expectation, header: &Header, actual: &Value) -> Result
 
 pub fn write(file: &Path, text: &str) -> Result<(), Error> {
     let failed = |e: std::io::Error| Error::new(ErrorKind::File, format!("cannot write {}: {e}", file.display()));
+    if file.exists() {
+        return output::replace_file(file, text).map_err(failed);
+    }
     std::fs::create_dir_all(directory(file)).map_err(failed)?;
     std::fs::write(file, text).map_err(failed)
 }
