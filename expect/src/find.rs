@@ -33,6 +33,8 @@ pub struct Places<'p> {
     pub named: &'p [PathBuf],
     /// The formulas that may be meant.
     pub formulas: &'p [String],
+    /// Whether these are all there are, so that expectations of others are of formulas that are gone.
+    pub every: bool,
     /// Of these, the ones with a state `_mapdata`, which makes such files.
     pub with_state: &'p [String],
 }
@@ -58,10 +60,10 @@ impl Places<'_> {
         }
         if self.named.is_empty() {
             for base in self.roots.iter().flat_map(|root| [root.clone(), beside(root)]) {
-                for suite in entries(&base.join("test/integration"))? {
+                for suite in entries(&below(&base, "test/integration"))? {
                     self.mapdata(&suite.join("files").join(MAPDATA), &mut found)?;
                 }
-                self.plain(&base.join(PLAIN), &mut found)?;
+                self.plain(&below(&base, PLAIN), &mut found)?;
             }
         }
         let mut seen = HashSet::new();
@@ -85,8 +87,8 @@ impl Places<'_> {
             }
             return Some(expectation(directory.join(formula).join(name), Form::Plain, None));
         }
-        let usual = || self.roots.iter().flat_map(|root| [root.clone(), beside(root)]).map(|base| base.join(PLAIN));
-        let own = || self.roots.iter().find(|root| root.join(formula).is_dir()).map(|root| root.join(PLAIN));
+        let usual = || self.roots.iter().flat_map(|root| [root.clone(), beside(root)]).map(|base| below(&base, PLAIN));
+        let own = || self.roots.iter().find(|root| root.join(formula).is_dir()).map(|root| below(root, PLAIN));
         let directory = usual().find(|directory| directory.is_dir()).or_else(own)?;
         Some(expectation(directory.join(formula).join(name), Form::Plain, None))
     }
@@ -113,7 +115,11 @@ impl Places<'_> {
     }
 
     fn plain(&self, directory: &Path, found: &mut Vec<Expectation>) -> Result<(), Error> {
-        for formula in self.formulas {
+        let folders: Vec<String> = match self.every {
+            true => entries(directory)?.iter().filter(|path| path.is_dir()).map(|path| name(path)).collect(),
+            false => self.formulas.into(),
+        };
+        for formula in folders.iter().filter(|name| !name.starts_with('.')) {
             let files = yaml_files(&directory.join(formula))?;
             found.extend(files.into_iter().map(|file| expectation(formula, file, Form::Plain, None)));
         }
@@ -155,6 +161,11 @@ impl Places<'_> {
     }
 }
 
+/// A path below a directory, as a person would write it.
+pub(crate) fn below(directory: &Path, path: &str) -> PathBuf {
+    if directory == Path::new(".") { path.into() } else { directory.join(path) }
+}
+
 fn same(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
@@ -191,4 +202,57 @@ fn yaml_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let is_yaml = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
     files.retain(|file| is_yaml(file) && !name(file).starts_with('.') && file.is_file());
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suite_is_told_from_the_path() {
+        for (path, found) in [
+            ("test/integration/default/files/_mapdata", Some(("default", "."))),
+            ("/a/b/test/integration/x/files/_mapdata", Some(("x", "/a/b"))),
+            ("../test/integration/x/files/_mapdata", Some(("x", ".."))),
+            ("_mapdata", None),
+            ("test/x/files/_mapdata", None),
+            ("tests/integration/x/files/_mapdata", None),
+        ] {
+            let found = found.map(|(suite, base)| (suite.to_owned(), PathBuf::from(base)));
+            assert_eq!(suite(Path::new(path)), found, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_directory_lies_in_another() {
+        for (directory, found) in [("a/b", "a"), ("a", "."), (".", "./.."), ("..", "../.."), ("/", "/.."), ("/a", "/")]
+        {
+            assert_eq!(beside(Path::new(directory)), Path::new(found), "{directory}");
+        }
+        assert_eq!(below(Path::new("."), "a/b"), Path::new("a/b"));
+        assert_eq!(below(Path::new("x"), "a"), Path::new("x/a"));
+    }
+
+    #[test]
+    fn one_file_is_found_once_and_folders_of_no_formula_too() {
+        let home = tempfile::tempdir().unwrap();
+        let write = |path: &str| {
+            let file = home.path().join(path);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "a: 1\n").unwrap();
+        };
+        for path in ["f/x.yaml", "f/a.yml", "f/.hidden.yaml", "f/notes.txt", "gone/x.yaml", ".git/x.yaml"] {
+            write(&format!("tests/mapstack/{path}"));
+        }
+        std::fs::create_dir(home.path().join("salt")).unwrap();
+        let roots = [home.path().to_path_buf(), home.path().join("salt")];
+        let found = |every: bool| {
+            let formulas = ["f".to_owned()];
+            let places = Places { roots: &roots, named: &[], formulas: &formulas, every, with_state: &[] };
+            let found = places.find().unwrap();
+            found.iter().map(|one| format!("{} {}", one.formula, one.name)).collect::<Vec<_>>()
+        };
+        assert_eq!(found(false), ["f a", "f x"]);
+        assert_eq!(found(true), ["f a", "f x", "gone x"]);
+    }
 }

@@ -8,6 +8,7 @@ use mapstack::value::{Map, Value};
 use mapstack::yaml::{DumpOptions, dump, load};
 use mapstack::{Engine, Error, ErrorKind};
 
+use crate::find::below;
 use crate::{files, top};
 
 /// The test suites of a repository.
@@ -50,15 +51,16 @@ impl Kitchen {
     /// Read the `kitchen.yml` (or `.kitchen.yml`) of a repository; `None` if it has none.
     ///
     /// # Errors
-    /// It cannot be read, is no YAML, such as one with templates of Ruby in it, or is no mapping.
+    /// It cannot be read, or is no YAML, such as one with templates of Ruby in it.
     pub fn of(base: &Path) -> Result<Option<Self>, Error> {
-        let named = ["kitchen.yml", ".kitchen.yml", "kitchen.yaml"].map(|name| base.join(name));
+        let named = ["kitchen.yml", ".kitchen.yml", "kitchen.yaml"].map(|name| below(base, name));
         let Some(file) = named.into_iter().find(|file| file.is_file()) else { return Ok(None) };
         let shown = file.display().to_string();
         let value = load(&files::text(&file)?).map_err(|e| {
             let at = e.mark().map_or(String::new(), |mark| format!(":{}:{}", mark.line, mark.column));
-            Error::new(ErrorKind::Yaml, format!("{shown}{at}: {}", e.kind()))
-                .note("the pillars of the formula's test suites stand there")
+            Error::new(ErrorKind::Yaml, format!("{shown}{at}: {}", e.kind())).note(
+                "the pillars of the formula's test suites stand there; --pillar FILE gives one that counts instead",
+            )
         })?;
         let map = value.as_map().cloned().unwrap_or_default();
         let provisioner = map.get("provisioner").and_then(Value::as_map).cloned().unwrap_or_default();
@@ -137,14 +139,14 @@ impl Kitchen {
     fn inside(&self, path: &str) -> Result<PathBuf, Error> {
         let leaves = Path::new(path).components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir));
         match leaves || path.is_empty() {
-            true => Err(self.refused(format!("'{path}' is no path below the repository"))),
-            false => Ok(self.base.join(path)),
+            true => Err(self.refused(&format!("'{path}' is no path below the repository"))),
+            false => Ok(below(&self.base, path)),
         }
     }
 
     fn read_all(&self, directory: &Path, below: &str, found: &mut Vec<(String, String)>) -> Result<(), Error> {
         if !directory.is_dir() {
-            return Err(self.refused(format!("there is no directory {}", directory.display())));
+            return Err(self.refused(&format!("there is no directory {}", directory.display())));
         }
         for path in files::entries(directory)? {
             let name = format!("{below}{}", files::name(&path));
@@ -155,13 +157,13 @@ impl Kitchen {
                 found.push((name, files::text(&path)?));
             }
             if found.len() > MOST_FILES {
-                return Err(self.refused(format!("a pillar has more than {MOST_FILES} files")));
+                return Err(self.refused(&format!("a pillar has more than {MOST_FILES} files")));
             }
         }
         Ok(())
     }
 
-    fn refused(&self, message: String) -> Error {
+    fn refused(&self, message: &str) -> Error {
         Error::new(ErrorKind::File, format!("{}: {message}", self.shown))
     }
 }
@@ -194,5 +196,33 @@ impl Suite {
         let pillar = top::pillar(engine, &minion)
             .map_err(|e| e.note(format!("in the pillar of the test suite {}", self.name)))?;
         Ok(minion.with(mapstack::minion::Part::Pillar, pillar))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suite_checks_the_platforms_that_it_runs_on() {
+        let home = tempfile::tempdir().unwrap();
+        let suites = "suites:\n\
+            - {name: a, includes: [debian-12-x, centos-stream9-x], verifier: {inspec_tests: [{path: test/integration/d}]}}\n\
+            - {name: b, excludes: [gentoo-stage3], verifier: {inspec_tests: [./test/integration/d/]}}\n\
+            - {name: c}\n- 3\n";
+        std::fs::write(home.path().join(".kitchen.yml"), suites).unwrap();
+        let kitchen = Kitchen::of(home.path()).unwrap().unwrap();
+        for (folder, platform, suite) in [
+            ("d", "debian-12", Some(0)),
+            ("d", "centos-9", Some(0)),
+            ("d", "debian-11", Some(1)),
+            ("d", "gentoo-2-sysd", None),
+            ("e", "debian-12", None),
+        ] {
+            assert_eq!(kitchen.suite_of(folder, platform), suite, "{folder} {platform}");
+        }
+        assert_eq!((kitchen.formula(), kitchen.suite(0).unwrap().name), (None, "a".into()));
+        std::fs::write(home.path().join(".kitchen.yml"), "- no mapping\n").unwrap();
+        assert_eq!(Kitchen::of(home.path()).unwrap().unwrap().suite_of("d", "debian-12"), None);
     }
 }

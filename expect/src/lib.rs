@@ -14,7 +14,7 @@
 //!
 //! let minion = Minion::new("web1").complete();
 //! let actual = subject.actual(Form::Plain, &minion).result.unwrap();
-//! let recorded = Recorded::new(Form::Plain, "", &actual);
+//! let recorded = Recorded::text(Form::Plain, "", &actual);
 //! assert!(subject.compare(&Recorded::parse(Form::Plain, &recorded, "web1.yaml").unwrap(), &actual, &minion).is_empty());
 //!
 //! let stale = recorded.replace("22", "2222");

@@ -106,14 +106,14 @@ impl Recorded {
 
     /// The text of a file with such data, behind what stands before it.
     #[must_use]
-    pub fn new(form: Form, lead: &str, data: &Value) -> String {
-        format!("{lead}{}", text(form, true, data))
+    pub fn text(form: Form, lead: &str, data: &Value) -> String {
+        format!("{lead}{}", dumped(form, true, data))
     }
 
     /// The same file with other data: what stands before it stays, and so does the way lines end.
     #[must_use]
     pub fn with_data(&self, data: &Value) -> String {
-        let text = text(self.form, self.has_values, data);
+        let text = dumped(self.form, self.has_values, data);
         let text = if self.text.contains("\r\n") { text.replace('\n', "\r\n") } else { text };
         format!("{}{text}", self.lead)
     }
@@ -168,7 +168,7 @@ impl Recorded {
     }
 }
 
-fn text(form: Form, has_values: bool, data: &Value) -> String {
+fn dumped(form: Form, has_values: bool, data: &Value) -> String {
     let sorted = DumpOptions { sort_keys: true, sort_ordered: true, ..DumpOptions::output() };
     match form {
         Form::Plain => dump(data, &DumpOptions::output()),
@@ -289,5 +289,75 @@ impl Header {
             }
         }
         Ok(header)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mapstack::yaml::load;
+
+    use super::*;
+
+    fn recorded(form: Form, text: &str) -> Recorded {
+        Recorded::parse(form, text, "x.yaml").unwrap_or_else(|e| panic!("{text}: {e}"))
+    }
+
+    #[test]
+    fn a_file_has_comments_a_header_and_data() {
+        for (form, text, header, data, place) in [
+            (Form::Plain, "a: {b: 1}\n", false, "{'a': {'b': 1}}", "x.yaml:1:8"),
+            (Form::Plain, "# c\n---\na: {b: 1}\n", false, "{'a': {'b': 1}}", "x.yaml:3:8"),
+            (Form::Plain, "platform: arch\n---\na: {b: 1}\n", true, "{'a': {'b': 1}}", "x.yaml:3:8"),
+            (Form::Plain, "---\nplatform: arch\n---\n\na: {b: 1}\n", true, "{'a': {'b': 1}}", "x.yaml:5:8"),
+            (Form::Plain, "\u{feff}platform: arch\r\n---\r\na:\r\n  b: 1\r\n", true, "{'a': {'b': 1}}", "x.yaml:4:6"),
+            (Form::Mapdata, "# c\n---\nvalues: {a: {b: 1}}\n", false, "{'a': {'b': 1}}", "x.yaml:3:17"),
+            (Form::Mapdata, "a:\n  b: 1\n", false, "{'a': {'b': 1}}", "x.yaml:2:6"),
+            (Form::Mapdata, "values: {}\na:\n  b: 1\n", false, "{'values': {}, 'a': {'b': 1}}", "x.yaml:3:6"),
+        ] {
+            let recorded = recorded(form, text);
+            assert_eq!(recorded.header != Header::default(), header, "{text:?}");
+            assert_eq!(recorded.data.repr(), data, "{text:?}");
+            assert_eq!(recorded.place(&["a".into(), "b".into()]).unwrap().to_string(), place, "{text:?}");
+            assert_eq!(recorded.place(&["a".into(), "c".into()]), None);
+            let again = recorded.with_data(&load("{a: {b: 2}}").unwrap());
+            let again = self::recorded(form, &again);
+            assert_eq!((again.header, again.data.repr()), (recorded.header, "{'a': {'b': 2}}".into()), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_file_cannot_say_is_no_difference() {
+        for (form, expected, actual, same) in [
+            (Form::Mapdata, "{a: 'x '}", "{a: \"x\\n\"}", true),
+            (Form::Mapdata, "{a: 'x '}", "{a: \"x\\n\\n\"}", true),
+            (Form::Mapdata, "{a: ['x ']}", "{a: [\"x\\n\"]}", true),
+            (Form::Mapdata, "{a: 'x'}", "{a: \"x\\n\"}", false),
+            (Form::Mapdata, "{a: 'x '}", "{a: x}", false),
+            (Form::Plain, "{a: 'x '}", "{a: \"x\\n\"}", false),
+            (Form::Plain, "{a: [{b: 1, c: 2}]}", "{a: [{c: 2, b: 1}]}", true),
+            (Form::Plain, "{a: [{b: 1, c: 2}]}", "{a: [{c: 2, b: 1, d: 3}]}", false),
+            (Form::Plain, "{a: [{b: 1}, 1]}", "{a: [1, {b: 1}]}", false),
+            (Form::Plain, "{a: 1}", "{a: 1.0}", false),
+            (Form::Plain, "{a: 1}", "{a: true}", false),
+        ] {
+            let recorded = recorded(form, expected);
+            let found = mapstack_fleet::changes(&recorded.data, &recorded.settled(&load(actual).unwrap()));
+            assert_eq!(found.is_empty(), same, "{expected} {actual}");
+        }
+    }
+
+    #[test]
+    fn a_header_is_read_as_it_was_written() {
+        let header = Header {
+            minion: Some("../m.yaml".into()),
+            pillar: Some("p: x.yaml".into()),
+            set: vec![("grains.os".into(), "no".into()), ("pillar:a.b".into(), 1.into())],
+            of: Some("map".into()),
+            variable: Some("ssh".into()),
+            ..Header::default()
+        };
+        let text = Recorded::text(Form::Plain, &header.text(), &1.into());
+        assert_eq!(recorded(Form::Plain, &text).header, header);
+        assert_eq!(Header::default().text(), "");
     }
 }

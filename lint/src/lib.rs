@@ -45,4 +45,5 @@ pub mod suppress;
 
 pub use finding::{Edit, Finding, Level};
 pub use linter::{Linter, Report, SchemaFrom};
+pub use mask::starred_names;
 pub use rule::Rule;

@@ -51,8 +51,15 @@ fn of_document(document: &Document, secrets: &Secrets, hidden: &mut BTreeMap<Str
     }
 }
 
-/// A text with stars for what stands behind the names of secrets.
-pub(crate) fn starred_names(text: &str, secrets: &Secrets) -> String {
+/// A text with stars for what stands behind and below the names of secrets; every byte stays where it was.
+///
+/// ```
+/// use mapstack::secrets::Secrets;
+/// let shown = mapstack_lint::starred_names("password: hunter2\nport: 22\n", &Secrets::new(b"salt"));
+/// assert_eq!(shown, "password: *******\nport: 22\n");
+/// ```
+#[must_use]
+pub fn starred_names(text: &str, secrets: &Secrets) -> String {
     starred(text, behind_names(text, secrets))
 }
 

@@ -1,8 +1,10 @@
-//! Data on standard output.
+//! Data on standard output, and texts in files.
 
+use std::fs;
 use std::io::{self, Write};
+use std::path::Path;
 
-use mapstack::value::{Path, Value, json};
+use mapstack::value::{Path as KeyPath, Value, json};
 use mapstack::{Error, ErrorKind, yaml};
 
 use crate::cli::{Format, Output};
@@ -27,12 +29,23 @@ pub fn write(text: &str) -> Result<(), Failure> {
 
 /// Write text to a file, or to standard output for `-`.
 #[cfg(feature = "html")]
-pub fn write_file(file: &std::path::Path, text: &str) -> Result<(), Failure> {
-    if file == std::path::Path::new("-") {
+pub fn write_file(file: &Path, text: &str) -> Result<(), Failure> {
+    if file == Path::new("-") {
         return write(text);
     }
     let failed = |e: io::Error| Error::new(ErrorKind::File, format!("cannot write {}: {e}", file.display()));
-    std::fs::write(file, text).map_err(|e| Failure::Data(failed(e)))
+    fs::write(file, text).map_err(|e| Failure::Data(failed(e)))
+}
+
+/// Change a file that is there: written beside it and moved over it, as half a file would be worse
+/// than none.
+pub fn replace_file(file: &Path, text: &str) -> io::Result<()> {
+    let real = fs::canonicalize(file)?;
+    let mut written = tempfile::NamedTempFile::new_in(real.parent().unwrap_or(Path::new(".")))?;
+    written.write_all(text.as_bytes())?;
+    written.as_file().set_permissions(fs::metadata(&real)?.permissions())?;
+    written.persist(&real).map_err(|e| e.error)?;
+    Ok(())
 }
 
 fn text(value: &Value, format: Format) -> Result<String, Failure> {
@@ -56,7 +69,7 @@ pub fn as_json(value: &Value) -> Result<String, Failure> {
 }
 
 fn pick(value: &Value, key: &str) -> Result<Value, Failure> {
-    let path = Path::split(key, ":").map_err(|e| Failure::Usage(e.to_string()))?;
+    let path = KeyPath::split(key, ":").map_err(|e| Failure::Usage(e.to_string()))?;
     yaml::traverse(value, &path).ok_or_else(|| nothing_under(value, key, ""))
 }
 

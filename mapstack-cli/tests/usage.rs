@@ -24,6 +24,7 @@ const VERBS: &[&str] = &[
     "diff",
     "impact",
     "watch",
+    "test",
     "config",
     #[cfg(feature = "fetch")]
     "fetch",

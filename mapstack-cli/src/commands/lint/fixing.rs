@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
 use mapstack::{Error, ErrorKind};
@@ -55,13 +54,5 @@ fn write(file: &Path, change: &Fixed) -> Result<(), Failure> {
     if now != change.before {
         return Err(failed("it was changed meanwhile"));
     }
-    // Written beside it and moved over it: half a file would be worse than none.
-    let real = fs::canonicalize(file).map_err(|e| failed(&e.to_string()))?;
-    let directory = real.parent().unwrap_or(Path::new("."));
-    let mut written = tempfile::NamedTempFile::new_in(directory).map_err(|e| failed(&e.to_string()))?;
-    let permissions = fs::metadata(&real).map_err(|e| failed(&e.to_string()))?.permissions();
-    written.write_all(change.after.as_bytes()).map_err(|e| failed(&e.to_string()))?;
-    written.as_file().set_permissions(permissions).map_err(|e| failed(&e.to_string()))?;
-    written.persist(&real).map_err(|e| failed(&e.error.to_string()))?;
-    Ok(())
+    output::replace_file(file, &change.after).map_err(|e| failed(&e.to_string()))
 }

@@ -44,10 +44,16 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         false => formulas::named(&args.formulas),
     };
     let with_state = with_state(&engine, saltenv, &names)?;
-    for directory in args.expectations.iter().filter(|directory| !args.update && !directory.is_dir()) {
+    if let Some(directory) = args.expectations.iter().find(|directory| !args.update && !directory.is_dir()) {
         return Err(Failure::Usage(format!("--expectations {}: there is no such directory", directory.display())));
     }
-    let places = Places { roots: &roots, named: &args.expectations, formulas: &names, with_state: &with_state };
+    let places = Places {
+        roots: &roots,
+        named: &args.expectations,
+        formulas: &names,
+        every: args.formulas.is_empty(),
+        with_state: &with_state,
+    };
     let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
     let minions = Many::list_or_platforms(&input.facts, config.as_ref(), &others, reporter)?;
     let mut wanted: Vec<(Expectation, bool)> = places.find()?.into_iter().map(|one| (one, false)).collect();
@@ -59,7 +65,10 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
     }
     let runs = Runs::new(args, &engine, saltenv, &minions, wanted.iter().map(|(one, _)| one))?;
     let masking = Masking::new(args.show_secrets, &args.secret, args.digest_salt.as_deref())?;
-    let tested = Tested { cases: all(args, &runs, &wanted), masking };
+    let mut tested = Tested { cases: all(args, &runs, &wanted), masking };
+    if reporter.is_strict() {
+        tested.cases.iter_mut().for_each(Case::be_strict);
+    }
     tell(args, &tested, reporter)
 }
 
@@ -115,14 +124,14 @@ fn tell(args: &Test, tested: &Tested, reporter: &Reporter) -> Result<(), Failure
     }
     if args.format == TestFormat::Text {
         let failing = tested.cases.iter().filter_map(|case| match &case.outcome {
-            Outcome::Fails(error) => Some(Error::from(tested.secrets(case).scrubbed_diagnostic(error.diagnostic()))),
+            Outcome::Fails(error) => Some(tested.failure(case, error)),
             _ => None,
         });
         reporter.tell(&failing.collect::<Vec<_>>());
     }
     reporter.warn(&tested.warnings())?;
     let counts = tested.counts();
-    if counts.differ + counts.fail > 0 || (reporter.is_strict() && counts.skipped > 0) {
+    if counts.differ + counts.fail > 0 {
         return Err(Failure::Found);
     }
     if counts.same + counts.written == 0 {
@@ -154,6 +163,13 @@ enum Outcome {
 }
 
 impl Case {
+    /// Let nothing be skipped.
+    fn be_strict(&mut self) {
+        if let Outcome::Skipped(reason) = &self.outcome {
+            self.outcome = Outcome::Fails(Error::new(ErrorKind::Facts, format!("{}: {reason}", self.file())));
+        }
+    }
+
     /// What it is called within its formula.
     fn name(&self) -> String {
         match &self.expectation.suite {
@@ -207,6 +223,16 @@ impl Tested {
             expected_at: difference.expected_at.as_ref().map(ToString::to_string),
             actual_at: difference.actual_at.as_ref().map(place),
         }
+    }
+
+    /// A failure as it is told, without secrets, in the excerpt of a file neither.
+    fn failure(&self, case: &Case, error: &Error) -> Error {
+        let secrets = self.secrets(case);
+        let mut diagnostic = secrets.scrubbed_diagnostic(error.diagnostic());
+        if let Some(place) = diagnostic.place.as_mut().filter(|_| !secrets.shows_everything()) {
+            place.source = mapstack_lint::starred_names(&place.source, &secrets).into();
+        }
+        diagnostic.into()
     }
 
     /// A failure in one line, without secrets.

@@ -134,7 +134,9 @@ impl<'r> Runs<'r> {
             Some(recorded) => recorded.header.clone(),
             None => writing::header(self.args, expectation)?,
         };
-        let minion = match self.whose(expectation, &header)? {
+        // A new file says what flags say.
+        let given = if is_new { Header::default() } else { header.clone() };
+        let minion = match self.whose(expectation, &given)? {
             Whose::Minion(minion) => *minion,
             Whose::LeftOut => return Ok(None),
             Whose::Nobody(reason) => return Ok(Some(Outcome::Skipped(reason))),

@@ -10,6 +10,7 @@ use mapstack_expect::{Expectation, Form, Header, Places, Recorded};
 
 use super::directory;
 use crate::cli::Test;
+use crate::output;
 use crate::report::Failure;
 
 /// The files that are not there yet, of formulas and minions that are named.
@@ -102,16 +103,19 @@ pub fn new(expectation: &Expectation, header: &Header, actual: &Value) -> Result
         Form::Mapdata => "---\n".into(),
         Form::Plain => header.text(),
     };
-    write(&expectation.file, &Recorded::new(expectation.form, &lead, actual))
+    write(&expectation.file, &Recorded::text(expectation.form, &lead, actual))
 }
 
 pub fn write(file: &Path, text: &str) -> Result<(), Error> {
     let failed = |e: std::io::Error| Error::new(ErrorKind::File, format!("cannot write {}: {e}", file.display()));
+    if file.exists() {
+        return output::replace_file(file, text).map_err(failed);
+    }
     std::fs::create_dir_all(directory(file)).map_err(failed)?;
     std::fs::write(file, text).map_err(failed)
 }
 
-/// Whether data holds secrets, which stand in the file as they are.
+/// Whether data holds texts that are secrets, which stand in the file as they are.
 pub fn is_clear(minion: &Minion, data: &Value) -> bool {
     fn any(secrets: &Secrets, path: &mut Vec<Key>, value: &Value) -> bool {
         match value {
@@ -122,7 +126,9 @@ pub fn is_clear(minion: &Minion, data: &Value) -> bool {
                 found
             }),
             Value::List(items) => items.iter().any(|item| any(secrets, path, item)),
-            scalar => secrets.hide(path, false, scalar),
+            // A number under such a key is a number of days, or of tries.
+            Value::Str(_) | Value::Bytes(_) => secrets.hide(path, false, value),
+            _ => false,
         }
     }
     any(&Secrets::new(&[]).of_pillar(&minion.pillar), &mut Vec::new(), data)
