@@ -1,11 +1,14 @@
 //! Evaluating source definitions: what a matcher finds, and which paths it leads to.
 
+use std::cell::RefCell;
+
 use mapstack_matcher::{Definition, Matcher, MatcherKind, join};
 use mapstack_minion::ConfigGet;
 use mapstack_value::{Key, Map, Path, Step, Value};
 
 use crate::diagnostic::{Error, ErrorKind, Result};
 use crate::engine::Run;
+use crate::lineage::Because;
 
 /// What a matcher found.
 pub(crate) struct Found {
@@ -36,6 +39,8 @@ pub(crate) struct Surroundings<'s> {
     pub custom_data: &'s Value,
     /// Merge strategy of `config.get`.
     pub config_get_strategy: &'s Value,
+    /// Takes a note of what matchers find, if anybody wants to know.
+    pub notes: Option<&'s RefCell<Vec<Because>>>,
 }
 
 /// Look a matcher's query up; `None` if there is nothing.
@@ -59,7 +64,11 @@ pub(crate) fn fetch(run: &Run<'_>, matcher: &Matcher, around: &Surroundings<'_>)
         MatcherKind::MapData => look_into(around.stack, matcher)?,
         MatcherKind::CustomData => look_into(around.custom_data, matcher)?,
     };
-    Ok(value.map(Found::new))
+    let found = value.map(Found::new);
+    if let (Some(found), Some(notes)) = (&found, around.notes) {
+        notes.borrow_mut().push(Because { matcher: matcher.to_string(), found: found.value.clone() });
+    }
+    Ok(found)
 }
 
 fn look_into(data: &Value, matcher: &Matcher) -> Result<Option<Value>> {

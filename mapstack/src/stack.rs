@@ -1,5 +1,6 @@
 //! `map.stack`: a left fold over layers.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use mapstack_matcher::{Definition, MatcherKind, Mode, join, variants};
@@ -127,7 +128,7 @@ impl Run<'_> {
             Some((recorder, LayerFiles::of(definition, &fold.parameter_dirs, &fold.config_get_strategy)?))
         });
         let asked_again = files.is_some();
-        let found = match files {
+        let (found, because) = match files {
             None => self.evaluate(fold, definition, stack, evaluate)?,
             Some((recorder, files)) => {
                 recorder.note(Question::Files(Box::new(files)));
@@ -144,7 +145,6 @@ impl Run<'_> {
         if relative.is_empty() {
             self.record(Asked::NoPaths { query: None });
         }
-        let because = self.because(fold, definition, stack)?;
         for directory in &fold.parameter_dirs {
             for path in &relative {
                 self.apply_path(fold, &join([directory, path]), asked_again, &because, stack)?;
@@ -193,10 +193,9 @@ impl Run<'_> {
 
     /// A definition that is data itself.
     fn apply_values(&self, fold: &Fold<'_>, definition: &Definition, stack: &mut Value) -> Result<()> {
-        let layer = self.evaluate(fold, definition, stack, |around| self.chain(fold, definition, around))?;
+        let (layer, because) = self.evaluate(fold, definition, stack, |around| self.chain(fold, definition, around))?;
         self.record(Asked::Value { found: layer.is_some() });
         let Some(layer) = layer else { return Ok(()) };
-        let because = self.because(fold, definition, stack)?;
         let origin = definition.to_string();
         let options = self.merge_options(fold, layer.strategy.as_ref(), layer.merge_lists.as_ref(), &origin);
         let describe = || {
@@ -247,16 +246,18 @@ impl Run<'_> {
         Ok(Some(layer))
     }
 
-    /// Evaluate a definition with a view of the stack, and take out of it what its matchers take.
+    /// Evaluate a definition with a view of the stack, and take out of it what its matchers take. Also what
+    /// they found, if anybody follows.
     fn evaluate<T>(
         &self,
         fold: &Fold<'_>,
         definition: &Definition,
         stack: &mut Value,
         evaluate: impl FnOnce(&Surroundings<'_>) -> Result<T>,
-    ) -> Result<T> {
-        let around =
-            Surroundings { stack, custom_data: &fold.custom_data, config_get_strategy: &fold.config_get_strategy };
+    ) -> Result<(T, Vec<Because>)> {
+        let notes = self.is_tracked().then(RefCell::default);
+        let (custom_data, config_get_strategy) = (&fold.custom_data, &fold.config_get_strategy);
+        let around = Surroundings { stack, custom_data, config_get_strategy, notes: notes.as_ref() };
         let found = evaluate(&around)?;
         pop_options(definition, stack);
         if definition.matchers.iter().any(|matcher| matcher.kind == MatcherKind::MapData)
@@ -264,23 +265,7 @@ impl Run<'_> {
         {
             tracker.reduced(stack);
         }
-        Ok(found)
-    }
-
-    /// What the matchers of a definition find, if anybody wants to know.
-    fn because(&self, fold: &Fold<'_>, definition: &Definition, stack: &Value) -> Result<Vec<Because>> {
-        if !self.is_tracked() {
-            return Ok(Vec::new());
-        }
-        let around =
-            Surroundings { stack, custom_data: &fold.custom_data, config_get_strategy: &fold.config_get_strategy };
-        let mut because = Vec::new();
-        for matcher in definition.matchers.iter().filter(|matcher| matcher.kind != MatcherKind::Static) {
-            if let Some(found) = fetch(self, matcher, &around)? {
-                because.push(Because { matcher: matcher.to_string(), found: found.value });
-            }
-        }
-        Ok(because)
+        Ok((found, notes.map(RefCell::into_inner).unwrap_or_default()))
     }
 
     /// Where the value of a raw definition stands.

@@ -32,7 +32,8 @@ impl Run<'_> {
             .help("pass the result of map.data as `config`"));
         };
         let custom_data = options.custom_data.clone().filter(Value::truthy).unwrap_or_else(Value::map);
-        let around = Surroundings { stack: &config, custom_data: &custom_data, config_get_strategy: strategy };
+        let around =
+            Surroundings { stack: &config, custom_data: &custom_data, config_get_strategy: strategy, notes: None };
         let rules = PathRules { include_query: settings.include_query, fallback_to_query: true };
         let mut found = Vec::new();
         for subpath in subpaths(tpldir, root, options.use_subpath.as_ref().is_some_and(Value::truthy)) {

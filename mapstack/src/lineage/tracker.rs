@@ -114,7 +114,7 @@ impl Run<'_> {
     /// # Errors
     /// As [`data`](Run::data).
     pub fn explain(&self, tpldir: &str, options: &DataOptions) -> Result<(Value, Lineage)> {
-        self.tracker.replace(Some(Tracker::default()));
+        self.tracker.replace(Some(Tracker::new()));
         let data = self.data(tpldir, options);
         let tracker = self.tracker.take().unwrap_or_default();
         let facts = FactPlaces::new(&self.facts.all());
@@ -158,6 +158,11 @@ impl Run<'_> {
 }
 
 impl Tracker {
+    /// With room for what a formula usually has.
+    fn new() -> Self {
+        Tracker { layers: Vec::with_capacity(16), steps: Vec::with_capacity(16), ..Tracker::default() }
+    }
+
     fn add(&mut self, layer: Layer) -> usize {
         self.layers.push(layer);
         self.layers.len() - 1

@@ -113,6 +113,7 @@ impl Run<'_> {
             stack: data,
             custom_data: &custom_data,
             config_get_strategy: meta.get("config_get_strategy").unwrap_or(&Value::None),
+            notes: None,
         };
         let mut others = Vec::new();
         for source in &sources {

@@ -316,8 +316,12 @@ impl LayerFiles {
 
     fn answer(&self, probe: &Run<'_>) -> Answer {
         let nothing = Value::None;
-        let around =
-            Surroundings { stack: &nothing, custom_data: &nothing, config_get_strategy: &self.config_get_strategy.0 };
+        let around = Surroundings {
+            stack: &nothing,
+            custom_data: &nothing,
+            config_get_strategy: &self.config_get_strategy.0,
+            notes: None,
+        };
         let relative = match paths(probe, &self.definition, &around, PathRules::LAYERS) {
             Ok(Paths::Relative(relative)) => relative,
             // Neither leads to a file.

@@ -5,12 +5,13 @@ use std::cell::{Cell, RefCell};
 use mapstack_value::Value;
 
 use crate::error::Place;
-use crate::object::{Obj, changes};
+use crate::object::{Obj, Refreezer, changes};
 
 /// An object that a render may change in place, and the statements that did.
 ///
 /// Watching costs a comparison of two numbers for each statement, and a look at the object after
-/// those that changed a container, whichever it was.
+/// those that changed a container, whichever it was. A look costs a comparison of the entries that
+/// templates have reached, and a copy of the containers around what changed.
 ///
 /// ```
 /// use mapstack_render::Obj;
@@ -33,6 +34,7 @@ pub struct Watch {
     seen: Cell<u64>,
     looks: Cell<usize>,
     last: RefCell<Value>,
+    refreezer: RefCell<Refreezer>,
     edits: RefCell<Vec<Edit>>,
 }
 
@@ -53,8 +55,10 @@ impl Watch {
     /// Watch an object.
     #[must_use]
     pub fn new(object: Obj) -> Self {
-        let last = look(&object).unwrap_or_default().into();
-        Watch { object, seen: Cell::new(changes()), looks: Cell::new(0), last, edits: RefCell::default() }
+        let (last, refreezer, edits) = (RefCell::default(), RefCell::default(), RefCell::default());
+        let watch = Watch { object, seen: Cell::new(changes()), looks: Cell::new(0), last, refreezer, edits };
+        watch.last.replace(watch.look().unwrap_or_default());
+        watch
     }
 
     /// What was done to the object, in order.
@@ -71,7 +75,7 @@ impl Watch {
         }
         self.looks.set(self.looks.get() + 1);
         // What is no data at the moment is looked at after the next change.
-        let Some(after) = look(&self.object).filter(|after| !after.is_same(&self.last.borrow())) else { return };
+        let Some(after) = self.look().filter(|after| !after.is_same(&self.last.borrow())) else { return };
         self.last.replace(after.clone());
         let (mut edits, place) = (self.edits.borrow_mut(), place());
         match edits.last_mut() {
@@ -80,8 +84,11 @@ impl Watch {
             _ => edits.push(Edit { place, after }),
         }
     }
-}
 
-fn look(object: &Obj) -> Option<Value> {
-    object.to_value_lossy().ok().map(|(value, _)| value)
+    fn look(&self) -> Option<Value> {
+        let mut refreezer = self.refreezer.take();
+        let value = refreezer.freeze(&self.object);
+        self.refreezer.replace(refreezer);
+        value.ok()
+    }
 }

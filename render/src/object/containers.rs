@@ -1,5 +1,7 @@
 //! Mutable lists, dicts and sets with identity, built lazily over frozen values.
 
+mod freeze;
+
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,12 +10,12 @@ use std::rc::{Rc, Weak};
 
 use foldhash::fast::RandomState;
 use indexmap::{Equivalent, IndexMap, IndexSet};
-use mapstack_value::{Key, List, Map, MapKind, Set, Value};
+use mapstack_value::{Key, List, Map, MapKind, Value};
 
 use super::Obj;
 use super::watched::{Reader, Watched, WatchedCell};
-use crate::depth;
-use crate::error::{Error, Result};
+pub(crate) use freeze::Refreezer;
+pub(super) use freeze::{freeze, freeze_lossy, freeze_unread};
 
 /// The entries of a live dict.
 pub type Entries = IndexMap<Key, Obj, RandomState>;
@@ -22,8 +24,9 @@ pub type Entries = IndexMap<Key, Obj, RandomState>;
 enum State<F, L> {
     /// Nobody has looked at a nested container yet.
     Frozen(F),
-    /// Objects; `origin` is what they were taken from, until the first change at this level.
-    Live { items: L, origin: Option<F> },
+    /// Objects; `origin` is what they were taken from, until the first change at this level. `touched` is which
+    /// change of the thread was the last at this level; what has just been taken apart or made belongs to the next.
+    Live { items: L, origin: Option<F>, touched: u64 },
 }
 
 /// A Python list.
@@ -113,7 +116,7 @@ impl FromIterator<Obj> for TupleRef {
 impl ListRef {
     /// A list of objects.
     pub fn new(items: Vec<Obj>) -> Self {
-        ListRef(Rc::new(ListCell(RefCell::new(State::Live { items, origin: None }))))
+        ListRef(Rc::new(ListCell(RefCell::new(State::Live { items, origin: None, touched: next_change() }))))
     }
 
     /// A list over frozen items.
@@ -167,8 +170,9 @@ impl ListRef {
         count_change();
         self.thaw();
         match &mut *self.0.0.borrow_mut() {
-            State::Live { items, origin } => {
+            State::Live { items, origin, touched } => {
                 *origin = None;
+                *touched = changes();
                 change(items)
             }
             State::Frozen(_) => change(&mut Vec::new()),
@@ -177,7 +181,15 @@ impl ListRef {
 
     /// Whether this is still data as it came in, and nothing else.
     pub(crate) fn is_frozen(&self) -> bool {
-        matches!(&*self.0.0.borrow(), State::Frozen(_))
+        self.as_frozen().is_some()
+    }
+
+    /// The data that came in, if this is still that and nothing else.
+    fn as_frozen(&self) -> Option<List> {
+        match &*self.0.0.borrow() {
+            State::Frozen(list) => Some(list.clone()),
+            State::Live { .. } => None,
+        }
     }
 
     /// Whether both are one object.
@@ -194,7 +206,7 @@ impl ListRef {
         let mut state = self.0.0.borrow_mut();
         if let State::Frozen(list) = &*state {
             let items = list.iter().cloned().map(Obj::from).collect();
-            *state = State::Live { items, origin: Some(list.clone()) };
+            *state = State::Live { items, origin: Some(list.clone()), touched: next_change() };
         }
     }
 }
@@ -212,7 +224,7 @@ impl DictRef {
 
     /// A dict or one of its kin.
     pub fn with_kind(items: Entries, kind: MapKind) -> Self {
-        let state = RefCell::new(State::Live { items, origin: None });
+        let state = RefCell::new(State::Live { items, origin: None, touched: next_change() });
         let (pending, watched) = (RefCell::default(), WatchedCell::default());
         DictRef(Rc::new(DictCell { state, pending, watched, kind: Cell::new(kind) }))
     }
@@ -368,8 +380,9 @@ impl DictRef {
         count_change();
         self.thaw();
         match &mut *self.0.state.borrow_mut() {
-            State::Live { items, origin } => {
+            State::Live { items, origin, touched } => {
                 *origin = None;
+                *touched = changes();
                 change(items)
             }
             State::Frozen(_) => change(&mut Entries::default()),
@@ -383,7 +396,15 @@ impl DictRef {
 
     /// Whether this is still data as it came in, and nothing else.
     pub(crate) fn is_frozen(&self) -> bool {
-        matches!(&*self.state(), State::Frozen(_))
+        self.as_frozen().is_some()
+    }
+
+    /// The data that came in, if this is still that and nothing else.
+    fn as_frozen(&self) -> Option<Map> {
+        match &*self.state() {
+            State::Frozen(map) => Some(map.clone()),
+            State::Live { .. } => None,
+        }
     }
 
     /// Whether both are one object.
@@ -427,7 +448,7 @@ impl DictRef {
             if let (State::Frozen(map), false) = (&*state, taken.is_empty()) {
                 let mut object = |k: &Key, v: &Value| taken.remove(k).unwrap_or_else(|| Obj::from(v.clone()));
                 let items = map.iter().map(|(k, v)| (k.clone(), object(k, v))).collect();
-                *state = State::Live { items, origin: Some(map.clone()) };
+                *state = State::Live { items, origin: Some(map.clone()), touched: next_change() };
             }
         }
         self.0.state.borrow()
@@ -438,7 +459,7 @@ impl DictRef {
         let mut state = self.0.state.borrow_mut();
         if let State::Frozen(map) = &*state {
             let items = map.iter().map(|(k, v)| (k.clone(), Obj::from(v.clone()))).collect();
-            *state = State::Live { items, origin: Some(map.clone()) };
+            *state = State::Live { items, origin: Some(map.clone()), touched: next_change() };
         }
     }
 }
@@ -485,172 +506,6 @@ fn is_scalar(value: &Value) -> bool {
     !matches!(value, Value::List(_) | Value::Map(_) | Value::Tuple(_) | Value::Set(_))
 }
 
-/// Turn an object into frozen data. Untouched containers come back as the storage they were made
-/// from, and an object met twice becomes storage shared twice.
-pub(super) fn freeze(object: &Obj) -> Result<Value> {
-    Freezer::default().freeze(object)
-}
-
-/// The same, telling nobody who watches: for what only passes the data on.
-pub(super) fn freeze_unread(object: &Obj) -> Result<Value> {
-    Freezer { quiet: true, ..Freezer::default() }.freeze(object)
-}
-
-/// The same, with `None` for what is undefined or no data; also what that was, in words.
-pub(super) fn freeze_lossy(object: &Obj) -> Result<(Value, Vec<String>)> {
-    let mut freezer = Freezer { missing: Some(Vec::new()), ..Freezer::default() };
-    let value = freezer.freeze(object)?;
-    Ok((value, freezer.missing.unwrap_or_default()))
-}
-
-#[derive(Default)]
-struct Freezer {
-    /// Finished containers by identity, with the number of values they stand for; `None` while one
-    /// is being frozen, which finds cycles.
-    done: HashMap<usize, Option<(Value, usize)>>,
-    depth: usize,
-    /// Values frozen so far, shared ones counted wherever they stand.
-    count: usize,
-    /// What was undefined or no data, where that is not an error.
-    missing: Option<Vec<String>>,
-    /// Whether freezing does not count as reading.
-    quiet: bool,
-}
-
-/// Data that stands for more values is refused: a list that holds itself twice, thirty times over,
-/// is small here and enormous when printed.
-const MAX_VALUES: usize = 5_000_000;
-
-impl Freezer {
-    fn freeze(&mut self, object: &Obj) -> Result<Value> {
-        Ok(match object {
-            Obj::None => Value::None,
-            Obj::Bool(b) => Value::Bool(*b),
-            Obj::Int(i) => Value::Int(i.clone()),
-            Obj::Float(f) => Value::Float(*f),
-            Obj::Str(s) | Obj::Markup(s) => {
-                // Long texts count as what they weigh.
-                self.counted(s.len() / 64)?;
-                Value::Str(s.clone())
-            }
-            Obj::Bytes(b) => Value::Bytes(b.clone()),
-            Obj::Tuple(items) => self.once(items.address(), |this| {
-                Ok(Value::Tuple(items.iter().map(|i| this.freeze(i)).collect::<Result<_>>()?))
-            })?,
-            Obj::Set(set) => Value::Set(set.read(|s| s.iter().cloned().collect::<Set>())),
-            Obj::List(list) => self.once(list.address(), |this| this.freeze_list(list))?,
-            Obj::Dict(dict) => self.once(dict.address(), |this| this.freeze_dict(dict))?,
-            Obj::Undefined(u) => match &mut self.missing {
-                Some(found) => {
-                    found.push(u.message.to_string());
-                    Value::None
-                }
-                None => return Err(u.error()),
-            },
-            Obj::Native(native) => match native.as_value() {
-                Some(value) => value?,
-                None => self.no_data(object)?,
-            },
-            Obj::Iter(_) => self.no_data(object)?,
-        })
-    }
-
-    fn once(&mut self, identity: usize, freeze: impl FnOnce(&mut Self) -> Result<Value>) -> Result<Value> {
-        match self.done.get(&identity) {
-            Some(Some((value, size))) => {
-                let (value, size) = (value.clone(), *size);
-                self.counted(size)?;
-                return Ok(value);
-            }
-            Some(None) => return Err(Error::value_error("Circular reference detected")),
-            None => {}
-        }
-        self.done.insert(identity, None);
-        let before = self.count;
-        self.counted(1)?;
-        let value = self.descend(freeze)?;
-        self.done.insert(identity, Some((value.clone(), self.count - before)));
-        Ok(value)
-    }
-
-    /// An object that is no data: an error, or `None` where that is put up with.
-    fn no_data(&mut self, object: &Obj) -> Result<Value> {
-        match &mut self.missing {
-            Some(found) => {
-                found.push(format!("a {} is no data; make a list of it with |list", object.type_name()));
-                Ok(Value::None)
-            }
-            None => Err(not_data(object)),
-        }
-    }
-
-    fn counted(&mut self, values: usize) -> Result<()> {
-        self.count = self.count.saturating_add(values);
-        if self.count > MAX_VALUES {
-            return Err(Error::limit(format!("the data stands for more than {MAX_VALUES} values")));
-        }
-        Ok(())
-    }
-
-    fn descend(&mut self, freeze: impl FnOnce(&mut Self) -> Result<Value>) -> Result<Value> {
-        depth::data(self.depth + 1)?;
-        self.depth += 1;
-        let value = freeze(self);
-        self.depth -= 1;
-        value
-    }
-
-    fn freeze_list(&mut self, list: &ListRef) -> Result<Value> {
-        let state = list.0.0.borrow();
-        let (items, origin) = match &*state {
-            State::Frozen(list) => return Ok(Value::List(list.clone())),
-            State::Live { items, origin } => (items, origin),
-        };
-        self.counted(items.len())?;
-        let frozen = items.iter().map(|item| self.freeze(item)).collect::<Result<Vec<_>>>()?;
-        Ok(match origin {
-            Some(origin) if origin.iter().zip(&frozen).all(|(a, b)| is_unchanged(a, b)) => Value::List(origin.clone()),
-            _ => Value::List(frozen.into()),
-        })
-    }
-
-    fn freeze_dict(&mut self, dict: &DictRef) -> Result<Value> {
-        if self.quiet
-            && let Some(result) = dict.look(|watched, map| self.freeze_watched(watched, map))
-        {
-            return result;
-        }
-        let state = dict.state();
-        let (items, origin) = match &*state {
-            State::Frozen(map) => return Ok(Value::Map(map.clone())),
-            State::Live { items, origin } => (items, origin),
-        };
-        self.counted(items.len())?;
-        let frozen =
-            items.iter().map(|(k, v)| Ok((k.clone(), self.freeze(v)?))).collect::<Result<Vec<(Key, Value)>>>()?;
-        Ok(match origin {
-            Some(origin) if origin.values().zip(&frozen).all(|(a, (_, b))| is_unchanged(a, b)) => {
-                Value::Map(origin.clone())
-            }
-            _ => Value::Map(frozen.into_iter().collect::<Map>().with_kind(dict.kind())),
-        })
-    }
-}
-
-impl Freezer {
-    /// A watched dict is what it was, but for the containers in it that were handed out.
-    fn freeze_watched(&mut self, watched: &Watched, map: &Map) -> Result<Value> {
-        let mut frozen = map.clone();
-        for (key, object) in watched.taken() {
-            let value = self.freeze(object)?;
-            if map.get(key).is_some_and(|before| !is_unchanged(before, &value)) {
-                frozen.insert(key.clone(), value);
-            }
-        }
-        Ok(Value::Map(frozen))
-    }
-}
-
 /// Take a value apart at once, making one object of each shared storage.
 pub(super) fn thaw_shared(value: &Value) -> Obj {
     fn thaw(value: &Value, seen: &mut HashMap<usize, Obj>) -> Obj {
@@ -676,22 +531,6 @@ pub(super) fn thaw_shared(value: &Value) -> Obj {
     thaw(value, &mut HashMap::new())
 }
 
-/// Whether a nested value is still the storage it came from. Scalars cannot change under a level
-/// that did not.
-fn is_unchanged(before: &Value, after: &Value) -> bool {
-    match (before, after) {
-        (Value::List(a), Value::List(b)) => a.ptr_eq(b),
-        (Value::Map(a), Value::Map(b)) => a.ptr_eq(b),
-        (Value::Tuple(a), Value::Tuple(b)) => a.iter().zip(b.iter()).all(|(a, b)| is_unchanged(a, b)),
-        (Value::Set(a), Value::Set(b)) => a == b,
-        _ => true,
-    }
-}
-
-fn not_data(object: &Obj) -> Box<Error> {
-    Error::type_error(format!("Object of type {} is not JSON serializable", object.type_name()))
-}
-
 thread_local! {
     /// How often containers of this thread were changed.
     static CHANGES: Cell<u64> = const { Cell::new(0) };
@@ -707,6 +546,11 @@ pub(crate) fn changes() -> u64 {
 fn count_change() {
     // At the end of a thread nobody counts.
     let _ = CHANGES.try_with(|changes| changes.set(changes.get().wrapping_add(1)));
+}
+
+/// The number of the change that is next.
+fn next_change() -> u64 {
+    changes().wrapping_add(1)
 }
 
 /// Drop objects one by one, so that deep nesting does not become deep recursion.

@@ -20,8 +20,8 @@ use std::sync::Arc;
 use mapstack_value::{Int, Key, Kind, Map, Str, Traverse, Value};
 
 pub use args::{CallArgs, required};
-pub(crate) use containers::changes;
 pub use containers::{DictRef, Entries, ListRef, SetRef, TupleRef};
+pub(crate) use containers::{Refreezer, changes};
 pub(crate) use iter::{DictPart, dict_iter};
 pub use iter::{Iter, ObjIter};
 pub use ops::{as_float, as_index, binary, compare, contains, equal, get_item, hash_key, len, negate, positive, slice};

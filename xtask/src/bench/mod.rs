@@ -5,6 +5,7 @@ mod fleet;
 mod formula;
 mod pillar;
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -103,4 +104,44 @@ fn median(runs: u32, run: impl Fn() -> std::result::Result<(), xshell::Error>) -
     }
     times.sort_unstable();
     Ok(times[times.len() / 2])
+}
+
+/// How long something takes beside others.
+struct Compared {
+    /// In its fastest turn.
+    fastest: Duration,
+    /// How many times as long as the first thing, the median of all turns.
+    times: f64,
+}
+
+impl fmt::Display for Compared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.1?}, {:.2} times", self.fastest, self.times)
+    }
+}
+
+/// Run several things in turns, so that whatever else the machine does hits all of them, after a turn that does not
+/// count.
+fn compare<const N: usize>(
+    turns: u32,
+    things: [&dyn Fn() -> std::result::Result<(), xshell::Error>; N],
+) -> Result<[Compared; N]> {
+    let mut times: Vec<[Duration; N]> = Vec::new();
+    for _ in 0..=turns.max(1) {
+        let mut turn = [Duration::ZERO; N];
+        for (time, run) in turn.iter_mut().zip(things) {
+            let start = Instant::now();
+            run()?;
+            *time = start.elapsed();
+        }
+        times.push(turn);
+    }
+    let counted = &times[1..];
+    Ok(std::array::from_fn(|index| {
+        let ratio = |turn: &[Duration; N]| turn[index].as_secs_f64() / turn[0].as_secs_f64();
+        let mut ratios: Vec<f64> = counted.iter().map(ratio).collect();
+        ratios.sort_unstable_by(f64::total_cmp);
+        let fastest = counted.iter().map(|turn| turn[index]).min().unwrap_or_default();
+        Compared { fastest, times: ratios[ratios.len() / 2] }
+    }))
 }
