@@ -86,7 +86,7 @@ fn a_master_has_the_files_and_the_minions() {
         ("map f --config etc/salt/master --id web1", "os: Debian\n"),
         ("render salt://f/x.txt --config etc/salt/master --id web1", "web1 local - []\n"),
         ("tofs f x.txt --config etc/salt/master --id web1", "- salt://f/files/id/web1/x.txt\n"),
-        ("lint f --config etc/salt/master", ""),
+        ("lint f --quiet --config etc/salt/master", ""),
         ("pillar --config etc/salt/master --id web1", "b: 0.0.0.0 True\n"),
         ("pillar --config etc/salt/master --id web1 --merged --get key", "one1\n"),
         ("pillar --config etc/salt/master", "web1:\n  b: 0.0.0.0 True\nweb2:\n  b: 0.0.0.0 True\n"),
