@@ -256,7 +256,7 @@ impl DictRef {
     /// let told = Rc::new(Told::default());
     /// let grains = DictRef::watched(Map::from_iter([("os", "Debian")]), told.clone(), Vec::new());
     /// assert!(grains.get_str("os").is_some() && grains.get_str("kernel").is_none());
-    /// assert_eq!(told.0.borrow().join(", "), "[os], [kernel]");
+    /// assert_eq!(told.0.borrow().join(", "), "['os'], ['kernel']");
     /// assert_eq!(grains.len(), 1);
     /// assert_eq!(told.0.borrow().last().unwrap(), "all of []");
     /// ```
