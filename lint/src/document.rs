@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use mapstack::Place;
 use mapstack::lineage::LayerText;
 use mapstack::value::{Key, Value};
-use mapstack::yaml::{Limits, Mark, Marks};
+use mapstack::yaml::{Limits, Lines, Mark, Marks};
 
 /// A file of the formula.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub(crate) struct SourceFile {
     pub shown: String,
     pub text: Arc<str>,
     /// Where each line starts, once somebody has asked.
-    lines: OnceLock<Vec<usize>>,
+    lines: OnceLock<Lines>,
 }
 
 impl SourceFile {
@@ -24,24 +24,18 @@ impl SourceFile {
         SourceFile { path: path.into(), shown: shown.into(), text: text.into(), lines: OnceLock::new() }
     }
 
-    fn lines(&self) -> &[usize] {
-        self.lines.get_or_init(|| {
-            let behind = self.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-            std::iter::once(0).chain(behind).collect()
-        })
+    fn lines(&self) -> &Lines {
+        self.lines.get_or_init(|| Lines::of(&self.text))
     }
 
     /// The byte at a mark.
     pub fn offset(&self, mark: Mark) -> usize {
-        let line = mark.line.saturating_sub(1) as usize;
-        let Some(&start) = self.lines().get(line) else { return self.text.len() };
-        let own_line = Mark { line: 1, column: mark.column };
-        start + self.text.get(start..).map_or(0, |rest| own_line.offset(rest.lines().next().unwrap_or_default()))
+        self.lines().offset(&self.text, mark)
     }
 
     /// The line of a byte, from 1.
     pub fn line(&self, at: usize) -> usize {
-        self.lines().partition_point(|start| *start <= at)
+        self.lines().line(at)
     }
 
     pub fn place(&self, start: usize, end: usize) -> Place {

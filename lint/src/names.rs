@@ -20,12 +20,12 @@ static RECORDED: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
 });
 
 /// The names of grains, those of the minions at hand among them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Names {
     known: BTreeMap<&'static str, Known>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Known {
     /// As minions have them.
     names: BTreeSet<String>,
@@ -40,30 +40,36 @@ pub(crate) struct Never {
     pub near: Option<String>,
 }
 
-impl Names {
-    pub fn of<'m>(minions: impl IntoIterator<Item = &'m Minion>) -> Self {
-        let mut known: BTreeMap<&'static str, Known> =
-            GRAINS.into_iter().map(|grain| (grain, Known::default())).collect();
-        for (grain, shape) in RECORDED.iter() {
-            if let Some(known) = known.get_mut(grain) {
-                known.shapes.insert((*shape).into());
-                if !shape.contains('#') {
-                    known.names.insert((*shape).into());
-                }
+/// The names that need no minions.
+static BUILT_IN: LazyLock<Names> = LazyLock::new(|| {
+    let known = GRAINS.into_iter().map(|grain| (grain, Known::default())).collect();
+    let mut names = Names { known };
+    for (grain, shape) in RECORDED.iter() {
+        if let Some(known) = names.known.get_mut(grain) {
+            known.shapes.insert((*shape).into());
+            if !shape.contains('#') {
+                known.names.insert((*shape).into());
             }
         }
-        let platforms: Vec<Minion> = platforms::all().iter().map(platforms::Platform::minion).collect();
-        let mut add = |minion: &Minion| {
-            for (grain, known) in &mut known {
-                if let Some(name) = minion.grains.get(*grain).and_then(Value::as_str).filter(|name| !name.is_empty()) {
-                    known.shapes.insert(shape(name));
-                    known.names.insert(name.into());
-                }
+    }
+    platforms::all().iter().for_each(|platform| names.add(&platform.minion()));
+    names
+});
+
+impl Names {
+    pub fn of<'m>(minions: impl IntoIterator<Item = &'m Minion>) -> Self {
+        let mut names = BUILT_IN.clone();
+        minions.into_iter().for_each(|minion| names.add(minion));
+        names
+    }
+
+    fn add(&mut self, minion: &Minion) {
+        for (grain, known) in &mut self.known {
+            if let Some(name) = minion.grains.get(*grain).and_then(Value::as_str).filter(|name| !name.is_empty()) {
+                known.shapes.insert(shape(name));
+                known.names.insert(name.into());
             }
-        };
-        platforms.iter().for_each(&mut add);
-        minions.into_iter().for_each(&mut add);
-        Names { known }
+        }
     }
 
     /// Why a grain never has a name; nothing if it may.

@@ -160,11 +160,11 @@ impl<'s> Subject<'s> {
         Ok(())
     }
 
-    /// Whether a source leads to a file, on some minion or another.
+    /// Whether a source leads to a file that no run asked for, on some minion or another.
     pub fn is_led_to(&self, path: &str) -> bool {
         let Some((run, (data, _))) = self.runs.iter().find_map(|run| Some((run, run.data()?))) else { return true };
         let answer = self.engine.run(run.minion).why_not_asked(data, &self.options, path);
-        self.asked().contains(path) || !matches!(answer, Ok(WhyNot::NoSource { .. } | WhyNot::Elsewhere { .. }))
+        !matches!(answer, Ok(WhyNot::NoSource { .. } | WhyNot::Elsewhere { .. }))
     }
 
     /// The file that says what the configuration is, for what has no place of its own.

@@ -35,7 +35,7 @@ pub use decode::decode;
 pub use dump::{DumpOptions, double_quoted, dump};
 pub use error::{Error, ErrorKind, Stage};
 pub use loose::{loose_scalar, traverse};
-pub use mark::{Mark, Marks};
+pub use mark::{Lines, Mark, Marks};
 
 /// How much a text may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

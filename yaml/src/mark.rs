@@ -33,6 +33,41 @@ impl Mark {
     }
 }
 
+/// Where the lines of a text start, for many marks in one text.
+///
+/// ```
+/// use mapstack_yaml::{Lines, Mark};
+/// let text = "a: 1\nb: ä\n";
+/// let lines = Lines::of(text);
+/// assert_eq!(lines.offset(text, Mark { line: 2, column: 4 }), 8);
+/// assert_eq!((lines.line(0), lines.line(8)), (1, 2));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lines(Vec<usize>);
+
+impl Lines {
+    /// The lines of a text.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let behind = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        Lines(std::iter::once(0).chain(behind).collect())
+    }
+
+    /// What [`Mark::offset`] says of the same text.
+    #[must_use]
+    pub fn offset(&self, text: &str, mark: Mark) -> usize {
+        let Some(&start) = self.0.get(mark.line.saturating_sub(1) as usize) else { return text.len() };
+        let own_line = Mark { line: 1, column: mark.column };
+        text.get(start..).map_or(text.len(), |rest| start + own_line.offset(rest))
+    }
+
+    /// The line of a byte, from 1.
+    #[must_use]
+    pub fn line(&self, at: usize) -> usize {
+        self.0.partition_point(|start| *start <= at)
+    }
+}
+
 impl Default for Mark {
     /// The start of the text.
     fn default() -> Self {

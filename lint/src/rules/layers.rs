@@ -13,7 +13,9 @@ use crate::subject::{Subject, is_meta};
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let mut seen = HashSet::new();
     // What no source leads to may be something else than a data source.
-    let read = subject.layers().filter(|document| subject.is_led_to(&document.path));
+    let asked = subject.asked();
+    let is_read = |path: &str| asked.contains(path) || subject.is_led_to(path);
+    let read = subject.layers().filter(|document| is_read(&document.path));
     let found = read.chain(subject.meta()).flat_map(|document| match document.value.as_map() {
         Some(_) => of_layer(document),
         None => vec![no_mapping(document)],

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use mapstack_yaml::{Limits, Mark, load_marked};
+use mapstack_yaml::{Limits, Lines, Mark, load_marked};
 
 use super::At;
 use crate::diagnostic::Place;
@@ -13,7 +13,7 @@ use crate::render::Text;
 pub struct LayerText {
     text: Text<'static>,
     /// Where each line starts.
-    lines: OnceLock<Vec<usize>>,
+    lines: OnceLock<Lines>,
 }
 
 impl fmt::Debug for LayerText {
@@ -65,12 +65,6 @@ impl LayerText {
     #[must_use]
     pub fn offset(&self, mark: Mark) -> usize {
         let text = self.text.as_str();
-        let lines = self.lines.get_or_init(|| {
-            let behind = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-            std::iter::once(0).chain(behind).collect()
-        });
-        let start = lines.get(mark.line.saturating_sub(1) as usize).copied().unwrap_or(text.len());
-        let column = mark.column.saturating_sub(1) as usize;
-        text.get(start..).and_then(|line| line.char_indices().nth(column)).map_or(text.len(), |(at, _)| start + at)
+        self.lines.get_or_init(|| Lines::of(text)).offset(text, mark)
     }
 }
