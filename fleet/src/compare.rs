@@ -37,16 +37,17 @@ pub struct Comparison<'f, 'e> {
     ignored: Vec<Ignored>,
     changed: Option<ChangedFiles>,
     /// What was compared already, for minions that share their results.
-    known: Mutex<HashMap<(usize, usize, usize), Arc<Pair>>>,
+    known: Mutex<HashMap<(usize, usize, usize), Known>>,
 }
 
-/// The outcomes of one formula in both states.
+/// A pair, with the outcomes it is of: as long as they are kept, their addresses stay theirs.
+type Known = ([Arc<Outcome>; 2], Arc<Pair>);
+
+/// What became of one formula on minions that share its outcomes in both states.
 #[derive(Debug)]
 pub struct Pair {
     /// The index of the formula.
     pub formula: usize,
-    before: Arc<Outcome>,
-    after: Arc<Outcome>,
     what: What,
 }
 
@@ -124,17 +125,15 @@ impl<'f, 'e> Comparison<'f, 'e> {
     fn pair(&self, formula: usize, before: Arc<Outcome>, after: Arc<Outcome>) -> Arc<Pair> {
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (formula, Arc::as_ptr(&before) as usize, Arc::as_ptr(&after) as usize);
-        if let Some(pair) = known().get(&key) {
+        if let Some((_, pair)) = known().get(&key) {
             return pair.clone();
         }
-        let what = self.what(&before, &after);
-        // The pair keeps both outcomes, so that their addresses stay theirs.
-        let pair = Arc::new(Pair { formula, before, after, what });
+        let pair = Arc::new(Pair { formula, what: self.what(&before, &after) });
         let mut known = known();
         if known.len() >= MOST_PAIRS {
             known.clear();
         }
-        known.entry(key).or_insert(pair).clone()
+        known.entry(key).or_insert(([before, after], pair)).1.clone()
     }
 
     fn what(&self, before: &Outcome, after: &Outcome) -> What {
@@ -331,15 +330,6 @@ impl Differences {
 
 fn shown(spot: Option<&Spot>) -> String {
     spot.map(ToString::to_string).unwrap_or_default()
-}
-
-/// For messages about outcomes that a pair is made of.
-impl Pair {
-    /// The outcomes before and after.
-    #[must_use]
-    pub fn outcomes(&self) -> [&Outcome; 2] {
-        [&self.before, &self.after]
-    }
 }
 
 /// Comparisons are shared between threads.

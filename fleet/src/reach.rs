@@ -1,6 +1,7 @@
 //! Which results a change of files can reach.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use mapstack::loader::{Fetched, FileServer, LoadError, SaltPath};
 use mapstack::trace::{FileRead, FileReadKind};
@@ -78,10 +79,10 @@ impl ChangedFiles {
 }
 
 /// What is served under a path, as text where it is refused.
-fn content(files: &dyn FileServer, path: &SaltPath, env: &str) -> Result<Option<Vec<u8>>, LoadError> {
+fn content(files: &dyn FileServer, path: &SaltPath, env: &str) -> Result<Option<Arc<[u8]>>, LoadError> {
     Ok(match files.fetch(path, env)? {
-        Fetched::Found { bytes, .. } => Some(bytes.to_vec()),
+        Fetched::Found { bytes, .. } => Some(bytes),
         Fetched::Missing => None,
-        Fetched::Refused { reason } | Fetched::Unusable { reason } => Some(reason.into_bytes()),
+        Fetched::Refused { reason } | Fetched::Unusable { reason } => Some(reason.into_bytes().into()),
     })
 }
