@@ -6,7 +6,7 @@ use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use mapstack::config::Kind;
 use mapstack::pillar::StackKind;
-use mapstack_fleet::Shard;
+use mapstack_fleet::{Pace, Shard};
 
 /// Salt's layered configuration, without Salt.
 ///
@@ -177,15 +177,8 @@ pub struct Explain {
     #[cfg(feature = "html")]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "why_not"], value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
-    /// Print secrets as they are
-    #[arg(long, help_heading = "Secrets")]
-    pub show_secrets: bool,
-    /// Take values under keys of this pattern for secrets, too; repeatable
-    #[arg(long, value_name = "PATTERN", help_heading = "Secrets")]
-    pub secret: Vec<String>,
-    /// Make digests that other runs with the same text make, too
-    #[arg(long, value_name = "TEXT", help_heading = "Secrets")]
-    pub digest_salt: Option<String>,
+    #[command(flatten)]
+    pub secrets: SecretFlags,
     #[command(flatten)]
     pub input: Input,
     #[command(flatten)]
@@ -217,15 +210,8 @@ pub struct Fleet {
     /// Formulas: their folders below a root
     #[arg(required = true, value_name = "FORMULA")]
     pub formulas: Vec<String>,
-    /// Only minions of which an expression of Jinja over grains, pillar, opts and id is true
-    #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
-    pub select: Option<String>,
-    /// Only the minions of one part of the fleet, as 1/4 for the first of four
-    #[arg(long, value_name = "K/N", help_heading = "Minions")]
-    pub shard: Option<Shard>,
-    /// How many minions are worked on at the same time [default: as many as the machine has cores]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub jobs: Option<u16>,
+    #[command(flatten)]
+    pub work: WorkFlags,
     /// About how much to remember of minions done, for others that have the same facts; 0 shares nothing
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32))]
     pub memory: u32,
@@ -277,24 +263,10 @@ pub struct Diff {
     /// How to print
     #[arg(short = 'o', long, visible_alias = "output", value_enum, default_value_t = DiffFormat::Text, value_name = "FORMAT")]
     pub format: DiffFormat,
-    /// Only minions of which an expression of Jinja over grains, pillar, opts and id is true
-    #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
-    pub select: Option<String>,
-    /// Only the minions of one part of the fleet, as 1/4 for the first of four
-    #[arg(long, value_name = "K/N", help_heading = "Minions")]
-    pub shard: Option<Shard>,
-    /// How many minions are worked on at the same time [default: as many as the machine has cores]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub jobs: Option<u16>,
-    /// Print secrets as they are
-    #[arg(long, help_heading = "Secrets")]
-    pub show_secrets: bool,
-    /// Take values under keys of this pattern for secrets, too; repeatable
-    #[arg(long, value_name = "PATTERN", help_heading = "Secrets")]
-    pub secret: Vec<String>,
-    /// Make digests that other runs with the same text make, too
-    #[arg(long, value_name = "TEXT", help_heading = "Secrets")]
-    pub digest_salt: Option<String>,
+    #[command(flatten)]
+    pub work: WorkFlags,
+    #[command(flatten)]
+    pub secrets: SecretFlags,
     #[command(flatten)]
     pub input: Input,
     #[command(flatten)]
@@ -403,15 +375,8 @@ pub struct Test {
     /// How many minions are worked on at the same time [default: as many as the machine has cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
-    /// Print secrets as they are
-    #[arg(long, help_heading = "Secrets")]
-    pub show_secrets: bool,
-    /// Take values under keys of this pattern for secrets, too; repeatable
-    #[arg(long, value_name = "PATTERN", help_heading = "Secrets")]
-    pub secret: Vec<String>,
-    /// Make digests that other runs with the same text make, too
-    #[arg(long, value_name = "TEXT", help_heading = "Secrets")]
-    pub digest_salt: Option<String>,
+    #[command(flatten)]
+    pub secrets: SecretFlags,
     #[command(flatten)]
     pub input: Input,
     #[command(flatten)]
@@ -794,6 +759,47 @@ pub struct Input {
     pub kwargs: Option<String>,
     #[command(flatten)]
     pub functions: Functions,
+}
+
+/// What is kept back of what is printed.
+#[derive(Debug, Default, Args)]
+pub struct SecretFlags {
+    /// Print secrets as they are
+    #[arg(long, help_heading = "Secrets")]
+    pub show_secrets: bool,
+    /// Take values under keys of this pattern for secrets, too; repeatable
+    #[arg(long, value_name = "PATTERN", help_heading = "Secrets")]
+    pub secret: Vec<String>,
+    /// Make digests that other runs with the same text make, too
+    #[arg(long, value_name = "TEXT", help_heading = "Secrets")]
+    pub digest_salt: Option<String>,
+}
+
+/// Which minions of many are worked on, and how many at once.
+#[derive(Debug, Args)]
+pub struct WorkFlags {
+    /// Only minions of which an expression of Jinja over grains, pillar, opts and id is true
+    #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
+    pub select: Option<String>,
+    /// Only the minions of one part of the fleet, as 1/4 for the first of four
+    #[arg(long, value_name = "K/N", help_heading = "Minions")]
+    pub shard: Option<Shard>,
+    /// How many minions are worked on at the same time [default: as many as the machine has cores]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+}
+
+impl WorkFlags {
+    /// The minions that are meant of some ids.
+    pub fn of(&self, mut ids: Vec<String>) -> Vec<String> {
+        ids.retain(|id| self.shard.is_none_or(|shard| shard.has(id)));
+        ids
+    }
+
+    /// How many are worked on at once.
+    pub fn pace(&self) -> Pace {
+        self.jobs.map_or_else(Pace::default, |jobs| Pace::threads(jobs.into()))
+    }
 }
 
 /// One minion's facts.

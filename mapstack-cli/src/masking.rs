@@ -3,6 +3,7 @@
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
 
+use crate::cli::SecretFlags;
 use crate::report::Failure;
 
 /// What flags say about secrets.
@@ -13,8 +14,8 @@ pub struct Masking {
 }
 
 impl Masking {
-    pub fn new(shown: bool, patterns: &[String], salt: Option<&str>) -> Result<Self, Failure> {
-        let salt = match salt {
+    pub fn new(flags: &SecretFlags) -> Result<Self, Failure> {
+        let salt = match &flags.digest_salt {
             Some(salt) => salt.as_bytes().into(),
             None => {
                 let mut salt = [0; 16];
@@ -22,7 +23,7 @@ impl Masking {
                 salt.into()
             }
         };
-        Ok(Masking { salt, patterns: patterns.into(), shown })
+        Ok(Masking { salt, patterns: flags.secret.clone(), shown: flags.show_secrets })
     }
 
     /// The secrets there are on minions.

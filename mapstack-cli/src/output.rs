@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use mapstack::value::{Path as KeyPath, Value, json};
+use mapstack::value::{Map, Path as KeyPath, Value, json};
 use mapstack::{Error, ErrorKind, yaml};
 
 use crate::cli::{Format, Output};
@@ -53,6 +53,21 @@ fn text(value: &Value, format: Format) -> Result<String, Failure> {
         Format::Yaml => Ok(as_yaml(value)),
         Format::Json => as_json(value),
     }
+}
+
+/// An object for programs.
+pub fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
+    Value::from(entries.into_iter().collect::<Map>())
+}
+
+/// A number for programs.
+pub fn number(n: usize) -> Value {
+    i64::try_from(n).unwrap_or(i64::MAX).into()
+}
+
+/// So many of something.
+pub fn count(n: usize, one: &str) -> String {
+    format!("{n} {one}{}", if n == 1 { "" } else { "s" })
 }
 
 /// YAML that Salt's loader reads back.

@@ -13,6 +13,8 @@ pub struct Plan {
     options: DataOptions,
     saltenv: Option<String>,
     condition: Option<Condition>,
+    /// About how many bytes each formula remembers, if somebody says.
+    memory: Option<usize>,
 }
 
 impl Plan {
@@ -23,7 +25,14 @@ impl Plan {
             options: DataOptions::from_kwargs(&kwargs)?,
             saltenv: input.files.saltenv.clone(),
             condition: select.map(Condition::parse).transpose()?,
+            memory: None,
         })
+    }
+
+    /// Remember about so many bytes for each formula.
+    pub fn with_memory(mut self, bytes: usize) -> Self {
+        self.memory = Some(bytes);
+        self
     }
 
     /// The saltenv that formulas are looked for in.
@@ -35,6 +44,10 @@ impl Plan {
     pub fn fleet<'e>(&self, engine: &'e Engine) -> Fleet<'e> {
         let recipes = self.formulas.iter().map(|formula| {
             let recipe = Recipe::new(engine, formula, self.options.clone());
+            let recipe = match self.memory {
+                Some(bytes) => recipe.with_memory(bytes),
+                None => recipe,
+            };
             match &self.saltenv {
                 Some(saltenv) => recipe.in_saltenv(saltenv.as_str()),
                 None => recipe,

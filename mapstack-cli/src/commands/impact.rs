@@ -8,7 +8,7 @@ use mapstack::lineage::Spot;
 use mapstack::loader::Snapshot;
 use mapstack::minion::{Minion, Part};
 use mapstack::trace::FileReadKind;
-use mapstack::value::{Key, Map, Path as KeyPath, Value};
+use mapstack::value::{Key, Path as KeyPath, Value};
 use mapstack::{Engine, Error, Outcome, yaml};
 use mapstack_fleet::Fleet;
 
@@ -16,12 +16,12 @@ use super::diff::some;
 use super::explain::is_of_pillar;
 use super::fleets::Plan;
 use super::formulas;
-use crate::cli::{Impact, Listing};
+use crate::cli::{Impact, Listing, SecretFlags};
 use crate::configuration;
 use crate::functions;
 use crate::inputs::{self, Many};
 use crate::masking::Masking;
-use crate::output;
+use crate::output::{self, count, number, object};
 use crate::report::{Failure, Reporter};
 
 /// What is asked about.
@@ -63,7 +63,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
             Err(error) => broken.push(error),
         }
     }
-    let masking = Masking::new(false, &[], None)?;
+    let masking = Masking::new(&SecretFlags::default())?;
     let rows = reached.rows(&plan.formulas, &masking);
     match args.format {
         Listing::Text => output::write(&text(&args.what, &what, &rows, reached.minions))?,
@@ -241,7 +241,7 @@ fn text(given: &str, what: &What, rows: &[Row], all: usize) -> String {
         What::File(path) => format!("salt://{path}"),
         _ => given.to_owned(),
     };
-    let count = |n: usize| format!("{n} minion{}", if n == 1 { "" } else { "s" });
+    let count = |n: usize| count(n, "minion");
     let mut reached: Vec<&String> = rows.iter().flat_map(|row| &row.minions).collect();
     reached.sort_unstable();
     reached.dedup();
@@ -258,23 +258,21 @@ fn text(given: &str, what: &What, rows: &[Row], all: usize) -> String {
 }
 
 fn json(given: &str, rows: &[Row], all: usize) -> Value {
-    let object = |entries: Vec<(&str, Value)>| Value::from(entries.into_iter().collect::<Map>());
-    let number = |n: usize| Value::from(i64::try_from(n).unwrap_or(i64::MAX));
     let formulas = rows.iter().map(|row| {
         let values = row.values.iter().map(|value| {
-            object(vec![
+            object([
                 ("value", value.value.clone()),
                 ("origin", value.origin.as_deref().map_or(Value::None, Value::from)),
                 ("count", number(value.minions.len())),
                 ("minions", value.minions.iter().collect()),
             ])
         });
-        object(vec![
+        object([
             ("formula", row.formula.as_str().into()),
             ("count", number(row.minions.len())),
             ("minions", row.minions.iter().collect()),
             ("values", values.collect()),
         ])
     });
-    object(vec![("of", given.into()), ("minions", number(all)), ("formulas", formulas.collect())])
+    object([("of", given.into()), ("minions", number(all)), ("formulas", formulas.collect())])
 }

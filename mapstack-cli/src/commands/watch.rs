@@ -13,7 +13,7 @@ use notify_debouncer_mini::{DebounceEventResult, new_debouncer, notify};
 use super::diff::{Told, all, text};
 use super::fleets::Plan;
 use super::formulas;
-use crate::cli::Watch;
+use crate::cli::{SecretFlags, Watch};
 use crate::configuration;
 use crate::functions;
 use crate::inputs::{self, Many};
@@ -31,7 +31,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
     let minions = Many::list_or_platforms(&input.facts, config.as_ref(), &others, reporter)?;
     let ids = minions.ids();
-    let masking = Masking::new(false, &[], None)?;
+    let masking = Masking::new(&SecretFlags::default())?;
     let (sender, changes) = mpsc::channel();
     let tell = move |result: DebounceEventResult| {
         // Nobody listens any more when the program ends.
@@ -45,8 +45,8 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         watched.map_err(|e| unwatched(directory, &e))?;
     }
     let mut before = state(args, config.as_ref(), reporter)?;
-    let plural = if ids.len() == 1 { "" } else { "s" };
-    reporter.say(&format!("watching {} for {} minion{plural}; Ctrl-C ends", directories.join(", "), ids.len()));
+    let minions_watched = output::count(ids.len(), "minion");
+    reporter.say(&format!("watching {} for {minions_watched}; Ctrl-C ends", directories.join(", ")));
     for change in changes {
         if let Err(e) = change {
             reporter.tell([&unwatched("files", &e)]);

@@ -7,6 +7,7 @@ use mapstack_fleet::Group;
 use super::text::{lines, minions, place};
 use super::{Told, turned};
 use crate::commands::explain::joined;
+use crate::output::count;
 
 /// Longer comments are refused by the places they are for.
 const LONGEST: usize = 60_000;
@@ -42,11 +43,10 @@ pub fn comment(told: &Told<'_>) -> String {
 fn one(told: &Told<'_>, group: &Group) -> String {
     let (old, new) = told.values(group);
     let title = format!(
-        "{}: {} · {} minion{}",
+        "{}: {} · {}",
         escaped(&told.formulas(&group.formulas).join(", ")),
         html_code(&joined(&group.change.path)),
-        group.minions.len(),
-        if group.minions.len() == 1 { "" } else { "s" }
+        count(group.minions.len(), "minion")
     );
     let changed: Vec<String> =
         lines(old.as_ref(), new.as_ref()).iter().map(|line| format!("{} {}", line.sign, line.text)).collect();

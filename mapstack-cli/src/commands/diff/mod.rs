@@ -43,7 +43,7 @@ pub fn run(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
 
 fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
-    let mut plan = Plan::new(input, &args.layering, args.select.as_deref())?;
+    let mut plan = Plan::new(input, &args.layering, args.work.select.as_deref())?;
     let config = configuration::read(&input.files, input.facts.id.as_deref(), None, reporter)?;
     let sides = Sides::new(args, config.as_ref())?;
     let engine = |files: Backends| functions::add(Engine::new(Snapshot::new(files)), &input.functions);
@@ -66,11 +66,8 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let comparison = args.ignore.iter().fold(comparison, |comparison, path| comparison.ignore(Ignored::new(path)));
     let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
     let minions = Many::list_or_platforms(&input.facts, config.as_ref(), &others, reporter)?;
-    let mut ids = minions.ids();
-    ids.retain(|id| args.shard.is_none_or(|shard| shard.has(id)));
-    let pace = args.jobs.map_or_else(Pace::default, |jobs| Pace::threads(jobs.into()));
-    let differences = all(&ids, pace, &comparison, &minions);
-    let masking = Masking::new(args.show_secrets, &args.secret, args.digest_salt.as_deref())?;
+    let differences = all(&args.work.of(minions.ids()), args.work.pace(), &comparison, &minions);
+    let masking = Masking::new(&args.secrets)?;
     let told =
         Told { from: &args.from, to: &args.to, formulas: &plan.formulas, differences: &differences, masking: &masking };
     match args.format {
@@ -157,13 +154,12 @@ impl Told<'_> {
     /// In a sentence.
     fn summary(&self) -> String {
         let (affected, all) = (self.affected(), self.differences.minions);
-        let plural = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
         let mut summary = match affected {
-            0 => format!("no change on {}", plural(all, "minion")),
+            0 => format!("no change on {}", output::count(all, "minion")),
             _ => format!(
                 "{} on {affected} of {}; {} unaffected",
-                plural(self.differences.groups().len(), "change"),
-                plural(all, "minion"),
+                output::count(self.differences.groups().len(), "change"),
+                output::count(all, "minion"),
                 self.differences.unaffected
             ),
         };

@@ -1,12 +1,13 @@
 //! Differences for programs.
 
 use mapstack::lineage::Spot;
-use mapstack::value::{Map, Value};
+use mapstack::value::Value;
 use mapstack_fleet::{Failing, Group, Turn};
 
 use super::Told;
 use crate::commands::explain::joined;
 use crate::commands::explain::rows::origin;
+use crate::output::{number, object};
 
 pub fn rows(told: &Told<'_>) -> Value {
     let differences = told.differences;
@@ -66,12 +67,4 @@ fn failure(told: &Told<'_>, turn: Turn, failing: &Failing) -> Value {
         ("count", number(failing.minions.len())),
         ("minions", failing.minions.iter().collect()),
     ])
-}
-
-fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
-    Value::from(entries.into_iter().collect::<Map>())
-}
-
-fn number(n: usize) -> Value {
-    i64::try_from(n).unwrap_or(i64::MAX).into()
 }

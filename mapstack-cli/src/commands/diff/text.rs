@@ -9,6 +9,7 @@ use mapstack_fleet::Group;
 
 use super::{Told, some, turned};
 use crate::commands::explain::joined;
+use crate::output::count;
 
 /// Minions that are named with each change.
 const NAMED: usize = 8;
@@ -105,8 +106,7 @@ pub fn place(spot: &Spot) -> String {
 
 /// How many minions, and which.
 pub fn minions(ids: &[String]) -> String {
-    let plural = if ids.len() == 1 { "" } else { "s" };
-    format!("on {} minion{plural}: {}", ids.len(), some(ids, NAMED))
+    format!("on {}: {}", count(ids.len(), "minion"), some(ids, NAMED))
 }
 
 /// The colours of changes.

@@ -19,6 +19,7 @@ use mapstack::value::{Key, Path as KeyPath, Value};
 
 use crate::cli::{Explain, ExplainFormat};
 use crate::inputs::{Kwargs, Session};
+use crate::masking::Masking;
 use crate::output;
 use crate::report::{Failure, Reporter};
 
@@ -27,7 +28,7 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     let options = DataOptions::from_kwargs(&kwargs)?;
     let session = Session::new(&args.input, reporter)?;
     let run = session.run();
-    let secrets = secrets(args, &session)?;
+    let secrets = Masking::new(&args.secrets)?.of([&session.minion]);
     // What is said about a run can have its values in it.
     let failed = |e: mapstack::Error| Failure::Data(secrets.scrubbed_diagnostic(e.diagnostic()).into());
     let warned = || run.warnings().iter().map(|warning| secrets.scrubbed_diagnostic(warning)).collect::<Vec<_>>();
@@ -157,19 +158,6 @@ fn short(text: &str) -> String {
 /// A path as keys are written: joined by colons.
 pub fn joined(path: &[Key]) -> String {
     path.iter().map(ToString::to_string).collect::<Vec<_>>().join(":")
-}
-
-fn secrets(args: &Explain, session: &Session) -> Result<Secrets, Failure> {
-    let salt = match &args.digest_salt {
-        Some(salt) => salt.clone().into_bytes(),
-        None => {
-            let mut salt = [0; 16];
-            getrandom::fill(&mut salt).map_err(|e| Failure::Usage(format!("no random salt for digests: {e}")))?;
-            salt.into()
-        }
-    };
-    let secrets = Secrets::new(&salt).of_pillar(&session.minion.pillar).shown_anyway(args.show_secrets);
-    Ok(args.secret.iter().fold(secrets, |secrets, pattern| secrets.pattern(pattern)))
 }
 
 /// The exact path of a key, which may name keys that are no text and count from the end of lists.

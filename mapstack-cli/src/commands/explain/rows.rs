@@ -6,6 +6,7 @@ use mapstack::trace::Stage;
 use mapstack::value::{Key, Map, Value};
 
 use super::{Report, is_branch};
+use crate::output;
 
 impl Report<'_> {
     /// The layers, and every value at or below a path.
@@ -113,10 +114,9 @@ pub fn origin(spot: &Spot) -> Value {
     let mut row = Map::new();
     match spot {
         Spot::File { place, computed } => {
-            let number = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
             row.insert("file", place.file.as_str());
-            row.insert("line", number(place.line()));
-            row.insert("column", number(place.column()));
+            row.insert("line", output::number(place.line()));
+            row.insert("column", output::number(place.column()));
             row.insert("computed", *computed);
         }
         Spot::Fact { part, path, place } => {

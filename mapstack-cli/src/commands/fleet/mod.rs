@@ -8,49 +8,37 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mapstack::loader::Snapshot;
-use mapstack::{Condition, DataOptions, Engine, Error, Outcome, Recipe};
+use mapstack::{Engine, Error, Outcome};
 use mapstack_fleet::{Fleet, Pace, Report, ordered};
 
+use super::fleets::Plan;
 use crate::cli;
 use crate::configuration;
 use crate::functions;
-use crate::inputs::{self, Kwargs, Many};
+use crate::inputs::{self, Many};
 use crate::report::{Failure, Reporter};
 use output::{Form, Sink};
 use summary::Summary;
 
 pub fn run(args: &cli::Fleet, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
-    let kwargs = Kwargs::new(input)?.layering(&args.layering)?.into_map();
-    let options = DataOptions::from_kwargs(&kwargs)?;
+    let memory =
+        usize::try_from(args.memory).unwrap_or(usize::MAX).saturating_mul(1 << 20) / args.formulas.len().max(1);
+    let mut plan = Plan::new(input, &args.layering, args.work.select.as_deref())?.with_memory(memory);
+    plan.formulas.clone_from(&args.formulas);
     let form = Form::new(args)?;
-    let condition = args.select.as_deref().map(Condition::parse).transpose()?;
     let config = configuration::read(&input.files, input.facts.id.as_deref(), None, reporter)?;
     let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
     let minions = Many::list(&input.facts, config.as_ref(), &others, reporter)?;
     let files = inputs::served(&input.files, config.as_ref(), None, reporter)?.files;
     let engine = functions::add(Engine::new(Snapshot::new(files)), &input.functions)?;
 
-    let memory =
-        usize::try_from(args.memory).unwrap_or(usize::MAX).saturating_mul(1 << 20) / args.formulas.len().max(1);
-    let recipes = args.formulas.iter().map(|formula| {
-        let recipe = Recipe::new(&engine, formula, options.clone()).with_memory(memory);
-        match &input.files.saltenv {
-            Some(saltenv) => recipe.in_saltenv(saltenv.as_str()),
-            None => recipe,
-        }
-    });
-    let mut fleet = recipes.fold(Fleet::new(&engine), Fleet::recipe);
-    if let Some(condition) = condition {
-        fleet = fleet.only(condition);
-    }
-    let mut ids = minions.ids();
-    ids.retain(|id| args.shard.is_none_or(|shard| shard.has(id)));
-    let pace = args.jobs.map_or_else(Pace::default, |jobs| Pace::threads(jobs.into()));
+    let fleet = plan.fleet(&engine);
+    let ids = args.work.of(minions.ids());
     let sink = Sink::new(&form, args.directory.as_deref())?;
     let work = Work { fleet: &fleet, minions: &minions, form: &form, strict: reporter.is_strict() };
     let bar = progress(ids.len(), reporter.shows_progress(args.directory.is_some()));
-    let summary = work.all(&ids, pace, sink, &interrupted(), &bar);
+    let summary = work.all(&ids, args.work.pace(), sink, &interrupted(), &bar);
     bar.finish_and_clear();
     summary.tell(reporter)
 }

@@ -29,8 +29,7 @@ pub fn run(reports: &[(String, Report)], only_print: bool, reporter: &Reporter) 
     }
     for (file, change) in &files {
         write(Path::new(file), change)?;
-        let what = if change.findings == 1 { "finding" } else { "findings" };
-        reporter.say(&format!("{file}: {} {what} fixed", change.findings));
+        reporter.say(&format!("{file}: {} fixed", output::count(change.findings, "finding")));
     }
     Ok(())
 }

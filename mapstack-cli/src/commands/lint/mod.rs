@@ -12,7 +12,7 @@ use mapstack::{Engine, Error, ErrorKind};
 use mapstack_lint::{Level, Linter, Report, Rule, SchemaFrom};
 
 use super::formulas;
-use crate::cli::{Findings, Lint};
+use crate::cli::{Findings, Lint, SecretFlags};
 use crate::configuration;
 use crate::functions;
 use crate::inputs::{self, Many};
@@ -91,7 +91,7 @@ fn minions(
 }
 
 fn linter<'e>(args: &Lint, engine: &'e Engine, minions: Vec<Minion>) -> Result<Linter<'e>, Failure> {
-    let secrets = Masking::new(false, &[], None)?.of(&minions);
+    let secrets = Masking::new(&SecretFlags::default())?.of(&minions);
     let mut linter = Linter::new(engine).minions(minions).secrets(secrets);
     for name in &args.ignore {
         linter = linter.level(rule(name)?, None);
@@ -114,11 +114,6 @@ fn linter<'e>(args: &Lint, engine: &'e Engine, minions: Vec<Minion>) -> Result<L
 
 fn rule(name: &str) -> Result<Rule, Failure> {
     name.parse().map_err(|error| Failure::Usage(format!("{error}; `mapstack lint --rules` lists them")))
-}
-
-/// A number for programs.
-fn number(n: usize) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 /// How many findings of each level there are.

@@ -4,7 +4,8 @@ use mapstack::value::{Map, Value};
 use mapstack::{Place, Step};
 use mapstack_lint::{Edit, Finding, Report};
 
-use super::{counts, number};
+use super::counts;
+use crate::output::{number, object};
 
 /// One object with everything.
 pub fn all(reports: &[(String, Report)]) -> Value {
@@ -20,15 +21,11 @@ pub fn all(reports: &[(String, Report)]) -> Value {
     let unanswered: Value = unanswered
         .map(|(formula, (function, minions))| {
             let minions: Value = minions.iter().collect();
-            let row: [(&str, Value); 3] =
-                [("formula", formula.as_str().into()), ("function", function.as_str().into()), ("minions", minions)];
-            Value::from(row.into_iter().collect::<Map>())
+            object([("formula", formula.as_str().into()), ("function", function.as_str().into()), ("minions", minions)])
         })
         .collect();
     let formulas: Value = reports.iter().map(|(formula, _)| formula.as_str()).collect();
-    let all: [(&str, Value); 4] =
-        [("formulas", formulas), ("findings", findings), ("not_followed", unanswered), ("summary", summary.into())];
-    Value::from(all.into_iter().collect::<Map>())
+    object([("formulas", formulas), ("findings", findings), ("not_followed", unanswered), ("summary", summary.into())])
 }
 
 fn row(formula: &str, finding: &Finding) -> Value {

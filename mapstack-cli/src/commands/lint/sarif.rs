@@ -7,14 +7,10 @@ use mapstack::Place;
 use mapstack::value::{Map, Value};
 use mapstack_lint::{Finding, Level, Report, Rule};
 
-use super::number;
 use super::rows::end;
+use crate::output::{number, object};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
-
-fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
-    Value::from(entries.into_iter().collect::<Map>())
-}
 
 fn text(text: &str) -> Value {
     object([("text", text.into())])
@@ -56,7 +52,7 @@ fn result(finding: &Finding) -> Value {
         .enumerate()
         .map(|(at, step)| {
             object([
-                ("id", number(at + 1).into()),
+                ("id", number(at + 1)),
                 ("message", text(&step.what)),
                 ("physicalLocation", location(&step.place, false)),
             ])
@@ -64,7 +60,7 @@ fn result(finding: &Finding) -> Value {
         .collect();
     let mut result: Map = [
         ("ruleId", Value::from(finding.rule.name())),
-        ("ruleIndex", number(index).into()),
+        ("ruleIndex", number(index)),
         ("level", level.into()),
         ("message", text(&format!("{}{help}", finding.message))),
         (
@@ -88,10 +84,10 @@ fn location(place: &Place, whole_file: bool) -> Value {
     if !whole_file {
         let (end_line, end_column) = end(place);
         let region = object([
-            ("startLine", number(place.line()).into()),
-            ("startColumn", number(place.column()).into()),
-            ("endLine", number(end_line).into()),
-            ("endColumn", number(end_column).into()),
+            ("startLine", number(place.line())),
+            ("startColumn", number(place.column())),
+            ("endLine", number(end_line)),
+            ("endColumn", number(end_column)),
         ]);
         location.insert("region", region);
     }
@@ -106,10 +102,7 @@ fn fix(finding: &Finding) -> Value {
             object([
                 (
                     "deletedRegion",
-                    object([
-                        ("byteOffset", number(edit.start).into()),
-                        ("byteLength", number(edit.end - edit.start).into()),
-                    ]),
+                    object([("byteOffset", number(edit.start)), ("byteLength", number(edit.end - edit.start))]),
                 ),
                 ("insertedContent", text(&edit.text)),
             ])

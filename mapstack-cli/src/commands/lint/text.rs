@@ -6,7 +6,7 @@ use std::fmt::Write;
 use mapstack_lint::{Level, Report, Rule};
 
 use super::counts;
-use crate::output;
+use crate::output::{self, count};
 use crate::report::{Failure, Reporter};
 
 /// Print findings with excerpts, and count them on standard error.
@@ -49,14 +49,13 @@ fn not_followed(formula: &str, function: &str, minions: &BTreeSet<String>) -> St
 
 /// How much was found, and in what.
 fn summary(reports: &[(String, Report)]) -> String {
-    let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let found: Vec<String> =
-        counts(reports).into_iter().filter(|(_, n)| *n > 0).map(|(level, n)| plural(n, level.name())).collect();
+        counts(reports).into_iter().filter(|(_, n)| *n > 0).map(|(level, n)| count(n, level.name())).collect();
     let found = if found.is_empty() { "nothing found".to_owned() } else { found.join(", ") };
     let files = reports.iter().map(|(_, report)| report.files).sum();
     let minions = reports.iter().map(|(_, report)| report.minions).max().unwrap_or_default();
-    let formulas = plural(reports.len(), "formula");
-    let mut text = format!("{found} in {formulas} ({}), on {}", plural(files, "file"), plural(minions, "minion"));
+    let formulas = count(reports.len(), "formula");
+    let mut text = format!("{found} in {formulas} ({}), on {}", count(files, "file"), count(minions, "minion"));
     let silenced: usize = reports.iter().map(|(_, report)| report.suppressed).sum();
     if silenced > 0 {
         text.push_str(&format!("; {silenced} silenced by comments"));

@@ -64,7 +64,7 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         return Err(nothing(args, &places));
     }
     let runs = Runs::new(args, &engine, saltenv, &minions, wanted.iter().map(|(one, _)| one))?;
-    let masking = Masking::new(args.show_secrets, &args.secret, args.digest_salt.as_deref())?;
+    let masking = Masking::new(&args.secrets)?;
     let mut tested = Tested { cases: all(args, &runs, &wanted), masking };
     if reporter.is_strict() {
         tested.cases.iter_mut().for_each(Case::be_strict);

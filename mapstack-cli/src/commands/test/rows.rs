@@ -1,12 +1,13 @@
 //! Results for programs.
 
 use mapstack::lineage::Spot;
-use mapstack::value::{Key, Map, Value};
+use mapstack::value::{Key, Value};
 use mapstack_expect::Difference;
 
 use super::{Case, Outcome, Tested};
 use crate::commands::explain::joined;
 use crate::commands::explain::rows::origin;
+use crate::output::{number, object};
 
 pub fn rows(tested: &Tested) -> Value {
     let counts = tested.counts();
@@ -68,12 +69,4 @@ fn what(difference: &Difference) -> &'static str {
 fn place(difference: &Difference) -> Value {
     let spot = difference.expected_at.clone().map(|place| Spot::File { place, computed: false });
     spot.as_ref().map_or(Value::None, origin)
-}
-
-fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
-    Value::from(entries.into_iter().collect::<Map>())
-}
-
-fn number(n: usize) -> Value {
-    i64::try_from(n).unwrap_or(i64::MAX).into()
 }
