@@ -5,7 +5,7 @@ use std::thread::Scope;
 
 use mapstack::lineage::Lineage;
 use mapstack::minion::Minion;
-use mapstack::{Condition, DataOptions, Engine, Error, ErrorKind, FactRead, Outcome, Recipe, Result};
+use mapstack::{Condition, DataOptions, Engine, Error, ErrorKind, FactRead, Outcome, Recipe, Result, Witness};
 
 use crate::ordered::{Pace, Panicked, ordered};
 
@@ -70,7 +70,8 @@ impl<'e> Fleet<'e> {
                 }
             }
         }
-        let outcomes = self.recipes.iter().map(|recipe| recipe.outcome(minion)).collect();
+        let witness = Witness::new(minion);
+        let outcomes = self.recipes.iter().map(|recipe| recipe.outcome_for(&witness)).collect();
         Some(Report { id, outcomes: Ok(outcomes) })
     }
 

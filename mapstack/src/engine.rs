@@ -3,6 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use indexmap::IndexSet;
@@ -18,7 +19,7 @@ use crate::facts::Facts;
 use crate::layer::LayerFile;
 use crate::lineage::Tracker;
 use crate::pillar::StackCache;
-use crate::share::{Answer, Question, Recorder, Root};
+use crate::share::{Probe, Questions, Recorder, Root};
 use crate::stubs::Stubs;
 use crate::trace::{Asked, Event, FileRead, FileReadKind, Outcome, Stage};
 
@@ -39,6 +40,7 @@ pub struct Engine {
     pub(crate) templates: TemplateCache,
     layers: Mutex<Layers>,
     pub(crate) stacks: StackCache,
+    pub(crate) questions: Questions,
 }
 
 impl Engine {
@@ -52,6 +54,7 @@ impl Engine {
             templates: TemplateCache::default(),
             layers: Mutex::default(),
             stacks: StackCache::default(),
+            questions: Questions::default(),
         }
     }
 
@@ -159,11 +162,9 @@ impl<'e> Run<'e> {
         Run::with_facts(engine, minion, None)
     }
 
-    /// A run that records what it looks at. `probe` is one of the same minion, in the same saltenv, that
-    /// has done nothing but answer questions: those of `asked`.
-    pub(crate) fn recorded(probe: Run<'e>, asked: Vec<(Arc<Question>, Answer)>, minion: &Minion) -> Self {
-        let engine = probe.engine;
-        Run::with_facts(engine, minion, Some(Recorder::new(Box::new(probe), asked)))
+    /// A run that records what it looks at. `probe` is of the same minion, in the same saltenv.
+    pub(crate) fn recorded(probe: Rc<Probe<'e>>, minion: &Minion) -> Self {
+        Run::with_facts(probe.run.engine, minion, Some(Recorder::new(probe)))
     }
 
     fn with_facts(engine: &'e Engine, minion: &Minion, recorder: Option<Recorder<'e>>) -> Self {
@@ -258,6 +259,10 @@ impl<'e> Run<'e> {
         if !warnings.contains(&warning) {
             warnings.push(warning);
         }
+    }
+
+    pub(crate) fn warning_count(&self) -> usize {
+        self.warnings.borrow().len()
     }
 
     /// Drop warnings behind the first few.

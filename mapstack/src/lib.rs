@@ -81,7 +81,7 @@ pub use mapstack_value as value;
 pub use mapstack_yaml as yaml;
 pub use options::{DataOptions, StackOptions, TofsOptions};
 pub use pipe::TemplateOptions;
-pub use share::{FactRead, Outcome, Recipe};
+pub use share::{FactRead, Outcome, Recipe, Witness};
 pub use stack::{STRATEGIES, parse as parse_definition};
 pub use stubs::Stubs;
 pub use survey::{Answerer, CallSite, ImportSite, Survey};

@@ -14,7 +14,6 @@ use crate::engine::Run;
 use crate::layer::Variables;
 use crate::lineage::{At, Because, Chosen, LayerKind, LayerText, Merged};
 use crate::options::{StackOptions, iterate, or};
-use crate::share::{LayerFiles, Question};
 use crate::source::{Found, PathRules, Paths, Surroundings, fetch, fetch_layer, paths, pop_options, texts};
 use crate::trace::{Asked, Stage};
 
@@ -124,16 +123,14 @@ impl Run<'_> {
     fn apply_files(&self, fold: &Fold<'_>, definition: &Definition, stack: &mut Value) -> Result<()> {
         let evaluate = |around: &Surroundings<'_>| paths(self, definition, around, PathRules::LAYERS);
         // Minions that differ in what leads to files can have the same files: none, as a rule.
-        let files = self.facts.recorder().and_then(|recorder| {
-            Some((recorder, LayerFiles::of(definition, &fold.parameter_dirs, &fold.config_get_strategy)?))
-        });
-        let asked_again = files.is_some();
-        let (found, because) = match files {
+        let of_minion = self
+            .facts
+            .recorder()
+            .filter(|recorder| recorder.note_files(definition, &fold.parameter_dirs, &fold.config_get_strategy));
+        let asked_again = of_minion.is_some();
+        let (found, because) = match of_minion {
             None => self.evaluate(fold, definition, stack, evaluate)?,
-            Some((recorder, files)) => {
-                recorder.note(Question::Files(Box::new(files)));
-                recorder.quietly(|| self.evaluate(fold, definition, stack, evaluate))?
-            }
+            Some(recorder) => recorder.quietly(|| self.evaluate(fold, definition, stack, evaluate))?,
         };
         let relative = match found {
             Paths::Relative(relative) => relative,

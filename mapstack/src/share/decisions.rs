@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
 
-use super::Question;
-use super::question::Answer;
+use super::Posed;
+use super::question::Told;
 
 /// What runs asked and were answered, and what came of it; shared by threads.
 pub(crate) struct Decisions<T> {
@@ -19,12 +19,12 @@ pub(crate) struct Decisions<T> {
 }
 
 struct Node<T> {
-    question: Arc<Question>,
+    question: Arc<Posed>,
     edges: Mutex<Edges<T>>,
 }
 
 struct Edges<T> {
-    by_answer: HashMap<Answer, Next<T>, RandomState>,
+    by_answer: HashMap<Told, Next<T>, RandomState>,
     /// How often an answer was one that was given before.
     repeated: usize,
     /// Whether answers are so different that keeping them is no use.
@@ -40,8 +40,8 @@ enum Next<T> {
 pub(crate) enum Led<T> {
     /// To a result.
     To(Arc<T>),
-    /// Nowhere yet: what was asked.
-    Nowhere(Vec<(Arc<Question>, Answer)>),
+    /// Nowhere yet.
+    Nowhere,
     /// To a question that everybody answers differently.
     Apart,
 }
@@ -56,9 +56,9 @@ const SOME: usize = 128;
 const MANY: usize = 512;
 
 impl<T> Node<T> {
-    fn new(question: Question) -> Arc<Self> {
+    fn new(question: Arc<Posed>) -> Arc<Self> {
         let edges = Edges { by_answer: HashMap::default(), repeated: 0, closed: false };
-        Arc::new(Node { question: Arc::new(question), edges: Mutex::new(edges) })
+        Arc::new(Node { question, edges: Mutex::new(edges) })
     }
 
     /// A panic elsewhere leaves nothing half-written here.
@@ -75,10 +75,10 @@ impl<T> Edges<T> {
 }
 
 impl<T> Decisions<T> {
-    /// No results yet; `most_bytes` is about how much may be kept.
-    pub fn new(most_bytes: usize) -> Self {
+    /// No results yet; `first` is what every run asks first, and `most_bytes` about how much may be kept.
+    pub fn new(first: Arc<Posed>, most_bytes: usize) -> Self {
         Decisions {
-            first: Node::new(Question::Start),
+            first: Node::new(first),
             bytes: AtomicUsize::new(0),
             most_bytes,
             hits: AtomicUsize::new(0),
@@ -87,13 +87,12 @@ impl<T> Decisions<T> {
     }
 
     /// Follow answers as far as they lead.
-    pub fn follow(&self, mut ask: impl FnMut(&Question) -> Answer) -> Led<T> {
+    pub fn follow(&self, ask: impl Fn(&Posed) -> Told) -> Led<T> {
         let misses = self.misses.load(Ordering::Relaxed);
         if misses > MISSES && self.hits.load(Ordering::Relaxed) < misses / 4 {
             return Led::Apart;
         }
         let mut node = self.first.clone();
-        let mut asked = Vec::new();
         loop {
             let answer = ask(&node.question);
             let mut edges = node.edges();
@@ -101,9 +100,7 @@ impl<T> Decisions<T> {
                 None if edges.closed => return Led::Apart,
                 None => {
                     self.misses.fetch_add(1, Ordering::Relaxed);
-                    drop(edges);
-                    asked.push((node.question.clone(), answer));
-                    return Led::Nowhere(asked);
+                    return Led::Nowhere;
                 }
                 Some(Next::Leaf(result)) => Ok(result.clone()),
                 Some(Next::Node(next)) => Err(next.clone()),
@@ -115,22 +112,19 @@ impl<T> Decisions<T> {
                     self.hits.fetch_add(1, Ordering::Relaxed);
                     return Led::To(result);
                 }
-                Err(next) => {
-                    asked.push((node.question.clone(), answer));
-                    node = next;
-                }
+                Err(next) => node = next,
             }
         }
     }
 
     /// Keep a result under the answers that lead to it. The first question is the one every run asks.
-    pub fn keep(&self, asked: Vec<(Question, Answer)>, result: &Arc<T>, size: usize) {
+    pub fn keep(&self, asked: Vec<(Arc<Posed>, Told)>, result: &Arc<T>, size: usize) {
         let mut node = self.first.clone();
         let mut asked = asked.into_iter().peekable();
         let mut size = size;
         while let Some((question, answer)) = asked.next() {
             // The same answers make every run ask the same next; if not, something is not a function of them.
-            if *node.question != question {
+            if node.question != question {
                 return;
             }
             let mut edges = node.edges();

@@ -11,12 +11,15 @@
 
 mod decisions;
 mod exact;
+mod probe;
 mod question;
 mod recipe;
 mod recorder;
 
 pub(crate) use exact::Exact;
+pub use probe::Witness;
+pub(crate) use probe::{Posed, Probe, Questions};
 pub use question::FactRead;
-pub(crate) use question::{Answer, LayerFiles, Question, Root};
+pub(crate) use question::{Question, Root};
 pub use recipe::{Outcome, Recipe};
 pub(crate) use recorder::Recorder;

@@ -1,8 +1,8 @@
 //! What a run can ask of a minion, and what it is answered.
 
 use std::collections::HashMap;
-use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
 use mapstack_loader::{Fetched, SaltPath};
@@ -10,9 +10,8 @@ use mapstack_matcher::{Definition, Matcher, MatcherKind, join, variants};
 use mapstack_minion::{ConfigGet, LookupError, Minion, Part, PillarGet};
 use mapstack_value::{Key, MapKind, Str, Value};
 
-use super::Exact;
+use super::{Exact, Posed, Probe};
 use crate::calls::weight;
-use crate::engine::Run;
 use crate::source::{PathRules, Paths, Surroundings, paths};
 
 /// A part of the facts.
@@ -45,6 +44,8 @@ pub(crate) enum Question {
     Option(Exact),
     /// Which files a definition leads to.
     Files(Box<LayerFiles>),
+    /// Which paths it leads to, below whatever directory: the same for every formula that has it.
+    Paths(Box<LayerPaths>),
     /// Everything there is.
     All,
 }
@@ -66,7 +67,8 @@ impl Question {
             Question::Pillar(key, delimiter, ..) => of(Some(Part::Pillar), text(key, delimiter)),
             Question::Config(key, delimiter, ..) => of(None, text(key, delimiter)),
             Question::Option(key) => of(Some(Part::Opts), text(key, ":")),
-            Question::Files(files) => files.definition.matchers.iter().flat_map(of_matcher).collect(),
+            Question::Files(files) => files.paths().reads(),
+            Question::Paths(paths) => paths.definition.matchers.iter().flat_map(of_matcher).collect(),
             Question::All => of(None, Vec::new()),
         }
     }
@@ -118,26 +120,31 @@ impl FactRead {
     }
 }
 
-/// The files a definition leads to, if that takes nothing but the minion.
+/// The paths a definition leads to, if that takes nothing but the minion.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct LayerPaths {
+    pub definition: Definition,
+    pub config_get_strategy: Exact,
+}
+
+/// The files a definition leads to, below the directories of a formula.
 #[derive(Debug, Clone)]
 pub(crate) struct LayerFiles {
-    pub definition: Definition,
-    pub directories: Vec<String>,
-    pub config_get_strategy: Exact,
+    /// A question for [paths](LayerPaths).
+    paths: Arc<Posed>,
+    directories: Vec<String>,
     /// Answers by the paths that led to them, in a saltenv: many minions have the same.
     known: Arc<Mutex<KnownFiles>>,
 }
 
-type KnownFiles = HashMap<(Str, Vec<String>), Answer, RandomState>;
+type KnownFiles = HashMap<(Str, Told), Told, RandomState>;
 
 /// Answers that are kept for one question. A definition that leads elsewhere for every minion has no use for more.
 const MOST_KNOWN: usize = 1024;
 
 impl PartialEq for LayerFiles {
     fn eq(&self, other: &Self) -> bool {
-        self.definition == other.definition
-            && self.directories == other.directories
-            && self.config_get_strategy == other.config_get_strategy
+        self.paths == other.paths && self.directories == other.directories
     }
 }
 
@@ -145,18 +152,20 @@ impl Eq for LayerFiles {}
 
 impl Hash for LayerFiles {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (&self.definition, &self.directories, &self.config_get_strategy).hash(state);
+        (&self.paths, &self.directories).hash(state);
     }
 }
 
 /// What a minion answers. Equal answers cannot be told apart by a run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Answer {
+enum Answer {
     Nothing,
     Dict(Kinds),
     Value(Exact),
     Values(Vec<Option<Exact>>),
     Failed(String),
+    /// Paths that nobody has looked behind.
+    Paths(Vec<String>),
     /// Paths of files, and whether all there is to say of them is that they are there.
     Files(Vec<String>, bool),
     /// An answer that warns.
@@ -193,23 +202,24 @@ impl Question {
         Question::Config(Exact(key.clone()), delimiter.clone(), Exact(merge.clone()), omit)
     }
 
-    /// Ask a minion. The run is one that was not changed by templates, and that records nothing.
-    pub fn ask(&self, probe: &Run<'_>) -> Answer {
-        let warned = probe.warnings().len();
-        let answer = self.answer(probe);
-        let warnings = probe.warnings();
-        match warnings.get(warned..) {
-            None | Some([]) => answer,
-            Some(more) => {
-                let texts = more.iter().map(|warning| format!("{warning:?}")).collect();
-                probe.forget_warnings(warned);
-                Answer::Warned(Box::new(answer), texts)
-            }
+    /// Ask a minion.
+    pub fn ask(&self, probe: &Probe<'_>) -> Told {
+        let warned = probe.run.warning_count();
+        let told = match self {
+            // What several questions lead to is one answer.
+            Question::Files(files) => files.answer(probe),
+            _ => Told::new(self.answer(probe)),
+        };
+        if probe.run.warning_count() == warned {
+            return told;
         }
+        let texts = probe.run.warnings().iter().skip(warned).map(|warning| format!("{warning:?}")).collect();
+        probe.run.forget_warnings(warned);
+        Told::new(Answer::Warned(Box::new((*told.answer).clone()), texts))
     }
 
-    fn answer(&self, probe: &Run<'_>) -> Answer {
-        let minion = &*probe.facts.unchanged();
+    fn answer(&self, probe: &Probe<'_>) -> Answer {
+        let minion = &*probe.run.facts.unchanged();
         match self {
             Question::Start => {
                 let option = |name: &&str| minion.option(&Key::from(*name)).map(Exact);
@@ -228,7 +238,7 @@ impl Question {
                 entry(minion, *root, path).map_or(Answer::Nothing, |v| Answer::Value(Exact(v)))
             }
             Question::Find(Root::Grains, query, delimiter) => found(minion.grains_get(query.as_str(), delimiter)),
-            Question::Find(_, query, delimiter) => match probe.pillar_find(query, delimiter) {
+            Question::Find(_, query, delimiter) => match probe.run.pillar_find(query, delimiter) {
                 Ok(value) => value.map_or(Answer::Nothing, |v| Answer::Value(Exact(v))),
                 Err(e) => Answer::Failed(format!("{e:?}")),
             },
@@ -256,7 +266,8 @@ impl Question {
                 let value = Key::try_from(&key.0).ok().and_then(|key| minion.option(&key));
                 value.map_or(Answer::Nothing, |v| Answer::Value(Exact(v)))
             }
-            Question::Files(files) => files.answer(probe),
+            Question::Files(files) => (*files.answer(probe).answer).clone(),
+            Question::Paths(paths) => paths.answer(probe),
             Question::All => {
                 let parts = [&minion.grains, &minion.pillar, &minion.opts].map(|part| Some(Exact(part.clone().into())));
                 Answer::Values(parts.into_iter().chain([Some(Exact(minion.id.clone()))]).collect())
@@ -299,22 +310,20 @@ fn entry(minion: &Minion, root: Root, path: &[Exact]) -> Option<Value> {
     Some(here)
 }
 
-impl LayerFiles {
+impl LayerPaths {
     /// The question, if the definition looks at nothing but the minion.
-    pub fn of(definition: &Definition, directories: &[String], config_get_strategy: &Value) -> Option<Self> {
+    pub fn of(definition: &Definition, config_get_strategy: &Value) -> Option<Self> {
         let of_minion = |matcher: &Matcher| match matcher.kind {
             MatcherKind::Grains | MatcherKind::Pillar | MatcherKind::Config | MatcherKind::Static => true,
             MatcherKind::MapData | MatcherKind::CustomData => false,
         };
-        definition.matchers.iter().all(of_minion).then(|| LayerFiles {
+        definition.matchers.iter().all(of_minion).then(|| LayerPaths {
             definition: definition.clone(),
-            directories: directories.to_vec(),
             config_get_strategy: Exact(config_get_strategy.clone()),
-            known: Arc::default(),
         })
     }
 
-    fn answer(&self, probe: &Run<'_>) -> Answer {
+    fn answer(&self, probe: &Probe<'_>) -> Answer {
         let nothing = Value::None;
         let around = Surroundings {
             stack: &nothing,
@@ -322,35 +331,56 @@ impl LayerFiles {
             config_get_strategy: &self.config_get_strategy.0,
             notes: None,
         };
-        let relative = match paths(probe, &self.definition, &around, PathRules::LAYERS) {
-            Ok(Paths::Relative(relative)) => relative,
+        match paths(&probe.run, &self.definition, &around, PathRules::LAYERS) {
+            Ok(Paths::Relative(relative)) => Answer::Paths(relative),
             // Neither leads to a file.
-            Ok(Paths::Absent(_)) => return Answer::Files(Vec::new(), true),
-            Err(e) => return Answer::Failed(format!("{e:?}")),
+            Ok(Paths::Absent(_)) => Answer::Paths(Vec::new()),
+            Err(e) => Answer::Failed(format!("{e:?}")),
+        }
+    }
+}
+
+impl LayerFiles {
+    /// The files behind the paths that are the answer to a question, below directories.
+    pub fn new(paths: Arc<Posed>, directories: &[String]) -> Self {
+        LayerFiles { paths, directories: directories.to_vec(), known: Arc::default() }
+    }
+
+    /// What leads to the paths.
+    fn paths(&self) -> &Question {
+        &self.paths.question
+    }
+
+    fn answer(&self, probe: &Probe<'_>) -> Told {
+        let paths = probe.ask(&self.paths);
+        let relative = match &*paths.answer {
+            Answer::Paths(relative) => relative,
+            // What is wrong is wrong for every directory.
+            _ => return paths,
         };
         // A panic elsewhere leaves nothing half-written here.
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (probe.saltenv.clone(), relative);
-        if let Some(answer) = known().get(&key) {
-            return answer.clone();
+        let key = (probe.run.saltenv.clone(), paths.clone());
+        if let Some(told) = known().get(&key) {
+            return told.clone();
         }
-        let answer = self.served(probe, &key.1);
+        let told = Told::new(self.served(probe, relative));
         let mut known = known();
         // What cannot be read now can be later.
-        if known.len() < MOST_KNOWN && matches!(answer, Answer::Files(_, true)) {
-            known.insert(key, answer.clone());
+        if known.len() < MOST_KNOWN && matches!(*told.answer, Answer::Files(_, true)) {
+            known.insert(key, told.clone());
         }
-        answer
+        told
     }
 
     /// Which files there are behind paths.
-    fn served(&self, probe: &Run<'_>, relative: &[String]) -> Answer {
+    fn served(&self, probe: &Probe<'_>, relative: &[String]) -> Answer {
         let (mut there, mut all, mut plain) = (Vec::new(), Vec::new(), true);
         for directory in &self.directories {
             for path in relative {
                 let before = there.len();
                 for candidate in variants(&join([directory, path])) {
-                    match probe.engine.files.fetch(&SaltPath::from_relative(&candidate), &probe.saltenv) {
+                    match probe.run.engine.files.fetch(&SaltPath::from_relative(&candidate), &probe.run.saltenv) {
                         Ok(Fetched::Missing) => {}
                         Ok(Fetched::Found { .. }) => there.push(candidate.clone()),
                         // What is wrong with a file is told with its name.
@@ -368,16 +398,51 @@ impl LayerFiles {
     }
 }
 
-impl Answer {
+/// How answers are hashed everywhere; facts are not trusted to be kind to a hash that is known.
+static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
+
+/// An answer as it is kept and compared.
+#[derive(Debug, Clone)]
+pub(crate) struct Told {
+    answer: Arc<Answer>,
+    hash: u64,
+}
+
+impl Told {
+    fn new(answer: Answer) -> Self {
+        Told { hash: STATE.hash_one(&answer), answer: Arc::new(answer) }
+    }
+
     /// About how many bytes it takes.
     pub fn size(&self) -> usize {
+        self.answer.size()
+    }
+}
+
+impl PartialEq for Told {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash && (Arc::ptr_eq(&self.answer, &other.answer) || self.answer == other.answer)
+    }
+}
+
+impl Eq for Told {}
+
+impl Hash for Told {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+impl Answer {
+    /// About how many bytes it takes.
+    fn size(&self) -> usize {
         let of_value = |value: &Exact| 48 * weight(&value.0);
         64 + match self {
             Answer::Nothing | Answer::Dict(_) => 0,
             Answer::Value(value) => of_value(value),
             Answer::Values(values) => values.iter().flatten().map(of_value).sum(),
             Answer::Failed(text) => text.len(),
-            Answer::Files(paths, _) => paths.iter().map(|path| path.len() + 32).sum(),
+            Answer::Paths(paths) | Answer::Files(paths, _) => paths.iter().map(|path| path.len() + 32).sum(),
             Answer::Warned(answer, texts) => answer.size() + texts.iter().map(String::len).sum::<usize>(),
         }
     }

@@ -1,13 +1,15 @@
 //! One formula for many minions.
 
 use std::collections::HashSet;
+use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
 use mapstack_minion::Minion;
 use mapstack_value::{Str, Value};
 
-use super::FactRead;
 use super::decisions::{Decisions, Led};
+use super::question::Told;
+use super::{FactRead, Posed, Probe, Question, Recorder, Witness};
 use crate::calls::weight;
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use crate::engine::{Engine, Run};
@@ -67,8 +69,8 @@ const MOST_BYTES: usize = 64 << 20;
 impl<'e> Recipe<'e> {
     /// A formula and the arguments of `map.data` besides it.
     pub fn new(engine: &'e Engine, formula: impl Into<String>, options: DataOptions) -> Self {
-        let known = Some(Decisions::new(MOST_BYTES));
-        Recipe { engine, formula: formula.into(), options, saltenv: None, known }
+        let recipe = Recipe { engine, formula: formula.into(), options, saltenv: None, known: None };
+        recipe.with_memory(MOST_BYTES)
     }
 
     /// Use another saltenv than each minion's own.
@@ -81,7 +83,7 @@ impl<'e> Recipe<'e> {
     /// Remember about so many bytes at most; with none, nothing is shared.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
-        self.known = (bytes > 0).then(|| Decisions::new(bytes));
+        self.known = (bytes > 0).then(|| Decisions::new(self.engine.questions.pose(Question::Start), bytes));
         self
     }
 
@@ -93,19 +95,21 @@ impl<'e> Recipe<'e> {
 
     /// What comes of a minion.
     pub fn outcome(&self, minion: &Minion) -> Arc<Outcome> {
-        let Some(known) = &self.known else { return Arc::new(self.outcome_of(&self.run(minion))) };
-        let probe = self.run(minion);
-        let asked = match known.follow(|question| question.ask(&probe)) {
+        self.outcome_for(&Witness::new(minion))
+    }
+
+    /// The same, for who has several recipes for the minion.
+    pub fn outcome_for(&self, witness: &Witness<'_, 'e>) -> Arc<Outcome> {
+        let minion = witness.minion();
+        let Some(known) = &self.known else { return Arc::new(self.worked_out(&self.run(minion))) };
+        let probe = witness.probe(self.engine, self.saltenv.as_ref());
+        match known.follow(|posed| probe.ask(posed)) {
             Led::To(outcome) => return outcome,
-            Led::Apart => return Arc::new(self.outcome_of(&self.run(minion))),
-            Led::Nowhere(asked) => asked,
-        };
-        let run = match &self.saltenv {
-            Some(saltenv) => Run::recorded(probe, asked, minion).with_saltenv(saltenv.clone()),
-            None => Run::recorded(probe, asked, minion),
-        };
-        let outcome = Arc::new(self.outcome_of(&run));
-        let asked = run.facts.recorder().and_then(super::Recorder::finish);
+            Led::Apart => return Arc::new(self.worked_out(&self.run(minion))),
+            Led::Nowhere => {}
+        }
+        let (outcome, asked) = self.recorded(minion, probe);
+        let outcome = Arc::new(outcome);
         // A file that cannot be read now can be there for the next.
         let lasts = outcome.result.as_ref().err().is_none_or(|e| e.kind() != ErrorKind::File);
         if let Some(asked) = asked.filter(|_| lasts) {
@@ -117,16 +121,10 @@ impl<'e> Recipe<'e> {
     /// The facts of a minion that its outcome depends on, each once; `None` where that is not known, as
     /// for templates that are not in Jinja. That is worked out anew.
     pub fn facts(&self, minion: &Minion) -> Option<Vec<FactRead>> {
-        let probe = self.run(minion);
-        let run = Run::recorded(probe, Vec::new(), minion);
-        let run = match &self.saltenv {
-            Some(saltenv) => run.with_saltenv(saltenv.clone()),
-            None => run,
-        };
-        drop(self.outcome_of(&run));
-        let asked = run.facts.recorder().and_then(super::Recorder::finish)?;
+        let probe = Witness::new(minion).probe(self.engine, self.saltenv.as_ref());
+        let (_, asked) = self.recorded(minion, probe);
         let mut seen = HashSet::new();
-        let reads = asked.iter().flat_map(|(question, _)| question.reads());
+        let reads = asked?.into_iter().flat_map(|(posed, _)| posed.question.reads());
         Some(reads.filter(|read| seen.insert(read.clone())).collect())
     }
 
@@ -139,14 +137,24 @@ impl<'e> Recipe<'e> {
     }
 
     fn run(&self, minion: &Minion) -> Run<'e> {
-        let run = self.engine.run(minion);
+        self.in_its_saltenv(self.engine.run(minion))
+    }
+
+    fn in_its_saltenv(&self, run: Run<'e>) -> Run<'e> {
         match &self.saltenv {
             Some(saltenv) => run.with_saltenv(saltenv.clone()),
             None => run,
         }
     }
 
-    fn outcome_of(&self, run: &Run<'_>) -> Outcome {
+    /// An outcome, and what was asked for it if others can share it.
+    fn recorded(&self, minion: &Minion, probe: Rc<Probe<'e>>) -> (Outcome, Option<Vec<(Arc<Posed>, Told)>>) {
+        let run = self.in_its_saltenv(Run::recorded(probe, minion));
+        let outcome = self.worked_out(&run);
+        (outcome, run.facts.recorder().and_then(Recorder::finish))
+    }
+
+    fn worked_out(&self, run: &Run<'_>) -> Outcome {
         let result = run.data(&self.formula, &self.options);
         Outcome { result, warnings: run.warnings(), files: run.file_reads(), text: OnceLock::new() }
     }

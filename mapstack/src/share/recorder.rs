@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use mapstack_matcher::Definition;
 use mapstack_render::{Reader, clock_reads};
-use mapstack_value::Key;
+use mapstack_value::{Key, Value};
 
-use super::question::Answer;
-use super::{Exact, Question, Root};
-use crate::engine::Run;
+use super::question::{LayerFiles, LayerPaths, Told};
+use super::{Exact, Posed, Probe, Question, Root};
 
 /// A run that asks more is nobody else's: following its questions would cost as much as the run.
 const MOST_QUESTIONS: usize = 256;
@@ -20,12 +20,10 @@ const MOST_QUESTIONS: usize = 256;
 /// Answers are those of the minion as it was given: a template may have changed what the run itself
 /// sees, but how it did is already in the record.
 pub(crate) struct Recorder<'e> {
-    /// A run that answers questions.
-    probe: Box<Run<'e>>,
+    /// Who answers questions.
+    probe: Rc<Probe<'e>>,
     log: Rc<ReadLog>,
     asked: RefCell<Asked>,
-    /// What the minion was asked already, in order: as long as the run asks the same.
-    before: RefCell<std::vec::IntoIter<(Arc<Question>, Answer)>>,
     /// Whether what is looked at is recorded in other words.
     quiet: Cell<bool>,
     /// Why the result cannot be anybody else's.
@@ -35,8 +33,8 @@ pub(crate) struct Recorder<'e> {
 
 #[derive(Default)]
 struct Asked {
-    answers: Vec<(Question, Answer)>,
-    known: HashSet<Question, foldhash::fast::RandomState>,
+    answers: Vec<(Arc<Posed>, Told)>,
+    known: HashSet<Arc<Posed>, foldhash::fast::RandomState>,
     /// Whether everything was asked, which leaves nothing to ask.
     all: bool,
 }
@@ -66,13 +64,12 @@ fn exact(path: &[Key]) -> Vec<Exact> {
 }
 
 impl<'e> Recorder<'e> {
-    /// A record of a run of the minion that `probe` is of, which was asked something `before`.
-    pub fn new(probe: Box<Run<'e>>, before: Vec<(Arc<Question>, Answer)>) -> Self {
+    /// A record of a run of the minion that `probe` is of.
+    pub fn new(probe: Rc<Probe<'e>>) -> Self {
         let recorder = Recorder {
             probe,
             log: Rc::default(),
             asked: RefCell::default(),
-            before: RefCell::new(before.into_iter()),
             quiet: Cell::new(false),
             own: Cell::new(false),
             clock: clock_reads(),
@@ -114,17 +111,31 @@ impl<'e> Recorder<'e> {
         reads.into_iter().for_each(|question| self.ask(question));
     }
 
+    /// Record which files a definition leads to below directories. Whether that can be one question: if it
+    /// takes nothing but the minion.
+    pub fn note_files(&self, definition: &Definition, directories: &[String], config_get_strategy: &Value) -> bool {
+        let Some(paths) = LayerPaths::of(definition, config_get_strategy) else { return false };
+        let paths = self.pose(Question::Paths(Box::new(paths)));
+        self.note(Question::Files(Box::new(LayerFiles::new(paths, directories))));
+        true
+    }
+
+    fn pose(&self, question: Question) -> Arc<Posed> {
+        self.probe.run.engine.questions.pose(question)
+    }
+
     fn ask(&self, question: Question) {
         let mut asked = self.asked.borrow_mut();
-        if asked.all || asked.known.contains(&question) {
+        if asked.all {
             return;
         }
         asked.all = question == Question::All;
-        // The order is that of an earlier run, so that what does not fit is not asked at all.
-        let known = self.before.borrow_mut().next().filter(|(known, _)| **known == question);
-        let answer = known.map_or_else(|| question.ask(&self.probe), |(_, answer)| answer);
-        asked.known.insert(question.clone());
-        asked.answers.push((question, answer));
+        let posed = self.pose(question);
+        if !asked.known.insert(posed.clone()) {
+            return;
+        }
+        let told = self.probe.ask(&posed);
+        asked.answers.push((posed, told));
         if asked.answers.len() > MOST_QUESTIONS {
             self.is_own();
             asked.all = true;
@@ -132,7 +143,7 @@ impl<'e> Recorder<'e> {
     }
 
     /// Everything that was asked; nothing if the result is nobody else's.
-    pub fn finish(&self) -> Option<Vec<(Question, Answer)>> {
+    pub fn finish(&self) -> Option<Vec<(Arc<Posed>, Told)>> {
         self.catch_up();
         let is_own = self.own.get() || clock_reads() != self.clock;
         let answers = std::mem::take(&mut self.asked.borrow_mut().answers);

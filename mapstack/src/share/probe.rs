@@ -1,0 +1,143 @@
+//! A minion that answers questions, each once.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use foldhash::fast::RandomState;
+use mapstack_minion::Minion;
+use mapstack_value::Str;
+
+use super::Question;
+use super::question::Told;
+use crate::engine::{Engine, Run};
+
+/// A question with its number, by which answers are found again.
+#[derive(Debug)]
+pub(crate) struct Posed {
+    pub question: Question,
+    /// None for one of too many.
+    pub number: Option<usize>,
+}
+
+impl PartialEq for Posed {
+    fn eq(&self, other: &Self) -> bool {
+        match (self.number, other.number) {
+            (Some(one), Some(other)) => one == other,
+            _ => self.question == other.question,
+        }
+    }
+}
+
+impl Eq for Posed {}
+
+impl Hash for Posed {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.question.hash(state);
+    }
+}
+
+/// The questions that were posed to minions of an engine: formulas ask the same, as a rule.
+#[derive(Default)]
+pub(crate) struct Questions(Mutex<HashMap<Question, Arc<Posed>, RandomState>>);
+
+/// Questions that have a number. Texts of hostile facts can become questions, so there can be any number of them.
+const MOST_NUMBERS: usize = 1 << 14;
+
+impl Questions {
+    pub fn pose(&self, question: Question) -> Arc<Posed> {
+        // A panic elsewhere leaves nothing half-written here.
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(posed) = known.get(&question) {
+            return posed.clone();
+        }
+        let number = known.len();
+        if number >= MOST_NUMBERS {
+            return Arc::new(Posed { question, number: None });
+        }
+        let posed = Arc::new(Posed { question: question.clone(), number: Some(number) });
+        known.insert(question, posed.clone());
+        posed
+    }
+}
+
+/// A run of a minion in a saltenv that does nothing but answer questions: templates never change what it sees.
+pub(crate) struct Probe<'e> {
+    pub run: Run<'e>,
+    told: RefCell<Vec<Option<Told>>>,
+}
+
+impl<'e> Probe<'e> {
+    fn new(run: Run<'e>) -> Self {
+        Probe { run, told: RefCell::default() }
+    }
+
+    /// What the minion answers.
+    pub fn ask(&self, posed: &Posed) -> Told {
+        let Some(number) = posed.number else { return posed.question.ask(self) };
+        let known = self.told.borrow().get(number).cloned().flatten();
+        known.unwrap_or_else(|| {
+            let answer = posed.question.ask(self);
+            let mut told = self.told.borrow_mut();
+            if told.len() <= number {
+                told.resize(number + 1, None);
+            }
+            if let Some(place) = told.get_mut(number) {
+                *place = Some(answer.clone());
+            }
+            answer
+        })
+    }
+}
+
+/// A minion, for many recipes: what one of them asks it, it remembers for the others.
+///
+/// ```
+/// use mapstack::{DataOptions, Engine, Recipe, Witness, loader::MemoryFiles, minion::Minion};
+/// let engine = Engine::new(MemoryFiles::new().file("base", "a/parameters/os/Arch.yaml", "values: {x: 1}"));
+/// let recipes = ["a", "b"].map(|formula| Recipe::new(&engine, formula, DataOptions::default()));
+/// let minion = Minion::parse(b"{id: web1, grains: {os: Arch}}", "minion").unwrap().complete();
+/// let witness = Witness::new(&minion);
+/// for recipe in &recipes {
+///     assert_eq!(recipe.outcome_for(&witness).result, engine.run(&minion).data(recipe.formula(), &DataOptions::default()));
+/// }
+/// ```
+pub struct Witness<'m, 'e> {
+    minion: &'m Minion,
+    /// One for each engine and saltenv.
+    probes: RefCell<Vec<(Option<Str>, Rc<Probe<'e>>)>>,
+}
+
+impl<'m, 'e> Witness<'m, 'e> {
+    /// A minion that nobody has asked yet.
+    #[must_use]
+    pub fn new(minion: &'m Minion) -> Self {
+        Witness { minion, probes: RefCell::default() }
+    }
+
+    /// The minion.
+    #[must_use]
+    pub fn minion(&self) -> &'m Minion {
+        self.minion
+    }
+
+    pub(crate) fn probe(&self, engine: &'e Engine, saltenv: Option<&Str>) -> Rc<Probe<'e>> {
+        let mut probes = self.probes.borrow_mut();
+        let is_it = |(env, probe): &&(Option<Str>, Rc<Probe<'e>>)| {
+            env.as_ref() == saltenv && std::ptr::eq(probe.run.engine, engine)
+        };
+        if let Some((_, probe)) = probes.iter().find(is_it) {
+            return probe.clone();
+        }
+        let run = engine.run(self.minion);
+        let run = match saltenv {
+            Some(saltenv) => run.with_saltenv(saltenv.clone()),
+            None => run,
+        };
+        let probe = Rc::new(Probe::new(run));
+        probes.push((saltenv.cloned(), probe.clone()));
+        probe
+    }
+}
