@@ -19,7 +19,7 @@ use crate::facts::Facts;
 use crate::layer::LayerFile;
 use crate::lineage::Tracker;
 use crate::pillar::StackCache;
-use crate::share::{Probe, Questions, Recorder, Root};
+use crate::share::{Blanks, Printing, Probe, Questions, Recorder, Root};
 use crate::stubs::Stubs;
 use crate::trace::{Asked, Event, FileRead, FileReadKind, Outcome, Stage};
 
@@ -137,6 +137,10 @@ pub struct Run<'e> {
     pub(crate) on_disk: RefCell<HashMap<String, PathBuf>>,
     pub(crate) stage: Cell<Stage>,
     pub(crate) depth: Cell<usize>,
+    /// Whether the results are a function of something else than files and facts.
+    own: Cell<bool>,
+    /// What the stack holds in place of texts, if anything.
+    pub(crate) blanks: Rc<Blanks>,
     /// Steps that the templates of the run may still spend, all together.
     pub(crate) fuel: Cell<u64>,
     pub(crate) definition: RefCell<Option<Str>>,
@@ -163,8 +167,9 @@ impl<'e> Run<'e> {
     }
 
     /// A run that records what it looks at. `probe` is of the same minion, in the same saltenv.
-    pub(crate) fn recorded(probe: Rc<Probe<'e>>, minion: &Minion) -> Self {
-        Run::with_facts(probe.run.engine, minion, Some(Recorder::new(probe)))
+    /// Of layers that are `printing` what every minion has for itself, it records what they print.
+    pub(crate) fn recorded(probe: Rc<Probe<'e>>, minion: &Minion, printing: Arc<Printing>) -> Self {
+        Run::with_facts(probe.run.engine, minion, Some(Recorder::new(probe, printing)))
     }
 
     fn with_facts(engine: &'e Engine, minion: &Minion, recorder: Option<Recorder<'e>>) -> Self {
@@ -194,6 +199,8 @@ impl<'e> Run<'e> {
             on_disk: RefCell::default(),
             stage: Cell::new(Stage::Layers),
             depth: Cell::new(0),
+            own: Cell::new(false),
+            blanks: Rc::default(),
             fuel: Cell::new(engine.limits.fuel),
             definition: RefCell::default(),
             tracker: RefCell::default(),
@@ -244,6 +251,20 @@ impl<'e> Run<'e> {
         self.live.opts.get_or_init(make).clone()
     }
 
+    /// From now on the results are nobody else's: they come from outside.
+    pub(crate) fn make_own(&self) {
+        self.own.set(true);
+    }
+
+    /// Steps that templates have taken so far.
+    pub(crate) fn spent(&self) -> u64 {
+        self.engine.limits.fuel.saturating_sub(self.fuel.get())
+    }
+
+    pub(crate) fn is_own(&self) -> bool {
+        self.own.get()
+    }
+
     /// What was worth a warning so far, each once.
     pub fn warnings(&self) -> Vec<Diagnostic> {
         self.warnings.borrow().clone()
@@ -278,6 +299,11 @@ impl<'e> Run<'e> {
 
     pub(crate) fn note_read(&self, saltenv: &str, path: &str, kind: FileReadKind) {
         self.reads.borrow_mut().insert(FileRead { saltenv: saltenv.into(), path: path.into(), kind });
+    }
+
+    /// Note what was looked at elsewhere, on behalf of the run.
+    pub(crate) fn note_reads(&self, reads: &[FileRead]) {
+        self.reads.borrow_mut().extend(reads.iter().cloned());
     }
 
     /// Note what came of asking for a file's content.

@@ -63,9 +63,7 @@ impl<'r, 'e> RunHost<'r, 'e> {
 
     /// The result is this minion's alone.
     fn is_own(&self) {
-        if let Some(recorder) = self.run.facts.recorder() {
-            recorder.is_own();
-        }
+        self.run.make_own();
     }
 
     /// What somebody outside says to a call, paid for.

@@ -66,9 +66,19 @@ impl Run<'_> {
             let text = Text::plain(file, source);
             return Ok((self.engine.parsed_layer(source, || parse(&text, self.is_tracked()))?, text));
         }
+        if let Some(recorder) = self.facts.recorder()
+            && self.is_layer_of_formula()
+            && let Some((layer, text)) = recorder.printed(self, file, variables, stack)
+        {
+            return Ok((layer, Text::made(file, text)));
+        }
         let stage =
             Stage::Layer { tpldir: variables.tpldir, tplroot: variables.tplroot, custom_data: variables.custom_data };
-        let text = self.render(file, &source.into(), &stage, stack)?;
+        let mut render = || self.render(file, &source.into(), &stage, stack);
+        let text = match self.facts.recorder() {
+            Some(recorder) if self.is_layer_of_formula() => recorder.in_layer(&file.path, render)?,
+            _ => render()?,
+        };
         Ok((self.engine.parsed_layer(text.as_str(), || parse(&text, self.is_tracked()))?, text))
     }
 }
@@ -76,7 +86,7 @@ impl Run<'_> {
 /// The keys a data-source file can have.
 pub const LAYER_KEYS: [&str; 3] = ["values", "strategy", "merge_lists"];
 
-fn parse(text: &Text<'_>, with_positions: bool) -> Result<LayerFile> {
+pub(crate) fn parse(text: &Text<'_>, with_positions: bool) -> Result<LayerFile> {
     let loaded = match with_positions {
         true => load_marked(text.as_str(), &Limits::default()).map(|(value, marks)| (value, Some(marks))),
         false => mapstack_yaml::load(text.as_str()).map(|value| (value, None)),

@@ -71,6 +71,17 @@ pub(crate) struct Text<'f> {
 }
 
 impl<'f> Text<'f> {
+    /// The pieces of what a template printed, in order: whether each was computed.
+    pub fn pieces(&self) -> Vec<(&str, bool)> {
+        let Some(map) = self.maps.last() else { return vec![(&self.text, false)] };
+        let starts: Vec<(usize, Origin)> = map.pieces().collect();
+        let ends = starts.iter().skip(1).map(|(start, _)| *start).chain([self.text.len()]);
+        let piece = |((start, origin), end): (&(usize, Origin), usize)| {
+            Some((self.text.get(*start..end)?, origin.is_computed()))
+        };
+        starts.iter().zip(ends).filter_map(piece).collect()
+    }
+
     /// A file as it is.
     pub fn plain(file: &'f File, text: &'f str) -> Self {
         Text { file: Cow::Borrowed(file), text: Cow::Borrowed(text), maps: Vec::new() }
@@ -219,12 +230,15 @@ impl Run<'_> {
         stage: &Stage<'_>,
         mapdata: &mut Value,
     ) -> Result<Text<'f>> {
-        let live = Obj::from(mapdata.clone());
+        let live = self.blanks.live(mapdata);
         let watch = self.is_tracked().then(|| Watch::new(live.clone()));
         let variables = self.variables(stage, &live);
         let (syntax, saltenv) = (&self.syntax, &self.saltenv);
         let job = Job { language: Language::Jinja, variables, syntax, saltenv, watch: watch.as_ref() };
         let text = self.run_template(file, source, job, Vec::new())?;
+        if !self.blanks.is_empty() && self.blanks.are_unread(&live, mapdata) {
+            return Ok(text);
+        }
         let changed = live.to_value_lossy();
         let (value, missing) =
             changed.map_err(|e| self.template_error(*e, file).note("this template put it into mapdata"))?;
@@ -373,8 +387,8 @@ impl Run<'_> {
     /// Note the language of a template: only Jinja's is known to be told all it looks at, and to look
     /// at no clock unnoticed.
     pub(crate) fn runs_in(&self, language: Language) {
-        if let Some(recorder) = self.facts.recorder().filter(|_| language != Language::Jinja) {
-            recorder.is_own();
+        if language != Language::Jinja {
+            self.make_own();
         }
     }
 

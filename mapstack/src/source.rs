@@ -61,7 +61,10 @@ pub(crate) fn fetch(run: &Run<'_>, matcher: &Matcher, around: &Surroundings<'_>)
             };
             run.config_get(&Value::from(&matcher.query), &query)?
         }
-        MatcherKind::MapData => look_into(around.stack, matcher)?,
+        MatcherKind::MapData => {
+            run.blanks.look();
+            look_into(around.stack, matcher)?
+        }
         MatcherKind::CustomData => look_into(around.custom_data, matcher)?,
     };
     let found = value.map(Found::new);

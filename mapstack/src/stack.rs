@@ -68,6 +68,11 @@ impl Run<'_> {
         result
     }
 
+    /// Whether a layer of the formula itself is applied, and not one that a template asks for.
+    pub(crate) fn is_layer_of_formula(&self) -> bool {
+        self.depth.get() == 1 && self.stage.get() == Stage::Layers
+    }
+
     /// `map.stack` within the call at hand.
     pub(crate) fn stacked(&self, tpldir: &str, sources: &Value, options: &StackOptions) -> Result<Value> {
         let tplroot = tplroot(tpldir);

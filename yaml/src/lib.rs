@@ -34,7 +34,7 @@ use mapstack_value::Value;
 pub use decode::decode;
 pub use dump::{DumpOptions, double_quoted, dump};
 pub use error::{Error, ErrorKind, Stage};
-pub use loose::{loose_scalar, traverse};
+pub use loose::{loose_scalar, plain_scalar, traverse};
 pub use mark::{Lines, Mark, Marks};
 
 /// How much a text may ask for.

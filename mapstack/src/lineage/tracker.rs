@@ -142,6 +142,9 @@ impl Run<'_> {
         options: &Options,
         describe: impl FnOnce() -> (Layer, At),
     ) -> Result<Value, MergeError> {
+        if options.compares_values() {
+            self.blanks.look();
+        }
         let described = self.is_tracked().then(describe);
         let (Some((layer, at)), Some(mut tracker)) = (described, self.tracker()) else {
             return merge(base, overlay, options, &mut ());

@@ -8,6 +8,7 @@ use foldhash::fast::RandomState;
 
 use super::Posed;
 use super::question::Told;
+use super::recorder::Step;
 
 /// What runs asked and were answered, and what came of it; shared by threads.
 pub(crate) struct Decisions<T> {
@@ -20,6 +21,8 @@ pub(crate) struct Decisions<T> {
 
 struct Node<T> {
     question: Arc<Posed>,
+    /// The layer whose template asks it.
+    layer: Option<Arc<str>>,
     edges: Mutex<Edges<T>>,
 }
 
@@ -38,8 +41,8 @@ enum Next<T> {
 
 /// Where a minion's answers lead.
 pub(crate) enum Led<T> {
-    /// To a result.
-    To(Arc<T>),
+    /// To a result, past answers that say what layers print.
+    To(Arc<T>, Vec<Told>),
     /// Nowhere yet.
     Nowhere,
     /// To a question that everybody answers differently.
@@ -53,12 +56,14 @@ const MISSES: usize = 1024;
 /// Answers after which a question counts as one that everybody answers differently: some, if hardly any
 /// was given twice, and many, if few were.
 const SOME: usize = 128;
+/// The same for a question of a layer's template, which can be asked what it prints instead.
+const SOME_IN_LAYER: usize = 64;
 const MANY: usize = 512;
 
 impl<T> Node<T> {
-    fn new(question: Arc<Posed>) -> Arc<Self> {
+    fn new(question: Arc<Posed>, layer: Option<Arc<str>>) -> Arc<Self> {
         let edges = Edges { by_answer: HashMap::default(), repeated: 0, closed: false };
-        Arc::new(Node { question, edges: Mutex::new(edges) })
+        Arc::new(Node { question, layer, edges: Mutex::new(edges) })
     }
 
     /// A panic elsewhere leaves nothing half-written here.
@@ -68,9 +73,10 @@ impl<T> Node<T> {
 }
 
 impl<T> Edges<T> {
-    fn are_all_different(&self) -> bool {
+    fn are_all_different(&self, is_of_layer: bool) -> bool {
         let answers = self.by_answer.len();
-        (answers >= SOME && self.repeated < 2) || (answers >= MANY && self.repeated < answers / 8)
+        let some = if is_of_layer { SOME_IN_LAYER } else { SOME };
+        (answers >= some && self.repeated < 2) || (answers >= MANY && self.repeated < answers / 8)
     }
 }
 
@@ -78,7 +84,7 @@ impl<T> Decisions<T> {
     /// No results yet; `first` is what every run asks first, and `most_bytes` about how much may be kept.
     pub fn new(first: Arc<Posed>, most_bytes: usize) -> Self {
         Decisions {
-            first: Node::new(first),
+            first: Node::new(first, None),
             bytes: AtomicUsize::new(0),
             most_bytes,
             hits: AtomicUsize::new(0),
@@ -93,6 +99,7 @@ impl<T> Decisions<T> {
             return Led::Apart;
         }
         let mut node = self.first.clone();
+        let mut printed = Vec::new();
         loop {
             let answer = ask(&node.question);
             let mut edges = node.edges();
@@ -110,42 +117,54 @@ impl<T> Decisions<T> {
             match next {
                 Ok(result) => {
                     self.hits.fetch_add(1, Ordering::Relaxed);
-                    return Led::To(result);
+                    if answer.print().is_some() {
+                        printed.push(answer);
+                    }
+                    return Led::To(result, printed);
                 }
-                Err(next) => node = next,
+                Err(next) => {
+                    if answer.print().is_some() {
+                        printed.push(answer);
+                    }
+                    node = next;
+                }
             }
         }
     }
 
     /// Keep a result under the answers that lead to it. The first question is the one every run asks.
-    pub fn keep(&self, asked: Vec<(Arc<Posed>, Told)>, result: &Arc<T>, size: usize) {
+    ///
+    /// Returns the layer that everybody was found to answer differently about, if this is when.
+    pub fn keep(&self, steps: Vec<Step>, result: &Arc<T>, size: usize) -> Option<Arc<str>> {
         let mut node = self.first.clone();
-        let mut asked = asked.into_iter().peekable();
+        let mut steps = steps.into_iter().peekable();
         let mut size = size;
-        while let Some((question, answer)) = asked.next() {
+        let mut different = None;
+        while let Some(Step { posed, told, .. }) = steps.next() {
             // The same answers make every run ask the same next; if not, something is not a function of them.
-            if node.question != question {
-                return;
+            if node.question != posed {
+                return None;
             }
             let mut edges = node.edges();
             if edges.closed {
                 break;
             }
-            if edges.are_all_different() {
+            if edges.are_all_different(node.layer.is_some()) {
                 *edges = Edges { by_answer: HashMap::default(), repeated: 0, closed: true };
+                different = node.layer.clone();
                 break;
             }
-            size += answer.size();
-            let next = match asked.peek() {
+            size += told.size();
+            let next = match steps.peek() {
                 None => {
-                    edges.by_answer.entry(answer).or_insert_with(|| Next::Leaf(result.clone()));
+                    edges.by_answer.entry(told).or_insert_with(|| Next::Leaf(result.clone()));
                     break;
                 }
-                Some((question, _)) => {
-                    let fresh = || Next::Node(Node::new(question.clone()));
-                    match edges.by_answer.entry(answer).or_insert_with(fresh) {
+                Some(Step { posed, layer, .. }) => {
+                    let fresh = || Next::Node(Node::new(posed.clone(), layer.clone()));
+                    match edges.by_answer.entry(told).or_insert_with(fresh) {
                         Next::Node(next) => next.clone(),
-                        Next::Leaf(_) => return,
+                        Next::Leaf(_) => return None,
                     }
                 }
             };
@@ -154,9 +173,17 @@ impl<T> Decisions<T> {
         }
         if self.bytes.fetch_add(size, Ordering::Relaxed).saturating_add(size) > self.most_bytes {
             // Starting over is simple, and rare enough.
-            let mut edges = self.first.edges();
-            edges.by_answer.clear();
-            self.bytes.store(0, Ordering::Relaxed);
+            self.forget();
         }
+        different
+    }
+
+    /// Start over.
+    pub fn forget(&self) {
+        let mut edges = self.first.edges();
+        edges.by_answer.clear();
+        self.bytes.store(0, Ordering::Relaxed);
+        self.hits.store(0, Ordering::Relaxed);
+        self.misses.store(0, Ordering::Relaxed);
     }
 }

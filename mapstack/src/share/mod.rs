@@ -9,13 +9,16 @@
 //! [`Facts`](crate::facts::Facts) and dicts that are watched, whose every way in records something: at
 //! least "all of it". Questions are answered by a run of the same code that nothing records or changes.
 
+mod blanks;
 mod decisions;
 mod exact;
+mod printed;
 mod probe;
 mod question;
 mod recipe;
 mod recorder;
 
+pub(crate) use blanks::{Blanks, Printing};
 pub(crate) use exact::Exact;
 pub use probe::Witness;
 pub(crate) use probe::{Posed, Probe, Questions};

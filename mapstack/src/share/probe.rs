@@ -74,6 +74,17 @@ impl<'e> Probe<'e> {
         Probe { run, told: RefCell::default() }
     }
 
+    /// A run of the same minion, that may change what it sees.
+    pub fn again(&self) -> Run<'e> {
+        self.run.engine.run(&self.run.facts.unchanged()).with_saltenv(self.run.saltenv.clone())
+    }
+
+    /// Whether a run sees the facts as they were given.
+    pub fn has_facts_of(&self, run: &Run<'_>) -> bool {
+        let (own, other) = (self.run.facts.unchanged(), run.facts.unchanged());
+        own.grains.ptr_eq(&other.grains) && own.pillar.ptr_eq(&other.pillar)
+    }
+
     /// What the minion answers.
     pub fn ask(&self, posed: &Posed) -> Told {
         let Some(number) = posed.number else { return posed.question.ask(self) };

@@ -10,6 +10,7 @@ use mapstack_matcher::{Definition, Matcher, MatcherKind, join, variants};
 use mapstack_minion::{ConfigGet, LookupError, Minion, Part, PillarGet};
 use mapstack_value::{Key, MapKind, Str, Value};
 
+use super::printed::{LayerPrint, Print};
 use super::{Exact, Posed, Probe};
 use crate::calls::weight;
 use crate::source::{PathRules, Paths, Surroundings, paths};
@@ -46,6 +47,8 @@ pub(crate) enum Question {
     Files(Box<LayerFiles>),
     /// Which paths it leads to, below whatever directory: the same for every formula that has it.
     Paths(Box<LayerPaths>),
+    /// What the template of a layer prints.
+    Print(Box<LayerPrint>),
     /// Everything there is.
     All,
 }
@@ -69,7 +72,7 @@ impl Question {
             Question::Option(key) => of(Some(Part::Opts), text(key, ":")),
             Question::Files(files) => files.paths().reads(),
             Question::Paths(paths) => paths.definition.matchers.iter().flat_map(of_matcher).collect(),
-            Question::All => of(None, Vec::new()),
+            Question::Print(_) | Question::All => of(None, Vec::new()),
         }
     }
 }
@@ -158,7 +161,7 @@ impl Hash for LayerFiles {
 
 /// What a minion answers. Equal answers cannot be told apart by a run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Answer {
+pub(crate) enum Answer {
     Nothing,
     Dict(Kinds),
     Value(Exact),
@@ -168,6 +171,10 @@ enum Answer {
     Paths(Vec<String>),
     /// Paths of files, and whether all there is to say of them is that they are there.
     Files(Vec<String>, bool),
+    /// What a layer prints.
+    Printed(Print),
+    /// What is nobody else's.
+    Own,
     /// An answer that warns.
     Warned(Box<Answer>, Vec<String>),
 }
@@ -268,6 +275,7 @@ impl Question {
             }
             Question::Files(files) => (*files.answer(probe).answer).clone(),
             Question::Paths(paths) => paths.answer(probe),
+            Question::Print(print) => print.answer(probe),
             Question::All => {
                 let parts = [&minion.grains, &minion.pillar, &minion.opts].map(|part| Some(Exact(part.clone().into())));
                 Answer::Values(parts.into_iter().chain([Some(Exact(minion.id.clone()))]).collect())
@@ -413,6 +421,14 @@ impl Told {
         Told { hash: STATE.hash_one(&answer), answer: Arc::new(answer) }
     }
 
+    /// What a layer prints, if that is the answer.
+    pub fn print(&self) -> Option<&Print> {
+        match &*self.answer {
+            Answer::Printed(print) => Some(print),
+            _ => None,
+        }
+    }
+
     /// About how many bytes it takes.
     pub fn size(&self) -> usize {
         self.answer.size()
@@ -438,7 +454,8 @@ impl Answer {
     fn size(&self) -> usize {
         let of_value = |value: &Exact| 48 * weight(&value.0);
         64 + match self {
-            Answer::Nothing | Answer::Dict(_) => 0,
+            Answer::Nothing | Answer::Dict(_) | Answer::Own => 0,
+            Answer::Printed(print) => print.size(),
             Answer::Value(value) => of_value(value),
             Answer::Values(values) => values.iter().flatten().map(of_value).sum(),
             Answer::Failed(text) => text.len(),

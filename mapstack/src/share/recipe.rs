@@ -2,14 +2,17 @@
 
 use std::collections::HashSet;
 use std::rc::Rc;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use mapstack_minion::Minion;
 use mapstack_value::{Str, Value};
 
 use super::decisions::{Decisions, Led};
+use super::blanks::{Form, Scalar};
+use super::printed::Layers;
 use super::question::Told;
-use super::{FactRead, Posed, Probe, Question, Recorder, Witness};
+use super::recorder::Record;
+use super::{FactRead, Printing, Probe, Question, Witness};
 use crate::calls::weight;
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use crate::engine::{Engine, Run};
@@ -45,7 +48,8 @@ pub struct Recipe<'e> {
     formula: String,
     options: DataOptions,
     saltenv: Option<Str>,
-    known: Option<Decisions<Outcome>>,
+    known: Option<Decisions<Leaf>>,
+    layers: Mutex<Layers>,
 }
 
 /// What came of a formula for a minion, or for several.
@@ -54,13 +58,46 @@ pub struct Outcome {
     /// The formula's configuration, or why there is none.
     pub result: Result<Value>,
     /// What was worth a warning, whether there is a result or not.
-    pub warnings: Vec<Diagnostic>,
+    pub warnings: Arc<[Diagnostic]>,
     /// The files that were looked at, as [`Run::file_reads`] has them: the outcome stays what it is as
     /// long as they do. Files that a source definition leads to and that are not there are left out of an
     /// outcome that can be shared: a recipe looks for those of each minion.
-    pub files: Vec<FileRead>,
+    pub files: Arc<[FileRead]>,
     /// The outcome in the words of who uses it.
     text: OnceLock<String>,
+}
+
+/// What minions with the same answers have.
+struct Leaf {
+    /// What all of them have, but for blanks in the result.
+    outcome: Arc<Outcome>,
+    form: Option<Form>,
+}
+
+impl Leaf {
+    /// An outcome whose result has scalars with blanks; `None` if something became of one of them that is told
+    /// by no text.
+    fn of(outcome: Outcome, scalars: &[Scalar]) -> Option<Arc<Self>> {
+        let form = match &outcome.result {
+            _ if scalars.is_empty() => None,
+            Ok(value) => Some(Form::of(value, scalars)?),
+            Err(_) => return None,
+        };
+        Some(Arc::new(Leaf { outcome: Arc::new(outcome), form }))
+    }
+
+    /// What a minion has whose layers printed something; `None` if that makes something else of its result.
+    fn outcome(&self, printed: &[Told]) -> Option<Arc<Outcome>> {
+        let Some(form) = &self.form else { return Some(self.outcome.clone()) };
+        let texts: Vec<Str> = printed.iter().filter_map(Told::print).flat_map(|print| print.texts.clone()).collect();
+        let Outcome { warnings, files, .. } = &*self.outcome;
+        let result = Ok(form.filled(&texts)?);
+        Some(Arc::new(Outcome { result, warnings: warnings.clone(), files: files.clone(), text: OnceLock::new() }))
+    }
+
+    fn size(&self) -> usize {
+        self.outcome.size() + self.form.as_ref().map_or(0, Form::size)
+    }
 }
 
 /// About how many bytes a recipe remembers.
@@ -69,7 +106,7 @@ const MOST_BYTES: usize = 64 << 20;
 impl<'e> Recipe<'e> {
     /// A formula and the arguments of `map.data` besides it.
     pub fn new(engine: &'e Engine, formula: impl Into<String>, options: DataOptions) -> Self {
-        let recipe = Recipe { engine, formula: formula.into(), options, saltenv: None, known: None };
+        let recipe = Recipe { engine, formula: formula.into(), options, saltenv: None, known: None, layers: Mutex::default() };
         recipe.with_memory(MOST_BYTES)
     }
 
@@ -101,30 +138,70 @@ impl<'e> Recipe<'e> {
     /// The same, for who has several recipes for the minion.
     pub fn outcome_for(&self, witness: &Witness<'_, 'e>) -> Arc<Outcome> {
         let minion = witness.minion();
-        let Some(known) = &self.known else { return Arc::new(self.worked_out(&self.run(minion))) };
+        let alone = || Arc::new(self.worked_out(&self.run(minion)));
+        let Some(known) = &self.known else { return alone() };
         let probe = witness.probe(self.engine, self.saltenv.as_ref());
         match known.follow(|posed| probe.ask(posed)) {
-            Led::To(outcome) => return outcome,
-            Led::Apart => return Arc::new(self.worked_out(&self.run(minion))),
+            Led::To(leaf, printed) => return leaf.outcome(&printed).unwrap_or_else(alone),
+            Led::Apart => return alone(),
             Led::Nowhere => {}
         }
-        let (outcome, asked) = self.recorded(minion, probe);
-        let outcome = Arc::new(outcome);
+        let (version, printing) = {
+            let layers = self.layers();
+            (layers.version, layers.printing.clone())
+        };
+        let (outcome, record) = self.recorded(minion, probe, printing);
+        let (steps, scalars) = match record {
+            Record::Shared(steps, scalars) => (steps, scalars),
+            Record::Own => return Arc::new(outcome),
+            Record::Unknown => return alone(),
+            Record::Spoilt => return self.without_blanks(known, version, alone),
+        };
+        let printed: Vec<Told> = steps.iter().map(|step| &step.told).filter(|told| told.print().is_some()).cloned().collect();
+        let Some(leaf) = Leaf::of(outcome, &scalars) else { return self.without_blanks(known, version, alone) };
+        let outcome = leaf.outcome(&printed).unwrap_or_else(alone);
         // A file that cannot be read now can be there for the next.
-        let lasts = outcome.result.as_ref().err().is_none_or(|e| e.kind() != ErrorKind::File);
-        if let Some(asked) = asked.filter(|_| lasts) {
-            known.keep(asked, &outcome, outcome.size());
+        if leaf.outcome.result.as_ref().err().is_none_or(|e| e.kind() != ErrorKind::File) {
+            let mut layers = self.layers();
+            // Who began before layers were asked otherwise has another record.
+            if layers.version == version
+                && let Some(layer) = known.keep(steps, &leaf, leaf.size())
+                && layers.print(&layer)
+            {
+                known.forget();
+            }
         }
         outcome
+    }
+
+    /// Ask no layers what they print any more.
+    fn without_blanks(
+        &self,
+        known: &Decisions<Leaf>,
+        version: usize,
+        alone: impl FnOnce() -> Arc<Outcome>,
+    ) -> Arc<Outcome> {
+        let mut layers = self.layers();
+        if layers.version == version {
+            layers.refuse();
+            known.forget();
+        }
+        drop(layers);
+        alone()
+    }
+
+    fn layers(&self) -> MutexGuard<'_, Layers> {
+        // A panic elsewhere leaves nothing half-written here.
+        self.layers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The facts of a minion that its outcome depends on, each once; `None` where that is not known, as
     /// for templates that are not in Jinja. That is worked out anew.
     pub fn facts(&self, minion: &Minion) -> Option<Vec<FactRead>> {
         let probe = Witness::new(minion).probe(self.engine, self.saltenv.as_ref());
-        let (_, asked) = self.recorded(minion, probe);
+        let (_, Record::Shared(steps, _)) = self.recorded(minion, probe, Arc::default()) else { return None };
         let mut seen = HashSet::new();
-        let reads = asked?.into_iter().flat_map(|(posed, _)| posed.question.reads());
+        let reads = steps.iter().flat_map(|step| step.posed.question.reads());
         Some(reads.filter(|read| seen.insert(read.clone())).collect())
     }
 
@@ -147,16 +224,17 @@ impl<'e> Recipe<'e> {
         }
     }
 
-    /// An outcome, and what was asked for it if others can share it.
-    fn recorded(&self, minion: &Minion, probe: Rc<Probe<'e>>) -> (Outcome, Option<Vec<(Arc<Posed>, Told)>>) {
-        let run = self.in_its_saltenv(Run::recorded(probe, minion));
+    /// An outcome, and what was asked for it.
+    fn recorded(&self, minion: &Minion, probe: Rc<Probe<'e>>, printing: Arc<Printing>) -> (Outcome, Record) {
+        let run = self.in_its_saltenv(Run::recorded(probe, minion, printing));
         let outcome = self.worked_out(&run);
-        (outcome, run.facts.recorder().and_then(Recorder::finish))
+        let record = run.facts.recorder().map_or(Record::Own, |recorder| recorder.finish(&run));
+        (outcome, record)
     }
 
     fn worked_out(&self, run: &Run<'_>) -> Outcome {
         let result = run.data(&self.formula, &self.options);
-        Outcome { result, warnings: run.warnings(), files: run.file_reads(), text: OnceLock::new() }
+        Outcome { result, warnings: run.warnings().into(), files: run.file_reads().into(), text: OnceLock::new() }
     }
 }
 
@@ -164,7 +242,7 @@ impl Outcome {
     /// The outcome of what failed.
     #[must_use]
     pub fn failed(error: Error) -> Self {
-        Outcome { result: Err(error), warnings: Vec::new(), files: Vec::new(), text: OnceLock::new() }
+        Outcome { result: Err(error), warnings: Arc::default(), files: Arc::default(), text: OnceLock::new() }
     }
 
     /// The outcome as its user writes it, worked out once for all minions that share it.

@@ -9,8 +9,14 @@ use mapstack_matcher::Definition;
 use mapstack_render::{Reader, clock_reads};
 use mapstack_value::{Key, Value};
 
+use super::blanks::{self, MOST_BLANKS, Scalar, has_blank};
+use super::printed::LayerPrint;
 use super::question::{LayerFiles, LayerPaths, Told};
-use super::{Exact, Posed, Probe, Question, Root};
+use super::{Exact, Posed, Printing, Probe, Question, Root};
+use crate::engine::Run;
+use crate::files::File;
+use crate::layer::{self, LayerFile, Variables};
+use crate::render::Text;
 
 /// A run that asks more is nobody else's: following its questions would cost as much as the run.
 const MOST_QUESTIONS: usize = 256;
@@ -24,6 +30,12 @@ pub(crate) struct Recorder<'e> {
     probe: Rc<Probe<'e>>,
     log: Rc<ReadLog>,
     asked: RefCell<Asked>,
+    /// The layers that are asked what they print.
+    printing: Arc<Printing>,
+    /// The template that asks, if it is a layer's.
+    layer: RefCell<Option<Arc<str>>>,
+    /// What layers printed that is left blank, and where: nothing any more if that cannot be told apart from the rest.
+    blanks: RefCell<Option<(usize, Vec<Scalar>)>>,
     /// Whether what is looked at is recorded in other words.
     quiet: Cell<bool>,
     /// Why the result cannot be anybody else's.
@@ -31,9 +43,29 @@ pub(crate) struct Recorder<'e> {
     clock: u64,
 }
 
+/// A question with its answer.
+pub(crate) struct Step {
+    pub posed: Arc<Posed>,
+    pub told: Told,
+    /// The layer whose template asked.
+    pub layer: Option<Arc<str>>,
+}
+
+/// What became of the record of a run.
+pub(crate) enum Record {
+    /// The questions lead to the result, which has blanks where scalars are.
+    Shared(Vec<Step>, Vec<Scalar>),
+    /// The result is nobody else's.
+    Own,
+    /// So is this one, but it has blanks: there is no result.
+    Unknown,
+    /// Something looked at blanks: there is no result, and will be none for others.
+    Spoilt,
+}
+
 #[derive(Default)]
 struct Asked {
-    answers: Vec<(Arc<Posed>, Told)>,
+    steps: Vec<Step>,
     known: HashSet<Arc<Posed>, foldhash::fast::RandomState>,
     /// Whether everything was asked, which leaves nothing to ask.
     all: bool,
@@ -65,11 +97,14 @@ fn exact(path: &[Key]) -> Vec<Exact> {
 
 impl<'e> Recorder<'e> {
     /// A record of a run of the minion that `probe` is of.
-    pub fn new(probe: Rc<Probe<'e>>) -> Self {
+    pub fn new(probe: Rc<Probe<'e>>, printing: Arc<Printing>) -> Self {
         let recorder = Recorder {
             probe,
             log: Rc::default(),
             asked: RefCell::default(),
+            printing,
+            layer: RefCell::default(),
+            blanks: RefCell::new(Some((0, Vec::new()))),
             quiet: Cell::new(false),
             own: Cell::new(false),
             clock: clock_reads(),
@@ -92,17 +127,22 @@ impl<'e> Recorder<'e> {
         self.ask(question);
     }
 
+    /// Run the template of a layer.
+    pub fn in_layer<T>(&self, path: &str, work: impl FnOnce() -> T) -> T {
+        self.catch_up();
+        let outer = self.layer.replace(Some(path.into()));
+        let result = work();
+        self.catch_up();
+        self.layer.replace(outer);
+        result
+    }
+
     /// Do work whose looks are recorded in other words.
     pub fn quietly<T>(&self, work: impl FnOnce() -> T) -> T {
         let before = self.quiet.replace(true);
         let result = work();
         self.quiet.set(before);
         result
-    }
-
-    /// The result is not a function of the minion.
-    pub fn is_own(&self) {
-        self.own.set(true);
     }
 
     /// What live dicts were asked comes before what is asked next.
@@ -125,28 +165,79 @@ impl<'e> Recorder<'e> {
     }
 
     fn ask(&self, question: Question) {
-        let mut asked = self.asked.borrow_mut();
-        if asked.all {
+        if self.asked.borrow().all {
             return;
         }
-        asked.all = question == Question::All;
+        let is_all = question == Question::All;
         let posed = self.pose(question);
-        if !asked.known.insert(posed.clone()) {
-            return;
+        if self.asked.borrow_mut().known.insert(posed.clone()) {
+            let told = self.probe.ask(&posed);
+            self.add(posed, told);
         }
-        let told = self.probe.ask(&posed);
-        asked.answers.push((posed, told));
-        if asked.answers.len() > MOST_QUESTIONS {
-            self.is_own();
+        self.asked.borrow_mut().all |= is_all;
+    }
+
+    fn add(&self, posed: Arc<Posed>, told: Told) {
+        let mut asked = self.asked.borrow_mut();
+        asked.steps.push(Step { posed, told, layer: self.layer.borrow().clone() });
+        if asked.steps.len() > MOST_QUESTIONS {
+            self.own.set(true);
             asked.all = true;
         }
     }
 
-    /// Everything that was asked; nothing if the result is nobody else's.
-    pub fn finish(&self) -> Option<Vec<(Arc<Posed>, Told)>> {
+    /// A layer whose texts that every minion has for itself are left blank, if it is one of those that are asked
+    /// what they print: as the run goes on with it, and its text.
+    pub fn printed(
+        &self,
+        run: &Run<'_>,
+        file: &File,
+        variables: &Variables<'_>,
+        stack: &Value,
+    ) -> Option<(Arc<LayerFile>, String)> {
+        if self.quiet.get() || !self.printing.contains(&*file.path) {
+            return None;
+        }
         self.catch_up();
-        let is_own = self.own.get() || clock_reads() != self.clock;
-        let answers = std::mem::take(&mut self.asked.borrow_mut().answers);
-        (!is_own).then_some(answers)
+        let (first, mut scalars) = self.blanks.take().filter(|_| !self.asked.borrow().all)?;
+        let print = LayerPrint::new(file, variables, stack, !run.blanks.is_empty());
+        let posed = Arc::new(Posed { question: Question::Print(Box::new(print)), number: None });
+        let told = self.probe.ask(&posed);
+        self.add(posed, told.clone());
+        let Some(print) = told.print() else {
+            self.own.set(true);
+            self.blanks.replace(Some((first, scalars)));
+            return None;
+        };
+        run.note_reads(&print.reads);
+        let text = print.with_blanks(first);
+        let made = Text::plain(file, &text);
+        let layer = run.engine.parsed_layer(&text, || layer::parse(&made, false)).ok()?;
+        let last = first + print.texts.len();
+        if last > first {
+            let options = [&layer.strategy, &layer.merge_lists];
+            if last > MOST_BLANKS || options.into_iter().flatten().any(has_blank) {
+                return None;
+            }
+            let marks = &layer.positions(&text).values;
+            scalars.extend(blanks::scalars(layer.values.as_ref()?, marks, &text, first..last)?);
+            run.blanks.fill_in();
+        }
+        self.blanks.replace(Some((last, scalars)));
+        Some((layer, text))
+    }
+
+    /// What was recorded of a run that has come to its end.
+    pub fn finish(&self, run: &Run<'_>) -> Record {
+        self.catch_up();
+        let steps = std::mem::take(&mut self.asked.borrow_mut().steps);
+        let is_own = run.is_own() || clock_reads() != self.clock;
+        match self.blanks.take() {
+            Some((0, _)) if is_own || self.own.get() => Record::Own,
+            Some((0, _)) => Record::Shared(steps, Vec::new()),
+            Some(_) if self.own.get() => Record::Unknown,
+            Some((_, scalars)) if !is_own && !run.blanks.were_seen() => Record::Shared(steps, scalars),
+            _ => Record::Spoilt,
+        }
     }
 }

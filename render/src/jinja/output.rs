@@ -63,6 +63,11 @@ impl SourceMap {
         let place = Place { template: template.name.clone(), source: template.source.clone(), span };
         Some((place, chunk.origin))
     }
+
+    /// The pieces of the output, in order, each of one origin: where each starts.
+    pub fn pieces(&self) -> impl Iterator<Item = (usize, Origin)> {
+        self.chunks.iter().map(|chunk| (chunk.start, chunk.origin))
+    }
 }
 
 /// Text being written.

@@ -99,7 +99,7 @@ impl Summary {
             self.failures.add(task, error, &report.id);
         }
         for (task, outcome) in report.outcomes.iter().flatten().enumerate() {
-            for warning in &outcome.warnings {
+            for warning in outcome.warnings.iter() {
                 self.warnings.add(Some(task), warning, &report.id);
             }
         }
