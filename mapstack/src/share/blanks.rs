@@ -128,7 +128,12 @@ pub(crate) struct Scalar {
 }
 
 /// The scalars with blanks in the values of a layer; `None` if some of `numbers` is somewhere else, too, or nowhere.
-pub(super) fn scalars(values: &Value, marks: &Marks, text: &str, numbers: std::ops::Range<usize>) -> Option<Vec<Scalar>> {
+pub(super) fn scalars(
+    values: &Value,
+    marks: &Marks,
+    text: &str,
+    numbers: std::ops::Range<usize>,
+) -> Option<Vec<Scalar>> {
     let mut found = Found { text, lines: Lines::of(text), scalars: Vec::new() };
     found.walk(values, marks)?;
     let has = |number: usize| found.scalars.iter().any(|scalar| scalar.text.contains(&blank(number)));

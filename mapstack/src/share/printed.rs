@@ -91,7 +91,8 @@ impl LayerPrint {
 
 impl PartialEq for LayerPrint {
     fn eq(&self, other: &Self) -> bool {
-        (&self.file.path, &self.file.shown, &self.file.bytes) == (&other.file.path, &other.file.shown, &other.file.bytes)
+        (&self.file.path, &self.file.shown, &self.file.bytes)
+            == (&other.file.path, &other.file.shown, &other.file.bytes)
             && (&self.tpldir, &self.tplroot, &self.custom_data) == (&other.tpldir, &other.tplroot, &other.custom_data)
             && (&self.stack, self.has_blanks) == (&other.stack, other.has_blanks)
     }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use mapstack_minion::Minion;
 use mapstack_value::{Str, Value};
 
-use super::decisions::{Decisions, Led};
 use super::blanks::{Form, Scalar};
+use super::decisions::{Decisions, Led};
 use super::printed::Layers;
 use super::question::Told;
 use super::recorder::Record;
@@ -106,7 +106,8 @@ const MOST_BYTES: usize = 64 << 20;
 impl<'e> Recipe<'e> {
     /// A formula and the arguments of `map.data` besides it.
     pub fn new(engine: &'e Engine, formula: impl Into<String>, options: DataOptions) -> Self {
-        let recipe = Recipe { engine, formula: formula.into(), options, saltenv: None, known: None, layers: Mutex::default() };
+        let recipe =
+            Recipe { engine, formula: formula.into(), options, saltenv: None, known: None, layers: Mutex::default() };
         recipe.with_memory(MOST_BYTES)
     }
 
@@ -157,7 +158,8 @@ impl<'e> Recipe<'e> {
             Record::Unknown => return alone(),
             Record::Spoilt => return self.without_blanks(known, version, alone),
         };
-        let printed: Vec<Told> = steps.iter().map(|step| &step.told).filter(|told| told.print().is_some()).cloned().collect();
+        let printed: Vec<Told> =
+            steps.iter().map(|step| &step.told).filter(|told| told.print().is_some()).cloned().collect();
         let Some(leaf) = Leaf::of(outcome, &scalars) else { return self.without_blanks(known, version, alone) };
         let outcome = leaf.outcome(&printed).unwrap_or_else(alone);
         // A file that cannot be read now can be there for the next.

@@ -1,0 +1,335 @@
+//! Results that differ by what a layer prints of each minion are what each has alone.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mapstack::loader::{Fetched, FileServer, LoadError, MemoryFiles, SaltPath};
+use mapstack::minion::Minion;
+use mapstack::value::{Value, json};
+use mapstack::{DataOptions, Engine, Recipe};
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+
+/// Where in YAML a text of its own can be printed; `@` is the expression, `#` a number that tells keys apart.
+const PLACES: &[&str] = &[
+    "k#: @",
+    "k#: @",
+    "k#: '@'",
+    "k#: \"@\"",
+    "k#: pre-@",
+    "k#: @-post",
+    "k#: @@",
+    "k#: a @ b",
+    "k#: @ # note",
+    "k#: v # @",
+    "k#: v#@",
+    "k#: [a, @]",
+    "k#: {a: @}",
+    "k#: {@: a}",
+    "k#: {a: {b: @}, c: [@]}",
+    "@: v#",
+    "? @\n  : v#",
+    "k#: !!str @",
+    "k#: !!int @",
+    "k#: !@ v",
+    "k#: &@ v",
+    "k#: &a# @\n  l#: *a#",
+    "k#: &a# @\n  *a#: l#",
+    "k#: |\n    @",
+    "k#: >-\n    a @\n    b",
+    "k#: |@\n    a",
+    "k#: \"\\@\"",
+    "k#: \"\\x4@\"",
+    "k#: 'it''s @'",
+    "k#: 1@",
+    "k#: 0x@",
+    "k#: .@",
+    "k#: 2020-01-@",
+    "k#: @: v",
+    "k#: @ @",
+    "- @",
+    "x: @",
+    "<<: {m#: @}",
+    "<<: @",
+    "k#:\n    - @\n    - a: @",
+    "k#: !!set {@}",
+    "k#: !!binary @",
+    "k#: '@' '@'",
+    "k#: \"@\n    b\"",
+    "k#: a\n    @",
+];
+
+/// What is printed: of one's own, as a rule.
+const EXPRESSIONS: &[&str] = &[
+    "{{ grains.own }}",
+    "{{ grains.own }}",
+    "{{ grains.id }}",
+    "{{ grains.own ~ '-' ~ grains.id }}",
+    "{{ grains.own|upper }}",
+    "{{ grains.number }}",
+    "{{ grains.number + 1 }}",
+    "{{ grains.own|json }}",
+    "{{ grains.own|length }}",
+    "{{ salt['grains.get']('own') }}",
+    "{{ mapdata.get('x', 'none') ~ grains.id }}",
+    "{% if grains.number is odd %}odd{% else %}{{ grains.own }}{% endif %}",
+    "{% if 'w' in grains.own %}{{ grains.os }}{% endif %}",
+    "{% do mapdata.update({'x': grains.id}) %}{{ grains.id }}",
+    "{% do grains.update({'own': grains.id}) %}{{ grains.own }}",
+    "{% set a = grains.own %}{{ a }}",
+    "{{ grains.id }}{{ grains.os }}",
+    "{% include 'part-' ~ grains.os ~ '.jinja' ignore missing %}",
+    "{{ salt['log.warning']('of ' ~ grains.id) or grains.id }}",
+];
+
+/// Layers behind, and the template after them.
+const LATER: &[&str] = &[
+    "values: {k0: over}",
+    "values: {k1: {deep: 1}, new: 1}",
+    "values: {k0: [a, b], k2: [c]}\nmerge_lists: true",
+    "values: {k0: 1}\nstrategy: aggregate",
+    "values: {k0: 1}\nstrategy: list",
+    "values: {k0: 1}\nstrategy: overwrite",
+    "values: {seen: {{ mapdata.get('k0', 'none')|json }}}",
+    "values: {seen: {{ mapdata|length }}}",
+    "values: {other: {{ grains.os }}}",
+    "values: {again: {{ grains.own|json }}}",
+    "values: {again: {{ grains.id }}, x: {{ grains.id }}}",
+    "values: {stacked: {{ salt['map.stack']('f', ['Y!P@os/B.yaml'], default_values=mapdata)|json }}}",
+    "{% set m = mapdata %}values: {n: {{ grains.id }}}",
+];
+const POST_MAPS: &[&str] = &[
+    "",
+    "",
+    "",
+    "{% do mapdata.update({'post': grains.id}) %}",
+    "{% do mapdata.update({'post': mapdata.get('k0', 1)}) %}",
+    "{% if mapdata.x is defined %}{% do mapdata.pop('x') %}{% endif %}",
+    "{{ grains.own }}",
+];
+const SOURCES: &[&str] =
+    &["Y!G@os", "Y!P@second.yaml", "Y!P@third.yaml", "M@k0", "Y!M@x", "M:SUB@k1", "Y!G@id", "C@own", "U@c"];
+
+/// Texts of one's own that mean something to YAML, in some place or other.
+const OWN: &[&str] = &[
+    "yes",
+    "no",
+    "null",
+    "~",
+    "1",
+    "010",
+    "1e3",
+    "1.5",
+    "0x1f",
+    "-",
+    "-1",
+    "+1",
+    ".5",
+    "...",
+    "---",
+    "a b",
+    "a: b",
+    "a #b",
+    "#b",
+    "'q'",
+    "\"q\"",
+    "é",
+    "10.0.0.1",
+    "::1",
+    "{a",
+    "[b",
+    "]",
+    "*a",
+    "&a",
+    "!b",
+    "%c",
+    "@d",
+    "`e",
+    "x\ny",
+    "",
+    " pad",
+    "tab\t",
+    "<<",
+    "=",
+    "2020-01-02",
+    "12:30",
+    "web-1.example.org",
+    "a/b",
+    "n",
+    "u0041",
+    "true",
+    "inf",
+    "41",
+    "Z",
+];
+
+/// Minions, of which most have a name that is none of YAML's words.
+const MINIONS: usize = 150;
+
+fn minion(number: usize, odd: usize) -> Minion {
+    let own = match OWN.get(number.wrapping_mul(7).wrapping_add(odd) % (OWN.len() * 3)) {
+        Some(own) => (*own).to_owned(),
+        None => format!("web{number}.example.org"),
+    };
+    let os = ["A", "A", "A", "B"][(number / 3) % 4];
+    let grains = format!(
+        "grains: {{own: {}, number: {number}, os: {os}}}",
+        json::dumps(&own.as_str().into(), &json::DumpOptions::default()).unwrap()
+    );
+    Minion::parse(format!("{{id: m{number}, {grains}}}").as_bytes(), "minion").unwrap().complete()
+}
+
+fn layer() -> impl Strategy<Value = String> {
+    prop::collection::vec((select(PLACES.to_vec()), select(EXPRESSIONS.to_vec())), 0..3).prop_map(|printed| {
+        let mut text = "values:\n  plain: [a, 1]\n".to_owned();
+        for (number, (place, expression)) in printed.iter().enumerate() {
+            text += &format!("  {}\n", place.replace('#', &number.to_string()).replace('@', expression));
+        }
+        text
+    })
+}
+
+fn files() -> impl Strategy<Value = MemoryFiles> {
+    let later = || select(LATER.to_vec());
+    let sources = subsequence(SOURCES.to_vec(), 0..5).prop_shuffle();
+    (layer(), later(), later(), layer(), select(POST_MAPS.to_vec()), sources).prop_map(
+        |(defaults, os, second, third, post_map, sources)| {
+            let sources: Vec<String> = sources.iter().map(|source| format!("'{source}'")).collect();
+            let meta = format!("values: {{sources: [{}]}}\n", sources.join(", "));
+            let of = |files: MemoryFiles, path: &str, text: &str| files.file("base", path, text);
+            let files = of(MemoryFiles::new(), "f/parameters/map_jinja.yaml", &meta);
+            let files = of(files, "f/parameters/defaults.yaml", &defaults);
+            let files = of(files, "f/parameters/os/A.yaml", os);
+            let files = of(files, "f/parameters/os/B.yaml", "values: {of: b}");
+            let files = of(files, "f/parameters/second.yaml", second);
+            let files = of(files, "f/parameters/third.yaml", &third);
+            let files = of(files, "f/parameters/id/m7.yaml", "values: {k0: seven}");
+            let files = of(files, "part-A.jinja", "part");
+            of(files, "f/post-map.jinja", post_map)
+        },
+    )
+}
+
+fn options() -> DataOptions {
+    DataOptions { custom_data: Some(Value::map()), ..DataOptions::default() }
+}
+
+fn warned(warnings: &[mapstack::Diagnostic]) -> Vec<String> {
+    warnings.iter().map(|warning| format!("{warning:?}")).collect()
+}
+
+/// Counts runs: each looks for the post-map template.
+struct Counting(MemoryFiles, Arc<AtomicUsize>);
+
+impl FileServer for Counting {
+    fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError> {
+        if path.to_string() == "f/post-map.jinja" {
+            self.1.fetch_add(1, Ordering::Relaxed);
+        }
+        self.0.fetch(path, saltenv)
+    }
+    fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<PathBuf>, LoadError> {
+        self.0.find_all(path, saltenv)
+    }
+    fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
+        self.0.list(saltenv, prefix)
+    }
+    fn envs(&self) -> Vec<String> {
+        self.0.envs()
+    }
+}
+
+/// What minions have of a recipe, each compared with its own run; how many runs that took.
+fn compare(files: &MemoryFiles, minions: impl Iterator<Item = Minion>) -> usize {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let engine = Engine::new(Counting(files.clone(), runs.clone()));
+    let recipe = Recipe::new(&engine, "f", options());
+    let plain = Engine::new(files.clone());
+    for minion in minions {
+        let outcome = recipe.outcome(&minion);
+        let run = plain.run(&minion);
+        let alone = run.data("f", &options());
+        match (&outcome.result, &alone) {
+            (Ok(shared), Ok(own)) => assert!(shared.is_same(own), "{}\n{shared:?}\n{own:?}", minion.id()),
+            (Err(shared), Err(own)) => {
+                assert_eq!(format!("{:?}", shared.diagnostic()), format!("{:?}", own.diagnostic()));
+            }
+            (shared, own) => panic!("{}\n{shared:?}\n{own:?}", minion.id()),
+        }
+        assert_eq!(warned(&outcome.warnings), warned(&run.warnings()), "{}", minion.id());
+        // What a run alone looked at besides is names of files that are not there.
+        let reads = run.file_reads();
+        assert!(outcome.files.iter().all(|read| reads.contains(read)), "{}", minion.id());
+    }
+    runs.load(Ordering::Relaxed)
+}
+
+fn cases(most: u32) -> u32 {
+    std::env::var("MAPSTACK_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(most)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(60), ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_printed_is_what_each_has_alone(files in files(), odd in 0_usize..1000) {
+        compare(&files, (0..MINIONS).map(|number| minion(number, odd)));
+    }
+}
+
+/// A formula with a layer that prints, and more files.
+fn formula(printed: &str, more: &[(&str, &str)]) -> MemoryFiles {
+    let files = MemoryFiles::new().file("base", "f/parameters/defaults.yaml", format!("values:\n{printed}"));
+    more.iter().fold(files, |files, (path, text)| files.file("base", &format!("f/{path}"), *text))
+}
+
+/// Runs that five hundred minions take.
+fn runs(files: &MemoryFiles) -> usize {
+    compare(
+        files,
+        (0..500).map(|number| {
+            let text = format!(
+                "{{id: web{number}.example.org, grains: {{number: {number}, os: {}}}}}",
+                ["A", "B"][number % 2]
+            );
+            Minion::parse(text.as_bytes(), "minion").unwrap().complete()
+        }),
+    )
+}
+
+#[test]
+fn a_name_that_is_printed_takes_no_run_of_its_own() {
+    let layer = ("parameters/os/A.yaml", "values: {a: {{ grains.os }}, c: {e: 1}}");
+    for printed in [
+        "  a: {{ grains.id }}",
+        "  c: {d: '{{ grains.id }}'}",
+        "  a: pre-{{ grains.id.split('.')[0] }}.local",
+        "  a: {{ grains.number }}",
+        "  a: [{{ grains.id }}, {b: {{ grains.id|upper }}}]",
+    ] {
+        for more in [&[][..], &[layer][..], &[layer, ("post-map.jinja", "{% if grains.os == 'A' %}1{% endif %}")][..]] {
+            let runs = runs(&formula(printed, more));
+            assert!(runs < 100, "{printed} {more:?}: {runs}");
+        }
+    }
+}
+
+#[test]
+fn a_name_that_somebody_looks_at_takes_a_run() {
+    let printed = "  a: {{ grains.id }}\n";
+    let looks = [
+        ("parameters/os/A.yaml", "values: {b: {{ mapdata.a }}}"),
+        ("post-map.jinja", "{% do mapdata.update({'b': mapdata.a[:3]}) %}"),
+        ("parameters/os/A.yaml", "values: {a: 1}\nstrategy: list"),
+        ("parameters/map_jinja.yaml", "values: {sources: ['Y!M@a', 'Y!G@os']}"),
+    ];
+    for look in looks {
+        assert!(runs(&formula(printed, &[look])) >= 250, "{look:?}");
+    }
+    for printed in
+        ["  {{ grains.id }}: a", "  a: b # {{ grains.id }}", "  a: &a{{ grains.number }} b", "  a: !!str {{ grains.id }}"]
+    {
+        assert!(runs(&formula(printed, &[])) >= 250, "{printed}");
+    }
+}
