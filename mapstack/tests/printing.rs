@@ -327,9 +327,12 @@ fn a_name_that_somebody_looks_at_takes_a_run() {
     for look in looks {
         assert!(runs(&formula(printed, &[look])) >= 250, "{look:?}");
     }
-    for printed in
-        ["  {{ grains.id }}: a", "  a: b # {{ grains.id }}", "  a: &a{{ grains.number }} b", "  a: !!str {{ grains.id }}"]
-    {
+    for printed in [
+        "  {{ grains.id }}: a",
+        "  a: b # {{ grains.id }}",
+        "  a: &a{{ grains.number }} b",
+        "  a: !!str {{ grains.id }}",
+    ] {
         assert!(runs(&formula(printed, &[])) >= 250, "{printed}");
     }
 }

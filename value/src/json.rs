@@ -116,12 +116,23 @@ impl Writer<'_> {
     }
 
     fn map(&mut self, map: &Map, depth: usize) -> Result<(), JsonError> {
-        let mut entries: Vec<_> = map.iter().collect();
-        if self.options.sort_keys {
-            entries = sort_by_key(entries, |entry| entry.0)?;
-        }
         self.out.push('{');
-        for (i, (key, value)) in entries.into_iter().enumerate() {
+        if self.options.sort_keys {
+            let entries = sort_by_key(map.iter().collect(), |entry| entry.0)?;
+            self.entries(entries.into_iter(), depth)?;
+        } else {
+            self.entries(map.iter(), depth)?;
+        }
+        self.close('}', map.is_empty(), depth);
+        Ok(())
+    }
+
+    fn entries<'m>(
+        &mut self,
+        entries: impl Iterator<Item = (&'m Key, &'m Value)>,
+        depth: usize,
+    ) -> Result<(), JsonError> {
+        for (i, (key, value)) in entries.enumerate() {
             self.between(i, depth + 1);
             match key {
                 Key::Str(s) => self.string(s),
@@ -130,7 +141,6 @@ impl Writer<'_> {
             self.out.push_str(self.key);
             self.value(value, depth + 1)?;
         }
-        self.close('}', map.is_empty(), depth);
         Ok(())
     }
 
@@ -157,25 +167,39 @@ impl Writer<'_> {
 
     fn string(&mut self, s: &str) {
         self.out.push('"');
-        for c in s.chars() {
-            match c {
-                '"' => self.out.push_str("\\\""),
-                '\\' => self.out.push_str("\\\\"),
-                '\n' => self.out.push_str("\\n"),
-                '\r' => self.out.push_str("\\r"),
-                '\t' => self.out.push_str("\\t"),
-                '\x08' => self.out.push_str("\\b"),
-                '\x0c' => self.out.push_str("\\f"),
-                ' '..='~' => self.out.push(c),
-                c if c >= ' ' && !self.options.ensure_ascii => self.out.push(c),
-                c => {
-                    for unit in c.encode_utf16(&mut [0; 2]) {
-                        self.display(format_args!("\\u{unit:04x}"));
-                    }
+        let is_plain = |byte: u8| match byte {
+            b'"' | b'\\' => false,
+            b' '..=b'~' => true,
+            byte => byte >= 0x7f && !self.options.ensure_ascii,
+        };
+        let mut rest = s;
+        while let Some(at) = rest.bytes().position(|byte| !is_plain(byte)) {
+            // What is not plain begins a character, as all before it is whole ones.
+            let (plain, escaped) = rest.split_at(at);
+            self.out.push_str(plain);
+            let mut chars = escaped.chars();
+            chars.by_ref().take(1).for_each(|c| self.escaped(c));
+            rest = chars.as_str();
+        }
+        self.out.push_str(rest);
+        self.out.push('"');
+    }
+
+    fn escaped(&mut self, c: char) {
+        match c {
+            '"' => self.out.push_str("\\\""),
+            '\\' => self.out.push_str("\\\\"),
+            '\n' => self.out.push_str("\\n"),
+            '\r' => self.out.push_str("\\r"),
+            '\t' => self.out.push_str("\\t"),
+            '\x08' => self.out.push_str("\\b"),
+            '\x0c' => self.out.push_str("\\f"),
+            c => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    self.display(format_args!("\\u{unit:04x}"));
                 }
             }
         }
-        self.out.push('"');
     }
 
     fn display(&mut self, what: impl std::fmt::Display) {

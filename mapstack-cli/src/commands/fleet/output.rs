@@ -20,6 +20,8 @@ pub struct Form {
     /// Whether each minion has a document of its own.
     apart: bool,
     formulas: Vec<String>,
+    /// What stands between a minion and the outcome of each formula, in a line of JSON.
+    infixes: Vec<String>,
 }
 
 enum What {
@@ -66,7 +68,12 @@ impl Form {
             (What::Table(_) | What::Counts(..), FleetFormat::Yaml | FleetFormat::Json) => {
                 "--get and --count take -o text or -o jsonl"
             }
-            _ => return Ok(Form { format, what, apart: args.directory.is_some(), formulas: args.formulas.clone() }),
+            _ => {
+                let formulas = args.formulas.clone();
+                let infix = |formula: &String| format!(", \"formula\": {}, ", json_text(&formula.as_str().into()));
+                let infixes = formulas.iter().map(infix).collect();
+                return Ok(Form { format, what, apart: args.directory.is_some(), formulas, infixes });
+            }
         };
         Err(Failure::Usage(wrong.into()))
     }
@@ -88,7 +95,7 @@ impl Form {
         let formulas = &*self.formulas;
         match &self.what {
             What::Data => Shown::Text(match (self.format, results(formulas, report)) {
-                (FleetFormat::Jsonl | FleetFormat::Text, _) => lines(formulas, report),
+                (FleetFormat::Jsonl | FleetFormat::Text, _) => self.lines(report),
                 (_, results) if results.is_empty() => String::new(),
                 (FleetFormat::Json, results) if self.apart => json_document(&results),
                 (FleetFormat::Json, results) => json_entry(&below(&report.id, results)),
@@ -97,7 +104,7 @@ impl Form {
             }),
             What::Table(keys) => Shown::Text(match self.format {
                 FleetFormat::Text => row(keys, formulas, report),
-                _ => entries(keys, formulas, report),
+                _ => self.entries(keys, report),
             }),
             What::Counts(_, path) => {
                 let results = report.outcomes.iter().flatten().enumerate();
@@ -109,21 +116,42 @@ impl Form {
     }
 }
 
-/// A line for each formula. What minions share is written once.
-fn lines(formulas: &[String], report: &Report) -> String {
-    let minion = json_text(&report.id.as_str().into());
-    match &report.outcomes {
-        Err(error) => format!("{{\"minion\": {minion}, \"error\": {}}}\n", json_text(&error.to_string().into())),
-        Ok(outcomes) => {
-            let mut lines = String::new();
-            for (formula, outcome) in formulas.iter().zip(outcomes) {
-                let rest = outcome.text(rest_of_line);
-                lines.reserve(minion.len() + formula.len() + rest.len() + 32);
-                lines.extend(["{\"minion\": ", &minion, ", \"formula\": ", &json_text(&formula.as_str().into())]);
-                lines.extend([", ", rest, "}\n"]);
+impl Form {
+    /// A line for each formula. What minions share is written once.
+    fn lines(&self, report: &Report) -> String {
+        let minion = json_text(&report.id.as_str().into());
+        match &report.outcomes {
+            Err(error) => format!("{{\"minion\": {minion}, \"error\": {}}}\n", json_text(&error.to_string().into())),
+            Ok(outcomes) => {
+                let rests: Vec<&str> = outcomes.iter().map(|outcome| outcome.text(rest_of_line)).collect();
+                let length = |(infix, rest): (&String, &&str)| minion.len() + infix.len() + rest.len() + 16;
+                let mut lines = String::with_capacity(self.infixes.iter().zip(&rests).map(length).sum());
+                for (infix, rest) in self.infixes.iter().zip(rests) {
+                    lines.extend(["{\"minion\": ", &minion, infix, rest, "}\n"]);
+                }
+                lines
             }
-            lines
         }
+    }
+
+    /// A line for each formula and key.
+    fn entries(&self, keys: &[(String, KeyPath)], report: &Report) -> String {
+        let Ok(outcomes) = &report.outcomes else { return self.lines(report) };
+        let mut text = String::new();
+        for (formula, outcome) in self.formulas.iter().zip(outcomes) {
+            for (key, path) in keys {
+                let mut line = Map::new();
+                line.insert("minion", report.id.as_str());
+                line.insert("formula", formula.as_str());
+                line.insert("key", key.as_str());
+                match &outcome.result {
+                    Ok(data) => line.extend(yaml::traverse(data, path).map(|value| ("value", value))),
+                    Err(error) => line.extend([("error", error.to_string())]),
+                }
+                text.push_str(&json_line(&line));
+            }
+        }
+        text
     }
 }
 
@@ -196,26 +224,6 @@ fn row(keys: &[(String, KeyPath)], formulas: &[String], report: &Report) -> Stri
         }
     }
     cells.join("\t") + "\n"
-}
-
-/// A line for each formula and key.
-fn entries(keys: &[(String, KeyPath)], formulas: &[String], report: &Report) -> String {
-    let Ok(outcomes) = &report.outcomes else { return lines(formulas, report) };
-    let mut text = String::new();
-    for (formula, outcome) in formulas.iter().zip(outcomes) {
-        for (key, path) in keys {
-            let mut line = Map::new();
-            line.insert("minion", report.id.as_str());
-            line.insert("formula", formula.as_str());
-            line.insert("key", key.as_str());
-            match &outcome.result {
-                Ok(data) => line.extend(yaml::traverse(data, path).map(|value| ("value", value))),
-                Err(error) => line.extend([("error", error.to_string())]),
-            }
-            text.push_str(&json_line(&line));
-        }
-    }
-    text
 }
 
 /// A value in a cell: text as it is, everything else as JSON, or as Python shows it where there is no JSON for it.
