@@ -17,6 +17,7 @@ use crate::diagnostic::{Diagnostic, ErrorKind};
 use crate::facts::Facts;
 use crate::layer::LayerFile;
 use crate::lineage::Tracker;
+use crate::moulds::Moulds;
 use crate::pillar::StackCache;
 use crate::share::{Answer, Question, Recorder, Root};
 use crate::stubs::Stubs;
@@ -38,6 +39,7 @@ pub struct Engine {
     pub(crate) functions: Vec<Box<dyn Functions>>,
     pub(crate) templates: TemplateCache,
     layers: Mutex<Layers>,
+    pub(crate) moulds: Moulds,
     pub(crate) stacks: StackCache,
 }
 
@@ -51,6 +53,7 @@ impl Engine {
             functions: Vec::new(),
             templates: TemplateCache::default(),
             layers: Mutex::default(),
+            moulds: Moulds::default(),
             stacks: StackCache::default(),
         }
     }

@@ -64,28 +64,30 @@ impl Run<'_> {
         let source = file.text()?;
         if !self.has_template_marks(source) {
             let text = Text::plain(file, source);
-            return Ok((self.engine.parsed_layer(source, || parse(&text, self.is_tracked()))?, text));
+            return Ok((self.engine.parsed_layer(source, || self.parse(&text))?, text));
         }
         let stage =
             Stage::Layer { tpldir: variables.tpldir, tplroot: variables.tplroot, custom_data: variables.custom_data };
         let text = self.render(file, &source.into(), &stage, stack)?;
-        Ok((self.engine.parsed_layer(text.as_str(), || parse(&text, self.is_tracked()))?, text))
+        Ok((self.engine.parsed_layer(text.as_str(), || self.parse(&text))?, text))
     }
 }
 
 /// The keys a data-source file can have.
 pub const LAYER_KEYS: [&str; 3] = ["values", "strategy", "merge_lists"];
 
-fn parse(text: &Text<'_>, with_positions: bool) -> Result<LayerFile> {
-    let loaded = match with_positions {
-        true => load_marked(text.as_str(), &Limits::default()).map(|(value, marks)| (value, Some(marks))),
-        false => mapstack_yaml::load(text.as_str()).map(|value| (value, None)),
-    };
-    let (value, marks) = loaded.map_err(|e| text.yaml_error(&e))?;
-    let Value::Map(map) = &value else { return Err(text.not_a_mapping(&value)) };
-    let mut layer = shape(map).ok_or_else(|| text.wrong_key(map))?;
-    layer.marks = marks.map(|marks| Positions::of(map, &marks).into()).unwrap_or_default();
-    Ok(layer)
+impl Run<'_> {
+    fn parse(&self, text: &Text<'_>) -> Result<LayerFile> {
+        let loaded = match self.is_tracked() {
+            true => load_marked(text.as_str(), &Limits::default()).map(|(value, marks)| (value, Some(marks))),
+            false => self.engine.moulds.load(text).map(|value| (value, None)),
+        };
+        let (value, marks) = loaded.map_err(|e| text.yaml_error(&e))?;
+        let Value::Map(map) = &value else { return Err(text.not_a_mapping(&value)) };
+        let mut layer = shape(map).ok_or_else(|| text.wrong_key(map))?;
+        layer.marks = marks.map(|marks| Positions::of(map, &marks).into()).unwrap_or_default();
+        Ok(layer)
+    }
 }
 
 fn shape(map: &Map) -> Option<LayerFile> {

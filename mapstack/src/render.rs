@@ -1,6 +1,7 @@
 //! The template stage of a run: variables in, text and in-place changes out.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use mapstack_render::jinja::{Names, Origin, Request, SourceMap, Syntax, Watch};
@@ -114,6 +115,13 @@ impl<'f> Text<'f> {
     /// Whether an expression printed a byte as the text of a value, and not as data written out.
     pub fn is_text_of_value(&self, offset: usize) -> bool {
         self.locate(offset).is_some_and(|(_, origin)| origin == Origin::Text)
+    }
+
+    /// Where expressions of the last template stage printed something, in order.
+    pub fn printed(&self) -> impl Iterator<Item = Range<usize>> {
+        let runs = || self.maps.last().into_iter().flat_map(SourceMap::runs);
+        let ends = runs().map(|(start, _)| start).skip(1).chain([self.text.len()]);
+        runs().zip(ends).filter(|((_, origin), _)| origin.is_computed()).map(|((start, _), end)| start..end)
     }
 
     pub fn is_rendered(&self) -> bool {
