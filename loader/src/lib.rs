@@ -17,6 +17,7 @@
 //! The crate does not know about YAML, templates, merging, or the current directory.
 
 mod address;
+mod entries;
 mod fnmatch;
 mod frozen;
 #[cfg(feature = "git")]
@@ -68,6 +69,15 @@ pub trait FileServer: Send + Sync {
 
     /// The saltenvs there are.
     fn envs(&self) -> Vec<String>;
+
+    /// The names of everything in a directory of a saltenv, if the server can tell at once and for sure that
+    /// [`fetch`](Self::fetch) says [`Fetched::Missing`] for any other name there; not every name must lead to a
+    /// file. That is about names of ASCII letters, digits, `-`, `_` and `.` that do not end with a dot.
+    ///
+    /// `None`, which is always right, where it cannot.
+    fn names_in(&self, _directory: &SaltPath, _saltenv: &str) -> Option<Vec<String>> {
+        None
+    }
 }
 
 /// What came of asking for a file.
@@ -197,5 +207,10 @@ impl FileServer for Backends {
         all.sort_unstable();
         all.dedup();
         all
+    }
+
+    fn names_in(&self, directory: &SaltPath, saltenv: &str) -> Option<Vec<String>> {
+        let names: Option<Vec<_>> = self.0.iter().map(|server| server.names_in(directory, saltenv)).collect();
+        Some(names?.concat())
     }
 }

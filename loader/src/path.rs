@@ -9,7 +9,8 @@ use std::path::{Component, Path};
 /// keeps its `..` and is refused by every server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SaltPath {
-    components: Vec<String>,
+    /// The components, each behind a slash but the first: made for every look at a file, it is one piece.
+    text: String,
     saltenv: Option<String>,
     absolute: bool,
 }
@@ -63,14 +64,35 @@ impl SaltPath {
     /// A path relative to the root; nothing in it is special.
     #[must_use]
     pub fn from_relative(path: &str) -> Self {
-        let components = path.split(['/', '\\']).filter(|c| !c.is_empty() && *c != ".").map(Into::into).collect();
-        SaltPath { components, saltenv: None, absolute: false }
+        let mut text = String::with_capacity(path.len());
+        for component in path.split(['/', '\\']).filter(|c| !c.is_empty() && *c != ".") {
+            if !text.is_empty() {
+                text.push('/');
+            }
+            text.push_str(component);
+        }
+        SaltPath { text, saltenv: None, absolute: false }
+    }
+
+    /// The path from the root: its components with single slashes between them.
+    ///
+    /// ```
+    /// use mapstack_loader::SaltPath;
+    /// assert_eq!(SaltPath::from_relative("/a/./b//c").as_str(), "a/b/c");
+    /// ```
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
     }
 
     /// The components, without empty ones and `.`.
-    #[must_use]
-    pub fn components(&self) -> &[String] {
-        &self.components
+    pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.text.split('/').filter(|c| !c.is_empty())
+    }
+
+    /// Whether the path as it was written starts with a slash behind `salt://|`.
+    pub(crate) fn is_absolute(&self) -> bool {
+        self.absolute
     }
 
     /// The saltenv the URL itself names.
@@ -85,24 +107,24 @@ impl SaltPath {
         if self.absolute {
             return Some("it is absolute".into());
         }
-        if self.components.iter().any(|c| c == "..") {
+        if self.components().any(|c| c == "..") {
             return Some("it contains '..'".into());
         }
         // Salt looks for the text `../` and so refuses directories whose names end in two dots.
-        if self.components.split_last().is_some_and(|(_, parents)| parents.iter().any(|c| c.ends_with(".."))) {
+        if self.components().rev().skip(1).any(|c| c.ends_with("..")) {
             return Some("it contains '../'".into());
         }
         // On some systems a component such as `C:` is more than a name.
-        if self.components.iter().any(|c| !is_plain_name(c)) {
+        if self.components().any(|c| !is_plain_name(c)) {
             return Some("a component of it is not a plain name".into());
         }
-        if self.components.iter().any(|c| c.contains('\0')) {
+        if self.text.contains('\0') {
             return Some("it contains a NUL character".into());
         }
-        if self.components.iter().any(|c| c.len() > MAX_COMPONENT) {
+        if self.components().any(|c| c.len() > MAX_COMPONENT) {
             return Some(format!("a component of it is longer than {MAX_COMPONENT} bytes"));
         }
-        (self.components.len() > MAX_COMPONENTS).then(|| format!("it has more than {MAX_COMPONENTS} components"))
+        (self.components().count() > MAX_COMPONENTS).then(|| format!("it has more than {MAX_COMPONENTS} components"))
     }
 }
 
@@ -112,11 +134,11 @@ fn is_plain_name(component: &str) -> bool {
 }
 
 /// What file systems allow.
-const MAX_COMPONENT: usize = 255;
+pub(crate) const MAX_COMPONENT: usize = 255;
 pub(crate) const MAX_COMPONENTS: usize = 256;
 
 impl fmt::Display for SaltPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.components.join("/"))
+        f.write_str(&self.text)
     }
 }

@@ -6,6 +6,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::entries::entries;
 use crate::open::{Opening, is_inside, open_anywhere, open_inside};
 use crate::walk::Walk;
 use crate::{Fetched, FileServer, LoadError, Names, SaltPath};
@@ -229,10 +230,10 @@ impl FileServer for Roots {
             return Ok(Fetched::Refused { reason });
         }
         let mut refused = None;
-        let relative = path.to_string();
+        let relative = path.as_str();
         for root in self.serving(path.saltenv().unwrap_or(saltenv)).iter() {
             let Some(real) = &root.real else { continue };
-            let Some(candidate) = self.locate(root, real, &relative)? else { continue };
+            let Some(candidate) = self.locate(root, real, relative)? else { continue };
             match self.take(root, real, &candidate)? {
                 Fetched::Missing => {}
                 Fetched::Refused { reason } => refused = refused.or(Some(reason)),
@@ -247,10 +248,10 @@ impl FileServer for Roots {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();
-        let relative = path.to_string();
+        let relative = path.as_str();
         for root in self.serving(path.saltenv().unwrap_or(saltenv)).iter() {
             let Some(real) = &root.real else { continue };
-            let Some(candidate) = self.locate(root, real, &relative)? else { continue };
+            let Some(candidate) = self.locate(root, real, relative)? else { continue };
             let inside = self.follow_outside_links
                 || is_inside(real, &candidate.on_disk)
                     .or_else(|e| if is_missing(&e) { Ok(false) } else { Err(candidate.failed(e)) })?;
@@ -284,6 +285,18 @@ impl FileServer for Roots {
 
     fn envs(&self) -> Vec<String> {
         self.envs.iter().map(|(env, _)| env.clone()).collect()
+    }
+
+    fn names_in(&self, directory: &SaltPath, saltenv: &str) -> Option<Vec<String>> {
+        if directory.refusal().is_some() {
+            return None;
+        }
+        let mut all = Vec::new();
+        for root in self.serving(directory.saltenv().unwrap_or(saltenv)).iter() {
+            let Some(real) = &root.real else { continue };
+            all.append(&mut entries(&real.join(directory.as_str()))?);
+        }
+        Some(all)
     }
 }
 

@@ -1,4 +1,6 @@
-//! A file server as it was when each file was first asked for.
+//! A file server as it was when each file, or its directory, was first asked for.
+
+mod directories;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -6,10 +8,12 @@ use std::sync::{PoisonError, RwLock};
 
 use foldhash::fast::RandomState;
 
+use self::directories::{Directories, Place};
 use crate::{Fetched, FileServer, LoadError, SaltPath};
 
 /// What a file server answered, kept: for work on many minions, which is to see the same files, and to
-/// ask for each once.
+/// ask for each once. Where files of one directory are missing again and again, it asks what is in there
+/// ([`FileServer::names_in`]), and for no other file there from then on.
 ///
 /// Errors are not kept. What is kept is bounded: beyond some hundred megabytes of files, or tens of
 /// thousands of paths that lead nowhere, it starts over with those.
@@ -32,6 +36,7 @@ struct Kept {
     fetched: HashMap<String, HashMap<SaltPath, Fetched, RandomState>>,
     bytes: usize,
     missing: usize,
+    directories: Directories,
 }
 
 /// The most bytes of files that are kept.
@@ -44,18 +49,46 @@ impl<F: FileServer> Snapshot<F> {
     pub fn new(files: F) -> Self {
         Snapshot { files, kept: RwLock::default() }
     }
+
+    /// The server that was asked.
+    ///
+    /// ```
+    /// use mapstack_loader::{FileServer, MemoryFiles, Snapshot};
+    /// let files = Snapshot::new(MemoryFiles::new().file("dev", "a.yaml", "a: 1")).into_inner();
+    /// assert_eq!(files.envs(), ["dev"]);
+    /// ```
+    #[must_use]
+    pub fn into_inner(self) -> F {
+        self.files
+    }
+
+    /// Count a file that is missing; of a directory that lacks several, learn what it has.
+    fn note_missing(&self, place: &Place<'_>) {
+        let kept = || self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        if kept().directories.is_worth_asking(place) {
+            let names = place.directory().and_then(|directory| self.files.names_in(&directory, place.saltenv));
+            kept().directories.learn(place, names);
+        }
+    }
 }
 
 impl<F: FileServer> FileServer for Snapshot<F> {
     fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError> {
+        let place = Place::of(path, saltenv);
         {
             // A panic elsewhere leaves nothing half-written here.
             let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
             if let Some(found) = kept.fetched.get(saltenv).and_then(|paths| paths.get(path)) {
                 return Ok(found.clone());
             }
+            if place.as_ref().is_some_and(|place| kept.directories.lacks(place)) {
+                return Ok(Fetched::Missing);
+            }
         }
         let fetched = self.files.fetch(path, saltenv)?;
+        if let Some(place) = place.filter(|_| fetched == Fetched::Missing) {
+            self.note_missing(&place);
+        }
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
         match &fetched {
             Fetched::Found { bytes, .. } => kept.bytes = kept.bytes.saturating_add(bytes.len()),
@@ -85,5 +118,9 @@ impl<F: FileServer> FileServer for Snapshot<F> {
 
     fn envs(&self) -> Vec<String> {
         self.files.envs()
+    }
+
+    fn names_in(&self, directory: &SaltPath, saltenv: &str) -> Option<Vec<String>> {
+        self.files.names_in(directory, saltenv)
     }
 }

@@ -18,6 +18,7 @@ use crate::diagnostic::{Diagnostic, ErrorKind};
 use crate::facts::Facts;
 use crate::layer::LayerFile;
 use crate::lineage::Tracker;
+use crate::moulds::Moulds;
 use crate::pillar::StackCache;
 use crate::share::{Blanks, Printing, Probe, Questions, Recorder, Root};
 use crate::stubs::Stubs;
@@ -39,6 +40,7 @@ pub struct Engine {
     pub(crate) functions: Vec<Box<dyn Functions>>,
     pub(crate) templates: TemplateCache,
     layers: Mutex<Layers>,
+    pub(crate) moulds: Moulds,
     pub(crate) stacks: StackCache,
     pub(crate) questions: Questions,
 }
@@ -53,6 +55,7 @@ impl Engine {
             functions: Vec::new(),
             templates: TemplateCache::default(),
             layers: Mutex::default(),
+            moulds: Moulds::default(),
             stacks: StackCache::default(),
             questions: Questions::default(),
         }

@@ -30,6 +30,21 @@ pub(crate) struct Positions {
 }
 
 impl LayerFile {
+    /// The content that a mapping says; `None` if it has other keys.
+    pub fn of(map: &Map) -> Option<Self> {
+        let known = |key: &mapstack_value::Key| key.as_str().is_some_and(|k| LAYER_KEYS.contains(&k));
+        if !map.keys().all(known) {
+            return None;
+        }
+        let given = |key| map.get(key).filter(|v| !v.is_none()).cloned();
+        Some(LayerFile {
+            values: map.get("values").cloned(),
+            strategy: given("strategy"),
+            merge_lists: given("merge_lists"),
+            marks: OnceLock::new(),
+        })
+    }
+
     /// Where everything stands in the text that the file was read from.
     pub fn positions(&self, text: &str) -> &Positions {
         self.marks.get_or_init(|| match load_marked(text, &Limits::default()) {
@@ -64,13 +79,13 @@ impl Run<'_> {
         let source = file.text()?;
         if !self.has_template_marks(source) {
             let text = Text::plain(file, source);
-            return Ok((self.engine.parsed_layer(source, || parse(&text, self.is_tracked()))?, text));
+            return Ok((self.engine.parsed_layer(source, || self.parse(&text))?, text));
         }
         if let Some(recorder) = self.facts.recorder()
             && self.is_layer_of_formula()
-            && let Some((layer, text)) = recorder.printed(self, file, variables, stack)
+            && let Some(layer) = recorder.printed(self, file, variables, stack)
         {
-            return Ok((layer, Text::made(file, text)));
+            return Ok((layer.into(), Text::made(file, String::new())));
         }
         let stage =
             Stage::Layer { tpldir: variables.tpldir, tplroot: variables.tplroot, custom_data: variables.custom_data };
@@ -79,37 +94,25 @@ impl Run<'_> {
             Some(recorder) if self.is_layer_of_formula() => recorder.in_layer(&file.path, render)?,
             _ => render()?,
         };
-        Ok((self.engine.parsed_layer(text.as_str(), || parse(&text, self.is_tracked()))?, text))
+        Ok((self.engine.parsed_layer(text.as_str(), || self.parse(&text))?, text))
     }
 }
 
 /// The keys a data-source file can have.
 pub const LAYER_KEYS: [&str; 3] = ["values", "strategy", "merge_lists"];
 
-pub(crate) fn parse(text: &Text<'_>, with_positions: bool) -> Result<LayerFile> {
-    let loaded = match with_positions {
-        true => load_marked(text.as_str(), &Limits::default()).map(|(value, marks)| (value, Some(marks))),
-        false => mapstack_yaml::load(text.as_str()).map(|value| (value, None)),
-    };
-    let (value, marks) = loaded.map_err(|e| text.yaml_error(&e))?;
-    let Value::Map(map) = &value else { return Err(text.not_a_mapping(&value)) };
-    let mut layer = shape(map).ok_or_else(|| text.wrong_key(map))?;
-    layer.marks = marks.map(|marks| Positions::of(map, &marks).into()).unwrap_or_default();
-    Ok(layer)
-}
-
-fn shape(map: &Map) -> Option<LayerFile> {
-    let known = |key: &mapstack_value::Key| key.as_str().is_some_and(|k| LAYER_KEYS.contains(&k));
-    if !map.keys().all(known) {
-        return None;
+impl Run<'_> {
+    fn parse(&self, text: &Text<'_>) -> Result<LayerFile> {
+        let loaded = match self.is_tracked() {
+            true => load_marked(text.as_str(), &Limits::default()).map(|(value, marks)| (value, Some(marks))),
+            false => self.engine.moulds.load(text).map(|value| (value, None)),
+        };
+        let (value, marks) = loaded.map_err(|e| text.yaml_error(&e))?;
+        let Value::Map(map) = &value else { return Err(text.not_a_mapping(&value)) };
+        let mut layer = LayerFile::of(map).ok_or_else(|| text.wrong_key(map))?;
+        layer.marks = marks.map(|marks| Positions::of(map, &marks).into()).unwrap_or_default();
+        Ok(layer)
     }
-    let given = |key| map.get(key).filter(|v| !v.is_none()).cloned();
-    Some(LayerFile {
-        values: map.get("values").cloned(),
-        strategy: given("strategy"),
-        merge_lists: given("merge_lists"),
-        marks: OnceLock::new(),
-    })
 }
 
 impl Text<'_> {

@@ -51,6 +51,7 @@ mod layer;
 pub mod lineage;
 mod lookups;
 mod map_jinja;
+mod moulds;
 mod options;
 pub mod pillar;
 mod pipe;

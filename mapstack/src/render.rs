@@ -1,6 +1,7 @@
 //! The template stage of a run: variables in, text and in-place changes out.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use mapstack_render::jinja::{Names, Origin, Request, SourceMap, Syntax, Watch};
@@ -71,17 +72,6 @@ pub(crate) struct Text<'f> {
 }
 
 impl<'f> Text<'f> {
-    /// The pieces of what a template printed, in order: whether each was computed.
-    pub fn pieces(&self) -> Vec<(&str, bool)> {
-        let Some(map) = self.maps.last() else { return vec![(&self.text, false)] };
-        let starts: Vec<(usize, Origin)> = map.pieces().collect();
-        let ends = starts.iter().skip(1).map(|(start, _)| *start).chain([self.text.len()]);
-        let piece = |((start, origin), end): (&(usize, Origin), usize)| {
-            Some((self.text.get(*start..end)?, origin.is_computed()))
-        };
-        starts.iter().zip(ends).filter_map(piece).collect()
-    }
-
     /// A file as it is.
     pub fn plain(file: &'f File, text: &'f str) -> Self {
         Text { file: Cow::Borrowed(file), text: Cow::Borrowed(text), maps: Vec::new() }
@@ -125,6 +115,13 @@ impl<'f> Text<'f> {
     /// Whether an expression printed a byte as the text of a value, and not as data written out.
     pub fn is_text_of_value(&self, offset: usize) -> bool {
         self.locate(offset).is_some_and(|(_, origin)| origin == Origin::Text)
+    }
+
+    /// Where expressions of the last template stage printed something, in order.
+    pub fn printed(&self) -> impl Iterator<Item = Range<usize>> {
+        let runs = || self.maps.last().into_iter().flat_map(SourceMap::runs);
+        let ends = runs().map(|(start, _)| start).skip(1).chain([self.text.len()]);
+        runs().zip(ends).filter(|((_, origin), _)| origin.is_computed()).map(|((start, _), end)| start..end)
     }
 
     pub fn is_rendered(&self) -> bool {

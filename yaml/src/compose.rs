@@ -34,6 +34,19 @@ pub(crate) struct Node {
     pub aliased: bool,
     /// Whether its brace is the second of `{{`.
     pub double_brace: bool,
+    /// What says which type a scalar is.
+    pub typed_by: TypedBy,
+}
+
+/// What says which type a scalar is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TypedBy {
+    /// Its text, as it has neither quotes nor a tag.
+    Text,
+    /// Its quotes, or that it is a block: it is text.
+    Style,
+    /// A tag; for collections, too.
+    Tag,
 }
 
 pub(crate) enum Content {
@@ -116,13 +129,14 @@ impl Composer<'_> {
         match event.data {
             EventData::Alias { anchor } => self.alias(anchor, mark),
             EventData::Scalar { anchor, tag, value, plain_implicit, .. } => {
-                let tag = match tag {
-                    Some(tag) if tag != "!" => Tag::explicit(&tag),
-                    _ if plain_implicit => implicit(&value),
-                    _ => Tag::Str,
+                let (tag, typed_by) = match tag {
+                    Some(tag) if tag != "!" => (Tag::explicit(&tag), TypedBy::Tag),
+                    _ if plain_implicit => (implicit(&value), TypedBy::Text),
+                    _ => (Tag::Str, TypedBy::Style),
                 };
                 let id = self.node(Content::Scalar(value), tag, anchor, mark)?;
-                self.graph.nodes[id].size = 1;
+                let node = &mut self.graph.nodes[id];
+                (node.size, node.typed_by) = (1, typed_by);
                 self.attach(id);
                 Ok(())
             }
@@ -157,7 +171,9 @@ impl Composer<'_> {
             self.anchors.insert(name, id);
         }
         self.count(1, mark)?;
-        self.graph.nodes.push(Node { content, tag, mark, height: 0, size: 0, aliased: false, double_brace: false });
+        let typed_by = TypedBy::Tag;
+        let node = Node { content, tag, mark, height: 0, size: 0, aliased: false, double_brace: false, typed_by };
+        self.graph.nodes.push(node);
         Ok(id)
     }
 

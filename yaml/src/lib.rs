@@ -25,6 +25,7 @@ mod dump;
 mod error;
 mod loose;
 mod mark;
+mod mould;
 mod resolve;
 mod scalar;
 mod source;
@@ -34,8 +35,9 @@ use mapstack_value::Value;
 pub use decode::decode;
 pub use dump::{DumpOptions, double_quoted, dump};
 pub use error::{Error, ErrorKind, Stage};
-pub use loose::{loose_scalar, plain_scalar, traverse};
+pub use loose::{loose_scalar, traverse};
 pub use mark::{Lines, Mark, Marks};
+pub use mould::Mould;
 
 /// How much a text may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

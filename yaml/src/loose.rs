@@ -46,19 +46,6 @@ pub fn loose_scalar(step: &str) -> Option<Value> {
     taken.then_some(value)
 }
 
-/// What a plain scalar with some text stands for, a text that is known to be one; `None` if it is an error.
-///
-/// ```
-/// use mapstack_value::Value;
-/// use mapstack_yaml::plain_scalar;
-/// assert_eq!(plain_scalar("web1.example.org"), Some(Value::from("web1.example.org")));
-/// assert_eq!((plain_scalar("010"), plain_scalar("yes")), (Some(Value::from(10)), Some(Value::from(true))));
-/// ```
-#[must_use]
-pub fn plain_scalar(text: &str) -> Option<Value> {
-    scalar::construct(&implicit(text), text)?.ok()
-}
-
 fn is_one_plain_scalar(step: &str) -> bool {
     step != "-" && step.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.+-/~".contains(&b))
 }

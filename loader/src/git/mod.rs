@@ -311,7 +311,8 @@ impl Served {
             here if here == "." => String::new(),
             at => at,
         };
-        listing.directory(tree, &at, prefix.components(), 0).map_err(failed)
+        let prefix: Vec<&str> = prefix.components().collect();
+        listing.directory(tree, &at, &prefix, 0).map_err(failed)
     }
 
     /// A place in the repository, for people.
@@ -359,7 +360,7 @@ struct Listing<'s> {
 
 impl Listing<'_> {
     /// Add the files of a directory that is served at `at`, as far as they are below a prefix.
-    fn directory(&mut self, tree: ObjectId, at: &str, prefix: &[String], depth: usize) -> repository::Result<()> {
+    fn directory(&mut self, tree: ObjectId, at: &str, prefix: &[&str], depth: usize) -> repository::Result<()> {
         // Files further down have paths that are refused.
         if depth >= MAX_COMPONENTS {
             return Ok(());
@@ -384,14 +385,14 @@ impl Listing<'_> {
 }
 
 /// Whether a file is below a directory.
-fn is_below(path: &str, prefix: &[String]) -> bool {
+fn is_below(path: &str, prefix: &[&str]) -> bool {
     let mut components = path.split('/');
-    prefix.iter().all(|wanted| components.next() == Some(wanted)) && components.next().is_some()
+    prefix.iter().all(|wanted| components.next() == Some(*wanted)) && components.next().is_some()
 }
 
 /// Whether a directory is above, at or below another one.
-fn is_on_the_way(path: &str, prefix: &[String]) -> bool {
-    path.split('/').zip(prefix).all(|(component, wanted)| component == wanted)
+fn is_on_the_way(path: &str, prefix: &[&str]) -> bool {
+    path.split('/').zip(prefix).all(|(component, wanted)| component == *wanted)
 }
 
 impl FileServer for GitFs {

@@ -1,13 +1,14 @@
-//! What stands in a stack in place of texts that every minion has for itself.
+//! What stands in a stack in place of scalars that every minion has for itself.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::hash::BuildHasher;
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
 use mapstack_render::{DictRef, Obj, Reader};
 use mapstack_value::{Key, Str, Value};
-use mapstack_yaml::{Lines, Marks, plain_scalar};
+use mapstack_yaml::Mould;
 
 /// Whether a stack holds blanks, and whether anybody looked at it since.
 #[derive(Debug, Default)]
@@ -70,116 +71,44 @@ impl Reader for Blanks {
     }
 }
 
-/// What no text of a file or a minion has in it: nobody can know it before the process runs. Letters only, of
-/// which the first makes no escape sequence in YAML.
+/// What no text of a file or a minion has in it: nobody can know it before the process runs.
 static MARKER: LazyLock<String> = LazyLock::new(|| {
-    let number = foldhash::fast::RandomState::default().hash_one("mapstack");
-    let letter = |at: u32| char::from(b'a' + u8::try_from((number >> (4 * at)) & 15).unwrap_or_default());
-    format!("m{}q", (0..16).map(letter).collect::<String>())
+    let number = |of: &str| foldhash::fast::RandomState::default().hash_one(of);
+    format!("blank {:016x}{:016x} ", number("one"), number("other"))
 });
 
-/// What stands for the blank of some number: safe in a plain scalar, and a text there.
-pub(super) fn blank(number: usize) -> String {
-    let digit = |at: u32| char::from(b'a' + u8::try_from((number >> (4 * at)) & 15).unwrap_or_default());
-    format!("{}{}", *MARKER, (0..4).map(digit).collect::<String>())
+/// The layers of a run that left blanks, in order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sheet {
+    layers: Vec<Arc<Mould>>,
+    scalars: usize,
 }
 
-/// More blanks have no names.
-pub(super) const MOST_BLANKS: usize = 1 << 16;
-
-/// Whether a printed text can be put in for a blank: in one line of text that is a scalar with a blank in it,
-/// it changes nothing but what the scalar says. Letters, digits and what means nothing to YAML between them.
-pub(super) fn is_safe(text: &str) -> bool {
-    let is_inner = |b: u8| b.is_ascii_alphanumeric() || b"_.+-/~".contains(&b);
-    let is_first = |b: &u8| b.is_ascii_alphanumeric();
-    text.len() <= 256 && text.as_bytes().first().is_some_and(is_first) && text.bytes().all(is_inner)
-}
-
-/// A text with blanks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
-    Text(String),
-    Blank(usize),
-}
-
-/// The pieces of a text that has blanks in it.
-fn pieces(text: &str) -> Option<Vec<Piece>> {
-    if !text.contains(&**MARKER) {
-        return None;
+impl Sheet {
+    /// Whether nothing is blank.
+    pub fn is_empty(&self) -> bool {
+        self.scalars == 0
     }
-    let mut parts = text.split(&**MARKER);
-    let mut pieces = vec![Piece::Text(parts.next().unwrap_or_default().to_owned())];
-    for part in parts {
-        let (name, rest) = part.split_at_checked(4)?;
-        let number = name.bytes().rev().fold(0, |number, b| number << 4 | usize::from(b.wrapping_sub(b'a')));
-        pieces.push(Piece::Blank(number));
-        pieces.push(Piece::Text(rest.to_owned()));
+
+    /// What a layer says with blanks in place of what a mould has holes for.
+    pub fn add(&mut self, mould: Mould) -> Option<Value> {
+        let last = self.scalars + mould.scalars();
+        let blanked = mould.with((self.scalars..last).map(|number| format!("{}{number}", *MARKER).into()));
+        self.scalars = last;
+        self.layers.push(mould.into());
+        blanked
     }
-    pieces.retain(|piece| !matches!(piece, Piece::Text(text) if text.is_empty()));
-    Some(pieces)
-}
 
-/// A scalar with blanks, as a layer has it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Scalar {
-    pub text: Str,
-    /// Whether what it stands for depends on what it says.
-    pub is_plain: bool,
-}
-
-/// The scalars with blanks in the values of a layer; `None` if some of `numbers` is somewhere else, too, or nowhere.
-pub(super) fn scalars(
-    values: &Value,
-    marks: &Marks,
-    text: &str,
-    numbers: std::ops::Range<usize>,
-) -> Option<Vec<Scalar>> {
-    let mut found = Found { text, lines: Lines::of(text), scalars: Vec::new() };
-    found.walk(values, marks)?;
-    let has = |number: usize| found.scalars.iter().any(|scalar| scalar.text.contains(&blank(number)));
-    numbers.into_iter().all(has).then_some(found.scalars)
-}
-
-struct Found<'t> {
-    text: &'t str,
-    lines: Lines,
-    scalars: Vec<Scalar>,
-}
-
-impl Found<'_> {
-    fn walk(&mut self, value: &Value, marks: &Marks) -> Option<()> {
-        match value {
-            Value::Str(text) if text.contains(&**MARKER) => {
-                let at = self.lines.offset(self.text, marks.mark());
-                let is_plain = match self.text.as_bytes().get(at)? {
-                    b'"' | b'\'' | b'|' | b'>' => false,
-                    // Tags and aliases.
-                    b'!' | b'&' | b'*' => return None,
-                    _ => true,
-                };
-                let scalar = Scalar { text: text.clone(), is_plain };
-                if self.scalars.iter().any(|known| known.text == scalar.text && known.is_plain != is_plain) {
-                    return None;
-                }
-                self.scalars.push(scalar);
+    /// The layer and the scalar in it that a blank stands for.
+    fn find(&self, text: &str) -> Option<(usize, usize)> {
+        let mut number: usize = text.strip_prefix(&**MARKER)?.parse().ok()?;
+        for (layer, mould) in self.layers.iter().enumerate() {
+            if number < mould.scalars() {
+                return Some((layer, number));
             }
-            Value::Map(map) => {
-                for (index, (key, value)) in map.iter().enumerate() {
-                    if has_blank(&key.to_value()) {
-                        return None;
-                    }
-                    self.walk(value, marks.child(index)?)?;
-                }
-            }
-            Value::List(items) => {
-                for (index, item) in items.iter().enumerate() {
-                    self.walk(item, marks.child(index)?)?;
-                }
-            }
-            other if has_blank(other) => return None,
-            _ => {}
+            number -= mould.scalars();
         }
-        Some(())
+        None
     }
 }
 
@@ -190,9 +119,16 @@ pub(super) fn has_blank(value: &Value) -> bool {
         Value::Bytes(bytes) => bytes.windows(MARKER.len()).any(|window| window == MARKER.as_bytes()),
         Value::List(items) => items.iter().any(has_blank),
         Value::Tuple(items) => items.iter().any(has_blank),
-        Value::Map(map) => map.iter().any(|(key, value)| has_blank(&key.to_value()) || has_blank(value)),
-        Value::Set(set) => set.iter().any(|key| has_blank(&key.to_value())),
+        Value::Map(map) => map.iter().any(|(key, value)| is_blank(key) || has_blank(value)),
+        Value::Set(set) => set.iter().any(is_blank),
         Value::None | Value::Bool(_) | Value::Int(_) | Value::Float(_) => false,
+    }
+}
+
+fn is_blank(key: &Key) -> bool {
+    match key {
+        Key::Str(text) => text.contains(&**MARKER),
+        other => has_blank(&other.to_value()),
     }
 }
 
@@ -200,6 +136,7 @@ pub(super) fn has_blank(value: &Value) -> bool {
 #[derive(Debug)]
 pub(super) struct Form {
     value: Value,
+    layers: Vec<Arc<Mould>>,
     places: Vec<Place>,
 }
 
@@ -207,83 +144,65 @@ pub(super) struct Form {
 struct Place {
     /// Positions in mappings and lists.
     path: Vec<usize>,
-    pieces: Vec<Piece>,
-    is_plain: bool,
+    layer: usize,
+    scalar: usize,
 }
 
 impl Form {
-    /// The form of a result that has `scalars` in it, some or all; `None` if something was made of one of them.
-    pub fn of(value: &Value, scalars: &[Scalar]) -> Option<Self> {
+    /// The form of a result; `None` if something was made of a blank.
+    pub fn of(value: &Value, sheet: Sheet) -> Option<Self> {
         let mut places = Vec::new();
-        find(value, scalars, &mut Vec::new(), &mut places)?;
-        Some(Form { value: value.clone(), places })
+        find(value, &sheet, &mut Vec::new(), &mut places)?;
+        Some(Form { value: value.clone(), layers: sheet.layers, places })
     }
 
-    /// The result with texts put in for its blanks; `None` if one of them would be something else there than
-    /// text, a number or a truth value.
-    pub fn filled(&self, texts: &[Str]) -> Option<Value> {
+    /// The result with what the words that layers printed make of its blanks; `None` if one of them would be
+    /// something else there than text, a number or a truth value.
+    pub fn filled(&self, words: &[&[Str]]) -> Option<Value> {
         let mut value = self.value.clone();
-        for place in &self.places {
-            let mut text = String::new();
-            for piece in &place.pieces {
-                text.push_str(match piece {
-                    Piece::Text(text) => text,
-                    Piece::Blank(number) => texts.get(*number)?,
-                });
-            }
-            let scalar = if place.is_plain { plain_scalar(&text)? } else { text.into() };
-            if !matches!(scalar, Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_)) {
+        for Place { path, layer, scalar } in &self.places {
+            let filled = self.layers.get(*layer)?.scalar(*scalar, words.get(*layer)?)?;
+            if !matches!(filled, Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_)) {
                 return None;
             }
             let mut here = &mut value;
-            for index in &place.path {
+            for index in path {
                 here = match here {
                     Value::Map(map) => map.value_at_mut(*index)?,
                     Value::List(items) => items.make_mut().get_mut(*index)?,
                     _ => return None,
                 };
             }
-            *here = scalar;
+            *here = filled;
         }
         Some(value)
     }
 
     /// About how many bytes it takes besides its value.
     pub fn size(&self) -> usize {
-        self.places.iter().map(|place| 64 * (place.pieces.len() + 1) + 8 * place.path.len()).sum()
+        1024 * self.layers.len() + self.places.iter().map(|place| 64 + 8 * place.path.len()).sum::<usize>()
     }
 }
 
-fn find(value: &Value, scalars: &[Scalar], path: &mut Vec<usize>, places: &mut Vec<Place>) -> Option<()> {
+fn find(value: &Value, sheet: &Sheet, path: &mut Vec<usize>, places: &mut Vec<Place>) -> Option<()> {
+    let mut below = |(index, inner): (usize, &Value)| {
+        path.push(index);
+        let found = find(inner, sheet, path, places);
+        path.pop();
+        found
+    };
     match value {
-        Value::Str(text) => {
-            if let Some(pieces) = pieces(text) {
-                let scalar = scalars.iter().find(|scalar| scalar.text == *text)?;
-                places.push(Place { path: path.clone(), pieces, is_plain: scalar.is_plain });
-            }
+        Value::Str(text) if text.contains(&**MARKER) => {
+            let (layer, scalar) = sheet.find(text)?;
+            places.push(Place { path: path.clone(), layer, scalar });
+            Some(())
         }
-        Value::Map(map) => {
-            for (index, (key, value)) in map.iter().enumerate() {
-                if has_blank(&key.to_value()) {
-                    return None;
-                }
-                path.push(index);
-                find(value, scalars, path, places)?;
-                path.pop();
-            }
-        }
-        Value::List(items) => {
-            for (index, item) in items.iter().enumerate() {
-                path.push(index);
-                find(item, scalars, path, places)?;
-                path.pop();
-            }
-        }
-        other if has_blank(other) => return None,
-        _ => {}
+        Value::Map(map) if map.keys().any(is_blank) => None,
+        Value::Map(map) => map.iter().map(|(_, value)| value).enumerate().try_for_each(&mut below),
+        Value::List(items) => items.iter().enumerate().try_for_each(&mut below),
+        other => (!has_blank(other)).then_some(()),
     }
-    Some(())
 }
 
 /// Layers of a formula that print what every minion has for itself, by their paths.
-pub(crate) type Printing = std::collections::BTreeSet<Arc<str>>;
+pub(crate) type Printing = BTreeSet<Arc<str>>;

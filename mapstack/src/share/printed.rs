@@ -3,13 +3,12 @@
 //! A formula that prints a minion's name has another result for each. But where a name is printed into a scalar of
 //! a layer and nothing looks at it any more, results differ by the name alone. So, once a question that the template
 //! of a layer asks was answered differently by everybody, what is asked instead is what the layer *prints*: each
-//! minion runs the template of that layer, and texts of expressions are left [blank](super::blanks) in the
-//! answer. Minions whose answers are the same have the same result, with the texts put in.
+//! minion runs the template of that layer, and words that expressions print are left [blank](super::blanks)
+//! in the answer. Minions whose answers are the same have the same result, with the words put in.
 //!
-//! That is right as long as nothing but the scalar itself depends on the text: it is of characters that mean nothing
-//! to YAML; it is found again in values, and in nothing else, once the text with blanks was read; and no template,
-//! matcher or comparison of a merge looks at the stack from there on, which is watched. Where that does not hold,
-//! the layer is not asked what it prints again.
+//! That is right as long as nothing but the scalar itself depends on the word: what YAML reads is the same for all
+//! words, which a [`Mould`](mapstack_yaml::Mould) knows; and no template, matcher or comparison of a merge looks at the stack from there on,
+//! which is watched. Where that does not hold, the layer is not asked what it prints again.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -17,12 +16,12 @@ use std::sync::Arc;
 use mapstack_render::clock_reads;
 use mapstack_value::{Str, Value};
 
-use super::blanks::{blank, is_safe};
 use super::question::Answer;
 use super::{Exact, Probe};
 use crate::files::File;
 use crate::layer::Variables;
-use crate::render::Stage;
+use crate::moulds::without_words;
+use crate::render::{Stage, Text};
 use crate::trace::FileRead;
 
 /// What the template of a layer prints, given everything it sees besides the minion.
@@ -40,11 +39,12 @@ pub(crate) struct LayerPrint {
 /// A printed text, less what is left blank.
 #[derive(Debug, Clone)]
 pub(crate) struct Print {
-    pieces: Vec<Option<String>>,
+    /// With [holes](mapstack_yaml::Mould::hole) for words.
+    pub text: String,
     /// The files that were looked at.
-    pub reads: Vec<FileRead>,
-    /// What minions with equal answers differ in: the texts of the blanks.
-    pub texts: Vec<Str>,
+    reads: Vec<FileRead>,
+    /// What minions with equal answers differ in.
+    pub words: Vec<Str>,
 }
 
 /// The part of what a run may spend that a layer may spend and still be shared: what another minion spends on it
@@ -85,7 +85,7 @@ impl LayerPrint {
             && run.spent() <= run.engine.limits.fuel / FUEL_SHARE
             && probe.has_facts_of(&run)
             && matches!((&stack, &self.stack.0), (Value::Map(one), Value::Map(other)) if one.ptr_eq(other));
-        is_pure.then(|| Print::of(text.pieces(), run.file_reads()))
+        is_pure.then(|| Print::of(&text, run.file_reads()))
     }
 }
 
@@ -107,57 +107,26 @@ impl Hash for LayerPrint {
 }
 
 impl Print {
-    fn of(printed: Vec<(&str, bool)>, reads: Vec<FileRead>) -> Self {
-        let mut print = Print { pieces: Vec::new(), reads, texts: Vec::new() };
-        for (text, is_computed) in printed {
-            // The line that a template ends with belongs to no piece of it.
-            let (own, end) = text.strip_suffix('\n').map_or((text, ""), |own| (own, "\n"));
-            if is_computed && is_safe(own) {
-                print.pieces.push(None);
-                print.texts.push(own.into());
-                print.write(end);
-            } else {
-                print.write(text);
-            }
-        }
-        print
+    fn of(printed: &Text<'_>, reads: Vec<FileRead>) -> Self {
+        let (text, words) = without_words(printed);
+        Print { text, reads, words: words.into_iter().map(Str::from).collect() }
     }
 
-    fn write(&mut self, text: &str) {
-        match self.pieces.last_mut() {
-            _ if text.is_empty() => {}
-            Some(Some(last)) => last.push_str(text),
-            _ => self.pieces.push(Some(text.to_owned())),
-        }
-    }
-
-    /// The text with names of blanks in it, from a number on.
-    pub fn with_blanks(&self, first: usize) -> String {
-        let mut number = first;
-        let mut text = String::new();
-        for piece in &self.pieces {
-            match piece {
-                Some(literal) => text.push_str(literal),
-                None => {
-                    text.push_str(&blank(number));
-                    number += 1;
-                }
-            }
-        }
-        text
+    /// The files that were looked at.
+    pub fn reads(&self) -> &[FileRead] {
+        &self.reads
     }
 
     /// About how many bytes it takes.
     pub fn size(&self) -> usize {
-        let texts = self.pieces.iter().map(|piece| 32 + piece.as_ref().map_or(0, String::len)).sum::<usize>();
         let files = self.reads.iter().map(|read| 64 + read.path.len()).sum::<usize>();
-        texts + files + self.texts.iter().map(|text| 32 + text.len()).sum::<usize>()
+        self.text.len() + files + self.words.iter().map(|word| 32 + word.len()).sum::<usize>()
     }
 }
 
 impl PartialEq for Print {
     fn eq(&self, other: &Self) -> bool {
-        self.pieces == other.pieces && self.reads == other.reads
+        self.text == other.text && self.words.len() == other.words.len() && self.reads == other.reads
     }
 }
 
@@ -165,7 +134,7 @@ impl Eq for Print {}
 
 impl Hash for Print {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.pieces.hash(state);
+        (&self.text, self.words.len()).hash(state);
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use mapstack_minion::Minion;
 use mapstack_value::{Str, Value};
 
-use super::blanks::{Form, Scalar};
+use super::blanks::{Form, Sheet};
 use super::decisions::{Decisions, Led};
 use super::printed::Layers;
 use super::question::Told;
@@ -75,12 +75,11 @@ struct Leaf {
 }
 
 impl Leaf {
-    /// An outcome whose result has scalars with blanks; `None` if something became of one of them that is told
-    /// by no text.
-    fn of(outcome: Outcome, scalars: &[Scalar]) -> Option<Arc<Self>> {
+    /// An outcome whose result may have blanks; `None` if something was made of one of them.
+    fn of(outcome: Outcome, sheet: Sheet) -> Option<Arc<Self>> {
         let form = match &outcome.result {
-            _ if scalars.is_empty() => None,
-            Ok(value) => Some(Form::of(value, scalars)?),
+            _ if sheet.is_empty() => None,
+            Ok(value) => Some(Form::of(value, sheet)?),
             Err(_) => return None,
         };
         Some(Arc::new(Leaf { outcome: Arc::new(outcome), form }))
@@ -89,9 +88,9 @@ impl Leaf {
     /// What a minion has whose layers printed something; `None` if that makes something else of its result.
     fn outcome(&self, printed: &[Told]) -> Option<Arc<Outcome>> {
         let Some(form) = &self.form else { return Some(self.outcome.clone()) };
-        let texts: Vec<Str> = printed.iter().filter_map(Told::print).flat_map(|print| print.texts.clone()).collect();
+        let words: Vec<&[Str]> = printed.iter().filter_map(Told::print).map(|print| &*print.words).collect();
         let Outcome { warnings, files, .. } = &*self.outcome;
-        let result = Ok(form.filled(&texts)?);
+        let result = Ok(form.filled(&words)?);
         Some(Arc::new(Outcome { result, warnings: warnings.clone(), files: files.clone(), text: OnceLock::new() }))
     }
 
@@ -152,15 +151,15 @@ impl<'e> Recipe<'e> {
             (layers.version, layers.printing.clone())
         };
         let (outcome, record) = self.recorded(minion, probe, printing);
-        let (steps, scalars) = match record {
-            Record::Shared(steps, scalars) => (steps, scalars),
+        let (steps, sheet) = match record {
+            Record::Shared(steps, sheet) => (steps, sheet),
             Record::Own => return Arc::new(outcome),
             Record::Unknown => return alone(),
             Record::Spoilt => return self.without_blanks(known, version, alone),
         };
         let printed: Vec<Told> =
             steps.iter().map(|step| &step.told).filter(|told| told.print().is_some()).cloned().collect();
-        let Some(leaf) = Leaf::of(outcome, &scalars) else { return self.without_blanks(known, version, alone) };
+        let Some(leaf) = Leaf::of(outcome, sheet) else { return self.without_blanks(known, version, alone) };
         let outcome = leaf.outcome(&printed).unwrap_or_else(alone);
         // A file that cannot be read now can be there for the next.
         if leaf.outcome.result.as_ref().err().is_none_or(|e| e.kind() != ErrorKind::File) {

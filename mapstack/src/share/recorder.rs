@@ -8,15 +8,15 @@ use std::sync::Arc;
 use mapstack_matcher::Definition;
 use mapstack_render::{Reader, clock_reads};
 use mapstack_value::{Key, Value};
+use mapstack_yaml::Mould;
 
-use super::blanks::{self, MOST_BLANKS, Scalar, has_blank};
+use super::blanks::{Sheet, has_blank};
 use super::printed::LayerPrint;
 use super::question::{LayerFiles, LayerPaths, Told};
 use super::{Exact, Posed, Printing, Probe, Question, Root};
 use crate::engine::Run;
 use crate::files::File;
-use crate::layer::{self, LayerFile, Variables};
-use crate::render::Text;
+use crate::layer::{LayerFile, Variables};
 
 /// A run that asks more is nobody else's: following its questions would cost as much as the run.
 const MOST_QUESTIONS: usize = 256;
@@ -35,7 +35,7 @@ pub(crate) struct Recorder<'e> {
     /// The template that asks, if it is a layer's.
     layer: RefCell<Option<Arc<str>>>,
     /// What layers printed that is left blank, and where: nothing any more if that cannot be told apart from the rest.
-    blanks: RefCell<Option<(usize, Vec<Scalar>)>>,
+    blanks: RefCell<Option<Sheet>>,
     /// Whether what is looked at is recorded in other words.
     quiet: Cell<bool>,
     /// Why the result cannot be anybody else's.
@@ -54,7 +54,7 @@ pub(crate) struct Step {
 /// What became of the record of a run.
 pub(crate) enum Record {
     /// The questions lead to the result, which has blanks where scalars are.
-    Shared(Vec<Step>, Vec<Scalar>),
+    Shared(Vec<Step>, Sheet),
     /// The result is nobody else's.
     Own,
     /// So is this one, but it has blanks: there is no result.
@@ -104,7 +104,7 @@ impl<'e> Recorder<'e> {
             asked: RefCell::default(),
             printing,
             layer: RefCell::default(),
-            blanks: RefCell::new(Some((0, Vec::new()))),
+            blanks: RefCell::new(Some(Sheet::default())),
             quiet: Cell::new(false),
             own: Cell::new(false),
             clock: clock_reads(),
@@ -186,45 +186,33 @@ impl<'e> Recorder<'e> {
         }
     }
 
-    /// A layer whose texts that every minion has for itself are left blank, if it is one of those that are asked
-    /// what they print: as the run goes on with it, and its text.
-    pub fn printed(
-        &self,
-        run: &Run<'_>,
-        file: &File,
-        variables: &Variables<'_>,
-        stack: &Value,
-    ) -> Option<(Arc<LayerFile>, String)> {
+    /// A layer in which the words that every minion has for itself are left blank, as the run goes on with it, if
+    /// it is one of those that are asked what they print.
+    pub fn printed(&self, run: &Run<'_>, file: &File, variables: &Variables<'_>, stack: &Value) -> Option<LayerFile> {
         if self.quiet.get() || !self.printing.contains(&*file.path) {
             return None;
         }
         self.catch_up();
-        let (first, mut scalars) = self.blanks.take().filter(|_| !self.asked.borrow().all)?;
+        let mut sheet = self.blanks.take().filter(|_| !self.asked.borrow().all)?;
         let print = LayerPrint::new(file, variables, stack, !run.blanks.is_empty());
         let posed = Arc::new(Posed { question: Question::Print(Box::new(print)), number: None });
         let told = self.probe.ask(&posed);
         self.add(posed, told.clone());
         let Some(print) = told.print() else {
             self.own.set(true);
-            self.blanks.replace(Some((first, scalars)));
+            self.blanks.replace(Some(sheet));
             return None;
         };
-        run.note_reads(&print.reads);
-        let text = print.with_blanks(first);
-        let made = Text::plain(file, &text);
-        let layer = run.engine.parsed_layer(&text, || layer::parse(&made, false)).ok()?;
-        let last = first + print.texts.len();
-        if last > first {
-            let options = [&layer.strategy, &layer.merge_lists];
-            if last > MOST_BLANKS || options.into_iter().flatten().any(has_blank) {
-                return None;
-            }
-            let marks = &layer.positions(&text).values;
-            scalars.extend(blanks::scalars(layer.values.as_ref()?, marks, &text, first..last)?);
+        run.note_reads(print.reads());
+        let layer = LayerFile::of(sheet.add(Mould::read(&print.text, print.words.len())?)?.as_map()?)?;
+        if [&layer.strategy, &layer.merge_lists].into_iter().flatten().any(has_blank) {
+            return None;
+        }
+        if !sheet.is_empty() {
             run.blanks.fill_in();
         }
-        self.blanks.replace(Some((last, scalars)));
-        Some((layer, text))
+        self.blanks.replace(Some(sheet));
+        Some(layer)
     }
 
     /// What was recorded of a run that has come to its end.
@@ -233,10 +221,12 @@ impl<'e> Recorder<'e> {
         let steps = std::mem::take(&mut self.asked.borrow_mut().steps);
         let is_own = run.is_own() || clock_reads() != self.clock;
         match self.blanks.take() {
-            Some((0, _)) if is_own || self.own.get() => Record::Own,
-            Some((0, _)) => Record::Shared(steps, Vec::new()),
+            Some(sheet) if sheet.is_empty() => match is_own || self.own.get() {
+                true => Record::Own,
+                false => Record::Shared(steps, sheet),
+            },
             Some(_) if self.own.get() => Record::Unknown,
-            Some((_, scalars)) if !is_own && !run.blanks.were_seen() => Record::Shared(steps, scalars),
+            Some(sheet) if !is_own && !run.blanks.were_seen() => Record::Shared(steps, sheet),
             _ => Record::Spoilt,
         }
     }

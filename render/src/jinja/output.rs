@@ -64,8 +64,14 @@ impl SourceMap {
         Some((place, chunk.origin))
     }
 
-    /// The pieces of the output, in order, each of one origin: where each starts.
-    pub fn pieces(&self) -> impl Iterator<Item = (usize, Origin)> {
+    /// The output in runs of one origin, in order: where each starts, and how it came about.
+    ///
+    /// ```
+    /// use mapstack_render::jinja::{NoHost, Origin, Request, render};
+    /// let rendered = render(Request::new("a: {{ 1 }}", &NoHost)).unwrap();
+    /// assert!(rendered.map.runs().eq([(0, Origin::Literal), (3, Origin::Computed)]));
+    /// ```
+    pub fn runs(&self) -> impl Iterator<Item = (usize, Origin)> {
         self.chunks.iter().map(|chunk| (chunk.start, chunk.origin))
     }
 }

@@ -1,0 +1,128 @@
+//! Which names directories have, so that nobody need be asked for others.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::RandomState;
+
+use crate::SaltPath;
+
+/// What is known of directories, by saltenv and path.
+#[derive(Debug, Default)]
+pub(super) struct Directories {
+    known: HashMap<String, HashMap<String, Directory, RandomState>>,
+    /// How many directories and names there are.
+    size: usize,
+}
+
+#[derive(Debug)]
+enum Directory {
+    /// So many files in it were missing.
+    Lacking(usize),
+    /// It has these names and no others.
+    Has(HashSet<String, RandomState>),
+    /// Nobody knows.
+    Unknown,
+}
+
+/// Who asks for that many files that are missing in a directory asks for more.
+const ENOUGH: usize = 8;
+/// The most directories and names that are kept.
+const MOST: usize = 500_000;
+
+/// A file by its directory and its name, which is one that listings are about.
+pub(super) struct Place<'p> {
+    pub saltenv: &'p str,
+    directory: &'p str,
+    name: &'p str,
+}
+
+impl<'p> Place<'p> {
+    /// The place of a path, if a listing can say that there is nothing.
+    pub fn of(path: &'p SaltPath, saltenv: &'p str) -> Option<Self> {
+        let (directory, name) = path.as_str().rsplit_once('/').unwrap_or(("", path.as_str()));
+        let is_simple = is_simple(name) && path.saltenv().is_none() && !path.is_absolute();
+        is_simple.then_some(Place { saltenv, directory, name })
+    }
+
+    /// The directory, unless files in it are refused.
+    pub fn directory(&self) -> Option<SaltPath> {
+        let of_any_file = SaltPath::from_relative(&format!("{}/x", self.directory));
+        of_any_file.refusal().is_none().then(|| SaltPath::from_relative(self.directory))
+    }
+}
+
+/// Whether a name is one that [`FileServer::names_in`](crate::FileServer::names_in) is about.
+fn is_simple(name: &str) -> bool {
+    let is_simple = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    !name.is_empty() && name.len() <= crate::path::MAX_COMPONENT && name.bytes().all(is_simple) && !name.ends_with('.')
+}
+
+impl Directories {
+    /// Whether there is surely no such file.
+    pub fn lacks(&self, place: &Place<'_>) -> bool {
+        let known = self.known.get(place.saltenv).and_then(|directories| directories.get(place.directory));
+        matches!(known, Some(Directory::Has(names)) if !names.contains(place.name))
+    }
+
+    /// Note that a file is missing, and say whether to ask for all names of its directory.
+    pub fn is_worth_asking(&mut self, place: &Place<'_>) -> bool {
+        let directories = self.known.get_mut(place.saltenv);
+        match directories.and_then(|directories| directories.get_mut(place.directory)) {
+            Some(Directory::Lacking(files)) => {
+                *files += 1;
+                *files == ENOUGH
+            }
+            Some(Directory::Has(_) | Directory::Unknown) => false,
+            None => {
+                self.put(place, Directory::Lacking(1));
+                false
+            }
+        }
+    }
+
+    /// Take over what a directory has, if anybody could tell.
+    pub fn learn(&mut self, place: &Place<'_>, names: Option<Vec<String>>) {
+        self.put(place, names.map_or(Directory::Unknown, |names| Directory::Has(names.into_iter().collect())));
+    }
+
+    fn put(&mut self, place: &Place<'_>, directory: Directory) {
+        self.size += match &directory {
+            Directory::Has(names) => 1 + names.len(),
+            Directory::Lacking(_) | Directory::Unknown => 1,
+        };
+        if self.size > MOST {
+            *self = Directories::default();
+        }
+        self.known.entry(place.saltenv.to_owned()).or_default().insert(place.directory.to_owned(), directory);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listings_are_about_simple_names() {
+        let place = |path: &str| Place::of(&SaltPath::from_relative(path), "base").is_some();
+        assert!(place("a/web1.example.org.yaml") && place("x") && place("ä/x"));
+        assert!(!place("") && !place("a/ä.yaml") && !place("a/x.") && !place("a/a:b") && !place("a/.."));
+        assert!(!place("a/LONGNA~1.YAM") && !place(&"x".repeat(300)));
+        let of = |url: &str| Place::of(&SaltPath::parse(url).unwrap(), "base").is_some();
+        assert!(of("salt://a/b") && !of("salt://a/b?saltenv=dev") && !of("salt://|/a/b"));
+        let in_refused = SaltPath::from_relative("c../d");
+        assert!(Place::of(&in_refused, "base").unwrap().directory().is_none());
+    }
+
+    #[test]
+    fn a_directory_is_asked_once() {
+        let path = SaltPath::from_relative("d/x");
+        let place = Place::of(&path, "base").unwrap();
+        let mut known = Directories::default();
+        assert_eq!((0..20).filter(|_| known.is_worth_asking(&place)).count(), 1);
+        assert!(!known.lacks(&place));
+        known.learn(&place, Some(vec!["y".into()]));
+        assert!(known.lacks(&place) && !known.is_worth_asking(&place));
+        known.learn(&place, None);
+        assert!(!known.lacks(&place) && !known.is_worth_asking(&place));
+    }
+}

@@ -1,0 +1,129 @@
+//! A snapshot answers what the server behind it does, however little it asks.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mapstack_loader::{Backends, Fetched, FileServer, LoadError, MemoryFiles, Roots, SaltPath, Snapshot};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+/// Counts the files it is asked for.
+struct Counted<F>(F, AtomicUsize);
+
+impl<F: FileServer> FileServer for Counted<F> {
+    fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.fetch(path, saltenv)
+    }
+
+    fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<PathBuf>, LoadError> {
+        self.0.find_all(path, saltenv)
+    }
+
+    fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
+        self.0.list(saltenv, prefix)
+    }
+
+    fn envs(&self) -> Vec<String> {
+        self.0.envs()
+    }
+
+    fn names_in(&self, directory: &SaltPath, saltenv: &str) -> Option<Vec<String>> {
+        self.0.names_in(directory, saltenv)
+    }
+}
+
+/// Directories and names, plain ones, odd ones, and some that others are links to.
+const DIRECTORIES: [&str; 8] = ["", "d/", "d/e/", "away/", "c../", "D/", "é/", "link/"];
+const NAMES: [&str; 14] =
+    ["a.yaml", "A.yaml", "b", "B", "web1.example.org.yaml", "é.yaml", "a:b", "x.", "..x", "-", "1", "2", "a b", "~1"];
+
+fn path() -> impl Strategy<Value = String> {
+    let odd = prop_oneof![Just(""), Just("/"), Just("./"), Just("../"), Just(r"d\")];
+    let other = "[a-c]{1,2}";
+    let name = prop_oneof![4 => prop::sample::select(&NAMES[..]).prop_map(str::to_owned), 2 => other];
+    (prop_oneof![8 => Just(""), 1 => odd], prop::sample::select(&DIRECTORIES[..]), name)
+        .prop_map(|(odd, directory, name)| format!("{odd}{directory}{name}"))
+}
+
+/// A root with some of the files, and links: to a directory inside, out of the root, to nowhere.
+fn root(files: &[(usize, usize)], outside: &TempDir) -> TempDir {
+    let dir = TempDir::new().unwrap();
+    for &(directory, name) in files {
+        let path = dir.path().join(DIRECTORIES[directory % 7]).join(NAMES[name % NAMES.len()]);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, path.to_string_lossy().as_bytes()).unwrap();
+    }
+    let _ = symlink("d", dir.path().join("link"));
+    let _ = symlink(outside.path(), dir.path().join("away"));
+    let _ = symlink("nowhere", dir.path().join("1"));
+    let _ = symlink("a.yaml", dir.path().join("2"));
+    dir
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_a_snapshot_answers_is_what_its_server_answers(
+        trees in prop::collection::vec(prop::collection::vec((0..7usize, 0..14usize), 0..12), 0..3),
+        memory in any::<bool>(),
+        outside_links in any::<bool>(),
+        asked in prop::collection::vec((path(), prop_oneof![4 => Just("base"), 1 => Just("dev"), 1 => Just("other")]), 0..300),
+    ) {
+        let outside = TempDir::new().unwrap();
+        fs::write(outside.path().join("b"), "outside").unwrap();
+        let trees: Vec<TempDir> = trees.iter().map(|files| root(files, &outside)).collect();
+        let roots = || {
+            let roots = trees.iter().fold(Roots::new(), |roots, dir| roots.root("base", dir.path()).root("dev", dir.path().join("d")));
+            roots.root("base", "/no/such/dir").follow_outside_links(outside_links)
+        };
+        let files = || -> Backends {
+            let mut servers: Vec<Box<dyn FileServer>> = vec![Box::new(roots())];
+            if memory {
+                servers.push(Box::new(MemoryFiles::new().file("base", "d/c", "memory")));
+            }
+            Backends::new(servers)
+        };
+        let (plain, snapshot) = (files(), Snapshot::new(files()));
+        for _ in 0..2 {
+            for (path, saltenv) in &asked {
+                let path = SaltPath::from_relative(path);
+                prop_assert_eq!(snapshot.fetch(&path, saltenv).unwrap(), plain.fetch(&path, saltenv).unwrap(), "{}", path);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_lacks_many_files_is_listed_instead() {
+    let dir = TempDir::new().unwrap();
+    fs::create_dir(dir.path().join("id")).unwrap();
+    fs::write(dir.path().join("id/web500.yaml"), "there").unwrap();
+    let counted = Counted(Roots::new().root("base", dir.path()), AtomicUsize::new(0));
+    let lists = counted.names_in(&SaltPath::from_relative("id"), "base").is_some();
+    let files = Snapshot::new(counted);
+    for directory in ["id", "absent"] {
+        for number in 0..1000 {
+            let path = SaltPath::from_relative(&format!("{directory}/web{number}.yaml"));
+            let found = files.fetch(&path, "base").unwrap() != Fetched::Missing;
+            assert_eq!(found, directory == "id" && number == 500, "{path}");
+        }
+    }
+    // Not every file system's listings say all, so that every file is asked for there.
+    let asked = files.into_inner().1.into_inner();
+    assert!(if lists { asked < 50 } else { asked == 2000 || asked < 1050 }, "{asked}");
+}
+
+#[test]
+fn a_server_that_cannot_tell_is_asked_for_every_file() {
+    let memory = MemoryFiles::new().file("base", "id/web5.yaml", "there");
+    assert_eq!(memory.names_in(&SaltPath::from_relative("id"), "base"), None);
+    let files = Snapshot::new(Counted(memory, AtomicUsize::new(0)));
+    for number in 0..100 {
+        files.fetch(&SaltPath::from_relative(&format!("id/web{number}.yaml")), "base").unwrap();
+    }
+    assert_eq!(files.into_inner().1.into_inner(), 100);
+}
