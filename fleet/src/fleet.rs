@@ -7,7 +7,8 @@ use mapstack::lineage::Lineage;
 use mapstack::minion::Minion;
 use mapstack::{Condition, DataOptions, Engine, Error, ErrorKind, FactRead, Outcome, Recipe, Result, Witness};
 
-use crate::ordered::{Pace, Panicked, ordered};
+use crate::Pace;
+use crate::ordered::{Panicked, ordered};
 
 /// What is computed for every minion of a fleet.
 pub struct Fleet<'e> {

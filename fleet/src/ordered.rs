@@ -2,42 +2,15 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
+use std::time::Duration;
 
-/// How much is done side by side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pace {
-    /// How many threads work.
-    pub threads: usize,
-    /// How many items may be begun and not yet taken: what bounds the memory.
-    pub window: usize,
-}
+use crate::Pace;
 
-impl Pace {
-    /// A number of threads, each of which can be some items ahead.
-    ///
-    /// ```
-    /// use mapstack_fleet::Pace;
-    /// assert_eq!(Pace::threads(2).threads, 2);
-    /// assert_eq!(Pace::threads(0).threads, 1);
-    /// ```
-    #[must_use]
-    pub fn threads(threads: usize) -> Self {
-        let threads = threads.max(1);
-        Pace { threads, window: threads.saturating_mul(AHEAD) }
-    }
-}
-
-/// Items that each thread may be ahead: enough for one that takes as long as hundreds of others.
-const AHEAD: usize = 256;
-
-impl Default for Pace {
-    /// As many threads as the machine runs at once.
-    fn default() -> Self {
-        Pace::threads(std::thread::available_parallelism().map_or(1, usize::from))
-    }
-}
+/// How long a result can be there before it is noticed, while those after it take long.
+const UNNOTICED: Duration = Duration::from_millis(5);
 
 /// Do some work for every item on the threads of a scope. Results come in the order of the items,
 /// whichever thread made them, and no more than a [window](Pace) of them is kept.
@@ -45,6 +18,9 @@ impl Default for Pace {
 /// A thread takes the next item when it is done with one, so that none waits while there is work.
 /// Work that panics is an item without a result, `Err` with what it said. Dropping the iterator ends
 /// the work: threads finish the item at hand.
+///
+/// Results of quick work are handed over some at a time. One that is done is not kept back for those
+/// after it: it comes within some milliseconds, however long they take.
 ///
 /// ```
 /// use mapstack_fleet::{Pace, ordered};
@@ -62,54 +38,63 @@ where
 {
     let pace = Pace { threads: pace.threads.max(1), window: pace.window.max(1) };
     let shared = Arc::new(Shared {
-        state: Mutex::new(State { slots: VecDeque::new(), first: 0, end: None, stopped: false }),
+        pace,
+        state: Mutex::new(State {
+            slots: VecDeque::new(),
+            ready: 0,
+            first: 0,
+            taken: 0,
+            end: None,
+            needs_result: false,
+            needs_room: false,
+        }),
+        stopped: AtomicBool::new(false),
         made: Condvar::new(),
-        taken: Condvar::new(),
+        room: Condvar::new(),
     });
-    let source = Arc::new(Mutex::new(Source { items: Some(items), next: 0 }));
+    let source = Arc::new(Mutex::new(Source { items: Some(items), next: 0, limit: pace.window }));
     let work = Arc::new(work);
     for _ in 0..pace.threads {
         let (shared, source, work) = (shared.clone(), source.clone(), work.clone());
         scope.spawn(move || {
-            while let Some((index, item)) = next(&shared, &source, pace.window) {
+            while let Some((index, item)) = next(&shared, &source) {
                 let result = catch_unwind(AssertUnwindSafe(|| work(item))).map_err(|panic| said(&*panic));
                 shared.put(index, result);
             }
         });
     }
-    Ordered { shared }
+    Ordered { shared, at_hand: VecDeque::new() }
 }
 
 /// Results of [`ordered`], in order.
 #[derive(Debug)]
 pub struct Ordered<T> {
     shared: Arc<Shared<T>>,
+    /// Results that were handed over. They count as taken when the last of them is.
+    at_hand: VecDeque<Result<T, Panicked>>,
 }
 
 impl<T> Iterator for Ordered<T> {
     type Item = Result<T, Panicked>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let mut state = lock(&self.shared.state);
-        loop {
-            if state.end.is_some_and(|end| state.first >= end) {
-                return None;
-            }
-            if let Some(Some(_)) = state.slots.front() {
-                let result = state.slots.pop_front().flatten();
-                state.first += 1;
-                self.shared.taken.notify_all();
-                return result;
-            }
-            state = self.shared.made.wait(state).unwrap_or_else(PoisonError::into_inner);
+        if self.at_hand.is_empty() && !self.shared.hand_over(&mut self.at_hand) {
+            return None;
         }
+        let result = self.at_hand.pop_front();
+        if self.at_hand.is_empty() {
+            self.shared.all_taken();
+        }
+        result
     }
 }
 
 impl<T> Drop for Ordered<T> {
     fn drop(&mut self) {
-        lock(&self.shared.state).stopped = true;
-        self.shared.taken.notify_all();
+        // Whoever waits for room looks at it with the state locked.
+        let _state = lock(&self.shared.state);
+        self.shared.stopped.store(true, Ordering::SeqCst);
+        self.shared.room.notify_all();
     }
 }
 
@@ -119,41 +104,49 @@ pub struct Panicked(pub String);
 
 #[derive(Debug)]
 struct Shared<T> {
+    pace: Pace,
     state: Mutex<State<T>>,
-    /// A result was made, or there are no more items.
+    /// Nobody wants more results.
+    stopped: AtomicBool,
+    /// Results are ready, or there are no more items.
     made: Condvar,
-    /// A result was taken, or nobody wants more.
-    taken: Condvar,
+    /// Results were taken, or nobody wants more.
+    room: Condvar,
 }
 
 #[derive(Debug)]
 struct State<T> {
     /// Results by their index, from `first`; `None` where one is still being made.
     slots: VecDeque<Option<Result<T, Panicked>>>,
-    /// The index of the result that is taken next.
+    /// How many of the first slots have their result.
+    ready: usize,
+    /// The index of the result that is handed over next.
     first: usize,
+    /// How many results were taken for good: what the window begins with.
+    taken: usize,
     /// How many items there are, once that is known.
     end: Option<usize>,
-    stopped: bool,
+    /// Somebody sleeps until there is a result, and has to be woken.
+    needs_result: bool,
+    /// Somebody sleeps until there is room.
+    needs_room: bool,
 }
 
 struct Source<I> {
     /// `None` once there are no more.
     items: Option<I>,
     next: usize,
+    /// The index before which there is known to be room.
+    limit: usize,
 }
 
 /// The next item and its index, once there is room for its result.
-fn next<T, I: Iterator>(shared: &Shared<T>, source: &Mutex<Source<I>>, window: usize) -> Option<(usize, I::Item)> {
+fn next<T, I: Iterator>(shared: &Shared<T>, source: &Mutex<Source<I>>) -> Option<(usize, I::Item)> {
     let mut source = lock(source);
-    // Whoever holds the source waits for room, and the others for it: results before are made by
-    // threads that hold nothing.
-    let mut state = lock(&shared.state);
-    while !state.stopped && source.next >= state.first.saturating_add(window) {
-        state = shared.taken.wait(state).unwrap_or_else(PoisonError::into_inner);
+    if source.next >= source.limit {
+        source.limit = shared.wait_for_room(source.next);
     }
-    let stopped = state.stopped;
-    drop(state);
+    let stopped = shared.stopped.load(Ordering::SeqCst);
     // An iterator that panics has no more items.
     let item =
         if stopped { None } else { catch_unwind(AssertUnwindSafe(|| source.items.as_mut()?.next())).ok().flatten() };
@@ -165,15 +158,33 @@ fn next<T, I: Iterator>(shared: &Shared<T>, source: &Mutex<Source<I>>, window: u
         }
         None => {
             source.items = None;
-            let mut state = lock(&shared.state);
-            state.end = Some(source.next);
-            shared.made.notify_all();
+            shared.end(source.next);
             None
         }
     }
 }
 
 impl<T> Shared<T> {
+    /// Wait until an item can be begun, or nobody wants it. Returns the index before which there is
+    /// room.
+    ///
+    /// Who waits here holds the source, and the others wait for that: results before are made by
+    /// threads that hold nothing.
+    fn wait_for_room(&self, index: usize) -> usize {
+        let mut state = lock(&self.state);
+        if index >= state.taken.saturating_add(self.pace.window) {
+            self.wake_for_result(&mut state);
+            // Not for one item only, since the next would wait again.
+            let end = index.saturating_add(self.pace.at_once());
+            while !self.stopped.load(Ordering::SeqCst) && end > state.taken.saturating_add(self.pace.window) {
+                state.needs_room = true;
+                state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            state.needs_room = false;
+        }
+        state.taken.saturating_add(self.pace.window)
+    }
+
     fn put(&self, index: usize, result: Result<T, Panicked>) {
         let mut state = lock(&self.state);
         let at = index.saturating_sub(state.first);
@@ -183,8 +194,55 @@ impl<T> Shared<T> {
         if let Some(slot) = state.slots.get_mut(at) {
             *slot = Some(result);
         }
-        if at == 0 {
+        while let Some(Some(_)) = state.slots.get(state.ready) {
+            state.ready += 1;
+        }
+        let is_last = state.end.is_some_and(|end| state.first + state.ready >= end);
+        if state.ready >= self.pace.at_once() || is_last {
+            self.wake_for_result(&mut state);
+        }
+    }
+
+    /// There are no more items.
+    fn end(&self, count: usize) {
+        let mut state = lock(&self.state);
+        state.end = Some(count);
+        self.wake_for_result(&mut state);
+    }
+
+    /// Waking is a system call even if nobody sleeps.
+    fn wake_for_result(&self, state: &mut State<T>) {
+        if std::mem::take(&mut state.needs_result) {
             self.made.notify_all();
+        }
+    }
+
+    /// Wait for results and take some. Returns false if there are no more.
+    fn hand_over(&self, results: &mut VecDeque<Result<T, Panicked>>) -> bool {
+        let mut state = lock(&self.state);
+        while state.ready == 0 {
+            if state.end.is_some_and(|end| state.first >= end) {
+                return false;
+            }
+            state.needs_result = true;
+            // A few results wake nobody, and who made them may be busy with the next for long.
+            state = self.made.wait_timeout(state, UNNOTICED).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.needs_result = false;
+        let count = state.ready.min(self.pace.at_once());
+        results.extend(state.slots.drain(..count).flatten());
+        state.ready -= count;
+        state.first += count;
+        true
+    }
+
+    /// What was handed over has been taken.
+    fn all_taken(&self) {
+        let mut state = lock(&self.state);
+        state.taken = state.first;
+        // Who is woken looks whether the room is enough.
+        if state.needs_room {
+            self.room.notify_all();
         }
     }
 }
@@ -203,9 +261,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::mpsc;
     use std::thread::scope;
-    use std::time::Duration;
 
     #[test]
     fn results_come_in_order_whatever_takes_long() {
@@ -236,6 +294,49 @@ mod tests {
         });
         // The one that is being taken counts as taken a moment later.
         assert!((1..=6).contains(&most.load(Ordering::SeqCst)), "{most:?}");
+    }
+
+    #[test]
+    fn a_result_waits_for_none_after_it() {
+        for threads in [1, 3] {
+            let (shown, all_shown) = mpsc::channel();
+            let all_shown = Mutex::new(all_shown);
+            scope(|s| {
+                // The last item is done when all before it were shown.
+                let work = |n| {
+                    if n == 99 {
+                        (0..99).for_each(|n| assert_eq!(lock(&all_shown).recv(), Ok(n)));
+                    }
+                    n
+                };
+                for n in ordered(s, 0..100, Pace::threads(threads), work).map(Result::unwrap) {
+                    shown.send(n).unwrap();
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn every_thread_has_an_item_where_there_are_few() {
+        let all_begun = std::sync::Barrier::new(8);
+        let results = scope(|s| {
+            let work = |n| {
+                all_begun.wait();
+                n
+            };
+            ordered(s, 0..8, Pace::threads(8), work).map(Result::unwrap).collect::<Vec<_>>()
+        });
+        assert_eq!(results, (0..8).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn no_window_is_too_narrow_or_too_wide() {
+        for (threads, window) in [(1, 1), (4, 1), (4, 3), (2, 40), (3, 300), (1, usize::MAX)] {
+            let results = scope(|s| {
+                ordered(s, 0..2_000, Pace { threads, window }, |n| n).map(Result::unwrap).collect::<Vec<_>>()
+            });
+            assert_eq!(results, (0..2_000).collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Reading facts from files.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -179,9 +180,33 @@ fn id_of(value: &Value, index: usize, at: &Positions<'_>) -> Result<Value, ReadE
 /// The bytes of a file, and of one that is too large a few more than are read.
 pub(crate) fn read_file(file: &Path) -> Result<Vec<u8>, ReadError> {
     let mut bytes = Vec::new();
-    let read = File::open(file).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
-    read.map_err(|error| at_file(&file.display().to_string(), ReadErrorKind::Unreadable(error.into())))?;
+    read_into(file, &mut bytes)?;
     Ok(bytes)
+}
+
+fn read_into(file: &Path, bytes: &mut Vec<u8>) -> Result<(), ReadError> {
+    let read = File::open(file).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(bytes));
+    read.map_err(|error| at_file(&file.display().to_string(), ReadErrorKind::Unreadable(error.into())))?;
+    Ok(())
+}
+
+/// What facts have room in as a rule, so that they are read at once.
+const USUAL_BYTES: usize = 16 << 10;
+
+thread_local! {
+    /// Room for the next file of many.
+    static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Do something with the bytes of a file that is one of many, as they come from [`read_file`].
+pub(crate) fn with_file<T>(file: &Path, work: impl FnOnce(&[u8]) -> Result<T, ReadError>) -> Result<T, ReadError> {
+    let mut bytes = ROOM.take();
+    bytes.reserve(USUAL_BYTES);
+    let result = read_into(file, &mut bytes).and_then(|()| work(&bytes));
+    bytes.clear();
+    bytes.shrink_to(USUAL_BYTES);
+    ROOM.set(bytes);
+    result
 }
 
 pub(crate) fn at_file(name: &str, kind: ReadErrorKind) -> ReadError {

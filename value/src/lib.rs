@@ -25,11 +25,13 @@
 mod float;
 mod int;
 pub mod json;
+mod json_reader;
 mod key;
 mod map;
 mod order;
 mod ser;
 mod text;
+mod texts;
 mod traverse;
 mod value;
 

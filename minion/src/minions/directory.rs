@@ -8,7 +8,7 @@ use super::shape::Found;
 use super::text;
 use crate::Minion;
 use crate::error::{ReadError, ReadErrorKind};
-use crate::read::{at_file, read_file};
+use crate::read::{at_file, with_file};
 
 /// What minions' files end in.
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
@@ -56,8 +56,8 @@ impl Directory {
 
 /// The minion of a file that is named after it.
 fn named(id: &str, file: &Path) -> Result<Minion, ReadError> {
-    let name = file.display().to_string();
-    let mut entries = text::entries(&read_file(file)?, &name)?;
+    let name = file.to_string_lossy();
+    let mut entries = with_file(file, |bytes| text::entries(bytes, &name))?;
     let count = entries.len();
     let Some(entry) = entries.pop().filter(|_| count == 1) else {
         return Err(at_file(&name, ReadErrorKind::SeveralMinions { count }));
@@ -66,7 +66,9 @@ fn named(id: &str, file: &Path) -> Result<Minion, ReadError> {
         Some(own) if own != id => Err(at_file(&name, ReadErrorKind::OtherId { id: id.to_owned(), own })),
         _ => match entry.found? {
             Found::Minion(mut minion) => {
-                minion.set_id(id);
+                if minion.id.as_str() != Some(id) {
+                    minion.set_id(id);
+                }
                 Ok(minion)
             }
             Found::Silent(said) => Err(at_file(&name, ReadErrorKind::NoAnswer { said })),

@@ -11,6 +11,8 @@
 //! `os_family`, `osfinger`, `kernel`, `cpuarch`, `host`, `fqdn` and `saltversion`, as all grains
 //! have. A text whose shape is none of these is an error, and so is a minion in it.
 
+use std::cell::OnceCell;
+
 use mapstack_value::json::{self, JsonError};
 use mapstack_value::{Key, Map, Value};
 use mapstack_yaml::{Limits, Mark, Marks, decode, load_all};
@@ -119,18 +121,18 @@ pub(super) fn entries(bytes: &[u8], name: &str) -> Result<Vec<Entry>, ReadError>
 }
 
 /// A mapping at the top of a text, and where it and its entries stand.
-struct Top {
+struct Top<'t> {
     map: Map,
     mark: Option<Mark>,
-    marks: Where,
+    marks: Where<'t>,
 }
 
-enum Where {
-    Keys(Vec<Mark>),
+enum Where<'t> {
+    Keys(Keys<'t>),
     Tree(Marks),
 }
 
-impl Top {
+impl Top<'_> {
     fn entries(&self, name: &str, of_several: bool, entries: &mut Vec<Entry>) {
         let here = self.positions(name);
         let single = |minion: Result<Minion, ReadError>| {
@@ -151,7 +153,7 @@ impl Top {
                     named(Entry { id, place: Place { file: name.to_owned(), mark: self.mark }, found }, of_several)
                 }));
             }
-            Shape::ByIds if matches!(&self.marks, Where::Keys(keys) if keys.len() != self.map.len()) => {
+            Shape::ByIds if matches!(&self.marks, Where::Keys(keys) if keys.marks().len() != self.map.len()) => {
                 entries.push(single(Err(here.error(ReadErrorKind::EqualKeys))));
             }
             Shape::ByIds => entries.extend(self.map.iter().enumerate().map(|(index, (key, value))| {
@@ -186,7 +188,7 @@ impl Top {
     fn key(&self, index: usize) -> Option<Mark> {
         match &self.marks {
             Where::Tree(marks) => marks.key(index),
-            Where::Keys(keys) => keys.get(index).copied(),
+            Where::Keys(keys) => keys.marks().get(index).copied(),
         }
     }
 }
@@ -237,7 +239,7 @@ fn described(map: &Map) -> String {
 }
 
 /// The mappings of a text: JSON objects one behind the other, or YAML documents.
-fn tops(bytes: &[u8], name: &str) -> Result<Vec<Top>, ReadError> {
+fn tops<'t>(bytes: &'t [u8], name: &str) -> Result<Vec<Top<'t>>, ReadError> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(at_file(name, ReadErrorKind::TooLarge { limit: MAX_BYTES }));
     }
@@ -272,7 +274,7 @@ fn mark_of(error: &JsonError) -> Option<Mark> {
     Some(Mark { line: u32::try_from(*line).ok()?, column: u32::try_from(*column).ok()? })
 }
 
-fn documents(text: &str, name: &str) -> Result<Vec<Top>, ReadError> {
+fn documents(text: &str, name: &str) -> Result<Vec<Top<'static>>, ReadError> {
     let loaded = load_all(text, &Limits::default()).map_err(|error| syntax(name, error))?;
     let mut tops = Vec::new();
     for (value, marks) in loaded {
@@ -294,28 +296,46 @@ fn documents(text: &str, name: &str) -> Result<Vec<Top>, ReadError> {
 }
 
 /// JSON objects, one behind the other.
-fn objects(text: &str) -> Result<Vec<Top>, JsonError> {
+fn objects(text: &str) -> Result<Vec<Top<'_>>, JsonError> {
     let mut cursor = Cursor { text, at: 0, mark: Mark::default() };
     let (mut tops, mut at) = (Vec::new(), skip_blanks(text, 0));
     while at < text.len() {
         let (value, end) = json::raw_decode(text, at)?;
-        let mark = Some(cursor.to(at));
+        let mark = cursor.to(at);
         let Value::Map(map) = value else {
-            let Mark { line, column } = cursor.to(at);
-            let (line, column) = (line as usize, column as usize);
+            let (line, column) = (mark.line as usize, mark.column as usize);
             return Err(JsonError::Syntax { message: "Expecting an object", line, column });
         };
-        let keys = keys(text, at, end).map(|at| cursor.to(at)).collect();
-        tops.push(Top { map, mark, marks: Where::Keys(keys) });
+        let keys = Keys { text: text.get(..end).unwrap_or_default(), start: at, mark, marks: OnceCell::new() };
+        tops.push(Top { map, mark: Some(mark), marks: Where::Keys(keys) });
         at = skip_blanks(text, end);
     }
     Ok(tops)
 }
 
-/// Offsets of the keys of an object that is known to be one: of texts that stand directly in it
-/// behind its brace or a comma.
-fn keys(text: &str, start: usize, end: usize) -> impl Iterator<Item = usize> {
-    let bytes = text.as_bytes().get(..end).unwrap_or_default();
+/// Where the keys of an object stand; nobody asks for those of most.
+struct Keys<'t> {
+    /// The text until the end of the object.
+    text: &'t str,
+    /// The offset of the object, and its place.
+    start: usize,
+    mark: Mark,
+    marks: OnceCell<Vec<Mark>>,
+}
+
+impl Keys<'_> {
+    fn marks(&self) -> &[Mark] {
+        self.marks.get_or_init(|| {
+            let mut cursor = Cursor { text: self.text, at: self.start, mark: self.mark };
+            keys(self.text, self.start).map(|at| cursor.to(at)).collect()
+        })
+    }
+}
+
+/// Offsets of the keys of an object that is known to be one, and with which the text ends: of texts
+/// that stand directly in it behind its brace or a comma.
+fn keys(text: &str, start: usize) -> impl Iterator<Item = usize> {
+    let bytes = text.as_bytes();
     let (mut at, mut depth, mut key_next) = (start, 0_usize, false);
     std::iter::from_fn(move || {
         while let Some(&byte) = bytes.get(at) {
