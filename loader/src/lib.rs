@@ -23,6 +23,7 @@ mod frozen;
 #[cfg(feature = "git")]
 pub mod git;
 mod kept;
+mod listing;
 mod memory;
 mod names;
 mod open;
@@ -40,6 +41,7 @@ pub use address::without_login;
 pub use fnmatch::Fnmatch;
 pub use frozen::Frozen;
 pub use kept::KeptFiles;
+pub use listing::Listing;
 pub use memory::MemoryFiles;
 pub use names::Names;
 pub use path::{BadPath, SaltPath};

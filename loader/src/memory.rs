@@ -59,6 +59,16 @@ impl FileServer for MemoryFiles {
     fn envs(&self) -> Vec<String> {
         self.envs.keys().cloned().collect()
     }
+
+    fn names_in(&self, directory: &SaltPath, saltenv: &str) -> Option<Vec<String>> {
+        let directory = directory.as_str();
+        let files = self.envs.get(saltenv).into_iter().flat_map(BTreeMap::keys);
+        let inside = files.filter_map(|path| match directory {
+            "" => Some(&**path),
+            _ => path.strip_prefix(directory)?.strip_prefix('/'),
+        });
+        Some(inside.filter_map(|path| path.split('/').next()).map(str::to_owned).collect())
+    }
 }
 
 /// The paths below a prefix.

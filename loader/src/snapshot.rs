@@ -66,8 +66,8 @@ impl<F: FileServer> Snapshot<F> {
     fn note_missing(&self, place: &Place<'_>) {
         let kept = || self.kept.write().unwrap_or_else(PoisonError::into_inner);
         if kept().directories.is_worth_asking(place) {
-            let names = place.directory().and_then(|directory| self.files.names_in(&directory, place.saltenv));
-            kept().directories.learn(place, names);
+            let listing = place.listing(&self.files);
+            kept().directories.learn(place, listing);
         }
     }
 }

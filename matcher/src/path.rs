@@ -51,8 +51,8 @@ pub fn has_file_suffix(path: &str) -> bool {
 #[must_use]
 pub fn variants(path: &str) -> Vec<String> {
     match suffix(path) {
-        ".yaml" => vec![path.to_string(), format!("{path}.jinja")],
+        ".yaml" => vec![path.to_string(), [path, ".jinja"].concat()],
         ".jinja" => vec![path.to_string()],
-        _ => vec![format!("{path}.yaml"), format!("{path}.yaml.jinja")],
+        _ => vec![[path, ".yaml"].concat(), [path, ".yaml.jinja"].concat()],
     }
 }

@@ -1,10 +1,11 @@
 //! Which names directories have, so that nobody need be asked for others.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use crate::SaltPath;
+use crate::listing::{Listing, is_simple};
+use crate::{FileServer, SaltPath};
 
 /// What is known of directories, by saltenv and path.
 #[derive(Debug, Default)]
@@ -19,7 +20,7 @@ enum Directory {
     /// So many files in it were missing.
     Lacking(usize),
     /// It has these names and no others.
-    Has(HashSet<String, RandomState>),
+    Has(Listing),
     /// Nobody knows.
     Unknown,
 }
@@ -44,24 +45,17 @@ impl<'p> Place<'p> {
         is_simple.then_some(Place { saltenv, directory, name })
     }
 
-    /// The directory, unless files in it are refused.
-    pub fn directory(&self) -> Option<SaltPath> {
-        let of_any_file = SaltPath::from_relative(&format!("{}/x", self.directory));
-        of_any_file.refusal().is_none().then(|| SaltPath::from_relative(self.directory))
+    /// What a server tells of the directory.
+    pub fn listing(&self, files: &impl FileServer) -> Option<Listing> {
+        Listing::of(files, self.directory, self.saltenv)
     }
-}
-
-/// Whether a name is one that [`FileServer::names_in`](crate::FileServer::names_in) is about.
-fn is_simple(name: &str) -> bool {
-    let is_simple = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
-    !name.is_empty() && name.len() <= crate::path::MAX_COMPONENT && name.bytes().all(is_simple) && !name.ends_with('.')
 }
 
 impl Directories {
     /// Whether there is surely no such file.
     pub fn lacks(&self, place: &Place<'_>) -> bool {
         let known = self.known.get(place.saltenv).and_then(|directories| directories.get(place.directory));
-        matches!(known, Some(Directory::Has(names)) if !names.contains(place.name))
+        matches!(known, Some(Directory::Has(listing)) if listing.lacks(place.name))
     }
 
     /// Note that a file is missing, and say whether to ask for all names of its directory.
@@ -81,8 +75,8 @@ impl Directories {
     }
 
     /// Take over what a directory has, if anybody could tell.
-    pub fn learn(&mut self, place: &Place<'_>, names: Option<Vec<String>>) {
-        self.put(place, names.map_or(Directory::Unknown, |names| Directory::Has(names.into_iter().collect())));
+    pub fn learn(&mut self, place: &Place<'_>, listing: Option<Listing>) {
+        self.put(place, listing.map_or(Directory::Unknown, Directory::Has));
     }
 
     fn put(&mut self, place: &Place<'_>, directory: Directory) {
@@ -100,6 +94,7 @@ impl Directories {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MemoryFiles;
 
     #[test]
     fn listings_are_about_simple_names() {
@@ -110,7 +105,7 @@ mod tests {
         let of = |url: &str| Place::of(&SaltPath::parse(url).unwrap(), "base").is_some();
         assert!(of("salt://a/b") && !of("salt://a/b?saltenv=dev") && !of("salt://|/a/b"));
         let in_refused = SaltPath::from_relative("c../d");
-        assert!(Place::of(&in_refused, "base").unwrap().directory().is_none());
+        assert!(Place::of(&in_refused, "base").unwrap().listing(&MemoryFiles::new()).is_none());
     }
 
     #[test]
@@ -120,7 +115,7 @@ mod tests {
         let mut known = Directories::default();
         assert_eq!((0..20).filter(|_| known.is_worth_asking(&place)).count(), 1);
         assert!(!known.lacks(&place));
-        known.learn(&place, Some(vec!["y".into()]));
+        known.learn(&place, Listing::of(&MemoryFiles::new().file("base", "d/y", ""), "d", "base"));
         assert!(known.lacks(&place) && !known.is_worth_asking(&place));
         known.learn(&place, None);
         assert!(!known.lacks(&place) && !known.is_worth_asking(&place));

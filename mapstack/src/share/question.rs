@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
-use mapstack_loader::{Fetched, SaltPath};
+use mapstack_loader::{Fetched, Listing, SaltPath};
 use mapstack_matcher::{Definition, Matcher, MatcherKind, join, variants};
 use mapstack_minion::{ConfigGet, LookupError, Minion, Part, PillarGet};
 use mapstack_value::{Key, MapKind, Str, Value};
@@ -140,10 +140,20 @@ pub(crate) struct LayerFiles {
     known: Arc<Mutex<KnownFiles>>,
 }
 
-type KnownFiles = HashMap<(Str, Told), Told, RandomState>;
+#[derive(Debug)]
+struct KnownFiles {
+    by_paths: HashMap<(Str, Told), Told, RandomState>,
+    /// What directories have, by saltenv and path, where anybody can tell.
+    listings: Vec<(Str, String, Option<Arc<Listing>>)>,
+    /// The answer of who has no files.
+    nothing: Told,
+}
 
 /// Answers that are kept for one question. A definition that leads elsewhere for every minion has no use for more.
 const MOST_KNOWN: usize = 1024;
+/// Answers after which it is worth knowing what there is at all.
+const SEVERAL: usize = 16;
+const MOST_LISTINGS: usize = 64;
 
 impl PartialEq for LayerFiles {
     fn eq(&self, other: &Self) -> bool {
@@ -351,7 +361,9 @@ impl LayerPaths {
 impl LayerFiles {
     /// The files behind the paths that are the answer to a question, below directories.
     pub fn new(paths: Arc<Posed>, directories: &[String]) -> Self {
-        LayerFiles { paths, directories: directories.to_vec(), known: Arc::default() }
+        let nothing = Told::new(Answer::Files(Vec::new(), true));
+        let known = KnownFiles { by_paths: HashMap::default(), listings: Vec::new(), nothing };
+        LayerFiles { paths, directories: directories.to_vec(), known: Arc::new(Mutex::new(known)) }
     }
 
     /// What leads to the paths.
@@ -361,24 +373,62 @@ impl LayerFiles {
 
     fn answer(&self, probe: &Probe<'_>) -> Told {
         let paths = probe.ask(&self.paths);
-        let relative = match &*paths.answer {
-            Answer::Paths(relative) => relative,
-            // What is wrong is wrong for every directory.
-            _ => return paths,
-        };
-        // A panic elsewhere leaves nothing half-written here.
-        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        // What is wrong is wrong for every directory.
+        let Answer::Paths(relative) = &*paths.answer else { return paths };
         let key = (probe.run.saltenv.clone(), paths.clone());
-        if let Some(told) = known().get(&key) {
-            return told.clone();
+        let several = {
+            let known = self.known();
+            if let Some(told) = known.by_paths.get(&key) {
+                return told.clone();
+            }
+            (known.by_paths.len() >= SEVERAL).then(|| known.nothing.clone())
+        };
+        if let Some(nothing) = several
+            && self.have_none_of(probe, relative)
+        {
+            return nothing;
         }
         let told = Told::new(self.served(probe, relative));
-        let mut known = known();
+        let mut known = self.known();
         // What cannot be read now can be later.
-        if known.len() < MOST_KNOWN && matches!(*told.answer, Answer::Files(_, true)) {
-            known.insert(key, told.clone());
+        if known.by_paths.len() < MOST_KNOWN && matches!(*told.answer, Answer::Files(_, true)) {
+            known.by_paths.insert(key, told.clone());
         }
         told
+    }
+
+    fn known(&self) -> MutexGuard<'_, KnownFiles> {
+        // A panic elsewhere leaves nothing half-written here.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there is surely no file behind any of the paths.
+    fn have_none_of(&self, probe: &Probe<'_>, relative: &[String]) -> bool {
+        relative.iter().all(|path| {
+            let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+            let names = variants(name);
+            self.directories.iter().all(|directory| {
+                let listing = self.listing(probe, &join([directory, parent]));
+                listing.is_some_and(|listing| names.iter().all(|name| listing.lacks(name)))
+            })
+        })
+    }
+
+    /// What a directory has, if anybody can tell.
+    fn listing(&self, probe: &Probe<'_>, directory: &str) -> Option<Arc<Listing>> {
+        let saltenv = &probe.run.saltenv;
+        {
+            let known = self.known();
+            if let Some((.., listing)) = known.listings.iter().find(|(env, of, _)| env == saltenv && of == directory) {
+                return listing.clone();
+            }
+            if known.listings.len() >= MOST_LISTINGS {
+                return None;
+            }
+        }
+        let listing = Listing::of(&*probe.run.engine.files, directory, saltenv).map(Arc::new);
+        self.known().listings.push((saltenv.clone(), directory.to_owned(), listing.clone()));
+        listing
     }
 
     /// Which files there are behind paths.
