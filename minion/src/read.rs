@@ -216,3 +216,27 @@ pub(crate) fn at_file(name: &str, kind: ReadErrorKind) -> ReadError {
 pub(crate) fn syntax(name: &str, error: mapstack_yaml::Error) -> ReadError {
     ReadError { place: Place { file: name.to_owned(), mark: error.mark() }, kind: ReadErrorKind::Syntax(error) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_nothing_of_the_one_before() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("facts");
+        for text in ["x".repeat(3 * USUAL_BYTES), "short".to_owned(), String::new()] {
+            std::fs::write(&file, &text).unwrap();
+            with_file(&file, |bytes| {
+                assert_eq!(bytes, text.as_bytes());
+                Ok(())
+            })
+            .unwrap();
+            let missing = with_file(&directory.path().join("none"), |_| Ok(())).unwrap_err();
+            assert!(matches!(missing.kind, ReadErrorKind::Unreadable(_)));
+            let kept = ROOM.take();
+            assert!(kept.is_empty() && kept.capacity() <= USUAL_BYTES);
+            ROOM.set(kept);
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use crate::json::{JsonError, MAX_DEPTH};
-use crate::texts::Texts;
+use crate::keys::Keys;
 use crate::{Int, Key, Map, Str, Value};
 
 /// `json.loads(text)`: integers stay exact, `NaN` and `Infinity` are numbers, and the last of
@@ -45,8 +45,7 @@ pub fn raw_decode(text: &str, at: usize) -> Result<(Value, usize), JsonError> {
 /// What readers of a thread use one after the other: the next text has the same keys, as a rule.
 #[derive(Default)]
 struct Kept {
-    keys: Texts,
-    texts: Texts,
+    keys: Keys,
     /// Items of the lists that are being read, the innermost last.
     items: Vec<Value>,
     /// Entries of the mappings that are being read, the innermost last.
@@ -125,7 +124,7 @@ impl<'t> Reader<'t> {
             return Err(Box::new(JsonError::TooDeep));
         }
         match self.peek() {
-            Some(b'"') => Ok(self.string(|kept| &mut kept.texts)?.into()),
+            Some(b'"') => Ok(self.string()?.into()),
             Some(b'{') => self.map(depth),
             Some(b'[') => self.list(depth),
             Some(b'-' | b'0'..=b'9') => self.number(),
@@ -170,7 +169,7 @@ impl<'t> Reader<'t> {
             if self.peek() != Some(b'"') {
                 return Err(self.error("Expecting property name enclosed in double quotes", self.at));
             }
-            let key = self.string(|kept| &mut kept.keys)?;
+            let key = self.key()?;
             self.blanks();
             if !self.eat_byte(b':') {
                 return Err(self.error("Expecting ':' delimiter", self.at));
@@ -228,13 +227,33 @@ impl<'t> Reader<'t> {
         self.at - start
     }
 
-    fn string(&mut self, texts: fn(&mut Kept) -> &mut Texts) -> Result<Str, Failed> {
+    fn key(&mut self) -> Result<Str, Failed> {
+        let start = self.at;
+        let rest = self.text.as_bytes().get(start + 1..).unwrap_or_default();
+        if let Some(key) = self.kept.keys.expected(rest) {
+            self.at += key.len() + 2;
+            return Ok(key);
+        }
+        self.at += 1;
+        let plain = self.plain(start)?;
+        if self.eat_byte(b'"') {
+            return Ok(self.kept.keys.get(plain));
+        }
+        Ok(self.escaped(start, plain)?.into())
+    }
+
+    fn string(&mut self) -> Result<Str, Failed> {
         let start = self.at;
         self.at += 1;
         let plain = self.plain(start)?;
         if self.eat_byte(b'"') {
-            return Ok(texts(self.kept).get(plain));
+            return Ok(plain.into());
         }
+        Ok(self.escaped(start, plain)?.into())
+    }
+
+    /// The string that starts at an offset, and begins with what stands for itself.
+    fn escaped(&mut self, start: usize, plain: &str) -> Result<String, Failed> {
         let mut out = String::from(plain);
         while !self.eat_byte(b'"') {
             if !self.eat_byte(b'\\') {
@@ -243,7 +262,7 @@ impl<'t> Reader<'t> {
             out.push(self.escape(start)?);
             out.push_str(self.plain(start)?);
         }
-        Ok(texts(self.kept).get(&out))
+        Ok(out)
     }
 
     /// What stands for itself in the string that starts at an offset.

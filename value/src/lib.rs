@@ -27,11 +27,11 @@ mod int;
 pub mod json;
 mod json_reader;
 mod key;
+mod keys;
 mod map;
 mod order;
 mod ser;
 mod text;
-mod texts;
 mod traverse;
 mod value;
 
