@@ -33,7 +33,7 @@ pub struct Snapshot<F> {
 #[derive(Debug, Default)]
 struct Kept {
     /// By saltenv, then by path.
-    fetched: HashMap<String, HashMap<SaltPath, Fetched, RandomState>>,
+    fetched: HashMap<String, HashMap<SaltPath, Fetched, RandomState>, RandomState>,
     bytes: usize,
     missing: usize,
     directories: Directories,
