@@ -32,12 +32,15 @@ impl<V: Clone> ByText<V> {
     /// Keep what was made of a text.
     pub fn put(&self, text: &str, value: V) {
         let mut kept = self.lock();
+        if let Some(known) = kept.by_text.get_mut(text) {
+            *known = value;
+            return;
+        }
         if kept.bytes.saturating_add(text.len()) > self.most {
             *kept = Kept { by_text: HashMap::default(), bytes: 0 };
         }
-        if kept.by_text.insert(text.into(), value).is_none() {
-            kept.bytes += text.len();
-        }
+        kept.by_text.insert(text.into(), value);
+        kept.bytes += text.len();
     }
 
     /// A panic elsewhere leaves nothing half-written here.
