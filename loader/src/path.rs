@@ -137,7 +137,7 @@ fn is_normal(path: &str) -> bool {
     let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };
     // A component that starts with a dot can be one that means nothing. Looking at all bytes without a way out is
     // what compilers do many at a time.
-    let is_odd = |before: u8, byte: u8| byte == b'\\' || before == b'/' && (byte == b'/' || byte == b'.');
+    let is_odd = |before: u8, byte: u8| (byte == b'\\') | (before == b'/') & ((byte == b'/') | (byte == b'.'));
     let any_odd = bytes.iter().zip(&bytes[1..]).fold(false, |odd, (before, byte)| odd | is_odd(*before, *byte));
     !any_odd && !is_odd(b'/', *first) && *last != b'/'
 }

@@ -12,7 +12,7 @@ use mapstack_matcher::Definition;
 use mapstack_minion::Minion;
 use mapstack_render::jinja::{Limits, Syntax, TemplateCache};
 use mapstack_render::{DictRef, Obj, salt_object};
-use mapstack_value::{Key, Map, Str, Value};
+use mapstack_value::{Map, Str, Value};
 
 use crate::by_text::ByText;
 use crate::calls::Functions;
@@ -180,7 +180,7 @@ impl<'e> Run<'e> {
             salt: salt_object(),
         };
         // What is looked at here is what the first question is about.
-        let option = |name: &str| minion.option(&Key::from(name)).unwrap_or_default();
+        let option = |name: &str| minion.option_named(name).unwrap_or_default();
         let saltenv = match option("saltenv") {
             Value::Str(env) if !env.is_empty() => env,
             _ => "base".into(),
