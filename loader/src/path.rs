@@ -64,6 +64,9 @@ impl SaltPath {
     /// A path relative to the root; nothing in it is special.
     #[must_use]
     pub fn from_relative(path: &str) -> Self {
+        if is_normal(path) {
+            return SaltPath { text: path.into(), saltenv: None, absolute: false };
+        }
         let mut text = String::with_capacity(path.len());
         for component in path.split(['/', '\\']).filter(|c| !c.is_empty() && *c != ".") {
             if !text.is_empty() {
@@ -128,6 +131,17 @@ impl SaltPath {
     }
 }
 
+/// Whether a path is surely nothing but components with a slash between each two.
+fn is_normal(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };
+    // A component that starts with a dot can be one that means nothing. Looking at all bytes without a way out is
+    // what compilers do many at a time.
+    let is_odd = |before: u8, byte: u8| (byte == b'\\') | (before == b'/') & ((byte == b'/') | (byte == b'.'));
+    let any_odd = bytes.iter().zip(&bytes[1..]).fold(false, |odd, (before, byte)| odd | is_odd(*before, *byte));
+    !any_odd && !is_odd(b'/', *first) && *last != b'/'
+}
+
 fn is_plain_name(component: &str) -> bool {
     let mut parts = Path::new(component).components();
     matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
@@ -140,5 +154,23 @@ pub(crate) const MAX_COMPONENTS: usize = 256;
 impl fmt::Display for SaltPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_normal_is_its_components() {
+        for path in
+            ["a", "a/b.c", "a/b/c..", "a b/é", "", "/", "a/", "/a", "a//b", "./a", "a/./b", r"a\b", "a/..", ".a"]
+        {
+            let components: Vec<&str> = path.split(['/', '\\']).filter(|c| !c.is_empty() && *c != ".").collect();
+            let read = SaltPath::from_relative(path);
+            assert!(read.components().eq(components.iter().copied()), "{path}");
+            assert_eq!(read.as_str(), components.join("/"), "{path}");
+        }
+        assert!(is_normal("a/b.c") && !is_normal("a/.c") && !is_normal(""));
     }
 }

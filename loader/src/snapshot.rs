@@ -33,7 +33,7 @@ pub struct Snapshot<F> {
 #[derive(Debug, Default)]
 struct Kept {
     /// By saltenv, then by path.
-    fetched: HashMap<String, HashMap<SaltPath, Fetched, RandomState>>,
+    fetched: HashMap<String, HashMap<SaltPath, Fetched, RandomState>, RandomState>,
     bytes: usize,
     missing: usize,
     directories: Directories,
@@ -74,13 +74,14 @@ impl<F: FileServer> Snapshot<F> {
 
 impl<F: FileServer> FileServer for Snapshot<F> {
     fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError> {
-        let place = Place::of(path, saltenv);
+        let place;
         {
             // A panic elsewhere leaves nothing half-written here.
             let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
             if let Some(found) = kept.fetched.get(saltenv).and_then(|paths| paths.get(path)) {
                 return Ok(found.clone());
             }
+            place = Place::of(path, saltenv);
             if place.as_ref().is_some_and(|place| kept.directories.lacks(place)) {
                 return Ok(Fetched::Missing);
             }

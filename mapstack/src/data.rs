@@ -15,6 +15,18 @@ use crate::trace::Stage;
 /// The definitions that count as "defaults are among the sources".
 const DEFAULTS: [&str; 3] = ["defaults.yaml", "Y!defaults.yaml", "Y!P@defaults.yaml"];
 
+/// What the meta configuration can set.
+const ARGUMENTS: [&str; 8] = [
+    "sources",
+    "parameter_dirs",
+    "config_get_strategy",
+    "default_merge_strategy",
+    "default_merge_lists",
+    "post_map",
+    "post_map_template",
+    "cache",
+];
+
 impl Run<'_> {
     /// `map.data(tpldir, …)`: what a formula's layers amount to on this minion.
     ///
@@ -28,9 +40,9 @@ impl Run<'_> {
         let tplroot = tplroot(tpldir);
         let before = self.event_count();
         let mut meta = in_stage(self, Stage::Meta, || self.meta_configuration(tplroot, options))?;
-        let meta_files = self.files_found(before).join(", ");
-        let from_meta = |e: Error| match &*meta_files {
-            "" => e,
+        let meta_events = before..self.event_count();
+        let from_meta = |e: Error| match self.files_found(meta_events.clone()).join(", ") {
+            files if files.is_empty() => e,
             files => e.note(format!("the meta configuration comes from {files}")),
         };
         let given = Value::from(meta.clone());
@@ -53,7 +65,7 @@ impl Run<'_> {
             ErrorKind::Definition | ErrorKind::Options => from_meta(e),
             _ => e,
         })?;
-        if self.files_found(before).is_empty() {
+        if !self.has_found_files(before) {
             self.warn_about_missing_formula(tplroot, &meta);
         }
         let Value::Map(map) = &mut mapdata else {
@@ -75,6 +87,33 @@ impl Run<'_> {
     /// The arguments, overridden by `map_jinja.yaml` files, which are layers themselves (saltext-formula:
     /// `map.data`).
     fn meta_configuration(&self, tplroot: &str, options: &DataOptions) -> Result<Map> {
+        let arguments = self.arguments(tplroot, options)?;
+        let stack_options = StackOptions {
+            default_values: Some(arguments.into()),
+            config_get_strategy: options.config_get_strategy.clone(),
+            ..StackOptions::default()
+        };
+        let sources: Value = ["map_jinja.yaml"].into_iter().collect();
+        let meta =
+            self.stacked(tplroot, &sources, &stack_options).map_err(|e| e.note("while loading map_jinja.yaml"))?;
+        let Value::Map(meta) = meta else {
+            let what = meta.kind().described();
+            return Err(Error::new(
+                ErrorKind::Options,
+                format!("the map_jinja.yaml files of {tplroot} amount to {what}"),
+            ));
+        };
+        self.warn_about_unknown_keys(&meta);
+        Ok(meta)
+    }
+
+    /// The arguments, with defaults for those that are not given.
+    fn arguments(&self, tplroot: &str, options: &DataOptions) -> Result<Map> {
+        // Those of a formula for which none is given are the same each time.
+        let usual = (*options == DataOptions::default()).then_some(&self.engine.arguments);
+        if let Some(arguments) = usual.and_then(|usual| usual.get(tplroot)) {
+            return Ok(arguments);
+        }
         let as_list = |given: Option<&Value>, name: &str, default: Vec<String>| -> Result<Value> {
             match given {
                 None | Some(Value::None) => Ok(default.into_iter().collect()),
@@ -93,32 +132,18 @@ impl Run<'_> {
         arguments.insert("post_map", or(options.post_map.as_ref(), "post-map.jinja"));
         arguments.insert("post_map_template", or(options.post_map_template.as_ref(), "jinja"));
         arguments.insert("cache", or(options.cache.as_ref(), true));
-        let known: Vec<String> = arguments.keys().map(ToString::to_string).collect();
-        let stack_options = StackOptions {
-            default_values: Some(arguments.into()),
-            config_get_strategy: options.config_get_strategy.clone(),
-            ..StackOptions::default()
-        };
-        let sources: Value = ["map_jinja.yaml"].into_iter().collect();
-        let meta =
-            self.stacked(tplroot, &sources, &stack_options).map_err(|e| e.note("while loading map_jinja.yaml"))?;
-        let Value::Map(meta) = meta else {
-            let what = meta.kind().described();
-            return Err(Error::new(
-                ErrorKind::Options,
-                format!("the map_jinja.yaml files of {tplroot} amount to {what}"),
-            ));
-        };
-        self.warn_about_unknown_keys(&meta, &known);
-        Ok(meta)
+        if let Some(usual) = usual {
+            usual.put(tplroot, arguments.clone());
+        }
+        Ok(arguments)
     }
 
-    fn warn_about_unknown_keys(&self, meta: &Map, known: &[String]) {
-        for key in meta.keys().filter(|k| !known.iter().any(|name| k.as_str() == Some(name))) {
+    fn warn_about_unknown_keys(&self, meta: &Map) {
+        for key in meta.keys().filter(|k| !k.as_str().is_some_and(|name| ARGUMENTS.contains(&name))) {
             let name = key.to_string();
             let warning =
                 Diagnostic::warning(ErrorKind::Options, format!("map_jinja.yaml sets '{name}', which means nothing"));
-            self.warn(match nearest(&name, known) {
+            self.warn(match nearest(&name, ARGUMENTS) {
                 Some(near) => warning.with_help(format!("did you mean '{near}'?")),
                 None => warning,
             });

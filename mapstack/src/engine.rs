@@ -2,17 +2,20 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use indexmap::IndexSet;
 use mapstack_loader::{Fetched, FileServer, LoadError, SaltPath};
+use mapstack_matcher::Definition;
 use mapstack_minion::Minion;
 use mapstack_render::jinja::{Limits, Syntax, TemplateCache};
 use mapstack_render::{DictRef, Obj, salt_object};
-use mapstack_value::{Key, Map, Str, Value};
+use mapstack_value::{Map, Str, Value};
 
+use crate::by_text::ByText;
 use crate::calls::Functions;
 use crate::diagnostic::{Diagnostic, ErrorKind};
 use crate::facts::Facts;
@@ -39,8 +42,11 @@ pub struct Engine {
     pub(crate) stubs: Stubs,
     pub(crate) functions: Vec<Box<dyn Functions>>,
     pub(crate) templates: TemplateCache,
-    layers: Mutex<Layers>,
+    layers: ByText<Arc<LayerFile>>,
     pub(crate) moulds: Moulds,
+    pub(crate) definitions: ByText<Arc<Definition>>,
+    /// The arguments of `map.data` where none is given, by formula.
+    pub(crate) arguments: ByText<Map>,
     pub(crate) stacks: StackCache,
     pub(crate) questions: Questions,
 }
@@ -54,7 +60,9 @@ impl Engine {
             stubs: Stubs::default(),
             functions: Vec::new(),
             templates: TemplateCache::default(),
-            layers: Mutex::default(),
+            layers: ByText::new(MOST_LAYERS),
+            definitions: ByText::new(MOST_DEFINITIONS),
+            arguments: ByText::new(MOST_DEFINITIONS),
             moulds: Moulds::default(),
             stacks: StackCache::default(),
             questions: Questions::default(),
@@ -99,31 +107,22 @@ impl Engine {
         text: &str,
         parse: impl FnOnce() -> crate::Result<LayerFile>,
     ) -> crate::Result<Arc<LayerFile>> {
-        let cached = || self.layers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = cached().by_text.get(text) {
-            return Ok(found.clone());
+        if let Some(found) = self.layers.get(text) {
+            return Ok(found);
         }
         let layer = Arc::new(parse()?);
-        let mut layers = cached();
-        // What templates print can differ for every minion, so the texts have no bound.
-        layers.bytes = layers.bytes.saturating_add(text.len());
-        if layers.bytes > MOST_BYTES {
-            *layers = Layers { bytes: text.len(), ..Layers::default() };
-        }
-        layers.by_text.insert(text.into(), layer.clone());
+        self.layers.put(text, layer.clone());
         Ok(layer)
     }
 }
 
-/// Data sources in parsed form, by their text.
-#[derive(Default)]
-struct Layers {
-    by_text: HashMap<Str, Arc<LayerFile>, foldhash::fast::RandomState>,
-    bytes: usize,
-}
-
-/// The most text that is kept in parsed form, which takes some ten times as much, before starting over.
-const MOST_BYTES: usize = 8 << 20;
+/// The most text of data sources that is kept in parsed form, which takes some ten times as much. What
+/// templates print can differ for every minion, so the texts have no bound.
+const MOST_LAYERS: usize = 8 << 20;
+/// The same of source definitions, and of formulas' names.
+const MOST_DEFINITIONS: usize = 1 << 20;
+/// Files that a run of a formula looks for, as a rule.
+const USUAL_READS: usize = 32;
 
 /// The work for one minion.
 ///
@@ -137,7 +136,7 @@ pub struct Run<'e> {
     pub(crate) syntax: Syntax,
     pub(crate) strict: bool,
     /// Where each `salt://` path that was read lies on disk.
-    pub(crate) on_disk: RefCell<HashMap<String, PathBuf>>,
+    pub(crate) on_disk: RefCell<HashMap<String, PathBuf, foldhash::fast::RandomState>>,
     pub(crate) stage: Cell<Stage>,
     pub(crate) depth: Cell<usize>,
     /// Whether the results are a function of something else than files and facts.
@@ -187,7 +186,7 @@ impl<'e> Run<'e> {
             salt: salt_object(),
         };
         // What is looked at here is what the first question is about.
-        let option = |name: &str| minion.option(&Key::from(name)).unwrap_or_default();
+        let option = |name: &str| minion.option_named(name).unwrap_or_default();
         let saltenv = match option("saltenv") {
             Value::Str(env) if !env.is_empty() => env,
             _ => "base".into(),
@@ -301,7 +300,13 @@ impl<'e> Run<'e> {
     }
 
     pub(crate) fn note_read(&self, saltenv: &str, path: &str, kind: FileReadKind) {
-        self.reads.borrow_mut().insert(FileRead { saltenv: saltenv.into(), path: path.into(), kind });
+        // The run's own saltenv is that of nearly all.
+        let saltenv = if *saltenv == *self.saltenv { self.saltenv.clone() } else { saltenv.into() };
+        let mut reads = self.reads.borrow_mut();
+        if reads.is_empty() {
+            reads.reserve(USUAL_READS);
+        }
+        reads.insert(FileRead { saltenv, path: path.into(), kind });
     }
 
     /// Note what was looked at elsewhere, on behalf of the run.
@@ -313,22 +318,32 @@ impl<'e> Run<'e> {
     pub(crate) fn note_fetched(&self, saltenv: &str, path: &SaltPath, fetched: &Result<Fetched, LoadError>) {
         let found = matches!(fetched, Ok(Fetched::Found { .. }));
         let kind = if found { FileReadKind::Found } else { FileReadKind::Absent };
-        self.note_read(path.saltenv().unwrap_or(saltenv), &path.to_string(), kind);
+        self.note_read(path.saltenv().unwrap_or(saltenv), path.as_str(), kind);
     }
 
     pub(crate) fn record(&self, asked: Asked) {
         let event = Event { stage: self.stage.get(), definition: self.definition.borrow().clone(), asked };
-        self.events.borrow_mut().push(event);
+        let mut events = self.events.borrow_mut();
+        if events.is_empty() {
+            events.reserve(USUAL_READS);
+        }
+        events.push(event);
     }
 
-    /// The files found since an event.
-    pub(crate) fn files_found(&self, since: usize) -> Vec<String> {
-        let events = self.events.borrow();
-        let hits = events.iter().skip(since).filter_map(|event| match &event.asked {
+    /// The files found in some of the events.
+    pub(crate) fn files_found(&self, events: Range<usize>) -> Vec<String> {
+        let all = self.events.borrow();
+        let hits = all.get(events).into_iter().flatten().filter_map(|event| match &event.asked {
             Asked::File { outcome: Outcome::Hit(on_disk), .. } => Some(on_disk.display().to_string()),
             _ => None,
         });
         hits.collect()
+    }
+
+    /// Whether a file was found since an event.
+    pub(crate) fn has_found_files(&self, since: usize) -> bool {
+        let is_hit = |event: &Event| matches!(event.asked, Asked::File { outcome: Outcome::Hit(_), .. });
+        self.events.borrow().iter().skip(since).any(is_hit)
     }
 
     pub(crate) fn event_count(&self) -> usize {

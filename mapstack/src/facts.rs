@@ -103,9 +103,9 @@ impl<'e> Facts<'e> {
         self.minion.borrow().config_get(key.clone(), query)
     }
 
-    pub fn option(&self, key: &Key) -> Option<Value> {
-        self.note(|| Question::Option(Exact::from(key)));
-        self.minion.borrow().option(key)
+    pub fn option(&self, name: &str) -> Option<Value> {
+        self.note(|| Question::Option(Exact(name.into())));
+        self.minion.borrow().option_named(name)
     }
 
     /// Take over what templates changed. From now on look-ups see something else than the minion that

@@ -1,5 +1,6 @@
 //! Asking the file server.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use mapstack_loader::{Fetched, LoadError, SaltPath};
@@ -53,7 +54,7 @@ impl Run<'_> {
         let (outcome, file) = match found {
             Fetched::Found { on_disk, bytes } => {
                 self.on_disk.borrow_mut().insert(path.into(), on_disk.clone());
-                let file = File { path: path.into(), shown: on_disk.display().to_string(), bytes };
+                let file = File { path: path.into(), shown: shown(&on_disk), bytes };
                 (Outcome::Hit(on_disk), Some(file))
             }
             Fetched::Missing => (Outcome::Miss, None),
@@ -77,6 +78,12 @@ impl Run<'_> {
             None => format!("salt://{salt_path}"),
         }
     }
+}
+
+/// A path as a person would write it.
+fn shown(path: &Path) -> String {
+    // By far the most are text, which needs no look at each character.
+    path.to_str().map_or_else(|| path.display().to_string(), Into::into)
 }
 
 /// What is said of a file that cannot be read.

@@ -36,6 +36,7 @@
 //!
 //! The crate does not know about command lines, the environment, terminals or exit codes.
 
+mod by_text;
 mod calls;
 mod condition;
 pub mod config;

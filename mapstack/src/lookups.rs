@@ -65,7 +65,7 @@ impl Run<'_> {
 
     /// An option of the minion, `None` if it has none of that name.
     pub(crate) fn option(&self, name: &str) -> Value {
-        self.facts.option(&Key::from(name)).unwrap_or_default()
+        self.facts.option(name).unwrap_or_default()
     }
 
     /// Follow a key through live data, keeping the identity of what it finds.

@@ -1,24 +1,16 @@
 //! Layers that differ in what their templates printed, read once.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use foldhash::fast::RandomState;
-use mapstack_value::{Str, Value};
+use mapstack_value::Value;
 use mapstack_yaml::{Error, Mould};
 
+use crate::by_text::ByText;
 use crate::render::Text;
 
-/// What was learnt of rendered texts by what they have in common; shared by every minion and thread.
-#[derive(Default)]
-pub(crate) struct Moulds(Mutex<Kept>);
-
-#[derive(Default)]
-struct Kept {
-    /// By text, with letters in place of the words that expressions printed.
-    by_text: HashMap<Str, Known, RandomState>,
-    bytes: usize,
-}
+/// What was learnt of rendered texts by what they have in common: the text with letters in place of the words
+/// that expressions printed.
+pub(crate) struct Moulds(ByText<Known>);
 
 #[derive(Clone)]
 enum Known {
@@ -30,8 +22,14 @@ enum Known {
     Nothing,
 }
 
-/// The most text that is kept, before starting over; what is made of it takes some ten times as much.
+/// The most text that is kept; what is made of it takes some ten times as much.
 const MOST_BYTES: usize = 4 << 20;
+
+impl Default for Moulds {
+    fn default() -> Self {
+        Moulds(ByText::new(MOST_BYTES))
+    }
+}
 
 impl Moulds {
     /// Read a text as YAML.
@@ -46,21 +44,13 @@ impl Moulds {
 
     /// The mould of a text that was met before.
     fn mould(&self, common: &str, holes: usize) -> Option<Arc<Mould>> {
-        // A panic elsewhere leaves nothing half-written here.
-        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = kept().by_text.get(common).cloned();
-        let learnt = match known {
+        let learnt = match self.0.get(common) {
             Some(Known::Mould(mould)) => return Some(mould),
             Some(Known::Nothing) => return None,
             Some(Known::Once) => Mould::read(common, holes).map_or(Known::Nothing, |mould| Known::Mould(mould.into())),
             None => Known::Once,
         };
-        let mut kept = kept();
-        kept.bytes = kept.bytes.saturating_add(common.len());
-        if kept.bytes > MOST_BYTES {
-            *kept = Kept { bytes: common.len(), ..Kept::default() };
-        }
-        kept.by_text.insert(common.into(), learnt.clone());
+        self.0.put(common, learnt.clone());
         match learnt {
             Known::Mould(mould) => Some(mould),
             Known::Once | Known::Nothing => None,

@@ -188,9 +188,10 @@ pub(crate) fn paths(
     around: &Surroundings<'_>,
     rules: PathRules,
 ) -> Result<Paths> {
-    let mut paths = vec![Vec::new()];
+    let mut parts: Vec<Vec<String>> = Vec::with_capacity(definition.matchers.len());
+    let mut count = 1;
     for matcher in &definition.matchers {
-        let parts = match matcher.kind {
+        let found = match matcher.kind {
             MatcherKind::Static => vec![join([&*matcher.query])],
             _ => match fetch(run, matcher, around)? {
                 Some(found) if rules.include_query => {
@@ -201,15 +202,20 @@ pub(crate) fn paths(
                 None => return Ok(Paths::Absent(matcher.query.to_string())),
             },
         };
-        run.check_product(paths.len(), parts.len())?;
-        paths = paths
-            .iter()
-            .flat_map(|head: &Vec<String>| {
-                parts.iter().map(move |part| head.iter().chain([part]).cloned().collect::<Vec<_>>())
-            })
-            .collect();
+        run.check_product(count, found.len())?;
+        count *= found.len();
+        parts.push(found);
     }
-    Ok(Paths::Relative(paths.iter().map(|parts| join(parts.iter().map(String::as_str))).collect()))
+    Ok(Paths::Relative((0..count).map(|number| join(chosen(&parts, number))).collect()))
+}
+
+/// One of each list's texts, by the number of the choice: the last list varies fastest.
+fn chosen(parts: &[Vec<String>], number: usize) -> impl Iterator<Item = &str> {
+    let mut below: usize = parts.iter().map(Vec::len).product();
+    parts.iter().filter_map(move |list| {
+        below = below.checked_div(list.len())?;
+        list.get(number.checked_div(below)? % list.len()).map(String::as_str)
+    })
 }
 
 /// More candidate paths than this are refused: grains choose them.
@@ -222,5 +228,20 @@ impl Run<'_> {
         }
         let message = format!("a chain of matchers leads to {a} × {b} paths, more than {MAX_PATHS}");
         Err(Error::new(ErrorKind::Limit, message).help("some grain or pillar list is far too long"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_choice_comes_once_and_the_last_varies_fastest() {
+        let parts = [vec!["a", "b"], vec!["c"], vec!["d", "e", "f"]];
+        let parts: Vec<Vec<String>> =
+            parts.into_iter().map(|list| list.into_iter().map(Into::into).collect()).collect();
+        let all: Vec<String> = (0..6).map(|number| chosen(&parts, number).collect()).collect();
+        assert_eq!(all, ["acd", "ace", "acf", "bcd", "bce", "bcf"]);
+        assert_eq!(chosen(&[], 0).count(), 0);
     }
 }

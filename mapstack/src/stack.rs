@@ -113,7 +113,7 @@ impl Run<'_> {
                 );
             };
             self.definition.replace(Some(text.clone()));
-            let definition = parse(text, Mode::Layer)?;
+            let definition = self.layer_definition(text)?;
             if definition.yaml {
                 self.apply_files(fold, &definition, stack)?;
             } else {
@@ -122,6 +122,17 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A source definition, parsed once for all runs.
+    fn layer_definition(&self, text: &str) -> Result<Arc<Definition>> {
+        let known = &self.engine.definitions;
+        if let Some(definition) = known.get(text) {
+            return Ok(definition);
+        }
+        let definition = Arc::new(parse(text, Mode::Layer)?);
+        known.put(text, definition.clone());
+        Ok(definition)
     }
 
     /// A definition that leads to files.

@@ -7,7 +7,8 @@
 /// assert_eq!(join(["/openssh/", "", "parameters"]), "openssh/parameters");
 /// ```
 pub fn join<S: AsRef<str>>(parts: impl IntoIterator<Item = S>) -> String {
-    let mut joined = String::new();
+    // Most paths grow no longer than this.
+    let mut joined = String::with_capacity(96);
     let mut first = true;
     for part in parts {
         let part = part.as_ref();
@@ -27,7 +28,7 @@ pub fn join<S: AsRef<str>>(parts: impl IntoIterator<Item = S>) -> String {
 /// The suffix of the last component with its dot, as Python's `Path.suffix`; a leading dot starts
 /// none.
 fn suffix(path: &str) -> &str {
-    let name = path.split('/').rfind(|part| !part.is_empty() && *part != ".").unwrap_or_default();
+    let name = path.rsplit('/').find(|part| !part.is_empty() && *part != ".").unwrap_or_default();
     match name.rfind('.') {
         Some(dot) if dot > 0 && dot + 1 < name.len() => &name[dot..],
         _ => "",

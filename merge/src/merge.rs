@@ -60,6 +60,10 @@ fn unite<O: Observer>(base: &mut Map, overlay: &Map, rule: Rule, at: &Trail<'_>,
     if !O::ACTIVE && base.ptr_eq(overlay) {
         return;
     }
+    if !O::ACTIVE && base.is_empty() {
+        *base = overlay.clone().with_kind(base.kind());
+        return;
+    }
     for (key, new) in overlay {
         let at = at.then(key);
         let shared = base.index_of(key);

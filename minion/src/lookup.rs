@@ -101,7 +101,16 @@ impl Minion {
     /// # Errors
     /// [`LookupError`] for an empty delimiter or a key that is no path.
     pub fn grains_get(&self, key: impl Into<Value>, delimiter: &str) -> Result<Option<Value>, LookupError> {
-        Ok(path(&key.into(), delimiter)?.and_then(|path| traverse(&Value::from(self.grains.clone()), &path)))
+        let key = key.into();
+        // Most keys are one step that is there as it stands.
+        if let Value::Str(name) = &key
+            && !delimiter.is_empty()
+            && !name.contains(delimiter)
+            && let Some(grain) = self.grains.get(&**name)
+        {
+            return Ok(Some(grain.clone()));
+        }
+        Ok(path(&key, delimiter)?.and_then(|path| traverse(&Value::from(self.grains.clone()), &path)))
     }
 
     /// `pillar.get`: the pillar's value under a key, or the default, or both merged.

@@ -35,10 +35,24 @@ impl Minion {
     #[must_use]
     pub fn option(&self, key: &Key) -> Option<Value> {
         match key.as_str() {
-            Some("id") => Some(self.id()),
-            Some("grains") => Some(self.grains.clone().into()),
-            Some("pillar") => Some(self.pillar.clone().into()),
-            _ => self.opts.get(key).or_else(|| builtin::options().get(key)).cloned(),
+            Some(name) => self.option_named(name),
+            None => self.opts.get(key).or_else(|| builtin::options().get(key)).cloned(),
+        }
+    }
+
+    /// [`option`](Minion::option) by a name that is text.
+    ///
+    /// ```
+    /// use mapstack_minion::Minion;
+    /// assert_eq!(Minion::new("web1").option_named("id").unwrap().as_str(), Some("web1"));
+    /// ```
+    #[must_use]
+    pub fn option_named(&self, name: &str) -> Option<Value> {
+        match name {
+            "id" => Some(self.id()),
+            "grains" => Some(self.grains.clone().into()),
+            "pillar" => Some(self.pillar.clone().into()),
+            _ => self.opts.get(name).or_else(|| builtin::options().get(name)).cloned(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use mapstack_value::{Path, Traverse, Value};
 
-use crate::resolve::implicit;
+use crate::resolve::{Tag, implicit};
 use crate::scalar;
 
 /// What a step stands for if it is read as YAML; `None` if that leaves the step as it is.
@@ -30,7 +30,10 @@ pub fn loose_scalar(step: &str) -> Option<Value> {
     }
     let value = if is_one_plain_scalar(step) {
         // What is one scalar whatever stands around it needs no parser.
-        scalar::construct(&implicit(step), step)?.ok()?
+        match implicit(step) {
+            Tag::Str => return None,
+            tag => scalar::construct(&tag, step)?.ok()?,
+        }
     } else {
         crate::load(step).ok()?
     };

@@ -69,17 +69,21 @@ impl Mould {
     /// Whether a hole can be filled with a word.
     #[must_use]
     pub fn takes(word: &str) -> bool {
-        let bytes = word.as_bytes();
-        let is_blank_between = |at: usize| {
-            let is_word = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_alphanumeric);
-            bytes[at] == b' ' && is_word(at.checked_sub(1)) && is_word(Some(at + 1))
-        };
-        let is_inside = |at: usize| {
-            let byte = bytes[at];
-            byte.is_ascii_alphanumeric() || b"._-/:+@=".contains(&byte) || is_blank_between(at)
-        };
-        let is_edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
-        is_edge(bytes.first()) && is_edge(bytes.last()) && (0..bytes.len()).all(is_inside)
+        let mut before = 0_u8;
+        let mut bytes = word.bytes().peekable();
+        while let Some(byte) = bytes.next() {
+            let mut is_between_words =
+                || before.is_ascii_alphanumeric() && bytes.peek().is_some_and(u8::is_ascii_alphanumeric);
+            let is_inside = byte.is_ascii_alphanumeric()
+                || before != 0 && matches!(byte, b'.' | b'_' | b'-' | b'/' | b':' | b'+' | b'@' | b'=')
+                || byte == b' ' && is_between_words();
+            if !is_inside {
+                return false;
+            }
+            before = byte;
+        }
+        // The first was one, or it would have been refused.
+        before.is_ascii_alphanumeric()
     }
 
     /// Read a text in which so many holes' letters stand for words.

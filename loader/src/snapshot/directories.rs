@@ -10,7 +10,7 @@ use crate::{FileServer, SaltPath};
 /// What is known of directories, by saltenv and path.
 #[derive(Debug, Default)]
 pub(super) struct Directories {
-    known: HashMap<String, HashMap<String, Directory, RandomState>>,
+    known: HashMap<String, HashMap<String, Directory, RandomState>, RandomState>,
     /// How many directories and names there are.
     size: usize,
 }

@@ -14,7 +14,7 @@ use mapstack_render::Obj;
 #[cfg(feature = "python")]
 use mapstack_render::jinja::Request;
 use mapstack_render::jinja::{Names, Syntax};
-use mapstack_value::{Key, Map, Str, Value, json};
+use mapstack_value::{Map, Str, Value, json};
 
 use self::shebang::{Allowed, Pipe, Renderer, Stage};
 pub use self::template::TemplateOptions;
@@ -120,7 +120,7 @@ impl Run<'_> {
     }
 
     fn default_pipe(&self) -> Value {
-        self.facts.option(&Key::from("renderer")).unwrap_or_else(|| DEFAULT_PIPE.into())
+        self.facts.option("renderer").unwrap_or_else(|| DEFAULT_PIPE.into())
     }
 
     fn sls_source<'f>(&self, file: &'f File, saltenv: Str) -> Source<'f> {

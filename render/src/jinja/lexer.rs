@@ -174,7 +174,7 @@ enum Opener {
 /// The openers in the order they are tried at one place: longer ones first.
 fn openers(syntax: &Syntax) -> Vec<(Opener, &str)> {
     let mut openers = vec![
-        (Opener::Comment, syntax.comment_start.as_str()),
+        (Opener::Comment, &*syntax.comment_start),
         (Opener::Block, &syntax.block_start),
         (Opener::Variable, &syntax.variable_start),
     ];
@@ -293,7 +293,7 @@ impl Lexer<'_> {
 
     fn opening_at(&self, at: usize) -> Option<Opening> {
         let rest = &self.source[at..];
-        if rest.starts_with(&self.syntax.block_start)
+        if rest.starts_with(&*self.syntax.block_start)
             && let Some((sign, end)) = self.raw_begin(at)
         {
             return Some(Opening { kind: OpeningKind::Raw, start: at, delimiter: at, end, sign });
@@ -339,10 +339,10 @@ impl Lexer<'_> {
         let after = if sign == Sign::None { after } else { after + 1 };
         let after = self.skip_word(after, "raw")?;
         let rest = &self.source[after..];
-        if let Some(tail) = rest.strip_prefix('-').and_then(|tail| tail.strip_prefix(self.syntax.block_end.as_str())) {
+        if let Some(tail) = rest.strip_prefix('-').and_then(|tail| tail.strip_prefix(&*self.syntax.block_end)) {
             return Some((sign, self.skip_space(self.source.len() - tail.len())));
         }
-        rest.starts_with(&self.syntax.block_end).then_some((sign, after + self.syntax.block_end.len()))
+        rest.starts_with(&*self.syntax.block_end).then_some((sign, after + self.syntax.block_end.len()))
     }
 
     /// Whitespace, a word, whitespace: where that ends.
@@ -380,7 +380,7 @@ impl Lexer<'_> {
             return Ok(());
         }
         let mut from = end;
-        while let Some(found) = self.source[from..].find(&self.syntax.block_start) {
+        while let Some(found) = self.source[from..].find(&*self.syntax.block_start) {
             let tag = from + found;
             let after = tag + self.syntax.block_start.len();
             let sign = self.sign_at(after);
@@ -399,7 +399,7 @@ impl Lexer<'_> {
         if end == self.source.len() {
             return Ok(());
         }
-        let Some(found) = self.source[end..].find(&self.syntax.comment_end) else {
+        let Some(found) = self.source[end..].find(&*self.syntax.comment_end) else {
             return Err(self.fail("Missing end of comment tag", start, end));
         };
         let at = end + found;
@@ -422,7 +422,7 @@ impl Lexer<'_> {
     /// takes away.
     fn block_end_at(&self, at: usize) -> Option<(usize, usize)> {
         let sign = self.sign_at(at);
-        let end = self.syntax.block_end.as_str();
+        let end = &*self.syntax.block_end;
         if sign != Sign::None && self.source[at + 1..].starts_with(end) {
             let after = at + 1 + end.len();
             return Some((after, self.after_closer(after, sign)));
@@ -456,7 +456,7 @@ impl Lexer<'_> {
         match closer {
             Closer::Block => self.block_end_at(at).map(|(end, trimmed)| (Tok::BlockEnd, end, trimmed)),
             Closer::Variable => {
-                let delimiter = self.syntax.variable_end.as_str();
+                let delimiter = &*self.syntax.variable_end;
                 let rest = &self.source[at..];
                 if rest.strip_prefix('-').is_some_and(|rest| rest.starts_with(delimiter)) {
                     let end = at + 1 + delimiter.len();

@@ -80,14 +80,14 @@ pub fn parse(source: &str, name: Option<&str>, syntax: &Syntax) -> std::result::
 
 /// What must hold before a template can be cut into tokens.
 fn check(source: &str, syntax: &Syntax) -> Result<()> {
-    let starts = [&syntax.block_start, &syntax.variable_start, &syntax.comment_start];
-    let ends = [&syntax.block_end, &syntax.variable_end, &syntax.comment_end];
-    let prefixes = [&syntax.line_statement_prefix, &syntax.line_comment_prefix];
+    let starts: [&str; 3] = [&syntax.block_start, &syntax.variable_start, &syntax.comment_start];
+    let ends: [&str; 3] = [&syntax.block_end, &syntax.variable_end, &syntax.comment_end];
+    let prefixes = [&syntax.line_statement_prefix, &syntax.line_comment_prefix].map(Option::as_deref);
     let message = if u32::try_from(source.len()).is_err() {
         "the template is 4 GiB or longer"
     } else if starts[0] == starts[1] || starts[0] == starts[2] || starts[1] == starts[2] {
         "block, variable and comment start strings must be different"
-    } else if starts.into_iter().chain(ends).chain(prefixes.into_iter().flatten()).any(String::is_empty) {
+    } else if starts.into_iter().chain(ends).chain(prefixes.into_iter().flatten()).any(str::is_empty) {
         "a Jinja delimiter is empty"
     } else {
         return Ok(());

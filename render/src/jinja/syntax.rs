@@ -1,5 +1,7 @@
 //! The delimiters and whitespace rules a template is read with.
 
+use std::borrow::Cow;
+
 use mapstack_value::{Kind, Value};
 
 use super::Dialect;
@@ -23,17 +25,17 @@ use super::Dialect;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Syntax {
     /// Opens a statement, `{%`.
-    pub block_start: String,
+    pub block_start: Cow<'static, str>,
     /// Closes a statement, `%}`.
-    pub block_end: String,
+    pub block_end: Cow<'static, str>,
     /// Opens an output, `{{`.
-    pub variable_start: String,
+    pub variable_start: Cow<'static, str>,
     /// Closes an output, `}}`.
-    pub variable_end: String,
+    pub variable_end: Cow<'static, str>,
     /// Opens a comment, `{#`.
-    pub comment_start: String,
+    pub comment_start: Cow<'static, str>,
     /// Closes a comment, `#}`.
-    pub comment_end: String,
+    pub comment_end: Cow<'static, str>,
     /// Makes the rest of a line that starts with it a statement.
     pub line_statement_prefix: Option<String>,
     /// Makes the rest of a line a comment.
@@ -100,12 +102,12 @@ impl Syntax {
     pub fn set(&mut self, option: &str, value: &Value) -> Result<(), String> {
         let name = option.to_lowercase();
         match name.as_str() {
-            "block_start_string" => self.block_start = delimiter(&name, value)?,
-            "block_end_string" => self.block_end = delimiter(&name, value)?,
-            "variable_start_string" => self.variable_start = delimiter(&name, value)?,
-            "variable_end_string" => self.variable_end = delimiter(&name, value)?,
-            "comment_start_string" => self.comment_start = delimiter(&name, value)?,
-            "comment_end_string" => self.comment_end = delimiter(&name, value)?,
+            "block_start_string" => self.block_start = delimiter(&name, value)?.into(),
+            "block_end_string" => self.block_end = delimiter(&name, value)?.into(),
+            "variable_start_string" => self.variable_start = delimiter(&name, value)?.into(),
+            "variable_end_string" => self.variable_end = delimiter(&name, value)?.into(),
+            "comment_start_string" => self.comment_start = delimiter(&name, value)?.into(),
+            "comment_end_string" => self.comment_end = delimiter(&name, value)?.into(),
             "line_statement_prefix" => self.line_statement_prefix = prefix(&name, value)?,
             "line_comment_prefix" => self.line_comment_prefix = prefix(&name, value)?,
             "trim_blocks" => self.trim_blocks = value.truthy(),

@@ -224,9 +224,14 @@ pub fn render(mut request: Request<'_>) -> Result<Rendered> {
     let ends_in_newline = salted && request.source.ends_with('\n');
     let vm = Vm::new(&request);
     let template = vm.parse_as(request.name.as_ref(), &request.source, &request.syntax)?;
-    let mut variables = std::mem::take(&mut request.variables);
-    variables.extend(std::mem::take(&mut request.locals));
-    let given = Layer::over(variables, Some(vm.globals_now()));
+    let given = match std::mem::take(&mut request.locals) {
+        none if none.is_empty() => vm.globals_now(),
+        locals => {
+            let mut variables = std::mem::take(&mut request.variables);
+            variables.extend(locals);
+            Layer::over(variables, Some(vm.globals_now()))
+        }
+    };
     let context = Context::new(&template, given);
     let mut out = Output::mapped(vm.limits.output);
     vm.run_template(&Frame::root(template, context.clone()), &mut out)?;
