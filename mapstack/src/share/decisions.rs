@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use foldhash::fast::RandomState;
 
@@ -11,31 +11,37 @@ use super::question::Told;
 use super::recorder::Step;
 
 /// What runs asked and were answered, and what came of it; shared by threads.
+///
+/// Nearly all look at it and change nothing: one lock is taken for a walk, and counts are written only as
+/// long as they can matter.
 pub(crate) struct Decisions<T> {
-    first: Arc<Node<T>>,
-    bytes: AtomicUsize,
+    tree: RwLock<Tree<T>>,
     most_bytes: usize,
     hits: AtomicUsize,
     misses: AtomicUsize,
+}
+
+struct Tree<T> {
+    /// The first is what every run asks first.
+    nodes: Vec<Node<T>>,
+    bytes: usize,
 }
 
 struct Node<T> {
     question: Arc<Posed>,
     /// The layer whose template asks it.
     layer: Option<Arc<str>>,
-    edges: Mutex<Edges<T>>,
-}
-
-struct Edges<T> {
     by_answer: HashMap<Told, Next<T>, RandomState>,
-    /// How often an answer was one that was given before.
-    repeated: usize,
+    /// The same by the paths that lead to an answer, of a question for files: they are known sooner.
+    by_paths: HashMap<Told, Next<T>, RandomState>,
+    /// How often an answer was one that was given before, up to a number that says enough.
+    repeated: AtomicUsize,
     /// Whether answers are so different that keeping them is no use.
     closed: bool,
 }
 
 enum Next<T> {
-    Node(Arc<Node<T>>),
+    Node(usize),
     Leaf(Arc<T>),
 }
 
@@ -59,24 +65,49 @@ const SOME: usize = 128;
 /// The same for a question of a layer's template, which can be asked what it prints instead.
 const SOME_IN_LAYER: usize = 64;
 const MANY: usize = 512;
+/// Paths that are kept for one question.
+const MOST_PATHS: usize = 1024;
 
-impl<T> Node<T> {
-    fn new(question: Arc<Posed>, layer: Option<Arc<str>>) -> Arc<Self> {
-        let edges = Edges { by_answer: HashMap::default(), repeated: 0, closed: false };
-        Arc::new(Node { question, layer, edges: Mutex::new(edges) })
-    }
-
-    /// A panic elsewhere leaves nothing half-written here.
-    fn edges(&self) -> MutexGuard<'_, Edges<T>> {
-        self.edges.lock().unwrap_or_else(PoisonError::into_inner)
+impl<T> Clone for Next<T> {
+    fn clone(&self) -> Self {
+        match self {
+            Next::Node(node) => Next::Node(*node),
+            Next::Leaf(result) => Next::Leaf(result.clone()),
+        }
     }
 }
 
-impl<T> Edges<T> {
-    fn are_all_different(&self, is_of_layer: bool) -> bool {
-        let answers = self.by_answer.len();
-        let some = if is_of_layer { SOME_IN_LAYER } else { SOME };
-        (answers >= some && self.repeated < 2) || (answers >= MANY && self.repeated < answers / 8)
+impl<T> Node<T> {
+    fn new(question: Arc<Posed>, layer: Option<Arc<str>>) -> Self {
+        let (by_answer, by_paths) = (HashMap::default(), HashMap::default());
+        Node { question, layer, by_answer, by_paths, repeated: AtomicUsize::new(0), closed: false }
+    }
+
+    fn next(&self, ask: &impl Fn(&Posed) -> Told) -> (Option<&Next<T>>, Told) {
+        if let Some(paths) = self.question.question.paths() {
+            let paths = ask(paths);
+            if let Some(next) = self.by_paths.get(&paths) {
+                return (Some(next), paths);
+            }
+        }
+        let told = ask(&self.question);
+        (self.by_answer.get(&told), told)
+    }
+
+    fn note_repeated(&self) {
+        if self.repeated.load(Ordering::Relaxed) < MANY {
+            self.repeated.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn are_all_different(&self) -> bool {
+        let (answers, repeated) = (self.by_answer.len(), self.repeated.load(Ordering::Relaxed));
+        let some = if self.layer.is_some() { SOME_IN_LAYER } else { SOME };
+        (answers >= some && repeated < 2) || (answers >= MANY && repeated < MANY.min(answers / 8))
+    }
+
+    fn close(&mut self) {
+        *self = Node { closed: true, ..Node::new(self.question.clone(), self.layer.clone()) };
     }
 }
 
@@ -84,8 +115,7 @@ impl<T> Decisions<T> {
     /// No results yet; `first` is what every run asks first, and `most_bytes` about how much may be kept.
     pub fn new(first: Arc<Posed>, most_bytes: usize) -> Self {
         Decisions {
-            first: Node::new(first, None),
-            bytes: AtomicUsize::new(0),
+            tree: RwLock::new(Tree { nodes: vec![Node::new(first, None)], bytes: 0 }),
             most_bytes,
             hits: AtomicUsize::new(0),
             misses: AtomicUsize::new(0),
@@ -94,96 +124,104 @@ impl<T> Decisions<T> {
 
     /// Follow answers as far as they lead.
     pub fn follow(&self, ask: impl Fn(&Posed) -> Told) -> Led<T> {
-        let misses = self.misses.load(Ordering::Relaxed);
-        if misses > MISSES && self.hits.load(Ordering::Relaxed) < misses / 4 {
+        let (hits, misses) = (self.hits.load(Ordering::Relaxed), self.misses.load(Ordering::Relaxed));
+        if misses > MISSES && hits < misses / 4 {
             return Led::Apart;
         }
-        let mut node = self.first.clone();
-        let mut printed = Vec::new();
-        loop {
-            let answer = ask(&node.question);
-            let mut edges = node.edges();
-            let next = match edges.by_answer.get(&answer) {
-                None if edges.closed => return Led::Apart,
-                None => {
-                    self.misses.fetch_add(1, Ordering::Relaxed);
-                    return Led::Nowhere;
+        // A panic elsewhere leaves nothing half-written here.
+        let tree = self.tree.read().unwrap_or_else(PoisonError::into_inner);
+        let (mut at, mut printed) = (0, Vec::new());
+        while let Some(node) = tree.nodes.get(at) {
+            let (next, told) = node.next(&ask);
+            let Some(next) = next else {
+                if node.closed {
+                    return Led::Apart;
                 }
-                Some(Next::Leaf(result)) => Ok(result.clone()),
-                Some(Next::Node(next)) => Err(next.clone()),
+                self.misses.fetch_add(1, Ordering::Relaxed);
+                return Led::Nowhere;
             };
-            edges.repeated = edges.repeated.saturating_add(1);
-            drop(edges);
+            node.note_repeated();
+            if told.print().is_some() {
+                printed.push(told);
+            }
             match next {
-                Ok(result) => {
-                    self.hits.fetch_add(1, Ordering::Relaxed);
-                    if answer.print().is_some() {
-                        printed.push(answer);
+                Next::Node(next) => at = *next,
+                Next::Leaf(result) => {
+                    if hits < misses + MISSES {
+                        self.hits.fetch_add(1, Ordering::Relaxed);
                     }
-                    return Led::To(result, printed);
-                }
-                Err(next) => {
-                    if answer.print().is_some() {
-                        printed.push(answer);
-                    }
-                    node = next;
+                    return Led::To(result.clone(), printed);
                 }
             }
         }
+        Led::Nowhere
     }
 
     /// Keep a result under the answers that lead to it. The first question is the one every run asks.
     ///
     /// Returns the layer that everybody was found to answer differently about, if this is when.
     pub fn keep(&self, steps: Vec<Step>, result: &Arc<T>, size: usize) -> Option<Arc<str>> {
-        let mut node = self.first.clone();
+        let mut tree = self.tree.write().unwrap_or_else(PoisonError::into_inner);
+        let Tree { nodes, bytes } = &mut *tree;
         let mut steps = steps.into_iter().peekable();
-        let mut size = size;
-        let mut different = None;
-        while let Some(Step { posed, told, .. }) = steps.next() {
+        let (mut at, mut size, mut different) = (0, size, None);
+        while let Some(Step { posed, told, paths, .. }) = steps.next() {
+            let fresh = nodes.len();
+            let node = nodes.get_mut(at)?;
             // The same answers make every run ask the same next; if not, something is not a function of them.
             if node.question != posed {
                 return None;
             }
-            let mut edges = node.edges();
-            if edges.closed {
+            if node.closed {
                 break;
             }
-            if edges.are_all_different(node.layer.is_some()) {
-                *edges = Edges { by_answer: HashMap::default(), repeated: 0, closed: true };
+            if node.are_all_different() {
+                node.close();
                 different = node.layer.clone();
                 break;
             }
             size += told.size();
-            let next = match steps.peek() {
-                None => {
-                    edges.by_answer.entry(told).or_insert_with(|| Next::Leaf(result.clone()));
-                    break;
-                }
-                Some(Step { posed, layer, .. }) => {
-                    let fresh = || Next::Node(Node::new(posed.clone(), layer.clone()));
-                    match edges.by_answer.entry(told).or_insert_with(fresh) {
-                        Next::Node(next) => next.clone(),
-                        Next::Leaf(_) => return None,
-                    }
-                }
+            let new = match steps.peek() {
+                None => Next::Leaf(result.clone()),
+                Some(_) => Next::Node(fresh),
             };
-            drop(edges);
-            node = next;
+            let next = node.by_answer.entry(told).or_insert(new).clone();
+            if let Some(paths) = paths.filter(|_| node.by_paths.len() < MOST_PATHS) {
+                size += paths.size();
+                node.by_paths.insert(paths, next.clone());
+            }
+            match (next, steps.peek()) {
+                (Next::Node(next), Some(step)) => {
+                    if next == fresh {
+                        nodes.push(Node::new(step.posed.clone(), step.layer.clone()));
+                    }
+                    at = next;
+                }
+                _ => break,
+            }
         }
-        if self.bytes.fetch_add(size, Ordering::Relaxed).saturating_add(size) > self.most_bytes {
+        *bytes = bytes.saturating_add(size);
+        if *bytes > self.most_bytes {
             // Starting over is simple, and rare enough.
-            self.forget();
+            tree.forget();
         }
         different
     }
 
     /// Start over.
     pub fn forget(&self) {
-        let mut edges = self.first.edges();
-        edges.by_answer.clear();
-        self.bytes.store(0, Ordering::Relaxed);
+        self.tree.write().unwrap_or_else(PoisonError::into_inner).forget();
         self.hits.store(0, Ordering::Relaxed);
         self.misses.store(0, Ordering::Relaxed);
+    }
+}
+
+impl<T> Tree<T> {
+    fn forget(&mut self) {
+        self.nodes.truncate(1);
+        if let Some(first) = self.nodes.first_mut() {
+            *first = Node::new(first.question.clone(), None);
+        }
+        self.bytes = 0;
     }
 }

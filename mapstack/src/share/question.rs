@@ -54,6 +54,14 @@ pub(crate) enum Question {
 }
 
 impl Question {
+    /// The question for paths behind one for files.
+    pub fn paths(&self) -> Option<&Posed> {
+        match self {
+            Question::Files(files) => Some(&files.paths),
+            _ => None,
+        }
+    }
+
     /// What it looks at, in the words of who asks what a fact reaches.
     pub fn reads(&self) -> Vec<FactRead> {
         let split = |text: &str, delimiter: &str| {
@@ -70,7 +78,7 @@ impl Question {
             Question::Pillar(key, delimiter, ..) => of(Some(Part::Pillar), text(key, delimiter)),
             Question::Config(key, delimiter, ..) => of(None, text(key, delimiter)),
             Question::Option(key) => of(Some(Part::Opts), text(key, ":")),
-            Question::Files(files) => files.paths().reads(),
+            Question::Files(files) => files.paths.question.reads(),
             Question::Paths(paths) => paths.definition.matchers.iter().flat_map(of_matcher).collect(),
             Question::Print(_) | Question::All => of(None, Vec::new()),
         }
@@ -364,11 +372,6 @@ impl LayerFiles {
         let nothing = Told::new(Answer::Files(Vec::new(), true));
         let known = KnownFiles { by_paths: HashMap::default(), listings: Vec::new(), nothing };
         LayerFiles { paths, directories: directories.to_vec(), known: Arc::new(Mutex::new(known)) }
-    }
-
-    /// What leads to the paths.
-    fn paths(&self) -> &Question {
-        &self.paths.question
     }
 
     fn answer(&self, probe: &Probe<'_>) -> Told {

@@ -47,6 +47,8 @@ pub(crate) struct Recorder<'e> {
 pub(crate) struct Step {
     pub posed: Arc<Posed>,
     pub told: Told,
+    /// Of a question for files, the paths that led there.
+    pub paths: Option<Told>,
     /// The layer whose template asked.
     pub layer: Option<Arc<str>>,
 }
@@ -179,7 +181,8 @@ impl<'e> Recorder<'e> {
 
     fn add(&self, posed: Arc<Posed>, told: Told) {
         let mut asked = self.asked.borrow_mut();
-        asked.steps.push(Step { posed, told, layer: self.layer.borrow().clone() });
+        let paths = posed.question.paths().map(|paths| self.probe.ask(paths));
+        asked.steps.push(Step { posed, told, paths, layer: self.layer.borrow().clone() });
         if asked.steps.len() > MOST_QUESTIONS {
             self.own.set(true);
             asked.all = true;
