@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mapstack::lineage::{Lineage, Spot};
 use mapstack::minion::Minion;
 use mapstack::value::Value;
-use mapstack::{Engine, Error, Outcome};
+use mapstack::{Engine, Error, Outcome, Result, Witness};
 
 use crate::change::{Change, Ignored, changes};
 use crate::fleet::{Fleet, Report};
@@ -77,6 +77,18 @@ pub enum Compared {
     Formulas(Vec<Arc<Pair>>),
 }
 
+/// What became of a minion whose outcomes before were known.
+#[derive(Debug)]
+pub enum Advanced {
+    /// No change reaches it.
+    Unreached {
+        /// Whether a formula fails, as it did.
+        fails: bool,
+    },
+    /// The minion, what became of it, and its outcomes now.
+    Reached(Box<(Minion, Compared, Vec<Arc<Outcome>>)>),
+}
+
 /// Pairs that are remembered before starting over.
 const MOST_PAIRS: usize = 100_000;
 
@@ -109,17 +121,49 @@ impl<'f, 'e> Comparison<'f, 'e> {
             Ok(before) => before,
             Err(error) => return Compared::Broken(error),
         };
+        let after = self.after(&before, &self.reached(&before), minion);
+        Compared::Formulas(self.pairs(&before, &after))
+    }
+
+    /// What became of a minion whose outcomes are known, for who follows a fleet from change to change: no minion
+    /// is read that no change can reach, and the outcomes it has now are told.
+    ///
+    /// # Errors
+    /// The minion cannot be read.
+    pub fn advance(&self, before: &[Arc<Outcome>], read: impl FnOnce() -> Result<Minion>) -> Result<Advanced> {
+        let reached = self.reached(before);
+        if !reached.contains(&true) {
+            let fails = before.iter().any(|outcome| outcome.result.is_err());
+            return Ok(Advanced::Unreached { fails });
+        }
+        let minion = read()?;
+        let outcomes = self.after(before, &reached, &minion);
+        let compared = Compared::Formulas(self.pairs(before, &outcomes));
+        Ok(Advanced::Reached(Box::new((minion, compared, outcomes))))
+    }
+
+    /// Which outcomes the changes can reach.
+    fn reached(&self, before: &[Arc<Outcome>]) -> Vec<bool> {
         let formulas: Vec<&str> = self.before.formulas().collect();
-        let pairs = before.into_iter().enumerate().filter_map(|(index, before)| {
-            let name = formulas.get(index)?;
-            let is_reached = |changed: &ChangedFiles| changed.reaches(name, &formulas, &before.files);
-            let after = match self.changed.as_ref().is_none_or(is_reached) {
-                true => self.after.outcome(index, minion)?,
-                false => before.clone(),
-            };
-            Some(self.pair(index, before, after))
+        let is_reached = |(name, outcome): (&&str, &Arc<Outcome>)| {
+            self.changed.as_ref().is_none_or(|changed| changed.reaches(name, &formulas, &outcome.files))
+        };
+        formulas.iter().zip(before).map(is_reached).collect()
+    }
+
+    /// The outcomes after the change: those that it does not reach are what they were.
+    fn after(&self, before: &[Arc<Outcome>], reached: &[bool], minion: &Minion) -> Vec<Arc<Outcome>> {
+        let witness = Witness::new(minion);
+        let outcomes = before.iter().zip(reached).enumerate().map(|(index, (before, is_reached))| {
+            let after = is_reached.then(|| self.after.outcome(index, &witness)).flatten();
+            after.unwrap_or_else(|| before.clone())
         });
-        Compared::Formulas(pairs.collect())
+        outcomes.collect()
+    }
+
+    fn pairs(&self, before: &[Arc<Outcome>], after: &[Arc<Outcome>]) -> Vec<Arc<Pair>> {
+        let both = before.iter().zip(after).enumerate();
+        both.map(|(index, (before, after))| self.pair(index, before.clone(), after.clone())).collect()
     }
 
     fn pair(&self, formula: usize, before: Arc<Outcome>, after: Arc<Outcome>) -> Arc<Pair> {
@@ -248,6 +292,13 @@ impl Differences {
         }
         self.unaffected += usize::from(!affected);
         self.fail_still += usize::from(fails_still);
+    }
+
+    /// Count a minion that no change reaches; `fails` if one of its formulas does, as it did.
+    pub fn add_unreached(&mut self, fails: bool) {
+        self.minions += 1;
+        self.unaffected += 1;
+        self.fail_still += usize::from(fails);
     }
 
     fn changed(&mut self, comparison: &Comparison<'_, '_>, minion: &Minion, id: &str, pair: &Arc<Pair>) {

@@ -78,8 +78,8 @@ impl<'e> Fleet<'e> {
 
     /// What comes of one formula, by its index, on a minion, whether the minion is meant or not.
     #[must_use]
-    pub fn outcome(&self, formula: usize, minion: &Minion) -> Option<Arc<Outcome>> {
-        Some(self.recipes.get(formula)?.outcome(minion))
+    pub fn outcome(&self, formula: usize, minion: &Witness<'_, 'e>) -> Option<Arc<Outcome>> {
+        Some(self.recipes.get(formula)?.outcome_for(minion))
     }
 
     /// The facts of a minion that a formula, by its index, depends on; `None` if nobody knows.

@@ -45,7 +45,7 @@ mod shard;
 mod tally;
 
 pub use change::{Change, Ignored, changes};
-pub use compare::{Compared, Comparison, Differences, Failing, Group, Pair, Turn};
+pub use compare::{Advanced, Compared, Comparison, Differences, Failing, Group, Pair, Turn};
 pub use fleet::{Fleet, Report};
 pub use ordered::{Ordered, Panicked, ordered};
 pub use pace::Pace;
