@@ -1,16 +1,16 @@
 //! `mapstack watch`.
 
 use std::path::Path;
-use std::sync::mpsc;
-use std::time::Duration;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
 
 use mapstack::config::Config;
-use mapstack::loader::{Backends, Frozen};
-use mapstack::{Engine, Error, ErrorKind};
-use mapstack_fleet::{ChangedFiles, Comparison, Pace};
+use mapstack::loader::{Backends, FileServer, Frozen};
+use mapstack::{Engine, Error, ErrorKind, Outcome};
+use mapstack_fleet::{Advanced, ChangedFiles, Comparison, Differences, Fleet, Pace, ordered};
 use notify_debouncer_mini::{DebounceEventResult, new_debouncer, notify};
 
-use super::diff::{Told, all, text};
+use super::diff::{Told, fault, text};
 use super::fleets::Plan;
 use super::formulas;
 use crate::cli::{SecretFlags, Watch};
@@ -44,14 +44,19 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         let watched = debouncer.watcher().watch(Path::new(directory), notify::RecursiveMode::Recursive);
         watched.map_err(|e| unwatched(directory, &e))?;
     }
-    let mut before = state(args, config.as_ref(), reporter)?;
+    let fresh = || state(args, config.as_ref(), reporter);
+    let mut before = fresh()?;
+    plan.formulas = layered(args, before.files(), plan.saltenv())?;
+    let mut standing = Standing::of(&plan.fleet(&before), &minions, &ids);
+    reporter.tell(standing.broken());
     let minions_watched = output::count(ids.len(), "minion");
     reporter.say(&format!("watching {} for {minions_watched}; Ctrl-C ends", directories.join(", ")));
     for change in changes {
         if let Err(e) = change {
             reporter.tell([&unwatched("files", &e)]);
         }
-        let after = match state(args, config.as_ref(), reporter) {
+        let started = Instant::now();
+        let after = match fresh() {
             Ok(after) => after,
             // A file that is being replaced is there again in a moment.
             Err(Failure::Data(error)) => {
@@ -66,21 +71,85 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
             continue;
         }
         let paths = changed.paths().collect::<Vec<_>>().join(", ");
-        plan.formulas = match args.formulas.is_empty() {
-            true => formulas::layered(after.files(), plan.saltenv())?.into_iter().collect(),
-            false => formulas::named(&args.formulas),
-        };
+        let formulas = layered(args, after.files(), plan.saltenv())?;
+        if formulas != plan.formulas {
+            plan.formulas = formulas;
+            standing = Standing::of(&plan.fleet(&before), &minions, &ids);
+        }
         let (older, newer) = (plan.fleet(&before), plan.fleet(&after));
         let comparison = Comparison::new(&older, &newer).reached_by(changed);
-        let differences = all(&ids, Pace::default(), &comparison, &minions);
+        let differences = standing.advance(&comparison, &minions, &ids);
         let told =
             Told { from: "before", to: "now", formulas: &plan.formulas, differences: &differences, masking: &masking };
         output::write(&format!("# {paths}\n{}\n", text::text(&told, reporter.colors_output())))?;
         reporter.tell(differences.broken.iter().map(|(_, error)| error));
+        reporter.say(&format!("after {:.0?}", started.elapsed()));
         drop((older, newer));
         before = after;
     }
     Ok(())
+}
+
+/// What each minion has of each formula as it is now: what no change reaches is not worked out again.
+struct Standing(Vec<Option<Result<Vec<Arc<Outcome>>, Error>>>);
+
+impl Standing {
+    fn of(fleet: &Fleet<'_>, minions: &Many<'_>, ids: &[String]) -> Self {
+        let report = |id: &String| match minions.read(id) {
+            Ok(minion) => fleet.report(&minion).map(|report| report.outcomes),
+            Err(error) => Some(Err(error)),
+        };
+        Standing(std::thread::scope(|scope| {
+            let done = ordered(scope, ids.iter(), Pace::default(), report);
+            done.map(|result| result.unwrap_or_else(|panicked| Some(Err(fault(&panicked))))).collect()
+        }))
+    }
+
+    /// What is wrong with facts.
+    fn broken(&self) -> impl Iterator<Item = &Error> {
+        self.0.iter().flatten().filter_map(|outcomes| outcomes.as_ref().err())
+    }
+
+    /// What a change does to each minion, which is what it has from now on.
+    fn advance(&mut self, comparison: &Comparison<'_, '_>, minions: &Many<'_>, ids: &[String]) -> Differences {
+        let mut differences = Differences::default();
+        let mut now = Vec::new();
+        std::thread::scope(|scope| {
+            let known = ids.iter().zip(&self.0);
+            let done = ordered(scope, known, Pace::default(), |(id, outcomes)| {
+                // The others are left out, or were told to be broken when they were read.
+                let Some(Ok(outcomes)) = outcomes else { return None };
+                Some(comparison.advance(outcomes, || minions.read(id)))
+            });
+            for (at, (id, result)) in ids.iter().zip(done).enumerate() {
+                match result.map_err(|panicked| fault(&panicked)) {
+                    Ok(None) => {}
+                    Ok(Some(Ok(Advanced::Unreached { fails }))) => differences.add_unreached(fails),
+                    Ok(Some(Ok(Advanced::Reached(reached)))) => {
+                        let (minion, compared, outcomes) = *reached;
+                        differences.add(comparison, &minion, compared);
+                        now.push((at, outcomes));
+                    }
+                    // What it had it has, until it can be read again.
+                    Ok(Some(Err(error))) | Err(error) => differences.broken.push((id.clone(), error)),
+                }
+            }
+        });
+        for (at, outcomes) in now {
+            if let Some(place) = self.0.get_mut(at) {
+                *place = Some(Ok(outcomes));
+            }
+        }
+        differences
+    }
+}
+
+/// The formulas that are watched.
+fn layered(args: &Watch, files: &dyn FileServer, saltenv: &str) -> Result<Vec<String>, Failure> {
+    Ok(match args.formulas.is_empty() {
+        true => formulas::layered(files, saltenv)?.into_iter().collect(),
+        false => formulas::named(&args.formulas),
+    })
 }
 
 /// The files as they are now.

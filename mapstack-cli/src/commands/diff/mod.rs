@@ -86,7 +86,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
 }
 
 /// What becomes of all minions.
-pub fn all(ids: &[String], pace: Pace, comparison: &Comparison<'_, '_>, minions: &Many<'_>) -> Differences {
+fn all(ids: &[String], pace: Pace, comparison: &Comparison<'_, '_>, minions: &Many<'_>) -> Differences {
     let mut differences = Differences::default();
     std::thread::scope(|scope| {
         let done = ordered(scope, ids.iter(), pace, |id| {
@@ -98,17 +98,16 @@ pub fn all(ids: &[String], pace: Pace, comparison: &Comparison<'_, '_>, minions:
             match result {
                 Ok(Ok((minion, compared))) => differences.add(comparison, &minion, compared),
                 Ok(Err(error)) => differences.broken.push((id.clone(), error)),
-                Err(Panicked(message)) => {
-                    let error = mapstack::Error::new(
-                        mapstack::ErrorKind::Unsupported,
-                        format!("this is a fault of mapstack: {message}"),
-                    );
-                    differences.broken.push((id.clone(), error));
-                }
+                Err(panicked) => differences.broken.push((id.clone(), fault(&panicked))),
             }
         }
     });
     differences
+}
+
+/// What is said of work that panicked.
+pub fn fault(panicked: &Panicked) -> Error {
+    Error::new(ErrorKind::Unsupported, format!("this is a fault of mapstack: {}", panicked.0))
 }
 
 /// What is told.
