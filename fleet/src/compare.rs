@@ -25,7 +25,7 @@ use crate::reach::ChangedFiles;
 /// let mut differences = Differences::default();
 /// for id in ["web1", "web2"] {
 ///     let minion = Minion::new(id).complete();
-///     differences.add(&comparison, &minion, comparison.compare(&minion));
+///     differences.add(&comparison, id, comparison.compare(&minion), || minion.clone());
 /// }
 /// let [group] = differences.groups() else { panic!("one change") };
 /// assert_eq!((group.change.path[0].to_string(), group.minions.len()), ("port".into(), 2));
@@ -48,6 +48,8 @@ type Known = ([Arc<Outcome>; 2], Arc<Pair>);
 pub struct Pair {
     /// The index of the formula.
     pub formula: usize,
+    /// What outcomes before and after are alike.
+    kinds: [u64; 2],
     what: What,
 }
 
@@ -73,7 +75,7 @@ pub enum Compared {
     LeftOut,
     /// Its facts are of no use.
     Broken(Error),
-    /// What became of each formula.
+    /// What became of its formulas, those left out that have the result they had.
     Formulas(Vec<Arc<Pair>>),
 }
 
@@ -85,9 +87,12 @@ pub enum Advanced {
         /// Whether a formula fails, as it did.
         fails: bool,
     },
-    /// The minion, what became of it, and its outcomes now.
-    Reached(Box<(Minion, Compared, Vec<Arc<Outcome>>)>),
+    /// What became of the minion, and its outcomes now.
+    Reached(Compared, Vec<Arc<Outcome>>),
 }
+
+/// Lineages that are kept before starting over.
+const MOST_LINEAGES: usize = 256;
 
 /// Pairs that are remembered before starting over.
 const MOST_PAIRS: usize = 100_000;
@@ -139,7 +144,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         let minion = read()?;
         let outcomes = self.after(before, &reached, &minion);
         let compared = Compared::Formulas(self.pairs(before, &outcomes));
-        Ok(Advanced::Reached(Box::new((minion, compared, outcomes))))
+        Ok(Advanced::Reached(compared, outcomes))
     }
 
     /// Which outcomes the changes can reach.
@@ -163,7 +168,8 @@ impl<'f, 'e> Comparison<'f, 'e> {
 
     fn pairs(&self, before: &[Arc<Outcome>], after: &[Arc<Outcome>]) -> Vec<Arc<Pair>> {
         let both = before.iter().zip(after).enumerate();
-        both.map(|(index, (before, after))| self.pair(index, before.clone(), after.clone())).collect()
+        let told = both.filter(|(_, (before, after))| !Arc::ptr_eq(before, after) || before.result.is_err());
+        told.map(|(index, (before, after))| self.pair(index, before.clone(), after.clone())).collect()
     }
 
     fn pair(&self, formula: usize, before: Arc<Outcome>, after: Arc<Outcome>) -> Arc<Pair> {
@@ -172,7 +178,8 @@ impl<'f, 'e> Comparison<'f, 'e> {
         if let Some((_, pair)) = known().get(&key) {
             return pair.clone();
         }
-        let pair = Arc::new(Pair { formula, what: self.what(&before, &after) });
+        let kinds = [before.kind(), after.kind()];
+        let pair = Arc::new(Pair { formula, kinds, what: self.what(&before, &after) });
         let mut known = known();
         if known.len() >= MOST_PAIRS {
             known.clear();
@@ -237,6 +244,8 @@ pub struct Differences {
     by_key: HashMap<String, usize>,
     /// The groups of pairs that were seen, by their address; the pairs are kept, so that it stays theirs.
     by_pair: HashMap<usize, (Arc<Pair>, Vec<usize>)>,
+    /// Where the values of outcomes come from that are alike.
+    lineages: HashMap<(usize, [u64; 2]), [Option<Lineage>; 2]>,
     failing: Vec<(Turn, Failing)>,
     by_failure: HashMap<(Turn, usize, String), usize>,
     /// Minions whose facts are of no use, with why.
@@ -261,15 +270,14 @@ pub enum Turn {
 }
 
 impl Differences {
-    /// Take in what became of a minion. Where values come from is asked for the first minion of each
-    /// change.
-    pub fn add(&mut self, comparison: &Comparison<'_, '_>, minion: &Minion, compared: Compared) {
-        let id = minion.id().to_string();
+    /// Take in what became of a minion, which is read for the first of each change: where values come from is
+    /// asked for that one.
+    pub fn add(&mut self, comparison: &Comparison<'_, '_>, id: &str, compared: Compared, read: impl Fn() -> Minion) {
         let pairs = match compared {
             Compared::LeftOut => return,
             Compared::Broken(error) => {
                 self.minions += 1;
-                self.broken.push((id, error));
+                self.broken.push((id.into(), error));
                 return;
             }
             Compared::Formulas(pairs) => pairs,
@@ -283,10 +291,10 @@ impl Differences {
                     fails_still = true;
                     continue;
                 }
-                What::Changed(_) => self.changed(comparison, minion, &id, &pair),
-                What::Broken(error) => self.failure(Turn::Broken, pair.formula, error, minion, &id),
-                What::Mended(error) => self.failure(Turn::Mended, pair.formula, error, minion, &id),
-                What::FailsOtherwise(error) => self.failure(Turn::Otherwise, pair.formula, error, minion, &id),
+                What::Changed(_) => self.changed(comparison, id, &pair, &read),
+                What::Broken(error) => self.failure(Turn::Broken, pair.formula, error, id, &read),
+                What::Mended(error) => self.failure(Turn::Mended, pair.formula, error, id, &read),
+                What::FailsOtherwise(error) => self.failure(Turn::Otherwise, pair.formula, error, id, &read),
             }
             affected = true;
         }
@@ -301,10 +309,10 @@ impl Differences {
         self.fail_still += usize::from(fails);
     }
 
-    fn changed(&mut self, comparison: &Comparison<'_, '_>, minion: &Minion, id: &str, pair: &Arc<Pair>) {
+    fn changed(&mut self, comparison: &Comparison<'_, '_>, id: &str, pair: &Arc<Pair>, read: &impl Fn() -> Minion) {
         let address = Arc::as_ptr(pair) as usize;
         if !self.by_pair.contains_key(&address) {
-            let groups = self.groups_of(comparison, minion, pair);
+            let groups = self.groups_of(comparison, pair, read);
             self.by_pair.insert(address, (pair.clone(), groups));
         }
         let Some((_, groups)) = self.by_pair.get(&address) else { return };
@@ -320,15 +328,19 @@ impl Differences {
         }
     }
 
-    fn groups_of(&mut self, comparison: &Comparison<'_, '_>, minion: &Minion, pair: &Pair) -> Vec<usize> {
+    fn groups_of(&mut self, comparison: &Comparison<'_, '_>, pair: &Pair, read: &impl Fn() -> Minion) -> Vec<usize> {
         let What::Changed(changes) = &pair.what else { return Vec::new() };
-        let [before, after] = comparison.lineages(pair.formula, minion);
+        if self.lineages.len() >= MOST_LINEAGES {
+            self.lineages.clear();
+        }
+        let lineages = self.lineages.entry((pair.formula, pair.kinds));
+        let [before, after] = lineages.or_insert_with(|| comparison.lineages(pair.formula, &read()));
         let origin = |lineage: &Option<Lineage>, change: &Change, is_there: bool| {
             is_there.then(|| Some(lineage.as_ref()?.at(&change.path)?.spot)).flatten()
         };
         let groups = changes.iter().map(|change| {
-            let old_origin = origin(&before, change, change.old.is_some());
-            let new_origin = origin(&after, change, change.new.is_some());
+            let old_origin = origin(before, change, change.old.is_some());
+            let new_origin = origin(after, change, change.new.is_some());
             let text = |value: &Option<Value>| value.as_ref().map(Value::repr);
             let key = format!(
                 "{:?}",
@@ -342,7 +354,7 @@ impl Differences {
             );
             *self.by_key.entry(key).or_insert_with(|| {
                 let change = change.clone();
-                let (formulas, minions, example) = (Vec::new(), Vec::new(), minion.clone());
+                let (formulas, minions, example) = (Vec::new(), Vec::new(), read());
                 self.groups.push(Group { change, old_origin, new_origin, formulas, minions, example });
                 self.groups.len() - 1
             })
@@ -350,9 +362,9 @@ impl Differences {
         groups.collect()
     }
 
-    fn failure(&mut self, turn: Turn, formula: usize, error: &Error, minion: &Minion, id: &str) {
+    fn failure(&mut self, turn: Turn, formula: usize, error: &Error, id: &str, read: &impl Fn() -> Minion) {
         let index = *self.by_failure.entry((turn, formula, error.to_string())).or_insert_with(|| {
-            let failing = Failing { formula, error: error.clone(), minions: Vec::new(), example: minion.clone() };
+            let failing = Failing { formula, error: error.clone(), minions: Vec::new(), example: read() };
             self.failing.push((turn, failing));
             self.failing.len() - 1
         });

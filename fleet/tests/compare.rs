@@ -51,7 +51,7 @@ fn told(old: &[Option<usize>], new: &[Option<usize>], only_reached: bool) -> Str
     }
     let mut differences = Differences::default();
     for minion in minions() {
-        differences.add(&comparison, &minion, comparison.compare(&minion));
+        differences.add(&comparison, &minion.id().to_string(), comparison.compare(&minion), || minion.clone());
     }
     let groups = differences.groups().iter().map(|group| {
         let value = |value: &Option<mapstack::value::Value>| value.as_ref().map(mapstack::value::Value::repr);
@@ -97,7 +97,7 @@ fn what_fails_and_works_again_is_told_apart() {
     let comparison = Comparison::new(&older, &newer);
     let mut differences = Differences::default();
     for minion in minions() {
-        differences.add(&comparison, &minion, comparison.compare(&minion));
+        differences.add(&comparison, &minion.id().to_string(), comparison.compare(&minion), || minion.clone());
     }
     let turns: Vec<_> = differences.failing().map(|(turn, failing)| (turn, failing.minions.join(" "))).collect();
     assert_eq!(
@@ -115,7 +115,7 @@ fn minions_that_are_left_out_are_not_counted() {
     let comparison = Comparison::new(&older, &newer);
     let mut differences = Differences::default();
     for minion in minions() {
-        differences.add(&comparison, &minion, comparison.compare(&minion));
+        differences.add(&comparison, &minion.id().to_string(), comparison.compare(&minion), || minion.clone());
     }
     assert_eq!((differences.minions, differences.unaffected, differences.is_empty()), (1, 1, true));
 }

@@ -335,6 +335,11 @@ impl<'f> Many<'f> {
         self.changed(self.unchanged(id)?, alone)
     }
 
+    /// The same for who has read it before; only its name if that is no longer possible.
+    pub fn read_or_name(&self, id: &str) -> Minion {
+        self.read(id).unwrap_or_else(|_| Minion::new(id))
+    }
+
     /// One of them, without what flags change in each of many.
     pub fn unchanged(&self, id: &str) -> Result<Minion, Error> {
         match &self.listed {

@@ -125,9 +125,8 @@ impl Standing {
                 match result.map_err(|panicked| fault(&panicked)) {
                     Ok(None) => {}
                     Ok(Some(Ok(Advanced::Unreached { fails }))) => differences.add_unreached(fails),
-                    Ok(Some(Ok(Advanced::Reached(reached)))) => {
-                        let (minion, compared, outcomes) = *reached;
-                        differences.add(comparison, &minion, compared);
+                    Ok(Some(Ok(Advanced::Reached(compared, outcomes)))) => {
+                        differences.add(comparison, id, compared, || minions.read_or_name(id));
                         now.push((at, outcomes));
                     }
                     // What it had it has, until it can be read again.

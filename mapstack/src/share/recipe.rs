@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use mapstack_minion::Minion;
@@ -65,6 +66,13 @@ pub struct Outcome {
     pub files: Arc<[FileRead]>,
     /// The outcome in the words of who uses it.
     text: OnceLock<String>,
+    kind: u64,
+}
+
+/// A number that no other kind of outcomes has.
+fn new_kind() -> u64 {
+    static KINDS: AtomicU64 = AtomicU64::new(0);
+    KINDS.fetch_add(1, Ordering::Relaxed)
 }
 
 /// What minions with the same answers have.
@@ -89,9 +97,9 @@ impl Leaf {
     fn outcome(&self, printed: &[Told]) -> Option<Arc<Outcome>> {
         let Some(form) = &self.form else { return Some(self.outcome.clone()) };
         let words: Vec<&[Str]> = printed.iter().filter_map(Told::print).map(|print| &*print.words).collect();
-        let Outcome { warnings, files, .. } = &*self.outcome;
-        let result = Ok(form.filled(&words)?);
-        Some(Arc::new(Outcome { result, warnings: warnings.clone(), files: files.clone(), text: OnceLock::new() }))
+        let Outcome { warnings, files, kind, .. } = &*self.outcome;
+        let (warnings, files, result) = (warnings.clone(), files.clone(), Ok(form.filled(&words)?));
+        Some(Arc::new(Outcome { result, warnings, files, text: OnceLock::new(), kind: *kind }))
     }
 
     fn size(&self) -> usize {
@@ -235,7 +243,8 @@ impl<'e> Recipe<'e> {
 
     fn worked_out(&self, run: &Run<'_>) -> Outcome {
         let result = run.data(&self.formula, &self.options);
-        Outcome { result, warnings: run.warnings().into(), files: run.file_reads().into(), text: OnceLock::new() }
+        let (warnings, files) = (run.warnings().into(), run.file_reads().into());
+        Outcome { result, warnings, files, text: OnceLock::new(), kind: new_kind() }
     }
 }
 
@@ -243,12 +252,20 @@ impl Outcome {
     /// The outcome of what failed.
     #[must_use]
     pub fn failed(error: Error) -> Self {
-        Outcome { result: Err(error), warnings: Arc::default(), files: Arc::default(), text: OnceLock::new() }
+        let (warnings, files) = (Arc::default(), Arc::default());
+        Outcome { result: Err(error), warnings, files, text: OnceLock::new(), kind: new_kind() }
     }
 
     /// The outcome as its user writes it, worked out once for all minions that share it.
     pub fn text(&self, write: impl FnOnce(&Self) -> String) -> &str {
         self.text.get_or_init(|| write(self))
+    }
+
+    /// What kind of outcome it is: all of a kind have the same layers, of which they differ at most in words that
+    /// templates printed. The number is good as long as the program runs.
+    #[must_use]
+    pub fn kind(&self) -> u64 {
+        self.kind
     }
 
     /// About how many bytes it takes, its text included.

@@ -89,14 +89,10 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
 fn all(ids: &[String], pace: Pace, comparison: &Comparison<'_, '_>, minions: &Many<'_>) -> Differences {
     let mut differences = Differences::default();
     std::thread::scope(|scope| {
-        let done = ordered(scope, ids.iter(), pace, |id| {
-            let minion = minions.read(id)?;
-            let compared = comparison.compare(&minion);
-            Ok((minion, compared))
-        });
+        let done = ordered(scope, ids.iter(), pace, |id| Ok(comparison.compare(&minions.read(id)?)));
         for (id, result) in ids.iter().zip(done) {
             match result {
-                Ok(Ok((minion, compared))) => differences.add(comparison, &minion, compared),
+                Ok(Ok(compared)) => differences.add(comparison, id, compared, || minions.read_or_name(id)),
                 Ok(Err(error)) => differences.broken.push((id.clone(), error)),
                 Err(panicked) => differences.broken.push((id.clone(), fault(&panicked))),
             }
