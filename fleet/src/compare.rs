@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mapstack::lineage::{Lineage, Spot};
+use mapstack::lineage::Lineage;
 use mapstack::minion::Minion;
-use mapstack::value::Value;
 use mapstack::{Engine, Error, Outcome, Result, Witness};
 
 use crate::change::{Change, Ignored, changes};
@@ -49,13 +48,13 @@ pub struct Pair {
     /// The index of the formula.
     pub formula: usize,
     /// What outcomes before and after are alike.
-    kinds: [u64; 2],
-    what: What,
+    pub(crate) kinds: [u64; 2],
+    pub(crate) what: What,
 }
 
 /// What became of a formula on a minion.
 #[derive(Debug)]
-enum What {
+pub(crate) enum What {
     Same,
     Changed(Vec<Change>),
     /// It works no longer.
@@ -90,9 +89,6 @@ pub enum Advanced {
     /// What became of the minion, and its outcomes now.
     Reached(Compared, Vec<Arc<Outcome>>),
 }
-
-/// Lineages that are kept before starting over.
-const MOST_LINEAGES: usize = 256;
 
 /// Pairs that are remembered before starting over.
 const MOST_PAIRS: usize = 100_000;
@@ -202,197 +198,9 @@ impl<'f, 'e> Comparison<'f, 'e> {
     }
 
     /// Where values of a formula come from in each state.
-    fn lineages(&self, formula: usize, minion: &Minion) -> [Option<Lineage>; 2] {
+    pub(crate) fn lineages(&self, formula: usize, minion: &Minion) -> [Option<Lineage>; 2] {
         [self.before, self.after].map(|fleet| fleet.explain(formula, minion))
     }
-}
-
-/// The same change on some minions.
-#[derive(Debug, Clone)]
-pub struct Group {
-    /// What changed.
-    pub change: Change,
-    /// Where the old value came from.
-    pub old_origin: Option<Spot>,
-    /// Where the new one comes from.
-    pub new_origin: Option<Spot>,
-    /// The indices of the formulas concerned.
-    pub formulas: Vec<usize>,
-    /// The minions, in order.
-    pub minions: Vec<String>,
-    /// One of them.
-    pub example: Minion,
-}
-
-/// The same failure on some minions.
-#[derive(Debug, Clone)]
-pub struct Failing {
-    /// The index of the formula.
-    pub formula: usize,
-    /// What it fails with, or failed with.
-    pub error: Error,
-    /// The minions, in order.
-    pub minions: Vec<String>,
-    /// One of them.
-    pub example: Minion,
-}
-
-/// What became of a fleet.
-#[derive(Debug, Default)]
-pub struct Differences {
-    groups: Vec<Group>,
-    by_key: HashMap<String, usize>,
-    /// The groups of pairs that were seen, by their address; the pairs are kept, so that it stays theirs.
-    by_pair: HashMap<usize, (Arc<Pair>, Vec<usize>)>,
-    /// Where the values of outcomes come from that are alike.
-    lineages: HashMap<(usize, [u64; 2]), [Option<Lineage>; 2]>,
-    failing: Vec<(Turn, Failing)>,
-    by_failure: HashMap<(Turn, usize, String), usize>,
-    /// Minions whose facts are of no use, with why.
-    pub broken: Vec<(String, Error)>,
-    /// How many were compared.
-    pub minions: usize,
-    /// How many of them have no difference at all.
-    pub unaffected: usize,
-    /// How many of them have a formula that fails in both states alike.
-    pub fail_still: usize,
-}
-
-/// How failing changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Turn {
-    /// It works no longer.
-    Broken,
-    /// It works again.
-    Mended,
-    /// It fails with something else.
-    Otherwise,
-}
-
-impl Differences {
-    /// Take in what became of a minion, which is read for the first of each change: where values come from is
-    /// asked for that one.
-    pub fn add(&mut self, comparison: &Comparison<'_, '_>, id: &str, compared: Compared, read: impl Fn() -> Minion) {
-        let pairs = match compared {
-            Compared::LeftOut => return,
-            Compared::Broken(error) => {
-                self.minions += 1;
-                self.broken.push((id.into(), error));
-                return;
-            }
-            Compared::Formulas(pairs) => pairs,
-        };
-        self.minions += 1;
-        let (mut affected, mut fails_still) = (false, false);
-        for pair in pairs {
-            match &pair.what {
-                What::Same => continue,
-                What::FailsStill => {
-                    fails_still = true;
-                    continue;
-                }
-                What::Changed(_) => self.changed(comparison, id, &pair, &read),
-                What::Broken(error) => self.failure(Turn::Broken, pair.formula, error, id, &read),
-                What::Mended(error) => self.failure(Turn::Mended, pair.formula, error, id, &read),
-                What::FailsOtherwise(error) => self.failure(Turn::Otherwise, pair.formula, error, id, &read),
-            }
-            affected = true;
-        }
-        self.unaffected += usize::from(!affected);
-        self.fail_still += usize::from(fails_still);
-    }
-
-    /// Count a minion that no change reaches; `fails` if one of its formulas does, as it did.
-    pub fn add_unreached(&mut self, fails: bool) {
-        self.minions += 1;
-        self.unaffected += 1;
-        self.fail_still += usize::from(fails);
-    }
-
-    fn changed(&mut self, comparison: &Comparison<'_, '_>, id: &str, pair: &Arc<Pair>, read: &impl Fn() -> Minion) {
-        let address = Arc::as_ptr(pair) as usize;
-        if !self.by_pair.contains_key(&address) {
-            let groups = self.groups_of(comparison, pair, read);
-            self.by_pair.insert(address, (pair.clone(), groups));
-        }
-        let Some((_, groups)) = self.by_pair.get(&address) else { return };
-        for group in groups {
-            let Some(group) = self.groups.get_mut(*group) else { continue };
-            if !group.formulas.contains(&pair.formula) {
-                group.formulas.push(pair.formula);
-            }
-            // Two formulas of one minion can change alike.
-            if group.minions.last().is_none_or(|last| last != id) {
-                group.minions.push(id.into());
-            }
-        }
-    }
-
-    fn groups_of(&mut self, comparison: &Comparison<'_, '_>, pair: &Pair, read: &impl Fn() -> Minion) -> Vec<usize> {
-        let What::Changed(changes) = &pair.what else { return Vec::new() };
-        if self.lineages.len() >= MOST_LINEAGES {
-            self.lineages.clear();
-        }
-        let lineages = self.lineages.entry((pair.formula, pair.kinds));
-        let [before, after] = lineages.or_insert_with(|| comparison.lineages(pair.formula, &read()));
-        let origin = |lineage: &Option<Lineage>, change: &Change, is_there: bool| {
-            is_there.then(|| Some(lineage.as_ref()?.at(&change.path)?.spot)).flatten()
-        };
-        let groups = changes.iter().map(|change| {
-            let old_origin = origin(before, change, change.old.is_some());
-            let new_origin = origin(after, change, change.new.is_some());
-            let text = |value: &Option<Value>| value.as_ref().map(Value::repr);
-            let key = format!(
-                "{:?}",
-                (
-                    &change.path,
-                    text(&change.old),
-                    text(&change.new),
-                    shown(old_origin.as_ref()),
-                    shown(new_origin.as_ref())
-                )
-            );
-            *self.by_key.entry(key).or_insert_with(|| {
-                let change = change.clone();
-                let (formulas, minions, example) = (Vec::new(), Vec::new(), read());
-                self.groups.push(Group { change, old_origin, new_origin, formulas, minions, example });
-                self.groups.len() - 1
-            })
-        });
-        groups.collect()
-    }
-
-    fn failure(&mut self, turn: Turn, formula: usize, error: &Error, id: &str, read: &impl Fn() -> Minion) {
-        let index = *self.by_failure.entry((turn, formula, error.to_string())).or_insert_with(|| {
-            let failing = Failing { formula, error: error.clone(), minions: Vec::new(), example: read() };
-            self.failing.push((turn, failing));
-            self.failing.len() - 1
-        });
-        if let Some((_, failing)) = self.failing.get_mut(index) {
-            failing.minions.push(id.into());
-        }
-    }
-
-    /// The changes, in the order they were first seen.
-    #[must_use]
-    pub fn groups(&self) -> &[Group] {
-        &self.groups
-    }
-
-    /// The failures that began, ended or changed, in the order they were first seen.
-    pub fn failing(&self) -> impl Iterator<Item = (Turn, &Failing)> {
-        self.failing.iter().map(|(turn, failing)| (*turn, failing))
-    }
-
-    /// Whether nothing is different.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.groups.is_empty() && self.failing.is_empty()
-    }
-}
-
-fn shown(spot: Option<&Spot>) -> String {
-    spot.map(ToString::to_string).unwrap_or_default()
 }
 
 /// Comparisons are shared between threads.

@@ -37,6 +37,7 @@
 
 mod change;
 mod compare;
+mod differences;
 mod fleet;
 mod ordered;
 mod pace;
@@ -45,7 +46,8 @@ mod shard;
 mod tally;
 
 pub use change::{Change, Ignored, changes};
-pub use compare::{Advanced, Compared, Comparison, Differences, Failing, Group, Pair, Turn};
+pub use compare::{Advanced, Compared, Comparison, Pair};
+pub use differences::{Differences, Failing, Group, Turn};
 pub use fleet::{Fleet, Report};
 pub use ordered::{Ordered, Panicked, ordered};
 pub use pace::Pace;

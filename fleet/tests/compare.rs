@@ -2,8 +2,8 @@
 
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, platforms};
-use mapstack::{Condition, Engine};
-use mapstack_fleet::{ChangedFiles, Comparison, Differences, Fleet, Turn};
+use mapstack::{Condition, DataOptions, Engine, Recipe};
+use mapstack_fleet::{Advanced, ChangedFiles, Comparison, Differences, Fleet, Report, Turn};
 use proptest::prelude::*;
 
 /// Paths of files that matter for some minions, and what they can hold.
@@ -53,6 +53,10 @@ fn told(old: &[Option<usize>], new: &[Option<usize>], only_reached: bool) -> Str
     for minion in minions() {
         differences.add(&comparison, &minion.id().to_string(), comparison.compare(&minion), || minion.clone());
     }
+    text(&differences)
+}
+
+fn text(differences: &Differences) -> String {
     let groups = differences.groups().iter().map(|group| {
         let value = |value: &Option<mapstack::value::Value>| value.as_ref().map(mapstack::value::Value::repr);
         format!(
@@ -118,4 +122,54 @@ fn minions_that_are_left_out_are_not_counted() {
         differences.add(&comparison, &minion.id().to_string(), comparison.compare(&minion), || minion.clone());
     }
     assert_eq!((differences.minions, differences.unaffected, differences.is_empty()), (1, 1, true));
+}
+
+#[test]
+fn a_change_of_what_prints_a_name_is_told_as_without_sharing() {
+    let state = |name: &str, shell: &str| {
+        let files = MemoryFiles::new()
+            .file("base", "f/parameters/defaults.yaml", format!("values: {{{name}: {{{{ grains.id }}}}, shell: sh}}\n"))
+            .file("base", "f/parameters/os/A.yaml", format!("values: {{shell: {shell}}}\n"))
+            .file("base", "f/parameters/os/B.yaml", "values: {shell: zsh}\n");
+        Engine::new(files)
+    };
+    let minion = |n: usize| {
+        let text = format!("{{id: web{n}.example.org, grains: {{os: {}}}}}", ["A", "B", "C"][n % 3]);
+        Minion::parse(text.as_bytes(), "minion").unwrap().complete()
+    };
+    let states = [("name", "bash"), ("name", "fish"), ("host", "fish"), ("host", "{{ nope }}")];
+    for pair in states.windows(2) {
+        let (before, after) = (state(pair[0].0, pair[0].1), state(pair[1].0, pair[1].1));
+        let all = |memory: Option<usize>| {
+            let fleet = |engine| {
+                let recipe = Recipe::new(engine, "f", DataOptions::default());
+                Fleet::new(engine).recipe(match memory {
+                    Some(bytes) => recipe.with_memory(bytes),
+                    None => recipe,
+                })
+            };
+            let (older, newer) = (fleet(&before), fleet(&after));
+            let changed = ChangedFiles::between(before.files(), after.files()).unwrap();
+            let comparison = Comparison::new(&older, &newer).reached_by(changed);
+            let (mut differences, mut step_by_step) = (Differences::default(), Differences::default());
+            for minion in (0..300).map(minion) {
+                let id = minion.id().to_string();
+                let Report { outcomes, .. } = older.report(&minion).unwrap();
+                let compared = comparison.compare(&minion);
+                // Who knows the outcomes before comes to the same.
+                match comparison.advance(&outcomes.unwrap(), || Ok(minion.clone())).unwrap() {
+                    Advanced::Reached(advanced, now) => {
+                        let plain = newer.report(&minion).unwrap().outcomes.unwrap();
+                        assert_eq!(format!("{:?}", now[0].result), format!("{:?}", plain[0].result));
+                        step_by_step.add(&comparison, &id, advanced, || minion.clone());
+                    }
+                    Advanced::Unreached { fails } => step_by_step.add_unreached(fails),
+                }
+                differences.add(&comparison, &id, compared, || minion.clone());
+            }
+            assert_eq!(text(&step_by_step), text(&differences));
+            text(&differences)
+        };
+        assert_eq!(all(None), all(Some(0)), "{pair:?}");
+    }
 }

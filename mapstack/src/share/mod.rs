@@ -12,6 +12,7 @@
 mod blanks;
 mod decisions;
 mod exact;
+mod layer_files;
 mod printed;
 mod probe;
 mod question;

@@ -1,19 +1,16 @@
 //! What a run can ask of a minion, and what it is answered.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use foldhash::fast::RandomState;
-use mapstack_loader::{Fetched, Listing, SaltPath};
-use mapstack_matcher::{Definition, Matcher, MatcherKind, join, variants};
 use mapstack_minion::{ConfigGet, LookupError, Minion, Part, PillarGet};
-use mapstack_value::{Key, MapKind, Str, Value};
+use mapstack_value::{Key, MapKind, Value};
 
+use super::layer_files::{LayerFiles, LayerPaths};
 use super::printed::{LayerPrint, Print};
 use super::{Exact, Posed, Probe};
 use crate::calls::weight;
-use crate::source::{PathRules, Paths, Surroundings, paths};
 
 /// A part of the facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,7 +54,7 @@ impl Question {
     /// The question for paths behind one for files.
     pub fn paths(&self) -> Option<&Posed> {
         match self {
-            Question::Files(files) => Some(&files.paths),
+            Question::Files(files) => Some(files.paths()),
             _ => None,
         }
     }
@@ -78,22 +75,11 @@ impl Question {
             Question::Pillar(key, delimiter, ..) => of(Some(Part::Pillar), text(key, delimiter)),
             Question::Config(key, delimiter, ..) => of(None, text(key, delimiter)),
             Question::Option(key) => of(Some(Part::Opts), text(key, ":")),
-            Question::Files(files) => files.paths.question.reads(),
-            Question::Paths(paths) => paths.definition.matchers.iter().flat_map(of_matcher).collect(),
+            Question::Files(files) => files.paths().question.reads(),
+            Question::Paths(paths) => paths.reads(),
             Question::Print(_) | Question::All => of(None, Vec::new()),
         }
     }
-}
-
-fn of_matcher(matcher: &Matcher) -> Option<FactRead> {
-    let part = match matcher.kind {
-        MatcherKind::Grains => Some(Part::Grains),
-        MatcherKind::Pillar => Some(Part::Pillar),
-        MatcherKind::Config => None,
-        MatcherKind::Static | MatcherKind::MapData | MatcherKind::CustomData => return None,
-    };
-    let path = matcher.query.split(&*matcher.delimiter).map(Key::from).collect();
-    Some(FactRead { part, path })
 }
 
 impl Root {
@@ -128,52 +114,6 @@ impl FactRead {
     pub fn sees(&self, part: Part, path: &[Key]) -> bool {
         let is_same = |(one, other): (&Key, &Key)| one.to_string() == other.to_string();
         self.part.is_none_or(|own| own == part) && self.path.iter().zip(path).all(is_same)
-    }
-}
-
-/// The paths a definition leads to, if that takes nothing but the minion.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct LayerPaths {
-    pub definition: Definition,
-    pub config_get_strategy: Exact,
-}
-
-/// The files a definition leads to, below the directories of a formula.
-#[derive(Debug, Clone)]
-pub(crate) struct LayerFiles {
-    /// A question for [paths](LayerPaths).
-    paths: Arc<Posed>,
-    directories: Vec<String>,
-    /// Answers by the paths that led to them, in a saltenv: many minions have the same.
-    known: Arc<Mutex<KnownFiles>>,
-}
-
-#[derive(Debug)]
-struct KnownFiles {
-    by_paths: HashMap<(Str, Told), Told, RandomState>,
-    /// What directories have, by saltenv and path, where anybody can tell.
-    listings: Vec<(Str, String, Option<Arc<Listing>>)>,
-    /// The answer of who has no files.
-    nothing: Told,
-}
-
-/// Answers that are kept for one question. A definition that leads elsewhere for every minion has no use for more.
-const MOST_KNOWN: usize = 1024;
-/// Answers after which it is worth knowing what there is at all.
-const SEVERAL: usize = 16;
-const MOST_LISTINGS: usize = 64;
-
-impl PartialEq for LayerFiles {
-    fn eq(&self, other: &Self) -> bool {
-        self.paths == other.paths && self.directories == other.directories
-    }
-}
-
-impl Eq for LayerFiles {}
-
-impl Hash for LayerFiles {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        (&self.paths, &self.directories).hash(state);
     }
 }
 
@@ -336,129 +276,6 @@ fn entry(minion: &Minion, root: Root, path: &[Exact]) -> Option<Value> {
     Some(here)
 }
 
-impl LayerPaths {
-    /// The question, if the definition looks at nothing but the minion.
-    pub fn of(definition: &Definition, config_get_strategy: &Value) -> Option<Self> {
-        let of_minion = |matcher: &Matcher| match matcher.kind {
-            MatcherKind::Grains | MatcherKind::Pillar | MatcherKind::Config | MatcherKind::Static => true,
-            MatcherKind::MapData | MatcherKind::CustomData => false,
-        };
-        definition.matchers.iter().all(of_minion).then(|| LayerPaths {
-            definition: definition.clone(),
-            config_get_strategy: Exact(config_get_strategy.clone()),
-        })
-    }
-
-    fn answer(&self, probe: &Probe<'_>) -> Answer {
-        let nothing = Value::None;
-        let around = Surroundings {
-            stack: &nothing,
-            custom_data: &nothing,
-            config_get_strategy: &self.config_get_strategy.0,
-            notes: None,
-        };
-        match paths(&probe.run, &self.definition, &around, PathRules::LAYERS) {
-            Ok(Paths::Relative(relative)) => Answer::Paths(relative),
-            // Neither leads to a file.
-            Ok(Paths::Absent(_)) => Answer::Paths(Vec::new()),
-            Err(e) => Answer::Failed(format!("{e:?}")),
-        }
-    }
-}
-
-impl LayerFiles {
-    /// The files behind the paths that are the answer to a question, below directories.
-    pub fn new(paths: Arc<Posed>, directories: &[String]) -> Self {
-        let nothing = Told::new(Answer::Files(Vec::new(), true));
-        let known = KnownFiles { by_paths: HashMap::default(), listings: Vec::new(), nothing };
-        LayerFiles { paths, directories: directories.to_vec(), known: Arc::new(Mutex::new(known)) }
-    }
-
-    fn answer(&self, probe: &Probe<'_>) -> Told {
-        let paths = probe.ask(&self.paths);
-        // What is wrong is wrong for every directory.
-        let Answer::Paths(relative) = &*paths.answer else { return paths };
-        let key = (probe.run.saltenv.clone(), paths.clone());
-        let several = {
-            let known = self.known();
-            if let Some(told) = known.by_paths.get(&key) {
-                return told.clone();
-            }
-            (known.by_paths.len() >= SEVERAL).then(|| known.nothing.clone())
-        };
-        if let Some(nothing) = several
-            && self.have_none_of(probe, relative)
-        {
-            return nothing;
-        }
-        let told = Told::new(self.served(probe, relative));
-        let mut known = self.known();
-        // What cannot be read now can be later.
-        if known.by_paths.len() < MOST_KNOWN && matches!(*told.answer, Answer::Files(_, true)) {
-            known.by_paths.insert(key, told.clone());
-        }
-        told
-    }
-
-    fn known(&self) -> MutexGuard<'_, KnownFiles> {
-        // A panic elsewhere leaves nothing half-written here.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether there is surely no file behind any of the paths.
-    fn have_none_of(&self, probe: &Probe<'_>, relative: &[String]) -> bool {
-        relative.iter().all(|path| {
-            let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
-            let names = variants(name);
-            self.directories.iter().all(|directory| {
-                let listing = self.listing(probe, &join([directory, parent]));
-                listing.is_some_and(|listing| names.iter().all(|name| listing.lacks(name)))
-            })
-        })
-    }
-
-    /// What a directory has, if anybody can tell.
-    fn listing(&self, probe: &Probe<'_>, directory: &str) -> Option<Arc<Listing>> {
-        let saltenv = &probe.run.saltenv;
-        {
-            let known = self.known();
-            if let Some((.., listing)) = known.listings.iter().find(|(env, of, _)| env == saltenv && of == directory) {
-                return listing.clone();
-            }
-            if known.listings.len() >= MOST_LISTINGS {
-                return None;
-            }
-        }
-        let listing = Listing::of(&*probe.run.engine.files, directory, saltenv).map(Arc::new);
-        self.known().listings.push((saltenv.clone(), directory.to_owned(), listing.clone()));
-        listing
-    }
-
-    /// Which files there are behind paths.
-    fn served(&self, probe: &Probe<'_>, relative: &[String]) -> Answer {
-        let (mut there, mut all, mut plain) = (Vec::new(), Vec::new(), true);
-        for directory in &self.directories {
-            for path in relative {
-                let before = there.len();
-                for candidate in variants(&join([directory, path])) {
-                    match probe.run.engine.files.fetch(&SaltPath::from_relative(&candidate), &probe.run.saltenv) {
-                        Ok(Fetched::Missing) => {}
-                        Ok(Fetched::Found { .. }) => there.push(candidate.clone()),
-                        // What is wrong with a file is told with its name.
-                        Ok(Fetched::Refused { .. } | Fetched::Unusable { .. }) | Err(_) => plain = false,
-                    }
-                    all.push(candidate);
-                }
-                if there.len() > before {
-                    // Files of one path are read before any of them is merged.
-                    there.push(String::new());
-                }
-            }
-        }
-        if plain { Answer::Files(there, true) } else { Answer::Files(all, false) }
-    }
-}
-
 /// How answers are hashed everywhere; facts are not trusted to be kind to a hash that is known.
 static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
@@ -470,8 +287,12 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    fn new(answer: Answer) -> Self {
+    pub fn new(answer: Answer) -> Self {
         Told { hash: STATE.hash_one(&answer), answer: Arc::new(answer) }
+    }
+
+    pub fn answer(&self) -> &Answer {
+        &self.answer
     }
 
     /// What a layer prints, if that is the answer.

@@ -11,8 +11,9 @@ use mapstack_value::{Key, Value};
 use mapstack_yaml::Mould;
 
 use super::blanks::{Sheet, has_blank};
+use super::layer_files::{LayerFiles, LayerPaths};
 use super::printed::LayerPrint;
-use super::question::{LayerFiles, LayerPaths, Told};
+use super::question::Told;
 use super::{Exact, Posed, Printing, Probe, Question, Root};
 use crate::engine::Run;
 use crate::files::File;
