@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use mapstack::config::Config;
 use mapstack::loader::{Backends, FileServer, Frozen};
+use mapstack::minion::Minion;
 use mapstack::{Engine, Error, ErrorKind, Outcome};
-use mapstack_fleet::{Advanced, ChangedFiles, Comparison, Differences, Fleet, Pace, ordered};
+use mapstack_fleet::{Advanced, ChangedFiles, Comparison, Differences, Fleet, Pace, Panicked, ordered};
 use notify_debouncer_mini::{DebounceEventResult, new_debouncer, notify};
 
 use super::diff::{Told, fault, text};
@@ -83,7 +84,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
             Told { from: "before", to: "now", formulas: &plan.formulas, differences: &differences, masking: &masking };
         output::write(&format!("# {paths}\n{}\n", text::text(&told, reporter.colors_output())))?;
         reporter.tell(differences.broken.iter().map(|(_, error)| error));
-        reporter.say(&format!("after {:.0?}", started.elapsed()));
+        reporter.say(&format!("after {} ms", started.elapsed().as_millis()));
         drop((older, newer));
         before = after;
     }
@@ -91,23 +92,39 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
 }
 
 /// What each minion has of each formula as it is now: what no change reaches is not worked out again.
-struct Standing(Vec<Option<Result<Vec<Arc<Outcome>>, Error>>>);
+struct Standing(Vec<Stand>);
+
+struct Stand {
+    /// None for a minion that is left out.
+    outcomes: Option<Result<Vec<Arc<Outcome>>, Error>>,
+    /// The minion, of as many as are kept.
+    minion: Option<Minion>,
+}
+
+/// Minions whose facts are kept, at some ten kilobytes each; others are read again.
+const MOST_KEPT: usize = 20_000;
 
 impl Standing {
     fn of(fleet: &Fleet<'_>, minions: &Many<'_>, ids: &[String]) -> Self {
-        let report = |id: &String| match minions.read(id) {
-            Ok(minion) => fleet.report(&minion).map(|report| report.outcomes),
-            Err(error) => Some(Err(error)),
+        let stand = |(at, id): (usize, &String)| match minions.read(id) {
+            Ok(minion) => Stand {
+                outcomes: fleet.report(&minion).map(|report| report.outcomes),
+                minion: (at < MOST_KEPT).then_some(minion),
+            },
+            Err(error) => Stand { outcomes: Some(Err(error)), minion: None },
         };
         Standing(std::thread::scope(|scope| {
-            let done = ordered(scope, ids.iter(), Pace::default(), report);
-            done.map(|result| result.unwrap_or_else(|panicked| Some(Err(fault(&panicked))))).collect()
+            let done = ordered(scope, ids.iter().enumerate(), Pace::default(), stand);
+            let whole = |result: Result<Stand, Panicked>| {
+                result.unwrap_or_else(|panicked| Stand { outcomes: Some(Err(fault(&panicked))), minion: None })
+            };
+            done.map(whole).collect()
         }))
     }
 
     /// What is wrong with facts.
     fn broken(&self) -> impl Iterator<Item = &Error> {
-        self.0.iter().flatten().filter_map(|outcomes| outcomes.as_ref().err())
+        self.0.iter().filter_map(|stand| stand.outcomes.as_ref()?.as_ref().err())
     }
 
     /// What a change does to each minion, which is what it has from now on.
@@ -116,10 +133,11 @@ impl Standing {
         let mut now = Vec::new();
         std::thread::scope(|scope| {
             let known = ids.iter().zip(&self.0);
-            let done = ordered(scope, known, Pace::default(), |(id, outcomes)| {
+            let done = ordered(scope, known, Pace::default(), |(id, stand)| {
                 // The others are left out, or were told to be broken when they were read.
-                let Some(Ok(outcomes)) = outcomes else { return None };
-                Some(comparison.advance(outcomes, || minions.read(id)))
+                let Some(Ok(outcomes)) = &stand.outcomes else { return None };
+                let read = || stand.minion.clone().map_or_else(|| minions.read(id), Ok);
+                Some(comparison.advance(outcomes, read))
             });
             for (at, (id, result)) in ids.iter().zip(done).enumerate() {
                 match result.map_err(|panicked| fault(&panicked)) {
@@ -136,7 +154,7 @@ impl Standing {
         });
         for (at, outcomes) in now {
             if let Some(place) = self.0.get_mut(at) {
-                *place = Some(Ok(outcomes));
+                place.outcomes = Some(Ok(outcomes));
             }
         }
         differences
