@@ -117,13 +117,19 @@ impl<'f, 'e> Comparison<'f, 'e> {
     /// What became of a minion.
     #[must_use]
     pub fn compare(&self, minion: &Minion) -> Compared {
-        let Some(Report { outcomes: before, .. }) = self.before.report(minion) else { return Compared::LeftOut };
-        let before = match before {
-            Ok(before) => before,
-            Err(error) => return Compared::Broken(error),
+        self.begin(minion).0
+    }
+
+    /// The same, and the outcomes it has now.
+    #[must_use]
+    pub fn begin(&self, minion: &Minion) -> (Compared, Vec<Arc<Outcome>>) {
+        let before = match self.before.report(minion) {
+            None => return (Compared::LeftOut, Vec::new()),
+            Some(Report { outcomes: Err(error), .. }) => return (Compared::Broken(error), Vec::new()),
+            Some(Report { outcomes: Ok(before), .. }) => before,
         };
         let after = self.after(&before, &self.reached(&before), minion);
-        Compared::Formulas(self.pairs(&before, &after))
+        (Compared::Formulas(self.pairs(&before, &after)), after)
     }
 
     /// What became of a minion whose outcomes are known, for who follows a fleet from change to change: no minion

@@ -253,6 +253,17 @@ impl<'e> Run<'e> {
         self.live.opts.get_or_init(make).clone()
     }
 
+    /// Whether templates see the options as they were given.
+    pub(crate) fn has_given_options(&self) -> bool {
+        match self.live.opts.get() {
+            Some(Obj::Dict(opts)) if !opts.is_pending() => {
+                let given = Value::Map(self.facts.unchanged().options());
+                Obj::Dict(opts.clone()).to_value_unread().is_ok_and(|now| now.is_same(&given))
+            }
+            _ => true,
+        }
+    }
+
     /// From now on the results are nobody else's: they come from outside.
     pub(crate) fn make_own(&self) {
         self.own.set(true);
@@ -362,6 +373,10 @@ impl<'e> Run<'e> {
             let facts = self.facts.unchanged();
             (changed(&self.live.grains, &facts.grains)?, changed(&self.live.pillar, &facts.pillar)?)
         };
+        if grains.is_some() || pillar.is_some() {
+            // What was put into facts can be the stack.
+            self.blanks.look();
+        }
         self.facts.replace(grains, pillar);
         Ok(())
     }

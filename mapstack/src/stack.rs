@@ -15,7 +15,7 @@ use crate::layer::Variables;
 use crate::lineage::{At, Because, Chosen, LayerKind, LayerText, Merged};
 use crate::options::{StackOptions, iterate, or};
 use crate::source::{Found, PathRules, Paths, Surroundings, fetch, fetch_layer, paths, pop_options, texts};
-use crate::trace::{Asked, Stage};
+use crate::trace::{Asked, FileReadKind, Stage};
 
 /// Everything a fold needs besides the minion.
 pub(crate) struct Fold<'f> {
@@ -148,6 +148,13 @@ impl Run<'_> {
             None => self.evaluate(fold, definition, stack, evaluate)?,
             Some(recorder) => recorder.quietly(|| self.evaluate(fold, definition, stack, evaluate))?,
         };
+        if asked_again && self.stage.get() != Stage::Meta {
+            // Which files of a folder of somebody else's are not there is not told by an outcome that is shared.
+            let is_own = |directory: &String| self.depth.get() == 1 && tplroot(directory) == fold.tplroot;
+            for directory in fold.parameter_dirs.iter().filter(|directory| !is_own(directory)) {
+                self.note_read(&self.saltenv, &format!("{directory}/"), FileReadKind::List);
+            }
+        }
         let relative = match found {
             Paths::Relative(relative) => relative,
             Paths::Absent(query) => {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mapstack::loader::{Fetched, FileServer, LoadError, MemoryFiles, SaltPath};
 use mapstack::minion::Minion;
+use mapstack::trace::{FileRead, FileReadKind};
 use mapstack::value::{Value, json};
 use mapstack::{DataOptions, Engine, Recipe};
 use proptest::prelude::*;
@@ -77,6 +78,9 @@ const EXPRESSIONS: &[&str] = &[
     "{% if 'w' in grains.own %}{{ grains.os }}{% endif %}",
     "{% do mapdata.update({'x': grains.id}) %}{{ grains.id }}",
     "{% do grains.update({'own': grains.id}) %}{{ grains.own }}",
+    "{% do opts.update({'role': 'web'}) %}{{ grains.id }}",
+    "{{ opts.id }}",
+    "{{ grains.own }}_",
     "{% set a = grains.own %}{{ a }}",
     "{{ grains.id }}{{ grains.os }}",
     "{% include 'part-' ~ grains.os ~ '.jinja' ignore missing %}",
@@ -98,6 +102,10 @@ const LATER: &[&str] = &[
     "values: {again: {{ grains.id }}, x: {{ grains.id }}}",
     "values: {stacked: {{ salt['map.stack']('f', ['Y!P@os/B.yaml'], default_values=mapdata)|json }}}",
     "{% set m = mapdata %}values: {n: {{ grains.id }}}",
+    "{% do grains.update({'m': mapdata}) %}values: {}",
+    "{% do opts.update({'m': mapdata}) %}values: {m: {{ opts.m.get('k0', 1)|json }}}",
+    "values: {role: {{ opts.get('role', 'none') }}}",
+    "{% if grains.id == 'x' %}{% endif %}values: [a]",
 ];
 const POST_MAPS: &[&str] = &[
     "",
@@ -108,8 +116,19 @@ const POST_MAPS: &[&str] = &[
     "{% if mapdata.x is defined %}{% do mapdata.pop('x') %}{% endif %}",
     "{{ grains.own }}",
 ];
-const SOURCES: &[&str] =
-    &["Y!G@os", "Y!P@second.yaml", "Y!P@third.yaml", "M@k0", "Y!M@x", "M:SUB@k1", "Y!G@id", "C@own", "U@c"];
+const SOURCES: &[&str] = &[
+    "Y!G@os",
+    "Y!P@second.yaml",
+    "Y!P@third.yaml",
+    "M@k0",
+    "Y!M@x",
+    "M:SUB@k1",
+    "Y!G@id",
+    "Y!G@m:k0",
+    "G@m",
+    "C@own",
+    "U@c",
+];
 
 /// Texts of one's own that mean something to YAML, in some place or other.
 const OWN: &[&str] = &[
@@ -162,6 +181,8 @@ const OWN: &[&str] = &[
     "inf",
     "41",
     "Z",
+    "0x",
+    "0b",
 ];
 
 /// Minions, of which most have a name that is none of YAML's words.
@@ -260,7 +281,8 @@ fn compare(files: &MemoryFiles, minions: impl Iterator<Item = Minion>) -> usize 
         assert_eq!(warned(&outcome.warnings), warned(&run.warnings()), "{}", minion.id());
         // What a run alone looked at besides is names of files that are not there.
         let reads = run.file_reads();
-        assert!(outcome.files.iter().all(|read| reads.contains(read)), "{}", minion.id());
+        let is_known = |read: &FileRead| reads.contains(read) || read.kind == FileReadKind::List;
+        assert!(outcome.files.iter().all(is_known), "{}", minion.id());
     }
     runs.load(Ordering::Relaxed)
 }
@@ -335,4 +357,44 @@ fn a_name_that_somebody_looks_at_takes_a_run() {
     ] {
         assert!(runs(&formula(printed, &[])) >= 250, "{printed}");
     }
+}
+
+#[test]
+fn what_a_layer_does_besides_printing_is_done() {
+    let meta = ("parameters/map_jinja.yaml", "values: {sources: ['Y!P@b.yaml', 'Y!G@m:a', 'G@m']}");
+    let cases = [
+        // Options that a template changes are seen by the next.
+        ("  a: {{ grains.id }}{% do opts.update({'role': 'web'}) %}", "values: {role: {{ opts.get('role', 'none') }}}"),
+        // Facts become the data, with what is printed in it.
+        ("  a: {{ grains.id }}", "{% do grains.update({'m': mapdata}) %}values: {}"),
+        ("  a: {{ grains.id }}", "{% do pillar.update({'m': mapdata}) %}values: {p: {{ pillar.m.a }}}"),
+        // What is overwritten was an error for some.
+        ("  a: {{ ['x', '0x'][grains.number // 490] }}_", "values: {a: over}"),
+    ];
+    for (printed, layer) in cases {
+        runs(&formula(&format!("{printed}\n"), &[meta, ("parameters/b.yaml", layer)]));
+    }
+    // Errors have their place for each.
+    runs(&MemoryFiles::new().file(
+        "base",
+        "f/parameters/defaults.yaml",
+        "{% if grains.id == 'x' %}{% endif %}values: [a]\n",
+    ));
+}
+
+#[test]
+fn a_path_with_an_odd_end_leads_where_it_does_alone() {
+    let meta = ("parameters/map_jinja.yaml", "values: {sources: ['Y!G@k']}");
+    let files = formula(
+        "  a: 1\n",
+        &[meta, ("parameters/k/a.yaml", "values: {a: 2}"), ("parameters/k.yaml", "values: {a: 3}")],
+    );
+    let odd = ["a.yaml/.", ".", "", "/", "a.yaml", "a", "./a", "b/../a.yaml", "a.yaml/", "x."];
+    let names = (0..100).map(|n| format!("web{n}")).chain(odd.map(str::to_owned));
+    compare(
+        &files,
+        names.map(|name| {
+            Minion::parse(format!("{{id: m, grains: {{k: '{name}'}}}}").as_bytes(), "minion").unwrap().complete()
+        }),
+    );
 }

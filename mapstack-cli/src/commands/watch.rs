@@ -1,5 +1,6 @@
 //! `mapstack watch`.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use mapstack::config::Config;
 use mapstack::loader::{Backends, FileServer, Frozen};
 use mapstack::minion::Minion;
 use mapstack::{Engine, Error, ErrorKind, Outcome};
-use mapstack_fleet::{Advanced, ChangedFiles, Comparison, Differences, Fleet, Pace, Panicked, ordered};
+use mapstack_fleet::{Advanced, ChangedFiles, Compared, Comparison, Differences, Fleet, Pace, Panicked, ordered};
 use notify_debouncer_mini::{DebounceEventResult, new_debouncer, notify};
 
 use super::diff::{Told, fault, text};
@@ -73,8 +74,10 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         }
         let paths = changed.paths().collect::<Vec<_>>().join(", ");
         let formulas = layered(args, after.files(), plan.saltenv())?;
-        if formulas != plan.formulas {
-            plan.formulas = formulas;
+        // A formula that goes is compared for a last time.
+        let either: BTreeSet<String> = plan.formulas.iter().chain(&formulas).cloned().collect();
+        if either.len() != plan.formulas.len() {
+            plan.formulas = either.into_iter().collect();
             standing = Standing::of(&plan.fleet(&before), &minions, &ids);
         }
         let (older, newer) = (plan.fleet(&before), plan.fleet(&after));
@@ -87,6 +90,11 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         reporter.say(&format!("after {} ms", started.elapsed().as_millis()));
         drop((older, newer));
         before = after;
+        if plan.formulas.len() != formulas.len() {
+            plan.formulas = formulas;
+            standing = Standing::of(&plan.fleet(&before), &minions, &ids);
+            reporter.tell(standing.broken());
+        }
     }
     Ok(())
 }
@@ -134,27 +142,39 @@ impl Standing {
         std::thread::scope(|scope| {
             let known = ids.iter().zip(&self.0);
             let done = ordered(scope, known, Pace::default(), |(id, stand)| {
-                // The others are left out, or were told to be broken when they were read.
-                let Some(Ok(outcomes)) = &stand.outcomes else { return None };
                 let read = || stand.minion.clone().map_or_else(|| minions.read(id), Ok);
-                Some(comparison.advance(outcomes, read))
+                match stand.outcomes.as_ref()? {
+                    Ok(outcomes) => Some(comparison.advance(outcomes, read)),
+                    // It was told to be broken, and is told nothing of until it is not.
+                    Err(_) => {
+                        let (compared, outcomes) = comparison.begin(&read().ok()?);
+                        Some(Ok(Advanced::Reached(compared, outcomes)))
+                    }
+                }
             });
-            for (at, (id, result)) in ids.iter().zip(done).enumerate() {
+            for (at, ((id, stand), result)) in ids.iter().zip(&self.0).zip(done).enumerate() {
+                let read = || stand.minion.clone().unwrap_or_else(|| minions.read_or_name(id));
                 match result.map_err(|panicked| fault(&panicked)) {
                     Ok(None) => {}
                     Ok(Some(Ok(Advanced::Unreached { fails }))) => differences.add_unreached(fails),
                     Ok(Some(Ok(Advanced::Reached(compared, outcomes)))) => {
-                        differences.add(comparison, id, compared, || minions.read_or_name(id));
-                        now.push((at, outcomes));
+                        let is_whole = matches!(compared, Compared::Formulas(_));
+                        differences.add(comparison, id, compared, read);
+                        if is_whole {
+                            now.push((at, Ok(outcomes)));
+                        }
                     }
-                    // What it had it has, until it can be read again.
-                    Ok(Some(Err(error))) | Err(error) => differences.broken.push((id.clone(), error)),
+                    // What it has now is worked out anew as soon as it can be read.
+                    Ok(Some(Err(error))) | Err(error) => {
+                        differences.broken.push((id.clone(), error.clone()));
+                        now.push((at, Err(error)));
+                    }
                 }
             }
         });
         for (at, outcomes) in now {
             if let Some(place) = self.0.get_mut(at) {
-                place.outcomes = Some(Ok(outcomes));
+                place.outcomes = Some(outcomes);
             }
         }
         differences

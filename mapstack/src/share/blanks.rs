@@ -160,8 +160,14 @@ impl Form {
     /// something else there than text, a number or a truth value.
     pub fn filled(&self, words: &[&[Str]]) -> Option<Value> {
         let mut value = self.value.clone();
+        let mut filled = Vec::with_capacity(self.layers.len());
+        for (mould, words) in self.layers.iter().zip(words) {
+            // Those that a later layer put something else in place of are read, too: that can be an error.
+            let scalars = (0..mould.scalars()).map(|scalar| mould.scalar(scalar, words));
+            filled.push(scalars.collect::<Option<Vec<_>>>()?);
+        }
         for Place { path, layer, scalar } in &self.places {
-            let filled = self.layers.get(*layer)?.scalar(*scalar, words.get(*layer)?)?;
+            let filled = filled.get(*layer)?.get(*scalar)?.clone();
             if !matches!(filled, Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_)) {
                 return None;
             }

@@ -25,6 +25,8 @@ struct Tree<T> {
     /// The first is what every run asks first.
     nodes: Vec<Node<T>>,
     bytes: usize,
+    /// How often it was begun anew.
+    generation: usize,
 }
 
 struct Node<T> {
@@ -115,7 +117,7 @@ impl<T> Decisions<T> {
     /// No results yet; `first` is what every run asks first, and `most_bytes` about how much may be kept.
     pub fn new(first: Arc<Posed>, most_bytes: usize) -> Self {
         Decisions {
-            tree: RwLock::new(Tree { nodes: vec![Node::new(first, None)], bytes: 0 }),
+            tree: RwLock::new(Tree { nodes: vec![Node::new(first, None)], bytes: 0, generation: 0 }),
             most_bytes,
             hits: AtomicUsize::new(0),
             misses: AtomicUsize::new(0),
@@ -129,10 +131,24 @@ impl<T> Decisions<T> {
             return Led::Apart;
         }
         // A panic elsewhere leaves nothing half-written here.
-        let tree = self.tree.read().unwrap_or_else(PoisonError::into_inner);
+        let read = || self.tree.read().unwrap_or_else(PoisonError::into_inner);
+        let mut tree = read();
         let (mut at, mut printed) = (0, Vec::new());
-        while let Some(node) = tree.nodes.get(at) {
-            let (next, told) = node.next(&ask);
+        while let Some(mut node) = tree.nodes.get(at) {
+            let (next, told) = if node.question.question.runs_templates() {
+                // That can take long, and do anything.
+                let (question, generation) = (node.question.clone(), tree.generation);
+                drop(tree);
+                let told = ask(&question);
+                tree = read();
+                node = match tree.nodes.get(at) {
+                    Some(node) if tree.generation == generation => node,
+                    _ => return Led::Nowhere,
+                };
+                (node.by_answer.get(&told), told)
+            } else {
+                node.next(&ask)
+            };
             let Some(next) = next else {
                 if node.closed {
                     return Led::Apart;
@@ -162,7 +178,7 @@ impl<T> Decisions<T> {
     /// Returns the layer that everybody was found to answer differently about, if this is when.
     pub fn keep(&self, steps: Vec<Step>, result: &Arc<T>, size: usize) -> Option<Arc<str>> {
         let mut tree = self.tree.write().unwrap_or_else(PoisonError::into_inner);
-        let Tree { nodes, bytes } = &mut *tree;
+        let Tree { nodes, bytes, .. } = &mut *tree;
         let mut steps = steps.into_iter().peekable();
         let (mut at, mut size, mut different) = (0, size, None);
         while let Some(Step { posed, told, paths, .. }) = steps.next() {
@@ -223,5 +239,6 @@ impl<T> Tree<T> {
             *first = Node::new(first.question.clone(), None);
         }
         self.bytes = 0;
+        self.generation += 1;
     }
 }

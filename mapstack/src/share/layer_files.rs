@@ -42,6 +42,8 @@ struct KnownFiles {
 
 /// Answers that are kept for one question. A definition that leads elsewhere for every minion has no use for more.
 const MOST_KNOWN: usize = 1024;
+/// Paths that take more are not kept: some fact leads to thousands.
+const MOST_KEY_BYTES: usize = 4096;
 /// Answers after which it is worth knowing what there is at all.
 const SEVERAL: usize = 16;
 const MOST_LISTINGS: usize = 64;
@@ -139,7 +141,8 @@ impl LayerFiles {
         let told = Told::new(self.served(probe, relative));
         let mut known = self.known();
         // What cannot be read now can be later.
-        if known.by_paths.len() < MOST_KNOWN && matches!(told.answer(), Answer::Files(_, true)) {
+        let is_small = key.1.size() < MOST_KEY_BYTES;
+        if is_small && known.by_paths.len() < MOST_KNOWN && matches!(told.answer(), Answer::Files(_, true)) {
             known.by_paths.insert(key, told.clone());
         }
         told
@@ -154,6 +157,10 @@ impl LayerFiles {
     fn have_none_of(&self, probe: &Probe<'_>, relative: &[String]) -> bool {
         relative.iter().all(|path| {
             let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+            // A path that ends so stands for files of another name than its own.
+            if matches!(name, "" | ".") {
+                return false;
+            }
             let names = variants(name);
             self.directories.iter().all(|directory| {
                 let listing = self.listing(probe, &join([directory, parent]));

@@ -18,6 +18,7 @@ use mapstack_value::{Str, Value};
 
 use super::question::Answer;
 use super::{Exact, Probe};
+use crate::engine::Run;
 use crate::files::File;
 use crate::layer::Variables;
 use crate::moulds::without_words;
@@ -50,6 +51,13 @@ pub(crate) struct Print {
 /// The part of what a run may spend that a layer may spend and still be shared: what another minion spends on it
 /// is not known to its result.
 const FUEL_SHARE: u64 = 16;
+
+/// Whether a run stays within its limit whatever minions spend on layers that are asked what they print.
+pub(super) fn can_pay(run: &Run<'_>, prints: usize) -> bool {
+    let limit = run.engine.limits.fuel;
+    let prints = u64::try_from(prints).unwrap_or(u64::MAX);
+    run.spent().saturating_add((limit / FUEL_SHARE).saturating_mul(prints)) <= limit
+}
 
 impl LayerPrint {
     pub fn new(file: &File, variables: &Variables<'_>, stack: &Value, has_blanks: bool) -> Self {
@@ -84,6 +92,7 @@ impl LayerPrint {
             && run.warning_count() == 0
             && run.spent() <= run.engine.limits.fuel / FUEL_SHARE
             && probe.has_facts_of(&run)
+            && run.has_given_options()
             && matches!((&stack, &self.stack.0), (Value::Map(one), Value::Map(other)) if one.ptr_eq(other));
         is_pure.then(|| Print::of(&text, run.file_reads()))
     }

@@ -51,6 +51,11 @@ pub(crate) enum Question {
 }
 
 impl Question {
+    /// Whether templates are run for the answer.
+    pub fn runs_templates(&self) -> bool {
+        matches!(self, Question::Print(_))
+    }
+
     /// The question for paths behind one for files.
     pub fn paths(&self) -> Option<&Posed> {
         match self {

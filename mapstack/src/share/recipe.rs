@@ -167,6 +167,10 @@ impl<'e> Recipe<'e> {
         };
         let printed: Vec<Told> =
             steps.iter().map(|step| &step.told).filter(|told| told.print().is_some()).cloned().collect();
+        // What a layer printed is no text that an error could show a place in.
+        if outcome.result.is_err() && !printed.is_empty() {
+            return alone();
+        }
         let Some(leaf) = Leaf::of(outcome, sheet) else { return self.without_blanks(known, version, alone) };
         let outcome = leaf.outcome(&printed).unwrap_or_else(alone);
         // A file that cannot be read now can be there for the next.

@@ -12,7 +12,7 @@ use mapstack_yaml::Mould;
 
 use super::blanks::{Sheet, has_blank};
 use super::layer_files::{LayerFiles, LayerPaths};
-use super::printed::LayerPrint;
+use super::printed::{LayerPrint, can_pay};
 use super::question::Told;
 use super::{Exact, Posed, Printing, Probe, Question, Root};
 use crate::engine::Run;
@@ -223,7 +223,8 @@ impl<'e> Recorder<'e> {
     pub fn finish(&self, run: &Run<'_>) -> Record {
         self.catch_up();
         let steps = std::mem::take(&mut self.asked.borrow_mut().steps);
-        let is_own = run.is_own() || clock_reads() != self.clock;
+        let prints = steps.iter().filter(|step| step.told.print().is_some()).count();
+        let is_own = run.is_own() || clock_reads() != self.clock || (prints > 0 && !can_pay(run, prints));
         match self.blanks.take() {
             Some(sheet) if sheet.is_empty() => match is_own || self.own.get() {
                 true => Record::Own,

@@ -431,6 +431,11 @@ impl DictRef {
         dict
     }
 
+    /// Whether nobody has looked at the content of a lazy dict.
+    pub fn is_pending(&self) -> bool {
+        self.0.pending.borrow().is_some()
+    }
+
     fn work_out(&self) {
         let pending = self.0.pending.borrow_mut().take();
         if let Some(content) = pending {
