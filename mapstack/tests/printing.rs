@@ -259,6 +259,9 @@ impl FileServer for Counting {
     fn envs(&self) -> Vec<String> {
         self.0.envs()
     }
+    fn names_in(&self, directory: &SaltPath, saltenv: &str) -> Option<Vec<String>> {
+        self.0.names_in(directory, saltenv)
+    }
 }
 
 /// What minions have of a recipe, each compared with its own run; how many runs that took.
