@@ -17,7 +17,7 @@ use crate::configuration;
 use crate::functions;
 use crate::inputs::{self, Many};
 use crate::report::{Failure, Reporter};
-use output::{Form, Sink};
+use output::{Form, Shown, Sink};
 use summary::Summary;
 
 pub fn run(args: &cli::Fleet, reporter: &Reporter) -> Result<(), Failure> {
@@ -51,27 +51,27 @@ struct Work<'w> {
     strict: bool,
 }
 
+/// A minion that is done.
+struct Done {
+    id: String,
+    shown: Shown,
+    /// The report, if there is more to tell than what is shown.
+    told: Option<Report>,
+}
+
 impl Work<'_> {
     fn all(&self, ids: &[String], pace: Pace, mut sink: Sink, stop: &AtomicBool, bar: &ProgressBar) -> Summary {
         let mut summary = Summary::new(ids.len(), self.fleet.formulas());
         std::thread::scope(|scope| {
-            let done = ordered(scope, ids.iter(), pace, |id| {
-                let report = self.report(id)?;
-                let shown = self.form.show(&report);
-                Some((report, shown))
-            });
+            let done = ordered(scope, ids.iter(), pace, |id| Some(self.done(self.report(id)?)));
             for (id, result) in ids.iter().zip(done) {
-                let done = result.unwrap_or_else(|panicked| {
-                    let report = Report::panicked(id, &panicked);
-                    let shown = self.form.show(&report);
-                    Some((report, shown))
-                });
-                if let Some((report, shown)) = done {
-                    if let Err(e) = sink.put(&report.id, shown) {
+                let done = result.unwrap_or_else(|panicked| Some(self.done(Report::panicked(id, &panicked))));
+                if let Some(Done { id, shown, told }) = done {
+                    if let Err(e) = sink.put(&id, shown) {
                         summary.output = Some(e);
                         return;
                     }
-                    summary.add(&report);
+                    summary.add(told.as_ref());
                 } else {
                     summary.left_out += 1;
                 }
@@ -84,6 +84,17 @@ impl Work<'_> {
             summary.output = sink.finish().err();
         });
         summary
+    }
+
+    /// A report as the thread that writes wants it.
+    fn done(&self, report: Report) -> Done {
+        let shown = self.form.show(&report);
+        let has_warnings = || report.outcomes.iter().flatten().any(|outcome| !outcome.warnings.is_empty());
+        match !report.is_whole() || has_warnings() {
+            true => Done { id: report.id.clone(), shown, told: Some(report) },
+            // Threads share outcomes, and each that lets go of one slows the others down.
+            false => Done { id: report.id, shown, told: None },
+        }
     }
 
     /// What came of a minion; `None` if it is left out.

@@ -91,9 +91,10 @@ impl Summary {
         }
     }
 
-    /// Take in what came of one minion, once it is written.
-    pub fn add(&mut self, report: &Report) {
+    /// Take in one minion, once it is written, with its report if something failed or warned.
+    pub fn add(&mut self, told: Option<&Report>) {
         self.done += 1;
+        let Some(report) = told else { return };
         self.failed += usize::from(!report.is_whole());
         for (task, error) in report.errors() {
             self.failures.add(task, error, &report.id);
