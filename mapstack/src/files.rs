@@ -81,7 +81,7 @@ impl Run<'_> {
 }
 
 /// A path as a person would write it.
-fn shown(path: &Path) -> String {
+pub(crate) fn shown(path: &Path) -> String {
     // By far the most are text, which needs no look at each character.
     path.to_str().map_or_else(|| path.display().to_string(), Into::into)
 }

@@ -9,7 +9,7 @@ use mapstack_value::{Key, Path, Value};
 
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::engine::Run;
-use crate::files::{File, unreadable};
+use crate::files::{File, shown, unreadable};
 use crate::trace::FileReadKind;
 
 impl From<LookupError> for Error {
@@ -101,7 +101,7 @@ impl Run<'_> {
         match unreadable(asked, fetched)? {
             mapstack_loader::Fetched::Found { on_disk, bytes } => {
                 self.on_disk.borrow_mut().insert(path.clone(), on_disk.clone());
-                Ok(Some(File { path, shown: on_disk.display().to_string(), bytes }))
+                Ok(Some(File { path, shown: shown(&on_disk), bytes }))
             }
             mapstack_loader::Fetched::Missing => Ok(None),
             mapstack_loader::Fetched::Refused { reason } | mapstack_loader::Fetched::Unusable { reason } => {

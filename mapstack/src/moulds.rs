@@ -1,5 +1,6 @@
 //! Layers that differ in what their templates printed, read once.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use mapstack_value::Value;
@@ -59,7 +60,7 @@ impl Moulds {
 }
 
 /// A text with letters in place of the words that expressions printed, and the words.
-pub(crate) fn without_words<'t>(text: &'t Text<'_>) -> (String, Vec<&'t str>) {
+pub(crate) fn without_words<'t>(text: &'t Text<'_>) -> (Cow<'t, str>, Vec<&'t str>) {
     let whole = text.as_str();
     let (mut common, mut words, mut done) = (String::new(), Vec::new(), 0);
     for range in text.printed() {
@@ -75,6 +76,9 @@ pub(crate) fn without_words<'t>(text: &'t Text<'_>) -> (String, Vec<&'t str>) {
         words.push(word);
         done = range.start + word.len();
     }
+    if words.is_empty() {
+        return (whole.into(), words);
+    }
     common.push_str(&whole[done..]);
-    (common, words)
+    (common.into(), words)
 }

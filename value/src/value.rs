@@ -167,6 +167,28 @@ impl Value {
         }
     }
 
+    /// What lies at the end of positions of entries and items, to be changed; what is shared on the way is copied.
+    ///
+    /// ```
+    /// use mapstack_value::{Map, Value};
+    /// let list: Value = ["a", "b"].into_iter().collect();
+    /// let mut value = Value::from(Map::from_iter([("list", list)]));
+    /// *value.inside_mut(&[0, 1]).unwrap() = "c".into();
+    /// assert_eq!(value.repr(), "{'list': ['a', 'c']}");
+    /// assert!(value.inside_mut(&[0, 2]).is_none());
+    /// ```
+    pub fn inside_mut(&mut self, positions: &[usize]) -> Option<&mut Value> {
+        let mut here = self;
+        for at in positions {
+            here = match here {
+                Value::Map(map) => map.value_at_mut(*at)?,
+                Value::List(items) => items.make_mut().get_mut(*at)?,
+                _ => return None,
+            };
+        }
+        Some(here)
+    }
+
     /// The items of a list (not of a tuple).
     #[must_use]
     pub fn as_list(&self) -> Option<&[Value]> {

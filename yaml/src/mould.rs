@@ -160,7 +160,7 @@ impl Mould {
     pub fn with(&self, values: impl IntoIterator<Item = Value>) -> Option<Value> {
         let mut whole = self.value.clone();
         for (scalar, value) in self.scalars.iter().zip(values) {
-            *place(&mut whole, &scalar.path)? = value;
+            *whole.inside_mut(&scalar.path)? = value;
         }
         Some(whole)
     }
@@ -207,14 +207,4 @@ fn parts(text: &str) -> Vec<Part> {
         }
     }
     parts
-}
-
-/// The value at the end of a path of indices.
-fn place<'v>(value: &'v mut Value, path: &[usize]) -> Option<&'v mut Value> {
-    let Some((first, rest)) = path.split_first() else { return Some(value) };
-    match value {
-        Value::Map(map) => place(map.value_at_mut(*first)?, rest),
-        Value::List(list) => place(list.make_mut().get_mut(*first)?, rest),
-        _ => None,
-    }
 }

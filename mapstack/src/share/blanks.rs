@@ -1,7 +1,6 @@
 //! What stands in a stack in place of scalars that every minion has for itself.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
 use std::hash::BuildHasher;
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
@@ -171,15 +170,7 @@ impl Form {
             if !matches!(filled, Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_)) {
                 return None;
             }
-            let mut here = &mut value;
-            for index in path {
-                here = match here {
-                    Value::Map(map) => map.value_at_mut(*index)?,
-                    Value::List(items) => items.make_mut().get_mut(*index)?,
-                    _ => return None,
-                };
-            }
-            *here = filled;
+            *value.inside_mut(path)? = filled;
         }
         Some(value)
     }
@@ -209,6 +200,3 @@ fn find(value: &Value, sheet: &Sheet, path: &mut Vec<usize>, places: &mut Vec<Pl
         other => (!has_blank(other)).then_some(()),
     }
 }
-
-/// Layers of a formula that print what every minion has for itself, by their paths.
-pub(crate) type Printing = BTreeSet<Arc<str>>;

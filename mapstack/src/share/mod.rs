@@ -19,8 +19,9 @@ mod question;
 mod recipe;
 mod recorder;
 
-pub(crate) use blanks::{Blanks, Printing};
+pub(crate) use blanks::Blanks;
 pub(crate) use exact::Exact;
+pub(crate) use printed::Printing;
 pub use probe::Witness;
 pub(crate) use probe::{Posed, Probe, Questions};
 pub use question::FactRead;

@@ -10,6 +10,7 @@
 //! words, which a [`Mould`](mapstack_yaml::Mould) knows; and no template, matcher or comparison of a merge looks at the stack from there on,
 //! which is watched. Where that does not hold, the layer is not asked what it prints again.
 
+use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -118,7 +119,7 @@ impl Hash for LayerPrint {
 impl Print {
     fn of(printed: &Text<'_>, reads: Vec<FileRead>) -> Self {
         let (text, words) = without_words(printed);
-        Print { text, reads, words: words.into_iter().map(Str::from).collect() }
+        Print { text: text.into_owned(), reads, words: words.into_iter().map(Str::from).collect() }
     }
 
     /// The files that were looked at.
@@ -147,13 +148,16 @@ impl Hash for Print {
     }
 }
 
+/// Layers of a formula that print what every minion has for itself, by their paths.
+pub(crate) type Printing = BTreeSet<Arc<str>>;
+
 /// The paths of layers, and what is known of asking them what they print.
 #[derive(Debug, Default)]
 pub(super) struct Layers {
     /// Changes with every layer that is asked otherwise.
     pub version: usize,
-    pub printing: Arc<super::Printing>,
-    refused: super::Printing,
+    pub printing: Arc<Printing>,
+    refused: Printing,
 }
 
 impl Layers {
