@@ -1,22 +1,24 @@
 //! The page in a real browser: it filters, opens histories, and nothing goes wrong in its console.
 //!
-//! `cargo test -p mapstack-page --test browser -- --ignored` runs it; the environment variable
-//! `CHROME` names the browser, if that is not among the usual programs.
+//! `cargo test --workspace --test browser -- --ignored` runs it; the environment variable `CHROMEDRIVER`
+//! names the driver, if that is not among the usual programs.
+
+mod webdriver;
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use headless_chrome::protocol::cdp::types::Event;
-use headless_chrome::{Browser, LaunchOptions, Tab};
 use mapstack_page::{Layer, Origin, Page, Past, Place, Row};
+use serde_json::json;
+use webdriver::{Browser, key};
 
 const HOSTILE: &str =
     "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">\u{2028}\u{202e}'";
 
-const FLAGS: [&str; 7] = [
-    "--disable-quic",
+const FLAGS: [&str; 10] = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--window-size=1200,900",
     "--no-first-run",
     "--disable-background-networking",
     "--disable-component-update",
@@ -60,23 +62,6 @@ fn page() -> Page {
     }
 }
 
-/// What an expression gives, as JSON.
-fn ask(tab: &Tab, expression: &str) -> String {
-    let answer = tab.evaluate(&format!("JSON.stringify({expression})"), false).expect("the expression is one");
-    answer.value.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
-}
-
-/// Wait until an expression is true.
-fn wait(tab: &Tab, expression: &str) {
-    for _ in 0..200 {
-        if ask(tab, expression) == "true" {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("never true: {expression}");
-}
-
 /// The keys of the rows that can be seen.
 const SEEN: &str = "[...document.querySelectorAll('.row')].filter(row => row.offsetParent).map(row => row.querySelector('.k').textContent)";
 
@@ -86,88 +71,65 @@ fn the_page_filters_and_tells_histories() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("page.html");
     std::fs::write(&file, page().to_html().unwrap()).unwrap();
-    let profile = tempfile::tempdir().unwrap();
-    let options = LaunchOptions {
-        sandbox: false,
-        enable_gpu: false,
-        window_size: Some((1200, 900)),
-        user_data_dir: Some(profile.path().to_path_buf()),
-        args: FLAGS.iter().map(OsStr::new).collect(),
-        idle_browser_timeout: Duration::from_secs(120),
-        ..LaunchOptions::default()
-    };
-    let browser = Browser::new(options).expect("there is a Chromium that starts");
-    let tab = browser.new_tab().unwrap();
-    let said = Arc::new(Mutex::new(Vec::<String>::new()));
-    let listener = said.clone();
-    tab.enable_log().unwrap().enable_runtime().unwrap();
-    tab.add_event_listener(Arc::new(move |event: &Event| {
-        let message = match event {
-            Event::LogEntryAdded(entry) => format!("{:?}", entry.params.entry),
-            Event::RuntimeConsoleAPICalled(call) => format!("{:?}", call.params.args),
-            Event::RuntimeExceptionThrown(thrown) => format!("{:?}", thrown.params.exception_details),
-            _ => return,
-        };
-        listener.lock().unwrap().push(message);
-    }))
-    .unwrap();
-    tab.navigate_to(&format!("file://{}", file.display())).unwrap();
-    wait(&tab, "document.readyState === 'complete' && document.querySelector('.row') !== null");
+    let browser = Browser::start(&FLAGS);
+    browser.open(&format!("file://{}", file.display()));
+    browser.wait("document.querySelector('.row') !== null");
 
     // Everything is there, and hostile texts are texts.
-    assert_eq!(ask(&tab, &format!("{SEEN}.length")), "4");
-    assert!(ask(&tab, "document.title").starts_with("\"users for </script>"));
-    assert_eq!(ask(&tab, "document.querySelectorAll('img, main script').length"), "0");
+    assert_eq!(browser.ask(&format!("{SEEN}.length")), 4);
+    let title = || browser.ask("document.title").as_str().unwrap_or_default().to_owned();
+    assert!(title().starts_with("users for </script>"), "{}", title());
+    assert_eq!(browser.ask("document.querySelectorAll('img, main script').length"), 0);
 
     // The filter looks into keys, values and origins.
     for (typed, seen) in [
-        ("sudo", r#"["0"]"#),
-        ("SHELL", r#"["shell"]"#),
-        (".yaml:5:", r#"["0"]"#),
-        ("onerror", r#"["deep"]"#),
-        ("nothing has this", "[]"),
+        ("sudo", json!(["0"])),
+        ("SHELL", json!(["shell"])),
+        (".yaml:5:", json!(["0"])),
+        ("onerror", json!(["deep"])),
+        ("nothing has this", json!([])),
     ] {
-        tab.find_element("#search").unwrap().click().unwrap();
-        tab.evaluate("document.getElementById('search').select()", false).unwrap();
-        tab.type_str(typed).unwrap();
-        assert_eq!(ask(&tab, SEEN), seen, "{typed}");
+        browser.click("#search");
+        browser.run("document.getElementById('search').select()");
+        browser.press(typed);
+        assert_eq!(browser.ask(SEEN), seen, "{typed}");
     }
-    assert_eq!(ask(&tab, "document.getElementById('none').hidden"), "false");
-    tab.evaluate("document.getElementById('search').select()", false).unwrap();
-    tab.press_key("Backspace").unwrap();
-    assert_eq!(ask(&tab, &format!("{SEEN}.length")), "4");
+    assert_eq!(browser.ask("document.getElementById('none').hidden"), false);
+    browser.run("document.getElementById('search').select()");
+    browser.press(key::BACKSPACE);
+    assert_eq!(browser.ask(&format!("{SEEN}.length")), 4);
 
     // A click opens the history, with the lines of the file and the text marked.
     let marked = "[...document.querySelectorAll('#history mark')].map(mark => mark.textContent)";
-    tab.find_element("[data-row='0']").unwrap().click().unwrap();
-    assert_eq!(ask(&tab, marked), r#"["/bin/bash","values"]"#);
-    let history = ask(&tab, "document.getElementById('history').textContent");
+    browser.click("[data-row='0']");
+    assert_eq!(browser.ask(marked), json!(["/bin/bash", "values"]));
+    let history = browser.ask("document.getElementById('history').textContent").to_string();
     assert!(history.contains("replaced by layer 2") && history.contains("because G@os is 'Debian'"), "{history}");
-    assert_eq!(ask(&tab, "location.hash"), "\"#value=shell\"");
+    assert_eq!(browser.ask("location.hash"), "#value=shell");
     // Columns are characters, of which some are two units in the browser.
-    tab.find_element("[data-row='2']").unwrap().click().unwrap();
-    assert_eq!(ask(&tab, marked), r#"["äö"]"#);
-    tab.find_element("[data-row='3']").unwrap().click().unwrap();
-    assert_eq!(ask(&tab, marked), "[]");
+    browser.click("[data-row='2']");
+    assert_eq!(browser.ask(marked), json!(["äö"]));
+    browser.click("[data-row='3']");
+    assert_eq!(browser.ask(marked), json!([]));
 
     // By keys alone: close, go on to the next, open.
-    tab.press_key("Escape").unwrap();
-    assert_eq!(ask(&tab, "document.getElementById('panel').hidden"), "true");
-    assert_eq!(ask(&tab, "document.activeElement.dataset.row"), "\"3\"");
-    for key in ["ArrowUp", "ArrowUp", "Enter"] {
-        tab.press_key(key).unwrap();
+    browser.press(key::ESCAPE);
+    assert_eq!(browser.ask("document.getElementById('panel').hidden"), true);
+    assert_eq!(browser.ask("document.activeElement.dataset.row"), "3");
+    for key in [key::UP, key::UP, key::ENTER] {
+        browser.press(key);
     }
-    assert_eq!(ask(&tab, marked), r#"["'sudo'"]"#);
-    assert_eq!(ask(&tab, "document.activeElement.id"), "\"panel-title\"");
+    assert_eq!(browser.ask(marked), json!(["'sudo'"]));
+    assert_eq!(browser.ask("document.activeElement.id"), "panel-title");
 
     // An address opens its value.
-    tab.evaluate("location.hash = '#value=' + encodeURIComponent('ü€𝒙:0')", false).unwrap();
-    wait(&tab, &format!("{marked}[0] === 'äö'"));
+    browser.run("location.hash = '#value=' + encodeURIComponent('ü€𝒙:0')");
+    browser.wait(&format!("{marked}[0] === 'äö'"));
 
     // Dark, as the flags ask for.
-    assert_eq!(ask(&tab, "getComputedStyle(document.body).backgroundColor"), "\"rgb(22, 24, 28)\"");
-    assert_eq!(ask(&tab, "document.documentElement.scrollWidth <= innerWidth"), "true");
-    assert!(!ask(&tab, "document.title").contains("broken\""));
-    let said = said.lock().unwrap();
-    assert!(said.is_empty(), "{said:?}");
+    assert_eq!(browser.ask("getComputedStyle(document.body).backgroundColor"), "rgb(22, 24, 28)");
+    assert_eq!(browser.ask("document.documentElement.scrollWidth <= innerWidth"), true);
+    assert_ne!(title(), "broken");
+    let console = browser.console();
+    assert!(console.is_empty(), "{console:?}");
 }
