@@ -8,6 +8,8 @@ use mapstack::config::Kind;
 use mapstack::pillar::StackKind;
 use mapstack_fleet::{Pace, Shard};
 
+use crate::minions;
+
 /// Salt's layered configuration, without Salt.
 ///
 /// Given the roots of a file server and one minion's facts, mapstack answers what
@@ -292,6 +294,8 @@ pub struct Impact {
     /// How to print
     #[arg(short = 'o', long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
     pub format: Listing,
+    #[command(flatten)]
+    pub target: Target,
     /// Only minions of which an expression of Jinja over grains, pillar, opts and id is true
     #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
     pub select: Option<String>,
@@ -310,6 +314,8 @@ pub struct Watch {
     /// Formulas: their folders below a root [default: all that have parameter files]
     #[arg(value_name = "FORMULA")]
     pub formulas: Vec<String>,
+    #[command(flatten)]
+    pub target: Target,
     /// Only minions of which an expression of Jinja over grains, pillar, opts and id is true
     #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
     pub select: Option<String>,
@@ -375,6 +381,8 @@ pub struct Test {
     /// How many minions are worked on at the same time [default: as many as the machine has cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
+    #[command(flatten)]
+    pub target: Target,
     #[command(flatten)]
     pub secrets: SecretFlags,
     #[command(flatten)]
@@ -575,6 +583,8 @@ pub struct Lint {
     #[arg(long, conflicts_with_all = ["fix", "rules"])]
     pub calls: bool,
     #[command(flatten)]
+    pub target: Target,
+    #[command(flatten)]
     pub facts: Facts,
     #[command(flatten)]
     pub files: Files,
@@ -634,7 +644,7 @@ pub struct Config {
     #[arg(long)]
     pub show_secrets: bool,
     /// The id of the minion whose configuration it is
-    #[arg(long)]
+    #[arg(long, value_parser = minions::IdParser)]
     pub id: Option<String>,
     #[command(flatten)]
     pub files: Files,
@@ -670,8 +680,9 @@ pub struct Pillar {
     /// Let files lie below this directory, too; those of the config files count anyway (repeatable)
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub stack_root: Vec<PathBuf>,
-    /// Go on after an external pillar that fails: its error goes to the pillar's list _errors
-    #[arg(long)]
+    /// Print a pillar whatever happens, for a master to take: errors go to its list _errors, warnings to its
+    /// list _warnings (unless --quiet), nothing to standard error
+    #[arg(long, conflicts_with = "get")]
     pub keep_going: bool,
     /// Print the minion's pillar with the external ones merged into it
     #[arg(long)]
@@ -679,6 +690,8 @@ pub struct Pillar {
     /// Print the files instead, in order, and what came of each
     #[arg(long, conflicts_with_all = ["merged", "get"])]
     pub trace: bool,
+    #[command(flatten)]
+    pub target: Target,
     #[command(flatten)]
     pub facts: Facts,
     #[command(flatten)]
@@ -778,6 +791,8 @@ pub struct SecretFlags {
 /// Which minions of many are worked on, and how many at once.
 #[derive(Debug, Args)]
 pub struct WorkFlags {
+    #[command(flatten)]
+    pub target: Target,
     /// Only minions of which an expression of Jinja over grains, pillar, opts and id is true
     #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
     pub select: Option<String>,
@@ -826,8 +841,8 @@ pub struct Facts {
     /// The minion's options (YAML or JSON; - is stdin)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub opts: Option<PathBuf>,
-    /// The minion's id; with --minions the one that is meant (pillar and fleet take globs, and all without it)
-    #[arg(long)]
+    /// The minion's id, which is never a pattern; with --minions the one that is meant
+    #[arg(long, value_parser = minions::IdParser)]
     pub id: Option<String>,
     /// Change a fact, such as grains.os=Debian (repeatable; the value is YAML)
     #[arg(long, value_name = "PATH=YAML")]
@@ -835,12 +850,20 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Whether anything says which minion or minions are meant. A pillar, options and `--set` alone
+    /// Whether anything says which minion or minions there are. A pillar, options and `--set` alone
     /// change facts of whichever there are.
     pub fn name_minions(&self) -> bool {
         let files = [&self.minion, &self.minions, &self.grains];
         files.iter().any(|file| file.is_some()) || !self.platform.is_empty() || self.id.is_some()
     }
+}
+
+/// Which of many minions are meant.
+#[derive(Debug, Args)]
+pub struct Target {
+    /// Only minions whose ids match a shell pattern (*, ?, [a-c], [!a-c]), as in `salt 'web*'`
+    #[arg(long, value_name = "GLOB", conflicts_with = "id", help_heading = "Minions")]
+    pub minion_glob: Option<String>,
 }
 
 /// Who answers calls of functions that are not built in.

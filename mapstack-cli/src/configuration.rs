@@ -228,7 +228,7 @@ fn grains_beside(config: &Config) -> Result<(String, Map), Failure> {
     let id = config.text("id").unwrap_or_default();
     let name = match config.kind() {
         Kind::Proxy => {
-            minions::check(id)?;
+            minions::check_option(id)?;
             format!("proxy.d/{id}/grains")
         }
         _ => "grains".into(),

@@ -11,10 +11,10 @@ use mapstack::minion::{Minion, Part, platforms};
 use mapstack::value::{Map, Value, json};
 use mapstack::{Diagnostic, Engine, Error, ErrorKind, Run, yaml};
 
-use crate::cli::{Facts, Files, Input, Layering, Merging};
+use crate::cli::{Facts, Files, Input, Layering, Merging, Target};
 use crate::configuration;
 use crate::functions;
-use crate::minions::{self, Chosen, Source};
+use crate::minions::{self, Choice, Source};
 use crate::report::{Failure, Reporter};
 
 /// Everything a verb that looks at one minion needs.
@@ -187,10 +187,10 @@ fn minion_of<'f>(
         return given.change(source.one(facts.id.as_deref())?, true);
     }
     if !facts.platform.is_empty() {
-        let Chosen { mut minions, many, .. } = minions::of_platforms(&facts.platform, facts.id.as_deref())?;
-        return match minions.pop().filter(|_| !many) {
-            Some(minion) => Given::read(facts, config)?.change(minion, true),
-            None => Err(Failure::Usage("one minion is looked at here: give --platform once".into())),
+        let chosen = facts.id.as_deref().map_or(Choice::All, Choice::Id);
+        return match <[Minion; 1]>::try_from(minions::of_platforms(&facts.platform, chosen)?) {
+            Ok([minion]) => Given::read(facts, config)?.change(minion, true),
+            Err(_) => Err(Failure::Usage("one minion is looked at here: give --platform once".into())),
         };
     }
     if let (Some(cache), Some(id)) = (configuration::cache(config, facts), &facts.id) {
@@ -231,22 +231,36 @@ fn check_stdin<'f>(facts: &'f Facts, others: impl Iterator<Item = &'f Path>) -> 
     }
 }
 
-/// The minions of `--minions` or of the master's cache that `--id` names or matches, or those of
-/// `--platform`; without these the one that flags describe. `pillarenv` is the master's.
+/// The minions that are meant, each as far as it could be read.
+pub struct Chosen {
+    pub minions: Vec<(String, Result<Minion, Error>)>,
+    /// Whether several were meant, even if there is one.
+    pub many: bool,
+}
+
+impl Chosen {
+    fn one(minion: Minion) -> Self {
+        Chosen { minions: vec![(minion.id().to_string(), Ok(minion))], many: false }
+    }
+}
+
+/// The minions of `--minions` or of the master's cache that flags choose, or those of `--platform`;
+/// without these the one that flags describe. `pillarenv` is the master's.
 pub fn minions(
-    facts: &Facts,
+    (facts, target): (&Facts, &Target),
     config: Option<&Config>,
     pillarenv: Option<&str>,
     stubs: &[PathBuf],
     reporter: &Reporter,
 ) -> Result<Chosen, Failure> {
     let stubs = stubs.iter().map(|file| &**file);
-    let named = facts.id.as_ref().is_some_and(|id| !minions::is_pattern(id));
-    let described = named || facts.grains.is_some() || !facts.set.is_empty();
+    let choice = Choice::of(facts, target);
+    let described = facts.id.is_some() || is_described(facts, target);
     let cache = configuration::cache(config, facts).filter(|_| !described).map(Path::new);
     let path = facts.minions.as_deref().or(cache);
     if path.is_none() && facts.platform.is_empty() {
-        return Ok(Chosen { minions: vec![minion_of(facts, config, stubs, reporter)?], ..Chosen::default() });
+        refuse_glob(target)?;
+        return Ok(Chosen::one(minion_of(facts, config, stubs, reporter)?));
     }
     if let Some(cache) = cache.filter(|cache| !cache.is_dir()) {
         let what = "no minion given";
@@ -254,16 +268,41 @@ pub fn minions(
     }
     check_stdin(facts, stubs)?;
     let given = Given::read(facts, config)?;
-    let chosen = match path {
-        Some(path) => {
-            let own = given.pillarenv();
-            Source::open(path, own.as_deref().or(pillarenv), reporter)?.matching(facts.id.as_deref())?
-        }
-        None => minions::of_platforms(&facts.platform, facts.id.as_deref())?,
+    let Some(path) = path else {
+        let minions = minions::of_platforms(&facts.platform, choice)?;
+        let many = facts.platform.len() > 1 || target.minion_glob.is_some();
+        let named = minions.into_iter().map(|minion| Ok((minion.id().to_string(), Ok(given.change(minion, !many)?))));
+        return Ok(Chosen { minions: named.collect::<Result<_, Failure>>()?, many });
     };
-    let many = chosen.many;
-    let changed = chosen.minions.into_iter().map(|minion| given.change(minion, !many));
-    Ok(Chosen { minions: changed.collect::<Result<_, Failure>>()?, ..chosen })
+    let own = given.pillarenv();
+    let source = Source::open(path, own.as_deref().or(pillarenv), reporter)?;
+    let many = !matches!(choice, Choice::Id(_));
+    let mut minions = Vec::new();
+    for id in source.chosen_ids(choice)? {
+        let read = match source.read(&id) {
+            Ok(minion) => Ok(given.change(minion, !many)?),
+            Err(error) if many && !source.is_cache() => Err(error.note(format!("for the minion {id}"))),
+            Err(error) => Err(error),
+        };
+        minions.push((id, read));
+    }
+    Ok(Chosen { minions, many })
+}
+
+/// Whether flags tell the facts of the only minion there is.
+fn is_described(facts: &Facts, target: &Target) -> bool {
+    target.minion_glob.is_none() && (facts.grains.is_some() || !facts.set.is_empty())
+}
+
+/// Nothing can be chosen of one minion.
+fn refuse_glob(target: &Target) -> Result<(), Failure> {
+    match &target.minion_glob {
+        None => Ok(()),
+        Some(glob) => Err(Failure::Usage(format!(
+            "--minion-glob {glob} chooses among many minions: say where they are with --minions PATH, --platform,\n\
+             or the --config of a master"
+        ))),
+    }
 }
 
 /// Many minions that are read one by one.
@@ -280,13 +319,14 @@ enum Listed {
 impl<'f> Many<'f> {
     /// The same minions as [`minions`] has, of which none is read yet; `all` is every platform.
     pub fn list(
-        facts: &'f Facts,
+        (facts, target): (&'f Facts, &Target),
         config: Option<&'f Config>,
         others: &[PathBuf],
         reporter: &Reporter,
     ) -> Result<Self, Failure> {
+        let choice = Choice::of(facts, target);
         let cache = configuration::cache(config, facts).map(Path::new);
-        let described = facts.grains.is_some() || !facts.set.is_empty();
+        let described = is_described(facts, target);
         if let Some(path) = facts.minions.as_deref().or(cache.filter(|_| !described)) {
             if facts.minions.is_none() && !path.is_dir() {
                 let what = "no minion given";
@@ -295,29 +335,33 @@ impl<'f> Many<'f> {
             check_stdin(facts, others.iter().map(|file| &**file))?;
             let given = Given::read(facts, config)?;
             let source = Source::open(path, given.pillarenv().as_deref(), reporter)?;
-            let ids = source.matching_ids(facts.id.as_deref())?;
+            let ids = source.chosen_ids(choice)?;
             return Ok(Many { given, listed: Listed::There(source, ids) });
         }
         let every: Vec<String> = platforms::all().iter().map(|platform| platform.name.into()).collect();
         let platforms = if facts.platform == ["all"] { &every } else { &facts.platform };
         let minions = match platforms.is_empty() {
-            false => minions::of_platforms(platforms, facts.id.as_deref())?.minions,
-            true => vec![minion_of(facts, config, others.iter().map(|file| &**file), reporter)?],
+            false => minions::of_platforms(platforms, choice)?,
+            true => {
+                refuse_glob(target)?;
+                vec![minion_of(facts, config, others.iter().map(|file| &**file), reporter)?]
+            }
         };
         Ok(Many { given: Given::read(facts, config)?, listed: Listed::Here(minions) })
     }
 
     /// The same, or every platform if nothing says which minions are meant.
     pub fn list_or_platforms(
-        facts: &'f Facts,
+        (facts, target): (&'f Facts, &Target),
         config: Option<&'f Config>,
         others: &[PathBuf],
         reporter: &Reporter,
     ) -> Result<Self, Failure> {
         if facts.name_minions() || configuration::cache(config, facts).is_some() {
-            return Self::list(facts, config, others, reporter);
+            return Self::list((facts, target), config, others, reporter);
         }
-        let minions = platforms::all().iter().map(platforms::Platform::minion).collect();
+        let every: Vec<String> = platforms::all().iter().map(|platform| platform.name.into()).collect();
+        let minions = minions::of_platforms(&every, Choice::of(facts, target))?;
         Ok(Many { given: Given::read(facts, config)?, listed: Listed::Here(minions) })
     }
 

@@ -16,7 +16,10 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(refused) => return commands::refused(&refused, std::env::args_os()),
+    };
     let reporter = report::Reporter::new(&cli.messages);
     reporter.finish(commands::run(&cli.command, &reporter))
 }

@@ -1,31 +1,56 @@
 //! `--minions` and `--platform`: the minions there are, and those that are meant.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::time::SystemTime;
+
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind as ErrorOf;
+use clap::{Arg, Command};
 
 use mapstack::loader::Fnmatch;
 use mapstack::minion::minions::{CacheOptions, Minions};
 use mapstack::minion::{Minion, platforms};
 use mapstack::{Diagnostic, Error, ErrorKind, nearest};
 
+use crate::cli::{Facts, Target};
 use crate::inputs::{read, shown};
-use crate::report::{Failure, Reporter};
-
-/// What makes an id a pattern.
-const SPECIAL: [char; 3] = ['*', '?', '['];
-
-/// Whether an id is a pattern for several.
-pub fn is_pattern(id: &str) -> bool {
-    id.contains(SPECIAL)
-}
+use crate::report::{Failure, Reporter, sanitize};
 
 /// That an id can be one at all: no look-up can then be meant as a path.
-pub fn check(id: &str) -> Result<(), Failure> {
-    match id.is_empty() || id.starts_with('.') || id.contains(['/', '\\', '\0']) {
-        true => {
-            Err(Failure::Usage(format!("--id {}: no minion has such a name", id.chars().take(80).collect::<String>())))
-        }
+///
+/// The rule is that of a master (`salt.utils.verify.valid_id`), which keeps a minion's key in a file of that
+/// name: not empty, neither `.` nor `..`, and without `/`, `\\` and NUL. Everything else is an id, taken literally:
+/// `*` and `m[12]` as well.
+fn check(id: &str) -> Result<(), String> {
+    match matches!(id, "" | "." | "..") || id.contains(['/', '\\', '\0']) {
+        true => Err(format!(
+            "'{}': no minion has such a name; a master accepts no id that is empty, `.` or `..`, or has a `/`, a `\\` \
+             or a NUL in it",
+            sanitize(&shortened(id))
+        )),
         false => Ok(()),
+    }
+}
+
+/// That the id of a configuration can be one.
+pub fn check_option(id: &str) -> Result<(), Failure> {
+    check(id).map_err(|why| Failure::Usage(format!("the option `id` is {why}")))
+}
+
+/// Reads the id of a command line.
+#[derive(Debug, Clone)]
+pub struct IdParser;
+
+impl TypedValueParser for IdParser {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        let refused =
+            |why: String| clap::Error::raw(ErrorOf::ValueValidation, format!("--id {why}\n")).with_cmd(command);
+        let id = value.to_str().ok_or_else(|| refused("is no UTF-8, which every minion's id is".into()))?;
+        check(id).map_err(refused)?;
+        Ok(id.to_owned())
     }
 }
 
@@ -38,13 +63,25 @@ pub struct Source {
     minions: Minions,
 }
 
-/// Minions that were asked for, and what is wrong with others of them.
-#[derive(Default)]
-pub struct Chosen {
-    pub minions: Vec<Minion>,
-    pub broken: Vec<Error>,
-    /// Whether several were meant, even if there is one.
-    pub many: bool,
+/// Which of some minions are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice<'c> {
+    All,
+    /// The one of this very id.
+    Id(&'c str),
+    /// Those whose ids match a shell pattern.
+    Glob(&'c str),
+}
+
+impl<'c> Choice<'c> {
+    /// What `--id` and `--minion-glob` say, of which there is one.
+    pub fn of(facts: &'c Facts, target: &'c Target) -> Self {
+        match (&facts.id, &target.minion_glob) {
+            (Some(id), _) => Choice::Id(id),
+            (None, Some(glob)) => Choice::Glob(glob),
+            (None, None) => Choice::All,
+        }
+    }
 }
 
 impl Source {
@@ -72,10 +109,7 @@ impl Source {
     /// The minion of an id; the only one there is, if none is named.
     pub fn one(&self, id: Option<&str>) -> Result<Minion, Failure> {
         let id = match id {
-            Some(id) => {
-                check(id)?;
-                id.to_owned()
-            }
+            Some(id) => id.to_owned(),
             None => match self.ids()?.as_mut_slice() {
                 [only] => std::mem::take(only),
                 ids => {
@@ -85,47 +119,26 @@ impl Source {
                 }
             },
         };
-        if let Some(minion) = self.minions.minion(&id).map_err(Error::from)? {
-            return Ok(minion);
-        }
-        let mut matching = if id.contains(SPECIAL) { self.ids()? } else { Vec::new() };
-        matching.retain(|known| Fnmatch::new(&id).matches(known));
-        match matching.as_slice() {
-            [] => Err(self.missing(&id, &[])),
-            ids => Err(Failure::Usage(format!("--id {id}: one minion is looked at here, so name it; {}", listed(ids)))),
+        match self.minions.minion(&id).map_err(Error::from)? {
+            Some(minion) => Ok(minion),
+            None => Err(self.missing(&id)),
         }
     }
 
-    /// The minions whose ids match a pattern, as Salt's targets do; all, if there is none.
-    pub fn matching(&self, pattern: Option<&str>) -> Result<Chosen, Failure> {
-        pattern.map_or(Ok(()), check)?;
-        let ids = self.ids()?;
-        // An id that looks like a pattern is first of all an id.
-        if let Some(id) = pattern.filter(|pattern| !pattern.contains(SPECIAL) || ids.iter().any(|id| id == pattern)) {
-            return Ok(Chosen { minions: vec![self.one(Some(id))?], ..Chosen::default() });
-        }
-        let mut chosen = Chosen { many: true, ..Chosen::default() };
-        for id in self.matching_of(ids, pattern)? {
-            match self.read(&id) {
-                Ok(minion) => chosen.minions.push(minion),
-                Err(error) if self.minions.is_cache() => chosen.broken.push(error),
-                Err(error) => chosen.broken.push(error.note(format!("for the minion {id}"))),
+    /// The ids that are meant, of which there is at least one for a glob or an id.
+    pub fn chosen_ids(&self, chosen: Choice<'_>) -> Result<Vec<String>, Failure> {
+        let mut ids = self.ids()?;
+        match chosen {
+            Choice::All => Ok(ids),
+            Choice::Id(id) if ids.iter().any(|known| known == id) => Ok(vec![id.to_owned()]),
+            Choice::Id(id) => Err(self.missing(id)),
+            Choice::Glob(glob) => {
+                let pattern = Fnmatch::new(glob);
+                let all = std::mem::take(&mut ids);
+                let (matching, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|id| pattern.matches(id));
+                if matching.is_empty() { Err(self.no_match(glob, &others)) } else { Ok(matching) }
             }
         }
-        Ok(chosen)
-    }
-
-    /// The ids that match a pattern; all, if there is none. There is at least one for a pattern.
-    pub fn matching_ids(&self, pattern: Option<&str>) -> Result<Vec<String>, Failure> {
-        pattern.map_or(Ok(()), check)?;
-        self.matching_of(self.ids()?, pattern)
-    }
-
-    fn matching_of(&self, ids: Vec<String>, pattern: Option<&str>) -> Result<Vec<String>, Failure> {
-        let Some(pattern) = pattern else { return Ok(ids) };
-        let glob = Fnmatch::new(pattern);
-        let matching: Vec<String> = ids.iter().filter(|id| *id == pattern || glob.matches(id)).cloned().collect();
-        if matching.is_empty() { Err(self.missing(pattern, &ids)) } else { Ok(matching) }
     }
 
     /// One of the minions that were listed.
@@ -134,47 +147,74 @@ impl Source {
         Ok(self.minions.minion(id)?.unwrap_or_else(|| Minion::new(id)))
     }
 
+    /// Whether it is a master's cache, whose errors name the minion.
+    pub fn is_cache(&self) -> bool {
+        self.minions.is_cache()
+    }
+
     fn ids(&self) -> Result<Vec<String>, Failure> {
         Ok(self.minions.ids().map_err(Error::from)?)
     }
 
-    fn missing(&self, id: &str, of: &[String]) -> Failure {
+    fn missing(&self, id: &str) -> Failure {
         if let Some(silent) = self.minions.silent().iter().find(|one| one.id == id) {
             return facts_error(format!("no facts of '{id}': {silent}"));
         }
         let known = self.minions.ids().unwrap_or_default();
-        let shown: String = id.chars().take(80).collect();
+        let shown = shortened(id);
         // What is that long is no mistyped id, and comparing it takes long.
         let near = (shown.len() == id.len()).then(|| nearest(id, &known)).flatten();
+        let is_pattern = id.contains(['*', '?', '[']) && known.iter().any(|known| Fnmatch::new(id).matches(known));
         let advice = match near {
+            _ if is_pattern => {
+                "; an id is no pattern: where several minions can be meant, --minion-glob takes one".into()
+            }
             Some(near) => format!("; did you mean '{near}'?"),
-            None if !of.is_empty() => format!("; {}", listed(of)),
             None => String::new(),
         };
-        let kind = if self.minions.is_cache() { "the cache " } else { "" };
-        let none = if id.contains(SPECIAL) { "no minion matches" } else { "no facts of" };
-        facts_error(format!("{none} '{shown}' in {kind}{}{advice}", self.name))
+        facts_error(format!("no facts of '{shown}' in {}{advice}", self.described()))
+    }
+
+    fn no_match(&self, glob: &str, ids: &[String]) -> Failure {
+        let there = if ids.is_empty() { String::new() } else { format!("; {}", listed(ids)) };
+        facts_error(format!("no minion matches '{}' in {}{there}", shortened(glob), self.described()))
+    }
+
+    fn described(&self) -> String {
+        format!("{}{}", if self.minions.is_cache() { "the cache " } else { "" }, self.name)
     }
 }
 
-/// The minions of built-in platforms. With an id, the only one has it.
-pub fn of_platforms(names: &[String], id: Option<&str>) -> Result<Chosen, Failure> {
+/// As much of a text from a command line as a message repeats.
+fn shortened(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+/// The minions of built-in platforms that are meant. With an id, the only one has it.
+pub fn of_platforms(names: &[String], chosen: Choice<'_>) -> Result<Vec<Minion>, Failure> {
     let found = names.iter().map(|name| {
         platforms::find(name).map(platforms::Platform::minion).map_err(|error| {
             let end = if error.near.is_empty() { ";" } else { "" };
             Failure::Usage(format!("--platform: {error}{end} `mapstack platforms` lists all"))
         })
     });
-    let minions = found.collect::<Result<Vec<_>, Failure>>()?;
-    let many = minions.len() > 1;
-    if let Some(id) = id.filter(|_| many) {
+    let mut minions = found.collect::<Result<Vec<_>, Failure>>()?;
+    if let (Choice::Id(id), true) = (chosen, minions.len() > 1) {
         return Err(Failure::Usage(format!("--id {id} names one minion, and there are {} platforms", minions.len())));
     }
     let ids: Vec<String> = minions.iter().map(|minion| minion.id.to_string()).collect();
     if let Some(twice) = ids.iter().enumerate().find_map(|(at, id)| ids[..at].contains(id).then_some(id)) {
         return Err(Failure::Usage(format!("--platform {twice} is given twice")));
     }
-    Ok(Chosen { minions, broken: Vec::new(), many })
+    if let Choice::Glob(glob) = chosen {
+        let pattern = Fnmatch::new(glob);
+        minions.retain(|minion| pattern.matches(&minion.id.to_string()));
+        if minions.is_empty() {
+            let message = format!("no minion matches '{}' among the platforms; {}", shortened(glob), listed(&ids));
+            return Err(facts_error(message));
+        }
+    }
+    Ok(minions)
 }
 
 /// The first few ids there are.

@@ -48,7 +48,8 @@ pub fn replace_file(file: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-fn text(value: &Value, format: Format) -> Result<String, Failure> {
+/// Data as text.
+pub fn text(value: &Value, format: Format) -> Result<String, Failure> {
     match format {
         Format::Yaml => Ok(as_yaml(value)),
         Format::Json => as_json(value),

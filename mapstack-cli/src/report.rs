@@ -1,5 +1,6 @@
 //! Messages on standard error, and the exit status.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -54,6 +55,8 @@ pub struct Reporter {
     colored_output: bool,
     quiet: bool,
     strict: bool,
+    /// What was to be printed, if it goes elsewhere than to standard error.
+    kept: Option<RefCell<Vec<(Severity, String)>>>,
 }
 
 impl Reporter {
@@ -65,7 +68,24 @@ impl Reporter {
         };
         let (colored, colored_output) = (colored(io::stderr().is_terminal()), colored(io::stdout().is_terminal()));
         let renderer = if colored { Renderer::styled() } else { Renderer::plain() };
-        Reporter { renderer, colored, colored_output, quiet: messages.quiet, strict: messages.strict }
+        Reporter { renderer, colored, colored_output, quiet: messages.quiet, strict: messages.strict, kept: None }
+    }
+
+    /// One that prints nothing and keeps the texts of messages, for who puts them elsewhere.
+    pub fn keeping(&self) -> Self {
+        Reporter {
+            renderer: Renderer::plain(),
+            colored: false,
+            colored_output: self.colored_output,
+            quiet: self.quiet,
+            strict: self.strict,
+            kept: Some(RefCell::default()),
+        }
+    }
+
+    /// The messages that were kept since the last time, in order.
+    pub fn take_kept(&self) -> Vec<(Severity, String)> {
+        self.kept.as_ref().map(RefCell::take).unwrap_or_default()
     }
 
     /// Whether what goes to standard output is coloured.
@@ -85,7 +105,7 @@ impl Reporter {
 
     /// Tell something on standard error.
     pub fn say(&self, message: &str) {
-        if !self.quiet {
+        if !self.quiet && !self.keep(Severity::Warning, message) {
             // A closed standard error leaves nothing to tell it to.
             let _ = writeln!(self.stderr(), "{}", sanitize(message));
         }
@@ -135,7 +155,7 @@ impl Reporter {
 
     /// Print what is worth knowing, unless nobody wants to.
     pub fn note(&self, message: &str) {
-        if !self.quiet {
+        if !self.quiet && !self.keep(Severity::Warning, message) {
             self.line("note", message);
         }
     }
@@ -196,7 +216,18 @@ impl Reporter {
         let _ = writeln!(self.stderr(), "{level}: {}", sanitize(message));
     }
 
+    /// Keep a message, if that is what becomes of them.
+    fn keep(&self, severity: Severity, message: &str) -> bool {
+        if let Some(kept) = &self.kept {
+            kept.borrow_mut().push((severity, sanitize(message)));
+        }
+        self.kept.is_some()
+    }
+
     fn print(&self, diagnostic: &Diagnostic) {
+        if self.keep(diagnostic.severity, &diagnostic.to_string()) {
+            return;
+        }
         let level = match diagnostic.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
@@ -303,7 +334,7 @@ fn floor(text: &str, mut offset: usize) -> usize {
 
 /// Control characters from data must not reach the terminal, nor those that turn the direction of
 /// what follows.
-fn sanitize(text: &str) -> String {
+pub fn sanitize(text: &str) -> String {
     let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().map(|c| if (c.is_control() && c != '\n') || turns(c) { '\u{fffd}' } else { c }).collect()
 }

@@ -66,7 +66,7 @@ fn what_cannot_be_meant_is_wrong_usage() {
         &["ntp", "-o", "text"],
         &["ntp", "--get", "x", "-o", "yaml"],
         &["ntp", "--directory", "out", "-o", "jsonl"],
-        &["ntp", "--id", "cache*"],
+        &["ntp", "--minion-glob", "cache*"],
         &["ntp", "--jobs", "0"],
     ];
     for line in lines {
@@ -121,10 +121,10 @@ fn shards_are_the_fleet_each_minion_once() {
 fn warnings_are_told_once_and_strict_makes_failures_of_them() {
     let tree = tree();
     tree.write("root/odd/parameters/defaults.yaml", b"strategy: smrat\nvalues: {a: 1}\n");
-    let ran = fleet(&tree, &["odd", "--id", "web*", "--count", "a"]);
+    let ran = fleet(&tree, &["odd", "--minion-glob", "web*", "--count", "a"]);
     assert_eq!((ran.status, ran.stderr.matches("warning:").count()), (Some(0), 1), "{}", ran.stderr);
     assert!(ran.stderr.contains("for odd on web1, web2, web3"), "{}", ran.stderr);
-    let ran = fleet(&tree, &["odd", "ntp", "--id", "web*", "--count", "a", "--strict"]);
+    let ran = fleet(&tree, &["odd", "ntp", "--minion-glob", "web*", "--count", "a", "--strict"]);
     assert_eq!(ran.status, Some(1));
     assert!(ran.stderr.contains("3 of 3 minions failed"), "{}", ran.stderr);
 }

@@ -128,8 +128,8 @@ fn what_cannot_be_used_says_what_and_where() {
         ("silent-one-asked-for", "gone.json", "data f --root=r --id=web2 -q", 1),
         ("silent-one-strictly", "gone.json", "pillar --stack=k.cfg --strict", 1),
         ("no-form", "none.yaml", "pillar --stack=k.cfg", 1),
-        ("pattern-without-a-match", "new", "pillar --stack=k.cfg --id=db*", 1),
-        ("pattern-for-one", "new", "data f --root=r --id=web*", 2),
+        ("pattern-without-a-match", "new", "pillar --stack=k.cfg --minion-glob=db*", 1),
+        ("pattern-as-an-id", "new", "data f --root=r --id=web*", 1),
         ("broken", "broken", "data f --root=r --id=bad1", 1),
         ("and-a-minion", "new", "data f --root=r --id=web1 --minion=documents/web1.yaml", 2),
     ] {
@@ -158,17 +158,57 @@ fn what_is_broken_is_told_of_after_the_others_are_printed() {
 }
 
 #[test]
-fn pillar_takes_patterns_of_ids() {
+fn an_id_is_literal_and_a_glob_is_a_flag_of_its_own() {
     let tree = tree();
-    for (id, printed) in [
-        ("web*", "web1:\n  seen: web1 Debian\n"),
-        ("[!w]?[0-9]", "db1:\n  seen: db1 BSD\n"),
-        ("db1", "seen: db1 BSD\n"),
+    for (flag, printed) in [
+        ("--minion-glob=web*", "web1:\n  seen: web1 Debian\n"),
+        ("--minion-glob=[!w]?[0-9]", "db1:\n  seen: db1 BSD\n"),
+        ("--minion-glob=db1", "db1:\n  seen: db1 BSD\n"),
+        ("--id=db1", "seen: db1 BSD\n"),
     ] {
-        let ran = run(tree.path(), &["pillar", "--stack=k.cfg", "--minions=mixed.yaml", "--id", id]);
+        let ran = run(tree.path(), &["pillar", "--stack=k.cfg", "--minions=mixed.yaml", flag]);
         // Another one being broken is nothing to one that is not.
-        let status = if id == "web*" { Some(1) } else { Some(0) };
-        assert_eq!((ran.status, &*ran.stdout), (status, printed), "{id}: {}", ran.stderr);
+        let status = if flag.ends_with("web*") { Some(1) } else { Some(0) };
+        assert_eq!((ran.status, &*ran.stdout), (status, printed), "{flag}: {}", ran.stderr);
+    }
+    let odd = Tree::new(&[
+        ("odd.json", r#"{"*": {"os": "A"}} {"m[12]": {"os": "B"}} {"m1": {"os": "C"}} {".m": {"os": "D"}}"#),
+        ("r/f/parameters/defaults.yaml", "values: {i: '{{ grains.id }} {{ grains.os }}'}\n"),
+        ("k.cfg", "k.yml\n"),
+        ("k.yml", "i: '{{ minion_id }} {{ __grains__.os }}'\n"),
+    ]);
+    for verb in ["data f --root=r --get=i", "pillar --stack=k.cfg --get=i", "fleet f --root=r --get=i"] {
+        for (id, seen) in [("*", "* A"), ("m[12]", "m[12] B"), (".m", ".m D")] {
+            let line = format!("{verb} --minions=odd.json --id={id}");
+            let ran = common::run_line(odd.path(), &line);
+            assert_eq!(ran.status, Some(0), "{line}: {}", ran.stderr);
+            assert_eq!(ran.stdout.lines().filter(|line| line.contains(seen)).count(), 1, "{line}: {}", ran.stdout);
+            assert_eq!(ran.stdout.lines().filter(|line| !line.contains(seen) && line.contains(" ")).count(), 0);
+        }
+        let ran = common::run_line(odd.path(), &format!("{verb} --minions=odd.json --id=?1"));
+        assert_eq!((ran.status, &*ran.stdout), (Some(1), ""), "{verb}");
+        assert!(ran.stderr.contains("an id is no pattern"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_glob_chooses_among_what_is_many() {
+    let tree = tree();
+    for (line, status, says) in [
+        ("fleet f --root=r --platform=all --minion-glob=debian-1? --get=a", 0, "debian-12"),
+        (
+            "fleet f --root=r --platform=all --minion-glob=nope* --get=a",
+            1,
+            "no minion matches 'nope*' among the platforms",
+        ),
+        ("pillar --stack=k.cfg --minion-glob=x --set=grains.os=a", 2, "--minion-glob x chooses among many minions"),
+        ("fleet f --root=r --minion-glob=x --grains=g.yaml", 2, "--minion-glob x chooses among many minions"),
+        ("fleet f --root=r --minions=mixed.yaml --minion-glob=x --id=x", 2, "cannot be used with"),
+        ("data f --root=r --minions=mixed.yaml --minion-glob=x", 2, "unexpected argument '--minion-glob'"),
+    ] {
+        let ran = common::run_line(tree.path(), line);
+        assert_eq!(ran.status, Some(status), "{line}: {}", ran.stderr);
+        assert!((ran.stdout + &ran.stderr).contains(says), "{line}");
     }
 }
 

@@ -275,14 +275,20 @@ def all_external(record):
         return {"result": compiled, "errors": len(errors)}
 
 
-def through_cmd_json(record):
-    """What Salt makes of the command as its external pillar `cmd_json`; it has to be on the path."""
+def through_a_command(record):
+    """What Salt makes of the command as its external pillar `cmd_json` or `cmd_yaml`; it has to be on the path."""
     if not shutil.which("mapstack"):
         return {"result": record["result"]}
     project = str(pathlib.Path(__file__).resolve().parents[2])
-    master = {"ext_pillar": [{"cmd_json": record["cmd_json"].replace("<REPO>", project)}]}
-    pillar = copy.deepcopy(record["pillar"])
-    return {"result": all_external({"master": master, "grains": {}, "minion_id": record["minion_id"], "pillar": pillar})["result"]}
+    with tempfile.TemporaryDirectory(prefix="mapstack-files-") as tree:
+        for name, text in record.get("files", {}).items():
+            file = pathlib.Path(tree, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        command = record["command"].replace("<REPO>", project).replace("<TREE>", tree)
+        asked = {"master": {"ext_pillar": [{record["by"]: command}]}, "grains": {}, "minion_id": record["minion_id"]}
+        result = all_external({**asked, "pillar": copy.deepcopy(record["pillar"])})["result"]
+        return {"result": repr(thawed(result)).replace(tree, "<TREE>")}
 
 
 def unpack(record):
@@ -546,7 +552,7 @@ FILES = {
     "minion/tests/data/unpack.json": unpack,
     "mapstack/tests/data/config_files.json": config_file,
     "mapstack/tests/data/functions.json": function,
-    "mapstack-cli/tests/data/cmd_json.json": through_cmd_json,
+    "mapstack-cli/tests/data/master_commands.json": through_a_command,
     "mapstack/tests/data/makostacks.json": pillar_stack,
     "mapstack/tests/data/map_scenarios.json": scenario,
     "mapstack/tests/data/pipes.json": pipe,

@@ -53,7 +53,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     };
     let fleet = plan.fleet(&engine);
     let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
-    let minions = Many::list_or_platforms(&input.facts, config.as_ref(), &others, reporter)?;
+    let minions = Many::list_or_platforms((&input.facts, &args.target), config.as_ref(), &others, reporter)?;
     let formulas = vec![OfFormula::default(); plan.formulas.len()];
     let mut reached = Reached { what: &what, fleet: &fleet, formulas, known: HashMap::new(), minions: 0 };
     let mut broken: Vec<Error> = Vec::new();

@@ -24,6 +24,9 @@ mod test;
 mod tofs;
 mod watch;
 
+use std::ffi::OsString;
+use std::process::ExitCode;
+
 use mapstack::Run;
 
 use crate::cli::Command;
@@ -54,6 +57,14 @@ pub fn run(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Fetch(args) => fetch::run(args, reporter),
         Command::Completions { shell } => completions::run(*shell),
     }
+}
+
+/// End after a command line that says nothing that can be done, or asks for help.
+pub fn refused(error: &clap::Error, mut args: impl Iterator<Item = OsString>) -> ExitCode {
+    if error.use_stderr() && pillar::must_go_on(&mut args) {
+        return pillar::refused(error);
+    }
+    error.exit()
 }
 
 /// Do the work of a run, and report what it was warned of, whether it worked or not.

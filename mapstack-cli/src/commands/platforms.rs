@@ -4,14 +4,14 @@ use mapstack::minion::platforms::{self, Platform};
 use mapstack::value::{Map, Value};
 
 use crate::cli::{Listing, Platforms};
-use crate::minions;
+use crate::minions::{self, Choice};
 use crate::output;
 use crate::report::Failure;
 
 pub fn run(args: &Platforms) -> Result<(), Failure> {
     if let Some(name) = &args.name {
-        let chosen = minions::of_platforms(std::slice::from_ref(name), None)?;
-        let document = chosen.minions.into_iter().next().map(|minion| {
+        let chosen = minions::of_platforms(std::slice::from_ref(name), Choice::All)?;
+        let document = chosen.into_iter().next().map(|minion| {
             let parts: [(&str, Value); 2] = [("id", minion.id), ("grains", minion.grains.into())];
             Value::from(parts.into_iter().collect::<Map>())
         });

@@ -31,7 +31,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     let mut plan = Plan::new(input, &args.layering, args.select.as_deref())?;
     let config = configuration::read(&input.files, input.facts.id.as_deref(), None, reporter)?;
     let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
-    let minions = Many::list_or_platforms(&input.facts, config.as_ref(), &others, reporter)?;
+    let minions = Many::list_or_platforms((&input.facts, &args.target), config.as_ref(), &others, reporter)?;
     let ids = minions.ids();
     let masking = Masking::new(&SecretFlags::default())?;
     let (sender, changes) = mpsc::channel();

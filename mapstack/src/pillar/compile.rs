@@ -12,7 +12,7 @@ use super::files::split;
 use super::select::Stores;
 use super::stack::Stacking;
 use super::trace::PillarEvent;
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result, Severity};
+use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use crate::engine::Engine;
 
 /// What a minion's external pillars amount to.
@@ -32,6 +32,7 @@ pub struct PillarRun<'e> {
     opts: Map,
     events: RefCell<Vec<PillarEvent>>,
     warnings: RefCell<Vec<Diagnostic>>,
+    failures: RefCell<Vec<Error>>,
 }
 
 impl Engine {
@@ -47,6 +48,7 @@ impl Engine {
             opts: pillars.opts(minion),
             events: RefCell::default(),
             warnings: RefCell::new(pillars.warnings().to_vec()),
+            failures: RefCell::default(),
         }
     }
 }
@@ -96,6 +98,11 @@ impl PillarRun<'_> {
         self.warnings.borrow().clone()
     }
 
+    /// The failures that it went on after, in order; the list `_errors` of the pillar has them as text.
+    pub fn failures(&self) -> Vec<Error> {
+        self.failures.borrow().clone()
+    }
+
     /// One item of `ext_pillar`. Where it names several external pillars, the reference calls all of
     /// them and takes what the last one returns that does not fail.
     fn item(&self, run: &[ExtPillar], pillar: &mut Value, errors: &mut Vec<Value>) -> Result<Map> {
@@ -116,7 +123,7 @@ impl PillarRun<'_> {
                 Ok(None) => {}
                 Err(e) if self.pillars.keep_going => {
                     errors.push(format!("Failed to load ext_pillar {}: {e}", one.name).into());
-                    self.warn(Diagnostic { severity: Severity::Warning, ..e.diagnostic().clone() });
+                    self.failures.borrow_mut().push(e);
                 }
                 Err(e) => return Err(e),
             }

@@ -65,7 +65,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let comparison = Comparison::new(&before, &after).reached_by(changed);
     let comparison = args.ignore.iter().fold(comparison, |comparison, path| comparison.ignore(Ignored::new(path)));
     let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
-    let minions = Many::list_or_platforms(&input.facts, config.as_ref(), &others, reporter)?;
+    let minions = Many::list_or_platforms((&input.facts, &args.work.target), config.as_ref(), &others, reporter)?;
     let differences = all(&args.work.of(minions.ids()), args.work.pace(), &comparison, &minions);
     let masking = Masking::new(&args.secrets)?;
     let told =

@@ -29,7 +29,7 @@ pub fn run(args: &cli::Fleet, reporter: &Reporter) -> Result<(), Failure> {
     let form = Form::new(args)?;
     let config = configuration::read(&input.files, input.facts.id.as_deref(), None, reporter)?;
     let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
-    let minions = Many::list(&input.facts, config.as_ref(), &others, reporter)?;
+    let minions = Many::list((&input.facts, &args.work.target), config.as_ref(), &others, reporter)?;
     let files = inputs::served(&input.files, config.as_ref(), None, reporter)?.files;
     let engine = functions::add(Engine::new(Snapshot::new(files)), &input.functions)?;
 

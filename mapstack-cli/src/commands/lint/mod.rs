@@ -86,7 +86,7 @@ fn minions(
     config: Option<&mapstack::config::Config>,
     reporter: &Reporter,
 ) -> Result<Vec<Minion>, Failure> {
-    let minions = Many::list_or_platforms(&args.facts, config, &args.functions.stub, reporter)?;
+    let minions = Many::list_or_platforms((&args.facts, &args.target), config, &args.functions.stub, reporter)?;
     Ok(minions.ids().iter().map(|id| minions.read(id)).collect::<Result<_, Error>>()?)
 }
 

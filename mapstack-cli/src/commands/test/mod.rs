@@ -55,7 +55,7 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         with_state: &with_state,
     };
     let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
-    let minions = Many::list_or_platforms(&input.facts, config.as_ref(), &others, reporter)?;
+    let minions = Many::list_or_platforms((&input.facts, &args.target), config.as_ref(), &others, reporter)?;
     let mut wanted: Vec<(Expectation, bool)> = places.find()?.into_iter().map(|one| (one, false)).collect();
     if args.update {
         wanted.extend(writing::missing(args, &places, &wanted, &minions.ids())?.into_iter().map(|one| (one, true)));

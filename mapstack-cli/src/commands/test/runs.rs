@@ -174,7 +174,7 @@ impl<'r> Runs<'r> {
     /// The minion of an expectation.
     fn whose(&self, expectation: &Expectation, header: &Header) -> Result<Whose, Error> {
         let near = |path: &str| directory(&expectation.file).join(path);
-        let chosen = self.args.input.facts.name_minions();
+        let chosen = self.args.input.facts.name_minions() || self.args.target.minion_glob.is_some();
         let mut minion = match &header.minion {
             Some(path) => {
                 let minion = Minion::from_path(near(path)).map_err(Error::from)?;

@@ -20,7 +20,8 @@ pub fn missing(
     there: &[(Expectation, bool)],
     ids: &[String],
 ) -> Result<Vec<Expectation>, Failure> {
-    if args.formulas.is_empty() || !args.input.facts.name_minions() {
+    let named = args.input.facts.name_minions() || args.target.minion_glob.is_some();
+    if args.formulas.is_empty() || !named {
         return Ok(Vec::new());
     }
     if let Some(bad) = ids.iter().find(|id| is_no_name(id)) {

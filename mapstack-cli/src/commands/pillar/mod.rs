@@ -1,0 +1,129 @@
+//! `mapstack pillar`.
+
+mod json_form;
+mod keep_going;
+mod trace;
+
+use mapstack::config::{Config, Kind};
+use mapstack::loader::Backends;
+use mapstack::minion::Minion;
+use mapstack::pillar::{ExtPillars, PillarRun, StackKind};
+use mapstack::value::{Map, Value};
+use mapstack::{Engine, Error};
+
+use crate::cli::{Format, Pillar};
+use crate::configuration;
+use crate::functions;
+use crate::inputs::{self, Chosen};
+use crate::output;
+use crate::report::{Failure, Reporter};
+pub use keep_going::{must_go_on, refused};
+use trace::Traced;
+
+pub fn run(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
+    match args.keep_going && !args.trace {
+        true => keep_going::run(args, reporter),
+        false => stopping(args, reporter),
+    }
+}
+
+/// What the pillars of some minions are made of.
+struct Work {
+    engine: Engine,
+    pillars: ExtPillars,
+    chosen: Chosen,
+}
+
+impl Work {
+    fn new(args: &Pillar, reporter: &Reporter) -> Result<Self, Failure> {
+        let config = configuration::read(&args.files, args.facts.id.as_deref(), Some(Kind::Master), reporter)?;
+        let pillars = pillars(args, config.as_ref())?;
+        let (whose, stubs) = ((&args.facts, &args.target), &args.functions.stub);
+        let chosen = inputs::minions(whose, config.as_ref(), pillars.pillarenv(), stubs, reporter)?;
+        // Few stacks look at files of the file server.
+        let files = match args.files.root.is_empty() && !configuration::has_own_roots(config.as_ref()) {
+            true => Backends::default(),
+            false => inputs::served(&args.files, config.as_ref(), None, reporter)?.files,
+        };
+        let engine = functions::add(Engine::new(files), &args.functions)?;
+        Ok(Work { engine, pillars, chosen })
+    }
+
+    fn run_for(&self, minion: &Minion) -> PillarRun<'_> {
+        self.engine.pillar_run(minion, &self.pillars)
+    }
+}
+
+/// Print the pillars, up to the first error of one that could be read.
+fn stopping(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
+    let work = Work::new(args, reporter)?;
+    let Chosen { minions, many } = &work.chosen;
+    let broken: Vec<&Error> = minions.iter().filter_map(|(_, minion)| minion.as_ref().err()).collect();
+    if reporter.is_strict() {
+        reporter.errors(broken.iter().copied())?;
+    }
+    let (mut all, mut traced) = (Map::new(), Traced::default());
+    for (id, minion) in minions.iter().filter_map(|(id, minion)| Some((id, minion.as_ref().ok()?))) {
+        let run = work.run_for(minion);
+        let compiled = run.compile();
+        traced.add(many.then(|| id.clone()), run.events());
+        // What was done before a failure is what one wants to see then.
+        if compiled.is_err() && args.trace {
+            traced.print(args.output.format)?;
+        }
+        reporter.warn(&run.warnings())?;
+        reporter.tell(&run.failures());
+        let compiled = compiled.map_err(|e| if *many { e.note(format!("for the minion {id}")) } else { e })?;
+        let pillar = if args.merged { compiled.merged } else { compiled.external };
+        if args.output.format == Format::Json && !args.trace {
+            reporter.warn(json_form::lost(&pillar).as_slice())?;
+        }
+        all.insert(id.as_str(), pillar);
+    }
+    if args.trace {
+        traced.print(args.output.format)?;
+        return reporter.errors(broken);
+    }
+    // Where none can be read, there is nothing to print.
+    if !all.is_empty() || broken.is_empty() {
+        output::print(&of_one_or_many(all, *many), &args.output)?;
+    }
+    reporter.errors(broken)
+}
+
+/// The pillar of the only minion that is meant, or those of many by their ids.
+fn of_one_or_many(mut all: Map, many: bool) -> Value {
+    match all.pop() {
+        Some((_, one)) if !many => one,
+        Some((id, last)) => {
+            all.insert(id, last);
+            all.into()
+        }
+        None => Value::map(),
+    }
+}
+
+/// The external pillars of the configuration, then those of flags.
+fn pillars(args: &Pillar, config: Option<&Config>) -> Result<ExtPillars, Failure> {
+    let mut pillars = match config {
+        Some(config) => ExtPillars::from_config(config)?,
+        None => ExtPillars::new(),
+    };
+    for run in args.stacks.0.chunk_by(|(one, _), (next, _)| one == next) {
+        let kind = run.first().map_or(StackKind::PillarStack, |(kind, _)| *kind);
+        pillars = pillars.with_stack(kind, run.iter().map(|(_, config)| config.as_str()));
+    }
+    if pillars.is_empty() {
+        let message = match config {
+            Some(config) => {
+                format!("{} has no ext_pillar; name a stack with --stack CFG or --makostack CFG", config.path())
+            }
+            None => "no external pillar given: pass --config MASTER, whose ext_pillar counts,\n\
+                     or name a stack with --stack CFG or --makostack CFG"
+                .into(),
+        };
+        return Err(Failure::Usage(message));
+    }
+    let pillars = pillars.keep_going(args.keep_going);
+    Ok(args.stack_root.iter().fold(pillars, ExtPillars::with_directory))
+}
