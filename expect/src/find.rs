@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use mapstack::{Error, ErrorKind};
 
-use crate::Kitchen;
 use crate::files::{entries, name};
 use crate::recorded::Form;
+use crate::{Kitchen, Repository};
 
 /// A file with what a formula should make on a minion.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,18 @@ pub struct Expectation {
     pub name: String,
     /// The folder of the test suite, and the repository with its `kitchen.yml`.
     pub suite: Option<(String, PathBuf)>,
+    /// A directory of the repository that the file belongs to.
+    pub home: PathBuf,
+}
+
+impl Expectation {
+    /// The repository that everything the file names has to lie in.
+    ///
+    /// # Errors
+    /// As [`Repository::around`].
+    pub fn repository(&self) -> Result<Repository, Error> {
+        Repository::around(&self.home)
+    }
 }
 
 /// Where to look for expectations, and of which formulas.
@@ -56,14 +68,14 @@ impl Places<'_> {
     pub fn find(&self) -> Result<Vec<Expectation>, Error> {
         let mut found = Vec::new();
         for directory in self.named {
-            self.in_named(directory, &mut found)?;
+            self.in_named(directory, &self.home_of(directory), &mut found)?;
         }
         if self.named.is_empty() {
             for base in self.roots.iter().flat_map(|root| [root.clone(), beside(root)]) {
-                for suite in entries(&below(&base, "test/integration"))? {
-                    self.mapdata(&suite.join("files").join(MAPDATA), &mut found)?;
+                for suite in inner(&below(&base, "test/integration"), &base)? {
+                    self.mapdata(&suite.join("files").join(MAPDATA), &base, &mut found)?;
                 }
-                self.plain(&below(&base, PLAIN), &mut found)?;
+                self.plain(&below(&base, PLAIN), &base, &mut found)?;
             }
         }
         let mut seen = HashSet::new();
@@ -79,27 +91,45 @@ impl Places<'_> {
     #[must_use]
     pub fn new_file(&self, formula: &str, minion: &str) -> Option<Expectation> {
         let name = format!("{minion}.yaml");
-        let expectation =
-            |file, form, suite| Expectation { formula: formula.into(), file, form, name: minion.into(), suite };
+        let expectation = |file, form, suite, home| Expectation {
+            formula: formula.into(),
+            file,
+            form,
+            name: minion.into(),
+            suite,
+            home,
+        };
         if let Some(directory) = self.named.first() {
+            let home = self.home_of(directory);
             if is_mapdata(directory) {
-                return Some(expectation(directory.join(name), Form::Mapdata, suite(directory)));
+                return Some(expectation(directory.join(name), Form::Mapdata, suite(directory), home));
             }
-            return Some(expectation(directory.join(formula).join(name), Form::Plain, None));
+            return Some(expectation(directory.join(formula).join(name), Form::Plain, None, home));
         }
-        let usual = || self.roots.iter().flat_map(|root| [root.clone(), beside(root)]).map(|base| below(&base, PLAIN));
-        let own = || self.roots.iter().find(|root| root.join(formula).is_dir()).map(|root| below(root, PLAIN));
-        let directory = usual().find(|directory| directory.is_dir()).or_else(own)?;
-        Some(expectation(directory.join(formula).join(name), Form::Plain, None))
+        let mut usual = self.roots.iter().flat_map(|root| [root.clone(), beside(root)]);
+        let own = || self.roots.iter().find(|root| root.join(formula).is_dir()).cloned();
+        let home = usual.find(|base| below(base, PLAIN).is_dir()).or_else(own)?;
+        Some(expectation(below(&home, PLAIN).join(formula).join(name), Form::Plain, None, home))
     }
 
-    fn in_named(&self, directory: &Path, found: &mut Vec<Expectation>) -> Result<(), Error> {
+    /// A directory of the repository that a named directory belongs to: the lowest that holds a root as well. Where
+    /// that is everything, the directory stands for itself.
+    fn home_of(&self, directory: &Path) -> PathBuf {
+        let Ok(own) = std::path::absolute(directory) else { return directory.into() };
+        let roots = self.roots.iter().filter_map(|root| root.canonicalize().ok());
+        let real = own.canonicalize().unwrap_or(own);
+        let homes =
+            roots.filter_map(|root| real.ancestors().find(|above| root.starts_with(above)).map(Path::to_path_buf));
+        homes.filter(|home| home.parent().is_some()).min_by_key(|home| home.components().count()).unwrap_or(real)
+    }
+
+    fn in_named(&self, directory: &Path, home: &Path, found: &mut Vec<Expectation>) -> Result<(), Error> {
         if is_mapdata(directory) {
-            return self.mapdata(directory, found);
+            return self.mapdata(directory, home, found);
         }
         let before = found.len();
-        self.plain(directory, found)?;
-        let own = yaml_files(directory)?;
+        self.plain(directory, home, found)?;
+        let own = yaml_files(directory, home)?;
         let formula = match (self.formulas, &*own) {
             (_, []) => return Ok(()),
             ([only], _) => only,
@@ -109,31 +139,31 @@ impl Places<'_> {
             }
         };
         if found.len() == before {
-            found.extend(own.into_iter().map(|file| expectation(formula, file, Form::Plain, None)));
+            found.extend(own.into_iter().map(|file| expectation(formula, file, Form::Plain, None, home)));
         }
         Ok(())
     }
 
-    fn plain(&self, directory: &Path, found: &mut Vec<Expectation>) -> Result<(), Error> {
+    fn plain(&self, directory: &Path, home: &Path, found: &mut Vec<Expectation>) -> Result<(), Error> {
         let folders: Vec<String> = match self.every {
-            true => entries(directory)?.iter().filter(|path| path.is_dir()).map(|path| name(path)).collect(),
+            true => inner(directory, home)?.iter().filter(|path| path.is_dir()).map(|path| name(path)).collect(),
             false => self.formulas.into(),
         };
         for formula in folders.iter().filter(|name| !name.starts_with('.')) {
-            let files = yaml_files(&directory.join(formula))?;
-            found.extend(files.into_iter().map(|file| expectation(formula, file, Form::Plain, None)));
+            let files = yaml_files(&directory.join(formula), home)?;
+            found.extend(files.into_iter().map(|file| expectation(formula, file, Form::Plain, None, home)));
         }
         Ok(())
     }
 
-    fn mapdata(&self, directory: &Path, found: &mut Vec<Expectation>) -> Result<(), Error> {
-        let files = yaml_files(directory)?;
+    fn mapdata(&self, directory: &Path, home: &Path, found: &mut Vec<Expectation>) -> Result<(), Error> {
+        let files = yaml_files(directory, home)?;
         if files.is_empty() {
             return Ok(());
         }
         let suite = suite(directory);
         let Some(formula) = self.formula_of(directory, suite.as_ref())? else { return Ok(()) };
-        found.extend(files.into_iter().map(|file| expectation(&formula, file, Form::Mapdata, suite.clone())));
+        found.extend(files.into_iter().map(|file| expectation(&formula, file, Form::Mapdata, suite.clone(), home)));
         Ok(())
     }
 
@@ -170,9 +200,9 @@ fn same(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-fn expectation(formula: &str, file: PathBuf, form: Form, suite: Option<(String, PathBuf)>) -> Expectation {
+fn expectation(formula: &str, file: PathBuf, form: Form, suite: Option<(String, PathBuf)>, home: &Path) -> Expectation {
     let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    Expectation { formula: formula.into(), file, form, name, suite }
+    Expectation { formula: formula.into(), file, form, name, suite, home: home.into() }
 }
 
 fn is_mapdata(directory: &Path) -> bool {
@@ -197,8 +227,16 @@ fn beside(directory: &Path) -> PathBuf {
     }
 }
 
-fn yaml_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
-    let mut files = entries(directory)?;
+/// What a directory holds, if it is in the repository of another.
+fn inner(directory: &Path, home: &Path) -> Result<Vec<PathBuf>, Error> {
+    if directory.is_dir() {
+        Repository::around(home)?.check(directory)?;
+    }
+    entries(directory)
+}
+
+fn yaml_files(directory: &Path, home: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut files = inner(directory, home)?;
     let is_yaml = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
     files.retain(|file| is_yaml(file) && !name(file).starts_with('.') && file.is_file());
     Ok(files)

@@ -9,13 +9,14 @@ use mapstack::yaml::{DumpOptions, dump, load};
 use mapstack::{Engine, Error, ErrorKind};
 
 use crate::find::below;
-use crate::{files, top};
+use crate::{Repository, files, top};
 
 /// The test suites of a repository.
 #[derive(Debug, Clone)]
 pub struct Kitchen {
     shown: String,
     base: PathBuf,
+    repository: Repository,
     formula: Option<String>,
     provisioner: Map,
     suites: Vec<Map>,
@@ -55,6 +56,8 @@ impl Kitchen {
     pub fn of(base: &Path) -> Result<Option<Self>, Error> {
         let named = ["kitchen.yml", ".kitchen.yml", "kitchen.yaml"].map(|name| below(base, name));
         let Some(file) = named.into_iter().find(|file| file.is_file()) else { return Ok(None) };
+        let repository = Repository::around(base)?;
+        repository.check(&file)?;
         let shown = file.display().to_string();
         let value = load(&files::text(&file)?).map_err(|e| {
             let at = e.mark().map_or(String::new(), |mark| format!(":{}:{}", mark.line, mark.column));
@@ -68,6 +71,7 @@ impl Kitchen {
         Ok(Some(Kitchen {
             shown,
             base: base.into(),
+            repository,
             formula: provisioner.get("formula").and_then(Value::as_str).map(str::to_owned),
             suites: suites.iter().filter_map(Value::as_map).cloned().collect(),
             provisioner,
@@ -140,7 +144,11 @@ impl Kitchen {
         let leaves = Path::new(path).components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir));
         match leaves || path.is_empty() {
             true => Err(self.refused(&format!("'{path}' is no path below the repository"))),
-            false => Ok(below(&self.base, path)),
+            false => {
+                let path = below(&self.base, path);
+                self.repository.check(&path)?;
+                Ok(path)
+            }
         }
     }
 
@@ -149,6 +157,7 @@ impl Kitchen {
             return Err(self.refused(&format!("there is no directory {}", directory.display())));
         }
         for path in files::entries(directory)? {
+            self.repository.check(&path)?;
             let name = format!("{below}{}", files::name(&path));
             // A link can lead round in a circle.
             if path.is_dir() && !path.is_symlink() {

@@ -37,10 +37,12 @@ mod files;
 mod find;
 mod kitchen;
 mod recorded;
+mod repository;
 mod subject;
 mod top;
 
 pub use find::{Expectation, Places};
 pub use kitchen::{Kitchen, Suite};
 pub use recorded::{Form, Header, Recorded};
+pub use repository::{Repository, resolved};
 pub use subject::{Actual, Difference, Kind, Subject};

@@ -79,7 +79,7 @@ impl Roots {
     }
 
     /// Serve what lies outside a root but is linked from inside it, as Salt does unless
-    /// `fileserver_followsymlinks` is off.
+    /// `fileserver_followsymlinks` is off. Here it is off unless it is asked for.
     #[must_use]
     pub fn follow_outside_links(mut self, follow: bool) -> Self {
         self.follow_outside_links = follow;
@@ -192,7 +192,11 @@ impl Candidate {
     }
 
     fn refused(&self, root: &Root) -> Fetched {
-        let reason = format!("{} is a link out of the root {}", self.shown.display(), root.given.display());
+        let (shown, root) = (self.shown.display(), root.given.display());
+        let reason = match fs::canonicalize(&self.on_disk) {
+            Ok(target) => format!("{shown} is a link out of the root {root}, to {}", target.display()),
+            Err(_) => format!("{shown} is a link out of the root {root}"),
+        };
         Fetched::Refused { reason }
     }
 }

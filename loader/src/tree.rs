@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use mapstack_value::posixpath::{join, split};
+
 use crate::fnmatch::{Fnmatch, has_magic};
 use crate::kept::{KeptFiles, Stamp};
 use crate::open::{Opening, open_inside};
@@ -244,28 +246,5 @@ pub fn read_named(path: &str) -> Result<Fetched, LoadError> {
         Read::Bytes(bytes) => Ok(Fetched::Found { on_disk: path.into(), bytes }),
         Read::NoFile => Ok(Fetched::Missing),
         Read::TooLarge(size) => Err(LoadError::TooLarge { path: path.into(), size, limit: MAX_FILE_SIZE }),
-    }
-}
-
-/// Python's `os.path.split`.
-fn split(path: &str) -> (&str, &str) {
-    let (head, name) = path.split_at(path.rfind('/').map_or(0, |at| at + 1));
-    let trimmed = head.trim_end_matches('/');
-    (if trimmed.is_empty() { head } else { trimmed }, name)
-}
-
-/// Python's `os.path.join`.
-///
-/// ```
-/// use mapstack_loader::join;
-/// assert_eq!((join("/srv", "a"), join("", "a"), join("/srv/", "/a")), ("/srv/a".into(), "a".into(), "/a".into()));
-/// ```
-#[must_use]
-pub fn join(base: &str, path: &str) -> String {
-    match base {
-        _ if path.starts_with('/') => path.to_string(),
-        "" => path.to_string(),
-        base if base.ends_with('/') => format!("{base}{path}"),
-        base => format!("{base}/{path}"),
     }
 }

@@ -901,7 +901,7 @@ pub struct Files {
     /// The saltenv to look in [default: the minion's option, else base]
     #[arg(long)]
     pub saltenv: Option<String>,
-    /// Serve files through links that leave a root
+    /// Serve files through links that leave a root, as `fileserver_followsymlinks: true` in a configuration does
     #[arg(long)]
     pub follow_outside_links: bool,
 }

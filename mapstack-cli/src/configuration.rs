@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use mapstack::config::{Config, Kind, Surroundings};
-use mapstack::loader::{Roots, is_file, join};
+use mapstack::loader::{Roots, is_file};
 use mapstack::minion::cache::Cache;
 use mapstack::minion::{Minion, Part};
+use mapstack::value::posixpath::join;
 use mapstack::value::{Map, Value};
 use mapstack::{Diagnostic, Error, ErrorKind, yaml};
 

@@ -102,7 +102,7 @@ pub fn served(
             Ok(served)
         }
         None => {
-            let roots = named_roots(files, minion)?.follow_outside_links(files.follow_outside_links);
+            let roots = named_roots(files, minion)?.follow_outside_links(follows_outside_links(files, config));
             let missing = roots.missing_roots().into_iter().map(|root| {
                 Diagnostic::warning(ErrorKind::File, format!("the root {} is not a directory", root.display()))
                     .with_help("it is ignored, as the reference ignores it")
@@ -113,10 +113,19 @@ pub fn served(
     }
 }
 
+/// Whether links that leave a root are followed: a flag asks for it, or the configuration itself.
+pub fn follows_outside_links(files: &Files, config: Option<&Config>) -> bool {
+    let asked = |config: &Config| {
+        config.is_set("fileserver_followsymlinks") && config.get("fileserver_followsymlinks").is_some_and(Value::truthy)
+    };
+    files.follow_outside_links || config.is_some_and(asked)
+}
+
 /// The file server that a configuration describes.
 fn configured(files: &Files, config: &Config, mut options: Map) -> Result<(Served, Vec<Diagnostic>), Failure> {
-    if files.follow_outside_links {
-        options.insert("fileserver_followsymlinks", true);
+    // What Salt has built in does not count: grains choose paths, and a link would turn one into any file.
+    if files.follow_outside_links || !config.is_set("fileserver_followsymlinks") {
+        options.insert("fileserver_followsymlinks", files.follow_outside_links);
     }
     let mut roots = configuration::roots(&options)?;
     let missing = roots.missing_roots();

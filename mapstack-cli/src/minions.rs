@@ -20,7 +20,7 @@ use crate::report::{Failure, Reporter, sanitize};
 /// That an id can be one at all: no look-up can then be meant as a path.
 ///
 /// The rule is that of a master (`salt.utils.verify.valid_id`), which keeps a minion's key in a file of that
-/// name: not empty, neither `.` nor `..`, and without `/`, `\\` and NUL. Everything else is an id, taken literally:
+/// name: not empty, neither `.` nor `..`, and without `/`, `\` and NUL. Everything else is an id, taken literally:
 /// `*` and `m[12]` as well.
 fn check(id: &str) -> Result<(), String> {
     match matches!(id, "" | "." | "..") || id.contains(['/', '\\', '\0']) {

@@ -34,18 +34,43 @@ pub fn write_file(file: &Path, text: &str) -> Result<(), Failure> {
         return write(text);
     }
     let failed = |e: io::Error| Error::new(ErrorKind::File, format!("cannot write {}: {e}", file.display()));
-    fs::write(file, text).map_err(|e| Failure::Data(failed(e)))
+    put_file(file, text).map_err(|e| Failure::Data(failed(e)))
 }
 
-/// Change a file that is there: written beside it and moved over it, as half a file would be worse
-/// than none.
-pub fn replace_file(file: &Path, text: &str) -> io::Result<()> {
-    let real = fs::canonicalize(file)?;
-    let mut written = tempfile::NamedTempFile::new_in(real.parent().unwrap_or(Path::new(".")))?;
+/// Write a file as a whole: beside the one that is there and then moved over it, as half a file would be worse
+/// than the old one. Every file that is written goes through here.
+///
+/// A link stays one, and what it leads to is replaced; its permissions stay as well. What is no regular file, such
+/// as a pipe, is written to.
+pub fn put_file(file: &Path, text: &str) -> io::Result<()> {
+    let (real, there) = match fs::canonicalize(file) {
+        Ok(real) => {
+            let there = fs::metadata(&real)?;
+            (real, Some(there))
+        }
+        Err(e) if e.kind() == io::ErrorKind::NotFound && !file.is_symlink() => (file.to_owned(), None),
+        Err(e) => return Err(e),
+    };
+    if there.as_ref().is_some_and(|there| !there.is_file()) {
+        return fs::write(&real, text);
+    }
+    let directory = real.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut written = beside().tempfile_in(directory)?;
     written.write_all(text.as_bytes())?;
-    written.as_file().set_permissions(fs::metadata(&real)?.permissions())?;
+    if let Some(there) = there {
+        written.as_file().set_permissions(there.permissions())?;
+    }
     written.persist(&real).map_err(|e| e.error)?;
     Ok(())
+}
+
+/// A file for as long as it is being written. It can be read by whom new files can, and no listing shows it.
+fn beside() -> tempfile::Builder<'static, 'static> {
+    let mut beside = tempfile::Builder::new();
+    beside.prefix(".mapstack-").suffix(".new");
+    #[cfg(unix)]
+    beside.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    beside
 }
 
 /// Data as text.
@@ -102,4 +127,48 @@ pub fn nothing_under(value: &Value, key: &str, path: &str) -> Failure {
         message.push_str(&format!("; it is a list of {}", items.len()));
     }
     Failure::Data(Error::new(ErrorKind::Lookup, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        put_file(&at("new"), "1").unwrap();
+        assert_eq!(fs::read_to_string(at("new")).unwrap(), "1");
+        // Who has the old file open, or another name of it, keeps all of it.
+        fs::hard_link(at("new"), at("old")).unwrap();
+        put_file(&at("new"), "2").unwrap();
+        assert_eq!(fs::read_to_string(at("new")).unwrap(), "2");
+        assert_eq!(fs::read_to_string(at("old")).unwrap(), "1");
+        // What cannot be written leaves nothing behind.
+        fs::create_dir(at("folder")).unwrap();
+        put_file(&at("folder"), "3").unwrap_err();
+        put_file(&at("absent/file"), "3").unwrap_err();
+        assert_eq!(home.path().read_dir().unwrap().count(), 3);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_permissions_stay() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        let mode = |name: &str| fs::metadata(at(name)).unwrap().permissions().mode() & 0o777;
+        fs::write(at("plain"), "").unwrap();
+        put_file(&at("file"), "1").unwrap();
+        assert_eq!(mode("file"), mode("plain"), "a new file has what any new file has");
+        fs::set_permissions(at("file"), fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("file", at("link")).unwrap();
+        put_file(&at("link"), "2").unwrap();
+        assert!(at("link").is_symlink());
+        assert_eq!((fs::read_to_string(at("file")).unwrap(), mode("file")), ("2".into(), 0o640));
+        symlink("nowhere", at("dangling")).unwrap();
+        put_file(&at("dangling"), "3").unwrap_err();
+        assert!(!at("nowhere").exists());
+    }
 }

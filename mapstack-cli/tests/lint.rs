@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Tree, assert_snapshot, run_line};
+use common::{Tree, assert_snapshot, run, run_line};
 
 /// A formula with one mistake of many kinds.
 fn mistakes() -> Tree {
@@ -214,4 +214,15 @@ fn a_file_with_two_names_is_fixed_once() {
     assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
     assert_eq!(read(&tree, "r/f/parameters/os/Debian.yaml"), "strategy: recurse\nvalues: {a: 1}\n");
     assert!(tree.path().join("r/f/parameters/os/Ubuntu.yaml").is_symlink());
+}
+
+/// GitHub shows a finding beside a line only if the file is named as the repository has it.
+#[test]
+fn github_gets_paths_as_the_repository_has_them() {
+    let files = [("f/parameters/defaults.yaml", "values: {a: yes, a: no}\n"), ("sub/.keep", "")];
+    let tree = Tree::new(&files);
+    for root in [".", "./", "sub/..", "././."] {
+        let ran = run(tree.path(), &["lint", "f", "--root", root, "--format", "github"]);
+        assert!(ran.stdout.starts_with("::error file=f/parameters/defaults.yaml,line=1,"), "{root}: {}", ran.stdout);
+    }
 }

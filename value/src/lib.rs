@@ -30,6 +30,7 @@ mod key;
 mod keys;
 mod map;
 mod order;
+pub mod posixpath;
 mod ser;
 mod text;
 mod traverse;

@@ -131,6 +131,14 @@ def traverse(record):
     return {"found": False} if found is missing else {"found": True, "result": reference.node(found)}
 
 
+def path_as_text(record):
+    import posixpath
+
+    path = record["path"]
+    return {"result": {"normpath": posixpath.normpath(path), "split": list(posixpath.split(path)),
+                       "below_a": posixpath.join("a", path), "with_b": posixpath.join(path, "b")}}
+
+
 def look_up(record, recorded, minions=[]):
     if not minions:
         grains, pillar, opts = (recorded[name] for name in ("grains", "pillar", "opts"))
@@ -564,6 +572,7 @@ FILES = {
     "render/tests/data/jinja_syntax.json": syntax,
     "render/tests/data/mako.json": mako,
     "render/tests/data/methods.json": method,
+    "value/tests/data/posixpath.json": path_as_text,
     "yaml/tests/data/traverse.json": traverse,
     "yaml/tests/data/yaml_dump.json": yaml_dump,
     "yaml/tests/data/yaml_scalars.json": yaml_scalar,

@@ -24,6 +24,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gix::ObjectId;
+use mapstack_value::posixpath::{normpath, split};
 
 use crate::path::MAX_COMPONENTS;
 use crate::walk::MAX_ENTRIES;
@@ -260,7 +261,7 @@ impl Served {
                 Node::Link => {
                     let target = self.repository.file(entry.id)?;
                     let Ok(target) = std::str::from_utf8(&target) else { return Ok(Found::Nothing) };
-                    let next = tree_path::join(tree_path::parent(&path), target);
+                    let next = tree_path::join(split(&path).0, target);
                     if next.starts_with("../") {
                         return Ok(Found::Refused(format!("{path} is a link out of the repository, to {target}")));
                     }
@@ -307,7 +308,7 @@ impl Served {
             }
         };
         let mountpoint = self.remote.mountpoint(saltenv);
-        let at = match tree_path::normal(mountpoint) {
+        let at = match normpath(mountpoint) {
             here if here == "." => String::new(),
             at => at,
         };

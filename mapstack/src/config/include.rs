@@ -1,6 +1,7 @@
 //! The files that a configuration includes.
 
-use mapstack_loader::{glob_named, join};
+use mapstack_loader::glob_named;
+use mapstack_value::posixpath::join;
 use mapstack_value::{Key, Value};
 
 use super::file::{self, Refused};

@@ -38,7 +38,8 @@ mod paths;
 use std::fmt;
 use std::sync::LazyLock;
 
-use mapstack_loader::{is_file, join};
+use mapstack_loader::is_file;
+use mapstack_value::posixpath::join;
 use mapstack_value::{Key, Map, Value};
 
 pub(crate) use file::Setting;

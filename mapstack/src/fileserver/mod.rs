@@ -5,7 +5,7 @@
 //! | `fileserver_backend` | `roots` and `gitfs` (or `git`), in this order; others are left out with a warning |
 //! | `file_roots` | directories for each saltenv, with `__env__` and shell patterns |
 //! | `file_ignore_regex`, `file_ignore_glob` | as in Salt: by the path on disk for what is fetched, below the root for what is listed, and never for git |
-//! | `fileserver_followsymlinks`, `fileserver_ignoresymlinks` | as in Salt, for directories |
+//! | `fileserver_followsymlinks`, `fileserver_ignoresymlinks` | as in Salt, for directories; a [`Config`](crate::config::Config) has Salt's default, which follows links out of a root |
 //! | `gitfs_*` | see [`git_remotes`] |
 
 #[cfg(feature = "git")]

@@ -7,9 +7,9 @@ use mapstack_loader::{Fetched, Fnmatch, SaltPath};
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{Anchor, Pattern, hash, hex};
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
-use mapstack_value::Str;
+use mapstack_value::{Str, posixpath};
 
-use super::paths::{dirname, normpath};
+use super::paths::dirname;
 use super::{Table, config, failed, refused, text};
 use crate::engine::Run;
 
@@ -292,8 +292,11 @@ fn findup(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let start = required(start, "slsutil.findup", "startpath")?;
     let names = required(names, "slsutil.findup", "filenames")?;
     let env = env.map_or_else(|| Ok("base".into()), |env| text(&env, "slsutil.findup", "saltenv"))?;
-    let mut directory =
-        if start.truthy()? { normpath(&text(&start, "slsutil.findup", "startpath")?) } else { String::new() };
+    let mut directory = if start.truthy()? {
+        posixpath::normpath(&text(&start, "slsutil.findup", "startpath")?)
+    } else {
+        String::new()
+    };
     let is_there = |path: &str| is_either(run, &env, path).map_err(|e| failed(&e));
     if !directory.is_empty() && !is_there(&directory)? {
         return Err(refused(format!("Starting path not found in the state tree: {directory}")));
@@ -310,7 +313,7 @@ fn findup(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
             // What is joined is relative, whatever it begins with.
             let name = name.trim_start_matches('/');
             let path = if directory.is_empty() { name.to_string() } else { format!("{directory}/{name}") };
-            let path = normpath(&path);
+            let path = posixpath::normpath(&path);
             if is_there(&path)? {
                 return Ok(Obj::from(path));
             }

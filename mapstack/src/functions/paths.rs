@@ -1,7 +1,7 @@
 //! The functions of `file.*` that only look at paths as text.
 
 use mapstack_render::{Error, Obj, Result, required};
-use mapstack_value::Str;
+use mapstack_value::{Str, posixpath};
 
 use super::Table;
 
@@ -9,7 +9,7 @@ pub(super) const TABLE: Table = &[
     ("file.basename", |_, _, args| {
         let [path] = args.bind("file.basename", ["path"])?;
         let path = path_text(&required(path, "file.basename", "path")?)?;
-        Ok(Obj::from(path.rsplit('/').next().unwrap_or_default()))
+        Ok(Obj::from(posixpath::split(&path).1))
     }),
     ("file.dirname", |_, _, args| {
         let [path] = args.bind("file.dirname", ["path"])?;
@@ -24,12 +24,12 @@ pub(super) const TABLE: Table = &[
             return Err(Error::type_error("file.join() missing 1 required positional argument: 'a'"));
         }
         let parts: Vec<_> = args.positional.iter().map(path_text).collect::<Result<_>>()?;
-        Ok(Obj::from(join(parts.iter().map(|part| &**part))))
+        Ok(Obj::from(parts.iter().fold(String::new(), |joined, part| posixpath::join(&joined, part))))
     }),
     ("file.normpath", |_, _, args| {
         let [path] = args.bind("file.normpath", ["path"])?;
         let path = path_text(&required(path, "file.normpath", "path")?)?;
-        Ok(Obj::from(normpath(&path)))
+        Ok(Obj::from(posixpath::normpath(&path)))
     }),
 ];
 
@@ -41,47 +41,5 @@ fn path_text(path: &Obj) -> Result<Str> {
 
 /// `os.path.dirname`.
 pub(super) fn dirname(path: &str) -> &str {
-    let Some(slash) = path.rfind('/') else { return "" };
-    let head = &path[..=slash];
-    let trimmed = head.trim_end_matches('/');
-    if trimmed.is_empty() { head } else { trimmed }
-}
-
-/// `os.path.join`.
-fn join<'p>(parts: impl Iterator<Item = &'p str>) -> String {
-    let mut joined = String::new();
-    for part in parts {
-        if part.starts_with('/') {
-            joined.clear();
-        } else if !joined.is_empty() && !joined.ends_with('/') {
-            joined.push('/');
-        }
-        joined.push_str(part);
-    }
-    joined
-}
-
-/// `os.path.normpath`.
-pub(crate) fn normpath(path: &str) -> String {
-    if path.is_empty() {
-        return ".".into();
-    }
-    // Two slashes at the start have a meaning of their own, three have not.
-    let root = match path.len() - path.trim_start_matches('/').len() {
-        0 => "",
-        2 => "//",
-        _ => "/",
-    };
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
-        match (part, parts.last()) {
-            ("..", None) if !root.is_empty() => {}
-            ("..", Some(last)) if *last != ".." => {
-                parts.pop();
-            }
-            _ => parts.push(part),
-        }
-    }
-    let normal = format!("{root}{}", parts.join("/"));
-    if normal.is_empty() { ".".into() } else { normal }
+    posixpath::split(path).0
 }

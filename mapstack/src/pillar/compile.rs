@@ -5,10 +5,10 @@ use std::cell::RefCell;
 use mapstack_loader::Tree;
 use mapstack_merge::{Options, merge};
 use mapstack_minion::Minion;
+use mapstack_value::posixpath::split;
 use mapstack_value::{Key, Map, Value};
 
 use super::config::{ExtPillar, ExtPillars};
-use super::files::split;
 use super::select::Stores;
 use super::stack::Stacking;
 use super::trace::PillarEvent;

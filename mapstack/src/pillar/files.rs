@@ -1,6 +1,7 @@
 //! Data files: what a name in a config file stands for.
 
-use mapstack_loader::{Fetched, LoadError, Tree, is_file, join};
+use mapstack_loader::{Fetched, LoadError, Tree, is_file};
+use mapstack_value::posixpath::{join, normpath};
 
 use crate::diagnostic::{Error, ErrorKind, Result};
 use crate::files::File;
@@ -65,7 +66,7 @@ impl Base<'_> {
         // Mako takes them for slashes.
         let uri = uri.replace('\\', "/");
         let places = [self.directory].into_iter().chain(from_root.then_some("/"));
-        let mut paths = places.map(|place| normal(&join(place, uri.trim_start_matches('/'))));
+        let mut paths = places.map(|place| normpath(&join(place, uri.trim_start_matches('/'))));
         paths.find(|path| is_file(path))
     }
 
@@ -96,7 +97,7 @@ impl Base<'_> {
 
 /// Whether a URI of Mako leads out of where it starts, which is refused (Mako: `Template`).
 fn leads_up(uri: &str) -> bool {
-    normal(uri.replace('\\', "/").trim_start_matches('/')).starts_with("..")
+    normpath(uri.replace('\\', "/").trim_start_matches('/')).starts_with("..")
 }
 
 /// An error of the loader.
@@ -107,22 +108,6 @@ pub(super) fn unreadable(e: &LoadError) -> Error {
             error.help("files lie below the directory of a config file; allow another with --stack-root DIR")
         }
         _ => error,
-    }
-}
-
-/// Python's `os.path.split`, for files.
-pub(super) fn split(path: &str) -> (&str, &str) {
-    let (head, name) = path.split_at(path.rfind('/').map_or(0, |at| at + 1));
-    let trimmed = head.trim_end_matches('/');
-    (if trimmed.is_empty() { head } else { trimmed }, name)
-}
-
-/// A path without `.` and, as far as names stand before them, `..` (Python: `os.path.normpath`).
-fn normal(path: &str) -> String {
-    let root = if path.starts_with('/') { "/" } else { "" };
-    match format!("{root}{}", steps(path).join("/")) {
-        path if path.is_empty() => ".".into(),
-        path => path,
     }
 }
 
@@ -169,9 +154,6 @@ mod tests {
             ("/etc/x", "/", Some("etc/x")),
         ] {
             assert_eq!(relative(path, directory).as_deref(), way, "{path} from {directory}");
-        }
-        for (path, expected) in [("", "."), ("a//b/.", "a/b"), ("/..", "/"), ("a/../..", ".."), ("a/..", ".")] {
-            assert_eq!(normal(path), expected, "{path}");
         }
     }
 }

@@ -4,11 +4,12 @@ use std::cell::RefCell;
 
 use mapstack_loader::{Fetched, Tree, read_named};
 use mapstack_merge::stack::{MARKER, StackError, Strategy, merge_into};
+use mapstack_value::posixpath::split;
 use mapstack_value::{Key, Map, Value};
 use mapstack_yaml::{Limits, Loaded, Mark, load_document};
 
 use super::StackKind;
-use super::files::{Base, DataFile, Named, split, unreadable};
+use super::files::{Base, DataFile, Named, unreadable};
 use super::items::{Item, items};
 use super::select::Chosen;
 use super::template::Templates;

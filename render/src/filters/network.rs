@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use mapstack_value::Int;
+use mapstack_value::posixpath::normpath;
 
 use super::Table;
 use super::call::{class_of, no_attribute, plain, quoted, room};
@@ -543,31 +544,6 @@ fn mac_str_to_bytes(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     Ok(Obj::Bytes(bytes.into()))
 }
 
-/// `posixpath.normpath`.
-fn normalized(path: &str) -> String {
-    if path.is_empty() {
-        return ".".into();
-    }
-    let root = match path {
-        path if path.starts_with("//") && !path.starts_with("///") => "//",
-        path if path.starts_with('/') => "/",
-        _ => "",
-    };
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." if parts.last().is_some_and(|last| *last != "..") => {
-                parts.pop();
-            }
-            ".." if parts.is_empty() && !root.is_empty() => {}
-            part => parts.push(part),
-        }
-    }
-    let path = format!("{root}{}", parts.join("/"));
-    if path.is_empty() { ".".into() } else { path }
-}
-
 fn path_join(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     for (name, value) in &args.named {
         match &**name {
@@ -587,7 +563,7 @@ fn path_join(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
             Obj::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
             other => other.as_str().map(ToString::to_string).ok_or_else(|| super::text::expected_text(other))?,
         };
-        let text = normalized(&text);
+        let text = normpath(&text);
         if i == 0 {
             path = text;
             continue;
@@ -597,5 +573,5 @@ fn path_join(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         }
         path.push_str(text.trim_start_matches('/'));
     }
-    Ok(Obj::from(normalized(&path)))
+    Ok(Obj::from(normpath(&path)))
 }

@@ -14,7 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mapstack-matcher", &[]),
     ("mapstack-merge", &["mapstack-value"]),
     ("mapstack-minion", &["mapstack-value", "mapstack-yaml", "mapstack-merge"]),
-    ("mapstack-loader", &[]),
+    ("mapstack-loader", &["mapstack-value"]),
     ("mapstack-render", &["mapstack-value", "mapstack-yaml"]),
     (
         "mapstack",

@@ -23,7 +23,8 @@ impl Sides {
     pub fn new(args: &Diff, config: Option<&Config>) -> Result<Self, Failure> {
         let files = &args.input.files;
         let roots = roots(files, config)?;
-        let side = |flag: &str, state: &str| side(files, &roots, flag, state);
+        let follow = inputs::follows_outside_links(files, config);
+        let side = |flag: &str, state: &str| side(follow, &roots, flag, state);
         Ok(Sides { before: side("--from", &args.from)?, after: side("--to", &args.to)? })
     }
 }
@@ -43,11 +44,11 @@ fn roots(files: &Files, config: Option<&Config>) -> Result<Vec<(String, PathBuf)
     Ok(roots.envs().into_iter().flat_map(of_env).collect())
 }
 
-fn side(files: &Files, roots: &[(String, PathBuf)], flag: &str, state: &str) -> Result<Backends, Failure> {
+fn side(follow: bool, roots: &[(String, PathBuf)], flag: &str, state: &str) -> Result<Backends, Failure> {
     let here = [("base".to_owned(), PathBuf::from("."))];
     let or_here = if roots.is_empty() { &here[..] } else { roots };
     if state == NOW {
-        return Ok(directories(files, or_here.iter().map(|(env, root)| (env.as_str(), root.clone()))));
+        return Ok(directories(follow, or_here.iter().map(|(env, root)| (env.as_str(), root.clone()))));
     }
     let directory = Path::new(state);
     let is_path = state.starts_with('.') || directory.is_absolute() || state.contains(std::path::MAIN_SEPARATOR);
@@ -60,16 +61,16 @@ fn side(files: &Files, roots: &[(String, PathBuf)], flag: &str, state: &str) -> 
             ))
         })?;
         return Ok(match moved.is_empty() {
-            true => directories(files, [("base", directory.to_path_buf())].into_iter()),
-            false => directories(files, moved.into_iter()),
+            true => directories(follow, [("base", directory.to_path_buf())].into_iter()),
+            false => directories(follow, moved.into_iter()),
         });
     }
     revision(or_here, flag, state)
 }
 
-fn directories<'r>(files: &Files, roots: impl Iterator<Item = (&'r str, PathBuf)>) -> Backends {
+fn directories<'r>(follow: bool, roots: impl Iterator<Item = (&'r str, PathBuf)>) -> Backends {
     let roots = roots.fold(Roots::new(), |all, (env, root)| all.root(env, root));
-    Backends::new(vec![Box::new(roots.follow_outside_links(files.follow_outside_links))])
+    Backends::new(vec![Box::new(roots.follow_outside_links(follow))])
 }
 
 #[cfg(feature = "git")]

@@ -10,7 +10,7 @@ use mapstack::{Error, ErrorKind, Outcome, yaml};
 use mapstack_fleet::{Report, Tally};
 
 use crate::cli::{self, FleetFormat};
-use crate::output::{as_json, as_yaml};
+use crate::output::{self, as_json, as_yaml};
 use crate::report::Failure;
 
 /// What is shown of each minion.
@@ -385,11 +385,5 @@ fn put_file(directory: &Path, id: &str, format: FleetFormat, text: &str) -> io::
             _ => Ok(()),
         };
     }
-    let written = directory.join(format!(".{id}.{end}.new"));
-    let result = fs::write(&written, text).and_then(|()| fs::rename(&written, &file));
-    result.map_err(|e| {
-        // A part of a file is of no use to anybody.
-        let _ = fs::remove_file(&written);
-        io::Error::new(e.kind(), format!("{}: {e}", file.display()))
-    })
+    output::put_file(&file, text).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", file.display())))
 }

@@ -53,5 +53,5 @@ fn write(file: &Path, change: &Fixed) -> Result<(), Failure> {
     if now != change.before {
         return Err(failed("it was changed meanwhile"));
     }
-    output::replace_file(file, &change.after).map_err(|e| failed(&e.to_string()))
+    output::put_file(file, &change.after).map_err(|e| failed(&e.to_string()))
 }

@@ -1,5 +1,6 @@
 //! Findings as workflow commands of GitHub, which shows them beside the lines.
 
+use mapstack::value::posixpath::normpath;
 use mapstack_lint::{Finding, Level, Report};
 
 use super::rows::end;
@@ -15,7 +16,8 @@ fn command(finding: &Finding) -> String {
         Level::Warning => "warning",
         Level::Note => "notice",
     };
-    let mut properties = vec![("file", finding.place.file.clone())];
+    // What begins with `./` is no file of the repository to GitHub.
+    let mut properties = vec![("file", normpath(&finding.place.file))];
     if !finding.whole_file {
         let (end_line, end_column) = end(&finding.place);
         let numbers = [

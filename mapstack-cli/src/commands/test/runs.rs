@@ -124,7 +124,7 @@ impl<'r> Runs<'r> {
         let expectation = &case.expectation;
         let recorded = match is_new {
             true => None,
-            false => match Recorded::read(expectation.form, &expectation.file) {
+            false => match read(expectation) {
                 // Of a file that nobody wants it does not matter what is wrong with it.
                 Err(_) if matches!(self.whose(expectation, &Header::default()), Ok(Whose::LeftOut)) => return Ok(None),
                 read => Some(read?),
@@ -165,7 +165,7 @@ impl<'r> Runs<'r> {
             return Ok(Some(Outcome::Same));
         }
         if self.args.update {
-            writing::write(&expectation.file, &recorded.with_data(&recorded.settled(&actual)))?;
+            writing::write(expectation, &recorded.with_data(&recorded.settled(&actual)))?;
             return Ok(Some(Outcome::Written { was_there: true, clear: writing::is_clear(&minion, &actual) }));
         }
         Ok(Some(Outcome::Differs(differences)))
@@ -173,11 +173,14 @@ impl<'r> Runs<'r> {
 
     /// The minion of an expectation.
     fn whose(&self, expectation: &Expectation, header: &Header) -> Result<Whose, Error> {
-        let near = |path: &str| directory(&expectation.file).join(path);
+        let near = |path: &str| {
+            let file = directory(&expectation.file).join(path);
+            expectation.repository()?.check(&file).map(|()| file)
+        };
         let chosen = self.args.input.facts.name_minions() || self.args.target.minion_glob.is_some();
         let mut minion = match &header.minion {
             Some(path) => {
-                let minion = Minion::from_path(near(path)).map_err(Error::from)?;
+                let minion = Minion::from_path(near(path)?).map_err(Error::from)?;
                 if chosen && !self.ids.contains(&minion.id().to_string()) {
                     return Ok(Whose::LeftOut);
                 }
@@ -205,7 +208,7 @@ impl<'r> Runs<'r> {
             };
         }
         if let Some(path) = &header.pillar {
-            let file = near(path);
+            let file = near(path)?;
             let bytes = inputs::read(&file).map_err(|failure| match failure {
                 Failure::Data(error) => error,
                 other => Error::new(ErrorKind::File, other.to_string()),
@@ -241,4 +244,10 @@ impl<'r> Runs<'r> {
         let (suite, engine) = suite.as_ref().map_err(Clone::clone)?;
         suite.apply(engine, minion).map(Ok)
     }
+}
+
+/// What the file of an expectation says.
+fn read(expectation: &Expectation) -> Result<Recorded, Error> {
+    expectation.repository()?.check(&expectation.file)?;
+    Recorded::read(expectation.form, &expectation.file)
 }

@@ -6,7 +6,7 @@ use mapstack::minion::{Minion, platforms};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Value};
 use mapstack::{Error, ErrorKind, yaml};
-use mapstack_expect::{Expectation, Form, Header, Places, Recorded};
+use mapstack_expect::{Expectation, Form, Header, Places, Recorded, resolved};
 
 use super::directory;
 use crate::cli::Test;
@@ -59,8 +59,11 @@ pub fn header(args: &Test, expectation: &Expectation) -> Result<Header, Error> {
     }
     let from = directory(&expectation.file);
     let path = |file: &Option<PathBuf>| {
-        let file = file.as_deref().filter(|file| *file != Path::new("-"));
-        file.map(|file| relative(&from, file)).transpose()
+        let Some(file) = file.as_deref().filter(|file| *file != Path::new("-")) else { return Ok(None) };
+        expectation.repository()?.check(file).map_err(|e| {
+            e.note(format!("{} would name it for everybody; copy it into the repository", expectation.file.display()))
+        })?;
+        relative(&from, file).map(Some)
     };
     let mut set = Vec::new();
     for change in &facts.set {
@@ -77,20 +80,7 @@ fn relative(directory: &Path, file: &Path) -> Result<String, Error> {
     let failed =
         |path: &Path, e: std::io::Error| Error::new(ErrorKind::File, format!("cannot read {}: {e}", path.display()));
     let file = file.canonicalize().map_err(|e| failed(file, e))?;
-    let mut new = Vec::new();
-    let mut there = directory;
-    let directory = loop {
-        match there.canonicalize() {
-            Ok(found) => break found.join(new.iter().rev().collect::<PathBuf>()),
-            Err(e) => match (there.parent(), there.file_name()) {
-                (Some(parent), Some(name)) => {
-                    new.push(name.to_owned());
-                    there = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-                }
-                _ => return Err(failed(directory, e)),
-            },
-        }
-    };
+    let directory = resolved(directory).map_err(|e| failed(directory, e))?;
     let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) =
         (directory.components().collect(), file.components().collect());
     let same = from.iter().zip(&to).take_while(|(from, to)| from == to).count();
@@ -104,16 +94,15 @@ pub fn new(expectation: &Expectation, header: &Header, actual: &Value) -> Result
         Form::Mapdata => "---\n".into(),
         Form::Plain => header.text(),
     };
-    write(&expectation.file, &Recorded::text(expectation.form, &lead, actual))
+    write(expectation, &Recorded::text(expectation.form, &lead, actual))
 }
 
-pub fn write(file: &Path, text: &str) -> Result<(), Error> {
+pub fn write(expectation: &Expectation, text: &str) -> Result<(), Error> {
+    let file = &expectation.file;
     let failed = |e: std::io::Error| Error::new(ErrorKind::File, format!("cannot write {}: {e}", file.display()));
-    if file.exists() {
-        return output::replace_file(file, text).map_err(failed);
-    }
+    expectation.repository()?.check(file)?;
     std::fs::create_dir_all(directory(file)).map_err(failed)?;
-    std::fs::write(file, text).map_err(failed)
+    output::put_file(file, text).map_err(failed)
 }
 
 /// Whether data holds texts that are secrets, which stand in the file as they are.

@@ -1,7 +1,7 @@
 //! A master's options (Salt: `apply_master_config`, `master_config`).
 
-use mapstack_loader::join;
 use mapstack_render::regex_matches;
+use mapstack_value::posixpath::join;
 use mapstack_value::{Map, Value};
 
 use super::super::Surroundings;

@@ -1,6 +1,6 @@
 //! A minion's options (Salt: `apply_minion_config`).
 
-use mapstack_loader::join;
+use mapstack_value::posixpath::join;
 use mapstack_value::{Map, Value};
 
 use super::super::layer::Layer;

@@ -7,14 +7,13 @@ mod roots;
 pub(super) use master::master;
 pub(super) use minion::minion;
 
-use mapstack_loader::join;
+use mapstack_value::posixpath::{join, normpath};
 use mapstack_value::{Key, Map, Value};
 
 use super::Surroundings;
 use super::layer::Layer;
 use super::paths::{below_root, has_drive, is_address, name};
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
-use crate::functions::paths::normpath;
 
 /// Options on their way into force.
 pub(super) struct Applying<'a> {
