@@ -38,12 +38,16 @@ pub mod fix;
 mod linter;
 mod mask;
 mod names;
+mod origins;
 mod rule;
 mod rules;
+mod states;
 mod subject;
 pub mod suppress;
+mod templates;
 
 pub use finding::{Edit, Finding, Level};
 pub use linter::{Linter, Report, SchemaFrom};
 pub use mask::starred_names;
 pub use rule::Rule;
+pub use rules::Unanswered;

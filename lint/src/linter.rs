@@ -1,6 +1,6 @@
 //! The entry point.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use mapstack::minion::{Minion, platforms};
@@ -12,7 +12,7 @@ use crate::Rule;
 use crate::document::{Document, SourceFile};
 use crate::finding::{Finding, Level};
 use crate::mask;
-use crate::rules;
+use crate::rules::{self, Unanswered};
 use crate::subject::Subject;
 use crate::suppress::Suppressions;
 
@@ -59,7 +59,9 @@ pub struct Report {
     pub minions: usize,
     /// Functions that templates call and nobody answered, with the minions on which the formula could
     /// not be followed further.
-    pub unanswered: BTreeMap<String, BTreeSet<String>>,
+    pub unanswered: BTreeMap<String, Unanswered>,
+    /// Files that no rule looked into, by their paths on the file server, with the reason.
+    pub ignored: BTreeMap<String, String>,
     /// Files that hold secrets, with stars in their place; every byte stays where it was.
     masked: BTreeMap<String, Arc<str>>,
     secrets: Arc<Secrets>,
@@ -188,7 +190,8 @@ impl<'e> Linter<'e> {
         let secrets = self.secrets.clone();
         let unanswered = rules::unanswered_calls(&subject);
         let (files, minions) = (subject.files.len(), self.minions.len());
-        Ok(Report { findings, suppressed, files, minions, unanswered, masked, secrets })
+        let ignored = subject.ignored.clone();
+        Ok(Report { findings, suppressed, files, minions, unanswered, ignored, masked, secrets })
     }
 }
 

@@ -38,6 +38,16 @@ struct Known {
 pub(crate) struct Never {
     /// The name that was probably meant.
     pub near: Option<String>,
+    /// The grain that does have the name.
+    pub other: Option<&'static str>,
+}
+
+impl Never {
+    /// What was meant, as far as that is known.
+    pub fn help(&self) -> Option<String> {
+        let other = self.other.map(|grain| format!("it is a name of the grain {grain}"));
+        other.or_else(|| self.near.as_ref().map(|near| format!("did you mean '{near}'?")))
+    }
 }
 
 /// The names that need no minions.
@@ -55,6 +65,73 @@ static BUILT_IN: LazyLock<Names> = LazyLock::new(|| {
     platforms::all().iter().for_each(|platform| names.add(&platform.minion()));
     names
 });
+
+/// Grains that Salt gives every minion or most, and that formulas look at.
+const USUAL: [&str; 24] = [
+    "cpuarch",
+    "domain",
+    "fqdn",
+    "host",
+    "init",
+    "kernel",
+    "kernelrelease",
+    "lsb_distrib_codename",
+    "lsb_distrib_id",
+    "mem_total",
+    "nodename",
+    "num_cpus",
+    "os",
+    "os_family",
+    "osarch",
+    "oscodename",
+    "osfinger",
+    "osfullname",
+    "osmajorrelease",
+    "osrelease",
+    "osrelease_info",
+    "saltversion",
+    "saltversioninfo",
+    "virtual",
+];
+
+/// The grain that a name is a slip for, if no minion at hand has one of that name.
+pub(crate) fn near_grain(name: &str, known: &BTreeSet<&str>) -> Option<&'static str> {
+    if known.contains(name) || USUAL.contains(&name) {
+        return None;
+    }
+    USUAL.into_iter().find(|usual| is_slip(name, usual))
+}
+
+/// Whether a name differs from one by a slip: letters that changed places, or one or two of many that are wrong,
+/// but for digits. Of short words others are as near, so `pkgs` is no slip for `pkg`.
+pub(crate) fn is_slip(name: &str, meant: &str) -> bool {
+    if name == meant || digits(name) != digits(meant) {
+        return false;
+    }
+    let (own, other): (Vec<&str>, Vec<&str>) = (name.split(['_', '-']).collect(), meant.split(['_', '-']).collect());
+    if own.len() == other.len() {
+        return own.iter().zip(&other).all(|(own, other)| own == other || is_word_slip(own, other));
+    }
+    is_word_slip(name, meant)
+}
+
+fn is_word_slip(word: &str, meant: &str) -> bool {
+    let letters = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let length = word.chars().count().min(meant.chars().count());
+    let distance = strsim::damerau_levenshtein(word, meant);
+    let allowed = match length {
+        0..=2 => 0,
+        _ if letters(word) == letters(meant) => 1,
+        3..=4 => 0,
+        5..=7 => 1,
+        _ => 2,
+    };
+    distance <= allowed
+}
 
 impl Names {
     pub fn of<'m>(minions: impl IntoIterator<Item = &'m Minion>) -> Self {
@@ -78,8 +155,10 @@ impl Names {
         if known.shapes.contains(&shape(name)) || known.names.contains(name) {
             return None;
         }
-        let near = known.near(name);
-        (near.is_some() || COMPLETE.contains(&grain)).then_some(Never { near })
+        let has =
+            |other: &&&str| **other != grain && self.known.get(**other).is_some_and(|known| known.names.contains(name));
+        let (near, other) = (known.near(name), GRAINS.iter().find(has).copied());
+        (near.is_some() || COMPLETE.contains(&grain)).then_some(Never { near, other })
     }
 }
 
@@ -152,6 +231,23 @@ fn shape(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn slips_are_few_letters_of_many() {
+        for (name, meant) in [("dig_pgk", "dig_pkg"), ("os_famly", "os_family"), ("servcie_name", "service_name")] {
+            assert!(is_slip(name, meant), "{name}");
+        }
+        for (name, meant) in [
+            ("user", "uid"),
+            ("port1", "port2"),
+            ("rsa", "dsa"),
+            ("config", "conf"),
+            ("pkg", "pkg"),
+            ("x_rmem", "x_wmem"),
+        ] {
+            assert!(!is_slip(name, meant), "{name}");
+        }
+    }
 
     #[test]
     fn names_are_told_from_slips() {

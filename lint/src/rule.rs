@@ -92,7 +92,17 @@ rules! {
     UndefinedVariable "undefined-variable" Error
         "A variable that is undefined on some or all platforms.";
     RenderFailure "render-failure" Error
-        "A parameter file or map.jinja that fails on some or all platforms.";
+        "A parameter file, map.jinja or sls that fails on some or all platforms.";
+    MissingImport "missing-import" Error
+        "A template that loads one, or imports a name from one, that does not exist.";
+    MissingInclude "missing-include" Error
+        "An sls that includes one that does not exist.";
+    StatesShape "states-shape" Error
+        "An sls that is not a mapping of states, or whose include is not a list.";
+    MisspeltKey "misspelt-key" Warning
+        "A key of an override that nothing uses, and that is nearly one of the defaults.";
+    MisspeltName "misspelt-name" Warning
+        "A grain, or a system in a look-up by a grain, that nobody has, and that is nearly one that exists.";
     Schema "schema" Error
         "A value that the formula's schema does not allow, or a schema that is none.";
     Suppression "suppression" Warning
@@ -105,6 +115,7 @@ impl Rule {
         matches!(
             self,
             Rule::TemplateSyntax
+                | Rule::MissingImport
                 | Rule::UnknownFunction
                 | Rule::UnknownLayerKey
                 | Rule::DataSource

@@ -13,6 +13,8 @@ use mapstack::value::Value;
 use mapstack::{DataOptions, Engine, Error, ErrorKind, MapForm, Place, Run, Survey, yaml};
 
 use crate::document::{Content, Document, SourceFile};
+use crate::states::{self, Library, State, Target};
+use crate::templates::Templates;
 
 /// How a formula comes by its configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,9 +35,15 @@ pub(crate) struct Subject<'s> {
     pub options: DataOptions,
     pub dialect: Dialect,
     pub survey: Survey,
+    /// The templates of the survey as trees.
+    pub templates: Templates,
     /// Every readable text below the formula's folder, by its path.
     pub files: BTreeMap<String, Arc<SourceFile>>,
     pub runs: Vec<Examined<'s>>,
+    /// Its states, rendered.
+    pub states: Vec<State>,
+    /// Files of the formula that nothing looks at, with the reason.
+    pub ignored: BTreeMap<String, String>,
     /// The directories with parameter files.
     pub directories: BTreeSet<String>,
     /// Data files as YAML, each text once.
@@ -58,6 +66,8 @@ pub(crate) struct Examined<'s> {
     pub layered: Option<Layered>,
     /// What its `map.jinja` failed with.
     pub map_error: Option<Error>,
+    /// What came of its `map.jinja`, as text.
+    pub map_text: String,
     pub events: Vec<Event>,
 }
 
@@ -96,6 +106,7 @@ impl<'s> Subject<'s> {
         }
         let dialect = Dialect::of(&survey, &files, &formula);
         let supported = Supported::read(engine, saltenv, &files, minions);
+        let templates = Templates::read(engine, saltenv, &survey);
         let mut subject = Subject {
             engine,
             options: dialect.options(options, &files, &formula),
@@ -103,8 +114,11 @@ impl<'s> Subject<'s> {
             saltenv: saltenv.into(),
             dialect,
             survey,
+            templates,
             files,
             runs: Vec::new(),
+            states: Vec::new(),
+            ignored: BTreeMap::new(),
             directories: BTreeSet::new(),
             documents: Vec::new(),
             broken: Vec::new(),
@@ -119,14 +133,85 @@ impl<'s> Subject<'s> {
             .map(|minion| {
                 let run = || engine.run(minion).with_saltenv(saltenv);
                 let (layered, events) = if has_parameters { subject.layered(&run()) } else { (None, Vec::new()) };
-                let map_error = form.as_ref().and_then(|form| map_error(&run(), form));
-                Examined { minion, supported: supported.has(minion), layered, map_error, events }
+                let (map_error, map_text) = form.as_ref().map(|form| map_of(&run(), form)).unwrap_or_default();
+                Examined { minion, supported: supported.has(minion), layered, map_error, map_text, events }
             })
             .collect();
+        subject.render_states();
         subject.find_directories();
         subject.read_other_directories()?;
         subject.read_documents();
+        subject.find_ignored();
         Ok(subject)
+    }
+
+    /// Render every sls of the formula that a state run could ask for.
+    fn render_states(&mut self) {
+        let loaded = self.templates.loaded();
+        let (mut files, mut ignored) = (Vec::new(), BTreeMap::new());
+        for file in self.files.values().filter(|file| file.name().ends_with(".sls")) {
+            match states::why_not_rendered(file, &loaded) {
+                Some(why) => drop(ignored.insert(file.path.clone(), why.to_owned())),
+                None => files.push(file.clone()),
+            }
+        }
+        let map = format!("{}/map.jinja", self.formula);
+        let library = Library {
+            engine: self.engine,
+            saltenv: &self.saltenv,
+            templates: &self.templates,
+            imports: &self.survey.imports,
+            map: &map,
+        };
+        // Whether a map's only variable is all that anybody imports.
+        let sites = || self.survey.imports.iter().filter(|site| site.template.as_deref() == Some(&*map));
+        let names: BTreeSet<&str> = sites().flat_map(|site| &site.names).map(|name| &**name).collect();
+        let is_all = names.len() <= 1 && sites().all(|site| !site.names.is_empty());
+        let target = |run: &Examined<'s>| Target {
+            minion: run.minion,
+            is_supported: run.supported,
+            map: is_all.then(|| run.map_text.clone()),
+        };
+        let targets: Vec<Target<'_>> = self.runs.iter().map(target).collect();
+        let states = library.render(&files, &targets);
+        for state in &states {
+            if let Some(error) = state.unsupported() {
+                ignored.insert(state.file.path.clone(), error.diagnostic().message.clone());
+            }
+        }
+        (self.states, self.ignored) = (states, ignored);
+    }
+
+    /// Find the files that no rule looks into.
+    fn find_ignored(&mut self) {
+        let documents: BTreeSet<&str> = self.documents.iter().map(|document| &*document.path).collect();
+        let broken: BTreeSet<&str> = self.broken.iter().map(|(file, _)| &*file.path).collect();
+        let refused: BTreeSet<&str> =
+            self.survey.errors.iter().filter_map(|error| Some(&*error.diagnostic().place.as_ref()?.file)).collect();
+        let is_read = |file: &SourceFile| {
+            self.survey.templates.contains(&file.path)
+                || documents.contains(&*file.path)
+                || broken.contains(&*file.path)
+                || refused.contains(&*file.shown)
+                || self.is_parameter_file(&file.path)
+        };
+        let unread: Vec<_> =
+            self.files.values().filter(|file| !is_read(file) && !file.text.trim().is_empty()).collect();
+        let why = |file: &SourceFile| match self.survey.skipped.get(&file.path) {
+            Some(why) => why.clone(),
+            None => "it is no template, and no template names it as data".to_owned(),
+        };
+        let unread: Vec<_> = unread.into_iter().map(|file| (file.path.clone(), why(file))).collect();
+        for (path, why) in unread {
+            self.ignored.entry(path).or_insert(why);
+        }
+    }
+
+    /// What failed on a run, with the sls that it failed for.
+    pub fn errors(&self, run: usize) -> impl Iterator<Item = (Option<&State>, &Error)> {
+        let own = self.runs.get(run).into_iter().flat_map(Examined::errors).map(|error| (None, error));
+        let of_states = self.states.iter().filter_map(move |state| Some((Some(state), state.error(run)?)));
+        own.chain(of_states)
     }
 
     fn layered(&self, run: &Run<'_>) -> (Option<Layered>, Vec<Event>) {
@@ -268,9 +353,16 @@ pub(crate) fn is_meta(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| matches!(name, "map_jinja.yaml" | "map_jinja.yaml.jinja"))
 }
 
-fn map_error(run: &Run<'_>, form: &MapForm) -> Option<Error> {
-    // Which of its variables is meant does not matter here.
-    run.map_of(form, None).err().filter(|error| error.kind() != ErrorKind::Lookup)
+/// What came of a formula's `map.jinja`: what it failed with, and all of it as text.
+fn map_of(run: &Run<'_>, form: &MapForm) -> (Option<Error>, String) {
+    match run.map_of(form, None) {
+        Ok(exported) => (None, format!("{}={}", exported.variable, exported.value.repr())),
+        Err(error) => {
+            let text = error.to_string();
+            // Which of its variables is meant does not matter here.
+            (Some(error).filter(|error| error.kind() != ErrorKind::Lookup), text)
+        }
+    }
 }
 
 fn read_files(engine: &Engine, formula: &str, saltenv: &str) -> Result<BTreeMap<String, Arc<SourceFile>>, Error> {

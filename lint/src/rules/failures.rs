@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mapstack::{Answerer, CallSite, Diagnostic, Error, ErrorKind, Place};
 
+use super::imports;
 use super::syntax::{indenting_tab, rule_of};
 use crate::Rule;
 use crate::finding::{Finding, Level};
+use crate::origins::{Origins, Tracer};
+use crate::states::State;
 use crate::subject::Subject;
 
 /// How many minions a note names.
@@ -14,41 +17,57 @@ const NAMED: usize = 5;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let mut by_place: BTreeMap<(String, usize, String), Failed<'_>> = BTreeMap::new();
-    let supported: Vec<_> = subject.runs.iter().filter(|run| run.supported).collect();
+    let supported: Vec<usize> = (0..subject.runs.len()).filter(|run| subject.runs[*run].supported).collect();
     for run in &supported {
-        for error in run.errors() {
+        for (state, error) in subject.errors(*run) {
             let diagnostic = error.diagnostic();
             let place = diagnostic.place.clone().filter(|place| place.file != DEFINITION);
-            if place.as_ref().is_some_and(|place| unanswered(subject, place).is_some()) {
+            let is_elsewhere = || place.as_ref().is_some_and(|place| unanswered(subject, place).is_some());
+            if error.kind() == ErrorKind::Unsupported || is_elsewhere() || imports::says(subject, error) {
                 continue;
             }
             // What has no place of its own is about the formula's configuration.
-            let place = place.unwrap_or_else(|| subject.main_file());
+            let place =
+                place.unwrap_or_else(|| state.map_or_else(|| subject.main_file(), |state| state.file.place(0, 0)));
             let key = (place.file.clone(), place.start, diagnostic.message.clone());
-            let minions = &mut by_place.entry(key).or_insert_with(|| (error, place, Vec::new())).2;
-            let id = run.minion.id.to_string();
-            if minions.last() != Some(&id) {
-                minions.push(id);
+            let failed = by_place.entry(key).or_insert_with(|| Failed { error, place, minions: Vec::new(), of: 0 });
+            let id = subject.runs[*run].minion.id.to_string();
+            if failed.minions.last() != Some(&id) {
+                failed.minions.push(id);
             }
+            failed.of = failed.of.max(state.map_or(supported.len(), |state| used(subject, state)));
         }
     }
-    let all = supported.len();
-    by_place.into_values().map(|(error, place, minions)| failure(error, place, &minions, all)).collect()
+    let mut tracer = Tracer::new(&subject.templates, &subject.survey.imports);
+    by_place.into_values().map(|failed| failure(failed, &mut tracer)).collect()
 }
 
-/// An error, where it is told, and the minions that fail with it.
-type Failed<'e> = (&'e Error, Place, Vec<String>);
+/// How many minions use an sls.
+fn used(subject: &Subject<'_>, state: &State) -> usize {
+    state.used.iter().filter(|run| subject.runs.get(**run).is_some_and(|run| run.supported)).count()
+}
+
+/// An error, and where it happens.
+struct Failed<'e> {
+    error: &'e Error,
+    place: Place,
+    /// The minions that fail with it.
+    minions: Vec<String>,
+    /// How many would come by.
+    of: usize,
+}
 
 /// What the place of an error in a definition is called.
 const DEFINITION: &str = "source definition";
 
-fn failure(error: &Error, place: Place, minions: &[String], all: usize) -> Finding {
+fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>) -> Finding {
+    let Failed { error, place, minions, of } = failed;
     let diagnostic = error.diagnostic();
     let rule = rule(error);
     let has_place = diagnostic.place.as_ref().is_some_and(|place| place.file != DEFINITION);
     let mut finding = match has_place {
-        true => Finding::new(rule, place, diagnostic.message.clone()),
-        false => Finding::of_file(rule, place, diagnostic.message.clone()),
+        true => Finding::new(rule, place.clone(), diagnostic.message.clone()),
+        false => Finding::of_file(rule, place.clone(), diagnostic.message.clone()),
     };
     finding.of_run = true;
     finding.related.clone_from(&diagnostic.trace);
@@ -58,22 +77,78 @@ fn failure(error: &Error, place: Place, minions: &[String], all: usize) -> Findi
     if rule == Rule::UnquotedExpression {
         finding.level = Level::Error;
     }
-    let is_of_code = matches!(rule, Rule::RenderFailure | Rule::UndefinedVariable);
-    if is_of_code && minions.len() == all && all > 1 {
+    if let Some(cure) = cure(error, &tracer.at(&place), minions.len() >= of) {
         finding.level = Level::Warning;
-        finding.notes.push("on no minion does it work: perhaps it needs a pillar (--pillar FILE), or another formula's files (--root DIR)".into());
+        finding.notes.push(cure);
     }
-    finding.note(on(minions, all))
+    finding.note(on(&minions, of))
 }
 
-/// The functions that runs wanted to call and nobody could answer, each with the minions: what comes
-/// after such a call was not looked at there.
-pub(crate) fn unanswered_calls(subject: &Subject<'_>) -> BTreeMap<String, BTreeSet<String>> {
-    let mut calls: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for run in &subject.runs {
-        let places = run.errors().filter_map(|error| error.diagnostic().place.as_ref());
-        for name in places.filter_map(|place| unanswered(subject, place)) {
-            calls.entry(name.to_owned()).or_default().insert(run.minion.id.to_string());
+/// Which facts could mend a failure, if it is for lack of them.
+fn cure(error: &Error, origins: &Origins, everywhere: bool) -> Option<String> {
+    let diagnostic = error.diagnostic();
+    let is_slip = diagnostic.help.as_deref().is_some_and(|help| help.starts_with("did you mean"));
+    let could_be = match error.kind() {
+        ErrorKind::Undefined | ErrorKind::Yaml => true,
+        ErrorKind::Template => TYPE_ERRORS.iter().any(|part| diagnostic.message.contains(part)),
+        _ => false,
+    };
+    if !could_be || is_slip {
+        return None;
+    }
+    let listed = |keys: &BTreeSet<String>| keys.iter().map(|key| format!("'{key}'")).collect::<Vec<_>>().join(", ");
+    if !origins.pillar.is_empty() {
+        return Some(format!(
+            "it looks up {} in the pillar, which is not there: give one by --pillar FILE",
+            listed(&origins.pillar)
+        ));
+    }
+    if !everywhere {
+        return None;
+    }
+    if !origins.merged.is_empty() {
+        return Some(format!("a pillar with {} could set it: give one by --pillar FILE", listed(&origins.merged)));
+    }
+    if !origins.grains.is_empty() {
+        let grains = listed(&origins.grains);
+        return Some(format!("no minion of this run has the grain {grains}: set it by --set, or give --minions"));
+    }
+    let options = listed(&origins.options);
+    (!origins.options.is_empty())
+        .then(|| format!("no minion of this run has the option {options}: give some that have it by --minions"))
+}
+
+/// What messages of Python's say about values of another type than expected, `None` above all.
+const TYPE_ERRORS: [&str; 7] = [
+    "object is not iterable",
+    "not iterable",
+    "has no len()",
+    "is not subscriptable",
+    "object has no attribute",
+    "unsupported operand",
+    "must be str, not",
+];
+
+/// What runs wanted of a function that nobody answers here: what comes after such a call was not looked
+/// at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unanswered {
+    /// The minions on which that is so.
+    pub minions: BTreeSet<String>,
+    /// The files that could not be worked out for them, as a person would open them.
+    pub files: BTreeSet<String>,
+}
+
+/// The functions that runs wanted to call and nobody could answer.
+pub(crate) fn unanswered_calls(subject: &Subject<'_>) -> BTreeMap<String, Unanswered> {
+    let mut calls: BTreeMap<String, Unanswered> = BTreeMap::new();
+    for (number, run) in subject.runs.iter().enumerate() {
+        for (state, error) in subject.errors(number) {
+            let Some(place) = &error.diagnostic().place else { continue };
+            let Some(name) = unanswered(subject, place) else { continue };
+            let known = calls.entry(name.to_owned()).or_default();
+            known.minions.insert(run.minion.id.to_string());
+            known.files.insert(state.map_or_else(|| place.file.clone(), |state| state.file.shown.clone()));
         }
     }
     calls
@@ -93,11 +168,16 @@ fn rule(error: &Error) -> Rule {
     match error.kind() {
         // Jinja calls an item that a number does not have undefined, too.
         ErrorKind::Undefined if is_absent(&diagnostic.message) => Rule::UndefinedVariable,
+        // A key can be equal to another as it is meant to be.
+        ErrorKind::Yaml if matches!(diagnostic.yaml, Some(mapstack::yaml::ErrorKind::DuplicateKey { .. })) => {
+            Rule::DuplicateKey
+        }
         ErrorKind::Yaml if is_printed(diagnostic) => Rule::UnquotedExpression,
         ErrorKind::Yaml if has_tab(diagnostic) => Rule::YamlTab,
         ErrorKind::Yaml => diagnostic.yaml.as_ref().map_or(Rule::YamlSyntax, rule_of),
         ErrorKind::DataSource => Rule::DataSource,
         ErrorKind::Definition | ErrorKind::Options => Rule::BadSource,
+        ErrorKind::Template if imports::is_not_found(&diagnostic.message) => Rule::MissingImport,
         _ => Rule::RenderFailure,
     }
 }

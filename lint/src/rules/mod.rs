@@ -2,17 +2,22 @@
 
 mod calls;
 mod failures;
+mod imports;
+mod includes;
+mod keys;
 mod layers;
 mod merging;
 mod meta;
 mod reach;
 mod scalars;
 mod schema;
+mod spelling;
 mod syntax;
 
 use crate::finding::Finding;
 use crate::subject::Subject;
 
+pub use failures::Unanswered;
 pub(crate) use failures::unanswered_calls;
 pub(crate) use schema::check as schema;
 
@@ -27,6 +32,10 @@ pub(crate) fn all(subject: &Subject<'_>) -> Vec<Finding> {
         reach::check,
         calls::check,
         failures::check,
+        imports::check,
+        includes::check,
+        keys::check,
+        spelling::check,
     ];
     rules.iter().flat_map(|rule| rule(subject)).collect()
 }

@@ -9,8 +9,9 @@ use mapstack::nearest;
 use crate::Rule;
 use crate::document::SourceFile;
 use crate::finding::{Finding, Level};
-use crate::names::Names;
+use crate::names::{Names, Never};
 use crate::subject::{Examined, Subject};
+use crate::templates::said_in_file;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let asked = subject.asked();
@@ -26,9 +27,10 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         })
         .collect();
     let Some(answers) = Answers::of(subject) else { return Vec::new() };
+    let said = said(subject);
     unasked
         .into_iter()
-        .filter(|file| !is_mentioned(subject, file))
+        .filter(|file| !is_mentioned(subject, file, &said))
         .filter_map(|file| {
             let why = answers.why(subject, file, &names)?;
             let message = match why.is_sure {
@@ -51,8 +53,22 @@ fn looks_like_parameters(file: &SourceFile) -> bool {
     [".yaml", ".yml", ".jinja", ".json"].iter().any(|suffix| file.name().ends_with(suffix))
 }
 
-/// Whether a template names the file, so that it is read by other ways.
-fn is_mentioned(subject: &Subject<'_>, file: &SourceFile) -> bool {
+/// The texts of the formula's files that are no comments, each with its file's path: those of expressions and
+/// around them in templates, and of data and modules.
+fn said<'s>(subject: &'s Subject<'_>) -> Vec<(&'s str, String)> {
+    let others = subject.files.values().filter(|file| !subject.is_parameter_file(&file.path));
+    let said = others.filter_map(|file| {
+        let text = match subject.templates.get(&file.path) {
+            Some(tree) => tree.said().join("\n"),
+            None => said_in_file(&file.path, &file.text)?,
+        };
+        Some((&*file.path, text))
+    });
+    said.collect()
+}
+
+/// Whether something names the file, so that it is read by other ways.
+fn is_mentioned(subject: &Subject<'_>, file: &SourceFile, said: &[(&str, String)]) -> bool {
     let inside = file.path.strip_prefix(&*subject.formula).unwrap_or(&file.path);
     let stem = inside.trim_start_matches('/');
     let stem = [".yaml", ".yml", ".jinja", ".json"].iter().find_map(|suffix| stem.strip_suffix(suffix)).unwrap_or(stem);
@@ -67,9 +83,7 @@ fn is_mentioned(subject: &Subject<'_>, file: &SourceFile) -> bool {
             || folder.as_ref().is_some_and(|folder| text.contains(folder.as_str()))
             || own_folder.as_ref().is_some_and(|folder| text.contains(folder.as_str()))
     };
-    let templates =
-        subject.files.values().filter(|other| other.path != file.path && !subject.is_parameter_file(&other.path));
-    templates.into_iter().any(|other| names(&other.text))
+    said.iter().any(|(path, text)| *path != file.path && names(text))
 }
 
 /// A reason that holds for every minion.
@@ -92,7 +106,7 @@ impl<'r, 's> Answers<'r, 's> {
     }
 
     fn why(&self, subject: &Subject<'_>, file: &SourceFile, names: &Names) -> Option<Why> {
-        let mut never: BTreeMap<String, Option<String>> = BTreeMap::new();
+        let mut never: BTreeMap<String, Never> = BTreeMap::new();
         let mut no_source: Option<Vec<String>> = None;
         for run in &self.runs {
             let (data, _) = run.data()?;
@@ -101,8 +115,8 @@ impl<'r, 's> Answers<'r, 's> {
                 WhyNot::NoSource { sources } => no_source = Some(sources),
                 WhyNot::Others { sources } => {
                     for source in &sources {
-                        let (reason, near) = impossible(source, names)?;
-                        never.insert(reason, near);
+                        let (reason, why) = impossible(source, names)?;
+                        never.insert(reason, why);
                     }
                 }
                 // Something that a run decides by itself.
@@ -113,18 +127,17 @@ impl<'r, 's> Answers<'r, 's> {
             return no_source.map(|sources| of_no_source(subject, file, &sources));
         }
         let reason = never.keys().cloned().collect::<Vec<_>>().join(", and ");
-        let near = never.into_values().flatten().next();
-        let is_sure = near.is_some();
-        Some(Why { reason, help: near.map(|near| format!("did you mean '{near}'?")), is_sure })
+        let help = never.values().find_map(Never::help);
+        Some(Why { reason, is_sure: help.is_some(), help })
     }
 }
 
-/// Why a source leads to a file on no minion at all, and the name that was probably meant.
-fn impossible(source: &Instead, names: &Names) -> Option<(String, Option<String>)> {
+/// Why a source leads to a file on no minion at all, and what is wrong with the name.
+fn impossible(source: &Instead, names: &Names) -> Option<(String, Never)> {
     source.differs.iter().find_map(|(matcher, _, wanted)| {
         let grain = matcher.strip_prefix("G@")?;
         let never = names.never(grain, wanted)?;
-        Some((format!("{grain} is never '{wanted}'"), never.near))
+        Some((format!("{grain} is never '{wanted}'"), never))
     })
 }
 

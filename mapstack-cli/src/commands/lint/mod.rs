@@ -3,12 +3,13 @@
 mod calls;
 mod fixing;
 mod github;
+mod roots;
 mod rows;
 mod sarif;
 mod text;
 
 use mapstack::minion::Minion;
-use mapstack::{Engine, Error, ErrorKind};
+use mapstack::{Engine, Error, ErrorKind, nearest};
 use mapstack_lint::{Level, Linter, Report, Rule, SchemaFrom};
 
 use super::formulas;
@@ -69,15 +70,35 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
 
 /// The formulas that are meant: those named, or all there are.
 fn formulas(args: &Lint, engine: &Engine, saltenv: &str) -> Result<Vec<String>, Failure> {
-    if !args.formulas.is_empty() {
-        return Ok(formulas::named(&args.formulas));
-    }
     let found = formulas::all(engine.files(), saltenv)?;
-    if found.is_empty() {
-        let error = Error::new(ErrorKind::File, format!("no folder in saltenv {saltenv} is a formula"));
-        return Err(error.note("a formula has parameters/, a map.jinja or an init.sls").into());
+    if args.formulas.is_empty() {
+        roots::check(engine, saltenv)?;
+        if found.is_empty() {
+            let error = Error::new(ErrorKind::File, format!("no folder in saltenv {saltenv} is a formula"));
+            return Err(error.note("a formula has parameters/, a map.jinja or an init.sls").into());
+        }
+        return Ok(found.into_iter().collect());
     }
-    Ok(found.into_iter().collect())
+    let named = formulas::named(&args.formulas);
+    let listed = |name: &String| engine.files().list(saltenv, &format!("{name}/")).is_ok_and(|files| !files.is_empty());
+    for name in named.iter().filter(|name| is_folder(name)) {
+        if !found.contains(name) && !listed(name) {
+            roots::check(engine, saltenv)?;
+            let error = Error::new(ErrorKind::File, format!("no root has a formula '{name}' in saltenv {saltenv}"));
+            return Err(match nearest(name, found.iter()) {
+                Some(near) => error.note(format!("did you mean '{near}'?")),
+                None if found.is_empty() => error.note("no folder below the roots is a formula: check --root"),
+                None => error.note(format!("there are {}", found.iter().cloned().collect::<Vec<_>>().join(", "))),
+            }
+            .into());
+        }
+    }
+    Ok(named)
+}
+
+/// Whether a name can be a formula's; the linter says what is wrong with others.
+fn is_folder(name: &str) -> bool {
+    !name.trim_start_matches("./").contains('/') && !matches!(name, "" | "." | "..") && !name.starts_with("./")
 }
 
 /// The minions that formulas run for: those given, or one of each platform.

@@ -1,5 +1,7 @@
 //! Findings for programs.
 
+use std::collections::BTreeSet;
+
 use mapstack::value::{Map, Value};
 use mapstack::{Place, Step};
 use mapstack_lint::{Edit, Finding, Report};
@@ -19,13 +21,31 @@ pub fn all(reports: &[(String, Report)]) -> Value {
     let unanswered =
         reports.iter().flat_map(|(formula, report)| report.unanswered.iter().map(move |one| (formula, one)));
     let unanswered: Value = unanswered
-        .map(|(formula, (function, minions))| {
-            let minions: Value = minions.iter().collect();
-            object([("formula", formula.as_str().into()), ("function", function.as_str().into()), ("minions", minions)])
+        .map(|(formula, (function, unanswered))| {
+            let listed = |all: &BTreeSet<String>| all.iter().collect::<Value>();
+            let (minions, files) = (listed(&unanswered.minions), listed(&unanswered.files));
+            object([
+                ("formula", formula.as_str().into()),
+                ("function", function.as_str().into()),
+                ("minions", minions),
+                ("files", files),
+            ])
+        })
+        .collect();
+    let ignored = reports.iter().flat_map(|(formula, report)| report.ignored.iter().map(move |one| (formula, one)));
+    let ignored: Value = ignored
+        .map(|(formula, (file, why))| {
+            object([("formula", formula.as_str().into()), ("file", file.as_str().into()), ("why", why.as_str().into())])
         })
         .collect();
     let formulas: Value = reports.iter().map(|(formula, _)| formula.as_str()).collect();
-    object([("formulas", formulas), ("findings", findings), ("not_followed", unanswered), ("summary", summary.into())])
+    object([
+        ("formulas", formulas),
+        ("findings", findings),
+        ("not_followed", unanswered),
+        ("not_looked_at", ignored),
+        ("summary", summary.into()),
+    ])
 }
 
 fn row(formula: &str, finding: &Finding) -> Value {

@@ -1,9 +1,9 @@
 //! Findings for people.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use mapstack_lint::{Level, Report, Rule};
+use mapstack_lint::{Level, Report, Rule, Unanswered};
 
 use super::counts;
 use crate::output::{self, count};
@@ -28,8 +28,11 @@ pub fn print(reports: &[(String, Report)], reporter: &Reporter) -> Result<(), Fa
     }
     output::write(&text)?;
     for (formula, report) in reports {
-        for (function, minions) in &report.unanswered {
-            reporter.say(&not_followed(formula, function, minions));
+        for (function, unanswered) in &report.unanswered {
+            reporter.say(&not_followed(formula, function, unanswered));
+        }
+        for (why, files) in by_reason(report) {
+            reporter.say(&format!("{formula}: not looked at: {} ({why})", some(&files)));
         }
     }
     reporter.say(&summary(reports));
@@ -37,14 +40,30 @@ pub fn print(reports: &[(String, Report)], reporter: &Reporter) -> Result<(), Fa
 }
 
 /// What was not looked at, and what to do about it.
-fn not_followed(formula: &str, function: &str, minions: &BTreeSet<String>) -> String {
-    let shown: Vec<&str> = minions.iter().take(3).map(String::as_str).collect();
-    let more =
-        if minions.len() > shown.len() { format!(" and {} more", minions.len() - shown.len()) } else { String::new() };
+fn not_followed(formula: &str, function: &str, unanswered: &Unanswered) -> String {
+    let names = |all: &BTreeSet<String>| some(&all.iter().map(String::as_str).collect::<Vec<_>>());
+    let (minions, files) = (names(&unanswered.minions), names(&unanswered.files));
     format!(
-        "{formula} was not followed beyond {function} on {}{more}: nothing answers it here; see --stub and --allow",
-        shown.join(", ")
+        "{formula} was not followed beyond {function} in {files} on {minions}: nothing answers it here; see --stub and --allow"
     )
+}
+
+/// The files that nothing looked into, by the reason.
+fn by_reason(report: &Report) -> BTreeMap<&str, Vec<&str>> {
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (path, why) in &report.ignored {
+        reasons.entry(why).or_default().push(path);
+    }
+    reasons
+}
+
+/// The first of some names, and how many more there are.
+fn some(names: &[&str]) -> String {
+    let shown = names.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+    match names.len().checked_sub(3) {
+        None | Some(0) => shown,
+        Some(more) => format!("{shown} and {more} more"),
+    }
 }
 
 /// How much was found, and in what.

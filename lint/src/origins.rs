@@ -1,0 +1,331 @@
+//! Which facts the value of an expression can come from, found without running anything.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use mapstack::value::Value;
+use mapstack::{ImportSite, Place};
+use mapstack_render::jinja::ast::{Args, BinaryOp, Expr, ExprKind, Span, StmtKind};
+
+use crate::templates::{Parsed, Templates, names};
+
+/// The facts behind a value.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Origins {
+    /// Keys of the pillar that are the value.
+    pub pillar: BTreeSet<String>,
+    /// Keys of the pillar that have a part in it: they are merged over something, or passed to a function.
+    pub merged: BTreeSet<String>,
+    /// Grains that are the value.
+    pub grains: BTreeSet<String>,
+    /// Options of the minion's configuration that are the value.
+    pub options: BTreeSet<String>,
+}
+
+/// Where a fact is looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Root {
+    Pillar,
+    Grains,
+    Opts,
+}
+
+/// A fact that a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Fact {
+    root: Root,
+    /// With colons between its parts; empty for all of the facts.
+    key: String,
+    /// Whether the value is the fact's own.
+    is_whole: bool,
+}
+
+/// Where the values of a formula's templates come from.
+pub(crate) struct Tracer<'t> {
+    templates: &'t Templates,
+    /// The path that each import of a template leads to, by where it stands.
+    imports: BTreeMap<(&'t str, usize), &'t str>,
+    seen: HashSet<(&'t str, &'t str)>,
+}
+
+impl<'t> Tracer<'t> {
+    pub fn new(templates: &'t Templates, imports: &'t [ImportSite]) -> Self {
+        let site = |site: &'t ImportSite| Some(((&*site.place.file, site.place.start), site.template.as_deref()?));
+        Tracer { templates, imports: imports.iter().filter_map(site).collect(), seen: HashSet::new() }
+    }
+
+    /// The facts behind what stands at a place.
+    pub fn at(&mut self, place: &Place) -> Origins {
+        let Some(parsed) = self.templates.at(place) else { return Origins::default() };
+        let (start, end) = (place.start, place.end.max(place.start));
+        let covers = |span: Span| span.start as usize <= start && end <= span.end as usize;
+        let inside = |span: Span| start <= span.start as usize && (span.end as usize) <= end;
+        let expressions = parsed.expressions();
+        let smallest = expressions.iter().filter(|e| covers(e.span)).min_by_key(|e| e.span.end - e.span.start);
+        let found: Vec<&Expr> = match smallest {
+            Some(e) => vec![e],
+            None => expressions.into_iter().filter(|e| inside(e.span)).take(1).collect(),
+        };
+        self.seen.clear();
+        let facts = found.into_iter().flat_map(|e| self.expr(parsed, e)).collect::<BTreeSet<_>>();
+        let mut origins = Origins::default();
+        for fact in facts {
+            match (fact.root, fact.is_whole, fact.key) {
+                (_, _, key) if key.is_empty() => {}
+                (Root::Pillar, true, key) => drop(origins.pillar.insert(key)),
+                (Root::Pillar, false, key) => drop(origins.merged.insert(key)),
+                (Root::Grains, true, key) => drop(origins.grains.insert(key)),
+                (Root::Opts, true, key) => drop(origins.options.insert(key)),
+                (Root::Grains | Root::Opts, false, _) => {}
+            }
+        }
+        origins
+    }
+
+    fn expr(&mut self, parsed: &'t Parsed, e: &'t Expr) -> Vec<Fact> {
+        match &e.kind {
+            ExprKind::Name(name) => self.name(parsed, name),
+            ExprKind::Attr(object, name) => below(self.expr(parsed, object), name),
+            ExprKind::Item(object, item) => {
+                let facts = self.expr(parsed, object);
+                match &item.kind {
+                    ExprKind::Const(Value::Str(name)) => below(facts, name),
+                    ExprKind::Const(_) => facts,
+                    _ => below(facts, "…"),
+                }
+            }
+            ExprKind::Slice { object, .. } => self.expr(parsed, object),
+            ExprKind::Call { callee, args } => self.call(parsed, callee, args),
+            ExprKind::Filter { input, args, .. } => {
+                let mut facts: Vec<Fact> = input.iter().flat_map(|input| self.expr(parsed, input)).collect();
+                facts.extend(self.parts(parsed, args));
+                facts
+            }
+            ExprKind::Cond { then, otherwise, .. } => {
+                let mut facts = self.expr(parsed, then);
+                facts.extend(otherwise.iter().flat_map(|e| self.expr(parsed, e)));
+                facts
+            }
+            ExprKind::And(a, b) | ExprKind::Or(a, b) | ExprKind::Binary(_, a, b) => {
+                let mut facts = self.expr(parsed, a);
+                facts.extend(self.expr(parsed, b));
+                facts
+            }
+            ExprKind::Concat(items) | ExprKind::List(items) | ExprKind::Tuple(items) => {
+                items.iter().flat_map(|item| self.expr(parsed, item)).map(Fact::as_part).collect()
+            }
+            ExprKind::Dict(entries) => {
+                entries.iter().flat_map(|(_, value)| self.expr(parsed, value)).map(Fact::as_part).collect()
+            }
+            ExprKind::Compare(first, rest) => {
+                let mut facts = self.expr(parsed, first);
+                facts.extend(rest.iter().flat_map(|(_, e)| self.expr(parsed, e)));
+                facts
+            }
+            ExprKind::Neg(e) | ExprKind::Pos(e) | ExprKind::Not(e) => self.expr(parsed, e),
+            ExprKind::Const(_) | ExprKind::Test { .. } => Vec::new(),
+        }
+    }
+
+    fn call(&mut self, parsed: &'t Parsed, callee: &'t Expr, args: &'t Args) -> Vec<Fact> {
+        let first = args.positional.first();
+        if let Some(function) = salt_function(callee) {
+            let whole = |root, key| Fact { root, key, is_whole: true };
+            return match (function, first) {
+                ("pillar.get" | "config.get" | "pillar.raw" | "pillar.item", Some(e)) => {
+                    let rest: Vec<&Expr> =
+                        args.positional.iter().skip(1).chain(args.named.iter().map(|(_, e)| e)).collect();
+                    // A value that has parts of its own, or is merged over some, is not the pillar's alone.
+                    let is_own =
+                        rest.iter().all(|e| is_plain(e)) && args.named.iter().all(|(name, _)| **name != *"merge");
+                    let key = text_of(parsed, e);
+                    let mut facts = match (key, is_own) {
+                        (Some(key), _) => vec![Fact { is_whole: is_own, ..whole(Root::Pillar, key) }],
+                        (None, true) => vec![whole(Root::Pillar, parsed.source(e.span).to_owned())],
+                        (None, false) => Vec::new(),
+                    };
+                    facts.retain(|fact| !OPTIONS.iter().any(|option| fact.key.ends_with(option)));
+                    facts.extend(rest.into_iter().flat_map(|e| self.expr(parsed, e)).map(Fact::as_part));
+                    facts
+                }
+                ("grains.get" | "grains.item", Some(e)) => {
+                    vec![whole(Root::Grains, text_of(parsed, e).unwrap_or_else(|| parsed.source(e.span).to_owned()))]
+                }
+                // Its usual sources end with the pillar of the formula.
+                ("map.data", Some(_)) => {
+                    let formula = parsed.path.split('/').next().unwrap_or_default();
+                    vec![Fact { is_whole: false, ..whole(Root::Pillar, formula.to_owned()) }]
+                }
+                _ => self.parts(parsed, args),
+            };
+        }
+        if let ExprKind::Attr(object, method) = &callee.kind {
+            let facts = self.expr(parsed, object);
+            let mut facts = match (&**method, first.and_then(|e| text_of(parsed, e))) {
+                ("get", Some(name)) => below(facts, &name),
+                _ => facts,
+            };
+            facts.extend(self.parts(parsed, args));
+            return facts;
+        }
+        let mut facts = self.expr(parsed, callee);
+        facts.extend(self.parts(parsed, args));
+        facts
+    }
+
+    fn parts(&mut self, parsed: &'t Parsed, args: &'t Args) -> Vec<Fact> {
+        let all = args.positional.iter().chain(args.named.iter().map(|(_, e)| e));
+        let all = all.chain(args.star.as_deref()).chain(args.star_star.as_deref());
+        all.flat_map(|e| self.expr(parsed, e)).map(Fact::as_part).collect()
+    }
+
+    /// The facts behind a variable: of everything that binds it anywhere in the template.
+    fn name(&mut self, parsed: &'t Parsed, name: &'t str) -> Vec<Fact> {
+        match name {
+            "pillar" => return vec![Fact { root: Root::Pillar, key: String::new(), is_whole: true }],
+            "grains" => return vec![Fact { root: Root::Grains, key: String::new(), is_whole: true }],
+            "opts" => return vec![Fact { root: Root::Opts, key: String::new(), is_whole: true }],
+            _ => {}
+        }
+        if !self.seen.insert((&parsed.path, name)) {
+            return Vec::new();
+        }
+        let mut facts = Vec::new();
+        for stmt in parsed.statements() {
+            let binds = |target| {
+                let mut bound = HashSet::new();
+                names(target, &mut bound);
+                bound.contains(name)
+            };
+            match &stmt.kind {
+                StmtKind::Set { target, value } if binds(target) => facts.extend(self.expr(parsed, value)),
+                StmtKind::For(f) if binds(&f.target) => facts.extend(self.expr(parsed, &f.iter)),
+                StmtKind::With { bindings, .. } => {
+                    for (_, value) in bindings.iter().filter(|(target, _)| binds(target)) {
+                        facts.extend(self.expr(parsed, value));
+                    }
+                }
+                StmtKind::FromImport { names, .. } => {
+                    let there = names.iter().find(|(_, here)| **here == *name).map(|(there, _)| &**there);
+                    let path = self.imports.get(&(&*parsed.shown, stmt.span.start as usize));
+                    let from = path.and_then(|path| self.templates.get(path));
+                    if let (Some(there), Some(from)) = (there, from) {
+                        facts.extend(self.name(from, there));
+                    }
+                }
+                StmtKind::Macro(m) => {
+                    if let Some(index) = m.params.iter().position(|param| *param.name == *name) {
+                        facts.extend(self.arguments(&m.name, index, name));
+                    }
+                }
+                // `{% do name.update(…) %}`
+                StmtKind::Do(Expr { kind: ExprKind::Call { callee, args }, .. }) => {
+                    if let ExprKind::Attr(object, _) = &callee.kind
+                        && matches!(&object.kind, ExprKind::Name(changed) if **changed == *name)
+                    {
+                        facts.extend(self.parts(parsed, args));
+                    }
+                }
+                _ => {}
+            }
+        }
+        facts
+    }
+
+    /// What calls of a macro pass for a parameter.
+    fn arguments(&mut self, called: &str, index: usize, param: &str) -> Vec<Fact> {
+        let mut facts = Vec::new();
+        for parsed in self.templates.all() {
+            for e in parsed.expressions() {
+                let ExprKind::Call { callee, args } = &e.kind else { continue };
+                let is_it = match &callee.kind {
+                    ExprKind::Name(name) | ExprKind::Attr(_, name) => **name == *called,
+                    _ => false,
+                };
+                let named = args.named.iter().find(|(name, _)| **name == *param).map(|(_, e)| e);
+                if let Some(given) = named.or_else(|| args.positional.get(index)).filter(|_| is_it) {
+                    facts.extend(self.expr(parsed, given));
+                }
+            }
+        }
+        facts
+    }
+}
+
+impl Fact {
+    fn as_part(self) -> Self {
+        Fact { is_whole: false, ..self }
+    }
+}
+
+/// Facts below others; what is below a merged value is not known.
+fn below(facts: Vec<Fact>, name: &str) -> Vec<Fact> {
+    let deeper = |mut fact: Fact| {
+        if fact.is_whole {
+            fact.key = if fact.key.is_empty() { name.to_owned() } else { format!("{}:{name}", fact.key) };
+        }
+        fact
+    };
+    facts.into_iter().map(deeper).collect()
+}
+
+/// The function of `salt['a.b']`, `salt.a.b` or `salt.get('a.b')`.
+pub(crate) fn salt_function(callee: &Expr) -> Option<&str> {
+    let is_salt = |e: &Expr| matches!(&e.kind, ExprKind::Name(name) if **name == *"salt");
+    match &callee.kind {
+        ExprKind::Item(object, name) if is_salt(object) => match &name.kind {
+            ExprKind::Const(Value::Str(name)) => Some(name),
+            _ => None,
+        },
+        ExprKind::Attr(object, function) => match &object.kind {
+            ExprKind::Attr(salt, module) if is_salt(salt) => {
+                DOTTED.iter().find(|name| name.split_once('.') == Some((&**module, &**function))).copied()
+            }
+            _ => None,
+        },
+        ExprKind::Call { callee, args } => match (&callee.kind, args.positional.first().map(|e| &e.kind)) {
+            (ExprKind::Attr(object, get), Some(ExprKind::Const(Value::Str(name))))
+                if is_salt(object) && **get == *"get" =>
+            {
+                Some(name)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The functions that matter here, for `salt.a.b`.
+const DOTTED: [&str; 8] = [
+    "pillar.get",
+    "pillar.raw",
+    "pillar.item",
+    "config.get",
+    "grains.get",
+    "grains.item",
+    "grains.filter_by",
+    "map.data",
+];
+
+/// Options of look-ups by the formula's library, which are no configuration.
+const OPTIONS: [&str; 3] = [":strategy", ":merge_lists", ":map_jinja"];
+
+/// Whether an expression is a literal without parts.
+fn is_plain(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Const(_) => true,
+        ExprKind::Dict(entries) => entries.is_empty(),
+        ExprKind::List(items) | ExprKind::Tuple(items) => items.is_empty(),
+        _ => false,
+    }
+}
+
+/// The text of an expression of literals and the names of the formula's own place.
+pub(crate) fn text_of(parsed: &Parsed, e: &Expr) -> Option<String> {
+    match &e.kind {
+        ExprKind::Const(Value::Str(text)) => Some(text.to_string()),
+        ExprKind::Name(name) if **name == *"tplroot" => parsed.path.split('/').next().map(str::to_owned),
+        ExprKind::Concat(parts) => parts.iter().map(|part| text_of(parsed, part)).collect(),
+        ExprKind::Binary(BinaryOp::Add, a, b) => Some(text_of(parsed, a)? + &text_of(parsed, b)?),
+        _ => None,
+    }
+}

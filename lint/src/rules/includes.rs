@@ -1,0 +1,180 @@
+//! What states include, and whether they are states at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mapstack::value::Value;
+use mapstack::{Place, nearest};
+
+use super::failures::on;
+use crate::Rule;
+use crate::finding::{Finding, Level};
+use crate::states::{Made, State, included, sls_name};
+use crate::subject::Subject;
+
+pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+    let available = Available::of(subject);
+    subject.states.iter().flat_map(|state| of_state(subject, state, &available)).collect()
+}
+
+fn of_state(subject: &Subject<'_>, state: &State, available: &Available) -> Vec<Finding> {
+    let mut minions: BTreeMap<Problem, Vec<String>> = BTreeMap::new();
+    let mut all = 0;
+    for (run, outcome) in state.used() {
+        all += 1;
+        let Ok(made) = outcome else { continue };
+        for problem in problems(state, made, available) {
+            minions.entry(problem).or_default().push(subject.runs[run].minion.id.to_string());
+        }
+    }
+    minions.into_iter().map(|(problem, minions)| problem.finding(state, available).note(on(&minions, all))).collect()
+}
+
+/// What is wrong with what an sls renders to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Problem {
+    /// It is this in place of a mapping.
+    Shape(String),
+    /// Its include is this in place of a list.
+    Include(String),
+    /// An entry of its include, as it is written, is this in place of a name.
+    Entry(String),
+    /// An entry leads above the root.
+    TooHigh(String),
+    /// An entry leads to an sls that does not exist.
+    Missing { written: String, name: String },
+    /// An entry leads to a folder that no root has.
+    Outside { written: String, name: String },
+}
+
+fn problems(state: &State, made: &Made, available: &Available) -> Vec<Problem> {
+    if let Some(instead) = &made.instead {
+        return vec![Problem::Shape(instead.clone())];
+    }
+    if let Some(instead) = &made.include_instead {
+        return vec![Problem::Include(instead.clone())];
+    }
+    made.includes.iter().filter_map(|entry| of_entry(state, entry, available)).collect()
+}
+
+fn of_entry(state: &State, entry: &Value, available: &Available) -> Option<Problem> {
+    let written = match entry {
+        Value::Map(map) => map.iter().last().map(|(_, name)| name.to_string()).unwrap_or_default(),
+        other => other.to_string(),
+    };
+    let is_name = |entry: &Value| match entry {
+        Value::Map(map) => map.iter().last().is_some_and(|(_, name)| name.as_str().is_some()),
+        other => other.as_str().is_some(),
+    };
+    if !is_name(entry) {
+        return Some(Problem::Entry(entry.kind().described().to_owned()));
+    }
+    let Some((name, saltenv)) = included(&state.file, entry) else { return Some(Problem::TooHigh(written)) };
+    // Another saltenv may be elsewhere.
+    if saltenv.is_some_and(|saltenv| saltenv != available.saltenv) || available.has(&name) {
+        return None;
+    }
+    let folder = name.split('.').next().unwrap_or_default();
+    Some(match available.folders.contains(folder) {
+        true => Problem::Missing { written, name },
+        false => Problem::Outside { written, name },
+    })
+}
+
+impl Problem {
+    fn finding(&self, state: &State, available: &Available) -> Finding {
+        let whole = state.file.place(0, 0);
+        match self {
+            Problem::Shape(instead) => Finding::of_file(
+                Rule::StatesShape,
+                whole,
+                format!("the sls renders to {instead}, not a mapping of states"),
+            )
+            .help("states are a mapping from id to state; a state run refuses anything else"),
+            Problem::Include(instead) => Finding::new(
+                Rule::StatesShape,
+                place_of(state, "include:"),
+                format!("`include` is {instead}, not a list"),
+            )
+            .help("write one sls a line, each behind a dash"),
+            Problem::Entry(instead) => Finding::new(
+                Rule::StatesShape,
+                place_of(state, "include:"),
+                format!("`include` lists {instead}, not an sls"),
+            )
+            .help("write the name of an sls, such as f.config or .config"),
+            Problem::TooHigh(written) => Finding::new(
+                Rule::MissingInclude,
+                place_of(state, written),
+                format!("'{written}' leads above the root"),
+            )
+            .help("each dot but the first goes up by one folder"),
+            Problem::Missing { written, name } => {
+                let message = format!("there is no sls '{name}'");
+                let finding = Finding::new(Rule::MissingInclude, place_of(state, written), message);
+                match nearest(name, available.names.iter()) {
+                    Some(near) => finding.help(format!("did you mean '{near}'?")),
+                    None => {
+                        let path = name.replace('.', "/");
+                        finding.help(format!("neither salt://{path}.sls nor salt://{path}/init.sls exists"))
+                    }
+                }
+            }
+            Problem::Outside { written, name } => {
+                let folder = name.split('.').next().unwrap_or_default();
+                let message = format!("no root has '{folder}', which the sls '{name}' belongs to");
+                let mut finding = Finding::new(Rule::MissingInclude, place_of(state, written), message);
+                finding.level = Level::Note;
+                match nearest(folder, available.folders.iter()) {
+                    Some(near) => {
+                        finding.level = Level::Warning;
+                        finding.help(format!("did you mean '{near}'?"))
+                    }
+                    None => finding.help("if it is another formula's, give its root, too: --root DIR"),
+                }
+            }
+        }
+    }
+}
+
+/// Where something is written in an sls, or its `include` if a template made it.
+fn place_of(state: &State, written: &str) -> Place {
+    let text = &state.file.text;
+    let from = text.find("include:").unwrap_or_default();
+    let is_word = |at: usize| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + written.len()..].chars().next();
+        let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '/'));
+        !is_part(before) && !is_part(after)
+    };
+    let found = text[from..].match_indices(written).map(|(at, _)| from + at).find(|at| is_word(*at));
+    match found {
+        Some(at) => state.file.place(at, at + written.len()),
+        None if text[from..].starts_with("include:") => state.file.place(from, from + "include".len()),
+        None => state.file.place(0, 0),
+    }
+}
+
+/// The states that the file server has.
+struct Available {
+    saltenv: String,
+    names: BTreeSet<String>,
+    /// The first parts of the paths of all files.
+    folders: BTreeSet<String>,
+}
+
+impl Available {
+    fn of(subject: &Subject<'_>) -> Self {
+        let listed = subject.engine.files().list(&subject.saltenv, "").unwrap_or_default();
+        let names = listed.iter().filter(|path| path.ends_with(".sls")).map(|path| sls_name(path)).collect();
+        let folders = listed.iter().filter_map(|path| path.split(['/', '.']).next()).map(str::to_owned).collect();
+        Available { saltenv: subject.saltenv.clone(), names, folders }
+    }
+
+    /// Whether a name, or a glob's beginning, leads to one.
+    fn has(&self, name: &str) -> bool {
+        match name.find(['*', '?', '[']) {
+            None => self.names.contains(name),
+            Some(at) => self.names.iter().any(|known| known.starts_with(&name[..at])),
+        }
+    }
+}

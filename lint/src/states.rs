@@ -1,0 +1,262 @@
+//! The states of a formula, rendered for many minions.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use mapstack::minion::Minion;
+use mapstack::value::Value;
+use mapstack::{Engine, Error, ErrorKind, ImportSite};
+
+use crate::document::SourceFile;
+use crate::templates::{Parsed, Templates, words};
+
+/// An sls, and what it renders to for each minion.
+pub(crate) struct State {
+    pub file: Arc<SourceFile>,
+    /// Its name, such as `nginx.config`.
+    pub name: String,
+    /// By the number of the run; nothing where the formula is not for that minion. Minions that the templates
+    /// cannot tell apart share one.
+    pub outcomes: Vec<Option<Arc<Result<Made, Error>>>>,
+    /// The runs on which somebody would use it: all, or those where another sls of the formula includes it.
+    pub used: BTreeSet<usize>,
+}
+
+/// What an sls renders to, as far as rules look at it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Made {
+    /// Its `include`.
+    pub includes: Vec<Value>,
+    /// What it is in place of a mapping.
+    pub instead: Option<String>,
+    /// What `include` is in place of a list.
+    pub include_instead: Option<String>,
+}
+
+/// Folders with files that are no states of the formula.
+const OTHERS: [&str; 5] = ["files", "templates", "test", "tests", "_modules"];
+
+/// Why a file is not rendered as states.
+pub(crate) fn why_not_rendered(file: &SourceFile, loaded: &BTreeSet<String>) -> Option<&'static str> {
+    let is_in =
+        |folder: &dyn Fn(&str) -> bool| file.path.rsplit_once('/').is_some_and(|(all, _)| all.split('/').any(folder));
+    if is_in(&|folder| OTHERS.contains(&folder)) {
+        Some("it lies in a folder for other files")
+    } else if is_in(&|folder| folder.starts_with("react") || folder.starts_with("orch"))
+        || file.name().starts_with("orch")
+    {
+        Some("reactors and orchestration run on the master, with other variables")
+    } else if loaded.contains(&file.path) {
+        Some("another template loads it")
+    } else {
+        None
+    }
+}
+
+/// A minion to render states for.
+pub(crate) struct Target<'m> {
+    pub minion: &'m Minion,
+    /// Whether the formula is for it.
+    pub is_supported: bool,
+    /// What came of the formula's own map, as text; nothing if its states could import something else from there.
+    pub map: Option<String>,
+}
+
+/// The files that rendering reads.
+pub(crate) struct Library<'l> {
+    pub engine: &'l Engine,
+    pub saltenv: &'l str,
+    pub templates: &'l Templates,
+    pub imports: &'l [ImportSite],
+    /// The path of the formula's own map.
+    pub map: &'l str,
+}
+
+impl Library<'_> {
+    /// Render states for the minions that the formula is for.
+    pub fn render(&self, files: &[Arc<SourceFile>], targets: &[Target<'_>]) -> Vec<State> {
+        let render = |file: &Arc<SourceFile>| {
+            let kinds = self.kinds(file, targets);
+            let mut known: HashMap<usize, Arc<Result<Made, Error>>> = HashMap::new();
+            let outcome = |(number, target): (usize, &Target<'_>)| {
+                target.is_supported.then(|| {
+                    let made = || Arc::new(made(self.engine, self.saltenv, target.minion, &file.path));
+                    known.entry(kinds[number]).or_insert_with(made).clone()
+                })
+            };
+            let outcomes: Vec<_> = targets.iter().enumerate().map(outcome).collect();
+            State { file: file.clone(), name: sls_name(&file.path), outcomes, used: BTreeSet::new() }
+        };
+        let mut states: Vec<State> = files.iter().map(render).collect();
+        find_used(&mut states);
+        states
+    }
+
+    /// A number for each minion, which is equal for those that an sls cannot tell apart: the formula's map came
+    /// out equal, and they differ only in grains that no other template of the sls names.
+    fn kinds(&self, file: &SourceFile, targets: &[Target<'_>]) -> Vec<usize> {
+        let has_maps = targets.iter().all(|target| target.map.is_some());
+        let texts: Vec<String> = self.read_by(file, has_maps).into_iter().flat_map(Parsed::said).collect();
+        let words = words(texts.iter().map(String::as_str));
+        // What functions look at unasked.
+        let is_named = |grain: &str| words.contains(grain) || (!has_maps && FAMILIES.contains(&grain));
+        let mut known: HashMap<String, usize> = HashMap::new();
+        let mut numbers = Vec::new();
+        for Target { minion, map, .. } in targets {
+            let grains = minion.grains.iter().filter(|(name, _)| name.as_str().is_none_or(is_named));
+            let grains: Vec<String> = grains.map(|(name, value)| format!("{name}={}", value.repr())).collect();
+            let pillar = Value::Map(minion.pillar.clone()).repr();
+            let facts = format!("{}\n{pillar}\n{}", grains.join("\n"), map.as_deref().unwrap_or_default());
+            let next = known.len();
+            numbers.push(*known.entry(facts).or_insert(next));
+        }
+        numbers
+    }
+
+    /// The templates that an sls comes to, with or without the formula's map and what only that loads.
+    fn read_by(&self, file: &SourceFile, without_map: bool) -> Vec<&Parsed> {
+        let mut paths: Vec<&str> = vec![&file.path];
+        let mut read = 0;
+        while let Some(parsed) = paths.get(read).map(|path| self.templates.get(path)) {
+            read += 1;
+            let Some(parsed) = parsed else { continue };
+            let loaded = parsed.loaded();
+            let loaded = loaded.iter().filter_map(|path| Some(&*self.templates.get(path)?.path));
+            let own = self.imports.iter().filter(|site| site.place.file == parsed.shown);
+            let imported = own.filter_map(|site| site.template.as_deref());
+            for path in loaded.chain(imported) {
+                if !paths.contains(&path) && !(without_map && path == self.map) {
+                    paths.push(path);
+                }
+            }
+        }
+        paths.into_iter().filter_map(|path| self.templates.get(path)).collect()
+    }
+}
+
+/// Grains that functions of Salt's look at unless they are given others.
+const FAMILIES: [&str; 5] = ["os", "os_family", "osarch", "osfinger", "id"];
+
+fn made(engine: &Engine, saltenv: &str, minion: &Minion, path: &str) -> Result<Made, Error> {
+    let value = engine.run(minion).with_saltenv(saltenv).sls(path)?;
+    let mut made = Made::default();
+    match &value {
+        Value::Map(map) => match map.get("include") {
+            None => {}
+            Some(Value::List(includes)) => made.includes = includes.iter().cloned().collect(),
+            Some(other) => made.include_instead = Some(other.kind().described().to_owned()),
+        },
+        other if other.truthy() => made.instead = Some(other.kind().described().to_owned()),
+        _ => {}
+    }
+    Ok(made)
+}
+
+/// The name of the sls in a file.
+pub(crate) fn sls_name(path: &str) -> String {
+    let name = path.strip_suffix(".sls").unwrap_or(path);
+    name.strip_suffix("/init").unwrap_or(name).replace('/', ".")
+}
+
+/// The sls that an entry of an `include` names, and the saltenv if it says one (Salt:
+/// `salt.state.BaseHighState.render_state`).
+pub(crate) fn included(file: &SourceFile, entry: &Value) -> Option<(String, Option<String>)> {
+    let (name, saltenv) = match entry {
+        Value::Map(map) => {
+            let (saltenv, name) = map.iter().last()?;
+            (name, Some(saltenv.to_string()))
+        }
+        name => (name, None),
+    };
+    let name = name.as_str()?;
+    let dots = name.len() - name.trim_start_matches('.').len();
+    if dots == 0 {
+        return Some((name.to_owned(), saltenv));
+    }
+    let own = sls_name(&file.path);
+    let mut parts: Vec<&str> = own.split('.').collect();
+    if file.name() == "init.sls" {
+        parts.push("init");
+    }
+    let kept = parts.len().checked_sub(dots)?;
+    let parts: Vec<&str> = parts[..kept].iter().copied().chain([&name[dots..]]).collect();
+    Some((parts.join("."), saltenv))
+}
+
+/// Find the runs on which each sls is used: what others include is meant for where they do.
+fn find_used(states: &mut [State]) {
+    let by_name: BTreeMap<String, usize> =
+        states.iter().enumerate().map(|(number, state)| (state.name.clone(), number)).collect();
+    let mut edges: BTreeSet<(usize, usize, usize)> = BTreeSet::new();
+    for (from, state) in states.iter().enumerate() {
+        for (run, outcome) in state.outcomes.iter().enumerate() {
+            let made = outcome.as_ref().and_then(|outcome| outcome.as_ref().as_ref().ok());
+            let names =
+                made.into_iter().flat_map(|made| &made.includes).filter_map(|entry| included(&state.file, entry));
+            let to = names.filter_map(|(name, _)| by_name.get(&name).copied());
+            edges.extend(to.filter(|to| *to != from).map(|to| (from, run, to)));
+        }
+    }
+    let included: BTreeSet<usize> = edges.iter().map(|(_, _, to)| *to).collect();
+    let is_entry = |number: usize, state: &State| {
+        !included.contains(&number) || (state.file.name() == "init.sls" && state.file.path.matches('/').count() == 1)
+    };
+    for (number, state) in states.iter_mut().enumerate() {
+        if is_entry(number, state) {
+            state.used = (0..state.outcomes.len()).collect();
+        }
+    }
+    loop {
+        let mut is_stable = true;
+        for (from, run, to) in &edges {
+            if states[*from].used.contains(run) {
+                is_stable &= !states[*to].used.insert(*run);
+            }
+        }
+        if is_stable {
+            break;
+        }
+    }
+    // Those that only include each other begin somewhere.
+    for state in states.iter_mut().filter(|state| state.used.is_empty()) {
+        state.used = (0..state.outcomes.len()).collect();
+    }
+}
+
+impl State {
+    /// The runs on which it is used, with what came of them.
+    pub fn used(&self) -> impl Iterator<Item = (usize, &Result<Made, Error>)> {
+        self.used.iter().filter_map(|run| Some((*run, &**self.outcomes.get(*run)?.as_ref()?)))
+    }
+
+    /// What it failed with on a run that uses it.
+    pub fn error(&self, run: usize) -> Option<&Error> {
+        let outcome = self.outcomes.get(run)?.as_ref()?;
+        outcome.as_ref().as_ref().err().filter(|_| self.used.contains(&run))
+    }
+
+    /// Why it cannot be rendered here: the renderer that is missing.
+    pub fn unsupported(&self) -> Option<&Error> {
+        let errors = self.outcomes.iter().flatten().filter_map(|outcome| outcome.as_ref().as_ref().err());
+        errors.into_iter().find(|error| error.kind() == ErrorKind::Unsupported)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn includes_are_named_as_salt_does() {
+        let name = |path: &str, entry: &str| {
+            let file = SourceFile::new(path, path, "");
+            included(&file, &Value::from(entry)).map(|(name, _)| name)
+        };
+        assert_eq!(name("a/init.sls", ".b").as_deref(), Some("a.b"));
+        assert_eq!(name("a/b.sls", ".c").as_deref(), Some("a.c"));
+        assert_eq!(name("a/b/init.sls", "..c").as_deref(), Some("a.c"));
+        assert_eq!(name("a/b/c.sls", "..d").as_deref(), Some("a.d"));
+        assert_eq!(name("a/b.sls", "x.y").as_deref(), Some("x.y"));
+        assert_eq!(name("a.sls", "..b"), None);
+    }
+}

@@ -1,0 +1,215 @@
+//! The templates of a formula as trees: what they say outside of comments.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::convert::Infallible;
+use std::path::Path;
+use std::sync::Arc;
+
+use mapstack::loader::{Fetched, SaltPath};
+use mapstack::value::{Str, Value};
+use mapstack::{Engine, Place, Survey};
+use mapstack_render::jinja::ast::{Expr, ExprKind, Span, Stmt, StmtKind, Target, Template};
+use mapstack_render::jinja::{Node, Syntax, compile, visit};
+
+use crate::origins::text_of;
+
+/// The templates that a survey read, by their paths on the file server.
+#[derive(Default)]
+pub(crate) struct Templates(BTreeMap<String, Parsed>);
+
+/// A template and where it comes from.
+pub(crate) struct Parsed {
+    /// From the file server's root.
+    pub path: String,
+    /// As a person would open it.
+    pub shown: String,
+    pub tree: Arc<Template>,
+}
+
+impl Templates {
+    /// Read the templates of a survey again, as trees.
+    pub fn read(engine: &Engine, saltenv: &str, survey: &Survey) -> Self {
+        let read = |path: &String| {
+            let fetched = engine.files().fetch(&SaltPath::from_relative(path), saltenv);
+            let Ok(Fetched::Found { on_disk, bytes }) = fetched else { return None };
+            let text = std::str::from_utf8(&bytes).ok()?;
+            let tree = compile(Some(&Str::from(path.as_str())), text.into(), &Syntax::default()).ok()?;
+            Some((path.clone(), Parsed { path: path.clone(), shown: on_disk.display().to_string(), tree }))
+        };
+        Templates(survey.templates.iter().filter_map(read).collect())
+    }
+
+    pub fn get(&self, path: &str) -> Option<&Parsed> {
+        self.0.get(path)
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &Parsed> {
+        self.0.values()
+    }
+
+    /// The paths of the templates that others load.
+    pub fn loaded(&self) -> BTreeSet<String> {
+        self.all().flat_map(Parsed::loaded).filter(|path| self.get(path).is_some()).collect()
+    }
+
+    /// The template of a place.
+    pub fn at(&self, place: &Place) -> Option<&Parsed> {
+        self.all().find(|parsed| parsed.shown == place.file || place.file == format!("salt://{}", parsed.path))
+    }
+}
+
+impl Parsed {
+    /// Visit every statement and expression.
+    pub fn visit<'t>(&'t self, mut see: impl FnMut(Node<'t>)) {
+        let walked: Result<(), Infallible> = visit(&self.tree, &mut |node, _| {
+            see(node);
+            Ok(())
+        });
+        match walked {
+            Ok(()) => {}
+            Err(never) => match never {},
+        }
+    }
+
+    /// The paths of what the template loads by a name that can be told without running it.
+    pub fn loaded(&self) -> Vec<String> {
+        let mut loaded = Vec::new();
+        for stmt in self.statements() {
+            let named = match &stmt.kind {
+                StmtKind::Include { template, .. }
+                | StmtKind::Import { template, .. }
+                | StmtKind::FromImport { template, .. }
+                | StmtKind::ImportData { template, .. } => template,
+                _ => continue,
+            };
+            let names = match &named.kind {
+                ExprKind::List(names) | ExprKind::Tuple(names) => names.as_slice(),
+                _ => std::slice::from_ref(named),
+            };
+            loaded.extend(names.iter().filter_map(|name| text_of(self, name)).map(|name| self.beside(&name)));
+        }
+        loaded
+    }
+
+    /// The path of a file that the template names.
+    pub fn beside(&self, name: &str) -> String {
+        match (name.strip_prefix("./"), self.path.rsplit_once('/')) {
+            (Some(name), Some((folder, _))) => format!("{folder}/{name}"),
+            _ => name.to_owned(),
+        }
+    }
+
+    /// Every expression.
+    pub fn expressions(&self) -> Vec<&Expr> {
+        let mut found = Vec::new();
+        self.visit(|node| {
+            if let Node::Expr(e) = node {
+                found.push(e);
+            }
+        });
+        found
+    }
+
+    /// Every statement.
+    pub fn statements(&self) -> Vec<&Stmt> {
+        let mut found = Vec::new();
+        self.visit(|node| {
+            if let Node::Stmt(stmt) = node {
+                found.push(stmt);
+            }
+        });
+        found
+    }
+
+    pub fn source(&self, span: Span) -> &str {
+        self.tree.source.get(span.start as usize..span.end as usize).unwrap_or_default()
+    }
+
+    pub fn place(&self, span: Span) -> Place {
+        let (start, end) = (span.start as usize, span.end as usize);
+        Place { file: self.shown.clone(), source: self.tree.source.clone(), start, end }
+    }
+
+    /// The texts in the template that are no comments: what its expressions say, and the text around tags
+    /// without what YAML and most configuration files call a comment.
+    pub fn said(&self) -> Vec<String> {
+        let texts = self.statements().into_iter().filter_map(|stmt| match &stmt.kind {
+            StmtKind::Text(text) => Some(without_comments(text)),
+            _ => None,
+        });
+        texts.chain(self.literals()).collect()
+    }
+
+    /// What the expressions of the template say: their literals but for the keys of mappings, and the names of
+    /// attributes and arguments.
+    pub fn literals(&self) -> Vec<String> {
+        let expressions = self.expressions();
+        let dicts = expressions.iter().filter_map(|e| match &e.kind {
+            ExprKind::Dict(entries) => Some(entries),
+            _ => None,
+        });
+        let keys: HashSet<u32> = dicts.flatten().map(|(key, _)| key.span.start).collect();
+        let mut said = Vec::new();
+        for e in expressions {
+            match &e.kind {
+                ExprKind::Const(Value::Str(text)) if !keys.contains(&e.span.start) => said.push(text.to_string()),
+                ExprKind::Attr(_, name) => said.push(name.to_string()),
+                ExprKind::Call { args, .. } => said.extend(args.named.iter().map(|(name, _)| name.to_string())),
+                _ => {}
+            }
+        }
+        said
+    }
+
+    /// The names that the template binds anywhere, which another may import.
+    pub fn bound(&self) -> HashSet<&str> {
+        let mut bound = HashSet::new();
+        for stmt in self.statements() {
+            match &stmt.kind {
+                StmtKind::Set { target, .. }
+                | StmtKind::SetBlock { target, .. }
+                | StmtKind::Load { target, .. }
+                | StmtKind::ImportData { target, .. } => names(target, &mut bound),
+                StmtKind::Import { target, .. } => drop(bound.insert(&**target)),
+                StmtKind::FromImport { names, .. } => bound.extend(names.iter().map(|(_, here)| &**here)),
+                StmtKind::Macro(m) => drop(bound.insert(&*m.name)),
+                _ => {}
+            }
+        }
+        bound
+    }
+}
+
+/// The names of a target.
+pub(crate) fn names<'t>(target: &'t Target, found: &mut HashSet<&'t str>) {
+    match target {
+        Target::Name(name) | Target::Attribute(name, _) => drop(found.insert(&**name)),
+        Target::Tuple(targets) => targets.iter().for_each(|target| names(target, found)),
+    }
+}
+
+/// A text without what stands behind a # at the start of a line or after a blank.
+pub(crate) fn without_comments(text: &str) -> String {
+    let line = |line: &str| {
+        let starts = |at: usize| line[..at].chars().next_back().is_none_or(char::is_whitespace);
+        let end = line.match_indices('#').map(|(at, _)| at).find(|at| starts(*at)).unwrap_or(line.len());
+        line[..end].to_owned()
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// What a file without a tree says to whoever reads it; nothing if it is documentation or a file whose
+/// comments are not known.
+pub(crate) fn said_in_file(path: &str, text: &str) -> Option<String> {
+    let extension = Path::new(path).extension()?.to_str()?;
+    let is_read =
+        matches!(extension, "yaml" | "yml" | "json" | "sls" | "jinja" | "j2" | "jinja2" | "py" | "mako" | "tera");
+    is_read.then(|| without_comments(text))
+}
+
+/// The words of texts: what could be the name of a key.
+pub(crate) fn words<'t>(texts: impl IntoIterator<Item = &'t str>) -> BTreeSet<String> {
+    let texts = texts.into_iter();
+    let of = |text: &'t str| text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-');
+    texts.flat_map(of).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
