@@ -8,7 +8,7 @@ use mapstack::value::Value;
 use mapstack::{Engine, Error, ErrorKind, ImportSite};
 
 use crate::document::SourceFile;
-use crate::templates::{Parsed, Templates, words};
+use crate::templates::{Parsed, Templates};
 
 /// An sls, and what it renders to for each minion.
 pub(crate) struct State {
@@ -96,10 +96,11 @@ impl Library<'_> {
     /// out equal, and they differ only in grains that no other template of the sls names.
     fn kinds(&self, file: &SourceFile, targets: &[Target<'_>]) -> Vec<usize> {
         let has_maps = targets.iter().all(|target| target.map.is_some());
-        let texts: Vec<String> = self.read_by(file, has_maps).into_iter().flat_map(Parsed::said).collect();
-        let words = words(texts.iter().map(String::as_str));
+        let read = self.read_by(file, has_maps);
         // What functions look at unasked.
-        let is_named = |grain: &str| words.contains(grain) || (!has_maps && FAMILIES.contains(&grain));
+        let is_named = |grain: &str| {
+            read.iter().any(|parsed| parsed.words().contains(grain)) || (!has_maps && FAMILIES.contains(&grain))
+        };
         let mut known: HashMap<String, usize> = HashMap::new();
         let mut numbers = Vec::new();
         for Target { minion, map, .. } in targets {
@@ -120,8 +121,7 @@ impl Library<'_> {
         while let Some(parsed) = paths.get(read).map(|path| self.templates.get(path)) {
             read += 1;
             let Some(parsed) = parsed else { continue };
-            let loaded = parsed.loaded();
-            let loaded = loaded.iter().filter_map(|path| Some(&*self.templates.get(path)?.path));
+            let loaded = parsed.loaded().iter().filter_map(|path| Some(&*self.templates.get(path)?.path));
             let own = self.imports.iter().filter(|site| site.place.file == parsed.shown);
             let imported = own.filter_map(|site| site.template.as_deref());
             for path in loaded.chain(imported) {

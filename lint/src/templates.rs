@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::convert::Infallible;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::value::{Str, Value};
@@ -24,6 +24,10 @@ pub(crate) struct Parsed {
     /// As a person would open it.
     pub shown: String,
     pub tree: Arc<Template>,
+    /// What is asked for again and again, once somebody has.
+    words: OnceLock<BTreeSet<String>>,
+    bound: OnceLock<HashSet<String>>,
+    loaded: OnceLock<Vec<String>>,
 }
 
 impl Templates {
@@ -34,7 +38,9 @@ impl Templates {
             let Ok(Fetched::Found { on_disk, bytes }) = fetched else { return None };
             let text = std::str::from_utf8(&bytes).ok()?;
             let tree = compile(Some(&Str::from(path.as_str())), text.into(), &Syntax::default()).ok()?;
-            Some((path.clone(), Parsed { path: path.clone(), shown: on_disk.display().to_string(), tree }))
+            let shown = on_disk.display().to_string();
+            let (words, bound, loaded) = Default::default();
+            Some((path.clone(), Parsed { path: path.clone(), shown, tree, words, bound, loaded }))
         };
         Templates(survey.templates.iter().filter_map(read).collect())
     }
@@ -49,7 +55,7 @@ impl Templates {
 
     /// The paths of the templates that others load.
     pub fn loaded(&self) -> BTreeSet<String> {
-        self.all().flat_map(Parsed::loaded).filter(|path| self.get(path).is_some()).collect()
+        self.all().flat_map(Parsed::loaded).filter(|path| self.get(path).is_some()).cloned().collect()
     }
 
     /// The template of a place.
@@ -72,7 +78,11 @@ impl Parsed {
     }
 
     /// The paths of what the template loads by a name that can be told without running it.
-    pub fn loaded(&self) -> Vec<String> {
+    pub fn loaded(&self) -> &[String] {
+        self.loaded.get_or_init(|| self.find_loaded())
+    }
+
+    fn find_loaded(&self) -> Vec<String> {
         let mut loaded = Vec::new();
         for stmt in self.statements() {
             let named = match &stmt.kind {
@@ -161,8 +171,17 @@ impl Parsed {
         said
     }
 
+    /// The words that the template says outside of comments.
+    pub fn words(&self) -> &BTreeSet<String> {
+        self.words.get_or_init(|| words(self.said().iter().map(String::as_str)))
+    }
+
     /// The names that the template binds anywhere, which another may import.
-    pub fn bound(&self) -> HashSet<&str> {
+    pub fn bound(&self) -> &HashSet<String> {
+        self.bound.get_or_init(|| self.find_bound().into_iter().map(str::to_owned).collect())
+    }
+
+    fn find_bound(&self) -> HashSet<&str> {
         let mut bound = HashSet::new();
         for stmt in self.statements() {
             match &stmt.kind {

@@ -70,7 +70,10 @@ fn without_a_name_all_formulas_are_looked_at() {
     assert_eq!((ran.status, &*ran.stdout), (Some(0), ""));
     assert_eq!(ran.stderr, "nothing found in 1 formula (1 file), on 47 minions\n");
     for (line, status, said) in [
-        ("lint nope --root r", 1, "no file lies below salt://nope/"),
+        ("lint nope --root r", 1, "no root has a formula 'nope'"),
+        ("lint shh --root r", 1, "did you mean 'ssh'?"),
+        ("lint --root r/ssh", 1, "did you mean --root r?"),
+        ("lint ssh --root r/ssh", 1, "holds a formula's own init.sls"),
         ("lint --root r/h", 1, "no folder in saltenv base is a formula"),
         ("lint ssh --root r --ignore yaml-octals", 2, "did you mean yaml-octal?"),
         ("lint ssh --root r --level yaml-octal=loud", 2, "RULE=error"),
@@ -165,10 +168,36 @@ fn what_no_run_could_follow_is_said() {
     let tree = Tree::new(&[("r/f/parameters/defaults.yaml", "values: {a: {{ salt['cmd.run']('id') }}}\n")]);
     let ran = run_line(tree.path(), "lint f --root r --platform debian-12");
     assert_eq!((ran.status, &*ran.stdout), (Some(0), ""));
-    assert!(ran.stderr.starts_with("f was not followed beyond cmd.run on debian-12"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.starts_with("f was not followed beyond cmd.run in r/f/parameters/defaults.yaml on debian-12: "),
+        "{}",
+        ran.stderr
+    );
     tree.write("stubs.yaml", b"cmd.run: {return: x}");
     let ran = run_line(tree.path(), "lint f --root r --platform debian-12 --stub stubs.yaml");
     assert_eq!((ran.status, &*ran.stderr), (Some(0), "nothing found in 1 formula (1 file), on 1 minion\n"));
+}
+
+#[test]
+fn what_nothing_looked_into_is_said() {
+    let tree = Tree::new(&[
+        ("r/f/init.sls", "{{ salt['cmd.run']('id') }}: {test.nop: []}\n"),
+        ("r/f/python.sls", "#!pydsl\n"),
+        ("r/f/files/a.conf", "no template\n"),
+        ("r/f/reactor/start.sls", "{{ data.id }}: {}\n"),
+    ]);
+    let ran = run_line(tree.path(), "lint f --root r --platform debian-12");
+    assert_eq!((ran.status, &*ran.stdout), (Some(0), ""), "{}", ran.stderr);
+    for said in [
+        "f was not followed beyond cmd.run in r/f/init.sls on debian-12: ",
+        "f: not looked at: f/files/a.conf (it is no template, and no template names it as data)",
+        "f: not looked at: f/reactor/start.sls (reactors and orchestration run on the master",
+        "f: not looked at: f/python.sls (",
+    ] {
+        assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
+    }
+    let ran = run_line(tree.path(), "lint f --root r --platform debian-12 -o json");
+    assert_eq!(ran.stdout.matches("\"why\":").count(), 3, "{}", ran.stdout);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::failures::on;
 use crate::Rule;
 use crate::finding::{Finding, Level};
 use crate::subject::Subject;
+use crate::templates::Parsed;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     subject.survey.imports.iter().flat_map(|site| of_site(subject, site)).collect()
@@ -46,7 +47,7 @@ fn is_absent(subject: &Subject<'_>, path: &str) -> bool {
 fn missing<'s>(subject: &Subject<'_>, site: &'s ImportSite) -> Vec<&'s str> {
     let Some(from) = site.template.as_deref().and_then(|path| subject.templates.get(path)) else { return Vec::new() };
     let bound = from.bound();
-    let is_missing = |name: &&str| !bound.contains(name) || name.starts_with('_');
+    let is_missing = |name: &&str| !bound.contains(*name) || name.starts_with('_');
     site.names.iter().map(|name| &**name).filter(is_missing).collect()
 }
 
@@ -84,8 +85,8 @@ fn of_name(subject: &Subject<'_>, site: &ImportSite, path: &str, name: &str) -> 
         place.end = place.start + name.len();
     }
     let finding = Finding::new(Rule::MissingImport, place, format!("salt://{path} has no macro or variable '{name}'"));
-    let bound = subject.templates.get(path).map(|from| from.bound()).unwrap_or_default();
-    let public: BTreeSet<&str> = bound.into_iter().filter(|name| !name.starts_with('_')).collect();
+    let bound = subject.templates.get(path).into_iter().flat_map(Parsed::bound);
+    let public: BTreeSet<&str> = bound.map(String::as_str).filter(|name| !name.starts_with('_')).collect();
     let finding = match nearest(name, public.iter().copied()) {
         Some(near) => finding.help(format!("did you mean '{near}'?")),
         None if public.is_empty() => finding.help("it sets nothing"),
