@@ -28,7 +28,6 @@ fn every_example_has_what_its_expected_file_says() {
     }
     let given = ["--stack=examples/pillars/strategies/stack.cfg", "--id=any"];
     assert_file(&expected("pillar-strategies.yaml"), &printed(&given));
-    #[cfg(feature = "python")]
     for minion in ["web1", "db1"] {
         let id = format!("--id={minion}.example.org");
         let given = ["--makostack=examples/pillars/makostack/stack.cfg", "--minions=examples/pillars/minions", &id];
@@ -48,7 +47,7 @@ fn the_documented_examples_have_the_answers_of_salt_s_modules() {
         .collect();
     masters.sort();
     assert_eq!(masters.len(), 10);
-    for master in masters.iter().filter(|name| cfg!(feature = "python") || name.starts_with("pillarstack")) {
+    for master in &masters {
         for id in ["test-1-dev", "test-2-dev"] {
             let config = format!("--config=examples/pillars/documented/masters/{master}");
             let id = format!("--id={id}");
@@ -473,7 +472,6 @@ const WARNINGS: &[Case] = &[
 ];
 
 /// MakoStack drops a data file whose template fails; what comes of the config file itself is an error.
-#[cfg(feature = "python")]
 const MAKO_WARNINGS: &[Case] = &[Case {
     name: "makostack-drops-templates-that-fail",
     files: &[
@@ -491,13 +489,11 @@ const MAKO_WARNINGS: &[Case] = &[Case {
     args: &["--makostack=s.cfg"],
 }];
 
-#[cfg(feature = "python")]
 #[test]
 fn makostack_tells_where_the_templates_fail_that_it_drops() {
     warnings(MAKO_WARNINGS);
 }
 
-#[cfg(feature = "python")]
 #[test]
 fn a_config_file_of_makostack_that_fails_is_an_error() {
     for (name, files) in [
@@ -511,7 +507,6 @@ fn a_config_file_of_makostack_that_fails_is_an_error() {
     }
 }
 
-#[cfg(feature = "python")]
 #[test]
 fn templates_of_makostack_run_no_commands() {
     let files: &[(&str, &str)] = &[("s.cfg", "a.yml\n"), ("a.yml", "a: ${__salt__['cmd.run']('id')}\n")];
@@ -521,7 +516,6 @@ fn templates_of_makostack_run_no_commands() {
 }
 
 /// Text of another encoding is dropped with its template, told where it stands.
-#[cfg(feature = "python")]
 #[test]
 fn makostack_drops_text_that_is_no_utf_8() {
     let tree = Tree::new(&[
@@ -537,7 +531,6 @@ fn makostack_drops_text_that_is_no_utf_8() {
 }
 
 /// The way to each of a template's own templates is bounded by the same directories.
-#[cfg(feature = "python")]
 #[test]
 fn templates_of_makostack_come_from_allowed_directories_alone() {
     let tree = Tree::new(&[MINION, ("c/m.cfg", "{}"), ("shared/x.yml", "x: 1\n"), ("other/y.mako", "y: 2\n")]);

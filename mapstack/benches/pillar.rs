@@ -1,7 +1,7 @@
 //! How long one minion's external pillar takes.
 //!
 //! ```text
-//! cargo bench -p mapstack --bench pillar [--features python] -- stack|makostack CONFIG
+//! cargo bench -p mapstack --bench pillar -- stack|makostack CONFIG
 //! ```
 //!
 //! Prints one JSON object: `warm`, the median nanoseconds for a minion, one engine answering for one

@@ -183,7 +183,6 @@ impl Run<'_> {
                 let options = mapstack_merge::Options::new(&strategy, &default("default_merge_lists"));
                 self.merge_printed(&file, &stage, &options, mapdata)
             }
-            #[cfg(feature = "python")]
             Some(language @ (Language::Mako | Language::Py)) => self.change_by_python(language, &file, &stage, mapdata),
             None => {
                 let message = format!("'{engine}' is no template engine; {} was not run", file.shown);

@@ -56,7 +56,6 @@ mod moulds;
 mod options;
 pub mod pillar;
 mod pipe;
-#[cfg(feature = "python")]
 mod python;
 mod render;
 pub mod secrets;

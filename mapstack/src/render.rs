@@ -16,7 +16,6 @@ use crate::files::File;
 use crate::host::RunHost;
 #[cfg(feature = "tera")]
 use crate::lineage::{LayerKind, LayerText, Merged};
-#[cfg(feature = "python")]
 use crate::python;
 
 /// Which template of the flow is run, and the variables that go with it.
@@ -33,10 +32,8 @@ pub(crate) enum Language {
     Jinja,
     #[cfg(feature = "tera")]
     Tera,
-    #[cfg(feature = "python")]
     Mako,
     /// A Python module, whose `run()` returns the text.
-    #[cfg(feature = "python")]
     Py,
 }
 
@@ -44,10 +41,7 @@ impl Language {
     /// Whether the context of a managed file is one variable of that name. Salt makes variables of
     /// its names for templates, and not for modules.
     pub fn takes_context_as_one(self) -> bool {
-        #[cfg(feature = "python")]
-        return self == Language::Py;
-        #[cfg(not(feature = "python"))]
-        false
+        self == Language::Py
     }
 }
 
@@ -257,7 +251,6 @@ impl Run<'_> {
 
     /// Run a post-map template in Mako or Python. `mapdata` is what it sees under that name, and takes
     /// what it changed there.
-    #[cfg(feature = "python")]
     pub(crate) fn change_by_python(
         &self,
         language: Language,
@@ -364,9 +357,7 @@ impl Run<'_> {
             Language::Jinja => jinja::render(request),
             #[cfg(feature = "tera")]
             Language::Tera => mapstack_render::tera::render(&request),
-            #[cfg(feature = "python")]
             Language::Mako => python::mako(&request, &[]).map(|(rendered, _)| rendered),
-            #[cfg(feature = "python")]
             Language::Py => python::text(&request),
         };
         let rendered = match rendered {
@@ -408,9 +399,7 @@ impl Run<'_> {
             Language::Jinja => e.to_string(),
             #[cfg(feature = "tera")]
             Language::Tera => format!("Tera: {}", e.message),
-            #[cfg(feature = "python")]
             Language::Mako => format!("Mako: {}", e.message),
-            #[cfg(feature = "python")]
             Language::Py => format!("Python: {}", e.message),
         };
         self.located_error(message, e, &source.file)

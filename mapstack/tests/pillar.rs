@@ -33,16 +33,6 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ("master: text", "a malformed ext_pillar is an error at once"),
 ];
 
-/// Records that need Mako, which a build can leave out.
-const NEED_MAKO: &[&str] = &[
-    "mako basics",
-    "graft: stack visible is whole (ungrafted view)",
-    "undefined swallowed",
-    "mako vars",
-    "pillarenv not in mako",
-    "ymlpath not in mako",
-];
-
 /// A directory with the files and links of a record.
 fn tree(record: &Map) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
@@ -138,29 +128,25 @@ fn check(record: &Map) -> std::result::Result<(), String> {
     }
 }
 
-fn compare(text: &str, count: usize, skip: impl Fn(&Map) -> bool) {
-    let mut records = records(text);
+fn compare(text: &str, count: usize) {
+    let records = records(text);
     assert_eq!(records.len(), count);
-    records.retain(|record| !skip(record));
     assert_repeated(&records, DIFFERENCES, check);
 }
 
 #[test]
 fn every_recorded_case_is_as_the_reference_has_it() {
-    compare(include_str!("data/stack_e2e.json"), 116, |record| {
-        !cfg!(feature = "python") && NEED_MAKO.contains(&&*record.get("name").unwrap().to_string())
-    });
+    compare(include_str!("data/stack_e2e.json"), 116);
 }
 
 #[test]
 fn every_recorded_tree_is_as_the_reference_has_it() {
-    compare(include_str!("data/pillar_stacks.json"), 366, |_| false);
+    compare(include_str!("data/pillar_stacks.json"), 366);
 }
 
 #[test]
-#[cfg(feature = "python")]
 fn every_recorded_tree_of_makostack_is_as_the_reference_has_it() {
-    compare(include_str!("data/makostacks.json"), 269, |_| false);
+    compare(include_str!("data/makostacks.json"), 269);
 }
 
 #[test]

@@ -79,7 +79,6 @@ fn every_recorded_pipe_is_repeated() {
 }
 
 #[test]
-#[cfg(feature = "python")]
 fn every_recorded_pipe_of_python_is_repeated() {
     compare(&records(include_str!("data/pipes_python.json")), 48);
 }

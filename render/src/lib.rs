@@ -23,13 +23,11 @@ mod filters;
 mod format;
 mod globals;
 pub mod jinja;
-#[cfg(feature = "python")]
 pub mod mako;
 mod methods;
 mod object;
 pub mod python;
 mod salt;
-#[cfg(feature = "python")]
 pub mod sandbox;
 mod serial;
 mod suggest;

@@ -15,7 +15,6 @@ pub fn salt_object() -> Obj {
 ///
 /// # Errors
 /// There is no such function, or what it raises.
-#[cfg(any(feature = "tera", feature = "python"))]
 pub(crate) fn call_by_name(vm: &Vm<'_>, name: &str, args: CallArgs) -> Result<Obj> {
     let host = vm.host();
     if host.has_function(name) {
@@ -31,7 +30,6 @@ pub(crate) fn call_by_name(vm: &Vm<'_>, name: &str, args: CallArgs) -> Result<Ob
 }
 
 /// Whether an object is the `salt` variable.
-#[cfg(feature = "python")]
 pub(crate) fn is_salt(object: &Obj) -> bool {
     object.type_name() == TYPE_NAME
 }

@@ -1,5 +1,4 @@
 //! Mako templates, recorded from Mako itself: output, or the class and line of the error.
-#![cfg(feature = "python")]
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
 //! Python modules, the sandbox and its limits.
-#![cfg(feature = "python")]
 
 use std::time::Duration;
 
@@ -10,7 +9,8 @@ use mapstack_value::{Str, Value};
 
 fn rendered(template: &str) -> Result<String> {
     let mut request = mako::Request::new(template, &NoHost);
-    request.limits = Limits { fuel: 20_000, output: 1 << 20, depth: 300, time: Duration::from_secs(20) };
+    request.limits =
+        Limits { fuel: 20_000, output: 1 << 20, depth: 300, time: Duration::from_secs(20), memory: 1 << 30 };
     mako::render(request).map(|rendered| rendered.text)
 }
 

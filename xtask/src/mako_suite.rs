@@ -9,7 +9,7 @@ pub const SUITE: Suite = Suite {
     package: "mako",
     tests: "",
     tools: &["pytest"],
-    example: &["mako", "--features", "python"],
+    example: &["mako"],
     compare,
     reasons: &[
         (|source, _, _| source.contains("cached=\"True\""), "there is no cache"),

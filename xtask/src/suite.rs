@@ -61,6 +61,7 @@ impl Suite {
         let (comparable, other): (Vec<&str>, Vec<&str>) = records.lines().partition(|line| is_comparable(line));
         let questions = comparable.join("\n");
         let example = self.example;
+        cmd!(sh, "cargo build --quiet --package mapstack-python").run()?;
         let run = cmd!(sh, "cargo run --quiet --package mapstack-render --example {example...}");
         let ours = run.quiet().stdin(&questions).read()?;
         let script = self.script();

@@ -1,9 +1,7 @@
 //! Mako, the language of MakoStack's templates.
 
 use mapstack_render::jinja::{Rendered, Request};
-#[cfg(feature = "python")]
 use mapstack_render::{DictRef, Obj};
-#[cfg(feature = "python")]
 use mapstack_value::Map;
 use mapstack_value::Value;
 
@@ -69,15 +67,13 @@ pub(super) fn other_encoding(text: &str) -> Option<&str> {
 }
 
 /// The variables that stay as a template leaves them.
-#[cfg(feature = "python")]
 const CHANGED: [&str; 4] = ["stack", "pillar", "__grains__", "__opts__"];
 
 /// Run a template as MakoStack does, and take over what it changed in place in the data stacked so far
 /// and in the facts, even if it fails.
 ///
 /// # Errors
-/// What the template raises, or that Mako is not built in.
-#[cfg(feature = "python")]
+/// What the template raises, or that the program which runs Mako is missing.
 pub(super) fn render(request: &Request<'_>, stack: &mut Value) -> mapstack_render::Result<Rendered> {
     let options = mapstack_render::mako::Options::stack();
     let uri = request.name.as_deref();
@@ -96,20 +92,12 @@ pub(super) fn render(request: &Request<'_>, stack: &mut Value) -> mapstack_rende
 }
 
 /// Give a live dict other entries.
-#[cfg(feature = "python")]
 fn replace(live: &DictRef, map: &Map) {
     let entries = map.iter().map(|(key, value)| (key.clone(), Obj::from(value.clone())));
     live.change(|live| {
         live.clear();
         live.extend(entries);
     });
-}
-
-/// Say that this build has no Mako.
-#[cfg(not(feature = "python"))]
-pub(super) fn render(_: &Request<'_>, _: &mut Value) -> mapstack_render::Result<Rendered> {
-    let error = mapstack_render::Error::new(mapstack_render::ErrorKind::Nested, "Mako is not built in");
-    Err(error.with_help("build with the feature `python`"))
 }
 
 #[cfg(test)]

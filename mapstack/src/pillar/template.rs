@@ -92,7 +92,6 @@ impl<'t, 'e> Templates<'t, 'e> {
         if self.kind == StackKind::MakoStack {
             let rendered = mako::render(&request, stack);
             self.run.sync_facts().map_err(|e| failed(e).note("the minion's facts were changed to this"))?;
-            #[cfg(feature = "python")]
             let failed = |e: Box<mapstack_render::Error>| {
                 self.run.stage_error(*e, crate::render::Language::Mako, &Text::plain(file, source))
             };

@@ -11,7 +11,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use mapstack_render::Obj;
-#[cfg(feature = "python")]
 use mapstack_render::jinja::Request;
 use mapstack_render::jinja::{Names, Syntax};
 use mapstack_value::{Map, Str, Value, json};
@@ -23,9 +22,7 @@ use self::variables::{sls_name, sls_variables};
 use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::engine::Run;
 use crate::files::File;
-#[cfg(feature = "python")]
 use crate::host::RunHost;
-#[cfg(feature = "python")]
 use crate::python;
 use crate::render::{Job, Language, Text};
 
@@ -248,14 +245,8 @@ impl Run<'_> {
             Renderer::Tera => Language::Tera,
             #[cfg(not(feature = "tera"))]
             Renderer::Tera => return Err(absent(stage, source, place, "build with the feature `tera`")),
-            #[cfg(feature = "python")]
             Renderer::Mako => Language::Mako,
-            #[cfg(feature = "python")]
             Renderer::Py => return self.run_module(source, place),
-            #[cfg(not(feature = "python"))]
-            Renderer::Mako | Renderer::Py => {
-                return Err(absent(stage, source, place, "build with the feature `python`"));
-            }
             Renderer::Absent(help) => return Err(absent(stage, source, place, help)),
             Renderer::Yaml | Renderer::Json => return self.read_data(stage, source, made, previous, place),
         };
@@ -310,7 +301,6 @@ impl Run<'_> {
 
     /// The data of a Python module (Salt: `salt.renderers.py.render`). It reads the file whatever the
     /// stages before made.
-    #[cfg(feature = "python")]
     fn run_module<'f>(&self, source: &Source<'f>, place: Option<&Place>) -> Result<Made<'f>> {
         if source.is_string {
             let message = "the renderer 'py' runs a file, not a text";

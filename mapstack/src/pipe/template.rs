@@ -28,7 +28,7 @@ pub struct TemplateOptions {
 const ABSENT: [&str; 3] = ["wempy", "genshi", "cheetah"];
 
 /// Engines that a build can leave out.
-const OPTIONAL: [&str; 3] = ["tera", "mako", "py"];
+const OPTIONAL: [&str; 1] = ["tera"];
 
 /// The engine of a name, as `template:` and `post_map_template` give it; `None` for a name that
 /// nobody knows.
@@ -40,9 +40,7 @@ pub(crate) fn engine(name: &str, shown: &str) -> Result<Option<Language>> {
         "jinja" => Ok(Some(Language::Jinja)),
         #[cfg(feature = "tera")]
         "tera" => Ok(Some(Language::Tera)),
-        #[cfg(feature = "python")]
         "mako" => Ok(Some(Language::Mako)),
-        #[cfg(feature = "python")]
         "py" => Ok(Some(Language::Py)),
         name if ABSENT.contains(&name) || OPTIONAL.contains(&name) => {
             let message = format!("{shown}: the template engine '{name}' is not built in");

@@ -4,17 +4,19 @@ use std::sync::Arc;
 
 use mapstack_value::{Str, Value};
 
-use super::{Host, Job, Limits, ModuleJob, Names, Outcome, Source, TemplateJob, with_interpreter};
+use mapstack_python_protocol::{Job, Lookup, ModuleJob, Names, TemplateJob};
+
+use super::{Host, Limits, Outcome, Source, with_interpreter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::ast::{Span, Template};
 use crate::jinja::output::Output;
 use crate::jinja::{self, Origin, Rendered, Vm};
-use crate::mako::{Chunk, Lookup, Options};
+use crate::mako::{Chunk, Options};
 use crate::object::{CallArgs, Obj};
 use crate::salt::{call_by_name, is_salt};
 
-/// Render a Mako template for a request made for Jinja, and read back the variables in `changed` as
-/// the template left them.
+/// Render a Mako template for a request made for Jinja, and read back those of the variables in `changed`
+/// that the template left as something else.
 ///
 /// Of the request, `syntax`, `strict` and `cache` do not apply, and its fuel bounds this render but
 /// is not spent by it. Variables that are no data, other than the `salt` object, do not exist for
@@ -23,7 +25,7 @@ use crate::salt::{call_by_name, is_salt};
 /// # Errors
 /// As [`mako::render`](crate::mako::render).
 ///
-/// ```
+/// ```no_run
 /// use mapstack_render::jinja::{NoHost, Request};
 /// use mapstack_render::{Obj, mako};
 /// let mut request = Request::new("<% stack['b'] = 2 %>a: ${stack['a']}", &NoHost);
@@ -45,7 +47,7 @@ pub fn render_as(
 /// As [`render_as`], but with the variables as the template left them even if it fails. There are none
 /// if it did not start, or left something that is no data.
 ///
-/// ```
+/// ```no_run
 /// use mapstack_render::jinja::{NoHost, Request};
 /// use mapstack_render::{Obj, mako};
 /// let mut request = Request::new("<% stack['b'] = 2 %>${1 / 0}", &NoHost);
@@ -67,14 +69,15 @@ pub fn attempt_as(
         source: request.source.clone(),
         name: request.name.clone(),
         uri: uri.map(Str::from),
-        options,
+        strict: options.strict,
+        lookup: options.lookup,
         variables,
         functions,
         changed: changed.iter().copied().map(Str::from).collect(),
-        limits,
+        compiled: None,
     };
     let bridge = Bridge { vm: &vm, lookup: options.lookup };
-    match with_interpreter(&bridge, &limits, Job::Template(Box::new(job))) {
+    match with_interpreter(&bridge, &limits, Job::Template(job)) {
         Ok(Outcome::Text { text, chunks, changed }) => (rendered(&text, &chunks, request.limits.output), changed),
         Ok(Outcome::Failed { error, changed }) => (Err(error), changed),
         Ok(Outcome::Value { .. }) => {
@@ -85,8 +88,8 @@ pub fn attempt_as(
     }
 }
 
-/// Run a Python module for a request made for Jinja: what its `run()` returns, and the variables in
-/// `changed` as it left them. Variables are globals of the module.
+/// Run a Python module for a request made for Jinja: what its `run()` returns, and those of the variables in
+/// `changed` that it left as something else. Variables are globals of the module.
 ///
 /// # Errors
 /// As [`run`](super::run).
@@ -99,10 +102,9 @@ pub fn run_as(request: &jinja::Request<'_>, changed: &[&str]) -> Result<(Value, 
         name: request.name.clone(),
         variables,
         changed: changed.iter().copied().map(Str::from).collect(),
-        limits,
     };
     let bridge = Bridge { vm: &vm, lookup: Lookup::None };
-    match with_interpreter(&bridge, &limits, Job::Module(Box::new(job)))? {
+    match with_interpreter(&bridge, &limits, Job::Module(job))? {
         Outcome::Value { value, changed } => Ok((value, changed)),
         Outcome::Failed { error, .. } => Err(error),
         Outcome::Text { .. } => Err(Error::new(ErrorKind::Nested, "the interpreter answered another question")),

@@ -1,10 +1,14 @@
-//! Python's exceptions as errors that point into templates.
+//! What a program says of failures and places, as errors that point into templates.
 
-use rustpython_vm::builtins::{PyBaseExceptionRef, PyInt};
-use rustpython_vm::{AsObject, VirtualMachine};
+use std::sync::Arc;
 
-use super::machine::{Shared, unit_of};
-use crate::error::{Error, ErrorKind, Place};
+use mapstack_python_protocol::{Ending, Job, Place as WirePlace, Printed, Unit, UnitSource};
+use mapstack_value::Str;
+
+use super::{Limits, Source};
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::jinja::ast::Span;
+use crate::mako::Chunk;
 
 /// The classes that errors name; others count as `Exception`.
 const CLASSES: &[&str] = &[
@@ -12,11 +16,13 @@ const CLASSES: &[&str] = &[
     "AssertionError",
     "AttributeError",
     "CommandExecutionError",
+    "CompileException",
     "ImportError",
     "IndexError",
     "KeyError",
     "LookupError",
     "MakoException",
+    "MemoryError",
     "ModuleNotFoundError",
     "NameConflictError",
     "NameError",
@@ -28,6 +34,7 @@ const CLASSES: &[&str] = &[
     "RuntimeException",
     "StopIteration",
     "SyntaxError",
+    "SyntaxException",
     "TemplateLookupException",
     "TypeError",
     "UnboundLocalError",
@@ -39,63 +46,108 @@ const CLASSES: &[&str] = &[
     "ZeroDivisionError",
 ];
 
-/// An uncaught exception as an error, with the way there.
-pub(crate) fn error(shared: &Shared, exception: &PyBaseExceptionRef, vm: &VirtualMachine) -> Box<Error> {
-    let places = places(shared, exception);
-    let mut error = match (shared.meter.broken(), remembered(shared, exception, vm)) {
-        (Some(why), _) => Error::limit(why),
-        (None, Some(error)) => error,
-        (None, None) => described(exception, vm),
-    };
-    let mut places = places.into_iter().rev();
-    if error.place.is_none() {
-        error.place = places.next().map(|(_, place)| place);
-    }
-    for (what, place) in places {
-        error = error.through(what, place);
-    }
-    error
+/// The class of an exception.
+pub(super) fn class(name: &str) -> &'static str {
+    CLASSES.iter().find(|known| **known == name).copied().unwrap_or("Exception")
 }
 
-fn described(exception: &PyBaseExceptionRef, vm: &VirtualMachine) -> Box<Error> {
-    let class = exception.class().name().to_string();
-    let message = exception.as_object().str(vm).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
-    if class == "Refused" {
-        return Error::new(ErrorKind::Security, message);
-    }
-    let known = CLASSES.iter().find(|known| **known == class).copied().unwrap_or("Exception");
-    let message = if message.is_empty() { class } else { format!("{class}: {message}") };
-    Error::new(ErrorKind::Code(known), message)
+/// The sources that places of a job are in.
+pub(super) struct Sources {
+    name: Option<Str>,
+    job: Arc<str>,
+    sent: Vec<Arc<str>>,
 }
 
-/// The error that the exception was made of.
-fn remembered(shared: &Shared, exception: &PyBaseExceptionRef, vm: &VirtualMachine) -> Option<Box<Error>> {
-    let number = exception.as_object().get_attr("_failure", vm).ok()?;
-    let number = usize::try_from(number.downcast_ref::<PyInt>()?.as_bigint()).ok()?;
-    shared.failures.borrow().get(number).cloned().map(Box::new)
-}
-
-/// The places in templates that the exception passed, outermost first, and what was done there.
-fn places(shared: &Shared, exception: &PyBaseExceptionRef) -> Vec<(String, Place)> {
-    let Some(traceback) = exception.__traceback__() else { return Vec::new() };
-    let mut out = Vec::new();
-    for entry in traceback.iter() {
-        let code = &entry.frame.code;
-        let Some(unit) = unit_of(code.source_path.as_str()) else { continue };
-        let named = shared.units.borrow().get(unit).is_some_and(|unit| unit.name.is_some() || !unit.lines.is_empty());
-        // Modules of the library are on the way, but nobody can edit them.
-        if !named && shared.units.borrow().get(unit).is_some_and(|unit| unit.source.len() > 10_000) {
-            continue;
-        }
-        let what = match code.obj_name.as_str() {
-            "<module>" => "in the module".to_owned(),
-            "render_body" => "in the template".to_owned(),
-            name => match name.strip_prefix("render_") {
-                Some(name) => format!("in '{name}'"),
-                None => format!("in '{name}'"),
-            },
+impl Sources {
+    pub(super) fn new(job: &Job) -> Self {
+        let (name, source) = match job {
+            Job::Module(job) => (&job.name, &job.source),
+            Job::Template(job) => (&job.name, &job.source),
+            Job::Compile(job) => (&job.name, &job.source),
         };
-        out.push((what, shared.place(unit, entry.lineno.get())));
+        Sources { name: name.clone(), job: source.clone(), sent: Vec::new() }
     }
-    out
+
+    /// Note a template that is sent on the way.
+    pub(super) fn send(&mut self, source: &Source) {
+        self.sent.push(source.text.clone());
+    }
+
+    /// The template's place for an error of which nothing else is known.
+    pub(super) fn blame(&self, error: Box<Error>) -> Box<Error> {
+        let span = Span { start: 0, end: 0 };
+        error.at(|| Place { template: self.name.clone(), source: self.job.clone(), span })
+    }
+
+    fn source(&self, unit: &Unit) -> Result<Arc<str>> {
+        match &unit.source {
+            UnitSource::Job => Ok(self.job.clone()),
+            UnitSource::Sent(number) => self.sent.get(*number).cloned().ok_or_else(stray),
+            UnitSource::Text(text) => Ok(text.clone()),
+        }
+    }
+
+    /// A place as errors have it. What does not lie in the source is at its end.
+    pub(super) fn place(&self, units: &[Unit], place: &WirePlace) -> Result<Place> {
+        let unit = units.get(place.unit).ok_or_else(stray)?;
+        let source = self.source(unit)?;
+        Ok(Place { template: unit.name.clone(), span: within(&source, place.span), source })
+    }
+
+    /// The runs of what was printed.
+    pub(super) fn chunks(&self, printed: &Printed) -> Result<Vec<Chunk>> {
+        let sources: Result<Vec<_>> = printed.units.iter().map(|unit| self.source(unit)).collect();
+        let sources = sources?;
+        let chunk = |chunk: &mapstack_python_protocol::Chunk| {
+            let unit = chunk.place.unit;
+            let (unit, source) = printed.units.get(unit).zip(sources.get(unit)).ok_or_else(stray)?;
+            let span = within(source, chunk.place.span);
+            let (start, exact) = (chunk.start, chunk.exact);
+            Ok(Chunk { start, name: unit.name.clone(), source: source.clone(), span, exact })
+        };
+        printed.chunks.iter().map(chunk).collect()
+    }
+}
+
+fn stray() -> Box<Error> {
+    Error::new(ErrorKind::Nested, "the Python interpreter failed: it spoke of a source that there was not")
+}
+
+fn within(source: &str, span: mapstack_python_protocol::Span) -> Span {
+    let is_inside = source.get(span.start as usize..span.end as usize).is_some();
+    let end = u32::try_from(source.len()).unwrap_or(u32::MAX);
+    if is_inside { Span { start: span.start, end: span.end } } else { Span { start: end, end } }
+}
+
+/// Why a session ended in the middle of a job.
+pub(super) fn of_ending(ending: Option<&Ending>, limits: &Limits) -> Box<Error> {
+    let Some(ending) = ending else {
+        return broken("the program that runs Python was ended from outside");
+    };
+    let said = |what: &str| ending.said.contains(what);
+    if said("memory allocation of") || said("capacity overflow") {
+        let most = limits.memory >> 20;
+        return Error::limit(format!("the template needs more memory than it may have, which is {most} MiB"));
+    }
+    if said("has overflowed its stack") {
+        return Error::limit("the template nests too deeply for the interpreter");
+    }
+    match ending.signal {
+        // These have the same numbers wherever there are signals.
+        Some(9) => broken("the session that ran the template was ended from outside, perhaps for lack of memory"),
+        Some(24) => Error::limit(format!(
+            "the template used more than {} seconds of processor time, and was stopped",
+            limits.time.as_secs_f64()
+        )),
+        Some(31) => Error::new(
+            ErrorKind::Security,
+            "the template made the interpreter ask for what no template may have, and was stopped",
+        ),
+        Some(signal) => broken(&format!("the template brought the interpreter down (signal {signal})")),
+        None => broken("the interpreter ended in the middle of the template"),
+    }
+}
+
+fn broken(why: &str) -> Box<Error> {
+    Error::new(ErrorKind::Nested, why)
 }

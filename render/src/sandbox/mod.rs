@@ -1,34 +1,42 @@
-//! Python in a sandbox: the interpreter behind the `mako` and `py` renderers.
+//! Python in a sandbox: what runs Mako templates and Python modules.
 //!
-//! The interpreter (`rustpython-vm`, built without its host environment) has no files, processes, sockets
-//! or environment. Code is rewritten before it runs, so that loops spend steps and nothing grows without
-//! bounds. It reaches the outside through a [`Host`] alone.
+//! The interpreter is a program of its own, `mapstack-python`, behind walls of the operating system. It is started
+//! when the first template needs it, and each job has a process that nothing else is done in. It reaches the outside
+//! through a [`Host`] alone.
 //!
-//! ```
+//! ```no_run
 //! use mapstack_render::sandbox::{NoHost, Request, run};
 //! let result = run(&Request::new("def run():\n    return {'sum': 1 + 2}\n", &NoHost)).unwrap();
 //! assert_eq!(result.repr(), "{'sum': 3}");
 //! ```
 
 pub(crate) mod bridge;
-mod convert;
+mod client;
+mod compiled;
 mod failure;
-mod guard;
-mod instrument;
-mod machine;
-mod template;
-mod worker;
+mod find;
+#[cfg(any(not(unix), test))]
+mod once;
+mod policy;
+#[cfg(unix)]
+mod process;
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use mapstack_python_protocol::{Job, ModuleJob};
 use mapstack_value::{Str, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 
 pub use bridge::run_as;
-pub(crate) use machine::span;
-pub(crate) use worker::{Job, ModuleJob, Names, Outcome, TemplateJob, with_interpreter};
+use client::Lost;
+pub(crate) use client::{Outcome, with_interpreter};
+pub use mapstack_python_protocol::Source;
+#[cfg(not(unix))]
+use once::{Process, Session};
+pub use policy::{Walls, require_walls, walls};
+#[cfg(unix)]
+use process::{Process, Session};
 
 /// Where code reaches the outside: templates by path, and `salt[...]` functions.
 ///
@@ -51,15 +59,6 @@ pub trait Host {
     /// # Errors
     /// What the function raises.
     fn call(&self, name: &str, arguments: Vec<Value>, keywords: Vec<(Str, Value)>) -> Result<Value>;
-}
-
-/// A template's source.
-#[derive(Debug, Clone)]
-pub struct Source {
-    /// What errors call it.
-    pub name: Str,
-    /// Its text.
-    pub text: Arc<str>,
 }
 
 /// A host with no files and no functions.
@@ -95,11 +94,13 @@ pub struct Limits {
     pub depth: usize,
     /// Time, without what the host takes. A backstop: what stops by this bound depends on the machine.
     pub time: Duration,
+    /// Bytes of memory, beside what the interpreter itself takes.
+    pub memory: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { fuel: 10_000_000, output: 64 << 20, depth: 900, time: Duration::from_secs(30) }
+        Limits { fuel: 10_000_000, output: 64 << 20, depth: 900, time: Duration::from_secs(30), memory: 1 << 30 }
     }
 }
 
@@ -135,9 +136,8 @@ pub fn run(request: &Request<'_>) -> Result<Value> {
         name: request.name.clone(),
         variables: request.variables.clone(),
         changed: Vec::new(),
-        limits: request.limits,
     };
-    match with_interpreter(request.host, &request.limits, Job::Module(Box::new(job)))? {
+    match with_interpreter(request.host, &request.limits, Job::Module(job))? {
         Outcome::Value { value, .. } => Ok(value),
         Outcome::Failed { error, .. } => Err(error),
         Outcome::Text { .. } => Err(Error::new(ErrorKind::Nested, "the interpreter answered another question")),

@@ -52,7 +52,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
         explain::run(sh, args.starts)?;
     }
     if wanted(Subject::Pillar) {
-        pillar::run(sh, args.starts)?;
+        pillar::run(sh)?;
     }
     if wanted(Subject::Fleet) {
         fleet::run(sh)?;

@@ -7,20 +7,20 @@ use serde_json::Value;
 use tempfile::TempDir;
 use xshell::{Shell, cmd};
 
-use super::{layer_text, mapstack, measured, median, report, verdict};
-use crate::{Result, project_root, reference, target_directory};
+use super::{layer_text, measured, report};
+use crate::{Result, reference};
 
 const STACK_GOAL: f64 = 200.0;
 const MAKOSTACK_GOAL: f64 = 5.0;
-/// How much longer a start may take with the interpreter built in: noise.
-const START_GOAL: f64 = 1.1;
 
 /// The environment variable that names the module of MakoStack, which Salt no longer has.
 const MODULE: &str = "MAPSTACK_MAKOSTACK";
 
-pub fn run(sh: &Shell, starts: u32) -> Result {
+pub fn run(sh: &Shell) -> Result {
     let made_up = TempDir::new()?;
-    cmd!(sh, "cargo bench --quiet --package mapstack --features python --bench pillar --no-run").run()?;
+    // The benchmark finds it beside itself.
+    cmd!(sh, "cargo build --quiet --release --package mapstack-python").run()?;
+    cmd!(sh, "cargo bench --quiet --package mapstack --bench pillar --no-run").run()?;
     println!("a generated stack: 20 plain layers of 40 keys");
     for (kind, goal) in [("stack", STACK_GOAL), ("makostack", MAKOSTACK_GOAL)] {
         let config = generate(sh, &made_up.path().join("plain"), None)?;
@@ -31,7 +31,7 @@ pub fn run(sh: &Shell, starts: u32) -> Result {
         let config = generate(sh, &made_up.path().join(kind), Some(marks))?;
         measure(sh, kind, &config, None)?;
     }
-    start_up(sh, starts)
+    Ok(())
 }
 
 /// A stack of layers; its config file.
@@ -54,10 +54,7 @@ fn generate(sh: &Shell, directory: &Path, marks: Option<[&str; 2]>) -> Result<Pa
 }
 
 fn measure(sh: &Shell, kind: &str, config: &Path, goal: Option<f64>) -> Result {
-    let ours = measured(cmd!(
-        sh,
-        "cargo bench --quiet --package mapstack --features python --bench pillar -- {kind} {config}"
-    ))?;
+    let ours = measured(cmd!(sh, "cargo bench --quiet --package mapstack --bench pillar -- {kind} {config}"))?;
     let warm = nanoseconds(&ours);
     let theirs = match reference::python(sh) {
         Ok(_) if kind == "makostack" && std::env::var_os(MODULE).is_none() => Err(format!("{MODULE} names no module")),
@@ -82,33 +79,4 @@ fn nanoseconds(printed: &Value) -> Duration {
 
 fn mebibytes(printed: &Value) -> String {
     format!("{} MiB", printed["peak"].as_u64().unwrap_or_default() >> 20)
-}
-
-/// What the embedded interpreter costs a command that does not need it.
-fn start_up(sh: &Shell, starts: u32) -> Result {
-    eprintln!("building the command without the interpreter");
-    let directory = target_directory(sh)?.join("without-interpreter");
-    cmd!(
-        sh,
-        "cargo build --quiet --release --package mapstack-cli --no-default-features --features tera --target-dir {directory}"
-    )
-    .run()?;
-    let examples = project_root().join("examples");
-    let (minion, root) = (examples.join("minions/web1.yaml"), examples.join("formulas"));
-    let start = |program: &Path| {
-        median(starts * 20, || {
-            cmd!(sh, "{program} data users --minion {minion} --root {root}")
-                .quiet()
-                .ignore_stdout()
-                .ignore_stderr()
-                .run()
-        })
-    };
-    let with = start(&mapstack(sh)?)?;
-    let without = start(&directory.join("release/mapstack"))?;
-    let ratio = with.as_secs_f64() / without.as_secs_f64();
-    println!("a start of the command for `data users`, where no template is Mako");
-    print!("  with the interpreter built in {with:.1?}, without {without:.1?}: {ratio:.2} times");
-    println!("{}", verdict(ratio < START_GOAL, &format!("< {START_GOAL}")));
-    Ok(())
 }

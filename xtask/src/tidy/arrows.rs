@@ -15,7 +15,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mapstack-merge", &["mapstack-value"]),
     ("mapstack-minion", &["mapstack-value", "mapstack-yaml", "mapstack-merge"]),
     ("mapstack-loader", &["mapstack-value"]),
-    ("mapstack-render", &["mapstack-value", "mapstack-yaml"]),
+    ("mapstack-python-protocol", &["mapstack-value"]),
+    ("mapstack-python", &["mapstack-value", "mapstack-python-protocol"]),
+    ("mapstack-render", &["mapstack-value", "mapstack-yaml", "mapstack-python-protocol"]),
     (
         "mapstack",
         &[

@@ -94,25 +94,13 @@ pub(crate) struct Refusal {
     pub(crate) message: String,
 }
 
-/// The names of the functions that rewritten code calls; each holds a number unknown to the code.
-#[derive(Debug, Clone)]
-pub(crate) struct Names {
-    secret: u64,
-}
-
-impl Names {
-    pub(crate) fn new(secret: u64) -> Self {
-        Names { secret }
-    }
-
-    /// The full name of one of the functions.
-    pub(crate) fn full(&self, short: &str) -> String {
-        format!("<{short} {:x}>", self.secret)
-    }
+/// The name of a function that rewritten code calls: one that no source can spell.
+pub(crate) fn full_name(short: &str) -> String {
+    format!("<{short}>")
 }
 
 /// Rewrite a module in place.
-pub(crate) fn module(parsed: Parsed<ModModule>, source: &str, names: &Names) -> Result<ModModule, Refusal> {
+pub(crate) fn module(parsed: Parsed<ModModule>, source: &str) -> Result<ModModule, Refusal> {
     for token in parsed.tokens() {
         if token.kind() == TokenKind::Name {
             let text = source.get(token.range().start().to_usize()..token.range().end().to_usize()).unwrap_or("");
@@ -126,8 +114,7 @@ pub(crate) fn module(parsed: Parsed<ModModule>, source: &str, names: &Names) -> 
         }
     }
     let mut module = parsed.into_syntax();
-    let rewriter =
-        Rewriter { names, refusal: RefCell::new(None), class: RefCell::new(Vec::new()), depth: Cell::new(0) };
+    let rewriter = Rewriter { refusal: RefCell::new(None), class: RefCell::new(Vec::new()), depth: Cell::new(0) };
     rewriter.body(&mut module.body, false);
     match rewriter.refusal.into_inner() {
         Some(refusal) => Err(refusal),
@@ -135,8 +122,7 @@ pub(crate) fn module(parsed: Parsed<ModModule>, source: &str, names: &Names) -> 
     }
 }
 
-struct Rewriter<'a> {
-    names: &'a Names,
+struct Rewriter {
     refusal: RefCell<Option<Refusal>>,
     /// The classes around, for private names.
     class: RefCell<Vec<String>>,
@@ -146,7 +132,7 @@ struct Rewriter<'a> {
 /// Deeper trees than people write would exhaust the stack of the compiler behind.
 const MAX_DEPTH: usize = 400;
 
-impl Rewriter<'_> {
+impl Rewriter {
     fn refuse(&self, range: TextRange, message: impl Into<String>) {
         let mut refusal = self.refusal.borrow_mut();
         if refusal.is_none() {
@@ -155,7 +141,7 @@ impl Rewriter<'_> {
     }
 
     fn name(&self, short: &str, range: TextRange) -> Expr {
-        name(&self.names.full(short), range, ExprContext::Load)
+        name(&full_name(short), range, ExprContext::Load)
     }
 
     fn call(&self, short: &str, arguments: Vec<Expr>, range: TextRange) -> Expr {
@@ -259,7 +245,7 @@ impl Rewriter<'_> {
     }
 }
 
-impl Transformer for Rewriter<'_> {
+impl Transformer for Rewriter {
     fn visit_stmt(&self, stmt: &mut Stmt) {
         self.depth.set(self.depth.get() + 1);
         if self.depth.get() > MAX_DEPTH {
@@ -290,7 +276,7 @@ impl Transformer for Rewriter<'_> {
     }
 }
 
-impl Rewriter<'_> {
+impl Rewriter {
     fn statement(&self, stmt: &mut Stmt) {
         let range = stmt.range();
         match stmt {

@@ -1,15 +1,13 @@
-//! With the feature `python`: gathers the modules that templates may import, for the compiler to freeze.
+//! Gathers the modules that templates may import, for the compiler to freeze.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/sandbox/modules");
-    #[cfg(feature = "python")]
     if let Err(error) = python::gather() {
         panic!("the Python modules could not be gathered: {error}");
     }
 }
 
-#[cfg(feature = "python")]
 mod python {
     use std::path::{Path, PathBuf};
     use std::{env, fs, io};

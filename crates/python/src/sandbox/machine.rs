@@ -1,14 +1,14 @@
 //! One interpreter on its thread: set up once, then job after job.
 
 use std::cell::{Cell, RefCell};
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use mapstack_python_protocol::{Bounds, Job, Lookup, ModuleJob, Names, Outcome, Span};
 use mapstack_value::{Str, Value};
 use ruff_source_file::SourceFileBuilder;
 use rustpython_vm::builtins::{PyBaseExceptionRef, PyCode, PyDictRef, PyFunction, PyStr};
+use rustpython_vm::bytecode::CodeObject;
 use rustpython_vm::compiler::ast::{Mod, ModExpression, Stmt};
 use rustpython_vm::compiler::codegen::compile::compile_top;
 use rustpython_vm::compiler::parser;
@@ -20,10 +20,8 @@ use rustpython_vm::{AsObject, Interpreter, PyObjectRef, PyPayload, PyRef, PyResu
 
 use super::guard::{Guard, Meter};
 use super::instrument;
-use super::worker::{Line, ModuleJob, Outcome};
-use super::{Job, Limits, convert, failure, template};
+use super::{Line, convert, failure, span, template};
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::jinja::ast::Span;
 
 /// The modules that templates may import, compiled.
 static FROZEN: &FrozenLib = include!(concat!(env!("OUT_DIR"), "/frozen.rs"));
@@ -66,23 +64,22 @@ pub(crate) fn line_span(source: &str, line: usize) -> Span {
     span(source.len(), source.len())
 }
 
-pub(crate) fn span(start: usize, end: usize) -> Span {
-    let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    Span { start: small(start), end: small(end) }
-}
-
 /// What the functions of one interpreter share.
 pub(crate) struct Shared {
     pub(crate) line: Line,
     pub(crate) meter: Rc<Meter>,
-    pub(crate) names: instrument::Names,
     pub(crate) units: RefCell<Vec<Unit>>,
     /// Errors that became exceptions on their way through Python.
     pub(crate) failures: RefCell<Vec<Error>>,
-    pub(crate) templates: RefCell<template::Cache>,
-    /// How templates are read in the current job.
-    pub(crate) options: Cell<crate::mako::Options>,
+    pub(crate) marks: RefCell<template::Marks>,
+    /// How the current job reads further templates: the way, and whether names are strict.
+    pub(crate) lookup: Cell<(Lookup, bool)>,
 }
+
+/// What preparing the interpreter may take.
+const WARMING: Bounds = Bounds { fuel: 10_000_000, output: 0, depth: 900, time: 600_000, memory: 0 };
+/// Calls inside each other that the stack has room for.
+const MAX_DEPTH: usize = 900;
 
 /// An interpreter with its sandbox.
 pub(crate) struct Machine {
@@ -93,7 +90,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(crate) fn new(line: Line) -> Self {
+    pub(crate) fn new() -> Self {
         let mut settings = Settings::default();
         settings.install_signal_handlers = false;
         settings.ignore_environment = true;
@@ -104,18 +101,17 @@ impl Machine {
         let builder = Interpreter::builder(settings);
         let modules = rustpython_stdlib::stdlib_module_defs(&builder.ctx);
         let interpreter = builder.add_native_modules(&modules).add_frozen_modules(FROZEN).build();
-        let secret = RandomState::new().build_hasher().finish();
         let shared = Rc::new(Shared {
-            line,
+            line: Line::default(),
             meter: Rc::new(Meter::new()),
-            names: instrument::Names::new(secret),
-            units: RefCell::default(),
+            // The first unit is the job's.
+            units: RefCell::new(vec![Unit { name: None, source: "".into(), lines: Vec::new() }]),
             failures: RefCell::default(),
-            templates: RefCell::default(),
-            options: Cell::default(),
+            marks: RefCell::default(),
+            lookup: Cell::default(),
         });
         let prelude = interpreter.enter(|vm| {
-            shared.meter.start(&Limits::default());
+            shared.meter.start(&WARMING);
             prelude(&shared, vm).map_err(|error| {
                 let mut text = String::new();
                 let _ = vm.write_exception(&mut text, &error);
@@ -125,29 +121,32 @@ impl Machine {
         Machine { interpreter, shared, prelude }
     }
 
-    /// Do jobs until nobody asks.
-    pub(crate) fn serve(self) {
-        while let Some(job) = self.shared.line.job() {
-            let outcome = self.interpreter.enter(|vm| self.perform(job, vm));
-            self.shared.line.done(outcome);
-        }
+    /// The line to the command.
+    pub(crate) fn line(&self) -> &Line {
+        &self.shared.line
     }
 
-    fn perform(&self, job: Job, vm: &VirtualMachine) -> Result<Outcome> {
+    /// Do a job.
+    pub(crate) fn perform(&self, job: Job, bounds: &Bounds) -> Outcome {
+        let outcome = self.interpreter.enter(|vm| self.perform_in(job, bounds, vm));
+        outcome.unwrap_or_else(|error| Outcome::Failed {
+            failure: self.shared.line.failure(&error),
+            changed: Names::new(),
+        })
+    }
+
+    fn perform_in(&self, job: Job, bounds: &Bounds, vm: &VirtualMachine) -> Result<Outcome> {
         let prelude = match &self.prelude {
             Ok(prelude) => prelude,
-            Err(why) => return Err(Error::new(ErrorKind::Nested, format!("the Python prelude failed: {why}"))),
+            Err(why) => return Err(Error::new(ErrorKind::Broken, format!("the Python prelude failed: {why}"))),
         };
-        let limits = match &job {
-            Job::Module(job) => job.limits,
-            Job::Template(job) => job.limits,
-        };
-        self.shared.meter.start(&limits);
+        self.shared.meter.start(bounds);
         self.shared.failures.borrow_mut().clear();
-        vm.recursion_limit.set(limits.depth.max(20));
+        vm.recursion_limit.set(usize::try_from(bounds.depth).unwrap_or(MAX_DEPTH).clamp(20, MAX_DEPTH));
         let performed = match job {
-            Job::Module(job) => self.module(prelude, *job, vm),
-            Job::Template(job) => template::render(&self.shared, prelude, *job, vm),
+            Job::Module(job) => self.module(prelude, job, vm),
+            Job::Template(job) => template::render(&self.shared, prelude, job, vm),
+            Job::Compile(job) => template::compile(&self.shared, &job).map(Outcome::Compiled).map_err(Raised::Error),
         };
         let _ = forget(prelude, vm);
         performed
@@ -166,56 +165,59 @@ impl Machine {
     fn module(&self, prelude: &PyDictRef, job: ModuleJob, vm: &VirtualMachine) -> Result<Outcome, Raised> {
         let shared = &self.shared;
         let unit = shared.unit(Unit { name: job.name, source: job.source.clone(), lines: Vec::new() });
-        let code = shared.compile(&job.source, unit, Mode::Exec, vm)?;
+        let code = vm.ctx.new_code(shared.compile(&job.source, unit, Mode::Exec)?);
         let globals = vm.ctx.new_dict();
         globals.set_item("__builtins__", prelude.get_item("BUILTINS", vm)?, vm)?;
         globals.set_item("__name__", vm.ctx.new_str("template").into(), vm)?;
         vm.run_code_obj(code, scope(&globals))?;
         let ordered = prelude.get_item("ordered", vm)?;
         let given = vm.ctx.new_dict();
-        for (name, value) in job.variables {
-            let value = convert::to_python(&value, &ordered, vm)?;
-            given.set_item(&*name, value.clone(), vm)?;
-            globals.set_item(&*name, value, vm)?;
+        for (name, value) in &job.variables {
+            let value = convert::to_python(value, &ordered, vm)?;
+            given.set_item(&**name, value.clone(), vm)?;
+            globals.set_item(&**name, value, vm)?;
         }
         let functions = prelude.get_item("functions", vm)?;
         for name in ["__salt__", "salt"] {
             globals.set_item(name, functions.clone(), vm)?;
         }
         let Some(run) = globals.get_item_opt("run", vm)? else {
-            let error =
-                Error::new(ErrorKind::Code("AttributeError"), "AttributeError: the module has no function 'run'");
+            let error = Error::raised("AttributeError", "AttributeError: the module has no function 'run'");
             return Err(Raised::Error(error.with_help("define 'def run():' and return the data from it")));
         };
         let result = run.call((), vm)?;
         let value = convert::from_python(&result, &ordered, vm).map_err(|why| {
             let place = run.downcast_ref::<PyFunction>().map(|_| shared.place(unit, 1));
-            let mut error = Error::new(ErrorKind::Code("TypeError"), format!("run() returned what is no data: {why}"));
+            let mut error = Error::raised("TypeError", format!("run() returned what is no data: {why}"));
             error.place = place;
             Raised::Error(error)
         })?;
-        let changed = left(&given, job.changed, &ordered, vm)?;
+        let changed = left(&given, &job.changed, &job.variables, &ordered, vm)?;
         Ok(Outcome::Value { value, changed })
     }
 }
 
-/// What code has left in variables that it was given.
+/// What code has left in variables that it was given, where that is something else.
 pub(crate) fn left(
     given: &PyDictRef,
-    names: Vec<Str>,
+    names: &[Str],
+    before: &Names,
     ordered: &PyObjectRef,
     vm: &VirtualMachine,
-) -> Result<super::Names, Raised> {
+) -> Result<Names, Raised> {
     let mut changed = Vec::new();
     for name in names {
-        if let Some(value) = given.get_item_opt(&*name, vm)? {
+        if let Some(value) = given.get_item_opt(&**name, vm)? {
             let value = convert::from_python(&value, ordered, vm).map_err(|why| {
                 Raised::Error(Error::new(
-                    ErrorKind::Code("TypeError"),
+                    ErrorKind::Raised("TypeError".into()),
                     format!("what the template left in '{name}' is no data: {why}"),
                 ))
             })?;
-            changed.push((name, value));
+            let same = before.iter().rfind(|(known, _)| known == name).is_some_and(|(_, before)| value.is_same(before));
+            if !same {
+                changed.push((name.clone(), value));
+            }
         }
     }
     Ok(changed)
@@ -265,6 +267,13 @@ impl Shared {
         units.len() - 1
     }
 
+    /// Say what a unit is that has its number already.
+    pub(crate) fn set_unit(&self, number: usize, unit: Unit) {
+        if let Some(known) = self.units.borrow_mut().get_mut(number) {
+            *known = unit;
+        }
+    }
+
     pub(crate) fn place(&self, unit: usize, line: usize) -> Place {
         let units = self.units.borrow();
         match units.get(unit) {
@@ -274,17 +283,17 @@ impl Shared {
     }
 
     /// Compile code of a unit, rewritten so that it answers to limits.
-    pub(crate) fn compile(&self, code: &str, unit: usize, mode: Mode, vm: &VirtualMachine) -> Result<PyRef<PyCode>> {
-        let line_at = |offset: usize| crate::error::line_and_column(code, offset).0;
+    pub(crate) fn compile(&self, code: &str, unit: usize, mode: Mode) -> Result<CodeObject> {
+        let line_at = |offset: usize| crate::error::line_of(code, offset);
         let fail =
             |message: String, kind: ErrorKind, line: usize| Error::new(kind, message).at(|| self.place(unit, line));
-        let syntax = ErrorKind::Code("SyntaxError");
+        let syntax = || ErrorKind::Raised("SyntaxError".into());
         let parsed = parser::parse_module(code).map_err(|error| {
             let line = line_at(error.location.start().to_usize());
-            fail(format!("SyntaxError: {}", error.error), syntax, line)
+            fail(format!("SyntaxError: {}", error.error), syntax(), line)
         })?;
-        let module = instrument::module(parsed, code, &self.names)
-            .map_err(|refusal| fail(refusal.message, ErrorKind::Security, line_at(refusal.offset)))?;
+        let module = instrument::module(parsed, code)
+            .map_err(|refusal| fail(refusal.message, ErrorKind::Forbidden, line_at(refusal.offset)))?;
         let top = match mode {
             Mode::Eval => match <[Stmt; 1]>::try_from(module.body) {
                 Ok([Stmt::Expr(stmt)]) => Mod::Expression(ModExpression {
@@ -292,16 +301,15 @@ impl Shared {
                     range: module.range,
                     body: stmt.value,
                 }),
-                _ => return Err(fail("SyntaxError: invalid syntax".to_owned(), syntax, 1)),
+                _ => return Err(fail("SyntaxError: invalid syntax".to_owned(), syntax(), 1)),
             },
             _ => Mod::Module(module),
         };
         let file = SourceFileBuilder::new(unit_path(unit), code).finish();
-        let compiled = compile_top(top, file, mode, CompileOpts::default()).map_err(|error| {
+        compile_top(top, file, mode, CompileOpts::default()).map_err(|error| {
             let line = error.location.map_or(1, |location| location.line.get());
-            fail(format!("SyntaxError: {}", error.error), syntax, line)
-        })?;
-        Ok(vm.ctx.new_code(compiled))
+            fail(format!("SyntaxError: {}", error.error), syntax(), line)
+        })
     }
 
     /// An error as an exception that remembers it.
@@ -340,8 +348,8 @@ fn prelude(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
     let guard = Guard { meter: shared.meter.clone(), limit_error };
     let names = vm.ctx.new_dict();
     let native = vm.ctx.new_dict();
-    for (name, function) in guard.functions(&shared.names, vm) {
-        let short = name.trim_start_matches('<').split(' ').next().unwrap_or_default();
+    for (name, function) in guard.functions(vm) {
+        let short = name.trim_start_matches('<').trim_end_matches('>');
         native.set_item(short, function.clone(), vm)?;
         names.set_item(name.as_str(), function, vm)?;
     }
@@ -372,8 +380,8 @@ fn services(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> Ve
     let compile = vm.new_function("compile", move |text: String, mode: String, vm: &VirtualMachine| -> PyResult {
         let mode = if mode == "eval" { Mode::Eval } else { Mode::Exec };
         let unit = this.unit(Unit { name: Some("<text>".into()), source: text.as_str().into(), lines: Vec::new() });
-        this.compile(&text, unit, mode, vm).map(Into::into).map_err(|error| {
-            let class = if error.kind == ErrorKind::Security { "Refused" } else { "_SyntaxError" };
+        this.compile(&text, unit, mode).map(|code| vm.ctx.new_code(code).into()).map_err(|error| {
+            let class = if error.kind == ErrorKind::Forbidden { "Refused" } else { "_SyntaxError" };
             this.raise(*error, class, &names, vm)
         })
     });
@@ -417,8 +425,7 @@ fn services(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> Ve
         Ok(())
     });
     out.push(("importall", all.into()));
-    let this = shared.clone();
-    let full = vm.new_function("name", move |short: String| -> String { this.names.full(&short) });
+    let full = vm.new_function("name", |short: String| -> String { instrument::full_name(&short) });
     out.push(("name", full.into()));
     let (this, names) = (shared.clone(), prelude.clone());
     let metered = vm.new_function("metered", move |name: String, vm: &VirtualMachine| -> PyResult {
@@ -427,9 +434,9 @@ fn services(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> Ve
         globals.set_item("__builtins__", names.get_item("BUILTINS", vm)?, vm)?;
         globals.set_item("__name__", vm.ctx.new_str(name.as_str()).into(), vm)?;
         let unit = this.unit(Unit { name: None, source: source.into(), lines: Vec::new() });
-        let path = this.compile(source, unit, Mode::Exec, vm).map_err(|e| vm.new_runtime_error(e.message.clone()))?;
+        let code = this.compile(source, unit, Mode::Exec).map_err(|e| vm.new_runtime_error(e.message.clone()))?;
         let left = this.meter.broken();
-        vm.run_code_obj(path, scope(&globals))?;
+        vm.run_code_obj(vm.ctx.new_code(code), scope(&globals))?;
         debug_assert_eq!(left, this.meter.broken());
         Ok(vm.new_module(&name, globals, None).into())
     });
@@ -458,11 +465,10 @@ fn host(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> Vec<(&
             None => return Err(vm.new_type_error("the name of a function is text".to_owned())),
         };
         let positional: PyResult<Vec<Value>> = arguments.map(out).collect();
-        let keywords: PyResult<super::Names> =
+        let keywords: PyResult<Names> =
             args.kwargs.iter().map(|(name, value)| Ok((Str::from(name.as_str()), out(value)?))).collect();
-        let started = std::time::Instant::now();
         let called = this.line.call(&name, positional?, keywords?);
-        this.meter.pause(started.elapsed());
+        this.meter.pause(this.line.waited());
         match called {
             Ok(value) => convert::to_python(&value, &ordered, vm),
             Err(error) => Err(this.raise(*error, "CommandExecutionError", &names, vm)),

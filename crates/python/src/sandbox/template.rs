@@ -5,36 +5,30 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use mapstack_value::Str;
+use mapstack_python_protocol::{
+    Chunk, CompileJob, CompiledTemplate, Lookup, Message, Outcome, Printed, RefusalKind, Source, Span, TemplateJob,
+};
 use rustpython_vm::builtins::{PyCode, PyDictRef, PyList, PyStr};
+use rustpython_vm::bytecode::BasicBag;
 use rustpython_vm::compiler::Mode;
+use rustpython_vm::compiler::core::marshal;
 use rustpython_vm::{PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
+use super::line::Units;
 use super::machine::{Raised, Shared, Unit, left, scope};
-use super::worker::{Outcome, TemplateJob};
 use super::{convert, failure};
-use crate::error::{Error, ErrorKind, Result};
-use crate::mako::{Chunk, Lookup, Options, generate};
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::mako::generate;
 
 const RUNTIME: &str = include_str!("../mako/runtime.py");
-/// Compiled templates that are kept.
-const MAX_KEPT: usize = 256;
 /// Marks of one template.
 const MARKS: usize = 1 << 24;
+/// The unit of the template that is the job.
+const MAIN: usize = 0;
 
-/// Compiled templates by name, source and whether names are strict.
+/// The marks of each unit that is a template.
 #[derive(Default)]
-pub(crate) struct Cache {
-    kept: HashMap<(Option<Str>, Arc<str>, bool), Compiled, RandomState>,
-    /// The marks of each unit.
-    marks: HashMap<usize, Rc<[(crate::jinja::ast::Span, bool)]>, RandomState>,
-}
-
-#[derive(Clone)]
-struct Compiled {
-    code: PyRef<PyCode>,
-    unit: usize,
-}
+pub(crate) struct Marks(HashMap<usize, Rc<[(Span, bool)]>, RandomState>);
 
 /// Run the part of the prelude that is about templates.
 pub(crate) fn runtime(prelude: &PyDictRef, vm: &VirtualMachine) -> PyResult<()> {
@@ -56,8 +50,8 @@ pub(crate) fn services(
             Raised::Exception(exception) => exception,
             Raised::Error(error) => {
                 let class = match error.kind {
-                    ErrorKind::TemplateNotFound => "TemplateLookupException",
-                    ErrorKind::Security => "Refused",
+                    ErrorKind::NotFound | ErrorKind::Refused(_, RefusalKind::NotFound) => "TemplateLookupException",
+                    ErrorKind::Forbidden | ErrorKind::Refused(_, RefusalKind::Forbidden) => "Refused",
                     _ => "CompileException",
                 };
                 this.raise(*error, class, &names, vm)
@@ -68,7 +62,7 @@ pub(crate) fn services(
     let adjust = vm.new_function(
         "adjust_uri",
         move |uri: String, base: Option<String>, vm: &VirtualMachine| -> PyResult<String> {
-            adjusted(this.options.get().lookup, &uri, base.as_deref()).map_err(|why| vm.new_value_error(why))
+            adjusted(this.lookup.get().0, &uri, base.as_deref()).map_err(|why| vm.new_value_error(why))
         },
     );
     vec![("load", load.into()), ("adjust_uri", adjust.into())]
@@ -110,19 +104,20 @@ fn uri_of(lookup: Lookup, uri: &str) -> String {
 }
 
 fn load(shared: &Rc<Shared>, prelude: &PyDictRef, uri: &str, vm: &VirtualMachine) -> Result<PyObjectRef, Raised> {
-    let options = shared.options.get();
-    let started = std::time::Instant::now();
+    let (lookup, strict) = shared.lookup.get();
     let found = shared.line.template(uri);
-    shared.meter.pause(started.elapsed());
+    shared.meter.pause(shared.line.waited());
     let Some(source) = found? else {
         let message =
             format!("TemplateLookupException: Can't locate template for uri {}", mapstack_value::quote_str(uri));
-        return Err(Error::new(ErrorKind::TemplateNotFound, message).into());
+        return Err(Error::new(ErrorKind::NotFound, message).into());
     };
     // Salt looks for further templates with the defaults of Mako.
-    let strict = options.strict && options.lookup != Lookup::Salt;
-    let uri = uri_of(options.lookup, uri);
-    let names = module(shared, prelude, Some(source.name.clone()), &source.text, Some(&uri), strict, vm)?;
+    let strict = strict && lookup != Lookup::Salt;
+    let uri = uri_of(lookup, uri);
+    check_uri(&uri)?;
+    let (code, unit) = further(shared, &source, strict, vm)?;
+    let names = module(prelude, code, unit, &uri, vm)?;
     let uri: PyObjectRef = vm.ctx.new_str(uri).into();
     let name: PyObjectRef = vm.ctx.new_str(&*source.name).into();
     Ok(vm.ctx.new_tuple(vec![uri, name, names.into()]).into())
@@ -142,26 +137,28 @@ fn leads_out(uri: &str) -> bool {
     path.first().is_some_and(|first| first.starts_with(".."))
 }
 
+/// Refuse a URI that leads up and out of the root.
+fn check_uri(uri: &str) -> Result<()> {
+    if leads_out(uri) {
+        let message = format!("TemplateLookupException: the URI {} leads up and out", mapstack_value::quote_str(uri));
+        return Err(Error::new(ErrorKind::NotFound, message));
+    }
+    Ok(())
+}
+
 /// Run the module of a template and return its globals.
 fn module(
-    shared: &Rc<Shared>,
     prelude: &PyDictRef,
-    name: Option<Str>,
-    source: &Arc<str>,
-    uri: Option<&str>,
-    strict: bool,
+    code: PyRef<PyCode>,
+    unit: usize,
+    uri: &str,
     vm: &VirtualMachine,
 ) -> Result<PyDictRef, Raised> {
-    if let Some(uri) = uri.filter(|uri| leads_out(uri)) {
-        let message = format!("TemplateLookupException: the URI {} leads up and out", mapstack_value::quote_str(uri));
-        return Err(Error::new(ErrorKind::TemplateNotFound, message).into());
-    }
-    let compiled = compiled(shared, name, source, strict, vm)?;
     let globals = vm.ctx.new_dict();
     globals.set_item("__builtins__", prelude.get_item("BUILTINS", vm)?, vm)?;
     globals.set_item("__name__", vm.ctx.new_str("template").into(), vm)?;
     globals.set_item("_mk", prelude.get_item("mako", vm)?, vm)?;
-    globals.set_item("_mk_at", vm.ctx.new_int(compiled.unit * MARKS).into(), vm)?;
+    globals.set_item("_mk_at", vm.ctx.new_int(unit * MARKS).into(), vm)?;
     globals.set_item("UNDEFINED", prelude.get_item("UNDEFINED", vm)?, vm)?;
     globals.set_item("STOP_RENDERING", vm.ctx.new_str("").into(), vm)?;
     let locals = prelude.get_item("native", vm)?.get_item("locals", vm)?;
@@ -170,34 +167,50 @@ fn module(
     for (name, module) in [("filters", "mako.filters"), ("runtime", "mako.runtime")] {
         globals.set_item(name, import.call((vm.ctx.new_str(module),), vm)?, vm)?;
     }
-    let uri: PyObjectRef = uri.map_or_else(|| vm.ctx.none(), |uri| vm.ctx.new_str(uri).into());
-    globals.set_item("_template_uri", uri, vm)?;
-    vm.run_code_obj(compiled.code, scope(&globals))?;
+    globals.set_item("_template_uri", vm.ctx.new_str(uri).into(), vm)?;
+    vm.run_code_obj(code, scope(&globals))?;
     Ok(globals)
 }
 
-fn compiled(
-    shared: &Rc<Shared>,
-    name: Option<Str>,
-    source: &Arc<str>,
-    strict: bool,
-    vm: &VirtualMachine,
-) -> Result<Compiled> {
-    let key = (name.clone(), source.clone(), strict);
-    if let Some(found) = shared.templates.borrow().kept.get(&key) {
-        return Ok(found.clone());
-    }
-    let module = generate(name.as_ref(), source, strict)?;
-    let unit = shared.unit(Unit { name, source: source.clone(), lines: module.lines });
-    let code = shared.compile(&module.code, unit, Mode::Exec, vm)?;
-    let compiled = Compiled { code, unit };
-    let mut cache = shared.templates.borrow_mut();
-    if cache.kept.len() >= MAX_KEPT {
-        cache.kept.clear();
-    }
-    cache.marks.insert(unit, module.marks.into());
-    cache.kept.insert(key, compiled.clone());
-    Ok(compiled)
+/// Compile a template to bytes that a later session can load. It runs nothing of it.
+pub(crate) fn compile(shared: &Rc<Shared>, job: &CompileJob) -> Result<Arc<[u8]>> {
+    let module = generate(job.name.as_ref(), &job.source, job.strict)?;
+    let unit = Unit { name: job.name.clone(), source: job.source.clone(), lines: module.lines.clone() };
+    shared.set_unit(MAIN, unit);
+    let compiled = shared.compile(&module.code, MAIN, Mode::Exec)?;
+    let mut code = Vec::new();
+    marshal::serialize_code(&mut code, &compiled);
+    Ok(CompiledTemplate { code, lines: module.lines, marks: module.marks }.to_bytes().into())
+}
+
+/// The code of the template that is the job.
+fn main(shared: &Rc<Shared>, job: &TemplateJob, vm: &VirtualMachine) -> Result<PyRef<PyCode>> {
+    let Some(compiled) = &job.compiled else {
+        return main_from_source(shared, job, vm);
+    };
+    let broken = || Error::new(ErrorKind::Broken, "the compiled template cannot be read");
+    let compiled = CompiledTemplate::from_bytes(compiled).map_err(|_| broken())?;
+    let code = marshal::deserialize_code(&mut &compiled.code[..], BasicBag).map_err(|_| broken())?;
+    let unit = Unit { name: job.name.clone(), source: job.source.clone(), lines: compiled.lines };
+    shared.set_unit(MAIN, unit);
+    shared.marks.borrow_mut().0.insert(MAIN, compiled.marks.into());
+    Ok(vm.ctx.new_code(code))
+}
+
+fn main_from_source(shared: &Rc<Shared>, job: &TemplateJob, vm: &VirtualMachine) -> Result<PyRef<PyCode>> {
+    let module = generate(job.name.as_ref(), &job.source, job.strict)?;
+    shared.set_unit(MAIN, Unit { name: job.name.clone(), source: job.source.clone(), lines: module.lines });
+    shared.marks.borrow_mut().0.insert(MAIN, module.marks.into());
+    Ok(vm.ctx.new_code(shared.compile(&module.code, MAIN, Mode::Exec)?))
+}
+
+/// The code of a template that another one asked for, and its unit.
+fn further(shared: &Rc<Shared>, source: &Source, strict: bool, vm: &VirtualMachine) -> Result<(PyRef<PyCode>, usize)> {
+    let name = Some(source.name.clone());
+    let module = generate(name.as_ref(), &source.text, strict)?;
+    let unit = shared.unit(Unit { name, source: source.text.clone(), lines: module.lines });
+    shared.marks.borrow_mut().0.insert(unit, module.marks.into());
+    Ok((vm.ctx.new_code(shared.compile(&module.code, unit, Mode::Exec)?), unit))
 }
 
 /// Render a template.
@@ -207,10 +220,11 @@ pub(crate) fn render(
     job: TemplateJob,
     vm: &VirtualMachine,
 ) -> Result<Outcome, Raised> {
-    let options: Options = job.options;
-    shared.options.set(options);
+    shared.lookup.set((job.lookup, job.strict));
     let uri = job.uri.as_deref().unwrap_or("memory:template");
-    let names = module(shared, prelude, job.name.clone(), &job.source, Some(uri), options.strict, vm)?;
+    check_uri(uri)?;
+    let code = main(shared, &job, vm)?;
+    let names = module(prelude, code, MAIN, uri, vm)?;
     let ordered = prelude.get_item("ordered", vm)?;
     let data = vm.ctx.new_dict();
     for (name, value) in &job.variables {
@@ -220,7 +234,7 @@ pub(crate) fn render(
     let given = data.copy().into_ref(&vm.ctx);
     let render = prelude.get_item("render_template", vm)?;
     let filename: PyObjectRef = job.name.as_deref().map_or_else(|| vm.ctx.none(), |name| vm.ctx.new_str(name).into());
-    let has_lookup = options.lookup != Lookup::None;
+    let has_lookup = job.lookup != Lookup::None;
     let printed = render.call(
         (vm.ctx.new_str(uri), filename, names, given, vm.ctx.new_bool(has_lookup), vm.ctx.new_list(functions)),
         vm,
@@ -229,43 +243,43 @@ pub(crate) fn render(
         Ok(printed) => printed,
         Err(exception) => {
             let error = failure::error(shared, &exception, vm);
-            let changed = left(&data, job.changed, &ordered, vm).unwrap_or_default();
-            return Ok(Outcome::Failed { error, changed });
+            let changed = left(&data, &job.changed, &job.variables, &ordered, vm).unwrap_or_default();
+            return Ok(Outcome::Failed { failure: shared.line.failure(&error), changed });
         }
     };
-    let changed = left(&data, job.changed, &ordered, vm)?;
-    let (text, chunks) = text(shared, &printed, vm)?;
-    Ok(Outcome::Text { text, chunks, changed })
+    let changed = left(&data, &job.changed, &job.variables, &ordered, vm)?;
+    Ok(Outcome::Text { printed: text(shared, &printed, vm)?, changed })
 }
 
 /// The parts that were printed as one text, with where they came from.
-fn text(shared: &Rc<Shared>, printed: &PyObjectRef, vm: &VirtualMachine) -> Result<(String, Vec<Chunk>), Raised> {
+fn text(shared: &Rc<Shared>, printed: &PyObjectRef, vm: &VirtualMachine) -> Result<Printed, Raised> {
     let (parts, marks) = (printed.get_item(&0usize, vm)?, printed.get_item(&1usize, vm)?);
     let (Some(parts), Some(marks)) = (parts.downcast_ref::<PyList>(), marks.downcast_ref::<PyList>()) else {
-        return Err(Error::new(ErrorKind::Nested, "the template's output is no list").into());
+        return Err(Error::new(ErrorKind::Broken, "the template's output is no list").into());
     };
-    let (mut out, mut chunks) = (String::new(), Vec::new());
+    let (mut out, mut chunks, mut units) = (String::new(), Vec::new(), Units::new(&shared.line));
     let (parts, marks) = (parts.borrow_vec().to_vec(), marks.borrow_vec().to_vec());
-    let cache = shared.templates.borrow();
+    let known = shared.marks.borrow();
     for (part, mark) in parts.iter().zip(&marks) {
         let Some(text) = part.downcast_ref::<PyStr>() else {
             let class = part.class().name().to_string();
             let message = format!("TypeError: sequence item 0: expected str instance, {class} found");
-            return Err(Error::new(ErrorKind::Code("TypeError"), message).into());
+            return Err(Error::raised("TypeError", message).into());
         };
         let Some(text) = text.to_str() else {
             let message = "UnicodeEncodeError: the output has text that is not Unicode";
-            return Err(Error::new(ErrorKind::Code("UnicodeEncodeError"), message).into());
+            return Err(Error::raised("UnicodeEncodeError", message).into());
         };
         let mark: Option<usize> =
             mark.clone().try_into_value::<isize>(vm).ok().and_then(|mark| usize::try_from(mark).ok());
         if let Some(mark) = mark
-            && let Some(&(span, exact)) = cache.marks.get(&(mark / MARKS)).and_then(|marks| marks.get(mark % MARKS))
+            && let Some(&(span, exact)) = known.0.get(&(mark / MARKS)).and_then(|marks| marks.get(mark % MARKS))
             && let Some(unit) = shared.units.borrow().get(mark / MARKS)
         {
-            chunks.push(Chunk { start: out.len(), name: unit.name.clone(), source: unit.source.clone(), span, exact });
+            let place = Place { template: unit.name.clone(), source: unit.source.clone(), span };
+            chunks.push(Chunk { start: out.len(), place: units.place(&place), exact });
         }
         out.push_str(text);
     }
-    Ok((out, chunks))
+    Ok(Printed { text: out, units: units.list, chunks })
 }

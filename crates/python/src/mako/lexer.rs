@@ -2,9 +2,9 @@
 
 use super::names::{self, Idents, Invalid, Signature};
 use super::tags::{self, Tag};
-use crate::error::{Error, ErrorKind, Place};
-use crate::jinja::ast::Span;
+use crate::error::{Error, Place};
 use crate::sandbox::span;
+use mapstack_python_protocol::Span;
 
 /// The index of a node.
 pub(super) type Id = usize;
@@ -71,7 +71,7 @@ impl Failure {
         let end =
             source.get(self.offset..).and_then(|rest| rest.find('\n')).map_or(source.len(), |at| self.offset + at);
         let place = Place { template: name.cloned(), source: source.clone(), span: span(self.offset, end) };
-        Error::new(ErrorKind::Code(self.class), format!("{}: {}", self.class, self.message)).at(|| place)
+        Error::raised(self.class, format!("{}: {}", self.class, self.message)).at(|| place)
     }
 }
 

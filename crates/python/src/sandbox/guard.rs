@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use mapstack_python_protocol::Bounds;
 use rustpython_vm::builtins::{
     PyBaseExceptionRef, PyBoundMethod, PyByteArray, PyBytes, PyDict, PyInt, PyList, PySet, PyStr, PySuper, PyTuple,
     PyType, PyTypeRef,
@@ -11,8 +12,7 @@ use rustpython_vm::builtins::{
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
-use super::Limits;
-use super::instrument::{Names, is_refused, is_watched};
+use super::instrument::{full_name, is_refused, is_watched};
 
 /// What one value may weigh, in bytes.
 pub(crate) const MAX_VALUE: usize = 64 << 20;
@@ -51,11 +51,11 @@ impl Meter {
         }
     }
 
-    pub(crate) fn start(&self, limits: &Limits) {
-        self.fuel.set(limits.fuel);
-        self.deadline.set(Instant::now().checked_add(limits.time));
+    pub(crate) fn start(&self, bounds: &Bounds) {
+        self.fuel.set(bounds.fuel);
+        self.deadline.set(Instant::now().checked_add(Duration::from_millis(bounds.time)));
         self.total.set(0);
-        self.output.set(limits.output);
+        self.output.set(usize::try_from(bounds.output).unwrap_or(usize::MAX));
         *self.broken.borrow_mut() = None;
     }
 
@@ -325,9 +325,9 @@ impl Guard {
     }
 
     /// The functions by their short names.
-    pub(crate) fn functions(&self, names: &Names, vm: &VirtualMachine) -> Vec<(String, PyObjectRef)> {
+    pub(crate) fn functions(&self, vm: &VirtualMachine) -> Vec<(String, PyObjectRef)> {
         let mut out: Vec<(String, PyObjectRef)> = Vec::new();
-        let mut add = |short: &str, function: PyObjectRef| out.push((names.full(short), function));
+        let mut add = |short: &str, function: PyObjectRef| out.push((full_name(short), function));
         let guard = self.clone();
         add(
             "tick",

@@ -8,7 +8,7 @@ use mapstack_value::quote_str;
 use super::lexer::{Failure, Id, Kind, Node, Tree, is_word};
 use super::names;
 use super::tags::{FILTERS, Tag};
-use crate::jinja::ast::Span;
+use mapstack_python_protocol::Span;
 
 /// Python code, and where its lines come from.
 #[derive(Debug, Default)]

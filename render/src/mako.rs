@@ -1,9 +1,9 @@
 //! Mako as Salt's `mako` renderer and MakoStack speak it.
 //!
-//! A template is read into nodes, generated into a module of Python, as Mako does, and run by the
-//! interpreter of [`sandbox`](crate::sandbox), in its sandbox and within its limits.
+//! A template is compiled to a module of Python, as Mako does it, and run by the program that
+//! [`sandbox`](crate::sandbox) describes, behind its walls and within its limits.
 //!
-//! ```
+//! ```no_run
 //! use mapstack_render::mako::{Request, render};
 //! use mapstack_render::sandbox::NoHost;
 //! use mapstack_value::Value;
@@ -13,23 +13,17 @@
 //! assert_eq!(render(request).unwrap().text, "0: a\n1: &lt;b&gt;\n");
 //! ```
 
-mod generate;
-mod lexer;
-mod names;
-mod tags;
-mod text;
-
 use std::sync::Arc;
 
+use mapstack_python_protocol::{Job, TemplateJob};
 use mapstack_value::{Str, Value};
 
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::jinja::ast::Span;
-use crate::sandbox::{Host, Job, Limits, Outcome, TemplateJob, with_interpreter};
-
-pub(crate) use generate::Module;
+use crate::sandbox::{Host, Limits, Outcome, with_interpreter};
 
 pub use crate::sandbox::bridge::{attempt_as, render_as};
+pub use mapstack_python_protocol::Lookup;
 
 /// How a template is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,19 +32,6 @@ pub struct Options {
     pub strict: bool,
     /// How the URIs of further templates are read.
     pub lookup: Lookup,
-}
-
-/// How the URIs in `<%include>`, `<%inherit>` and `<%namespace>` are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Lookup {
-    /// Not at all: a template that asks for another one is refused.
-    #[default]
-    None,
-    /// As Mako's own lookup does: relative to the template's URI, or from the root.
-    Stock,
-    /// As `salt.utils.mako.SaltMakoTemplateLookup` does: `salt://` and `file://`, or as Mako does. Templates
-    /// that were looked up are not strict.
-    Salt,
 }
 
 impl Options {
@@ -81,7 +62,7 @@ pub struct Request<'a> {
     pub variables: Vec<(Str, Value)>,
     /// The names under which it finds the minion's functions, such as `salt` or `__salt__`.
     pub functions: Vec<Str>,
-    /// The variables whose values are read back after the render, with what the template changed in place.
+    /// The variables whose values are read back after the render, where the template changed them in place.
     pub changed: Vec<Str>,
     /// Where it reaches the outside.
     pub host: &'a dyn Host,
@@ -112,7 +93,7 @@ impl<'a> Request<'a> {
 pub struct Rendered {
     /// The text.
     pub text: String,
-    /// The variables that were to be read back, as they are now.
+    /// Those of the variables to be read back that have changed, as they are now.
     pub changed: Vec<(Str, Value)>,
     /// What printed what, in order.
     pub map: Vec<Chunk>,
@@ -158,21 +139,16 @@ pub fn render(request: Request<'_>) -> Result<Rendered> {
         source: request.source,
         name: request.name,
         uri: request.uri,
-        options: request.options,
+        strict: request.options.strict,
+        lookup: request.options.lookup,
         variables: request.variables,
         functions: request.functions,
         changed: request.changed,
-        limits: request.limits,
+        compiled: None,
     };
-    match with_interpreter(request.host, &request.limits, Job::Template(Box::new(job)))? {
+    match with_interpreter(request.host, &request.limits, Job::Template(job))? {
         Outcome::Text { text, chunks, changed } => Ok(Rendered { text, changed, map: chunks }),
         Outcome::Failed { error, .. } => Err(error),
         Outcome::Value { .. } => Err(Error::new(ErrorKind::Nested, "the interpreter answered another question")),
     }
-}
-
-/// The module of Python that a template becomes.
-pub(crate) fn generate(name: Option<&Str>, source: &Arc<str>, strict: bool) -> Result<Module> {
-    let tree = lexer::read(source).map_err(|failure| failure.into_error(name, source))?;
-    generate::module(&tree, source, strict).map_err(|failure| failure.into_error(name, source))
 }

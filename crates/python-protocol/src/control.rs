@@ -1,0 +1,206 @@
+//! What is said about sessions, outside of them.
+
+use std::fmt;
+
+use crate::VERSION;
+use crate::codec::{DecodeError, Message, Reader, Writer};
+
+/// Stands before everything else that the program says, in every version.
+const MAGIC: &str = "mapstack-python";
+
+/// The first thing that the program says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hello {
+    /// The version of the package.
+    pub release: String,
+    /// The walls around templates.
+    pub walls: Vec<Wall>,
+}
+
+/// One of the walls around templates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wall {
+    /// What it is ("no files (Landlock)").
+    pub name: String,
+    /// Why it does not stand here, if so.
+    pub missing: Option<String>,
+}
+
+/// A program that does not speak this protocol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HelloError {
+    /// It speaks something else.
+    Stranger,
+    /// It speaks another version.
+    Version(u16),
+}
+
+impl fmt::Display for HelloError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HelloError::Stranger => f.write_str("it does not answer as mapstack-python does"),
+            HelloError::Version(theirs) => {
+                write!(f, "it speaks version {theirs} of the protocol, and this command speaks version {VERSION}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for HelloError {}
+
+impl Hello {
+    /// The greeting as bytes, with the version of the protocol.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.to_bytes_of(VERSION)
+    }
+
+    /// The greeting as a program of another version would say it.
+    #[must_use]
+    pub fn to_bytes_of(&self, version: u16) -> Vec<u8> {
+        let mut out = Body(version, self.clone()).to_bytes();
+        let mut bytes = MAGIC.as_bytes().to_vec();
+        bytes.append(&mut out);
+        bytes
+    }
+
+    /// The greeting that bytes are.
+    ///
+    /// # Errors
+    /// [`HelloError`]: they are something else, or of another version.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, HelloError> {
+        let body = bytes.strip_prefix(MAGIC.as_bytes()).ok_or(HelloError::Stranger)?;
+        // The version comes first, and what follows is known only where it is the same.
+        let version: u16 = Reader::new(body).uint().map_err(|_| HelloError::Stranger)?;
+        if version != VERSION {
+            return Err(HelloError::Version(version));
+        }
+        Body::from_bytes(body).map(|Body(_, hello)| hello).map_err(|_| HelloError::Stranger)
+    }
+}
+
+/// A greeting behind its first words.
+struct Body(u16, Hello);
+
+impl Message for Body {
+    fn write(&self, out: &mut Writer) {
+        out.uint(self.0.into());
+        out.text(&self.1.release);
+        out.count(self.1.walls.len());
+        for wall in &self.1.walls {
+            out.text(&wall.name);
+            out.option(wall.missing.as_deref(), Writer::text);
+        }
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let version = input.uint()?;
+        let release = input.string()?;
+        let walls = input.list(|input| Ok(Wall { name: input.string()?, missing: input.option(Reader::string)? }))?;
+        Ok(Body(version, Hello { release, walls }))
+    }
+}
+
+/// What the command asks outside of sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Control {
+    /// End the session that is open, at once, and open the next one.
+    Next,
+}
+
+impl Message for Control {
+    fn write(&self, out: &mut Writer) {
+        match self {
+            Control::Next => out.uint(1),
+        }
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        match input.uint::<u8>()? {
+            1 => Ok(Control::Next),
+            _ => Err(input.error("this is not a request")),
+        }
+    }
+}
+
+/// What the program reports outside of sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Report {
+    /// A session is open; its socket comes with the message.
+    Open,
+    /// The session's process has ended.
+    Ended(Ending),
+}
+
+/// How the process of a session ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ending {
+    /// With this status.
+    pub status: Option<i32>,
+    /// By this signal.
+    pub signal: Option<i32>,
+    /// What it wrote to its standard error, or the start of it.
+    pub said: String,
+}
+
+impl Message for Report {
+    fn write(&self, out: &mut Writer) {
+        match self {
+            Report::Open => out.uint(1),
+            Report::Ended(ending) => {
+                out.uint(2);
+                out.option(ending.status, |out, status| out.int(status.into()));
+                out.option(ending.signal, |out, signal| out.int(signal.into()));
+                out.text(&ending.said);
+            }
+        }
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let small = |input: &mut Reader<'_>| {
+            let int = input.int()?;
+            i32::try_from(int).map_err(|_| input.error("the number is too large"))
+        };
+        match input.uint::<u8>()? {
+            1 => Ok(Report::Open),
+            2 => {
+                let (status, signal) = (input.option(small)?, input.option(small)?);
+                Ok(Report::Ended(Ending { status, signal, said: input.string()? }))
+            }
+            _ => Err(input.error("this is not a report")),
+        }
+    }
+}
+
+/// What a session may use; the first message in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Steps: passes through loops and comprehensions, and calls of functions.
+    pub fuel: u64,
+    /// Bytes of output, captures included.
+    pub output: u64,
+    /// Calls inside each other.
+    pub depth: u64,
+    /// Milliseconds of work, without what the command takes to answer.
+    pub time: u64,
+    /// Bytes of memory beside what the interpreter takes.
+    pub memory: u64,
+}
+
+impl Message for Bounds {
+    fn write(&self, out: &mut Writer) {
+        for bound in [self.fuel, self.output, self.depth, self.time, self.memory] {
+            out.uint(bound);
+        }
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Bounds {
+            fuel: input.uint()?,
+            output: input.uint()?,
+            depth: input.uint()?,
+            time: input.uint()?,
+            memory: input.uint()?,
+        })
+    }
+}

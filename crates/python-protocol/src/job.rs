@@ -1,0 +1,342 @@
+//! What a session is asked to do, and what it asks for on the way.
+
+use std::sync::Arc;
+
+use mapstack_value::{Str, Value};
+
+use crate::codec::{DecodeError, Message, Reader, Writer};
+use crate::outcome::Outcome;
+
+/// Names with their values, in order.
+pub type Names = Vec<(Str, Value)>;
+
+/// What a session is asked to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Job {
+    /// Run a module and call its `run()`.
+    Module(ModuleJob),
+    /// Render a Mako template.
+    Template(TemplateJob),
+    /// Compile a Mako template. Nothing of it runs.
+    Compile(CompileJob),
+}
+
+/// A module to run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModuleJob {
+    /// Its text.
+    pub source: Arc<str>,
+    /// What errors call it.
+    pub name: Option<Str>,
+    /// Its globals, set after it ran and before `run()` is called.
+    pub variables: Names,
+    /// Variables to read back.
+    pub changed: Vec<Str>,
+}
+
+/// A Mako template to render.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TemplateJob {
+    /// Its text.
+    pub source: Arc<str>,
+    /// What errors call it.
+    pub name: Option<Str>,
+    /// Its URI, which those of further templates are relative to.
+    pub uri: Option<Str>,
+    /// Names without a value are an error at the start, not when they are printed.
+    pub strict: bool,
+    /// How the URIs of further templates are read.
+    pub lookup: Lookup,
+    /// The names it is given.
+    pub variables: Names,
+    /// Names under which the minion's functions are given.
+    pub functions: Vec<Str>,
+    /// Variables to read back.
+    pub changed: Vec<Str>,
+    /// What a [`CompileJob`] made of the same text, if there was one.
+    pub compiled: Option<Arc<[u8]>>,
+}
+
+/// A Mako template to compile.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompileJob {
+    /// Its text.
+    pub source: Arc<str>,
+    /// What errors call it.
+    pub name: Option<Str>,
+    /// As in [`TemplateJob`].
+    pub strict: bool,
+}
+
+/// How the URIs in `<%include>`, `<%inherit>` and `<%namespace>` are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Lookup {
+    /// Not at all: a template that asks for another one is refused.
+    #[default]
+    None,
+    /// As Mako's own lookup does.
+    Stock,
+    /// As `salt.utils.mako.SaltMakoTemplateLookup` does.
+    Salt,
+}
+
+/// What a session says: questions, and at the end what came of the job.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Said {
+    /// Asks for the template at a URI.
+    Template(String),
+    /// Asks whether there is a function of that name.
+    HasFunction(String),
+    /// Asks whether there is a module of that name.
+    HasModule(String),
+    /// Calls a function.
+    Call(String, Vec<Value>, Names),
+    /// The end of the job.
+    Done(Box<Outcome>),
+}
+
+/// What the command answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// A template, if there is one.
+    Template(Result<Option<Source>, Refusal>),
+    /// Yes or no.
+    Flag(bool),
+    /// What a function returned.
+    Value(Result<Value, Refusal>),
+}
+
+/// A template's source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Source {
+    /// What errors call it.
+    pub name: Str,
+    /// Its text.
+    pub text: Arc<str>,
+}
+
+/// An error of the command's. It stays there; the session has its number and what a template can see of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Where the command keeps it.
+    pub number: u32,
+    /// How a template sees it.
+    pub kind: RefusalKind,
+    /// What happened.
+    pub message: String,
+}
+
+/// How a template sees an error of the command's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusalKind {
+    /// There is no such template.
+    NotFound,
+    /// It is not allowed.
+    Forbidden,
+    /// Anything else.
+    Other,
+}
+
+impl Message for Job {
+    fn write(&self, out: &mut Writer) {
+        match self {
+            Job::Module(job) => {
+                out.uint(1);
+                out.text(&job.source);
+                out.option(job.name.as_deref(), Writer::text);
+                write_names(&job.variables, out);
+                write_texts(&job.changed, out);
+            }
+            Job::Template(job) => {
+                out.uint(2);
+                out.text(&job.source);
+                out.option(job.name.as_deref(), Writer::text);
+                out.option(job.uri.as_deref(), Writer::text);
+                out.flag(job.strict);
+                job.lookup.write(out);
+                write_names(&job.variables, out);
+                write_texts(&job.functions, out);
+                write_texts(&job.changed, out);
+                out.option(job.compiled.as_deref(), Writer::bytes);
+            }
+            Job::Compile(job) => {
+                out.uint(3);
+                out.text(&job.source);
+                out.option(job.name.as_deref(), Writer::text);
+                out.flag(job.strict);
+            }
+        }
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        match input.uint::<u8>()? {
+            1 => Ok(Job::Module(ModuleJob {
+                source: input.shared()?,
+                name: input.option(Reader::shared)?,
+                variables: read_names(input)?,
+                changed: input.list(Reader::shared)?,
+            })),
+            2 => Ok(Job::Template(TemplateJob {
+                source: input.shared()?,
+                name: input.option(Reader::shared)?,
+                uri: input.option(Reader::shared)?,
+                strict: input.flag()?,
+                lookup: Lookup::read(input)?,
+                variables: read_names(input)?,
+                functions: input.list(Reader::shared)?,
+                changed: input.list(Reader::shared)?,
+                compiled: input.option(|input| input.bytes().map(Arc::from))?,
+            })),
+            3 => Ok(Job::Compile(CompileJob {
+                source: input.shared()?,
+                name: input.option(Reader::shared)?,
+                strict: input.flag()?,
+            })),
+            _ => Err(input.error("this is not a job")),
+        }
+    }
+}
+
+impl Message for Lookup {
+    fn write(&self, out: &mut Writer) {
+        out.uint(match self {
+            Lookup::None => 0,
+            Lookup::Stock => 1,
+            Lookup::Salt => 2,
+        });
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        match input.uint::<u8>()? {
+            0 => Ok(Lookup::None),
+            1 => Ok(Lookup::Stock),
+            2 => Ok(Lookup::Salt),
+            _ => Err(input.error("this is not a way to look up templates")),
+        }
+    }
+}
+
+impl Message for Said {
+    fn write(&self, out: &mut Writer) {
+        match self {
+            Said::Template(uri) => {
+                out.uint(1);
+                out.text(uri);
+            }
+            Said::HasFunction(name) => {
+                out.uint(2);
+                out.text(name);
+            }
+            Said::HasModule(name) => {
+                out.uint(3);
+                out.text(name);
+            }
+            Said::Call(name, arguments, keywords) => {
+                out.uint(4);
+                out.text(name);
+                out.count(arguments.len());
+                arguments.iter().for_each(|argument| argument.write(out));
+                write_names(keywords, out);
+            }
+            Said::Done(outcome) => {
+                out.uint(5);
+                outcome.write(out);
+            }
+        }
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        match input.uint::<u8>()? {
+            1 => input.string().map(Said::Template),
+            2 => input.string().map(Said::HasFunction),
+            3 => input.string().map(Said::HasModule),
+            4 => Ok(Said::Call(input.string()?, input.list(Value::read)?, read_names(input)?)),
+            5 => Outcome::read(input).map(|outcome| Said::Done(Box::new(outcome))),
+            _ => Err(input.error("this is not a question")),
+        }
+    }
+}
+
+impl Message for Answer {
+    fn write(&self, out: &mut Writer) {
+        match self {
+            Answer::Template(Ok(source)) => {
+                out.uint(1);
+                out.option(source.as_ref(), |out, source| {
+                    out.text(&source.name);
+                    out.text(&source.text);
+                });
+            }
+            Answer::Template(Err(refusal)) => {
+                out.uint(2);
+                refusal.write(out);
+            }
+            Answer::Flag(flag) => {
+                out.uint(3);
+                out.flag(*flag);
+            }
+            Answer::Value(Ok(value)) => {
+                out.uint(4);
+                value.write(out);
+            }
+            Answer::Value(Err(refusal)) => {
+                out.uint(5);
+                refusal.write(out);
+            }
+        }
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        match input.uint::<u8>()? {
+            1 => {
+                let source = input.option(|input| Ok(Source { name: input.shared()?, text: input.shared()? }))?;
+                Ok(Answer::Template(Ok(source)))
+            }
+            2 => Ok(Answer::Template(Err(Refusal::read(input)?))),
+            3 => input.flag().map(Answer::Flag),
+            4 => Value::read(input).map(|value| Answer::Value(Ok(value))),
+            5 => Ok(Answer::Value(Err(Refusal::read(input)?))),
+            _ => Err(input.error("this is not an answer")),
+        }
+    }
+}
+
+impl Message for Refusal {
+    fn write(&self, out: &mut Writer) {
+        out.uint(self.number.into());
+        out.uint(match self.kind {
+            RefusalKind::NotFound => 0,
+            RefusalKind::Forbidden => 1,
+            RefusalKind::Other => 2,
+        });
+        out.text(&self.message);
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let number = input.uint()?;
+        let kind = match input.uint::<u8>()? {
+            0 => RefusalKind::NotFound,
+            1 => RefusalKind::Forbidden,
+            2 => RefusalKind::Other,
+            _ => return Err(input.error("this is not a kind of refusal")),
+        };
+        Ok(Refusal { number, kind, message: input.string()? })
+    }
+}
+
+pub(crate) fn write_names(names: &Names, out: &mut Writer) {
+    out.count(names.len());
+    for (name, value) in names {
+        out.text(name);
+        value.write(out);
+    }
+}
+
+pub(crate) fn read_names(input: &mut Reader<'_>) -> Result<Names, DecodeError> {
+    input.list(|input| Ok((input.shared()?, Value::read(input)?)))
+}
+
+fn write_texts(texts: &[Str], out: &mut Writer) {
+    out.count(texts.len());
+    texts.iter().for_each(|text| out.text(text));
+}

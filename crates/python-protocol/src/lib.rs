@@ -1,0 +1,39 @@
+//! What the command and the program that runs Mako and Python templates say to each other.
+//!
+//! The program, `mapstack-python`, holds a Python interpreter behind walls of the operating system. The two sides
+//! exchange [frames](write_frame) of bounded length, each of which is one message in MessagePack's encoding.
+//!
+//! | channel | from the command | from the program |
+//! |---|---|---|
+//! | control, one for a program | [`Control`] | [`Hello`], then [`Report`]s |
+//! | session, one for a job | [`Bounds`], a [`Job`], [`Answer`]s | [`Said`] |
+//!
+//! Neither side trusts the other: a decoder takes any bytes without a panic, within bounded memory and depth, and
+//! refuses what is left over behind a message.
+//!
+//! ```
+//! use mapstack_python_protocol::{Answer, Message};
+//! use mapstack_value::Value;
+//! let answer = Answer::Value(Ok(Value::from_iter([1, 2])));
+//! let bytes = answer.to_bytes();
+//! assert_eq!(Answer::from_bytes(&bytes).unwrap(), answer);
+//! assert!(Answer::from_bytes(&bytes[1..]).is_err());
+//! ```
+//!
+//! The crate does not know about interpreters, processes, files or templates.
+
+mod codec;
+mod control;
+mod frame;
+mod job;
+mod outcome;
+mod value;
+
+pub use codec::{DecodeError, Message, Reader, Writer};
+pub use control::{Bounds, Control, Ending, Hello, HelloError, Report, Wall};
+pub use frame::{FrameError, MAX_FRAME, read_frame, write_frame};
+pub use job::{Answer, CompileJob, Job, Lookup, ModuleJob, Names, Refusal, RefusalKind, Said, Source, TemplateJob};
+pub use outcome::{Chunk, CompiledTemplate, Failure, FailureKind, Outcome, Place, Printed, Span, Unit, UnitSource};
+
+/// The version of the protocol. Sides of different versions do not talk.
+pub const VERSION: u16 = 1;

@@ -1,0 +1,337 @@
+//! What comes of a job.
+
+use std::sync::Arc;
+
+use mapstack_value::{Str, Value};
+
+use crate::codec::{DecodeError, Message, Reader, Writer};
+use crate::job::{Names, read_names, write_names};
+
+/// What came of a job.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// What a module's `run()` returned.
+    Value {
+        /// The value.
+        value: Value,
+        /// The variables that were to be read back and are no longer what they were.
+        changed: Names,
+    },
+    /// What a template printed.
+    Text {
+        /// The text, and where it comes from.
+        printed: Printed,
+        /// The variables that were to be read back and are no longer what they were.
+        changed: Names,
+    },
+    /// What a template was compiled to.
+    Compiled(Arc<[u8]>),
+    /// The job failed.
+    Failed {
+        /// How.
+        failure: Failure,
+        /// The variables that were to be read back, and had changed by then.
+        changed: Names,
+    },
+}
+
+/// A text with the places that it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Printed {
+    /// The text.
+    pub text: String,
+    /// The sources that chunks speak of.
+    pub units: Vec<Unit>,
+    /// Runs of the text with one origin, in order.
+    pub chunks: Vec<Chunk>,
+}
+
+/// A run of output with one origin; it reaches to the start of the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chunk {
+    /// Where it starts in the text.
+    pub start: usize,
+    /// What printed it.
+    pub place: Place,
+    /// Whether it is the source's text, byte by byte.
+    pub exact: bool,
+}
+
+/// A range of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+/// Something in a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The source, as an index into a list of units.
+    pub unit: usize,
+    /// Where in it.
+    pub span: Span,
+}
+
+/// A source that places are in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unit {
+    /// What errors call it.
+    pub name: Option<Str>,
+    /// Its text.
+    pub source: UnitSource,
+}
+
+/// The text of a source. What the command has is not sent back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UnitSource {
+    /// That of the job.
+    Job,
+    /// That of a template which the command sent, counted from 0.
+    Sent(usize),
+    /// A text that code gave to `eval` or `exec`.
+    Text(Arc<str>),
+}
+
+/// A template compiled, as [`Outcome::Compiled`] holds it. For the command these are bytes to give back.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CompiledTemplate {
+    /// The code of its module.
+    pub code: Vec<u8>,
+    /// The span in the template behind each line of the module.
+    pub lines: Vec<Option<Span>>,
+    /// What is printed from where, and whether it is the template's own text.
+    pub marks: Vec<(Span, bool)>,
+}
+
+impl Message for CompiledTemplate {
+    fn write(&self, out: &mut Writer) {
+        out.bytes(&self.code);
+        out.count(self.lines.len());
+        for line in &self.lines {
+            out.option(*line, |out, span| span.write(out));
+        }
+        out.count(self.marks.len());
+        for (span, exact) in &self.marks {
+            span.write(out);
+            out.flag(*exact);
+        }
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let code = input.bytes()?.to_vec();
+        let lines = input.list(|input| input.option(Span::read))?;
+        let marks = input.list(|input| Ok((Span::read(input)?, input.flag()?)))?;
+        Ok(CompiledTemplate { code, lines, marks })
+    }
+}
+
+impl Message for Span {
+    fn write(&self, out: &mut Writer) {
+        out.uint(self.start.into());
+        out.uint(self.end.into());
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let (start, end) = (input.uint()?, input.uint()?);
+        if start > end {
+            return Err(input.error("a span ends before it starts"));
+        }
+        Ok(Span { start, end })
+    }
+}
+
+/// How a job failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// Which class of failure it is.
+    pub kind: FailureKind,
+    /// What happened.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// The sources that places speak of.
+    pub units: Vec<Unit>,
+    /// Where it happened.
+    pub place: Option<Place>,
+    /// The way there, innermost first: what was done, and where.
+    pub trace: Vec<(String, Place)>,
+}
+
+/// Classes of failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FailureKind {
+    /// A Python exception of this class.
+    Raised(String),
+    /// A refusal of the command's, by its number.
+    Refused(u32),
+    /// Something that templates cannot have.
+    Forbidden,
+    /// A template that was asked for does not exist.
+    NotFound,
+    /// A limit was reached.
+    Limit,
+    /// The interpreter itself failed.
+    Broken,
+}
+
+impl Message for Outcome {
+    fn write(&self, out: &mut Writer) {
+        match self {
+            Outcome::Value { value, changed } => {
+                out.uint(1);
+                value.write(out);
+                write_names(changed, out);
+            }
+            Outcome::Text { printed, changed } => {
+                out.uint(2);
+                printed.write(out);
+                write_names(changed, out);
+            }
+            Outcome::Compiled(code) => {
+                out.uint(3);
+                out.bytes(code);
+            }
+            Outcome::Failed { failure, changed } => {
+                out.uint(4);
+                failure.write(out);
+                write_names(changed, out);
+            }
+        }
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        match input.uint::<u8>()? {
+            1 => Ok(Outcome::Value { value: Value::read(input)?, changed: read_names(input)? }),
+            2 => Ok(Outcome::Text { printed: Printed::read(input)?, changed: read_names(input)? }),
+            3 => input.bytes().map(|code| Outcome::Compiled(code.into())),
+            4 => Ok(Outcome::Failed { failure: Failure::read(input)?, changed: read_names(input)? }),
+            _ => Err(input.error("this is not an outcome")),
+        }
+    }
+}
+
+impl Message for Printed {
+    fn write(&self, out: &mut Writer) {
+        out.text(&self.text);
+        write_units(&self.units, out);
+        out.count(self.chunks.len());
+        for chunk in &self.chunks {
+            out.uint(chunk.start as u64);
+            chunk.place.write(out);
+            out.flag(chunk.exact);
+        }
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let text = input.string()?;
+        let units = input.list(Unit::read)?;
+        let mut last = 0;
+        let chunks = input.list(|input| {
+            let start: usize = input.uint()?;
+            if start < last || !text.is_char_boundary(start) {
+                return Err(input.error("a chunk starts where none can"));
+            }
+            last = start;
+            Ok(Chunk { start, place: place_in(&units, input)?, exact: input.flag()? })
+        })?;
+        Ok(Printed { text, units, chunks })
+    }
+}
+
+impl Message for Place {
+    fn write(&self, out: &mut Writer) {
+        out.uint(self.unit as u64);
+        self.span.write(out);
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Place { unit: input.uint()?, span: Span::read(input)? })
+    }
+}
+
+/// A place in one of some units.
+fn place_in(units: &[Unit], input: &mut Reader<'_>) -> Result<Place, DecodeError> {
+    let place = Place::read(input)?;
+    if place.unit < units.len() { Ok(place) } else { Err(input.error("a place is in no source")) }
+}
+
+impl Message for Unit {
+    fn write(&self, out: &mut Writer) {
+        out.option(self.name.as_deref(), Writer::text);
+        match &self.source {
+            UnitSource::Job => out.uint(0),
+            UnitSource::Sent(number) => {
+                out.uint(1);
+                out.uint(*number as u64);
+            }
+            UnitSource::Text(text) => {
+                out.uint(2);
+                out.text(text);
+            }
+        }
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let name = input.option(Reader::shared)?;
+        let source = match input.uint::<u8>()? {
+            0 => UnitSource::Job,
+            1 => UnitSource::Sent(input.uint()?),
+            2 => UnitSource::Text(input.shared()?),
+            _ => return Err(input.error("this is not a source")),
+        };
+        Ok(Unit { name, source })
+    }
+}
+
+fn write_units(units: &[Unit], out: &mut Writer) {
+    out.count(units.len());
+    units.iter().for_each(|unit| unit.write(out));
+}
+
+impl Message for Failure {
+    fn write(&self, out: &mut Writer) {
+        match &self.kind {
+            FailureKind::Raised(class) => {
+                out.uint(1);
+                out.text(class);
+            }
+            FailureKind::Refused(number) => {
+                out.uint(2);
+                out.uint((*number).into());
+            }
+            FailureKind::Forbidden => out.uint(3),
+            FailureKind::NotFound => out.uint(4),
+            FailureKind::Limit => out.uint(5),
+            FailureKind::Broken => out.uint(6),
+        }
+        out.text(&self.message);
+        out.option(self.help.as_deref(), Writer::text);
+        write_units(&self.units, out);
+        out.option(self.place.as_ref(), |out, place| place.write(out));
+        out.count(self.trace.len());
+        for (what, place) in &self.trace {
+            out.text(what);
+            place.write(out);
+        }
+    }
+
+    fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let kind = match input.uint::<u8>()? {
+            1 => FailureKind::Raised(input.string()?),
+            2 => FailureKind::Refused(input.uint()?),
+            3 => FailureKind::Forbidden,
+            4 => FailureKind::NotFound,
+            5 => FailureKind::Limit,
+            6 => FailureKind::Broken,
+            _ => return Err(input.error("this is not a kind of failure")),
+        };
+        let (message, help) = (input.string()?, input.option(Reader::string)?);
+        let units = input.list(Unit::read)?;
+        let place = input.option(|input| place_in(&units, input))?;
+        let trace = input.list(|input| Ok((input.string()?, place_in(&units, input)?)))?;
+        Ok(Failure { kind, message, help, units, place, trace })
+    }
+}

@@ -1,0 +1,28 @@
+//! The program `mapstack-python`: see the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let argument = std::env::args().nth(1);
+    let served = match argument.as_deref() {
+        #[cfg(unix)]
+        Some("--serve") => mapstack_python::serve(),
+        Some("--once") => mapstack_python::serve_once(),
+        Some("--version") => {
+            println!("mapstack-python {}", env!("CARGO_PKG_VERSION"));
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprintln!("mapstack-python runs Mako and Python templates for the command mapstack, which starts it.");
+            eprintln!("Put it beside mapstack, on the path, or name it in MAPSTACK_PYTHON.");
+            return ExitCode::from(2);
+        }
+    };
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("mapstack-python: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The line to the command: jobs come in, questions and outcomes go out.
+
+use std::cell::{Cell, RefCell};
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mapstack_python_protocol::{
+    Answer, Bounds, Failure, FailureKind, FrameError, Job, Message, Names, Outcome, Place as WirePlace, Refusal, Said,
+    Source, Unit, UnitSource, read_frame, write_frame,
+};
+use mapstack_value::Value;
+
+use crate::error::{Error, ErrorKind, Place, Result};
+
+/// Both directions of a session.
+struct Stream {
+    input: Box<dyn Read>,
+    output: Box<dyn Write>,
+}
+
+/// The line of the session that is open; before there is one, nobody answers.
+#[derive(Default)]
+pub(crate) struct Line {
+    stream: RefCell<Option<Stream>>,
+    /// The text of the job, and those that the command sent on its way.
+    job: RefCell<Arc<str>>,
+    sent: RefCell<Vec<Arc<str>>>,
+    /// The time that the command took to answer.
+    waited: Cell<Duration>,
+}
+
+impl Line {
+    /// Use a stream from now on.
+    pub(crate) fn open(&self, input: impl Read + 'static, output: impl Write + 'static) {
+        *self.stream.borrow_mut() = Some(Stream { input: Box::new(input), output: Box::new(output) });
+    }
+
+    /// The next message; none where the command has hung up or does not speak the protocol.
+    fn next<M: Message>(&self) -> Option<M> {
+        let mut stream = self.stream.borrow_mut();
+        let frame = read_frame(&mut stream.as_mut()?.input).ok()?;
+        M::from_bytes(&frame).ok()
+    }
+
+    fn say(&self, said: &Said) -> Result<(), FrameError> {
+        let mut stream = self.stream.borrow_mut();
+        match stream.as_mut() {
+            Some(stream) => write_frame(&mut stream.output, &said.to_bytes()),
+            None => Err(FrameError::Closed),
+        }
+    }
+
+    pub(crate) fn bounds(&self) -> Option<Bounds> {
+        self.next()
+    }
+
+    /// The next job; none when the session is over.
+    pub(crate) fn job(&self) -> Option<Job> {
+        let job: Job = self.next()?;
+        *self.job.borrow_mut() = match &job {
+            Job::Module(job) => job.source.clone(),
+            Job::Template(job) => job.source.clone(),
+            Job::Compile(job) => job.source.clone(),
+        };
+        self.sent.borrow_mut().clear();
+        Some(job)
+    }
+
+    /// Report what came of a job; whether anybody listens.
+    pub(crate) fn done(&self, outcome: Outcome) -> bool {
+        match self.say(&Said::Done(Box::new(outcome))) {
+            Err(FrameError::TooLong(length)) => {
+                let error = Error::limit(format!("the result is too large: {length} bytes"));
+                let failure = self.failure(&error);
+                self.say(&Said::Done(Box::new(Outcome::Failed { failure, changed: Names::new() }))).is_ok()
+            }
+            said => said.is_ok(),
+        }
+    }
+
+    /// The time that the command took to answer since this was asked the last time.
+    pub(crate) fn waited(&self) -> Duration {
+        self.waited.take()
+    }
+
+    fn ask(&self, question: &Said) -> Option<Answer> {
+        let asked = Instant::now();
+        self.say(question).ok()?;
+        let answer = self.next();
+        self.waited.set(self.waited.get() + asked.elapsed());
+        answer
+    }
+
+    pub(crate) fn template(&self, uri: &str) -> Result<Option<Source>> {
+        match self.ask(&Said::Template(uri.to_owned())) {
+            Some(Answer::Template(Ok(source))) => {
+                if let Some(source) = &source {
+                    self.sent.borrow_mut().push(source.text.clone());
+                }
+                Ok(source)
+            }
+            Some(Answer::Template(Err(refusal))) => Err(refused(refusal)),
+            _ => Err(gone()),
+        }
+    }
+
+    pub(crate) fn has_function(&self, name: &str) -> bool {
+        matches!(self.ask(&Said::HasFunction(name.to_owned())), Some(Answer::Flag(true)))
+    }
+
+    pub(crate) fn has_module(&self, name: &str) -> bool {
+        matches!(self.ask(&Said::HasModule(name.to_owned())), Some(Answer::Flag(true)))
+    }
+
+    pub(crate) fn call(&self, name: &str, arguments: Vec<Value>, keywords: Names) -> Result<Value> {
+        match self.ask(&Said::Call(name.to_owned(), arguments, keywords)) {
+            Some(Answer::Value(Ok(value))) => Ok(value),
+            Some(Answer::Value(Err(refusal))) => Err(refused(refusal)),
+            _ => Err(gone()),
+        }
+    }
+
+    /// An error as the command is told of it.
+    pub(crate) fn failure(&self, error: &Error) -> Failure {
+        let mut units = Units::new(self);
+        let place = error.place.as_ref().map(|place| units.place(place));
+        let trace = error.trace.iter().map(|(what, place)| (what.clone(), units.place(place))).collect();
+        Failure {
+            kind: match &error.kind {
+                ErrorKind::Raised(class) => FailureKind::Raised(class.clone().into_owned()),
+                ErrorKind::Refused(number, _) => FailureKind::Refused(*number),
+                ErrorKind::Forbidden => FailureKind::Forbidden,
+                ErrorKind::NotFound => FailureKind::NotFound,
+                ErrorKind::Limit => FailureKind::Limit,
+                ErrorKind::Broken => FailureKind::Broken,
+            },
+            message: error.message.clone(),
+            help: error.help.clone(),
+            units: units.list,
+            place,
+            trace,
+        }
+    }
+}
+
+fn gone() -> Box<Error> {
+    Error::new(ErrorKind::Broken, "the Python interpreter failed: nobody answers it")
+}
+
+fn refused(refusal: Refusal) -> Box<Error> {
+    Error::new(ErrorKind::Refused(refusal.number, refusal.kind), refusal.message)
+}
+
+/// The sources that places of one message are in. What the command has is named, not sent back.
+pub(crate) struct Units<'l> {
+    line: &'l Line,
+    known: Vec<(Option<mapstack_value::Str>, Arc<str>)>,
+    pub(crate) list: Vec<Unit>,
+}
+
+impl<'l> Units<'l> {
+    pub(crate) fn new(line: &'l Line) -> Self {
+        Units { line, known: Vec::new(), list: Vec::new() }
+    }
+
+    pub(crate) fn place(&mut self, place: &Place) -> WirePlace {
+        let is = |(name, source): &(Option<mapstack_value::Str>, Arc<str>)| {
+            *name == place.template && Arc::ptr_eq(source, &place.source)
+        };
+        // The last one is the likeliest.
+        let unit = match self.known.iter().rposition(is) {
+            Some(unit) => unit,
+            None => {
+                self.known.push((place.template.clone(), place.source.clone()));
+                self.list.push(Unit { name: place.template.clone(), source: self.source(&place.source) });
+                self.list.len() - 1
+            }
+        };
+        WirePlace { unit, span: place.span }
+    }
+
+    fn source(&self, source: &Arc<str>) -> UnitSource {
+        if Arc::ptr_eq(source, &self.line.job.borrow()) {
+            return UnitSource::Job;
+        }
+        match self.line.sent.borrow().iter().position(|sent| Arc::ptr_eq(source, sent)) {
+            Some(number) => UnitSource::Sent(number),
+            None => UnitSource::Text(source.clone()),
+        }
+    }
+}

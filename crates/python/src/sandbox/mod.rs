@@ -1,0 +1,22 @@
+//! The interpreter (`rustpython-vm`, built without its host environment), and the jobs that run on it.
+//!
+//! Code is rewritten before it runs, so that loops and calls spend steps. It reaches the outside by the
+//! [`Line`] alone.
+
+mod convert;
+mod failure;
+mod guard;
+mod instrument;
+mod line;
+mod machine;
+mod template;
+
+use mapstack_python_protocol::Span;
+
+pub(crate) use line::Line;
+pub(crate) use machine::Machine;
+
+pub(crate) fn span(start: usize, end: usize) -> Span {
+    let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    Span { start: small(start), end: small(end) }
+}

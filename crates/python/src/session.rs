@@ -1,0 +1,64 @@
+//! One job in a process that nothing else is done in.
+
+use std::cell::RefCell;
+use std::io::{self, Read, Write};
+use std::panic::{self, AssertUnwindSafe};
+
+use mapstack_python_protocol::{Failure, FailureKind, Hello, Names, Outcome, write_frame};
+
+use crate::sandbox::Machine;
+use crate::walls;
+
+thread_local! {
+    /// What the last panic said.
+    static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Keep what panics say instead of printing it.
+pub(crate) fn quiet_panics() {
+    panic::set_hook(Box::new(|info| {
+        let text = info.payload().downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| info.payload().downcast_ref::<String>().cloned()).unwrap_or_default();
+        PANIC.with_borrow_mut(|panic| *panic = text);
+    }));
+}
+
+/// Do one job over a stream, behind the last walls. The process is of no use afterwards.
+pub(crate) fn serve(machine: &Machine, input: impl Read + 'static, output: impl Write + 'static) {
+    let line = machine.line();
+    line.open(input, output);
+    let Some(bounds) = line.bounds() else { return };
+    if let Err(error) = walls::raise_last(&bounds) {
+        line.done(broken(format!("its walls do not stand: {error}")));
+        return;
+    }
+    let Some(job) = line.job() else { return };
+    let outcome = panic::catch_unwind(AssertUnwindSafe(|| machine.perform(job, &bounds)));
+    line.done(outcome.unwrap_or_else(|_| broken(format!("it panicked: {}", PANIC.take()))));
+}
+
+fn broken(why: String) -> Outcome {
+    let failure = Failure {
+        kind: FailureKind::Broken,
+        message: format!("the Python interpreter failed: {why}"),
+        help: None,
+        units: Vec::new(),
+        place: None,
+        trace: Vec::new(),
+    };
+    Outcome::Failed { failure, changed: Names::new() }
+}
+
+/// Greet, do one job over standard input and output, and end. This is how the command uses the program where
+/// processes do not fork.
+///
+/// # Errors
+/// The interpreter does not start.
+pub fn serve_once() -> io::Result<()> {
+    let walls = walls::raise_first();
+    let mut output = io::stdout();
+    let hello = Hello { release: env!("CARGO_PKG_VERSION").to_owned(), walls };
+    write_frame(&mut output, &hello.to_bytes()).map_err(io::Error::other)?;
+    quiet_panics();
+    crate::on_large_stack(|| serve(&Machine::new(), io::stdin(), io::stdout()))
+}

@@ -1,0 +1,48 @@
+//! Limits of resources.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::sync::Mutex;
+
+use mapstack_python_protocol::Bounds;
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+/// Where the system tells how much address space the process has; opened while files can be.
+static SIZE: Mutex<Option<File>> = Mutex::new(None);
+
+fn limit(resource: Resource, most: u64) -> io::Result<()> {
+    Ok(setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?)
+}
+
+/// No core is dumped, and no file is written.
+pub(super) fn raise_first() -> io::Result<()> {
+    if let Ok(mut size) = SIZE.lock() {
+        *size = File::open("/proc/self/statm").ok();
+    }
+    limit(Resource::Core, 0)?;
+    limit(Resource::Fsize, 0)
+}
+
+/// The memory that a session may add, and its processor time.
+pub(super) fn raise_last(bounds: &Bounds) -> io::Result<()> {
+    limit(Resource::As, taken().saturating_add(bounds.memory))?;
+    // A second more than the interpreter's own clock has, which ends with a better message.
+    limit(Resource::Cpu, bounds.time.div_ceil(1000).saturating_add(1))
+}
+
+/// The address space that the interpreter takes before a template runs.
+fn taken() -> u64 {
+    const PAGE: u64 = 4096;
+    let read = || {
+        let mut text = String::new();
+        let mut size = SIZE.lock().ok()?;
+        let file = size.as_mut()?;
+        file.rewind().ok()?;
+        file.read_to_string(&mut text).ok()?;
+        text.split(' ').next()?.parse::<u64>().ok()
+    };
+    read().map_or(USUAL, |pages| pages.saturating_mul(PAGE))
+}
+
+/// What it takes at most as a rule, where the system does not tell.
+const USUAL: u64 = 768 << 20;

@@ -1,0 +1,50 @@
+//! What keeps a template in: walls of the operating system.
+//!
+//! [`raise_first`] raises those that a process and its children can have from the start, before anything of a
+//! template is read; [`raise_last`] those that leave a session nothing but its socket, memory and time.
+
+#[cfg(unix)]
+mod limits;
+#[cfg(target_os = "linux")]
+mod linux;
+
+use std::io;
+
+use mapstack_python_protocol::{Bounds, Wall};
+
+/// Raise the walls that stand around all sessions, and tell which stand.
+pub fn raise_first() -> Vec<Wall> {
+    #[cfg(unix)]
+    let limits = limits::raise_first();
+    #[cfg(not(unix))]
+    let limits = Err(io::Error::other("this system has none"));
+    #[cfg(target_os = "linux")]
+    let (files, calls) = (linux::close_files(), linux::forbid());
+    #[cfg(not(target_os = "linux"))]
+    let (files, calls) = {
+        let absent = || Err::<(), _>(io::Error::other("only Linux has it"));
+        (absent(), absent())
+    };
+    let wall = |name: &str, raised: io::Result<()>| Wall {
+        name: name.to_owned(),
+        missing: raised.err().map(|error| error.to_string()),
+    };
+    vec![
+        wall("no files (Landlock)", files),
+        wall("no system calls but for memory and time (seccomp)", calls),
+        wall("limits of memory and processor time (rlimit)", limits),
+    ]
+}
+
+/// Raise the walls of a session. Those that this system does not have were reported at the start.
+///
+/// # Errors
+/// One that should stand does not.
+pub fn raise_last(bounds: &Bounds) -> io::Result<()> {
+    #[cfg(unix)]
+    limits::raise_last(bounds)?;
+    #[cfg(target_os = "linux")]
+    linux::filter_calls()?;
+    let _ = bounds;
+    Ok(())
+}

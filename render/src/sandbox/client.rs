@@ -1,0 +1,305 @@
+//! Jobs done by the program that runs Python.
+//!
+//! A thread that renders has its own programs, kept between jobs. They ask for templates and functions by messages,
+//! so the host's work happens on the thread that renders. A render inside a render takes a further program.
+
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+use mapstack_python_protocol::{
+    Answer, Bounds, Ending, Failure, FailureKind, FrameError, Job, Message, Names, Outcome as Done, Refusal,
+    RefusalKind, Said,
+};
+use mapstack_value::Value;
+
+use super::failure::{Sources, class, of_ending};
+use super::{Host, Limits, Process, Session, compiled, find, policy};
+use crate::error::{Error, ErrorKind, Result};
+use crate::mako::Chunk;
+
+/// What came of a job.
+pub(crate) enum Outcome {
+    Value {
+        value: Value,
+        changed: Names,
+    },
+    Text {
+        text: String,
+        chunks: Vec<Chunk>,
+        changed: Names,
+    },
+    /// A template that raised, with what it had changed by then.
+    Failed {
+        error: Box<Error>,
+        changed: Names,
+    },
+}
+
+/// How a job was lost, with or without the program.
+#[derive(Debug)]
+pub(super) enum Lost {
+    /// The program does not start.
+    Absent(String),
+    /// The program is another one.
+    Stranger(String),
+    /// The session ended in the middle; how, if that is known.
+    Ended(Option<Ending>),
+    /// It did not end in time.
+    Late,
+    /// It said what it cannot say.
+    Strange(String),
+}
+
+thread_local! {
+    static IDLE: RefCell<Vec<Process>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Native code in the middle may take so long after time is up.
+const GRACE: Duration = Duration::from_millis(500);
+/// A job whose process was killed from outside is done again so often.
+const ATTEMPTS: usize = 3;
+
+/// Do a job in a session of its own.
+pub(crate) fn with_interpreter(host: &dyn Host, limits: &Limits, mut job: Job) -> Result<Outcome> {
+    if let Job::Template(template) = &mut job {
+        template.compiled = compiled::of(template, limits)?;
+    }
+    let mut talk = Talk::new(host, limits, &job);
+    let done = talk.result()?;
+    talk.outcome(done)
+}
+
+/// Do a job that asks for nothing.
+pub(super) fn alone(limits: &Limits, job: &Job) -> Result<std::result::Result<Done, Box<Error>>> {
+    let mut talk = Talk::new(&super::NoHost, limits, job);
+    match talk.result()? {
+        Done::Failed { failure, .. } => Ok(Err(talk.error(failure)?)),
+        done => Ok(Ok(done)),
+    }
+}
+
+/// A program that is idle, or a new one.
+pub(super) fn idle() -> Result<Process> {
+    if let Some(process) = IDLE.with_borrow_mut(Vec::pop) {
+        return Ok(process);
+    }
+    let process = Process::start(&find::find()?).map_err(|lost| lost.without_job())?;
+    policy::check(&process.hello)?;
+    Ok(process)
+}
+
+/// Keep a program for the next job.
+pub(super) fn keep(process: Process) {
+    // Where the thread is ending, the program ends, too.
+    let _ = IDLE.try_with(|idle| idle.borrow_mut().push(process));
+}
+
+/// One job and what was said about it.
+struct Talk<'t> {
+    host: &'t dyn Host,
+    limits: &'t Limits,
+    job: &'t Job,
+    sources: Sources,
+    /// The host's errors, by number.
+    refused: Vec<Box<Error>>,
+    /// Whether a function was called, which may have done something.
+    called: bool,
+}
+
+impl<'t> Talk<'t> {
+    fn new(host: &'t dyn Host, limits: &'t Limits, job: &'t Job) -> Self {
+        Talk { host, limits, job, sources: Sources::new(job), refused: Vec::new(), called: false }
+    }
+
+    /// What the program makes of the job. One that was killed from outside is started again.
+    fn result(&mut self) -> Result<Done> {
+        let mut attempt = 1;
+        loop {
+            let mut process = idle()?;
+            let lost = match self.converse(&mut process) {
+                Ok(done) => {
+                    if process.end() {
+                        keep(process);
+                    }
+                    return Ok(done);
+                }
+                Err(lost) => lost,
+            };
+            let ending = process.learn_end();
+            // A program that was killed says no more than one that hung up.
+            let killed = ending.as_ref().is_none_or(|ending| ending.signal == Some(KILLED));
+            let lost = match lost {
+                Lost::Ended(_) => Lost::Ended(ending.clone()),
+                lost => lost,
+            };
+            if ending.is_some() {
+                keep(process);
+            }
+            let again = matches!(lost, Lost::Ended(_)) && killed && !self.called && attempt < ATTEMPTS;
+            if !again {
+                return Err(self.sources.blame(lost.into_error(self.limits)));
+            }
+            attempt += 1;
+            (self.sources, self.refused) = (Sources::new(self.job), Vec::new());
+        }
+    }
+
+    fn converse(&mut self, process: &mut Process) -> std::result::Result<Done, Lost> {
+        let mut session = process.session()?;
+        let mut left = self.limits.time.saturating_add(self.limits.time / 10).saturating_add(GRACE);
+        session.write(&[bounds(self.limits).to_bytes(), self.job.to_bytes()], left)?;
+        loop {
+            let asked = Instant::now();
+            let frame = session.read(left)?;
+            left = left.saturating_sub(asked.elapsed());
+            let said = Said::from_bytes(&frame).map_err(|error| Lost::Strange(error.to_string()))?;
+            match said {
+                Said::Done(done) => return Ok(*done),
+                question => self.answer(&mut session, question, left)?,
+            }
+        }
+    }
+
+    fn answer(&mut self, session: &mut Session, question: Said, left: Duration) -> std::result::Result<(), Lost> {
+        let answer = match question {
+            Said::HasFunction(name) => Answer::Flag(self.host.has_function(&name)),
+            Said::HasModule(name) => Answer::Flag(self.host.has_module(&name)),
+            Said::Call(name, arguments, keywords) => {
+                self.called = true;
+                Answer::Value(self.host.call(&name, arguments, keywords).map_err(|error| self.refuse(error)))
+            }
+            Said::Template(uri) => Answer::Template(match self.host.template(&uri) {
+                Ok(source) => Ok(source.inspect(|source| self.sources.send(source))),
+                Err(error) => Err(self.refuse(error)),
+            }),
+            Said::Done(_) => return Err(Lost::Strange("an outcome where a question was".to_owned())),
+        };
+        Ok(session.write(&[answer.to_bytes()], left)?)
+    }
+
+    /// Keep an error of the host's, and give what a template can see of it.
+    fn refuse(&mut self, error: Box<Error>) -> Refusal {
+        let kind = match error.kind {
+            ErrorKind::TemplateNotFound => RefusalKind::NotFound,
+            ErrorKind::Security => RefusalKind::Forbidden,
+            _ => RefusalKind::Other,
+        };
+        let number = u32::try_from(self.refused.len()).unwrap_or(u32::MAX);
+        let message = error.message.clone();
+        self.refused.push(error);
+        Refusal { number, kind, message }
+    }
+
+    fn outcome(&self, done: Done) -> Result<Outcome> {
+        let outcome = match (done, self.job) {
+            (Done::Value { value, changed }, Job::Module(_)) => Outcome::Value { value, changed },
+            (Done::Text { printed, changed }, Job::Template(_)) => {
+                let chunks = self.sources.chunks(&printed)?;
+                Outcome::Text { text: printed.text, chunks, changed }
+            }
+            (Done::Failed { failure, changed }, _) => Outcome::Failed { error: self.error(failure)?, changed },
+            _ => return Err(strange("it answered another question")),
+        };
+        let (Outcome::Value { changed, .. } | Outcome::Text { changed, .. } | Outcome::Failed { changed, .. }) =
+            &outcome;
+        let asked = match self.job {
+            Job::Module(job) => &job.changed[..],
+            Job::Template(job) => &job.changed[..],
+            Job::Compile(_) => &[],
+        };
+        match changed.iter().all(|(name, _)| asked.contains(name)) {
+            true => Ok(outcome),
+            false => Err(strange("it changed what nobody asked for")),
+        }
+    }
+
+    /// A failure as an error that points into the templates.
+    fn error(&self, failure: Failure) -> Result<Box<Error>> {
+        let kind = match &failure.kind {
+            FailureKind::Raised(name) => ErrorKind::Code(class(name)),
+            FailureKind::Refused(_) | FailureKind::Broken => ErrorKind::Nested,
+            FailureKind::Forbidden => ErrorKind::Security,
+            FailureKind::NotFound => ErrorKind::TemplateNotFound,
+            FailureKind::Limit => ErrorKind::Limit,
+        };
+        let mut error = match failure.kind {
+            FailureKind::Refused(number) => {
+                let known = usize::try_from(number).ok().and_then(|number| self.refused.get(number));
+                known.cloned().ok_or_else(|| strange("it spoke of an error that there was not"))?
+            }
+            _ => Error::new(kind, failure.message),
+        };
+        if failure.help.is_some() {
+            error.help = failure.help;
+        }
+        let place = |place| self.sources.place(&failure.units, place);
+        let mut way = Vec::new();
+        for (what, at) in &failure.trace {
+            way.push((what.as_str(), place(at)?));
+        }
+        let mut way = way.into_iter();
+        if error.place.is_none() {
+            error.place = match &failure.place {
+                Some(at) => Some(place(at)?),
+                // Where a refusal arrived.
+                None => way.next().map(|(_, place)| place),
+            };
+        }
+        for (what, place) in way {
+            error = error.through(what, place);
+        }
+        Ok(error)
+    }
+}
+
+/// The signal that ends a process whatever it does.
+const KILLED: i32 = 9;
+
+fn bounds(limits: &Limits) -> Bounds {
+    let wide = |size: usize| u64::try_from(size).unwrap_or(u64::MAX);
+    Bounds {
+        fuel: limits.fuel,
+        output: wide(limits.output),
+        depth: wide(limits.depth),
+        time: u64::try_from(limits.time.as_millis()).unwrap_or(u64::MAX),
+        memory: wide(limits.memory),
+    }
+}
+
+fn strange(what: &str) -> Box<Error> {
+    Error::new(ErrorKind::Nested, format!("the Python interpreter failed: {what}"))
+}
+
+impl Lost {
+    fn into_error(self, limits: &Limits) -> Box<Error> {
+        match self {
+            Lost::Ended(ending) => of_ending(ending.as_ref(), limits),
+            Lost::Late => Error::limit(format!(
+                "the template ran for longer than {} seconds, and was stopped",
+                limits.time.as_secs_f64()
+            )),
+            other => other.without_job(),
+        }
+    }
+
+    fn without_job(self) -> Box<Error> {
+        match self {
+            Lost::Absent(what) => Error::new(ErrorKind::Nested, what),
+            Lost::Stranger(what) => {
+                Error::new(ErrorKind::Nested, what).with_help("build or install both from the same release")
+            }
+            Lost::Strange(what) => strange(&format!("it does not keep to the protocol: {what}")),
+            Lost::Ended(_) | Lost::Late => strange("it ended unexpectedly"),
+        }
+    }
+}
+
+impl From<FrameError> for Lost {
+    fn from(error: FrameError) -> Self {
+        match error {
+            FrameError::Io(error) if error.kind() == std::io::ErrorKind::TimedOut => Lost::Late,
+            FrameError::TooLong(_) => Lost::Strange(error.to_string()),
+            FrameError::Closed | FrameError::Cut | FrameError::Io(_) => Lost::Ended(None),
+        }
+    }
+}

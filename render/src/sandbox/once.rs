@@ -1,0 +1,182 @@
+//! `mapstack-python` where processes do not fork: a program for each session, which talks by its standard streams.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use mapstack_python_protocol::{Ending, FrameError, Hello, read_frame, write_frame};
+
+use super::Lost;
+
+/// Starting the interpreter takes a fraction of this.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What of a session's standard error is kept.
+const MOST_SAID: u64 = 4096;
+
+/// The program, and a running one for the next session.
+pub(super) struct Process {
+    program: PathBuf,
+    prepared: Option<(Running, Session)>,
+    running: Option<Running>,
+    pub(super) hello: Hello,
+}
+
+/// A program that runs; it is ended with this.
+struct Running {
+    child: Child,
+    errors: Option<JoinHandle<Vec<u8>>>,
+}
+
+impl Process {
+    /// Start the program.
+    pub(super) fn start(program: &Path) -> Result<Self, Lost> {
+        let (running, session, hello) = run(program)?;
+        Ok(Process { program: program.to_path_buf(), prepared: Some((running, session)), running: None, hello })
+    }
+
+    /// Open the next session.
+    pub(super) fn session(&mut self) -> Result<Session, Lost> {
+        let (running, session) = match self.prepared.take() {
+            Some(prepared) => prepared,
+            None => run(&self.program).map(|(running, session, _)| (running, session))?,
+        };
+        self.running = Some(running);
+        Ok(session)
+    }
+
+    /// End the session that is open; whether there can be another one.
+    pub(super) fn end(&mut self) -> bool {
+        self.running = None;
+        true
+    }
+
+    /// End the session that is open, and learn how its process ended.
+    pub(super) fn learn_end(&mut self) -> Option<Ending> {
+        self.running.take().and_then(Running::end)
+    }
+}
+
+fn run(program: &Path) -> Result<(Running, Session, Hello), Lost> {
+    let failed = |why: String| Lost::Absent(format!("{} did not start: {why}", program.display()));
+    let mut command = Command::new(program);
+    command.arg("--once").env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+    let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let mut running = Running { child, errors: None };
+    let (Some(input), Some(output), Some(errors)) = streams else {
+        return Err(failed("it has no standard streams".to_owned()));
+    };
+    running.errors = Some(std::thread::spawn(move || {
+        let mut said = Vec::new();
+        let mut errors = errors;
+        let _ = errors.by_ref().take(MOST_SAID).read_to_end(&mut said);
+        // A program that nobody listens to would wait.
+        let _ = std::io::copy(&mut errors, &mut std::io::sink());
+        said
+    }));
+    let mut session = Session::over(input, output);
+    let greeting = session.read(PATIENCE).map_err(|error| failed(error.to_string()))?;
+    let hello = Hello::from_bytes(&greeting).map_err(|error| {
+        Lost::Stranger(format!("{} is not of the same version as this program: {error}", program.display()))
+    })?;
+    Ok((running, session, hello))
+}
+
+impl Running {
+    fn end(mut self) -> Option<Ending> {
+        // It may have ended by itself, and then keeps its status.
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = self.child.kill();
+        let status = self.child.wait().ok()?;
+        let said = self.errors.take().and_then(|errors| errors.join().ok()).unwrap_or_default();
+        #[cfg(unix)]
+        let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+        #[cfg(not(unix))]
+        let signal = None;
+        Some(Ending { status: status.code(), signal, said: String::from_utf8_lossy(&said).into_owned() })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The line to one session. Streams have no time limit, so they are read and written by threads of their own, which
+/// end with the program.
+pub(super) struct Session {
+    to: Sender<Vec<u8>>,
+    from: Receiver<Result<Vec<u8>, FrameError>>,
+}
+
+impl Session {
+    fn over(mut input: impl std::io::Write + Send + 'static, mut output: impl Read + Send + 'static) -> Self {
+        let (to, outgoing) = channel::<Vec<u8>>();
+        let (incoming, from) = channel();
+        std::thread::spawn(move || {
+            for message in outgoing {
+                if write_frame(&mut input, &message).is_err() {
+                    return;
+                }
+            }
+        });
+        std::thread::spawn(move || {
+            loop {
+                let frame = read_frame(&mut output);
+                let is_last = frame.is_err();
+                if incoming.send(frame).is_err() || is_last {
+                    return;
+                }
+            }
+        });
+        Session { to, from }
+    }
+
+    /// Send messages, each as its bytes.
+    pub(super) fn write(&mut self, messages: &[Vec<u8>], _: Duration) -> Result<(), FrameError> {
+        for message in messages {
+            self.to.send(message.clone()).map_err(|_| FrameError::Closed)?;
+        }
+        Ok(())
+    }
+
+    /// The next message's bytes.
+    pub(super) fn read(&mut self, within: Duration) -> Result<Vec<u8>, FrameError> {
+        match self.from.recv_timeout(within) {
+            Ok(frame) => frame,
+            Err(RecvTimeoutError::Timeout) => Err(FrameError::Io(std::io::ErrorKind::TimedOut.into())),
+            Err(RecvTimeoutError::Disconnected) => Err(FrameError::Closed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mapstack_python_protocol::{Bounds, Job, Message, ModuleJob, Outcome, Said};
+
+    use super::*;
+
+    #[test]
+    fn a_program_does_one_job_and_ends() {
+        let mut process = Process::start(&crate::sandbox::find::find().unwrap()).unwrap();
+        let bounds = Bounds { fuel: 1000, output: 1000, depth: 100, time: 10_000, memory: 1 << 30 };
+        for number in 1..3 {
+            let source = format!("def run():\n    return {number}\n");
+            let job = Job::Module(ModuleJob { source: source.into(), name: None, variables: vec![], changed: vec![] });
+            let mut session = process.session().unwrap();
+            session.write(&[bounds.to_bytes(), job.to_bytes()], PATIENCE).unwrap();
+            let said = Said::from_bytes(&session.read(PATIENCE).unwrap()).unwrap();
+            let expected = Outcome::Value { value: number.into(), changed: vec![] };
+            assert_eq!(said, Said::Done(Box::new(expected)));
+            assert!(session.read(PATIENCE).is_err());
+            assert_eq!(process.learn_end().unwrap().status, Some(0));
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Which walls there must be.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mapstack_python_protocol::{Hello, Wall};
+
+use super::{client, find};
+use crate::error::{Error, ErrorKind, Result};
+
+static STRICT: AtomicBool = AtomicBool::new(false);
+
+/// From now on, refuse to run Python where one of its walls does not stand.
+///
+/// It holds for the whole program, as the programs that run Python are shared by all that it does.
+pub fn require_walls() {
+    STRICT.store(true, Ordering::Relaxed);
+}
+
+/// The program that runs Python, and the walls around it.
+#[derive(Debug, Clone)]
+pub struct Walls {
+    /// Where the program is.
+    pub program: std::path::PathBuf,
+    /// Its version.
+    pub release: String,
+    /// Each wall, and why it does not stand if so.
+    pub walls: Vec<(String, Option<String>)>,
+}
+
+/// Look at the walls around Python on this machine. It starts the program.
+///
+/// # Errors
+/// The program was not found, or does not start.
+///
+/// ```no_run
+/// for (wall, missing) in mapstack_render::sandbox::walls().unwrap().walls {
+///     println!("{wall}: {}", missing.as_deref().unwrap_or("stands"));
+/// }
+/// ```
+pub fn walls() -> Result<Walls> {
+    let program = find::find()?;
+    let process = client::idle()?;
+    let Hello { release, walls } = process.hello.clone();
+    client::keep(process);
+    Ok(Walls { program, release, walls: walls.into_iter().map(|wall| (wall.name, wall.missing)).collect() })
+}
+
+/// Refuse a program without walls where they are required.
+pub(super) fn check(hello: &Hello) -> Result<()> {
+    let missing = |wall: &Wall| wall.missing.as_ref().map(|why| format!("{} is missing: {why}", wall.name));
+    match hello.walls.iter().find_map(missing) {
+        Some(missing) if STRICT.load(Ordering::Relaxed) => {
+            let error =
+                Error::new(ErrorKind::Security, format!("the sandbox around Python is not complete: {missing}"));
+            Err(error.with_help("without --strict-sandbox, templates run with the walls that this system has"))
+        }
+        _ => Ok(()),
+    }
+}

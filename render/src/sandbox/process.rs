@@ -1,0 +1,198 @@
+//! A running `mapstack-python`: one nursery, and the sessions that it opens.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use mapstack_python_protocol::{Control, Ending, FrameError, Hello, Message, Report, read_frame, write_frame};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+
+use super::Lost;
+
+/// Starting the interpreter takes a fraction of this.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Ending what is there takes a fraction of this.
+const PARTING: Duration = Duration::from_secs(5);
+
+/// The program, with the greeting it gave.
+pub(super) struct Process {
+    child: Child,
+    /// Gone once it was hung up.
+    control: Option<Line>,
+    /// Sessions whose end was asked for and not reported yet.
+    ending: bool,
+    pub(super) hello: Hello,
+}
+
+impl Process {
+    /// Start the program.
+    pub(super) fn start(program: &Path) -> Result<Self, Lost> {
+        let failed = |why: String| Lost::Absent(format!("{} did not start: {why}", program.display()));
+        let (ours, theirs) = UnixStream::pair().map_err(|error| failed(error.to_string()))?;
+        let mut command = Command::new(program);
+        command.arg("--serve").env_clear().current_dir("/");
+        command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().map_err(|error| failed(error.to_string()))?;
+        // The command holds the other end of the line.
+        drop(command);
+        let hello = Hello { release: String::new(), walls: Vec::new() };
+        let mut process = Process { child, control: Some(Line::new(ours)), ending: false, hello };
+        let frame = process.read(PATIENCE).map_err(|error| failed(error.to_string()))?;
+        process.hello = Hello::from_bytes(&frame).map_err(|error| {
+            Lost::Stranger(format!("{} is not of the same version as this program: {error}", program.display()))
+        })?;
+        Ok(process)
+    }
+
+    fn control(&mut self) -> Result<&mut Line, FrameError> {
+        self.control.as_mut().ok_or(FrameError::Closed)
+    }
+
+    fn read(&mut self, patience: Duration) -> Result<Vec<u8>, FrameError> {
+        let line = self.control()?;
+        line.until = Some(Instant::now() + patience);
+        read_frame(line)
+    }
+
+    fn report(&mut self, patience: Duration) -> Result<Report, Lost> {
+        let frame = self.read(patience).map_err(|_| Lost::Ended(None))?;
+        Report::from_bytes(&frame).map_err(|error| Lost::Strange(error.to_string()))
+    }
+
+    /// Open the next session.
+    pub(super) fn session(&mut self) -> Result<Session, Lost> {
+        if std::mem::take(&mut self.ending) {
+            match self.report(PARTING)? {
+                Report::Ended(_) => {}
+                Report::Open => return Err(Lost::Strange("a session opened before the last one ended".to_owned())),
+            }
+        }
+        let opened = self.report(PATIENCE)?;
+        let socket = self.control.as_mut().and_then(|line| line.sockets.pop_front());
+        match (opened, socket) {
+            (Report::Open, Some(socket)) => Ok(Session(Line::new(socket.into()))),
+            _ => Err(Lost::Strange("a session opened without a socket".to_owned())),
+        }
+    }
+
+    /// End the session that is open, and have the next one prepared; whether the program is of further use.
+    pub(super) fn end(&mut self) -> bool {
+        self.ending = true;
+        self.control().and_then(|line| write_frame(line, &Control::Next.to_bytes())).is_ok()
+    }
+
+    /// End the session that is open, and learn how its process ended; none if the program has ended with it.
+    pub(super) fn learn_end(&mut self) -> Option<Ending> {
+        if !self.end() {
+            return None;
+        }
+        self.ending = false;
+        match self.report(PARTING) {
+            Ok(Report::Ended(ending)) => Some(ending),
+            _ => None,
+        }
+    }
+}
+
+impl Drop for Process {
+    /// Nothing stays behind: the program ends its session and itself when its line is hung up.
+    fn drop(&mut self) {
+        self.control = None;
+        let started = Instant::now();
+        let mut pause = Duration::from_micros(200);
+        while started.elapsed() < PARTING {
+            match self.child.try_wait() {
+                Ok(Some(_)) => return,
+                Ok(None) => std::thread::sleep(pause),
+                Err(_) => break,
+            }
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The line to one session.
+pub(super) struct Session(Line);
+
+impl Session {
+    /// Send messages, each as its bytes.
+    pub(super) fn write(&mut self, messages: &[Vec<u8>], within: Duration) -> Result<(), FrameError> {
+        let mut frames = Vec::with_capacity(messages.iter().map(|message| message.len() + 4).sum());
+        for message in messages {
+            write_frame(&mut frames, message)?;
+        }
+        self.0.until = Instant::now().checked_add(within);
+        Ok(self.0.write_all(&frames)?)
+    }
+
+    /// The next message's bytes.
+    pub(super) fn read(&mut self, within: Duration) -> Result<Vec<u8>, FrameError> {
+        self.0.until = Instant::now().checked_add(within);
+        read_frame(&mut self.0)
+    }
+}
+
+/// A socket that waits until some time at most, and takes sockets that come with what is read.
+struct Line {
+    stream: UnixStream,
+    until: Option<Instant>,
+    sockets: VecDeque<OwnedFd>,
+}
+
+impl Line {
+    fn new(stream: UnixStream) -> Self {
+        Line { stream, until: None, sockets: VecDeque::new() }
+    }
+
+    /// The time that is left, if it is bounded.
+    fn left(&self) -> io::Result<Option<Duration>> {
+        match self.until.map(|until| until.saturating_duration_since(Instant::now())) {
+            Some(Duration::ZERO) => Err(io::ErrorKind::TimedOut.into()),
+            left => Ok(left),
+        }
+    }
+}
+
+/// What a socket says when time is up.
+fn timed_out(error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::WouldBlock { io::ErrorKind::TimedOut.into() } else { error }
+}
+
+#[cfg(target_os = "linux")]
+const FLAGS: RecvFlags = RecvFlags::CMSG_CLOEXEC;
+#[cfg(not(target_os = "linux"))]
+const FLAGS: RecvFlags = RecvFlags::empty();
+
+impl Read for Line {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.left()?)?;
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let received = recvmsg(&self.stream, &mut [IoSliceMut::new(buffer)], &mut ancillary, FLAGS);
+        let received = received.map_err(|error| timed_out(error.into()))?;
+        for message in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(sockets) = message {
+                self.sockets.extend(sockets);
+            }
+        }
+        Ok(received.bytes)
+    }
+}
+
+impl Write for Line {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(self.left()?)?;
+        (&self.stream).write(buffer).map_err(timed_out)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
