@@ -14,6 +14,12 @@ fn limit(resource: Resource, most: u64) -> io::Result<()> {
     Ok(setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?)
 }
 
+/// Processor time ends with a signal that says so; a second later with one that nothing survives.
+fn limit_time(seconds: u64) -> io::Result<()> {
+    let limit = Rlimit { current: Some(seconds), maximum: Some(seconds.saturating_add(1)) };
+    Ok(setrlimit(Resource::Cpu, limit)?)
+}
+
 /// No core is dumped, and no file is written.
 pub(super) fn raise_first() -> io::Result<()> {
     if let Ok(mut size) = SIZE.lock() {
@@ -27,7 +33,7 @@ pub(super) fn raise_first() -> io::Result<()> {
 pub(super) fn raise_last(bounds: &Bounds) -> io::Result<()> {
     limit(Resource::As, taken().saturating_add(bounds.memory))?;
     // A second more than the interpreter's own clock has, which ends with a better message.
-    limit(Resource::Cpu, bounds.time.div_ceil(1000).saturating_add(1))
+    limit_time(bounds.time.div_ceil(1000).saturating_add(1))
 }
 
 /// The address space that the interpreter takes before a template runs.
