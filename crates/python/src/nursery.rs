@@ -13,7 +13,7 @@ use fork::Fork;
 use mapstack_python_protocol::{Control, Ending, FrameError, Hello, Message, Report, read_frame, write_frame};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
 
 use crate::sandbox::Machine;
 use crate::{session, walls};
@@ -31,7 +31,7 @@ pub fn serve() -> io::Result<()> {
     // The thread that forks is the one that is left in the session.
     crate::on_large_stack(move || {
         // Whoever could be told has hung up.
-        let _ = nurse(control, Machine::new());
+        let _ = nurse(control, &Machine::new());
     })
 }
 
@@ -58,17 +58,20 @@ struct Child {
 const MOST_SAID: usize = 4096;
 
 /// Open one session after the other.
-fn nurse(control: UnixStream, machine: Machine) -> io::Result<()> {
+fn nurse(control: UnixStream, machine: &Machine) -> io::Result<()> {
     loop {
         let (mut child, socket) = match split()? {
             Side::Nursery { child, socket } => (child, socket),
             Side::Session { socket, errors } => {
                 // From here on there is nothing but the session's own socket.
                 drop(control);
-                be_session(&machine, socket, &errors);
+                be_session(machine, socket, &errors);
             }
         };
-        let asked = send_socket(&control, socket).and_then(|()| child.wait_for(&control));
+        let sent = send_socket(&control, &socket);
+        // What is left of it is the command's.
+        drop(socket);
+        let asked = sent.and_then(|()| child.wait_for(&control));
         // Whatever the command wants, this session is over.
         let ending = child.end()?;
         if !asked? {
@@ -130,7 +133,7 @@ fn be_session(machine: &Machine, socket: UnixStream, errors: &OwnedFd) -> ! {
 }
 
 /// Give a session's socket to the command.
-fn send_socket(control: &UnixStream, socket: OwnedFd) -> io::Result<()> {
+fn send_socket(control: &UnixStream, socket: &OwnedFd) -> io::Result<()> {
     let mut frame = Vec::new();
     write_frame(&mut frame, &Report::Open.to_bytes()).map_err(io::Error::other)?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -192,8 +195,8 @@ impl Child {
         // All writers are gone, so this comes to an end.
         while self.listen()? {}
         Ok(Ending {
-            status: status.and_then(|status| status.exit_status()),
-            signal: status.and_then(|status| status.terminating_signal()),
+            status: status.and_then(WaitStatus::exit_status),
+            signal: status.and_then(WaitStatus::terminating_signal),
             said: String::from_utf8_lossy(&self.said).into_owned(),
         })
     }

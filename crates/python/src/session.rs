@@ -29,15 +29,15 @@ pub(crate) fn serve(machine: &Machine, input: impl Read + 'static, output: impl 
     line.open(input, output);
     let Some(bounds) = line.bounds() else { return };
     if let Err(error) = walls::raise_last(&bounds) {
-        line.done(broken(format!("its walls do not stand: {error}")));
+        line.done(broken(&format!("its walls do not stand: {error}")));
         return;
     }
     let Some(job) = line.job() else { return };
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| machine.perform(job, &bounds)));
-    line.done(outcome.unwrap_or_else(|_| broken(format!("it panicked: {}", PANIC.take()))));
+    line.done(outcome.unwrap_or_else(|_| broken(&format!("it panicked: {}", PANIC.take()))));
 }
 
-fn broken(why: String) -> Outcome {
+fn broken(why: &str) -> Outcome {
     let failure = Failure {
         kind: FailureKind::Broken,
         message: format!("the Python interpreter failed: {why}"),

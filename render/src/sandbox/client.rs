@@ -83,7 +83,7 @@ pub(super) fn idle() -> Result<Process> {
     if let Some(process) = IDLE.with_borrow_mut(Vec::pop) {
         return Ok(process);
     }
-    let process = Process::start(&find::find()?).map_err(|lost| lost.without_job())?;
+    let process = Process::start(&find::find()?).map_err(Lost::without_job)?;
     policy::check(&process.hello)?;
     Ok(process)
 }
@@ -101,7 +101,7 @@ struct Talk<'t> {
     job: &'t Job,
     sources: Sources,
     /// The host's errors, by number.
-    refused: Vec<Box<Error>>,
+    refused: Vec<Error>,
     /// Whether a function was called, which may have done something.
     called: bool,
 }
@@ -166,11 +166,11 @@ impl<'t> Talk<'t> {
             Said::HasModule(name) => Answer::Flag(self.host.has_module(&name)),
             Said::Call(name, arguments, keywords) => {
                 self.called = true;
-                Answer::Value(self.host.call(&name, arguments, keywords).map_err(|error| self.refuse(error)))
+                Answer::Value(self.host.call(&name, arguments, keywords).map_err(|error| self.refuse(*error)))
             }
             Said::Template(uri) => Answer::Template(match self.host.template(&uri) {
                 Ok(source) => Ok(source.inspect(|source| self.sources.send(source))),
-                Err(error) => Err(self.refuse(error)),
+                Err(error) => Err(self.refuse(*error)),
             }),
             Said::Done(_) => return Err(Lost::Strange("an outcome where a question was".to_owned())),
         };
@@ -178,7 +178,7 @@ impl<'t> Talk<'t> {
     }
 
     /// Keep an error of the host's, and give what a template can see of it.
-    fn refuse(&mut self, error: Box<Error>) -> Refusal {
+    fn refuse(&mut self, error: Error) -> Refusal {
         let kind = match error.kind {
             ErrorKind::TemplateNotFound => RefusalKind::NotFound,
             ErrorKind::Security => RefusalKind::Forbidden,
@@ -225,7 +225,7 @@ impl<'t> Talk<'t> {
         let mut error = match failure.kind {
             FailureKind::Refused(number) => {
                 let known = usize::try_from(number).ok().and_then(|number| self.refused.get(number));
-                known.cloned().ok_or_else(|| strange("it spoke of an error that there was not"))?
+                known.cloned().map(Box::new).ok_or_else(|| strange("it spoke of an error that there was not"))?
             }
             _ => Error::new(kind, failure.message),
         };

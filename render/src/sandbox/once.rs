@@ -166,6 +166,7 @@ mod tests {
     #[test]
     fn a_program_does_one_job_and_ends() {
         let mut process = Process::start(&crate::sandbox::find::find().unwrap()).unwrap();
+        assert_eq!(process.hello.walls.len(), 3);
         let bounds = Bounds { fuel: 1000, output: 1000, depth: 100, time: 10_000, memory: 1 << 30 };
         for number in 1..3 {
             let source = format!("def run():\n    return {number}\n");
@@ -178,5 +179,7 @@ mod tests {
             assert!(session.read(PATIENCE).is_err());
             assert_eq!(process.learn_end().unwrap().status, Some(0));
         }
+        process.session().unwrap();
+        assert!(process.end());
     }
 }

@@ -145,7 +145,7 @@ impl Machine {
         vm.recursion_limit.set(usize::try_from(bounds.depth).unwrap_or(MAX_DEPTH).clamp(20, MAX_DEPTH));
         let performed = match job {
             Job::Module(job) => self.module(prelude, job, vm),
-            Job::Template(job) => template::render(&self.shared, prelude, job, vm),
+            Job::Template(job) => template::render(&self.shared, prelude, &job, vm),
             Job::Compile(job) => template::compile(&self.shared, &job).map(Outcome::Compiled).map_err(Raised::Error),
         };
         let _ = forget(prelude, vm);

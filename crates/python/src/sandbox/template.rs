@@ -217,13 +217,13 @@ fn further(shared: &Rc<Shared>, source: &Source, strict: bool, vm: &VirtualMachi
 pub(crate) fn render(
     shared: &Rc<Shared>,
     prelude: &PyDictRef,
-    job: TemplateJob,
+    job: &TemplateJob,
     vm: &VirtualMachine,
 ) -> Result<Outcome, Raised> {
     shared.lookup.set((job.lookup, job.strict));
     let uri = job.uri.as_deref().unwrap_or("memory:template");
     check_uri(uri)?;
-    let code = main(shared, &job, vm)?;
+    let code = main(shared, job, vm)?;
     let names = module(prelude, code, MAIN, uri, vm)?;
     let ordered = prelude.get_item("ordered", vm)?;
     let data = vm.ctx.new_dict();
