@@ -82,6 +82,10 @@ pub fn resolved(path: &Path) -> io::Result<PathBuf> {
                 new.push(name.to_owned());
                 there = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
             }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                let message = format!("{} is a link that leads nowhere", there.display());
+                return Err(io::Error::new(io::ErrorKind::NotFound, message));
+            }
             Err(e) => return Err(e),
         }
     }
@@ -140,8 +144,8 @@ mod tests {
             ("repo/tests/folder/secret", "leads out of the repository"),
             ("repo/tests/folder/new/file.yaml", "leads out of the repository"),
             ("repo/tests/folder/../repo/minion.yaml", ""),
-            ("repo/tests/dangling", "cannot look at"),
-            ("repo/tests/dangling/file.yaml", "cannot look at"),
+            ("repo/tests/dangling", "repo/tests/dangling is a link that leads nowhere"),
+            ("repo/tests/dangling/file.yaml", "repo/tests/dangling is a link that leads nowhere"),
             ("repo/tests/round", "cannot look at"),
             ("repo/new/../../other/x", "cannot look at"),
         ] {

@@ -43,34 +43,24 @@ pub fn write_file(file: &Path, text: &str) -> Result<(), Failure> {
 /// A link stays one, and what it leads to is replaced; its permissions stay as well. What is no regular file, such
 /// as a pipe, is written to.
 pub fn put_file(file: &Path, text: &str) -> io::Result<()> {
-    let (real, there) = match fs::canonicalize(file) {
-        Ok(real) => {
-            let there = fs::metadata(&real)?;
-            (real, Some(there))
-        }
-        Err(e) if e.kind() == io::ErrorKind::NotFound && !file.is_symlink() => (file.to_owned(), None),
+    let there = match fs::metadata(file) {
+        // What such a thing is called by its links need not be a path: `/dev/stdout` is a pipe without one.
+        Ok(there) if !there.is_file() => return fs::write(file, text),
+        Ok(there) => Some(there),
+        Err(e) if e.kind() == io::ErrorKind::NotFound && !file.is_symlink() => None,
         Err(e) => return Err(e),
     };
-    if there.as_ref().is_some_and(|there| !there.is_file()) {
-        return fs::write(&real, text);
-    }
+    let real = if there.is_some() { fs::canonicalize(file)? } else { file.to_owned() };
     let directory = real.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut written = beside().tempfile_in(directory)?;
+    // As any new file it can be read by whom the process lets, other than a file for secrets.
+    let create = |path: &Path| fs::OpenOptions::new().write(true).create_new(true).open(path);
+    let mut written = tempfile::Builder::new().prefix(".mapstack-").suffix(".new").make_in(directory, create)?;
     written.write_all(text.as_bytes())?;
     if let Some(there) = there {
         written.as_file().set_permissions(there.permissions())?;
     }
     written.persist(&real).map_err(|e| e.error)?;
     Ok(())
-}
-
-/// A file for as long as it is being written. It can be read by whom new files can, and no listing shows it.
-fn beside() -> tempfile::Builder<'static, 'static> {
-    let mut beside = tempfile::Builder::new();
-    beside.prefix(".mapstack-").suffix(".new");
-    #[cfg(unix)]
-    beside.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    beside
 }
 
 /// Data as text.
@@ -147,7 +137,8 @@ mod tests {
         // What cannot be written leaves nothing behind.
         fs::create_dir(at("folder")).unwrap();
         put_file(&at("folder"), "3").unwrap_err();
-        put_file(&at("absent/file"), "3").unwrap_err();
+        let absent = put_file(&at("absent/file"), "3").unwrap_err();
+        assert!(!absent.to_string().contains("mapstack-"), "{absent}");
         assert_eq!(home.path().read_dir().unwrap().count(), 3);
     }
 
