@@ -33,6 +33,6 @@ fn answer(line: &str) -> Value {
     let Some(source) = question["source"].as_str() else { return json!({"error": "`source` is not a text"}) };
     match parse(source, question["path"].as_str(), &Syntax::default()) {
         Ok(_) => json!({"ok": true}),
-        Err(error) => json!({"error": error.message, "line": error.line}),
+        Err(error) => json!({"error": error.message, "line": error.line, "start": error.span.start}),
     }
 }

@@ -124,7 +124,7 @@ fn wrong_names_come_with_the_nearest_right_one() {
 #[test]
 fn syntax_errors_come_with_the_way_to_the_file() {
     for (template, expected) in [
-        ("{% if true %}\na", &["main.jinja:2:2 "][..]),
+        ("{% if true %}\na", &["main.jinja:1:14 "][..]),
         (
             "{% include 'chain.jinja' %}",
             &["broken.jinja:2:12 %}", "imported from here chain.jinja:1:1", "included from here main.jinja:1:1"],

@@ -116,7 +116,7 @@ pub(crate) fn attribute(vm: &Vm<'_>, x: &Obj, name: &Obj) -> Result<Option<Obj>>
     };
     match x {
         Obj::Undefined(u) => Err(u.error()),
-        x => Ok(vm.own_attr(x, name)),
+        x => vm.own_attr(x, name),
     }
 }
 

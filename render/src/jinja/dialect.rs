@@ -124,6 +124,11 @@ impl Dialect {
         self == Dialect::Salt
     }
 
+    /// Whether the reference hides Python's insides, too.
+    pub(crate) fn has_sandbox(self) -> bool {
+        self == Dialect::Salt
+    }
+
     pub(crate) fn globals(self) -> Rc<Layer> {
         match self {
             Dialect::Salt => globals::builtins(),

@@ -652,10 +652,13 @@ impl Vm<'_> {
     /// # Errors
     /// An undefined error when the object is undefined.
     pub fn get_attr(&self, object: &Obj, name: &Str) -> Result<Obj> {
-        if let Obj::Undefined(u) = object {
+        // Jinja's undefined objects have Python's insides, too.
+        if let Obj::Undefined(u) = object
+            && !methods::is_hidden(name)
+        {
             return Err(u.error());
         }
-        if let Some(found) = self.own_attr(object, name) {
+        if let Some(found) = self.own_attr(object, name)? {
             return Ok(found);
         }
         let item = match get_item(self, object, &Obj::Str(name.clone()))? {
@@ -673,19 +676,24 @@ impl Vm<'_> {
         if let Some(item) = get_item(self, object, key)? {
             return Ok(item);
         }
-        let attribute = key.as_str().and_then(|name| self.own_attr(object, name));
+        let attribute = key.as_str().map_or(Ok(None), |name| self.own_attr(object, name))?;
         Ok(attribute.unwrap_or_else(|| Undefined::item(object, key, self.strict()).into()))
     }
 
     /// What Python's `getattr` finds, as far as the sandbox shows it.
-    pub(crate) fn own_attr(&self, object: &Obj, name: &str) -> Option<Obj> {
+    ///
+    /// # Errors
+    /// A security error for what a sandbox would hide where the reference has none.
+    pub(crate) fn own_attr(&self, object: &Obj, name: &str) -> Result<Option<Obj>> {
         if methods::is_hidden(name) {
-            return Some(Undefined::unsafe_attr(object, name).into());
+            let hidden = Undefined::unsafe_attr(object, name, self.strict());
+            // Without a sandbox Python shows it, so that nothing in its place must not go unnoticed.
+            return if self.dialect().has_sandbox() { Ok(Some(hidden.into())) } else { Err(hidden.error()) };
         }
-        if let Obj::Native(native) = object {
-            return native.attr(self, name);
-        }
-        methods::bound(object, name)
+        Ok(match object {
+            Obj::Native(native) => native.attr(self, name),
+            _ => methods::bound(object, name),
+        })
     }
 
     /// Say which operand an error about something undefined comes from.

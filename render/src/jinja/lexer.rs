@@ -9,6 +9,7 @@ use mapstack_value::{Int, Str, quote_str};
 
 use super::Syntax;
 use super::ast::Span;
+use crate::methods::{is_identifier, is_word};
 
 /// A token and where it stands.
 #[derive(Debug)]
@@ -154,9 +155,8 @@ pub(crate) fn tokenize(source: &str, syntax: &Syntax) -> Tokens {
     };
     let failure = lexer.run().err();
     if failure.is_none() {
-        // Jinja numbers the end of the template by the line its last token starts on.
-        let line = lexer.tokens.last().map_or(1, |token| token.line);
-        lexer.tokens.push(Token { kind: Tok::Eof, span: span(source.len(), source.len()), line });
+        let end = lexer.end_of_template();
+        lexer.tokens.push(end);
     }
     Tokens { tokens: lexer.tokens, failure }
 }
@@ -263,6 +263,16 @@ impl Lexer<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The end of the template. Jinja numbers it by the line its last token starts on, so that is where it stands.
+    fn end_of_template(&self) -> Token {
+        let Some(last) = self.tokens.last() else {
+            return Token { kind: Tok::Eof, span: span(self.start, self.start), line: 1 };
+        };
+        let (start, end) = (last.span.start as usize, last.span.end as usize);
+        let at = self.source[start..end].find('\n').map_or(end, |line_end| start + line_end);
+        Token { kind: Tok::Eof, span: span(at, at), line: last.line }
     }
 
     fn push(&mut self, kind: Tok, start: usize, end: usize) {
@@ -548,20 +558,4 @@ fn first_char_len(text: &str) -> usize {
 /// Python's `str.isspace`.
 pub(super) fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
-}
-
-/// A character that can be part of a word.
-fn is_word(c: char) -> bool {
-    c == '_' || c.is_alphanumeric() || c == '·' || ('\u{300}'..='\u{36f}').contains(&c)
-}
-
-fn is_identifier(word: &str) -> bool {
-    word.starts_with(|c: char| c == '_' || c.is_alphabetic()) && !word.contains(is_number_sign)
-}
-
-/// Superscripts, fractions and the like: part of a word, never of an identifier.
-fn is_number_sign(c: char) -> bool {
-    matches!(c, '²' | '³' | '¹' | '¼'..='¾' | '\u{2070}'..='\u{2089}' | '\u{2460}'..='\u{249b}')
-        && c != '\u{2071}'
-        && c != '\u{207f}'
 }

@@ -4,6 +4,7 @@
 //! (which is what importers see). Loops, macros and `with` open [`Scope`]s above it. A name is
 //! looked up from the innermost scope outwards, then in the context.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -14,6 +15,7 @@ use indexmap::IndexMap;
 use mapstack_value::Str;
 
 use super::ast::{Block, Template};
+use crate::methods::normalised;
 use crate::object::Obj;
 
 /// Named objects in order.
@@ -196,16 +198,31 @@ impl Frame {
 
     /// Look a name up.
     pub fn get(&self, name: &str) -> Option<Obj> {
-        self.local(name).or_else(|| self.context.get(name))
+        let given = || match normalised(name) {
+            Cow::Borrowed(name) => self.context.get(name),
+            Cow::Owned(normalised) => self.context.get(&normalised).or_else(|| self.context.get(name)),
+        };
+        self.local(name).or_else(given)
     }
 
     /// Look a name up in the scopes only.
     pub fn local(&self, name: &str) -> Option<Obj> {
-        self.scope.as_ref()?.get(name)
+        let scope = self.scope.as_ref()?;
+        match normalised(name) {
+            Cow::Borrowed(name) => scope.get(name),
+            Cow::Owned(normalised) => scope.get(&normalised).or_else(|| scope.get(name)),
+        }
     }
 
-    /// Bind a name here.
+    /// Bind a name here, and the one that Python's compiler makes of it.
     pub fn set(&self, name: &Str, value: Obj) {
+        if let Cow::Owned(normalised) = normalised(name) {
+            self.bind(&normalised.into(), value.clone());
+        }
+        self.bind(name, value);
+    }
+
+    fn bind(&self, name: &Str, value: Obj) {
         match &self.scope {
             Some(scope) => scope.set(name, value),
             None => {

@@ -21,7 +21,8 @@ use std::any::Any;
 pub(crate) use codec::escaped;
 pub(crate) use list::sort;
 pub(crate) use markup::{escape, strip_tags};
-pub(crate) use text::classes::is_decimal_digit;
+pub(crate) use text::classes::{is_decimal_digit, is_identifier, is_word, normalised};
+pub(crate) use views::of as view_of;
 
 use crate::error::{Error, Result};
 use crate::jinja::Vm;

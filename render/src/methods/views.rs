@@ -9,10 +9,10 @@ use super::{BoundMethod, signature::Call};
 use crate::depth;
 use crate::error::Result;
 use crate::jinja::Vm;
-use crate::object::{CallArgs, DictPart, DictRef, Iter, Obj, Object, dict_iter, equal, hash_key, repr};
+use crate::object::{CallArgs, DictPart, DictRef, Iter, Obj, Object, SetLike, dict_iter, hash_key, repr};
 
 /// What a dict shows of itself; it follows the dict's changes.
-pub(super) struct View {
+pub(crate) struct View {
     pub dict: DictRef,
     pub part: DictPart,
 }
@@ -73,25 +73,9 @@ impl Object for View {
     fn contains(&self, _: &Vm<'_>, needle: &Obj) -> Option<Result<bool>> {
         match self.part {
             DictPart::Keys => Some(hash_key(needle).map(|key| self.dict.contains(&key))),
-            DictPart::Items => Some(self.contains_item(needle)),
+            DictPart::Items => Some(SetLike::Items(self.dict.clone()).contains(needle)),
             DictPart::Values => None,
         }
-    }
-
-    fn equals(&self, other: &dyn Object) -> Option<bool> {
-        let other = other.as_any()?.downcast_ref::<View>()?;
-        if self.part != other.part || self.part == DictPart::Values {
-            return None;
-        }
-        if self.dict.len() != other.dict.len() {
-            return Some(false);
-        }
-        if self.part == DictPart::Keys {
-            return Some(self.dict.keys().iter().all(|key| other.dict.contains(key)));
-        }
-        // As frozen data, which ends even where the dicts contain each other's views.
-        let (ours, theirs) = (Obj::Dict(self.dict.clone()), Obj::Dict(other.dict.clone()));
-        Some(matches!((ours.to_value(), theirs.to_value()), (Ok(a), Ok(b)) if a == b))
     }
 
     fn as_any(&self) -> Option<&dyn Any> {
@@ -100,6 +84,15 @@ impl Object for View {
 }
 
 impl View {
+    /// The view as a set; one of values is none.
+    pub fn as_set(&self) -> Option<SetLike> {
+        match self.part {
+            DictPart::Keys => Some(SetLike::Keys(self.dict.clone())),
+            DictPart::Items => Some(SetLike::Items(self.dict.clone())),
+            DictPart::Values => None,
+        }
+    }
+
     fn items(&self) -> Vec<Obj> {
         let entries = self.dict.entries().into_iter();
         match self.part {
@@ -108,19 +101,10 @@ impl View {
             DictPart::Items => entries.map(|(key, value)| Obj::tuple([Obj::from(&key), value])).collect(),
         }
     }
-
-    fn contains_item(&self, needle: &Obj) -> Result<bool> {
-        let Obj::Tuple(pair) = needle else { return Ok(false) };
-        let [key, value] = &**pair else { return Ok(false) };
-        match self.dict.get(&hash_key(key)?) {
-            Some(found) => Ok(found.is_same(value) || equal(&found, value)?),
-            None => Ok(false),
-        }
-    }
 }
 
 /// The view behind an object.
-pub(super) fn of(object: &Obj) -> Option<&View> {
+pub(crate) fn of(object: &Obj) -> Option<&View> {
     let Obj::Native(native) = object else { return None };
     native.as_any()?.downcast_ref()
 }
@@ -128,10 +112,6 @@ pub(super) fn of(object: &Obj) -> Option<&View> {
 /// `view.isdisjoint(other)`.
 pub(super) fn call(vm: &Vm<'_>, view: &View, name: &str, args: CallArgs) -> Result<Obj> {
     let other = Call { owner: view.type_name(), name, args }.one()?;
-    for item in other.collect(vm)? {
-        if matches!(view.contains(vm, &item), Some(Ok(true))) {
-            return Ok(Obj::Bool(false));
-        }
-    }
-    Ok(Obj::Bool(true))
+    let Some(view) = view.as_set() else { return Err(super::no_attribute(view.type_name(), name)) };
+    view.is_disjoint(vm, &other).map(Obj::Bool)
 }

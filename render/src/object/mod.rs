@@ -11,6 +11,7 @@ mod containers;
 mod iter;
 mod ops;
 mod print;
+mod set_like;
 mod undefined;
 mod watched;
 
@@ -28,6 +29,7 @@ pub use ops::{as_float, as_index, binary, compare, contains, equal, get_item, ha
 pub(crate) use ops::{order, wrap_index};
 pub(crate) use print::escape_html;
 pub use print::{finalize, repr, to_str};
+pub(crate) use set_like::SetLike;
 pub use undefined::Undefined;
 pub use watched::Reader;
 

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use mapstack_value::{Int, Key};
 
+use super::set_like::{self, SetLike};
 use super::{DictRef, Obj};
 use crate::depth;
 use crate::error::{Error, Result};
@@ -138,10 +139,12 @@ fn numbers(a: &Obj, b: &Obj) -> Result<Option<Numbers>> {
 /// Python's exceptions, worded as Python words them.
 pub fn binary(vm: &Vm<'_>, op: BinaryOp, a: &Obj, b: &Obj) -> Result<Obj> {
     let formats = op == BinaryOp::Mod && matches!(a, Obj::Str(_) | Obj::Markup(_));
+    // A view asks an undefined value on its right for nothing but its elements.
+    let subtracts = op == BinaryOp::Sub && matches!(a, Obj::Native(_)) && SetLike::of(a).is_some();
     for operand in [a, b] {
         // Text can be formatted with what prints as nothing.
         if let Obj::Undefined(u) = operand
-            && (u.strict || !formats)
+            && (u.strict || !(formats || subtracts))
         {
             return Err(u.error());
         }
@@ -150,19 +153,8 @@ pub fn binary(vm: &Vm<'_>, op: BinaryOp, a: &Obj, b: &Obj) -> Result<Obj> {
         BinaryOp::Add => add(vm, a, b),
         BinaryOp::Mul => mul(vm, a, b),
         BinaryOp::Mod if formats => crate::format::percent(vm, a, b),
-        BinaryOp::Sub => match (a, b) {
-            (Obj::Set(x), Obj::Set(y)) => {
-                Ok(super::SetRef::new(x.read(|x| y.read(|y| x.difference(y).cloned().collect()))).into())
-            }
-            _ => arithmetic(op, a, b),
-        },
+        BinaryOp::Sub => set_like::difference(vm, a, b).unwrap_or_else(|| arithmetic(op, a, b)),
         BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Mod | BinaryOp::Pow => arithmetic(op, a, b),
-    }
-}
-
-impl From<super::SetRef> for Obj {
-    fn from(set: super::SetRef) -> Self {
-        Obj::Set(set)
     }
 }
 
@@ -366,7 +358,7 @@ pub(crate) fn order(a: &Obj, b: &Obj, symbol: &str) -> Result<Option<Ordering>> 
 
 /// A comparison on its way through nested objects.
 #[derive(Default)]
-struct Comparison {
+pub(super) struct Comparison {
     budget: Budget,
     depth: usize,
 }
@@ -378,7 +370,7 @@ impl Comparison {
     }
 
     /// Compare one level down.
-    fn inside<T>(&mut self, items: usize, compare: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(super) fn inside<T>(&mut self, items: usize, compare: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.budget.spend(items)?;
         self.depth += 1;
         depth::objects(self.depth, depth::OBJECTS, " while comparing")?;
@@ -387,7 +379,7 @@ impl Comparison {
         result
     }
 
-    fn equal(&mut self, a: &Obj, b: &Obj) -> Result<bool> {
+    pub(super) fn equal(&mut self, a: &Obj, b: &Obj) -> Result<bool> {
         Ok(match (a, b) {
             (Obj::Undefined(u), other) | (other, Obj::Undefined(u)) => {
                 u.check()?;
@@ -412,10 +404,9 @@ impl Comparison {
             (Obj::Dict(x), Obj::Dict(y)) => {
                 x.is_same(y) || (x.len() == y.len() && self.inside(x.len(), |this| this.equal_entries(x, y))?)
             }
-            (Obj::Set(x), Obj::Set(y)) => x.read(|x| y.read(|y| x == y)),
-            (Obj::Native(x), Obj::Native(y)) => match x.equals(&**y) {
-                Some(verdict) => verdict,
-                None => a.is_same(b),
+            (Obj::Set(_) | Obj::Native(_), Obj::Set(_) | Obj::Native(_)) => match (SetLike::of(a), SetLike::of(b)) {
+                (Some(x), Some(y)) => x.equals(self, &y)?,
+                _ => self.native_equal(a, b),
             },
             _ => match (as_index(a), as_index(b), a, b) {
                 (Some(x), Some(y), ..) => x == y,
@@ -426,6 +417,14 @@ impl Comparison {
                 _ => a.is_same(b),
             },
         })
+    }
+
+    fn native_equal(&self, a: &Obj, b: &Obj) -> bool {
+        let verdict = match (a, b) {
+            (Obj::Native(x), Obj::Native(y)) => x.equals(&**y),
+            _ => None,
+        };
+        verdict.unwrap_or_else(|| a.is_same(b))
     }
 
     fn equal_items(&mut self, a: &[Obj], b: &[Obj]) -> Result<bool> {
@@ -463,6 +462,11 @@ impl Comparison {
                 self.inside(x.len(), |this| this.order_items(&x.items(), &y.items(), symbol))?
             }
             (Obj::Tuple(x), Obj::Tuple(y)) => self.inside(x.len(), |this| this.order_items(x, y, symbol))?,
+            (Obj::Set(_) | Obj::Native(_), Obj::Set(_) | Obj::Native(_))
+                if let (Some(x), Some(y)) = (SetLike::of(a), SetLike::of(b)) =>
+            {
+                x.order(self, &y, symbol)?
+            }
             _ => match (as_index(a), as_index(b), a, b) {
                 (Some(x), Some(y), ..) => Some(x.cmp(&y)),
                 (None, None, Obj::Float(x), Obj::Float(y)) => x.partial_cmp(y),
@@ -494,11 +498,6 @@ impl Comparison {
 /// # Errors
 /// As Python: ordering unlike types, membership in what has none, anything undefined.
 pub fn compare(vm: &Vm<'_>, op: CompareOp, a: &Obj, b: &Obj) -> Result<bool> {
-    if let (Obj::Set(x), Obj::Set(y)) = (a, b)
-        && let Some(verdict) = compare_sets(op, x, y)
-    {
-        return Ok(verdict);
-    }
     let mut comparison = Comparison::default();
     let verdict = comparison.verdict(vm, op, a, b);
     vm.burn(comparison.budget.spent())?;
@@ -520,19 +519,6 @@ impl Comparison {
             CompareOp::NotIn => contains(vm, b, a).map(|c| !c),
         }
     }
-}
-
-/// Sets are ordered by inclusion.
-fn compare_sets(op: CompareOp, a: &super::SetRef, b: &super::SetRef) -> Option<bool> {
-    a.read(|a| {
-        b.read(|b| match op {
-            CompareOp::Lt => Some(a.is_subset(b) && a.len() < b.len()),
-            CompareOp::Le => Some(a.is_subset(b)),
-            CompareOp::Gt => Some(b.is_subset(a) && b.len() < a.len()),
-            CompareOp::Ge => Some(b.is_subset(a)),
-            _ => None,
-        })
-    })
 }
 
 /// `needle in haystack`.

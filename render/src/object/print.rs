@@ -86,7 +86,6 @@ impl Printer {
             }
             Obj::Set(set) => self.out.push_str(&set.read(|s| Value::Set(s.iter().cloned().collect()).repr())),
             Obj::Dict(dict) => self.nested(dict.address(), "{...}", |this| this.dict(dict))?,
-            Obj::Undefined(u) if u.kind == crate::ErrorKind::Security => return Err(u.error()),
             Obj::Undefined(_) => self.out.push_str("Undefined"),
             Obj::Iter(iter) => self.out.push_str(&iter.repr()),
             Obj::Native(native) if self.yaml_safe && native.type_name() == GROUP => return Err(group_error()),

@@ -98,17 +98,10 @@ impl Undefined {
         Some(format!("{module}.{name}"))
     }
 
-    /// An attribute that the sandbox hides; using it is a security error in any mode.
-    pub fn unsafe_attr(object: &Obj, name: &str) -> Self {
+    /// An attribute that the sandbox hides: undefined, and a use that is an error is a security error.
+    pub fn unsafe_attr(object: &Obj, name: &str, strict: bool) -> Self {
         let message = format!("access to attribute '{name}' of '{}' object is unsafe.", object.type_name());
-        Undefined {
-            message: message.into(),
-            kind: ErrorKind::Security,
-            strict: true,
-            help: None,
-            function: None,
-            missing: None,
-        }
+        Undefined { kind: ErrorKind::Security, ..Self::hint(message, strict) }
     }
 
     pub(crate) fn type_name(&self) -> &'static str {

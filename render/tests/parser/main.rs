@@ -7,6 +7,7 @@ mod dump;
 
 use mapstack_render::jinja::ast::{Expr, ExprKind, StmtKind, Template};
 use mapstack_render::jinja::{Syntax, SyntaxError, parse};
+use mapstack_render::line_and_column;
 use mapstack_value::Value;
 use proptest::prelude::*;
 use serde_json::Value as Json;
@@ -39,6 +40,10 @@ fn recorded_templates_parse_or_fail_as_in_jinja() {
             Err(error) => {
                 let recorded = (record["message"].as_str(), record["line"].as_u64());
                 assert_eq!((Some(error.message.as_str()), Some(u64::from(error.line))), recorded, "{template}");
+                if error.message.contains("end of template") {
+                    let (line, _) = line_and_column(&error.source, error.span.start as usize);
+                    assert_eq!(line, error.line as usize, "the place is on another line: {template}");
+                }
             }
         }
     }

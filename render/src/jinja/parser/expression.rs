@@ -8,6 +8,7 @@ use super::super::ast::{Args, BinaryOp, CompareOp, Expr, ExprKind};
 use super::super::lexer::{Op, Tok};
 use super::{Failure, PASS_PYTHON, Parser, Result};
 use crate::depth;
+use crate::methods::normalised;
 
 /// An expression, with what the parser still needs to know about it.
 pub(super) struct Node {
@@ -387,7 +388,7 @@ impl<'s> Parser<'s> {
                     if !names.insert(name) {
                         self.late(PASS_PYTHON, start, line, format!("keyword argument repeated: {name}"));
                     }
-                    args.named.push((name.into(), *value.expr));
+                    args.named.push((normalised(name).into(), *value.expr));
                 }
             }
         }

@@ -1,5 +1,9 @@
 //! Character classes after Python's `str.is…` methods.
 
+use std::borrow::Cow;
+
+use unicode_ident::{is_xid_continue, is_xid_start};
+use unicode_normalization::{UnicodeNormalization, is_nfkc};
 use unicode_properties::{GeneralCategory as G, UnicodeGeneralCategory};
 
 /// `str.isspace` for one character.
@@ -32,9 +36,25 @@ pub(super) fn is_alnum(s: &str) -> bool {
     every(s, |c| is_letter(c) || is_number(c))
 }
 
-pub(super) fn is_identifier(s: &str) -> bool {
+/// Python's `str.isidentifier`.
+pub(crate) fn is_identifier(s: &str) -> bool {
     let mut chars = s.chars();
-    chars.next().is_some_and(starts_identifier) && chars.all(continues_identifier)
+    chars.next().is_some_and(|c| c == '_' || is_xid_start(c)) && chars.all(continues_identifier)
+}
+
+/// Joiners and middle dots are newer in Unicode than the identifiers of Salt's Python.
+fn continues_identifier(c: char) -> bool {
+    is_xid_continue(c) && !matches!(c, '\u{200c}' | '\u{200d}' | '\u{30fb}' | '\u{ff65}')
+}
+
+/// A character that Jinja's lexer takes into a word: what `\w` is in Python, or can go on with an identifier.
+pub(crate) fn is_word(c: char) -> bool {
+    continues_identifier(c) || is_letter(c) || is_number(c)
+}
+
+/// A name as Python's compiler knows it (NFKC): spellings that come to the same are one name.
+pub(crate) fn normalised(name: &str) -> Cow<'_, str> {
+    if name.is_ascii() || is_nfkc(name) { name.into() } else { name.nfkc().collect::<String>().into() }
 }
 
 fn is_letter(c: char) -> bool {
@@ -56,18 +76,6 @@ fn is_digit_char(c: char) -> bool {
 
 fn is_number(c: char) -> bool {
     c.is_numeric() || NUMERALS.contains(c)
-}
-
-fn starts_identifier(c: char) -> bool {
-    c == '_' || is_letter(c) || (!c.is_ascii() && c.general_category() == G::LetterNumber)
-}
-
-fn continues_identifier(c: char) -> bool {
-    if starts_identifier(c) || is_decimal_digit(c) {
-        return true;
-    }
-    let mark = matches!(c.general_category(), G::NonspacingMark | G::SpacingMark | G::ConnectorPunctuation);
-    mark || matches!(c, '\u{b7}' | '\u{387}')
 }
 
 /// Digits that are not decimal: superscripts, circled digits and the like.
