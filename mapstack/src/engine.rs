@@ -154,6 +154,14 @@ pub struct Run<'e> {
     warnings: RefCell<Vec<Diagnostic>>,
 }
 
+/// Facts as a dict that templates can change; a recorder is told what is read.
+fn live_dict(recorder: Option<&Recorder<'_>>, root: Root, part: &Map) -> Obj {
+    match recorder {
+        Some(recorder) => Obj::Dict(DictRef::watched(part.clone(), recorder.reader(root), Vec::new())),
+        None => Obj::from(part.clone()),
+    }
+}
+
 /// The minion's facts as objects that templates can change.
 pub(crate) struct Live {
     pub grains: Obj,
@@ -175,10 +183,7 @@ impl<'e> Run<'e> {
     }
 
     fn with_facts(engine: &'e Engine, minion: &Minion, recorder: Option<Recorder<'e>>) -> Self {
-        let live = |root: Root, part: &Map| match &recorder {
-            Some(recorder) => Obj::Dict(DictRef::watched(part.clone(), recorder.reader(root), Vec::new())),
-            None => Obj::from(part.clone()),
-        };
+        let live = |root: Root, part: &Map| live_dict(recorder.as_ref(), root, part);
         let live = Live {
             grains: live(Root::Grains, &minion.grains),
             pillar: live(Root::Pillar, &minion.pillar),
@@ -359,6 +364,24 @@ impl<'e> Run<'e> {
 
     pub(crate) fn event_count(&self) -> usize {
         self.events.borrow().len()
+    }
+
+    /// A copy of the grains or the pillar as they are now, for who may change it alone.
+    pub(crate) fn copied_facts(&self, root: Root) -> Obj {
+        let facts = self.facts.unchanged();
+        let (live, known) = match root {
+            Root::Pillar => (&self.live.pillar, &facts.pillar),
+            Root::Grains | Root::Opts => (&self.live.grains, &facts.grains),
+        };
+        match live.to_value_unread() {
+            Ok(Value::Map(now)) if now.ptr_eq(known) => live_dict(self.facts.recorder(), root, known),
+            _ => {
+                // What was put into facts can be the stack.
+                self.blanks.look();
+                // What is no data cannot be copied.
+                live.to_value().map_or_else(|_| live.clone(), Obj::from)
+            }
+        }
     }
 
     /// Take over what templates changed in the live facts.

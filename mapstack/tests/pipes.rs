@@ -121,3 +121,59 @@ fn a_saltenv_holds_for_everything_a_pipe_loads() {
         assert_eq!(states.repr(), "{'m': 'dev', 'env': 'dev'}");
     }
 }
+
+/// What `state.show_sls` made of the same files in Salt 3008.3: grains are shared with functions, the pillar of an sls is not, and
+/// what `slsutil.renderer` renders has both for itself.
+#[test]
+fn an_sls_changes_a_pillar_of_its_own() {
+    let shown = |key: &str| {
+        format!(
+            "[{{{{ salt['pillar.get']('{key}', 'x') }}}}, {{{{ pillar.{key}|default('x') }}}}, \
+             {{{{ salt['grains.get']('{key}', 'x') }}}}, {{{{ grains.{key}|default('x') }}}}]"
+        )
+    };
+    let change =
+        |key: &str| format!("{{% do pillar.update({{'{key}': 1}}) %}}{{% do grains.update({{'{key}': 1}}) %}}");
+    let outer = [
+        format!("before: {}", shown("inner")),
+        "inner: {{ salt['slsutil.renderer']('salt://inner.sls')|json }}".into(),
+        format!("after: {}", shown("inner")),
+        format!("{}own: {}", change("own"), shown("own")),
+        format!("inside: {{{{ salt['slsutil.renderer'](string='a: {{{{ pillar.own|default(7) }}}}').a }}}}"),
+        "options: {{ opts.pillar.own|default('x') }}".into(),
+    ];
+    let files = MemoryFiles::new().file("base", "outer.sls", outer.join("\n")).file(
+        "base",
+        "inner.sls",
+        format!("{}a: {}", change("inner"), shown("inner")),
+    );
+    let engine = Engine::new(files);
+    let states = engine.run(&Minion::new("m").complete()).sls("outer.sls").unwrap();
+    let wanted = "{'before': ['x', 'x', 'x', 'x'], 'inner': {'a': ['x', 1, 'x', 1]}, 'after': ['x', 'x', 'x', 'x'], \
+                  'own': ['x', 1, 1, 1], 'inside': 7, 'options': 'x'}";
+    assert_eq!(states.repr(), wanted);
+}
+
+/// A layer of `map.data` and a managed file have the very pillar that functions look into, as in Salt.
+#[test]
+fn what_functions_render_shares_its_pillar_with_them() {
+    let template = "{% do pillar.update({'x': 1}) %}{{ salt['pillar.get']('x') }}";
+    let engine = Engine::new(MemoryFiles::new().file("base", "x.conf", template));
+    let text = engine.run(&Minion::new("m").complete()).template("x.conf", &TemplateOptions::default()).unwrap();
+    assert_eq!(text, "1");
+}
+
+#[test]
+fn a_minion_without_a_master_has_rendered_its_pillar() {
+    let template = "{{ pillar.m|string }} {{ pillar.m|yaml }} {{ salt['pillar.get']('m')|string }}";
+    let engine = Engine::new(MemoryFiles::new().file("base", "x.conf", template));
+    let rendered = |opts: &str| {
+        let document = format!("pillar: {{m: {{zeta: 1, alpha: 2}}}}\nopts: {opts}\n");
+        let minion = Minion::parse(document.as_bytes(), "minion").unwrap().complete();
+        engine.run(&minion).template("x.conf", &TemplateOptions::default()).unwrap()
+    };
+    let ordered = "OrderedDict([('zeta', 1), ('alpha', 2)])";
+    assert_eq!(rendered("{file_client: local}"), format!("{ordered} {{zeta: 1, alpha: 2}} {ordered}"));
+    let plain = "{'zeta': 1, 'alpha': 2}";
+    assert_eq!(rendered("{}"), format!("{plain} {{alpha: 2, zeta: 1}} {plain}"));
+}

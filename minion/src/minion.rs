@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mapstack_value::{Map, Value};
+use mapstack_value::{Map, MapKind, Value};
 
 use crate::sources::Sources;
 
@@ -106,6 +106,27 @@ impl Minion {
         self.id = id.into();
     }
 
+    /// Whether the minion's own options say that it compiles its pillar itself (Salt: `salt.pillar.get_pillar`).
+    ///
+    /// ```
+    /// use mapstack_minion::Minion;
+    /// let minion = |options: &str| Minion::parse(format!("opts: {options}").as_bytes(), "minion").unwrap();
+    /// assert!(minion("{file_client: local}").is_masterless());
+    /// assert!(minion("{master_type: disable}").is_masterless());
+    /// assert!(!minion("{file_client: local, use_master_when_local: true}").is_masterless());
+    /// assert!(!minion("{}").is_masterless());
+    /// ```
+    #[must_use]
+    pub fn is_masterless(&self) -> bool {
+        let option = |name: &str| self.opts.get(name);
+        let is = |name: &str, value: &str| option(name).and_then(Value::as_str) == Some(value);
+        match option("file_client").and_then(Value::as_str) {
+            Some("local") => !option("use_master_when_local").is_some_and(Value::truthy),
+            Some("remote") | None => is("master_type", "disable"),
+            Some(_) => false,
+        }
+    }
+
     /// The minion's name: what was given, else the grain `id`, else `minion`.
     #[must_use]
     pub fn id(&self) -> Value {
@@ -116,8 +137,15 @@ impl Minion {
 
     /// The minion with its [name](Minion::id) settled, and a grain `id` of that name unless it has
     /// one.
+    ///
+    /// A minion [without a master](Minion::is_masterless) has compiled its pillar itself: what Salt's YAML renderer
+    /// made, `OrderedDict`s, is in it. From a master come plain dicts.
     #[must_use]
     pub fn complete(mut self) -> Self {
+        if self.is_masterless() {
+            let rendered = self.pillar.iter().map(|(key, value)| (key.clone(), value.with_map_kind(MapKind::Ordered)));
+            self.pillar = rendered.collect();
+        }
         self.id = self.id();
         if !self.grains.contains_key("id") {
             self.grains.insert("id", self.id.clone());

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::{Int, Key, Map, Set};
+use crate::{Int, Key, Map, MapKind, Set};
 
 /// Shared immutable text.
 pub type Str = Arc<str>;
@@ -101,6 +101,27 @@ impl Value {
     #[must_use]
     pub fn map() -> Self {
         Value::Map(Map::new())
+    }
+
+    /// The same data with every mapping as one of Python's types.
+    ///
+    /// ```
+    /// use mapstack_value::{Map, MapKind, Value};
+    /// let data = Value::from_iter([Map::from_iter([("a", 1)])]).with_map_kind(MapKind::Ordered);
+    /// let Value::List(items) = data else { panic!() };
+    /// assert_eq!(items[0].as_map().unwrap().kind(), MapKind::Ordered);
+    /// ```
+    #[must_use]
+    pub fn with_map_kind(&self, kind: MapKind) -> Self {
+        match self {
+            Value::Map(map) => {
+                let entries = map.iter().map(|(key, value)| (key.clone(), value.with_map_kind(kind)));
+                Value::Map(entries.collect::<Map>().with_kind(kind))
+            }
+            Value::List(items) => items.iter().map(|item| item.with_map_kind(kind)).collect(),
+            Value::Tuple(items) => Value::Tuple(items.iter().map(|item| item.with_map_kind(kind)).collect()),
+            other => other.clone(),
+        }
     }
 
     /// The type of the value.

@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use mapstack_value::{Key, Kind, List, Map, Set, Value};
+use mapstack_value::{Key, Kind, List, Map, MapKind, Set, Value};
 
 use crate::compose::{Content, Graph, Node, NodeId, ROOT};
 use crate::mark::Trail;
@@ -17,11 +17,16 @@ use crate::{Error, ErrorKind};
 
 /// The value of a document; `None` if it is empty.
 pub(crate) fn construct<T: Trail>(graph: Graph) -> Result<(Value, T), Error> {
+    construct_as(graph, MapKind::Dict)
+}
+
+/// The same with another of Python's types for mappings.
+pub(crate) fn construct_as<T: Trail>(graph: Graph, maps: MapKind) -> Result<(Value, T), Error> {
     if graph.nodes.is_empty() {
         return Ok((Value::None, T::leaf(crate::Mark::default())));
     }
     let ready = std::iter::repeat_with(|| Ready::New).take(graph.nodes.len()).collect();
-    let mut constructor = Constructor { nodes: graph.nodes, ready, queue: VecDeque::new() };
+    let mut constructor = Constructor { nodes: graph.nodes, ready, queue: VecDeque::new(), maps };
     constructor.check()?;
     Ok(constructor.build(ROOT, &mut HashMap::new()))
 }
@@ -30,6 +35,7 @@ struct Constructor {
     nodes: Vec<Node>,
     ready: Vec<Ready>,
     queue: VecDeque<NodeId>,
+    maps: MapKind,
 }
 
 /// What is known of a node.
@@ -48,6 +54,8 @@ impl Constructor {
         while let Some(id) = self.queue.pop_front() {
             match self.nodes[id].tag {
                 Tag::Map | Tag::Set => self.check_mapping(id)?,
+                // The renderer takes `!!omap` for its own type of mapping.
+                Tag::Omap if self.maps == MapKind::Ordered => self.check_mapping(id)?,
                 Tag::Omap | Tag::Pairs => self.check_pairs(id)?,
                 _ => self.check_sequence(id)?,
             }
@@ -126,7 +134,7 @@ impl Constructor {
         self.merge(id)?;
         let Content::Mapping(pairs) = &mut self.nodes[id].content else { return Err(self.wrong_node(id, "a mapping")) };
         let pairs = std::mem::take(pairs);
-        let mut keys = Map::with_capacity(pairs.len());
+        let mut keys = Map::with_capacity(pairs.len()).with_kind(self.maps);
         for &(key, value) in &pairs {
             self.visit(key)?;
             let key_value = self.key(key)?;

@@ -30,7 +30,7 @@ mod resolve;
 mod scalar;
 mod source;
 
-use mapstack_value::Value;
+use mapstack_value::{MapKind, Value};
 
 pub use decode::decode;
 pub use dump::{DumpOptions, double_quoted, dump};
@@ -121,8 +121,29 @@ pub fn load_all(text: &str, limits: &Limits) -> Result<Vec<(Value, Marks)>, Erro
 /// # Errors
 /// As [`load`].
 pub fn load_document(text: &str, limits: &Limits) -> Result<Loaded, Error> {
+    load_document_as(text, limits, MapKind::Dict)
+}
+
+/// [`load_document`] as Salt's YAML renderer reads it (`salt.renderers.yaml`): every mapping is an `OrderedDict`, and
+/// so is `!!omap`, which has to be a mapping there.
+///
+/// ```
+/// use mapstack_value::MapKind;
+/// use mapstack_yaml::{Limits, load_rendered};
+/// let loaded = load_rendered("m: {zeta: 1, alpha: 2}", &Limits::default()).unwrap();
+/// assert_eq!(loaded.value.as_map().unwrap().kind(), MapKind::Ordered);
+/// assert!(load_rendered("!!omap [a: 1]", &Limits::default()).is_err());
+/// ```
+///
+/// # Errors
+/// As [`load`].
+pub fn load_rendered(text: &str, limits: &Limits) -> Result<Loaded, Error> {
+    load_document_as(text, limits, MapKind::Ordered)
+}
+
+fn load_document_as(text: &str, limits: &Limits, maps: MapKind) -> Result<Loaded, Error> {
     let graph = compose::compose(text, limits)?;
     let shared = graph.shared;
-    let (value, marks) = construct::construct(graph)?;
+    let (value, marks) = construct::construct_as(graph, maps)?;
     Ok(Loaded { value, marks, shared })
 }

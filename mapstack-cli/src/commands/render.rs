@@ -1,7 +1,7 @@
 //! `mapstack render`.
 
 use mapstack::loader::SaltPath;
-use mapstack::value::{Map, Value};
+use mapstack::value::{Map, MapKind, Value};
 use mapstack::{Error, ErrorKind, Run, TemplateOptions, yaml};
 
 use super::reported;
@@ -61,7 +61,7 @@ fn check_flags(args: &Render, is_sls: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Variables given as a mapping, or as a file that holds one.
+/// Variables given as a mapping, or as a file that holds one: as in a state, whose YAML Salt reads into `OrderedDict`s.
 fn variables(flag: &str, given: Option<&str>) -> Result<Map, Failure> {
     let value = match given {
         None => return Ok(Map::new()),
@@ -71,7 +71,9 @@ fn variables(flag: &str, given: Option<&str>) -> Result<Map, Failure> {
         Some(file) => data_file(file.as_ref())?,
     };
     match value {
-        Value::Map(map) => Ok(map),
+        Value::Map(map) => {
+            Ok(map.iter().map(|(name, value)| (name.clone(), value.with_map_kind(MapKind::Ordered))).collect())
+        }
         Value::None => Ok(Map::new()),
         other => Err(Failure::Usage(format!("{flag} is {}, not a mapping of variables", other.kind().described()))),
     }

@@ -141,7 +141,7 @@ impl Call {
         };
         let argline = self.named.shift_remove("argline");
         let context = self.named.shift_remove("context").map(context).transpose()?.flatten();
-        Ok(Source { file, is_string, saltenv, sls, tmplpath, argline, context, extra: self.named })
+        Ok(Source { file, is_string, saltenv, sls, tmplpath, argline, context, extra: self.named, is_called: true })
     }
 }
 

@@ -25,6 +25,7 @@ use crate::files::File;
 use crate::host::RunHost;
 use crate::python;
 use crate::render::{Job, Language, Text};
+use crate::share::Root;
 
 /// Something to send through a pipe.
 pub(crate) struct Source<'s> {
@@ -41,6 +42,8 @@ pub(crate) struct Source<'s> {
     pub context: Option<Names>,
     /// Variables beside those every template has.
     pub extra: Names,
+    /// Whether a template asks for it by `slsutil.renderer`, which makes renderers with facts of their own.
+    pub is_called: bool,
 }
 
 /// What a stage made.
@@ -133,6 +136,7 @@ impl Run<'_> {
             argline: None,
             context: None,
             extra,
+            is_called: false,
         }
     }
 
@@ -324,6 +328,9 @@ impl Run<'_> {
     /// `wrap_tmpl_func`).
     fn pipe_variables(&self, source: &Source<'_>) -> Names {
         let mut names = self.sls_basics(&source.saltenv, &source.sls);
+        if source.is_called {
+            names.insert("grains".into(), self.copied_facts(Root::Grains));
+        }
         names.extend(source.extra.iter().map(|(k, v)| (k.clone(), v.clone())));
         names.extend(source.context.iter().flatten().map(|(k, v)| (k.clone(), v.clone())));
         let sls = names.get("sls").and_then(Obj::as_str).cloned().unwrap_or_default();
@@ -343,6 +350,8 @@ impl Run<'_> {
     /// What every template of an sls sees, wherever its file lies.
     fn sls_basics(&self, saltenv: &Str, sls: &str) -> Names {
         let mut names = self.common_variables(saltenv);
+        // Renderers have a pillar of their own: what an sls changes in it, no function sees.
+        names.insert("pillar".into(), self.copied_facts(Root::Pillar));
         names.insert("proxy".into(), Obj::from(Map::new()));
         names.insert("sls".into(), Obj::from(sls));
         names
@@ -378,7 +387,7 @@ impl Run<'_> {
 
 /// Salt: `salt.renderers.yaml.render`.
 fn read_yaml(text: &Text<'_>) -> Result<Data> {
-    let loaded = mapstack_yaml::load_document(text.as_str(), &mapstack_yaml::Limits::default());
+    let loaded = mapstack_yaml::load_rendered(text.as_str(), &mapstack_yaml::Limits::default());
     let loaded = loaded.map_err(|e| text.yaml_error(&e))?;
     if !loaded.value.truthy() {
         return Ok(Data::new(Value::map()));
