@@ -1,10 +1,11 @@
 //! What templates of a run can reach: the file server and `salt[...]` functions.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use mapstack_loader::SaltPath;
 use mapstack_render::jinja::{Host, Vm};
-use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result};
+use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, Undefined};
 use mapstack_value::{Str, Value};
 
 use crate::calls::{Call, Functions, weight};
@@ -147,7 +148,12 @@ impl Host for RunHost<'_, '_> {
             return answer;
         }
         if let Some(function) = functions::find(name) {
-            return function(self.run, vm, args);
+            let missing = missing_argument(&args);
+            // What is wrong with something undefined is that it is not there, whatever else it is not.
+            return function(self.run, vm, args).map_err(|error| match missing {
+                Some(missing) if is_about_arguments(&error) => missing.error(),
+                _ => error,
+            });
         }
         let call = self.call(name, &args)?;
         self.ask_others(vm, &call).unwrap_or_else(|| Err(self.nobody_answers(&call)))
@@ -172,4 +178,19 @@ impl Host for RunHost<'_, '_> {
             self.run.warn(Diagnostic::warning(Kind::Template, message));
         }
     }
+}
+
+/// The first argument that is strictly undefined.
+fn missing_argument(args: &CallArgs) -> Option<Rc<Undefined>> {
+    let all = args.positional.iter().chain(args.named.iter().map(|(_, value)| value));
+    all.filter_map(|argument| match argument {
+        Obj::Undefined(undefined) if undefined.strict => Some(undefined.clone()),
+        _ => None,
+    })
+    .next()
+}
+
+/// Whether a function itself raised an error, and no template or file that it went through.
+fn is_about_arguments(error: &Error) -> bool {
+    error.place.is_none() && matches!(error.kind, ErrorKind::Python(_) | ErrorKind::Salt)
 }

@@ -27,20 +27,25 @@ pub(super) const TABLE: Table = &[
             args.bind("defaults.merge", ["dest", "src", "merge_lists", "in_place", "convert_none"])?;
         let dest = required(dest, "defaults.merge", "dest")?;
         let src = required(src, "defaults.merge", "src")?;
-        let lists = truth_or(lists, false)?;
-        defaults_merge(dest, src, lists, truth_or(in_place, true)?, truth_or(convert_none, true)?)
+        let flag = |given: Option<Obj>, default| given.unwrap_or(Obj::Bool(default));
+        let (lists, convert) = (flag(lists, false), flag(convert_none, true));
+        defaults_merge(dest, src, &lists, truth_or(in_place, true)?, &convert)
     }),
     ("defaults.deepcopy", |_, _, args| {
         let [source] = args.bind("defaults.deepcopy", ["source"])?;
-        required(source, "defaults.deepcopy", "source")?.to_value().map(Obj::from)
+        match required(source, "defaults.deepcopy", "source")? {
+            undefined @ Obj::Undefined(_) => Ok(undefined),
+            source => deepcopy(&source),
+        }
     }),
     ("defaults.update", |_, _, args| {
         let [dest, defaults, lists, in_place, convert_none] =
             args.bind("defaults.update", ["dest", "defaults", "merge_lists", "in_place", "convert_none"])?;
         let dest = required(dest, "defaults.update", "dest")?;
         let defaults = required(defaults, "defaults.update", "defaults")?;
-        let (lists, convert) = (truth_or(lists, true)?, truth_or(convert_none, true)?);
-        defaults_update(dest, &defaults, lists, truth_or(in_place, true)?, convert)
+        let flag = |given: Option<Obj>| given.unwrap_or(Obj::Bool(true));
+        let (lists, convert) = (flag(lists), flag(convert_none));
+        defaults_update(dest, &defaults, &lists, truth_or(in_place, true)?, &convert)
     }),
 ];
 
@@ -61,13 +66,13 @@ fn of_formula(run: &Run<'_>, formula: &str) -> Result<Obj> {
 }
 
 /// `defaults.merge`.
-fn defaults_merge(dest: Obj, src: Obj, lists: bool, in_place: bool, convert_none: bool) -> Result<Obj> {
-    let src = if src.is_none() && convert_none { Obj::dict([]) } else { src };
+fn defaults_merge(dest: Obj, src: Obj, lists: &Obj, in_place: bool, convert_none: &Obj) -> Result<Obj> {
+    let src = if src.is_none() && convert_none.truthy()? { Obj::dict([]) } else { src };
     let merged = match dest {
-        Obj::None if convert_none && in_place => {
+        Obj::None if convert_none.truthy()? && in_place => {
             return Err(Error::type_error("Can't perform in-place merge into NoneType"));
         }
-        Obj::None if convert_none => Obj::dict([]),
+        Obj::None if convert_none.truthy()? => Obj::dict([]),
         dest if in_place => dest,
         dest => deepcopy(&dest)?,
     };
@@ -76,14 +81,14 @@ fn defaults_merge(dest: Obj, src: Obj, lists: bool, in_place: bool, convert_none
 }
 
 /// `defaults.update`: every item of a mapping over a copy of the defaults.
-fn defaults_update(dest: Obj, defaults: &Obj, lists: bool, in_place: bool, convert_none: bool) -> Result<Obj> {
+fn defaults_update(dest: Obj, defaults: &Obj, lists: &Obj, in_place: bool, convert_none: &Obj) -> Result<Obj> {
     let nodes = match dest {
         Obj::None if in_place => return Err(Error::type_error("Can't perform in-place update into NoneType")),
-        Obj::None if convert_none => Obj::dict([]),
+        Obj::None if convert_none.truthy()? => Obj::dict([]),
         dest if in_place => dest,
         dest => deepcopy(&dest)?,
     };
-    let defaults = if defaults.is_none() && convert_none { Obj::dict([]) } else { defaults.clone() };
+    let defaults = if defaults.is_none() && convert_none.truthy()? { Obj::dict([]) } else { defaults.clone() };
     let Obj::Dict(dict) = &nodes else {
         return Err(Error::python(
             "AttributeError",

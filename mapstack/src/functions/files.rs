@@ -10,14 +10,15 @@ use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::{Str, posixpath};
 
 use super::paths::dirname;
-use super::{Table, config, failed, refused, text};
+use super::{Table, comparable, config, failed, refused, text, truth_or};
 use crate::engine::Run;
 
 pub(super) const TABLE: Table = &[
     ("cp.cache_dir", cache_dir),
     ("cp.cache_file", |run, _, args| {
         let names = ["path", "saltenv", "source_hash", "verify_ssl", "use_etag"];
-        let [path, env, ..] = args.bind("cp.cache_file", names)?;
+        let [path, env, _, _, use_etag] = args.bind("cp.cache_file", names)?;
+        truth_or(use_etag, false)?;
         let path = text(&required(path, "cp.cache_file", "path")?, "cp.cache_file", "path")?;
         local_path(run, &saltenv(run, env)?, &path)
     }),
@@ -214,7 +215,8 @@ fn content(run: &Run<'_>, env: &str, url: &str, function: &str) -> Result<Obj> {
 /// `cp.cache_dir`: the files below a directory.
 fn cache_dir(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let names = ["path", "saltenv", "include_empty", "include_pat", "exclude_pat"];
-    let [path, env, _empty, include, exclude] = args.bind("cp.cache_dir", names)?;
+    let [path, env, empty, include, exclude] = args.bind("cp.cache_dir", names)?;
+    truth_or(empty, false)?;
     let path = text(&required(path, "cp.cache_dir", "path")?, "cp.cache_dir", "path")?;
     let env = saltenv(run, env)?;
     let directory = SaltPath::parse(&path)
@@ -263,6 +265,8 @@ type Question = fn(&Run<'_>, &str, &str) -> crate::Result<bool>;
 fn exists(run: &Run<'_>, args: CallArgs, function: &str, question: Question) -> Result<Obj> {
     let [path, env] = args.bind(function, ["path", "saltenv"])?;
     let path = required(path, function, "path")?;
+    // The reference looks for it in a list.
+    comparable(Some(&path))?;
     let env = env.map_or_else(|| Ok("base".into()), |env| text(&env, function, "saltenv"))?;
     match path.as_str() {
         Some(path) => question(run, &env, path).map(Obj::Bool).map_err(|e| failed(&e)),

@@ -6,7 +6,7 @@ use mapstack_render::python::{hash_key, to_str};
 use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
 
 use super::slsutil::update;
-use super::{deepcopy, look};
+use super::{deepcopy, if_true, look};
 use crate::engine::Run;
 
 /// `grains.filter_by` and `pillar.filter_by`: the entry of a table that a fact picks.
@@ -34,19 +34,19 @@ pub(super) fn filter_by(
     if result.is_none() {
         result = table.get(&hash_key(&default)?).unwrap_or_default();
     }
-    if let Some(base) = base.filter(|base| base.truthy().unwrap_or(false))
+    if let Some(base) = if_true(base)?
         && let Some(base) = table.get(&hash_key(&base)?)
     {
         result = over(&base, result)?;
     }
-    let Some(merge) = merge.filter(|merge| merge.truthy().unwrap_or(false)) else { return Ok(result) };
+    let Some(merge) = if_true(merge)? else { return Ok(result) };
     if !matches!(merge, Obj::Dict(_)) {
         return Err(Error::python("SaltException", "filter_by merge argument must be a dictionary."));
     }
     if result.is_none() {
         return Ok(merge);
     }
-    update(&result, &deepcopy(&merge)?, true, false)?;
+    update(&result, &deepcopy(&merge)?, true, &Obj::Bool(false))?;
     Ok(result)
 }
 
@@ -79,7 +79,7 @@ fn over(base: &Obj, picked: Obj) -> Result<Obj> {
         (base, Obj::None) => Ok(base.clone()),
         (Obj::Dict(_), picked @ Obj::Dict(_)) => {
             let merged = deepcopy(base)?;
-            update(&merged, &picked, true, false)?;
+            update(&merged, &picked, true, &Obj::Bool(false))?;
             Ok(merged)
         }
         (Obj::Dict(_), _) => {

@@ -18,7 +18,12 @@ pub(super) const TABLE: Table = &[
 
 fn log(run: &Run<'_>, level: &str, args: CallArgs) -> Result<Obj> {
     let [message] = args.bind("log", ["message"])?;
-    let message = required(message, "log", "message")?.to_value()?;
-    RunHost::new(run).log(level, &message.to_string());
+    let message = required(message, "log", "message")?;
+    // A message that cannot be written is no reason to stop.
+    let text = match &message {
+        Obj::Undefined(undefined) => undefined.message.to_string(),
+        message => message.to_value()?.to_string(),
+    };
+    RunHost::new(run).log(level, &text);
     Ok(Obj::Bool(true))
 }

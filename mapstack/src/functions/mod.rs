@@ -162,6 +162,20 @@ fn data_or(argument: Option<Obj>, default: impl Into<Value>) -> Result<Value> {
     argument.map_or_else(|| Ok(default.into()), |a| a.to_value())
 }
 
+/// What Python's `==` asks of an argument whatever it is compared with: that it is defined.
+fn comparable(argument: Option<&Obj>) -> Result<()> {
+    match argument {
+        Some(Obj::Undefined(undefined)) => undefined.check(),
+        _ => Ok(()),
+    }
+}
+
+/// An argument that counts if it is true.
+fn if_true(argument: Option<Obj>) -> Result<Option<Obj>> {
+    let is_true = argument.as_ref().map_or(Ok(false), Obj::truthy)?;
+    Ok(argument.filter(|_| is_true))
+}
+
 /// An optional argument's truth.
 fn truth_or(argument: Option<Obj>, default: bool) -> Result<bool> {
     argument.map_or(Ok(default), |a| a.truthy())

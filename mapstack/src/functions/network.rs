@@ -196,7 +196,7 @@ fn ip_addrs(run: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let mut found = own_addresses(run, "network.ip_addrs", &V4, interface.as_ref(), truth_or(loopback, false)?)?;
     if truth_or(cidr.clone(), false)? {
         retain_within(run, &mut found, &cidr.unwrap_or_default())?;
-    } else if let Some(kind) = kind.filter(|kind| kind.as_str().is_some()) {
+    } else if let Some(kind) = kind.filter(|kind| kind.as_str().is_some() || matches!(kind, Obj::Undefined(_))) {
         match &*text(&kind, "network.ip_addrs", "type")? {
             "public" => found.retain(|address| !address.is_private()),
             "private" => found.retain(Address::is_private),

@@ -6,7 +6,7 @@ use mapstack_render::jinja::Vm;
 use mapstack_render::python::hash_key;
 use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
 
-use super::{Table, delimiter, failed, filter_by, look, truth_or};
+use super::{Table, comparable, delimiter, failed, filter_by, look, truth_or};
 use crate::engine::Run;
 
 pub(super) const TABLE: Table = &[
@@ -36,7 +36,8 @@ pub(super) const TABLE: Table = &[
     }),
     ("pillar.obfuscate", |run, vm, args| obfuscated(vm, &items(run, args, "pillar.obfuscate")?, MAX_DEPTH)),
     ("pillar.raw", |run, _, args| {
-        let [key, _unmask] = args.bind("pillar.raw", ["key", "unmask"])?;
+        let [key, unmask] = args.bind("pillar.raw", ["key", "unmask"])?;
+        masks(unmask)?;
         let Obj::Dict(pillar) = &run.live.pillar else { return Ok(Obj::dict([])) };
         match key {
             Some(key) if key.truthy()? => Ok(pillar.get(&hash_key(&key)?).unwrap_or_else(|| Obj::dict([]))),
@@ -55,10 +56,13 @@ fn not_found(key: &Obj) -> Box<Error> {
 
 fn get(run: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let names = ["key", "default", "merge", "merge_nested_lists", "delimiter", "pillarenv", "saltenv", "unmask"];
-    let [key, default, merge, merge_nested_lists, delim, _pillarenv, _saltenv, _unmask] =
+    let [key, default, merge, merge_nested_lists, delim, _pillarenv, _saltenv, unmask] =
         args.bind("pillar.get", names)?;
     let key = required(key, "pillar.get", "key")?;
     let delim = delimiter(delim, "pillar.get")?;
+    // The reference compares it with what stands for none.
+    comparable(default.as_ref())?;
+    masks(unmask)?;
     if !truth_or(merge, false)? {
         return match (look(run, &run.live.pillar, &key, &delim)?, default) {
             (Some(found), _) => Ok(found),
@@ -70,16 +74,28 @@ fn get(run: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let query = PillarGet {
         default: default.map(|d| d.to_value()).transpose()?,
         merge: true,
-        merge_nested_lists: merge_nested_lists.filter(|n| !n.is_none()).map(|n| n.truthy()).transpose()?,
+        merge_nested_lists: merge_nested_lists.filter(is_given).map(|n| n.truthy()).transpose()?,
         delimiter: delim.to_string(),
     };
     run.pillar_get(&key.to_value()?, &query).map(Obj::from).map_err(|e| failed(&e))
 }
 
+/// Whether something says how nested lists are merged. Something undefined is asked only where two lists meet, and then as
+/// good as not given.
+fn is_given(argument: &Obj) -> bool {
+    !matches!(argument, Obj::None | Obj::Undefined(_))
+}
+
+/// Look whether values are masked, which they never are here, as the reference does.
+fn masks(unmask: Option<Obj>) -> Result<()> {
+    unmask.filter(|unmask| !unmask.is_none()).map_or(Ok(()), |unmask| unmask.truthy().map(drop))
+}
+
 fn item(run: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let CallArgs { positional, named } = args;
     let names = ["default", "delimiter", "pillarenv", "saltenv", "unmask"];
-    let [default, delim, ..] = CallArgs { positional: Vec::new(), named }.bind("pillar.item", names)?;
+    let [default, delim, _, _, unmask] = CallArgs { positional: Vec::new(), named }.bind("pillar.item", names)?;
+    masks(unmask)?;
     let default = default.filter(|default| !default.is_none()).unwrap_or_else(|| Obj::from(""));
     let delim = delimiter(delim.filter(|delim| !delim.is_none()), "pillar.item")?;
     picked(run, &positional, &default, &delim)
@@ -98,7 +114,8 @@ fn picked(run: &Run<'_>, keys: &[Obj], default: &Obj, delimiter: &str) -> Result
 fn items(run: &Run<'_>, args: CallArgs, function: &str) -> Result<Obj> {
     let CallArgs { positional, named } = args;
     let names = ["pillar", "pillar_enc", "pillarenv", "saltenv", "unmask"];
-    let [more, ..] = CallArgs { positional: Vec::new(), named }.bind(function, names)?;
+    let [more, _, _, _, unmask] = CallArgs { positional: Vec::new(), named }.bind(function, names)?;
+    masks(unmask)?;
     if !positional.is_empty() {
         return picked(run, &positional, &Obj::from(""), ":");
     }

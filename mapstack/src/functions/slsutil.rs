@@ -1,6 +1,6 @@
 //! `slsutil.*`: Salt's merging, as templates call it.
 
-use mapstack_merge::{Options, merge};
+use mapstack_merge::{Change, Observer, Options, Strategy, Trail, merge};
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{as_index, wrap};
 use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
@@ -23,12 +23,14 @@ pub(super) const TABLE: Table = &[
         let a = required(a, "slsutil.merge", "obj_a")?.to_value()?;
         let b = required(b, "slsutil.merge", "obj_b")?.to_value()?;
         let strategy = strategy_for(data_or(strategy, "smart")?, renderer)?;
-        merged(run, a, &b, &strategy, &data_or(lists, false)?).map(Obj::from)
+        let lists = lists.unwrap_or(Obj::Bool(false));
+        merged(run, a, &b, &strategy, &lists).map(Obj::from)
     }),
     ("slsutil.merge_all", |run, vm, args| {
         let [all, strategy, renderer, lists] =
             args.bind("slsutil.merge_all", ["lst", "strategy", "renderer", "merge_lists"])?;
-        let (strategy, lists) = (strategy_for(data_or(strategy, "smart")?, renderer)?, data_or(lists, false)?);
+        let strategy = strategy_for(data_or(strategy, "smart")?, renderer)?;
+        let lists = lists.unwrap_or(Obj::Bool(false));
         let mut result = Value::map();
         for item in required(all, "slsutil.merge_all", "lst")?.collect(vm)? {
             result = merged(run, result, &item.to_value()?, &strategy, &lists)?;
@@ -40,7 +42,7 @@ pub(super) const TABLE: Table = &[
             args.bind("slsutil.update", ["dest", "upd", "recursive_update", "merge_lists"])?;
         let dest = required(dest, "slsutil.update", "dest")?;
         let upd = required(upd, "slsutil.update", "upd")?;
-        update(&dest, &upd, truth_or(recursive, true)?, truth_or(lists, false)?)?;
+        update(&dest, &upd, truth_or(recursive, true)?, &lists.unwrap_or(Obj::Bool(false)))?;
         Ok(dest)
     }),
 ];
@@ -123,17 +125,44 @@ fn banner(_: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
 /// Wider banners are refused.
 const MAX_WIDTH: usize = 10_000;
 
-fn merged(run: &Run<'_>, base: Value, overlay: &Value, strategy: &Value, lists: &Value) -> Result<Value> {
-    let options = Options::new(strategy, lists);
+fn merged(run: &Run<'_>, base: Value, overlay: &Value, strategy: &Value, lists: &Obj) -> Result<Value> {
+    let mut meeting = Meeting::default();
+    let options = match lists {
+        Obj::Undefined(_) => Options::new(strategy, &Value::Bool(false)),
+        lists => Options::new(strategy, &lists.to_value()?),
+    };
     if let Some(message) = options.strategy.warning() {
         run.warn(crate::Diagnostic::warning(crate::ErrorKind::Merge, format!("slsutil.merge: {message}")));
     }
-    merge(base, overlay, &options, &mut ()).map_err(|e| Error::type_error(e.to_string()))
+    let Obj::Undefined(undefined) = lists else {
+        return merge(base, overlay, &options, &mut ()).map_err(|e| Error::type_error(e.to_string()));
+    };
+    // Only where two lists meet does it matter whether they are merged.
+    let merged = merge(base, overlay, &options, &mut meeting).map_err(|e| Error::type_error(e.to_string()))?;
+    let never_asks = [Strategy::Overwrite, Strategy::Aggregate, Strategy::List, Strategy::None];
+    if meeting.of_lists && !never_asks.contains(&options.strategy) {
+        undefined.check()?;
+    }
+    Ok(merged)
+}
+
+/// Notes whether a list was put in the place of another.
+#[derive(Default)]
+struct Meeting {
+    of_lists: bool,
+}
+
+impl Observer for Meeting {
+    fn changed(&mut self, _: &Trail<'_>, change: Change<'_>) {
+        self.of_lists |= matches!(change, Change::Replaced { old: Value::List(_), new: Value::List(_) });
+    }
 }
 
 /// `dictupdate.update`: merge into a dict that others may hold, too. What is new in it is the very
 /// object that was given.
-pub(super) fn update(dest: &Obj, upd: &Obj, recursive: bool, lists: bool) -> Result<()> {
+///
+/// Whether `lists` is true is asked where two lists meet.
+pub(super) fn update(dest: &Obj, upd: &Obj, recursive: bool, lists: &Obj) -> Result<()> {
     let (Obj::Dict(dest), Obj::Dict(upd)) = (dest, upd) else {
         return Err(Error::type_error("Cannot update using non-dict types in dictupdate.update()"));
     };
@@ -143,14 +172,14 @@ pub(super) fn update(dest: &Obj, upd: &Obj, recursive: bool, lists: bool) -> Res
 /// Deeper dicts are refused as Python refuses them; a dict can contain itself.
 const MAX_NESTING: usize = 200;
 
-fn update_dict(dest: &DictRef, upd: &DictRef, recursive: bool, lists: bool, depth: usize) -> Result<()> {
+fn update_dict(dest: &DictRef, upd: &DictRef, recursive: bool, lists: &Obj, depth: usize) -> Result<()> {
     let Some(depth) = depth.checked_sub(1) else {
         return Err(Error::python("RecursionError", "maximum recursion depth exceeded"));
     };
     for (key, value) in upd.entries() {
         match (dest.get(&key).filter(|_| recursive), &value) {
             (Some(Obj::Dict(inner)), Obj::Dict(upd)) => update_dict(&inner, upd, true, lists, depth)?,
-            (Some(Obj::List(old)), Obj::List(new)) if lists => {
+            (Some(Obj::List(old)), Obj::List(new)) if lists.truthy()? => {
                 let mut all = old.items();
                 for item in new.items() {
                     if !contains(&all, &item)? {

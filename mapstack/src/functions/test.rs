@@ -3,7 +3,7 @@
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{filter, repr};
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, required};
-use mapstack_value::{Key, Str};
+use mapstack_value::{Key, MapKind, Str};
 
 use super::{Table, find, text, truth_or};
 use crate::engine::Run;
@@ -23,7 +23,14 @@ pub(super) const TABLE: Table = &[
         Ok(pair(Obj::from(repr(&Obj::tuple(positional))?), Obj::from(repr(&mapping(named))?)))
     }),
     ("test.arg_type", |_, _, args| {
-        let kind = |value: &Obj| Obj::from(format!("<class '{}'>", value.type_name()));
+        let kind = |value: &Obj| {
+            let module = match value {
+                Obj::Undefined(_) => "jinja2.runtime.",
+                Obj::Dict(dict) if dict.kind() == MapKind::Ordered => "collections.",
+                _ => "",
+            };
+            Obj::from(format!("<class '{module}{}'>", value.type_name()))
+        };
         let positional = args.positional.iter().map(kind).collect::<Vec<_>>();
         let named = args.named.iter().map(|(name, value)| (name.clone(), kind(value))).collect();
         Ok(pair(Obj::list(positional), mapping(named)))
@@ -96,7 +103,9 @@ pub(super) const TABLE: Table = &[
             args.named.into_iter().partition(|(name, _)| **name == *"module" || **name == *"return_try_exception");
         let [function, shown] = CallArgs { positional: args.positional, named: own }
             .bind("test.try", ["module", "return_try_exception"])?;
-        let function = text(&required(function, "test.try", "module")?, "test.try", "module")?;
+        let function = required(function, "test.try", "module")?;
+        let function =
+            if matches!(function, Obj::Undefined(_)) { "".into() } else { text(&function, "test.try", "module")? };
         match call(run, vm, &function, CallArgs { positional: Vec::new(), named }) {
             // A limit is for the whole run.
             Err(e) if e.kind == ErrorKind::Limit => Err(e),

@@ -17,7 +17,7 @@ use mapstack_value::{Key, Str, Value};
 
 use self::subdict::{How, Search};
 use super::slsutil::update;
-use super::{Table, truth_or};
+use super::{Table, if_true};
 use crate::diagnostic::{Diagnostic, ErrorKind as Kind};
 use crate::engine::Run;
 use crate::share::Root;
@@ -39,7 +39,7 @@ pub(super) const TABLE: Table = &[
         let [lookup, kind, id, merge, lists, default] = args.bind("match.filter_by", names)?;
         let lookup = required(lookup, "match.filter_by", "lookup")?;
         let default = default.unwrap_or_else(|| Obj::from("default"));
-        filter_by(run, vm, &lookup, &Targets::new(kind, id)?, merge, truth_or(lists, false)?, &default)
+        filter_by(run, vm, &lookup, &Targets::new(kind, id)?, merge, &lists.unwrap_or(Obj::Bool(false)), &default)
     }),
     ("match.glob", |run, vm, args| {
         let [target, id] = args.bind("match.glob", ["tgt", "minion_id"])?;
@@ -53,13 +53,18 @@ pub(super) const TABLE: Table = &[
     ("match.ipcidr", |run, vm, args| {
         let [target] = args.bind("match.ipcidr", ["tgt"])?;
         let target = required(target, "match.ipcidr", "tgt")?;
+        if matches!(target, Obj::Undefined(_)) {
+            return Ok(Obj::list([]));
+        }
         let matcher = Matcher::new(run, vm, None)?;
         let found = matcher.ipcidr(&target).map(|found| found.map_or_else(|| Obj::list([]), Obj::Bool));
         matcher.lenient(found)
     }),
     ("match.list", |run, vm, args| {
         let [target, id] = args.bind("match.list", ["tgt", "minion_id"])?;
-        let target = required(target, "match.list", "tgt")?.to_value()?;
+        let target = required(target, "match.list", "tgt")?;
+        // Whatever is wrong with a target, it is no list that the minion is in.
+        let target = if matches!(target, Obj::Undefined(_)) { Value::None } else { target.to_value()? };
         Ok(Obj::Bool(Matcher::new(run, vm, id)?.list(&target)))
     }),
     ("match.pcre", |run, vm, args| {
@@ -294,7 +299,7 @@ fn filter_by(
     lookup: &Obj,
     targets: &Targets,
     merge: Option<Obj>,
-    lists: bool,
+    lists: &Obj,
     default: &Obj,
 ) -> Result<Obj> {
     let Obj::Dict(table) = lookup else {
@@ -306,7 +311,7 @@ fn filter_by(
         if !targets.matches(run, vm, Obj::from(&key))? {
             continue;
         }
-        let Some(merge) = merge.filter(|merge| merge.truthy().unwrap_or(false)) else { return Ok(value) };
+        let Some(merge) = if_true(merge)? else { return Ok(value) };
         if !matches!(merge, Obj::Dict(_)) {
             return Err(Error::python("SaltException", "filter_by merge argument must be a dictionary."));
         }
@@ -361,5 +366,5 @@ fn ifelse(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     }
     const DEFAULT: &str = "SALT_IFELSE_FUNCTION_DEFAULT";
     entries.insert(DEFAULT, default.clone());
-    filter_by(run, vm, &table, &Targets::new(kind, id)?, merge, truth_or(lists, false)?, &Obj::from(DEFAULT))
+    filter_by(run, vm, &table, &Targets::new(kind, id)?, merge, &lists.unwrap_or(Obj::Bool(false)), &Obj::from(DEFAULT))
 }
