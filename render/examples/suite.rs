@@ -1,13 +1,13 @@
 //! Renders templates given as lines of JSON, for the comparison with Jinja's own tests.
 //!
 //! A question is `{"source": …, "options": {…}, "strict": …, "templates": {…}, "variables": …}`, where the variables
-//! are a tree of `{"type": …, "value": …}`. The answer is `{"text": …}` or `{"error": …}`.
+//! are a tree of `{"type": …, "value": …}`; a `range` has its three numbers. The answer is `{"text": …}` or `{"error": …}`.
 
 use std::error::Error;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 
-use mapstack_render::jinja::{Host, Request, Vm, render};
+use mapstack_render::jinja::{Host, NoHost, Request, Vm, render};
 use mapstack_render::{CallArgs, Error as RenderError, ErrorKind, Obj, Result as RenderResult};
 use mapstack_value::{Key, Set, Value, json};
 use serde_json::{Map, Value as Json};
@@ -65,6 +65,14 @@ fn answer(question: &Json) -> Result<Json, Box<dyn Error>> {
     })
 }
 
+/// `range(start, stop, step)`, as a template makes it.
+fn range(numbers: Vec<Obj>) -> Result<Obj, Box<dyn Error>> {
+    let mut request = Request::new("{% set made = range(*numbers) %}", &NoHost);
+    request.variables.insert("numbers".into(), Obj::list(numbers));
+    let made = render(request)?.exports.shift_remove("made");
+    made.ok_or_else(|| "a template makes no range".into())
+}
+
 /// The object that a tree describes.
 fn object(tree: &Json) -> Result<Obj, Box<dyn Error>> {
     let value = &tree["value"];
@@ -77,6 +85,7 @@ fn object(tree: &Json) -> Result<Obj, Box<dyn Error>> {
         "float" => Obj::Float(text().parse()?),
         "str" => Obj::from(text()),
         "markup" => Obj::Markup(text().into()),
+        "range" => range(objects()?)?,
         "list" => Obj::list(objects()?),
         "tuple" => Obj::tuple(objects()?),
         "map" => {

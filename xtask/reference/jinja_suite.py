@@ -3,11 +3,13 @@
     python jinja_suite.py record TESTS FILE     run the tests and write what they render, one record a line
     python jinja_suite.py expect                read such records from the standard input, and write Salt's answers
 
-A record that only Python can ask (it passes Python's objects, or needs an environment that Salt cannot be
+Variables are those that the templates name. A template that a test makes and never renders is rendered without any.
+A record that only Python can ask (its templates use Python's objects, or it needs an environment that Salt cannot be
 configured to) holds a `reason` instead of what to render. The first line holds counts.
 """
 import json
 import os
+import re
 import sys
 
 from suite import NotComparable, Recorder
@@ -35,11 +37,14 @@ def plain(value):
         return {"type": "map", "value": [[plain(k), plain(v)] for k, v in value.items()]}
     if kind in (list, tuple):
         return {"type": kind.__name__, "value": [plain(v) for v in value]}
+    if kind is range:
+        return {"type": "range", "value": [plain(v) for v in (value.start, value.stop, value.step)]}
     if kind is set:
         return {"type": "set", "value": sorted((plain(v) for v in value), key=repr)}
     if kind.__name__ == "Markup":
         return {"type": "markup", "value": str(value)}
-    raise NotComparable("variables are Python objects")
+    what = "functions" if callable(value) and not isinstance(value, type) else "objects"
+    raise NotComparable(f"the template uses {what} of the test's own")
 
 
 class JinjaRecorder(Recorder):
@@ -50,10 +55,14 @@ class JinjaRecorder(Recorder):
     def __init__(self):
         super().__init__()
         self.loaded = {}
+        self.made = []
 
     def pytest_runtest_teardown(self, item):
+        rendered = {(id(env), source) for env, source, _, _ in self.renders}
+        self.renders += [(env, source, "sync", {}) for env, source in self.made if (id(env), source) not in rendered]
         super().pytest_runtest_teardown(item)
         self.loaded.clear()
+        self.made.clear()
 
     @staticmethod
     def is_template(frame):
@@ -71,7 +80,8 @@ class JinjaRecorder(Recorder):
                 source = f"{start} autoescape true {end}{source}{start} endautoescape {end}"
             elif env.autoescape:
                 raise NotComparable("autoescape is on for a whole template, which Salt cannot configure")
-            out["variables"] = plain({**more_globals(env), **variables})
+            texts = [source, *out["templates"].values()]
+            out["variables"] = plain(named_in(texts, {**more_globals(env), **variables}))
             return {**out, "source": source}
         except NotComparable as reason:
             return {"source": source, "reason": str(reason)}
@@ -149,6 +159,8 @@ class JinjaRecorder(Recorder):
                 recorder.note(env, source, "sync", (), {})
                 raise
             template._suite_source = source if isinstance(source, str) else None
+            if isinstance(source, str) and not recorder.is_nested():
+                recorder.made.append((env, source))
             return template
 
         def watched_load(loader, env, name, *args, **kwargs):
@@ -206,9 +218,17 @@ def environment(env):
 
 def more_globals(env):
     import jinja2.defaults
+    from jinja2.sandbox import safe_range
 
-    known = jinja2.defaults.DEFAULT_NAMESPACE
-    return {name: value for name, value in env.globals.items() if name not in known or known[name] is not value}
+    # Salt's environment has the sandbox's `range`, too.
+    known = [*jinja2.defaults.DEFAULT_NAMESPACE.items(), ("range", safe_range)]
+    return {name: value for name, value in env.globals.items() if not any(name == n and value is v for n, v in known)}
+
+
+def named_in(texts, variables):
+    """The variables whose names are words of the texts. Those of no name at all stand for what is no mapping."""
+    words = {word for text in texts for word in re.findall(r"\w+", text)}
+    return {name: value for name, value in variables.items() if name in words or not name}
 
 
 def expect():
@@ -225,6 +245,8 @@ def expect():
             return Markup(value)
         if kind == "map":
             return {data(k): data(v) for k, v in value}
+        if kind == "range":
+            return range(*(data(v) for v in value))
         if kind in ("list", "tuple", "set"):
             return {"list": list, "tuple": tuple, "set": set}[kind](data(v) for v in value)
         return reference.from_node(node)
