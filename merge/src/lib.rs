@@ -36,19 +36,27 @@
 //!
 //! # Laws
 //!
-//! For mappings without NaN, and each a test of this crate:
+//! For mappings without NaN, with values and keys of every type, and each a test of this crate:
 //!
 //! - **Key order**: the base's keys keep their places, new ones follow in the overlay's order.
+//! - **Type of the root**: the base's, but `aggregate` makes an aggregate and `list` a plain mapping. The
+//!   laws below leave it aside; below the root they hold for the types of mappings, too.
 //! - **Right identity**: `x ← {}` is `x`, for every strategy.
 //! - **Left identity**: `{} ← x` is `x`, except for `list`, where it is `{}`.
 //! - **Idempotence**: `x ← x` is `x`, except for `list`: `{a: 1}` over itself is `{a: [1, 1]}`. A list
 //!   appended to itself does not grow, duplicates included.
 //! - **Absorption**: merging the same overlay twice in a row is merging it once, except for `list`.
-//! - **Associativity**: `(x ← y) ← z` is `x ← (y ← z)` for `overwrite` and `aggregate` always; for the
-//!   recursive strategies where the three agree at each path on whether there is a mapping, a list or
-//!   a scalar. Where they do not, order matters: with `x = {k: {a: 1}}`, `y = {k: 1}` and
-//!   `z = {k: {b: 2}}` the first is `{k: {b: 2}}`, the second `{k: {a: 1, b: 2}}`. For `list` it fails:
-//!   `[[1, 2], 3]` and `[1, [2, 3]]`. Layers are therefore folded from the left.
+//! - **Associativity**: `(x ← y) ← z` is `x ← (y ← z)` in these cases, and layers are folded from the left
+//!   because of the others:
+//!   - `overwrite`: always.
+//!   - `aggregate`: where no mapping below the roots is an aggregate. Where some are, the three must agree at
+//!     each path on whether there is an aggregate, and an aggregate must stand directly in the root or in
+//!     another aggregate. With aggregates `x.k = {a: 1}` and `z.k = {c: 3}` and a plain `y.k = {b: 2}`, the
+//!     first is `{k: {c: 3}}`, the second `{k: {a: 1, c: 3}}`.
+//!   - the recursive strategies: where the three agree at each path on whether there is a mapping, a list or
+//!     something else. With `x = {k: {a: 1}}`, `y = {k: 1}` and `z = {k: {b: 2}}` the first is `{k: {b: 2}}`,
+//!     the second `{k: {a: 1, b: 2}}`.
+//!   - `list`: never where all three have a key: `[[1, 2], 3]` and `[1, [2, 3]]`.
 //! - **Right bias**: without `merge_lists`, every scalar and list of the overlay is in the result of
 //!   the recursive strategies, at its path.
 //! - **Reports are complete**: the reported changes, applied to the base, give the result.

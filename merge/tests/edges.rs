@@ -33,6 +33,17 @@ fn unknown_strategies_warn_and_none_does_not() {
 }
 
 #[test]
+fn lists_are_appended_if_the_option_is_true_in_python() {
+    let no = [Value::None, false.into(), 0.into(), "".into(), Value::map(), 0.0.into(), Value::Tuple([].into())];
+    for value in no {
+        assert!(!Options::new(&"recurse".into(), &value).merge_lists, "{value:?}");
+    }
+    for value in [true.into(), 1.into(), "false".into(), Value::from_iter([Value::None])] {
+        assert!(Options::new(&"recurse".into(), &value).merge_lists, "{value:?}");
+    }
+}
+
+#[test]
 fn strategies_print_as_they_are_written() {
     for name in ["smart", "recurse", "overwrite", "aggregate", "list", "none", "bogus"] {
         assert_eq!(Strategy::from(&Value::from(name)).to_string(), name);

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Recorder, json};
 use mapstack_merge::{Options, Strategy, merge, stack};
-use mapstack_value::{Key, Map, MapKind, Value};
+use mapstack_value::{Int, Key, Map, MapKind, Value};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as Generator;
 
@@ -27,41 +27,112 @@ fn scalar() -> impl Generator<Value = Value> {
         (0..4i64).prop_map(Value::from),
         (0..3i32).prop_map(|i| Value::from(f64::from(i) / 2.0)),
         "[ab]{0,1}".prop_map(Value::from),
+        "[ab]{0,1}".prop_map(|text| Value::Bytes(text.into_bytes().into())),
+        Just(Value::from(Int::from(2).pow(70).unwrap())),
     ]
 }
 
-/// Values of every shape; few keys and few scalars, so that sides meet.
+/// Keys of every type; letters for the most part, so that sides meet.
+fn key() -> impl Generator<Value = Key> {
+    let hashable = || scalar().prop_map(|value| Key::try_from(&value).unwrap());
+    let pair = proptest::collection::vec(hashable(), 0..3).prop_map(|items| Key::Tuple(items.into()));
+    prop_oneof![8 => "[abcd]".prop_map(Key::from), 1 => hashable(), 1 => pair]
+}
+
+/// What is no mapping and no list: scalars, tuples, sets.
+fn leaf() -> impl Generator<Value = Value> {
+    prop_oneof![
+        6 => scalar(),
+        1 => proptest::collection::vec(scalar(), 0..3).prop_map(|items| Value::Tuple(items.into())),
+        1 => proptest::collection::vec(key(), 0..3).prop_map(|keys| Value::Set(keys.into_iter().collect())),
+    ]
+}
+
+/// Each of Python's mapping types.
+fn mapping_kind() -> impl Generator<Value = MapKind> {
+    prop_oneof![4 => Just(MapKind::Dict), 1 => Just(MapKind::Ordered), 2 => Just(MapKind::Aggregate)]
+}
+
+/// Values of every type and shape; few keys and few scalars, so that sides meet.
 fn value() -> impl Generator<Value = Value> {
-    scalar().prop_recursive(3, 24, 4, |inner| {
+    leaf().prop_recursive(4, 32, 4, |inner| {
         prop_oneof![
-            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from_iter),
-            mapping_of(inner).prop_map(Value::from),
+            2 => proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from_iter),
+            1 => proptest::collection::vec(inner.clone(), 0..3).prop_map(|items| Value::Tuple(items.into())),
+            3 => mapping_of(inner).prop_map(Value::from),
         ]
     })
 }
 
 fn mapping_of(inner: impl Generator<Value = Value>) -> impl Generator<Value = Map> {
-    let key = prop_oneof![4 => "[abcd]".prop_map(Key::from), 1 => (0..2i64).prop_map(Key::from)];
-    proptest::collection::vec((key, inner), 0..5).prop_map(Map::from_iter)
+    let entries = proptest::collection::vec((key(), inner), 0..5);
+    (entries, mapping_kind()).prop_map(|(entries, kind)| Map::from_iter(entries).with_kind(kind))
 }
 
 fn mapping() -> impl Generator<Value = Value> {
     mapping_of(value()).prop_map(Value::from)
 }
 
+/// The same value with every mapping below the root as a plain one.
+fn without_inner_aggregates(value: &Value) -> Value {
+    fn plain(value: &Value) -> Value {
+        match value {
+            Value::Map(map) => map.iter().map(|(k, v)| (k.clone(), plain(v))).collect::<Map>().into(),
+            Value::List(items) => items.iter().map(plain).collect(),
+            Value::Tuple(items) => Value::Tuple(items.iter().map(plain).collect()),
+            other => other.clone(),
+        }
+    }
+    let Value::Map(map) = plain(value) else { return plain(value) };
+    map.with_kind(value.as_map().unwrap().kind()).into()
+}
+
+/// Whether two mappings below the same path may be of different types.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kinds {
+    /// Any type anywhere.
+    Mixed,
+    /// The key decides, so that they agree.
+    ByKey,
+    /// As by key, and an aggregate is never in a mapping of another type.
+    AggregatesOutside,
+}
+
 /// Mappings that agree on what is where: a key's letter decides the kind of its value.
-fn agreeing() -> impl Generator<Value = Value> {
-    let leaf = proptest::collection::vec(("[st]".prop_map(Key::from), scalar()), 0..3).prop_map(Map::from_iter);
-    leaf.prop_recursive(3, 24, 4, |inner| {
-        let list = proptest::collection::vec(scalar(), 0..4).prop_map(Value::from_iter);
+fn agreeing(kinds: Kinds) -> impl Generator<Value = Value> {
+    let scalars = proptest::collection::vec(("[st]".prop_map(Key::from), leaf()), 0..3).prop_map(Map::from_iter);
+    let tree = scalars.prop_recursive(4, 32, 4, move |inner| {
+        let list = proptest::collection::vec(leaf(), 0..4).prop_map(Value::from_iter);
+        let below = (inner, mapping_kind()).prop_map(move |(map, any)| (map, any));
         let entry = prop_oneof![
-            ("[st]".prop_map(Key::from), (0..4i64).prop_map(Value::from)),
+            ("[st]".prop_map(Key::from), leaf()),
             ("[lm]".prop_map(Key::from), list),
-            ("[xyz]".prop_map(Key::from), inner.prop_map(Value::from)),
+            ("[xyz]", below).prop_map(move |(key, (map, any))| {
+                let kind = match (kinds, key.as_str()) {
+                    (Kinds::Mixed, _) => any,
+                    (_, "x") => MapKind::Dict,
+                    (_, "y") => MapKind::Ordered,
+                    _ => MapKind::Aggregate,
+                };
+                let map = match kinds {
+                    Kinds::AggregatesOutside if kind != MapKind::Aggregate => without_aggregates(&map),
+                    _ => map,
+                };
+                (Key::from(key), Value::from(map.with_kind(kind)))
+            }),
         ];
         proptest::collection::vec(entry, 0..5).prop_map(Map::from_iter)
-    })
-    .prop_map(Value::from)
+    });
+    tree.prop_map(Value::from)
+}
+
+/// A mapping without its aggregates at any depth.
+fn without_aggregates(map: &Map) -> Map {
+    let kept = map.iter().filter(|(_, value)| value.as_map().is_none_or(|map| map.kind() != MapKind::Aggregate));
+    let entries: Map = kept
+        .map(|(key, value)| (key.clone(), value.as_map().map_or(value.clone(), |map| without_aggregates(map).into())))
+        .collect();
+    entries.with_kind(map.kind())
 }
 
 fn over(base: &Value, overlay: &Value, options: &Options) -> Value {
@@ -70,8 +141,22 @@ fn over(base: &Value, overlay: &Value, options: &Options) -> Value {
 
 /// Two values alike down to types and key order.
 fn same(left: &Value, right: &Value) -> Result<(), TestCaseError> {
-    prop_assert_eq!(left.repr(), right.repr());
+    prop_assert!(left.is_same(right), "{:?} is not {:?}, or not of its types", left, right);
     Ok(())
+}
+
+/// A mapping as the root that a strategy leaves: `aggregate` and `list` make their own kind of mapping of the base.
+fn as_root(value: &Value, options: &Options) -> Value {
+    let Value::Map(map) = value.clone() else { return value.clone() };
+    match options.strategy {
+        Strategy::Aggregate => map.with_kind(MapKind::Aggregate).into(),
+        Strategy::List => map.with_kind(MapKind::Dict).into(),
+        _ => map.into(),
+    }
+}
+
+fn check_associative(x: &Value, y: &Value, z: &Value, options: &Options) -> Result<(), TestCaseError> {
+    same(&over(&over(x, y, options), z, options), &over(x, &over(y, z, options), options))
 }
 
 fn is_list(options: &Options) -> bool {
@@ -83,13 +168,14 @@ proptest! {
 
     #[test]
     fn an_empty_overlay_changes_nothing(x in mapping(), options in options(true)) {
-        same(&over(&x, &Value::map(), &options), &x)?;
+        same(&over(&x, &Value::map(), &options), &as_root(&x, &options))?;
     }
 
     #[test]
     fn an_empty_base_takes_the_overlay(x in mapping(), options in options(true)) {
-        let expected = if is_list(&options) { Value::map() } else { x.clone() };
-        same(&over(&Value::map(), &x, &options), &expected)?;
+        let Value::Map(entries) = x else { unreachable!() };
+        let entries = if is_list(&options) { Map::new() } else { entries.with_kind(MapKind::Dict) };
+        same(&over(&Value::map(), &entries.clone().into(), &options), &as_root(&entries.into(), &options))?;
     }
 
     #[test]
@@ -97,7 +183,7 @@ proptest! {
         prop_assume!(!is_list(&options));
         // A copy without shared storage, so that nothing is skipped.
         let copy = Value::from(x.as_map().unwrap().iter().map(|(k, v)| (k.clone(), v.clone())).collect::<Map>());
-        same(&over(&x, &copy, &options), &x)?;
+        same(&over(&x, &copy, &options), &as_root(&x, &options))?;
     }
 
     #[test]
@@ -108,17 +194,33 @@ proptest! {
     }
 
     #[test]
-    fn overwrite_and_aggregate_are_associative(x in mapping(), y in mapping(), z in mapping()) {
-        for strategy in [Strategy::Overwrite, Strategy::Aggregate] {
-            let options = Options { strategy, merge_lists: false };
-            same(&over(&over(&x, &y, &options), &z, &options), &over(&x, &over(&y, &z, &options), &options))?;
-        }
+    fn overwrite_is_associative(x in mapping(), y in mapping(), z in mapping()) {
+        check_associative(&x, &y, &z, &Options { strategy: Strategy::Overwrite, merge_lists: false })?;
     }
 
     #[test]
-    fn recursion_is_associative_where_kinds_agree(x in agreeing(), y in agreeing(), z in agreeing(), merge_lists: bool) {
-        let options = Options { strategy: Strategy::Recurse, merge_lists };
-        same(&over(&over(&x, &y, &options), &z, &options), &over(&x, &over(&y, &z, &options), &options))?;
+    fn aggregate_is_associative_without_aggregates_below_the_roots(x in mapping(), y in mapping(), z in mapping()) {
+        let [x, y, z] = [&x, &y, &z].map(without_inner_aggregates);
+        check_associative(&x, &y, &z, &Options { strategy: Strategy::Aggregate, merge_lists: false })?;
+    }
+
+    #[test]
+    fn aggregate_is_associative_where_aggregates_agree(
+        x in agreeing(Kinds::AggregatesOutside),
+        y in agreeing(Kinds::AggregatesOutside),
+        z in agreeing(Kinds::AggregatesOutside),
+    ) {
+        check_associative(&x, &y, &z, &Options { strategy: Strategy::Aggregate, merge_lists: false })?;
+    }
+
+    #[test]
+    fn recursion_is_associative_where_kinds_agree(
+        x in agreeing(Kinds::Mixed),
+        y in agreeing(Kinds::Mixed),
+        z in agreeing(Kinds::Mixed),
+        merge_lists: bool,
+    ) {
+        check_associative(&x, &y, &z, &Options { strategy: Strategy::Recurse, merge_lists })?;
     }
 
     #[test]
@@ -166,7 +268,8 @@ proptest! {
         let mut recorder = Recorder::default();
         let observed = merge(x.clone(), &y, &options, &mut recorder).unwrap();
         same(&observed, &over(&x, &y, &options))?;
-        same(&recorder.replay(&x), &observed)?;
+        // The replay keeps the root's own type.
+        same(&as_root(&recorder.replay(&x), &options), &observed)?;
     }
 }
 
@@ -224,7 +327,7 @@ proptest! {
     }
 
     #[test]
-    fn stack_merge_last_is_associative_where_types_agree(x in agreeing(), y in agreeing(), z in agreeing()) {
+    fn stack_merge_last_is_associative_where_types_agree(x in agreeing(Kinds::ByKey), y in agreeing(Kinds::ByKey), z in agreeing(Kinds::ByKey)) {
         let (Value::Map(x), Value::Map(y), Value::Map(z)) = (x, y, z) else { unreachable!() };
         let left = stacked(&stacked(&x, &y), &z);
         same(&left.into(), &stacked(&x, &stacked(&y, &z)).into())?;
@@ -244,7 +347,7 @@ proptest! {
     }
 
     #[test]
-    fn stack_merge_first_lets_the_base_win(x in agreeing(), y in agreeing()) {
+    fn stack_merge_first_lets_the_base_win(x in agreeing(Kinds::ByKey), y in agreeing(Kinds::ByKey)) {
         let (Value::Map(x), Value::Map(y)) = (x, y) else { unreachable!() };
         let first = stacked(&x, &with_strategy("merge-first", &y));
         // Apart from the order of keys, it is the base over the overlay.
@@ -273,6 +376,30 @@ fn check_both_ways(options: &Options, [x, y, z]: [&str; 3], from_the_left: &str,
 fn recursion_is_not_associative_where_kinds_differ() {
     let three = [r#"{"k": {"a": 1}}"#, r#"{"k": 1}"#, r#"{"k": {"b": 2}}"#];
     check_both_ways(&Options::default(), three, r#"{"k": {"b": 2}}"#, r#"{"k": {"a": 1, "b": 2}}"#);
+}
+
+/// Three mappings as the values of one key, of the given types.
+fn under_one_key(texts: [&str; 3], kinds: [MapKind; 3]) -> [Value; 3] {
+    let under = |text: &str, kind| Map::from_iter([("k", json(text).as_map().unwrap().clone().with_kind(kind))]).into();
+    [under(texts[0], kinds[0]), under(texts[1], kinds[1]), under(texts[2], kinds[2])]
+}
+
+#[test]
+fn aggregate_is_not_associative_where_one_is_an_aggregate_and_another_not() {
+    use MapKind::{Aggregate, Dict};
+    let options = Options { strategy: Strategy::Aggregate, merge_lists: false };
+    let [x, y, z] = under_one_key([r#"{"a": 1}"#, r#"{"b": 2}"#, r#"{"c": 3}"#], [Aggregate, Dict, Aggregate]);
+    assert_eq!(over(&over(&x, &y, &options), &z, &options).repr(), "{'k': {'c': 3}}");
+    assert_eq!(over(&x, &over(&y, &z, &options), &options).repr(), "{'k': {'a': 1, 'c': 3}}");
+}
+
+#[test]
+fn aggregate_is_not_associative_for_aggregates_inside_plain_mappings() {
+    let options = Options { strategy: Strategy::Aggregate, merge_lists: false };
+    let [inner, _, last] = under_one_key([r#"{"a": 1}"#, "{}", r#"{"c": 3}"#], [MapKind::Aggregate; 3]);
+    let [x, y, z] = [inner, json("{}"), last].map(|value| Value::from(Map::from_iter([("p", value)])));
+    assert_eq!(over(&over(&x, &y, &options), &z, &options).repr(), "{'p': {'k': {'c': 3}}}");
+    assert_eq!(over(&x, &over(&y, &z, &options), &options).repr(), "{'p': {'k': {'a': 1, 'c': 3}}}");
 }
 
 #[test]

@@ -125,7 +125,7 @@ fn json_value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn what_is_dumped_loads_back(value in json_value(), ensure_ascii: bool, indent in proptest::option::of(0_usize..4)) {

@@ -262,7 +262,7 @@ fn same(one: &Result<Value, JsonError>, other: &Result<Value, JsonError>) -> boo
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
     fn both_read_the_same(text in json_text(), more in json_text(), damage in any::<Option<(prop::sample::Index, char)>>()) {

@@ -3,7 +3,9 @@
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-use mapstack_value::{ArithmeticError, Int, Key, KeyRef, List, Map, Path, Set, Value, float_repr, quote_str, traverse};
+use mapstack_value::{
+    ArithmeticError, Int, Key, KeyRef, List, Map, Path, Set, Value, float_repr, quote_str, sort_by_key, traverse,
+};
 use proptest::prelude::*;
 
 fn key() -> impl Strategy<Value = Key> {
@@ -223,4 +225,74 @@ fn a_path_needs_a_delimiter() {
     assert_eq!(at("9223372036854775808"), None);
     assert_eq!(at("-9223372036854775808"), None);
     assert_eq!(at("1.0"), None);
+}
+
+#[test]
+fn steps_are_read_as_pythons_int_reads_them() {
+    let data = Value::from_iter(["a", "b", "c"]);
+    let at = |step: Key| traverse(&data, &Path::from_iter([step]), &|_| None).map(|found| found.to_string());
+    let table = [
+        (Key::from(1.9), Some("b")),
+        (Key::from(-1.9), Some("c")),
+        (Key::from(-0.5), Some("a")),
+        (Key::from(3.0), None),
+        (Key::from(1e300), None),
+        (Key::from(f64::NAN), None),
+        (Key::from(f64::INFINITY), None),
+        (Key::from(true), Some("b")),
+        (Key::from(-3), Some("a")),
+        (Key::from(-4), None),
+        (Key::None, None),
+        (Key::from(""), None),
+        (Key::from("1_"), None),
+        (Key::from("+-1"), None),
+    ];
+    for (step, found) in table {
+        assert_eq!(at(step.clone()).as_deref(), found, "{step:?}");
+    }
+    // A tuple takes an integer, and nothing that would have to be read as one.
+    let tuple = Value::Tuple(["a".into(), "b".into()].into());
+    let at = |step: Key| traverse(&tuple, &Path::from_iter([step]), &|_| None).map(|found| found.to_string());
+    for (step, found) in [
+        (Key::from(-1), Some("b")),
+        (Key::from(true), Some("b")),
+        (Key::from(2), None),
+        (Key::from(-3), None),
+        (Key::from(1.0), None),
+        (Key::from("1"), None),
+    ] {
+        assert_eq!(at(step.clone()).as_deref(), found, "{step:?}");
+    }
+}
+
+#[test]
+fn tuples_are_ordered_by_their_first_difference() {
+    let tuple = |items: &[Key]| Key::Tuple(items.to_vec().into());
+    let (one, two, text) = (Key::from(1), Key::from(2), Key::from("a"));
+    let table = [
+        (vec![], vec![one.clone()], Ok(true)),
+        (vec![one.clone()], vec![], Ok(false)),
+        (vec![], vec![], Ok(false)),
+        (vec![one.clone()], vec![one.clone(), two.clone()], Ok(true)),
+        (vec![one.clone(), two.clone()], vec![one.clone()], Ok(false)),
+        (vec![one.clone(), two.clone()], vec![one.clone(), two.clone()], Ok(false)),
+        (vec![two.clone()], vec![one.clone(), two.clone()], Ok(false)),
+        (vec![one.clone(), text.clone()], vec![two.clone(), one.clone()], Ok(true)),
+        // Equal items are passed over, whatever their type.
+        (vec![Key::None, one.clone()], vec![Key::None, two.clone()], Ok(true)),
+        (vec![Key::from(true), one.clone()], vec![Key::from(1.0), two.clone()], Ok(true)),
+        (vec![text], vec![one], Err("'<' not supported between instances of 'str' and 'int'".to_string())),
+    ];
+    for (left, right, expected) in table {
+        let outcome = tuple(&left).less_than(&tuple(&right)).map_err(|error| error.to_string());
+        assert_eq!(outcome, expected, "{left:?} < {right:?}");
+    }
+}
+
+#[test]
+fn tuples_are_sorted_as_python_sorts_them() {
+    let keys: Vec<Key> =
+        [[2, 1], [1, 2], [1, 1], [0, 9]].map(|pair| Key::Tuple(pair.map(Key::from).to_vec().into())).to_vec();
+    let sorted = sort_by_key(keys.iter().collect(), |key| *key).unwrap();
+    assert_eq!(sorted, [&keys[3], &keys[2], &keys[1], &keys[0]]);
 }
