@@ -68,15 +68,15 @@ fn parsed(question: &Map) -> Answer {
     let mode = if field(question, "for_paths").truthy() { Mode::Path } else { Mode::Layer };
     let definition = Definition::parse(&text(question, "definition"), mode).map_err(|e| e.to_string())?;
     let matcher = |m: &mapstack::matcher::Matcher| -> Value {
-        let options: Value = m.options.iter().map(String::as_str).collect();
-        [Value::from(m.kind.letter().to_string()), m.query.as_str().into(), options, m.delimiter.as_str().into()]
+        let options: Value = m.options().iter().map(String::as_str).collect();
+        [Value::from(m.kind().letter().to_string()), m.query().into(), options, m.delimiter().into()]
             .into_iter()
             .collect()
     };
-    let finished = |m: &mapstack::matcher::Matcher| m.kind == MatcherKind::Static && has_file_suffix(&m.query);
-    let matchers: Value = definition.matchers.iter().map(matcher).collect();
-    let finished = definition.matchers.last().is_some_and(finished);
-    Ok([definition.yaml.into(), matchers, finished.into()].into_iter().collect())
+    let finished = |m: &mapstack::matcher::Matcher| m.kind() == MatcherKind::Static && has_file_suffix(m.query());
+    let matchers: Value = definition.matchers().iter().map(matcher).collect();
+    let finished = definition.matchers().last().is_some_and(finished);
+    Ok([definition.leads_to_files().into(), matchers, finished.into()].into_iter().collect())
 }
 
 fn data(question: &Map) -> Answer {

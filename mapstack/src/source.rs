@@ -45,21 +45,21 @@ pub(crate) struct Surroundings<'s> {
 
 /// Look a matcher's query up; `None` if there is nothing.
 pub(crate) fn fetch(run: &Run<'_>, matcher: &Matcher, around: &Surroundings<'_>) -> Result<Option<Found>> {
-    let value = match matcher.kind {
+    let value = match matcher.kind() {
         MatcherKind::Static => {
-            let message = format!("P@{} is a path, not data: it cannot be merged", matcher.query);
+            let message = format!("P@{} is a path, not data: it cannot be merged", matcher.query());
             return Err(Error::new(ErrorKind::Definition, message)
-                .help(format!("to read that file write Y!P@{}", matcher.query)));
+                .help(format!("to read that file write Y!P@{}", matcher.query())));
         }
-        MatcherKind::Grains => run.grains_get(&matcher.query, &matcher.delimiter)?,
-        MatcherKind::Pillar => run.pillar_find(&matcher.query, &matcher.delimiter)?,
+        MatcherKind::Grains => run.grains_get(matcher.query(), matcher.delimiter())?,
+        MatcherKind::Pillar => run.pillar_find(matcher.query(), matcher.delimiter())?,
         MatcherKind::Config => {
             let query = ConfigGet {
-                delimiter: matcher.delimiter.clone(),
+                delimiter: matcher.delimiter().to_owned(),
                 merge: around.config_get_strategy.clone(),
                 ..ConfigGet::default()
             };
-            run.config_get(&Value::from(&matcher.query), &query)?
+            run.config_get(&Value::from(matcher.query()), &query)?
         }
         MatcherKind::MapData => {
             run.blanks.look();
@@ -76,15 +76,15 @@ pub(crate) fn fetch(run: &Run<'_>, matcher: &Matcher, around: &Surroundings<'_>)
 
 fn look_into(data: &Value, matcher: &Matcher) -> Result<Option<Value>> {
     let path =
-        Path::split(&matcher.query, &matcher.delimiter).map_err(|e| Error::new(ErrorKind::Lookup, e.to_string()))?;
+        Path::split(matcher.query(), matcher.delimiter()).map_err(|e| Error::new(ErrorKind::Lookup, e.to_string()))?;
     Ok(mapstack_yaml::traverse(data, &path))
 }
 
 /// Take the merge options that matchers of type `M` found out of the merged data itself, where the
 /// caller can see that they are gone (the reference pops them from the live object).
 pub(crate) fn pop_options(definition: &Definition, stack: &mut Value) {
-    for matcher in definition.matchers.iter().filter(|m| m.kind == MatcherKind::MapData) {
-        let Ok(path) = Path::split(&matcher.query, &matcher.delimiter) else { continue };
+    for matcher in definition.matchers().iter().filter(|m| m.kind() == MatcherKind::MapData) {
+        let Ok(path) = Path::split(matcher.query(), matcher.delimiter()) else { continue };
         let carries =
             |v: Value| v.as_map().is_some_and(|m| m.contains_key("strategy") || m.contains_key("merge_lists"));
         if mapstack_yaml::traverse(stack, &path).is_some_and(carries)
@@ -140,9 +140,9 @@ pub(crate) fn fetch_layer(run: &Run<'_>, matcher: &Matcher, around: &Surrounding
 /// `lookup` after the delimiter. Seven is the length of `:lookup`, and the reference counts it so
 /// whatever the delimiter.
 fn sub_key(matcher: &Matcher) -> Key {
-    let query = &matcher.query;
-    if !query.ends_with(&format!("{}lookup", matcher.delimiter)) {
-        return Key::from(&**query);
+    let query = matcher.query();
+    if !query.ends_with(&format!("{}lookup", matcher.delimiter())) {
+        return Key::from(query);
     }
     let kept = query.chars().count() - ":lookup".len();
     Key::from(query.chars().take(kept).collect::<String>())
@@ -188,18 +188,18 @@ pub(crate) fn paths(
     around: &Surroundings<'_>,
     rules: PathRules,
 ) -> Result<Paths> {
-    let mut parts: Vec<Vec<String>> = Vec::with_capacity(definition.matchers.len());
+    let mut parts: Vec<Vec<String>> = Vec::with_capacity(definition.matchers().len());
     let mut count = 1;
-    for matcher in &definition.matchers {
-        let found = match matcher.kind {
-            MatcherKind::Static => vec![join([&*matcher.query])],
+    for matcher in definition.matchers() {
+        let found = match matcher.kind() {
+            MatcherKind::Static => vec![join([matcher.query()])],
             _ => match fetch(run, matcher, around)? {
                 Some(found) if rules.include_query => {
-                    texts(&found.value).iter().map(|part| join([&*matcher.query, part])).collect()
+                    texts(&found.value).iter().map(|part| join([matcher.query(), part])).collect()
                 }
                 Some(found) => texts(&found.value),
-                None if rules.fallback_to_query => vec![matcher.query.to_string()],
-                None => return Ok(Paths::Absent(matcher.query.to_string())),
+                None if rules.fallback_to_query => vec![matcher.query().to_string()],
+                None => return Ok(Paths::Absent(matcher.query().to_string())),
             },
         };
         run.check_product(count, found.len())?;

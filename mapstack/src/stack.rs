@@ -114,7 +114,7 @@ impl Run<'_> {
             };
             self.definition.replace(Some(text.clone()));
             let definition = self.layer_definition(text)?;
-            if definition.yaml {
+            if definition.leads_to_files() {
                 self.apply_files(fold, &definition, stack)?;
             } else {
                 self.apply_values(fold, &definition, stack)
@@ -240,13 +240,13 @@ impl Run<'_> {
     /// The value of a raw chain: each further matcher picks keys out of what there is
     /// (saltext-formula: `Renderer.render`).
     fn chain(&self, fold: &Fold<'_>, definition: &Definition, around: &Surroundings<'_>) -> Result<Option<Found>> {
-        let mut matchers = definition.matchers.iter();
+        let mut matchers = definition.matchers().iter();
         let Some(mut layer) = matchers.next().map_or(Ok(None), |first| fetch_layer(self, first, around))? else {
             return Ok(None);
         };
         for matcher in matchers {
-            let keys = match matcher.kind {
-                MatcherKind::Static => vec![matcher.query.to_string()],
+            let keys = match matcher.kind() {
+                MatcherKind::Static => vec![matcher.query().to_string()],
                 _ => match fetch(self, matcher, around)? {
                     Some(found) => texts(&found.value),
                     None => return Ok(None),
@@ -280,7 +280,7 @@ impl Run<'_> {
         let around = Surroundings { stack, custom_data, config_get_strategy, notes: notes.as_ref() };
         let found = evaluate(&around)?;
         pop_options(definition, stack);
-        if definition.matchers.iter().any(|matcher| matcher.kind == MatcherKind::MapData)
+        if definition.matchers().iter().any(|matcher| matcher.kind() == MatcherKind::MapData)
             && let Some(mut tracker) = self.tracker()
         {
             tracker.reduced(stack);
@@ -290,10 +290,10 @@ impl Run<'_> {
 
     /// Where the value of a raw definition stands.
     fn whereabouts(&self, fold: &Fold<'_>, definition: &Definition) -> At {
-        let Some((first, rest)) = definition.matchers.split_first() else { return At::Nowhere };
-        let Ok(path) = Path::split(&first.query, &first.delimiter) else { return At::Nowhere };
+        let Some((first, rest)) = definition.matchers().split_first() else { return At::Nowhere };
+        let Ok(path) = Path::split(first.query(), first.delimiter()) else { return At::Nowhere };
         let path: Vec<Key> = path.steps().iter().map(|step| step.0.clone()).collect();
-        let at = match first.kind {
+        let at = match first.kind() {
             MatcherKind::Grains => At::Fact(Some(Part::Grains), path),
             MatcherKind::Pillar => At::Fact(Some(Part::Pillar), path),
             MatcherKind::Config if fold.config_get_strategy.is_none() => {
@@ -346,8 +346,8 @@ pub const STRATEGIES: [&str; 6] = ["smart", "recurse", "overwrite", "aggregate",
 /// The name of the option that a configuration query finds on every minion (Salt's built-in options
 /// come before grains and pillar).
 fn built_in_option(definition: &Definition) -> Option<&str> {
-    let first = definition.matchers.first().filter(|m| m.kind == MatcherKind::Config)?;
-    builtin::options().contains_key(&*first.query).then_some(&*first.query)
+    let first = definition.matchers().first().filter(|m| m.kind() == MatcherKind::Config)?;
+    builtin::options().contains_key(first.query()).then_some(first.query())
 }
 
 /// The text before the first slash.

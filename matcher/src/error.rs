@@ -1,8 +1,9 @@
-//! What is wrong with a definition, and how to mend it.
+//! What is wrong with a definition, and how to repair it.
 
 use std::ops::Range;
 
-use crate::{Definition, MatcherKind, Mode};
+use crate::parse::Fault;
+use crate::{MatcherKind, Mode};
 
 /// A definition that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,6 +17,7 @@ pub struct ParseError {
 
 /// The ways in which a definition can be wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Problem {
     /// The part before `@` names no type.
     UnknownType {
@@ -31,10 +33,15 @@ pub enum Problem {
 }
 
 impl ParseError {
-    /// `at` must be a part of `text`.
-    pub(crate) fn new(text: &str, at: &str, mode: Mode, problem: Problem) -> Self {
+    /// The fault must be one of the text.
+    pub(crate) fn new(text: &str, mode: Mode, Fault { at, problem }: Fault<'_>) -> Self {
         let start = (at.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize).min(text.len());
-        let span = start..(start + at.len()).min(text.len());
+        // Of a type that is missing the character is shown that stands in its place.
+        let length = match &problem {
+            Problem::UnknownType { found } if found.is_empty() => text[start..].chars().next().map_or(0, char::len_utf8),
+            _ => at.len(),
+        };
+        let span = start..(start + length).min(text.len());
         let suggestion = suggest(text, &span, &problem, mode);
         ParseError { text: text.into(), span, problem, suggestion }
     }
@@ -101,23 +108,23 @@ impl ParseError {
     }
 
     fn message(&self) -> String {
-        let what = match &self.problem {
-            Problem::UnknownType { found } if found.is_empty() => "a type was expected before '@'".to_string(),
-            Problem::UnknownType { found } => format!("'{found}' is no matcher type"),
-            Problem::YamlInsideChain => {
-                format!(
-                    "'{}' names YAML files, which only the first matcher of a chain can",
-                    &self.text[self.span.clone()]
-                )
-            }
-            Problem::AfterFile => {
-                format!("'{}' follows a file's name, which ends a chain", &self.text[self.span.clone()])
-            }
-            Problem::YamlInPathMode => {
-                format!("'{}' names YAML files where only paths are built", &self.text[self.span.clone()])
-            }
-        };
+        let what = self.problem.in_words(&self.text[self.span.clone()]);
         format!("cannot read the source definition '{}': column {}: {what}", self.text, self.column())
+    }
+}
+
+impl Problem {
+    /// What is wrong with a part of a definition.
+    pub(crate) fn in_words(&self, part: &str) -> String {
+        match self {
+            Problem::UnknownType { found } if found.is_empty() => "a type was expected before '@'".to_string(),
+            Problem::UnknownType { found } => format!("'{found}' is not a matcher type"),
+            Problem::YamlInsideChain => {
+                format!("'{part}' names YAML files, which only the first matcher of a chain can")
+            }
+            Problem::AfterFile => format!("'{part}' follows a file's name, which ends a chain"),
+            Problem::YamlInPathMode => format!("'{part}' names YAML files where only paths are built"),
+        }
     }
 }
 
@@ -164,29 +171,6 @@ fn suggest(text: &str, span: &Range<usize>, problem: &Problem, mode: Mode) -> Op
         },
     };
     let parses =
-        |candidate: &String| candidate != text && !candidate.is_empty() && crate::parse::accepts(candidate, mode);
+        |candidate: &String| candidate != text && !candidate.is_empty() && crate::parse::read(candidate, mode).is_ok();
     candidates.into_iter().find(parses)
-}
-
-impl Definition {
-    /// The definition in words, a line per matcher.
-    #[must_use]
-    pub fn describe(&self) -> String {
-        let mut lines = vec![
-            if self.yaml { "leads to YAML files below each parameter directory" } else { "is data itself" }.to_string(),
-        ];
-        for (i, matcher) in self.matchers.iter().enumerate() {
-            let mut line = match matcher.kind {
-                MatcherKind::Static => format!("the path '{}'", matcher.query),
-                kind => {
-                    format!("'{}' from {}, steps separated by '{}'", matcher.query, kind.described(), matcher.delimiter)
-                }
-            };
-            if !matcher.options.is_empty() {
-                line.push_str(&format!(", options {}", matcher.options.join(", ")));
-            }
-            lines.push(format!("{}. {line}", i + 1));
-        }
-        lines.join("\n")
-    }
 }

@@ -1,117 +1,115 @@
-//! The grammar, one function per production.
+//! The grammar, one function a production. A production that fails for good says what is wrong with which piece.
 
-use nom::bytes::complete::{is_not, tag, take_till};
+use nom::bytes::complete::{tag, take_till};
 use nom::character::complete::char;
-use nom::combinator::{opt, rest, verify};
+use nom::combinator::{consumed, cut, map_opt, opt, rest};
+use nom::error::ErrorKind;
 use nom::multi::separated_list1;
 use nom::sequence::terminated;
-use nom::{IResult, Parser};
+use nom::{Finish, IResult, Parser};
 
-use crate::error::{ParseError, Problem};
-use crate::path::has_file_suffix;
-use crate::{Definition, Matcher, MatcherKind, Mode, Spelling};
+use crate::error::Problem;
+use crate::{Definition, Matcher, MatcherKind, Mode, Spelling, chain};
 
-type Parsed<'t, T> = IResult<&'t str, T>;
+/// What is wrong, and with which piece of the text.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Fault<'t> {
+    pub(crate) at: &'t str,
+    pub(crate) problem: Problem,
+}
+
+impl<'t> nom::error::ParseError<&'t str> for Fault<'t> {
+    /// A type is all that a piece can fail to be: every other production has some reading of any text.
+    fn from_error_kind(at: &'t str, _: ErrorKind) -> Self {
+        Fault { at, problem: Problem::UnknownType { found: at.into() } }
+    }
+
+    fn append(_: &'t str, _: ErrorKind, inner: Self) -> Self {
+        inner
+    }
+}
+
+type Parsed<'t, T> = IResult<&'t str, T, Fault<'t>>;
+
+/// Read a text as one definition.
+pub(crate) fn read(text: &str, mode: Mode) -> Result<Definition, Fault<'_>> {
+    definition(text, mode).finish().map(|(_, definition)| definition)
+}
 
 /// `["Y!"] single *("|" single)`
-pub(crate) fn definition(text: &str, mode: Mode) -> Result<Definition, ParseError> {
-    let fail = |at: &str, problem| ParseError::new(text, at, mode, problem);
-    // None of the productions can fail: every text has some reading as pieces.
-    let (chain, prefix) = prefix(text).unwrap_or((text, None));
-    if prefix.is_some() && mode == Mode::Path {
-        return Err(fail(&text[..2], Problem::YamlInPathMode));
+fn definition(text: &str, mode: Mode) -> Parsed<'_, Definition> {
+    let (mut text, prefix) = opt(tag("Y!")).parse(text)?;
+    if let (Some(at), Mode::Path) = (prefix, mode) {
+        return failure(at, Problem::YamlInPathMode);
     }
-    let (_, singles) = singles(chain).unwrap_or(("", vec![chain]));
-    let mut matchers: Vec<Matcher> = Vec::with_capacity(singles.len());
+    let mut matchers: Vec<Matcher> = Vec::new();
     let mut spelling = if prefix.is_some() { Spelling::Prefix } else { Spelling::Plain };
-    let mut yaml = prefix.is_some();
-    for single in singles {
-        let read = read_single(single, mode).map_err(|(at, problem)| fail(at, problem))?;
-        if matchers.is_empty() {
-            yaml |= read.yaml;
-            if read.legacy && spelling == Spelling::Plain {
-                spelling = Spelling::Legacy;
+    loop {
+        let (after, (at, (legacy, matcher))) = consumed(|text| single(text, mode)).parse(text)?;
+        let fits = match matchers.last() {
+            None => {
+                if legacy && spelling == Spelling::Plain {
+                    spelling = Spelling::Legacy;
+                }
+                chain::begins(&matcher, spelling, mode)
             }
-        } else if read.yaml {
-            return Err(fail(single, Problem::YamlInsideChain));
+            Some(_) if legacy => Err(Problem::YamlInsideChain),
+            Some(previous) => chain::follows(previous, &matcher, mode),
+        };
+        matchers.push(matcher);
+        let (after, separator) = opt(char('|')).parse(after)?;
+        match (fits, separator) {
+            (Err(problem), _) => return failure(at, problem),
+            (Ok(()), Some(_)) => text = after,
+            (Ok(()), None) => return Ok((after, Definition { matchers, spelling, mode })),
         }
-        if matchers.last().is_some_and(|last| last.kind == MatcherKind::Static && has_file_suffix(&last.query)) {
-            return Err(fail(single, Problem::AfterFile));
-        }
-        matchers.push(read.matcher);
     }
-    Ok(Definition { matchers, yaml, spelling })
 }
 
-/// `["Y!"]`
-fn prefix(text: &str) -> Parsed<'_, Option<&str>> {
-    opt(tag("Y!")).parse(text)
+/// `[head "@"] query *("@" ignored)`, and whether the head is the old one
+fn single(text: &str, mode: Mode) -> Parsed<'_, (bool, Matcher)> {
+    let (after, (at, (head_text, query))) = consumed((opt(terminated(piece, char('@'))), query)).parse(text)?;
+    let Some(head_text) = head_text else {
+        let matcher = Matcher::untyped_unchecked(query.into());
+        return match chain::stands_alone(&matcher, mode) {
+            Ok(()) => Ok((after, (false, matcher))),
+            Err(problem) => failure(at, problem),
+        };
+    };
+    let (_, pieces) = head(head_text)?;
+    if pieces.legacy && mode == Mode::Path {
+        return failure(at, Problem::YamlInPathMode);
+    }
+    let (_, kind) = kind(pieces.kind)?;
+    let matcher = Matcher {
+        options: pieces.options.into_iter().map(Into::into).collect(),
+        delimiter: pieces.delimiter.into(),
+        ..Matcher::unchecked(kind, query.into(), true)
+    };
+    Ok((after, (pieces.legacy, matcher)))
 }
 
-/// `single *("|" single)`
-fn singles(text: &str) -> Parsed<'_, Vec<&str>> {
-    separated_list1(char('|'), take_till(|c| c == '|')).parse(text)
-}
-
-/// `[head "@"]`
-fn head(single: &str) -> Parsed<'_, Option<&str>> {
-    opt(terminated(take_till(|c| c == '@'), char('@'))).parse(single)
+/// Everything up to what ends a head or a query.
+fn piece(text: &str) -> Parsed<'_, &str> {
+    take_till(|c| c == '@' || c == '|').parse(text)
 }
 
 /// `query *("@" ignored)`
 fn query(text: &str) -> Parsed<'_, &str> {
-    terminated(take_till(|c| c == '@'), rest).parse(text)
+    terminated(piece, take_till(|c| c == '|')).parse(text)
 }
 
-/// `type [":" options [":" delimiter *(":" ignored)]]`
-fn pieces(head: &str) -> Parsed<'_, Vec<&str>> {
-    separated_list1(char(':'), take_till(|c| c == ':')).parse(head)
-}
-
-/// `option *("," option)`
-fn options(piece: &str) -> Parsed<'_, Vec<&str>> {
-    separated_list1(char(','), take_till(|c| c == ',')).parse(piece)
-}
-
-/// One letter that stands for a kind.
-fn kind(piece: &str) -> Option<MatcherKind> {
-    let letter: Parsed<'_, &str> = verify(is_not(" "), |s: &str| s.len() == piece.len()).parse(piece);
-    let letter = letter.ok()?.1;
-    MatcherKind::ALL.into_iter().find(|k| letter.len() == 1 && letter.starts_with(k.letter()))
-}
-
-struct Single {
-    matcher: Matcher,
-    /// Whether it leads to files on its own.
-    yaml: bool,
+/// The pieces of a head; the type is not yet looked at.
+struct Head<'t> {
     legacy: bool,
+    kind: &'t str,
+    options: Vec<&'t str>,
+    delimiter: &'t str,
 }
 
-type At<'t, T> = Result<T, (&'t str, Problem)>;
-
-fn read_single(single: &str, mode: Mode) -> At<'_, Single> {
-    match head(single) {
-        Ok((text, Some(head))) => {
-            let query = query(text).map_or(text, |(_, query)| query);
-            read_typed(single, head, query, mode)
-        }
-        _ => read_bare(single, mode),
-    }
-}
-
-/// Without a type: a path if it looks like a file's name, else a configuration query.
-fn read_bare(single: &str, mode: Mode) -> At<'_, Single> {
-    let is_file = single.ends_with(".yaml") || single.ends_with(".jinja");
-    if is_file && mode == Mode::Path {
-        return Err((single, Problem::YamlInPathMode));
-    }
-    let kind = if is_file { MatcherKind::Static } else { MatcherKind::Config };
-    let matcher = Matcher { kind, query: single.into(), options: Vec::new(), delimiter: ":".into(), bare: true };
-    Ok(Single { matcher, yaml: is_file || mode == Mode::Layer, legacy: false })
-}
-
-fn read_typed<'t>(single: &'t str, head: &'t str, query: &'t str, mode: Mode) -> At<'t, Single> {
-    let pieces = pieces(head).map_or_else(|_| vec![head], |(_, pieces)| pieces);
+/// `type [":" options [":" delimiter *(":" ignored)]] | "Y" [":" type [":" delimiter *(":" ignored)]]`
+fn head(text: &str) -> Parsed<'_, Head<'_>> {
+    let (after, pieces) = separated_list1(char(':'), take_till(|c| c == ':')).parse(text)?;
     let piece = |i: usize| pieces.get(i).copied().unwrap_or_default();
     // A fourth, empty piece is how a delimiter of `:` is written.
     let delimiter = match (pieces.get(3), piece(2)) {
@@ -119,43 +117,28 @@ fn read_typed<'t>(single: &'t str, head: &'t str, query: &'t str, mode: Mode) ->
         (_, delimiter) => delimiter,
     };
     let legacy = piece(0) == "Y";
-    if legacy && mode == Mode::Path {
-        return Err((single, Problem::YamlInPathMode));
-    }
-    let (wanted, options) = match (legacy, piece(1)) {
-        (true, "") => ("C", Vec::new()),
-        (true, subtype) => (subtype, Vec::new()),
-        (false, "") => (piece(0), Vec::new()),
-        (false, list) => (piece(0), options(list).map_or_else(|_| vec![list], |(_, options)| options)),
+    let kind = match (legacy, piece(1)) {
+        (true, "") => "C",
+        (true, kind) => kind,
+        (false, _) => piece(0),
     };
-    let kind = kind(wanted).ok_or_else(|| {
-        let at = if wanted.is_empty() { &single[..1] } else { wanted };
-        (at, Problem::UnknownType { found: wanted.into() })
-    })?;
-    let matcher = Matcher {
-        kind,
-        query: query.into(),
-        options: options.into_iter().map(Into::into).collect(),
-        delimiter: delimiter.into(),
-        bare: false,
+    let (_, options) = match (legacy, piece(1)) {
+        (true, _) | (_, "") => ("", Vec::new()),
+        (false, list) => options(list)?,
     };
-    Ok(Single { matcher, yaml: legacy, legacy })
+    Ok((after, Head { legacy, kind, options, delimiter }))
 }
 
-/// Whether a text is a definition, without working out what to suggest if it is not.
-pub(crate) fn accepts(text: &str, mode: Mode) -> bool {
-    let (chain, prefix) = prefix(text).unwrap_or((text, None));
-    if prefix.is_some() && mode == Mode::Path {
-        return false;
-    }
-    let (_, singles) = singles(chain).unwrap_or(("", vec![chain]));
-    let mut after_file = false;
-    singles.into_iter().enumerate().all(|(i, single)| match read_single(single, mode) {
-        Ok(read) => {
-            let fits = !after_file && (i == 0 || !read.yaml);
-            after_file = read.matcher.kind == MatcherKind::Static && has_file_suffix(&read.matcher.query);
-            fits
-        }
-        Err(_) => false,
-    })
+/// `option *("," option)`
+fn options(text: &str) -> Parsed<'_, Vec<&str>> {
+    separated_list1(char(','), take_till(|c| c == ',')).parse(text)
+}
+
+/// `"C" | "G" | "I" | "M" | "U" | "P"`
+fn kind(text: &str) -> Parsed<'_, MatcherKind> {
+    cut(map_opt(rest, MatcherKind::of_letter)).parse(text)
+}
+
+fn failure<T>(at: &str, problem: Problem) -> Parsed<'_, T> {
+    Err(nom::Err::Failure(Fault { at, problem }))
 }

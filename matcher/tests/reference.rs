@@ -1,6 +1,6 @@
 //! Every recorded reading of a definition by the reference, and the laws of the grammar.
 
-use mapstack_matcher::{Definition, Mode};
+use mapstack_matcher::{Definition, InvalidDefinition, Matcher, MatcherKind, Mode, Spelling, has_file_suffix};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -13,23 +13,22 @@ fn definitions_are_read_as_the_reference_reads_them() {
         let mode = if record["for_path_rendering"] == true { Mode::Path } else { Mode::Layer };
         match (Definition::parse(text, mode), record.get("error")) {
             (Ok(parsed), None) => {
-                assert_eq!(parsed.yaml, record["renderer"] == "yaml", "{text}");
+                assert_eq!(parsed.leads_to_files(), record["renderer"] == "yaml", "{text}");
                 let matchers: Vec<Value> = parsed
-                    .matchers
+                    .matchers()
                     .iter()
                     .map(|m| {
                         serde_json::json!({
-                            "type": m.kind.letter().to_string(),
-                            "query": m.query,
-                            "options": m.options,
-                            "delimiter": m.delimiter,
+                            "type": m.kind().letter().to_string(),
+                            "query": m.query(),
+                            "options": m.options(),
+                            "delimiter": m.delimiter(),
                         })
                     })
                     .collect();
                 assert_eq!(Value::from(matchers), record["matchers"], "{text} {mode:?}");
-                let last = parsed.matchers.last().unwrap();
-                let finished = last.kind == mapstack_matcher::MatcherKind::Static
-                    && mapstack_matcher::has_file_suffix(&last.query);
+                let last = parsed.matchers().last().unwrap();
+                let finished = last.kind() == MatcherKind::Static && has_file_suffix(last.query());
                 assert_eq!(finished, record["chain_finished"] == true, "{text}");
             }
             (Err(e), Some(class)) => assert_eq!(e.reference_class(), class, "{text} {mode:?}"),
@@ -40,7 +39,7 @@ fn definitions_are_read_as_the_reference_reads_them() {
 }
 
 #[test]
-fn slips_are_told_what_was_meant() {
+fn slips_get_what_was_meant_suggested() {
     let table = [
         ("y!G@os", "Y!G@os"),
         ("g@os", "G@os"),
@@ -65,7 +64,7 @@ fn slips_are_told_what_was_meant() {
 fn errors_name_the_column() {
     let error = "Y!G@os|x@b".parse::<Definition>().unwrap_err();
     assert_eq!((error.column(), &error.text()[error.span()]), (8, "x"));
-    assert_eq!(error.to_string(), "cannot read the source definition 'Y!G@os|x@b': column 8: 'x' is no matcher type");
+    assert_eq!(error.to_string(), "cannot read the source definition 'Y!G@os|x@b': column 8: 'x' is not a matcher type");
     let error = "é|X@b".parse::<Definition>().unwrap_err();
     assert_eq!(error.column(), 3);
 }
@@ -94,7 +93,144 @@ fn definition_text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }
 
+/// Parts of definitions, most of which fit.
+fn part() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "Y!", "Y", "C", ":", "@", "|", ",", "!", "os", "roles", ".yaml", ".jinja", "x.y", "/", " ", "é", "SUB", "",
+    ]);
+    prop::collection::vec(piece, 0..4).prop_map(|pieces| pieces.concat())
+}
+
+/// A matcher of any parts, or why there is none.
+fn built_matcher() -> impl Strategy<Value = Result<Matcher, InvalidDefinition>> {
+    let kind = prop::option::weighted(0.8, prop::sample::select(MatcherKind::ALL.to_vec()));
+    let options = prop::option::of(prop::collection::vec(part(), 0..3));
+    (kind, part(), options, prop::option::of(part())).prop_map(|(kind, query, options, delimiter)| {
+        let mut matcher = match kind {
+            Some(kind) => Matcher::new(kind, query)?,
+            None => Matcher::untyped(query)?,
+        };
+        if let Some(options) = options {
+            matcher = matcher.with_options(options)?;
+        }
+        if let Some(delimiter) = delimiter {
+            matcher = matcher.with_delimiter(delimiter)?;
+        }
+        Ok(matcher)
+    })
+}
+
+fn mode() -> impl Strategy<Value = Mode> {
+    prop::sample::select(vec![Mode::Layer, Mode::Path])
+}
+
+fn spelling() -> impl Strategy<Value = Spelling> {
+    prop::sample::select(vec![Spelling::Plain, Spelling::Prefix, Spelling::Legacy])
+}
+
+/// The same definition, built from the parts that another shows.
+fn rebuilt(definition: &Definition) -> Result<Definition, InvalidDefinition> {
+    let matcher = |matcher: &Matcher| match matcher.is_typed() {
+        true => Matcher::new(matcher.kind(), matcher.query())?
+            .with_options(matcher.options())?
+            .with_delimiter(matcher.delimiter()),
+        false => Matcher::untyped(matcher.query()),
+    };
+    let matchers = definition.matchers().iter().map(matcher).collect::<Result<Vec<_>, _>>()?;
+    Definition::new(matchers, definition.spelling(), definition.mode())
+}
+
+#[test]
+fn what_cannot_be_written_cannot_be_built() {
+    let typed = |query: &str| Matcher::new(MatcherKind::Grains, query).unwrap();
+    let untyped = |query: &str| Matcher::untyped(query).unwrap();
+    let layer = |matchers: Vec<Matcher>, spelling| Definition::new(matchers, spelling, Mode::Layer);
+    let file = Matcher::new(MatcherKind::Static, "a.yaml").unwrap();
+    let table = [
+        (layer(vec![], Spelling::Plain), "a definition needs at least one matcher"),
+        (
+            Matcher::new(MatcherKind::Grains, "a|b@c").map(|_| unreachable!()),
+            "the query 'a|b@c' has a '|', which separates the parts of a definition; nothing escapes it",
+        ),
+        (
+            typed("os").with_options(["SUB", "a,b"]).map(|_| unreachable!()),
+            "the option 'a,b' has a ',', which separates the parts of a definition; nothing escapes it",
+        ),
+        (
+            typed("os").with_delimiter("::").map(|_| unreachable!()),
+            "the delimiter '::' has a ':', which separates the parts of a definition; nothing escapes it",
+        ),
+        (
+            typed("os").with_delimiter("").map(|_| unreachable!()),
+            "the delimiter is empty, which reads back as ':'; write ':'",
+        ),
+        (
+            typed("os").with_options([""]).map(|_| unreachable!()),
+            "a single empty option reads back as no option; leave it out",
+        ),
+        (
+            untyped("os").with_options(["SUB"]).map(|_| unreachable!()),
+            "the matcher 'os' is written without a type, so it has no place for options, delimiters or a 'Y:'",
+        ),
+        (
+            layer(vec![untyped("os")], Spelling::Legacy),
+            "the matcher 'os' is written without a type, so it has no place for options, delimiters or a 'Y:'",
+        ),
+        (
+            layer(vec![typed("os").with_options(["SUB"]).unwrap()], Spelling::Legacy),
+            "the old spelling 'Y:' has no place for options; write the prefix 'Y!'",
+        ),
+        (
+            layer(vec![untyped("Y!os")], Spelling::Plain),
+            "the query 'Y!os' begins as the prefix 'Y!' does; give the matcher a type",
+        ),
+        (
+            layer(vec![typed("a"), untyped("b")], Spelling::Prefix),
+            "'b' names YAML files, which only the first matcher of a chain can",
+        ),
+        (
+            layer(vec![file, typed("b")], Spelling::Prefix),
+            "'G@b' follows a file's name, which ends a chain",
+        ),
+        (
+            Definition::new([typed("os")], Spelling::Prefix, Mode::Path),
+            "'G@os' names YAML files where only paths are built",
+        ),
+        (
+            Definition::new([typed("os"), untyped("a.yaml")], Spelling::Plain, Mode::Path),
+            "'a.yaml' names YAML files where only paths are built",
+        ),
+    ];
+    for (outcome, message) in table {
+        assert_eq!(outcome.unwrap_err().to_string(), message);
+    }
+}
+
 proptest! {
+    #[test]
+    fn what_is_built_reads_back(
+        matchers in prop::collection::vec(built_matcher(), 0..4),
+        spelling in spelling(),
+        mode in mode(),
+    ) {
+        let matchers: Vec<Matcher> = matchers.into_iter().filter_map(Result::ok).collect();
+        match Definition::new(matchers.clone(), spelling, mode) {
+            Ok(built) => {
+                let text = built.to_string();
+                prop_assert_eq!(Definition::parse(&text, mode), Ok(built), "{}", text);
+            }
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
+        }
+    }
+
+    /// The constructors refuse nothing that can be written.
+    #[test]
+    fn what_is_read_can_be_built(text in definition_text(), mode in mode()) {
+        if let Ok(parsed) = Definition::parse(&text, mode) {
+            prop_assert_eq!(rebuilt(&parsed), Ok(parsed), "{}", text);
+        }
+    }
+
     #[test]
     fn parsing_never_panics(text in ".*") {
         for mode in [Mode::Layer, Mode::Path] {
@@ -119,7 +255,8 @@ proptest! {
     fn the_modern_spelling_means_the_same(text in definition_text()) {
         if let Ok(parsed) = text.parse::<Definition>() {
             let modern: Definition = parsed.modern().to_string().parse().unwrap();
-            prop_assert_eq!((modern.yaml, modern.matchers), (parsed.yaml, parsed.matchers));
+            prop_assert_eq!(modern.leads_to_files(), parsed.leads_to_files());
+            prop_assert_eq!(modern.matchers(), parsed.matchers());
         }
     }
 

@@ -22,7 +22,7 @@ fn text(definition: &Definition, mode: Mode) -> String {
         let line = if i == 0 && mode == Mode::Path { "builds paths" } else { line };
         text.push_str(&format!("  {line}\n"));
     }
-    if definition.spelling == Spelling::Legacy {
+    if definition.spelling() == Spelling::Legacy {
         text.push_str(&format!("  the Y: form is deprecated; write {}\n", definition.modern()));
     }
     text
@@ -30,22 +30,22 @@ fn text(definition: &Definition, mode: Mode) -> String {
 
 fn as_value(definition: &Definition) -> Map {
     let matchers: Value = definition
-        .matchers
+        .matchers()
         .iter()
         .map(|m| {
             let row: [(&str, Value); 4] = [
-                ("type", m.kind.letter().to_string().into()),
-                ("query", (&m.query).into()),
-                ("options", m.options.iter().collect()),
-                ("delimiter", (&m.delimiter).into()),
+                ("type", m.kind().letter().to_string().into()),
+                ("query", m.query().into()),
+                ("options", m.options().iter().collect()),
+                ("delimiter", m.delimiter().into()),
             ];
             Value::from(row.into_iter().collect::<Map>())
         })
         .collect();
     let rows: [(&str, Value); 4] = [
         ("definition", definition.to_string().into()),
-        ("yaml", definition.yaml.into()),
-        ("deprecated", (definition.spelling == Spelling::Legacy).into()),
+        ("yaml", definition.leads_to_files().into()),
+        ("deprecated", (definition.spelling() == Spelling::Legacy).into()),
         ("matchers", matchers),
     ];
     rows.into_iter().collect()

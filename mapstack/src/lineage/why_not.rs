@@ -120,7 +120,7 @@ impl Run<'_> {
             let definition = parse(source, Mode::Layer)?;
             let Some(wanted) = stems(inside).iter().find_map(|stem| wanted(&definition, stem)) else { continue };
             let mut differs = Vec::new();
-            for (matcher, wanted) in definition.matchers.iter().zip(wanted) {
+            for (matcher, wanted) in definition.matchers().iter().zip(wanted) {
                 let Some(wanted) = wanted else { continue };
                 let found = fetch(self, matcher, &around)?.map(|found| texts(&found.value)).unwrap_or_default();
                 if !found.contains(&wanted) {
@@ -144,9 +144,9 @@ fn stems(file: &str) -> Vec<&str> {
 fn wanted(definition: &Definition, path: &str) -> Option<Vec<Option<String>>> {
     fn rest(matchers: &[Matcher], path: &str) -> Option<Vec<Option<String>>> {
         let (first, others) = matchers.split_first()?;
-        let query = join([&*first.query]);
+        let query = join([first.query()]);
         let path = path.strip_prefix(&*query)?;
-        if first.kind == MatcherKind::Static {
+        if first.kind() == MatcherKind::Static {
             return match (others, path.strip_prefix('/')) {
                 ([], None) if path.is_empty() => Some(vec![None]),
                 ([_, ..], Some(path)) => rest(others, path).map(|wanted| [vec![None], wanted].concat()),
@@ -162,5 +162,5 @@ fn wanted(definition: &Definition, path: &str) -> Option<Vec<Option<String>>> {
             rest(others, path).map(|wanted| [vec![Some(value.to_string())], wanted].concat())
         })
     }
-    definition.yaml.then(|| rest(&definition.matchers, path)).flatten()
+    definition.leads_to_files().then(|| rest(definition.matchers(), path)).flatten()
 }

@@ -63,24 +63,24 @@ impl Hash for LayerFiles {
 }
 
 fn of_matcher(matcher: &Matcher) -> Option<FactRead> {
-    let part = match matcher.kind {
+    let part = match matcher.kind() {
         MatcherKind::Grains => Some(Part::Grains),
         MatcherKind::Pillar => Some(Part::Pillar),
         MatcherKind::Config => None,
         MatcherKind::Static | MatcherKind::MapData | MatcherKind::CustomData => return None,
     };
-    let path = matcher.query.split(&*matcher.delimiter).map(Key::from).collect();
+    let path = matcher.query().split(matcher.delimiter()).map(Key::from).collect();
     Some(FactRead { part, path })
 }
 
 impl LayerPaths {
     /// The question, if the definition looks at nothing but the minion.
     pub fn of(definition: &Definition, config_get_strategy: &Value) -> Option<Self> {
-        let of_minion = |matcher: &Matcher| match matcher.kind {
+        let of_minion = |matcher: &Matcher| match matcher.kind() {
             MatcherKind::Grains | MatcherKind::Pillar | MatcherKind::Config | MatcherKind::Static => true,
             MatcherKind::MapData | MatcherKind::CustomData => false,
         };
-        definition.matchers.iter().all(of_minion).then(|| LayerPaths {
+        definition.matchers().iter().all(of_minion).then(|| LayerPaths {
             definition: definition.clone(),
             config_get_strategy: Exact(config_get_strategy.clone()),
         })
@@ -88,7 +88,7 @@ impl LayerPaths {
 
     /// What it looks at, in the words of who asks what a fact reaches.
     pub fn reads(&self) -> Vec<FactRead> {
-        self.definition.matchers.iter().flat_map(of_matcher).collect()
+        self.definition.matchers().iter().flat_map(of_matcher).collect()
     }
 
     pub fn answer(&self, probe: &Probe<'_>) -> Answer {

@@ -1,0 +1,31 @@
+//! Which matchers a chain can have, for definitions that are read and for definitions that are built.
+
+use crate::error::Problem;
+use crate::{Matcher, MatcherKind, Mode, Spelling};
+
+/// Whether a chain can begin with a matcher.
+pub(crate) fn begins(first: &Matcher, spelling: Spelling, mode: Mode) -> Result<(), Problem> {
+    match mode {
+        Mode::Path if spelling != Spelling::Plain => Err(Problem::YamlInPathMode),
+        _ => stands_alone(first, mode),
+    }
+}
+
+/// Whether a matcher can stand where it does, whatever is around it: paths cannot name files.
+pub(crate) fn stands_alone(matcher: &Matcher, mode: Mode) -> Result<(), Problem> {
+    match mode {
+        Mode::Path if !matcher.is_typed() && matcher.kind == MatcherKind::Static => Err(Problem::YamlInPathMode),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a matcher can follow another.
+pub(crate) fn follows(previous: &Matcher, next: &Matcher, mode: Mode) -> Result<(), Problem> {
+    if mode == Mode::Layer && !next.is_typed() {
+        return Err(Problem::YamlInsideChain);
+    }
+    if previous.is_file() {
+        return Err(Problem::AfterFile);
+    }
+    Ok(())
+}
