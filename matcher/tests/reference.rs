@@ -64,7 +64,10 @@ fn slips_get_what_was_meant_suggested() {
 fn errors_name_the_column() {
     let error = "Y!G@os|x@b".parse::<Definition>().unwrap_err();
     assert_eq!((error.column(), &error.text()[error.span()]), (8, "x"));
-    assert_eq!(error.to_string(), "cannot read the source definition 'Y!G@os|x@b': column 8: 'x' is not a matcher type");
+    assert_eq!(
+        error.to_string(),
+        "cannot read the source definition 'Y!G@os|x@b': column 8: 'x' is not a matcher type"
+    );
     let error = "é|X@b".parse::<Definition>().unwrap_err();
     assert_eq!(error.column(), 3);
 }
@@ -188,10 +191,7 @@ fn what_cannot_be_written_cannot_be_built() {
             layer(vec![typed("a"), untyped("b")], Spelling::Prefix),
             "'b' names YAML files, which only the first matcher of a chain can",
         ),
-        (
-            layer(vec![file, typed("b")], Spelling::Prefix),
-            "'G@b' follows a file's name, which ends a chain",
-        ),
+        (layer(vec![file, typed("b")], Spelling::Prefix), "'G@b' follows a file's name, which ends a chain"),
         (
             Definition::new([typed("os")], Spelling::Prefix, Mode::Path),
             "'G@os' names YAML files where only paths are built",

@@ -1,4 +1,4 @@
-//! Merging configuration: Salt's strategies, and PillarStack's, as one small observed algebra.
+#![doc = include_str!("../README.md")]
 //!
 //! [`merge`] puts an overlay over a base as `slsutil.merge` does, by a strategy the caller gives;
 //! [`stack::merge`] does so by the strategies the overlay itself names. Both report each change to

@@ -1,27 +1,21 @@
-//! Salt's data model in Rust: [`Value`], [`Map`] and [`Key`] with Python's meaning.
+#![doc = include_str!("../README.md")]
 //!
-//! Configuration in the Salt world is Python data. Two values are equal when Python says so
-//! (`1 == 1.0 == True`), a mapping has one entry for keys that are equal, text prints as
-//! `str()` and `repr()` print it, and integers never overflow. This crate holds those rules and
-//! nothing else.
+//! # Features
 //!
-//! Containers are shared and copied on write: cloning a [`Value`] copies a pointer, and changing a
-//! clone leaves the original alone.
+//! None is on by default.
 //!
-//! ```
-//! use mapstack_value::{Map, Value};
+//! - `serde`: `Serialize` and `Deserialize` for [`Value`] and [`Map`]
+//! - `serde_json`: [`From`] a `serde_json::Value`, and [`TryFrom`] into one
+//! - `yaml_serde`: [`TryFrom`] a `serde_yaml::Value` (the crate `yaml_serde`) and into one
 //!
-//! let mut ports = Map::new();
-//! ports.insert("http", 80);
-//! let before = Value::from(ports.clone());
-//! ports.insert("https", 443);
-//! assert_eq!(Value::from(ports).repr(), "{'http': 80, 'https': 443}");
-//! assert_eq!(before.repr(), "{'http': 80}");
-//! assert_eq!(Value::from(true), Value::from(1.0));
-//! ```
+//! The conversions that can lose something are `TryFrom`: nothing is lost without an error.
 //!
 //! The crate does not know about YAML, layers, files or templates.
 
+#[cfg(any(feature = "serde_json", feature = "yaml_serde"))]
+mod convert;
+#[cfg(any(feature = "serde", feature = "serde_json", feature = "yaml_serde"))]
+mod de;
 mod float;
 mod int;
 pub mod json;
@@ -31,11 +25,14 @@ mod keys;
 mod map;
 mod order;
 pub mod posixpath;
+#[cfg(feature = "serde")]
 mod ser;
 mod text;
 mod traverse;
 mod value;
 
+#[cfg(any(feature = "serde_json", feature = "yaml_serde"))]
+pub use convert::NoCounterpart;
 pub use int::{ArithmeticError, Int};
 pub use key::{Key, KeyRef, Unhashable};
 pub use map::{Map, MapKind, Set};

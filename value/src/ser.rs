@@ -1,12 +1,14 @@
-//! Serde output, for formats that serde carries well enough (the tool's own files).
+//! Serde output, as far as serde's model goes: sets and tuples are sequences there.
 
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use crate::{Key, Map, Value};
 
 impl Serialize for Value {
-    /// Integers beyond 128 bits and non-finite floats follow what the target format does with
-    /// text and floats; use [`json`](crate::json) for Python's own JSON.
+    /// Use [`json`](crate::json) for Python's own JSON.
+    ///
+    /// # Errors
+    /// For integers beyond 128 bits, which serde does not know, and for what the format cannot hold.
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         match self {
             Value::None => s.serialize_unit(),
@@ -15,7 +17,7 @@ impl Serialize for Value {
                 Some(i) => s.serialize_i64(i),
                 None => match i.to_string().parse::<i128>() {
                     Ok(i) => s.serialize_i128(i),
-                    Err(_) => s.serialize_str(&i.to_string()),
+                    Err(_) => Err(S::Error::custom(format_args!("the integer {i} has more than 128 bits"))),
                 },
             },
             Value::Float(f) => s.serialize_f64(*f),

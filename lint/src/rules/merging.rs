@@ -242,7 +242,8 @@ fn sources(data: &Value) -> impl Iterator<Item = &str> {
 /// The sources behind the first one that is a value: of configuration or pillar, which platforms do not
 /// have.
 fn after_facts(data: &Value) -> Vec<String> {
-    let is_value = |text: &str| parse_definition(text, Mode::Layer).is_ok_and(|definition| !definition.leads_to_files());
+    let is_value =
+        |text: &str| parse_definition(text, Mode::Layer).is_ok_and(|definition| !definition.leads_to_files());
     sources(data).skip_while(|text| !is_value(text)).map(str::to_owned).collect()
 }
 

@@ -4,28 +4,16 @@
 #![allow(dead_code)]
 
 use mapstack_merge::{Change, KeyPath, Observer, Origin, Trail};
-use mapstack_value::{Int, List, Map, Value};
+use mapstack_value::{List, Value};
 
 /// A value from JSON text.
 pub fn json(text: &str) -> Value {
     from_json(&serde_json::from_str(text).unwrap())
 }
 
-/// A value from parsed JSON; a number with a point or exponent is a float.
+/// A value from parsed JSON.
 pub fn from_json(json: &serde_json::Value) -> Value {
-    match json {
-        serde_json::Value::Null => Value::None,
-        serde_json::Value::Bool(b) => Value::from(*b),
-        serde_json::Value::Number(n) => match n.to_string().parse::<Int>() {
-            Ok(i) => i.into(),
-            Err(_) => n.to_string().parse::<f64>().unwrap().into(),
-        },
-        serde_json::Value::String(s) => Value::from(s),
-        serde_json::Value::Array(items) => Value::List(items.iter().map(from_json).collect()),
-        serde_json::Value::Object(entries) => {
-            entries.iter().map(|(k, v)| (k.as_str(), from_json(v))).collect::<Map>().into()
-        }
-    }
+    json.clone().into()
 }
 
 /// A change as an observer can keep it.
