@@ -1,3 +1,7 @@
+//! The small language in which a Salt formula says where its configuration comes from.
+//!
+//! The crate does not know about values, files, or where facts live.
+//!
 #![doc = include_str!("../README.md")]
 //!
 //! # Syntax
@@ -18,8 +22,6 @@
 //! A definition leads to YAML files if it begins with `Y!`, if its first head is the old `Y`
 //! (`Y:G@os`), or if its first single has no head at all (`roles`, `defaults.yaml`). All others are
 //! data themselves. The syntax is that of saltext-formula's `salt['map.data']`.
-//!
-//! The crate does not know about values, files, or where facts live.
 
 mod chain;
 mod definition;

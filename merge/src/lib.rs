@@ -1,3 +1,8 @@
+//! Merging configuration by the strategies of Salt and of PillarStack.
+//!
+//! The crate does not know about layer files, matchers or where a value came from. It does not limit
+//! how deep values nest; whoever builds them does.
+//!
 #![doc = include_str!("../README.md")]
 //!
 //! [`merge`] puts an overlay over a base as `slsutil.merge` does, by a strategy the caller gives;
@@ -66,9 +71,6 @@
 //! Merging in Salt changes objects in place, so what two spellings share through a YAML anchor, one
 //! merge can change in both, and `overwrite` leaves its traces in the base it was given. Values here
 //! are values.
-//!
-//! The crate does not know about layer files, matchers or where a value came from. It does not limit
-//! how deep values nest; whoever builds them does.
 
 mod append;
 mod error;

@@ -1,3 +1,7 @@
+//! Python's data model, as configuration in the Salt world needs it.
+//!
+//! The crate does not know about YAML, layers, files or templates.
+//!
 #![doc = include_str!("../README.md")]
 //!
 //! # Features
@@ -9,8 +13,6 @@
 //! - `yaml_serde`: [`TryFrom`] a `serde_yaml::Value` (the crate `yaml_serde`) and into one
 //!
 //! The conversions that can lose something are `TryFrom`: nothing is lost without an error.
-//!
-//! The crate does not know about YAML, layers, files or templates.
 
 #[cfg(any(feature = "serde_json", feature = "yaml_serde"))]
 mod convert;
