@@ -3,7 +3,8 @@
     python functions.py SALT/MODULES_DIRECTORY… > lint/data/functions.txt
 
 Give it `salt/modules` of a current release and of 3006, which still has the modules that later became extensions.
-Nothing is imported: names are read from the source, so modules for other systems count as well.
+Nothing is imported: names are read from the source, so modules for other systems count as well. A name that is assigned
+counts where the loader would offer it: for another name of a function, and for what makes functions of functions.
 """
 
 import ast
@@ -12,9 +13,22 @@ from collections import defaultdict
 from pathlib import Path
 
 
+# What returns a function when it is called (Salt: `salt.utils.functools`).
+FUNCTION_MAKERS = {"alias_function", "namespaced_function", "partial"}
+
+
+def is_function(value, functions):
+    """Whether an assigned value is a function."""
+    if isinstance(value, ast.Name):
+        return value.id in functions
+    if isinstance(value, ast.Call):
+        return ast.unparse(value.func).rpartition(".")[2] in FUNCTION_MAKERS
+    return False
+
+
 def names(tree):
     """The public names that a module defines at its top, also below `if` and `try`."""
-    virtual, aliases, found = set(), {}, set()
+    virtual, aliases, found, assigned = set(), {}, set(), []
     queue = list(tree.body)
     while queue:
         node = queue.pop(0)
@@ -35,10 +49,13 @@ def names(tree):
                     virtual.add(node.value.value)
                 elif target.id == "__func_alias__" and isinstance(node.value, ast.Dict):
                     aliases = {k.value: v.value for k, v in zip(node.value.keys, node.value.values)}
-                elif isinstance(node.value, (ast.Call, ast.Name, ast.Attribute)):
-                    found.add(target.id)
+                else:
+                    assigned.append((target.id, node.value))
+    for name, value in assigned:
+        if is_function(value, found):
+            found.add(name)
     public = {aliases.get(name, name) for name in found if not name.startswith("_") or name in aliases}
-    return virtual, {name for name in public if name != "log"}
+    return virtual, public
 
 
 modules = defaultdict(set)

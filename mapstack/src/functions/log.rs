@@ -8,17 +8,17 @@ use crate::engine::Run;
 use crate::host::RunHost;
 
 pub(super) const TABLE: Table = &[
-    ("log.debug", |run, _, args| log(run, "debug", args)),
-    ("log.info", |run, _, args| log(run, "info", args)),
-    ("log.warning", |run, _, args| log(run, "warning", args)),
-    ("log.error", |run, _, args| log(run, "error", args)),
-    ("log.critical", |run, _, args| log(run, "critical", args)),
-    ("log.exception", |run, _, args| log(run, "error", args)),
+    ("log.debug", |run, _, args| log(run, "log.debug", "debug", args)),
+    ("log.info", |run, _, args| log(run, "log.info", "info", args)),
+    ("log.warning", |run, _, args| log(run, "log.warning", "warning", args)),
+    ("log.error", |run, _, args| log(run, "log.error", "error", args)),
+    ("log.critical", |run, _, args| log(run, "log.critical", "critical", args)),
+    ("log.exception", |run, _, args| log(run, "log.exception", "error", args)),
 ];
 
-fn log(run: &Run<'_>, level: &str, args: CallArgs) -> Result<Obj> {
-    let [message] = args.bind("log", ["message"])?;
-    let message = required(message, "log", "message")?;
+fn log(run: &Run<'_>, function: &str, level: &str, args: CallArgs) -> Result<Obj> {
+    let [message] = args.bind(function, ["message"])?;
+    let message = required(message, function, "message")?;
     // A message that cannot be written is no reason to stop.
     let text = match &message {
         Obj::Undefined(undefined) => undefined.message.to_string(),

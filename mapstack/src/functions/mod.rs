@@ -6,6 +6,7 @@ mod files;
 mod filter_by;
 mod grains;
 mod hashutil;
+mod ini;
 mod jinja;
 mod log;
 mod map;

@@ -6,7 +6,7 @@ use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::json;
 use mapstack_yaml::{DumpOptions, dump};
 
-use super::{Table, refused, text};
+use super::{Table, ini, refused, text};
 use crate::engine::Run;
 
 pub(super) const TABLE: Table = &[("slsutil.deserialize", deserialize), ("slsutil.serialize", serialize)];
@@ -35,14 +35,27 @@ fn serialize(_: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
             json::dumps(&data.to_value()?, &options).map_err(|e| Error::type_error(e.to_string()))?
         }
         "yaml" => to_yaml(&data, &options)?,
+        "configparser" => {
+            if let Some((name, _)) = options.first() {
+                return Err(no_option("configparser", name, &[]));
+            }
+            ini::serialize(&data.to_value()?)?
+        }
         other => return Err(unknown(other)),
     };
     vm.burn(printed.len() / 16)?;
     Ok(Obj::from(printed))
 }
 
+/// The serializers that Salt has, whatever is installed, and that are not here for both directions.
+const ABSENT: [&str; 3] = ["configparser", "msgpack", "yamlex"];
+
 fn unknown(serializer: &str) -> Box<Error> {
-    refused(format!("Serializer '{serializer}' not found.")).with_help("there are 'json' and 'yaml'")
+    if ABSENT.contains(&serializer) {
+        return refused(format!("the serializer '{serializer}' is not available offline for this"))
+            .with_help("'json' reads and writes; 'yaml' and 'configparser' write");
+    }
+    refused(format!("Serializer '{serializer}' not found.")).with_help("there are 'json', 'yaml' and 'configparser'")
 }
 
 fn json_options(options: &[(String, Obj)]) -> Result<json::DumpOptions> {
@@ -82,7 +95,7 @@ const MAX_INDENT: usize = 1000;
 
 fn no_option(serializer: &str, name: &str, known: &[&str]) -> Box<Error> {
     Error::type_error(format!("slsutil.serialize(): the serializer '{serializer}' has no option '{name}' here"))
-        .with_help(format!("it takes {}", known.join(", ")))
+        .with_help(if known.is_empty() { "it takes none".into() } else { format!("it takes {}", known.join(", ")) })
 }
 
 fn to_yaml(data: &Obj, options: &[(String, Obj)]) -> Result<String> {
