@@ -14,6 +14,9 @@ pub fn run(sh: &Shell, _: &Args) -> Result {
     cmd!(sh, "cargo clippy --workspace --all-targets -- -D warnings").run()?;
     // The README's own command.
     cmd!(sh, "cargo test --workspace").run()?;
+    if cmd!(sh, "cargo deny --version").quiet().ignore_stdout().ignore_stderr().run().is_ok() {
+        cmd!(sh, "cargo deny check licenses bans sources").run()?;
+    }
     let _denied = sh.push_env("RUSTDOCFLAGS", "-D warnings");
     cmd!(sh, "cargo doc --workspace --no-deps").run()?;
     Ok(())

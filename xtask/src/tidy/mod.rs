@@ -5,6 +5,7 @@
 
 mod arrows;
 mod code;
+mod licences;
 mod sources;
 
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ pub struct Args {}
 
 pub fn run(sh: &Shell, _: &Args) -> Result {
     let mut problems = arrows::check(&cmd!(sh, "cargo metadata --format-version 1 --no-deps").quiet().read()?)?;
+    problems.extend(licences::check(&cmd!(sh, "cargo metadata --format-version 1 --locked").quiet().read()?)?);
     for path in our_files(sh, Path::new(""))? {
         problems.extend(sources::check(&path, &sh.read_file(&path)?));
     }
