@@ -75,8 +75,8 @@ fn source_grain(text: &str) -> Option<String> {
         return None;
     }
     let definition = parse_definition(text, Mode::Layer).ok()?;
-    let matcher = definition.matchers.iter().find(|matcher| matcher.kind == MatcherKind::Grains)?;
-    matcher.query.split(&*matcher.delimiter).next().map(str::to_owned)
+    let matcher = definition.matchers().iter().find(|matcher| matcher.kind() == MatcherKind::Grains)?;
+    matcher.query().split(matcher.delimiter()).next().map(str::to_owned)
 }
 
 /// The argument of `grains.filter_by` that names the grain.
