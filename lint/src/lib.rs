@@ -45,6 +45,7 @@ mod states;
 mod subject;
 pub mod suppress;
 mod templates;
+mod work;
 
 pub use finding::{Edit, Finding, Level};
 pub use linter::{Linter, Report, SchemaFrom};

@@ -9,6 +9,7 @@ use mapstack::{Engine, Error, ErrorKind, ImportSite};
 
 use crate::document::SourceFile;
 use crate::templates::{Parsed, Templates};
+use crate::work::side_by_side;
 
 /// An sls, and what it renders to for each minion.
 pub(crate) struct State {
@@ -74,22 +75,35 @@ pub(crate) struct Library<'l> {
 
 impl Library<'_> {
     /// Render states for the minions that the formula is for.
-    pub fn render(&self, files: &[Arc<SourceFile>], targets: &[Target<'_>]) -> Vec<State> {
-        let render = |file: &Arc<SourceFile>| {
-            let kinds = self.kinds(file, targets);
-            let mut known: HashMap<usize, Arc<Result<Made, Error>>> = HashMap::new();
-            let outcome = |(number, target): (usize, &Target<'_>)| {
-                target.is_supported.then(|| {
-                    let made = || Arc::new(made(self.engine, self.saltenv, target.minion, &file.path));
-                    known.entry(kinds[number]).or_insert_with(made).clone()
-                })
+    ///
+    /// # Errors
+    /// A fault of the program.
+    pub fn render(&self, files: &[Arc<SourceFile>], targets: &[Target<'_>]) -> Result<Vec<State>, Error> {
+        let kinds: Vec<Vec<usize>> = files.iter().map(|file| self.kinds(file, targets)).collect();
+        // The first minion of each kind stands for all.
+        let mut jobs: BTreeMap<(usize, usize), &Minion> = BTreeMap::new();
+        for (file, kinds) in kinds.iter().enumerate() {
+            for (kind, target) in kinds.iter().zip(targets).filter(|(_, target)| target.is_supported) {
+                jobs.entry((file, *kind)).or_insert(target.minion);
+            }
+        }
+        let jobs: Vec<_> = jobs.into_iter().collect();
+        let render = |((file, _), minion): &((usize, usize), &Minion)| {
+            Arc::new(made(self.engine, self.saltenv, minion, &files[*file].path))
+        };
+        let rendered = side_by_side(&jobs, render)?;
+        let known: HashMap<(usize, usize), Arc<Result<Made, Error>>> =
+            jobs.iter().map(|(job, _)| *job).zip(rendered).collect();
+        let state = |(number, file): (usize, &Arc<SourceFile>)| {
+            let outcome = |(kind, target): (&usize, &Target<'_>)| {
+                target.is_supported.then(|| known.get(&(number, *kind)).cloned()).flatten()
             };
-            let outcomes: Vec<_> = targets.iter().enumerate().map(outcome).collect();
+            let outcomes = kinds[number].iter().zip(targets).map(outcome).collect();
             State { file: file.clone(), name: sls_name(&file.path), outcomes, used: BTreeSet::new() }
         };
-        let mut states: Vec<State> = files.iter().map(render).collect();
+        let mut states: Vec<State> = files.iter().enumerate().map(state).collect();
         find_used(&mut states);
-        states
+        Ok(states)
     }
 
     /// A number for each minion, which is equal for those that an sls cannot tell apart: the formula's map came

@@ -15,6 +15,7 @@ use mapstack::{DataOptions, Engine, Error, ErrorKind, MapForm, Place, Run, Surve
 use crate::document::{Content, Document, SourceFile};
 use crate::states::{self, Library, State, Target};
 use crate::templates::Templates;
+use crate::work::side_by_side;
 
 /// How a formula comes by its configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,16 +129,24 @@ impl<'s> Subject<'s> {
         let map = format!("{}/map.jinja", subject.formula);
         let form =
             subject.files.contains_key(&map).then(|| engine.map_form(&subject.formula, None, saltenv)).transpose()?;
-        subject.runs = minions
-            .iter()
-            .map(|minion| {
-                let run = || engine.run(minion).with_saltenv(saltenv);
-                let (layered, events) = if has_parameters { subject.layered(&run()) } else { (None, Vec::new()) };
-                let (map_error, map_text) = form.as_ref().map(|form| map_of(&run(), form)).unwrap_or_default();
-                Examined { minion, supported: supported.has(minion), layered, map_error, map_text, events }
-            })
-            .collect();
-        subject.render_states();
+        subject.runs = side_by_side(minions, |minion| {
+            let run = || engine.run(minion).with_saltenv(saltenv);
+            let (layered, events) = if has_parameters { subject.layered(&run()) } else { (None, Vec::new()) };
+            let (map_error, map_text) = form.as_ref().map(|form| map_of(&run(), form)).unwrap_or_default();
+            (supported.has(minion), layered, map_error, map_text, events)
+        })?
+        .into_iter()
+        .zip(minions)
+        .map(|((supported, layered, map_error, map_text, events), minion)| Examined {
+            minion,
+            supported,
+            layered,
+            map_error,
+            map_text,
+            events,
+        })
+        .collect();
+        subject.render_states()?;
         subject.find_directories();
         subject.read_other_directories()?;
         subject.read_documents();
@@ -146,7 +155,7 @@ impl<'s> Subject<'s> {
     }
 
     /// Render every sls of the formula that a state run could ask for.
-    fn render_states(&mut self) {
+    fn render_states(&mut self) -> Result<(), Error> {
         let loaded = self.templates.loaded();
         let (mut files, mut ignored) = (Vec::new(), BTreeMap::new());
         for file in self.files.values().filter(|file| file.name().ends_with(".sls")) {
@@ -173,13 +182,14 @@ impl<'s> Subject<'s> {
             map: is_all.then(|| run.map_text.clone()),
         };
         let targets: Vec<Target<'_>> = self.runs.iter().map(target).collect();
-        let states = library.render(&files, &targets);
+        let states = library.render(&files, &targets)?;
         for state in &states {
             if let Some(error) = state.unsupported() {
                 ignored.insert(state.file.path.clone(), error.diagnostic().message.clone());
             }
         }
         (self.states, self.ignored) = (states, ignored);
+        Ok(())
     }
 
     /// Find the files that no rule looks into.

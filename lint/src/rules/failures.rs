@@ -18,6 +18,10 @@ const NAMED: usize = 5;
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let mut by_place: BTreeMap<(String, usize, String), Failed<'_>> = BTreeMap::new();
     let supported: Vec<usize> = (0..subject.runs.len()).filter(|run| subject.runs[*run].supported).collect();
+    let by_state: BTreeMap<&str, (usize, bool)> =
+        subject.states.iter().map(|state| (&*state.name, used(subject, state))).collect();
+    let is_passed = supported.iter().any(|run| subject.runs[*run].errors().next().is_none());
+    let by_map = (supported.len(), is_passed);
     for run in &supported {
         for (state, error) in subject.errors(*run) {
             let diagnostic = error.diagnostic();
@@ -30,21 +34,25 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
             let place =
                 place.unwrap_or_else(|| state.map_or_else(|| subject.main_file(), |state| state.file.place(0, 0)));
             let key = (place.file.clone(), place.start, diagnostic.message.clone());
-            let failed = by_place.entry(key).or_insert_with(|| Failed { error, place, minions: Vec::new(), of: 0 });
+            let new = || Failed { error, place, minions: Vec::new(), of: 0, is_passed: false };
+            let failed = by_place.entry(key).or_insert_with(new);
             let id = subject.runs[*run].minion.id.to_string();
             if failed.minions.last() != Some(&id) {
                 failed.minions.push(id);
             }
-            failed.of = failed.of.max(state.map_or(supported.len(), |state| used(subject, state)));
+            let (of, is_passed) = state.and_then(|state| by_state.get(&*state.name)).copied().unwrap_or(by_map);
+            failed.of = failed.of.max(of);
+            failed.is_passed |= is_passed;
         }
     }
     let mut tracer = Tracer::new(&subject.templates, &subject.survey.imports);
     by_place.into_values().map(|failed| failure(failed, &mut tracer)).collect()
 }
 
-/// How many minions use an sls.
-fn used(subject: &Subject<'_>, state: &State) -> usize {
-    state.used.iter().filter(|run| subject.runs.get(**run).is_some_and(|run| run.supported)).count()
+/// How many minions use an sls, and whether it works for some of them.
+fn used(subject: &Subject<'_>, state: &State) -> (usize, bool) {
+    let is_supported = |run: &&usize| subject.runs.get(**run).is_some_and(|run| run.supported);
+    (state.used.iter().filter(is_supported).count(), state.used().any(|(_, outcome)| outcome.is_ok()))
 }
 
 /// An error, and where it happens.
@@ -55,13 +63,15 @@ struct Failed<'e> {
     minions: Vec<String>,
     /// How many would come by.
     of: usize,
+    /// Whether what fails works for some of them.
+    is_passed: bool,
 }
 
 /// What the place of an error in a definition is called.
 const DEFINITION: &str = "source definition";
 
 fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>) -> Finding {
-    let Failed { error, place, minions, of } = failed;
+    let Failed { error, place, minions, of, is_passed } = failed;
     let diagnostic = error.diagnostic();
     let rule = rule(error);
     let has_place = diagnostic.place.as_ref().is_some_and(|place| place.file != DEFINITION);
@@ -77,7 +87,7 @@ fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>) -> Finding {
     if rule == Rule::UnquotedExpression {
         finding.level = Level::Error;
     }
-    if let Some(cure) = cure(error, &tracer.at(&place), minions.len() >= of) {
+    if let Some(cure) = cure(error, &tracer.at(&place), !is_passed) {
         finding.level = Level::Warning;
         finding.notes.push(cure);
     }

@@ -33,7 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mapstack-fleet", &["mapstack"]),
     ("mapstack-host", &["mapstack"]),
     ("mapstack-schema", &["mapstack-value", "mapstack-yaml"]),
-    ("mapstack-lint", &["mapstack", "mapstack-render", "mapstack-schema"]),
+    ("mapstack-lint", &["mapstack", "mapstack-fleet", "mapstack-render", "mapstack-schema"]),
     ("mapstack-page", &[]),
     ("mapstack-expect", &["mapstack", "mapstack-fleet", "mapstack-merge"]),
     (
