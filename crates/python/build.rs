@@ -32,6 +32,7 @@ mod python {
         "heapq.py",
         "html/__init__.py",
         "html/entities.py",
+        "ipaddress.py",
         "json/__init__.py",
         "json/decoder.py",
         "json/encoder.py",
@@ -47,33 +48,35 @@ mod python {
         "reprlib.py",
         "string/__init__.py",
         "struct.py",
+        "textwrap.py",
         "types.py",
         "weakref.py",
     ];
 
-    /// Modules that can run for long on small arguments; the engine compiles them itself, with a meter.
-    const METERED: &[&str] = &["ipaddress.py", "textwrap.py"];
-
     pub fn gather() -> io::Result<()> {
         let library = Path::new(rustpython_pylib::LIB_PATH);
         let out = PathBuf::from(env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("no OUT_DIR"))?);
-        let (frozen, metered) = (out.join("python"), out.join("metered"));
-        for directory in [&frozen, &metered] {
-            if directory.exists() {
-                fs::remove_dir_all(directory)?;
-            }
-            fs::create_dir_all(directory)?;
+        let frozen = out.join("python");
+        if frozen.exists() {
+            fs::remove_dir_all(&frozen)?;
         }
-        for (names, directory) in [(FROZEN, &frozen), (METERED, &metered)] {
-            for name in names {
-                copy(&library.join(name), &directory.join(name))?;
-            }
+        fs::create_dir_all(&frozen)?;
+        let mut names: Vec<String> = FROZEN.iter().map(|file| name_of(file)).collect();
+        for file in FROZEN {
+            copy(&library.join(file), &frozen.join(file))?;
         }
         for entry in fs::read_dir("src/sandbox/modules")? {
             let entry = entry?;
+            names.push(name_of(&entry.file_name().to_string_lossy()));
             copy(&entry.path(), &frozen.join(entry.file_name()))?;
         }
+        fs::write(out.join("names.rs"), format!("{names:?}"))?;
         fs::write(out.join("frozen.rs"), "rustpython_vm::py_freeze!(dir = \"python\")\n")
+    }
+
+    /// The module that a file holds.
+    fn name_of(file: &str) -> String {
+        file.trim_end_matches(".py").trim_end_matches("/__init__").replace('/', ".")
     }
 
     fn copy(from: &Path, to: &Path) -> io::Result<()> {

@@ -1,6 +1,6 @@
 # What the generated module of a Mako template calls while it runs.
 #
-# This runs in the prelude's namespace: `native`, `BUILTINS` and `_printable` are those of the prelude.
+# This runs in the prelude's namespace: `native` and `BUILTINS` are those of the prelude.
 
 import functools as _functools_module
 
@@ -33,7 +33,7 @@ class UnsupportedError(MakoException):
     pass
 
 
-class _Undefined(metaclass=_Fixed):
+class _Undefined:
     """What a name has that nobody gave a value."""
 
     def __str__(self):
@@ -46,7 +46,7 @@ class _Undefined(metaclass=_Fixed):
 UNDEFINED = _Undefined()
 
 
-class _Buffer(metaclass=_Fixed):
+class _Buffer:
     """Text being printed, with the marks that tell where it came from."""
 
     __slots__ = ("parts", "marks")
@@ -64,7 +64,7 @@ class _Buffer(metaclass=_Fixed):
         return "".join(self.parts)
 
 
-class _Callers(list, metaclass=_Fixed):
+class _Callers(list):
     """Who called the defs that are running, innermost last."""
 
     def __init__(self):
@@ -74,7 +74,7 @@ class _Callers(list, metaclass=_Fixed):
         return len(self) > 0 and bool(self[-1])
 
     def __getattr__(self, name):
-        return _raw_getattr(self[-1], name)
+        return getattr(self[-1], name)
 
     def _push_frame(self):
         frame = self.nextcaller or None
@@ -86,7 +86,7 @@ class _Callers(list, metaclass=_Fixed):
         self.nextcaller = self.pop()
 
 
-class Context(metaclass=_Fixed):
+class Context:
     """The names of a render, and where it prints to."""
 
     def __init__(self, buffer, data):
@@ -188,7 +188,7 @@ def supports_caller(function):
     return call
 
 
-class LoopStack(metaclass=_Fixed):
+class LoopStack:
     """The loops that are running, which is `loop` outside of all of them."""
 
     def __init__(self):
@@ -209,7 +209,7 @@ class LoopStack(metaclass=_Fixed):
         raise RuntimeException("No loop context is established")
 
 
-class LoopContext(metaclass=_Fixed):
+class LoopContext:
     """`loop` inside of a loop."""
 
     def __init__(self, iterable, parent):
@@ -266,7 +266,7 @@ def _names_of_module(names):
     return Module()
 
 
-class _Lookup(metaclass=_Fixed):
+class _Lookup:
     """Finds templates by URI."""
 
     def __init__(self):
@@ -282,7 +282,7 @@ class _Lookup(metaclass=_Fixed):
         return self._found[uri]
 
 
-class _Template(metaclass=_Fixed):
+class _Template:
     """A template that was compiled; `names` are the globals of its module."""
 
     lookup = None
@@ -305,7 +305,7 @@ class _Template(metaclass=_Fixed):
         return self._def(name)
 
 
-class _Attributes(metaclass=_Fixed):
+class _Attributes:
     """`namespace.attr`: module-level names along the chain of inheritance."""
 
     def __init__(self, namespace):
@@ -314,13 +314,13 @@ class _Attributes(metaclass=_Fixed):
     def __getattr__(self, name):
         namespace = self._namespace
         while namespace:
-            if _raw_hasattr(namespace.module, name):
-                return _raw_getattr(namespace.module, name)
+            if hasattr(namespace.module, name):
+                return getattr(namespace.module, name)
             namespace = namespace.inherits
         raise AttributeError(name)
 
 
-class Namespace(metaclass=_Fixed):
+class Namespace:
     """Defs that can be called, from wherever they come."""
 
     module = None
@@ -358,7 +358,7 @@ class Namespace(metaclass=_Fixed):
             if name == "*":
                 names.update(self._all())
             else:
-                names[name] = _raw_getattr(self, name)
+                names[name] = getattr(self, name)
 
     def _all(self):
         return dict(self.callables)
@@ -371,7 +371,7 @@ class Namespace(metaclass=_Fixed):
             raise AttributeError(name)
         found = self.callables.get(name) or self._own(name)
         if found is None and self.inherits:
-            found = _raw_getattr(self.inherits, name)
+            found = getattr(self.inherits, name)
         if found is None:
             raise AttributeError(f"Namespace '{self.name}' has no member '{name}'")
         self.__dict__[name] = found
@@ -402,12 +402,12 @@ class ModuleNamespace(Namespace):
 
     def _all(self):
         public = {name: self._own(name) for name in dir(self.module)
-                  if name[0] != "_" and callable(_raw_getattr(self.module, name))}
+                  if name[0] != "_" and callable(getattr(self.module, name))}
         return {**self.callables, **public}
 
     def _own(self, name):
-        if _raw_hasattr(self.module, name):
-            return _functools_module.partial(_raw_getattr(self.module, name), self.context)
+        if hasattr(self.module, name):
+            return _functools_module.partial(getattr(self.module, name), self.context)
         return None
 
 
@@ -520,7 +520,7 @@ def decorate_inline(context, decorator):
 
 
 def text(value):
-    return value if type(value) is str else str(_printable(value))
+    return value if type(value) is str else str(value)
 
 
 # --- filters -------------------------------------------------------------------------------------------------
@@ -535,17 +535,17 @@ class Markup(str):
         return self
 
     def __add__(self, other):
-        if isinstance(other, str) or _raw_hasattr(other, "__html__"):
+        if isinstance(other, str) or hasattr(other, "__html__"):
             return Markup(str.__add__(self, html_escape(other)))
         return NotImplemented
 
     def __radd__(self, other):
-        if isinstance(other, str) or _raw_hasattr(other, "__html__"):
+        if isinstance(other, str) or hasattr(other, "__html__"):
             return Markup(str.__add__(html_escape(other), self))
         return NotImplemented
 
     def __mul__(self, times):
-        return Markup(native["mul"](str(self), times))
+        return Markup(str(self) * times)
 
     __rmul__ = __mul__
 
@@ -563,7 +563,7 @@ class Markup(str):
 
 
 def _same_markup(name):
-    method = _raw_getattr(str, name)
+    method = getattr(str, name)
 
     def call(self, *args, **kwargs):
         return Markup(method(self, *args, **kwargs))
@@ -573,7 +573,7 @@ def _same_markup(name):
 
 
 for _name in ("strip", "lstrip", "rstrip", "lower", "upper", "title", "capitalize", "swapcase", "casefold"):
-    _raw_setattr(Markup, _name, _same_markup(_name))
+    setattr(Markup, _name, _same_markup(_name))
 
 
 def _escaped(value, table):
@@ -584,12 +584,12 @@ def _escaped(value, table):
 
 
 def html_escape(value):
-    if _raw_hasattr(value, "__html__"):
+    if hasattr(value, "__html__"):
         return Markup(value.__html__())
     return Markup(_escaped(str(value), _XML))
 
 
-class _Decode(metaclass=_Fixed):
+class _Decode:
     """`decode.utf8` and its like."""
 
     def __getattr__(self, encoding):
@@ -606,7 +606,7 @@ class _Decode(metaclass=_Fixed):
 _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~")
 
 
-class _Filters(metaclass=_Fixed):
+class _Filters:
     __slots__ = ()
 
     html_escape = staticmethod(html_escape)
@@ -639,14 +639,13 @@ def _own_modules():
     """Parts of Mako that code at the level of the module has by name, and can import."""
     runtime = {"UNDEFINED": UNDEFINED, "capture": capture, "supports_caller": supports_caller, "LoopStack": LoopStack,
                "LoopContext": LoopContext, "Namespace": Namespace}
-    filters = {name: _raw_getattr(_Mako.filters, name) for name in (
+    filters = {name: getattr(_Mako.filters, name) for name in (
         "html_escape", "xml_escape", "url_escape", "trim", "html_entities_escape", "decode")}
-    _MAKERS["mako.runtime"] = lambda: _module("mako.runtime", runtime)
-    _MAKERS["mako.filters"] = lambda: _module("mako.filters", filters)
-    _MAKERS["mako"] = lambda: _module("mako", {name: _import_as(f"mako.{name}") for name in ("filters", "runtime")})
+    parts = {"runtime": _own_module("mako.runtime", runtime), "filters": _own_module("mako.filters", filters)}
+    _own_module("mako", parts)
 
 
-class _Mako(metaclass=_Fixed):
+class _Mako:
     """What generated code calls, by the name `_mk`."""
 
     __slots__ = ()
@@ -670,7 +669,7 @@ class _Mako(metaclass=_Fixed):
 
     @staticmethod
     def has_parent_block(context, name):
-        return "parent" in context._data and _raw_hasattr(context._data["parent"], name)
+        return "parent" in context._data and hasattr(context._data["parent"], name)
 
     @staticmethod
     def caller(context, callables):

@@ -7,26 +7,25 @@ use std::sync::Arc;
 use mapstack_python_protocol::{Bounds, Job, Lookup, ModuleJob, Names, Outcome, Span};
 use mapstack_value::{Str, Value};
 use ruff_source_file::SourceFileBuilder;
-use rustpython_vm::builtins::{PyBaseExceptionRef, PyCode, PyDictRef, PyFunction, PyStr};
+use rustpython_vm::builtins::{PyBaseExceptionRef, PyDictRef, PyFunction, PyStr};
 use rustpython_vm::bytecode::CodeObject;
-use rustpython_vm::compiler::ast::{Mod, ModExpression, Stmt};
+use rustpython_vm::compiler::ast::Mod;
 use rustpython_vm::compiler::codegen::compile::compile_top;
 use rustpython_vm::compiler::parser;
 use rustpython_vm::compiler::{CompileOpts, Mode};
 use rustpython_vm::frozen::FrozenLib;
 use rustpython_vm::function::{ArgMapping, FuncArgs};
 use rustpython_vm::scope::Scope;
-use rustpython_vm::{AsObject, Interpreter, PyObjectRef, PyPayload, PyRef, PyResult, Settings, VirtualMachine};
+use rustpython_vm::{AsObject, Interpreter, PyObjectRef, PyResult, Settings, VirtualMachine};
 
-use super::guard::{Guard, Meter};
 use super::instrument;
+use super::meter::Meter;
 use super::{Line, convert, failure, span, template};
 use crate::error::{Error, ErrorKind, Place, Result};
 
 /// The modules that templates may import, compiled.
 static FROZEN: &FrozenLib = include!(concat!(env!("OUT_DIR"), "/frozen.rs"));
-const IPADDRESS: &str = include_str!(concat!(env!("OUT_DIR"), "/metered/ipaddress.py"));
-const TEXTWRAP: &str = include_str!(concat!(env!("OUT_DIR"), "/metered/textwrap.py"));
+const FROZEN_NAMES: &[&str] = &include!(concat!(env!("OUT_DIR"), "/names.rs"));
 const PRELUDE: &str = include_str!("prelude.py");
 
 /// A text that was compiled, and where its lines come from.
@@ -148,7 +147,6 @@ impl Machine {
             Job::Template(job) => template::render(&self.shared, prelude, &job, vm),
             Job::Compile(job) => template::compile(&self.shared, &job).map(Outcome::Compiled).map_err(Raised::Error),
         };
-        let _ = forget(prelude, vm);
         performed
             .map_err(|raised| match raised {
                 Raised::Error(error) => error,
@@ -156,7 +154,7 @@ impl Machine {
             })
             .and_then(|outcome| match self.shared.meter.broken() {
                 // Code can swallow the exception, but not go on.
-                Some(why) => Err(Error::limit(why)),
+                Some(why) => Err(Error::limit(why).at(|| self.shared.place(template::MAIN, 1))),
                 None => Ok(outcome),
             })
     }
@@ -164,8 +162,9 @@ impl Machine {
     /// A module whose `run()` returns data, as Salt's `py` renderer has it.
     fn module(&self, prelude: &PyDictRef, job: ModuleJob, vm: &VirtualMachine) -> Result<Outcome, Raised> {
         let shared = &self.shared;
-        let unit = shared.unit(Unit { name: job.name, source: job.source.clone(), lines: Vec::new() });
-        let code = vm.ctx.new_code(shared.compile(&job.source, unit, Mode::Exec)?);
+        let unit = template::MAIN;
+        shared.set_unit(unit, Unit { name: job.name, source: job.source.clone(), lines: Vec::new() });
+        let code = vm.ctx.new_code(shared.compile(&job.source, unit)?);
         let globals = vm.ctx.new_dict();
         globals.set_item("__builtins__", prelude.get_item("BUILTINS", vm)?, vm)?;
         globals.set_item("__name__", vm.ctx.new_str("template").into(), vm)?;
@@ -245,10 +244,6 @@ pub(crate) fn scope(globals: &PyDictRef) -> Scope {
     Scope::new(Some(ArgMapping::from_dict_exact(globals.clone())), globals.clone())
 }
 
-fn forget(prelude: &PyDictRef, vm: &VirtualMachine) -> PyResult<()> {
-    prelude.get_item("forget", vm)?.call((), vm).map(drop)
-}
-
 /// What the source of a unit is called inside the interpreter.
 fn unit_path(unit: usize) -> String {
     format!("<unit {unit}>")
@@ -282,8 +277,8 @@ impl Shared {
         }
     }
 
-    /// Compile code of a unit, rewritten so that it answers to limits.
-    pub(crate) fn compile(&self, code: &str, unit: usize, mode: Mode) -> Result<CodeObject> {
+    /// Compile code of a unit, rewritten so that it spends steps.
+    pub(crate) fn compile(&self, code: &str, unit: usize) -> Result<CodeObject> {
         let line_at = |offset: usize| crate::error::line_of(code, offset);
         let fail =
             |message: String, kind: ErrorKind, line: usize| Error::new(kind, message).at(|| self.place(unit, line));
@@ -292,21 +287,11 @@ impl Shared {
             let line = line_at(error.location.start().to_usize());
             fail(format!("SyntaxError: {}", error.error), syntax(), line)
         })?;
-        let module = instrument::module(parsed, code)
-            .map_err(|refusal| fail(refusal.message, ErrorKind::Forbidden, line_at(refusal.offset)))?;
-        let top = match mode {
-            Mode::Eval => match <[Stmt; 1]>::try_from(module.body) {
-                Ok([Stmt::Expr(stmt)]) => Mod::Expression(ModExpression {
-                    node_index: module.node_index,
-                    range: module.range,
-                    body: stmt.value,
-                }),
-                _ => return Err(fail("SyntaxError: invalid syntax".to_owned(), syntax(), 1)),
-            },
-            _ => Mod::Module(module),
-        };
+        let mut module = parsed.into_syntax();
+        instrument::module(&mut module)
+            .map_err(|deep| fail("the code is nested too deeply".to_owned(), ErrorKind::Limit, line_at(deep.offset)))?;
         let file = SourceFileBuilder::new(unit_path(unit), code).finish();
-        compile_top(top, file, mode, CompileOpts::default()).map_err(|error| {
+        compile_top(Mod::Module(module), file, Mode::Exec, CompileOpts::default()).map_err(|error| {
             let line = error.location.map_or(1, |location| location.line.get());
             fail(format!("SyntaxError: {}", error.error), syntax(), line)
         })
@@ -345,21 +330,15 @@ impl Shared {
 fn prelude(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
     let base = vm.ctx.exceptions.base_exception_type.to_owned();
     let limit_error = vm.ctx.new_exception_type("template", "LimitError", Some(vec![base]));
-    let guard = Guard { meter: shared.meter.clone(), limit_error };
-    let names = vm.ctx.new_dict();
     let native = vm.ctx.new_dict();
-    for (name, function) in guard.functions(vm) {
-        let short = name.trim_start_matches('<').trim_end_matches('>');
-        native.set_item(short, function.clone(), vm)?;
-        names.set_item(name.as_str(), function, vm)?;
-    }
-    native.set_item("getattr", native.get_item("attr", vm)?, vm)?;
-    for (name, function) in guard.helpers(vm) {
+    for (name, function) in shared.meter.functions(&limit_error, vm) {
         native.set_item(name, function, vm)?;
     }
-    native.set_item("rewritten", names.into(), vm)?;
+    native.set_item("tick_name", vm.ctx.new_str(instrument::TICK).into(), vm)?;
+    let modules = FROZEN_NAMES.iter().map(|name| vm.ctx.new_str(*name).into()).collect();
+    native.set_item("modules", vm.ctx.new_list(modules).into(), vm)?;
     let globals = vm.ctx.new_dict();
-    for (name, function) in services(shared, &globals, vm) {
+    for (name, function) in host(shared, &globals, vm).into_iter().chain(template::services(shared, &globals, vm)) {
         native.set_item(name, function, vm)?;
     }
     globals.set_item("__builtins__", vm.builtins.clone().into(), vm)?;
@@ -371,79 +350,6 @@ fn prelude(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
     vm.run_code_obj(code, scope(&globals))?;
     template::runtime(&globals, vm)?;
     Ok(globals)
-}
-
-/// Functions that need more than the meter.
-fn services(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> Vec<(&'static str, PyObjectRef)> {
-    let mut out: Vec<(&'static str, PyObjectRef)> = Vec::new();
-    let (this, names) = (shared.clone(), prelude.clone());
-    let compile = vm.new_function("compile", move |text: String, mode: String, vm: &VirtualMachine| -> PyResult {
-        let mode = if mode == "eval" { Mode::Eval } else { Mode::Exec };
-        let unit = this.unit(Unit { name: Some("<text>".into()), source: text.as_str().into(), lines: Vec::new() });
-        this.compile(&text, unit, mode).map(|code| vm.ctx.new_code(code).into()).map_err(|error| {
-            let class = if error.kind == ErrorKind::Forbidden { "Refused" } else { "_SyntaxError" };
-            this.raise(*error, class, &names, vm)
-        })
-    });
-    out.push(("compile", compile.into()));
-    let run = vm.new_function("run", |args: FuncArgs, vm: &VirtualMachine| -> PyResult {
-        let (code, globals, locals) = args.bind::<(PyRef<PyCode>, PyDictRef, PyDictRef)>(vm)?;
-        vm.run_code_obj(code, Scope::new(Some(ArgMapping::from_dict_exact(locals)), globals))
-    });
-    out.push(("run", run.into()));
-    for (name, mode) in [("eval", "eval"), ("exec", "exec")] {
-        let names = prelude.clone();
-        let function = vm.new_function(name, move |args: FuncArgs, vm: &VirtualMachine| -> PyResult {
-            let none = || vm.ctx.none();
-            let source = args.args.first().cloned().unwrap_or_else(none);
-            let given = |at: usize, name: &str| args.args.get(at).or(args.kwargs.get(name)).cloned();
-            let globals = given(1, "globals").unwrap_or_else(none);
-            let locals = given(2, "locals").unwrap_or_else(none);
-            let here = vm.current_globals().copy().into_ref(&vm.ctx);
-            let there = current_locals(vm)?;
-            let evaluate = names.get_item("_evaluate", vm)?;
-            evaluate.call((source, vm.ctx.new_str(mode), globals, locals, here, there), vm)
-        });
-        out.push((name, function.into()));
-    }
-    let globals = vm.new_function("globals", |vm: &VirtualMachine| -> PyDictRef {
-        let names = vm.current_globals().copy().into_ref(&vm.ctx);
-        let _ = names.del_item("__builtins__", vm);
-        names
-    });
-    out.push(("globals", globals.into()));
-    let locals = vm.new_function("locals", |vm: &VirtualMachine| -> PyResult { current_locals(vm) });
-    out.push(("locals", locals.into()));
-    let names = prelude.clone();
-    let all = vm.new_function("import", move |module: String, vm: &VirtualMachine| -> PyResult<()> {
-        let shown = names.get_item("_import_names", vm)?.call((module,), vm)?;
-        let shown: PyDictRef = shown.try_into_value(vm)?;
-        let globals = vm.current_globals();
-        for (name, value) in shown {
-            globals.set_item(&*name, value, vm)?;
-        }
-        Ok(())
-    });
-    out.push(("importall", all.into()));
-    let full = vm.new_function("name", |short: String| -> String { instrument::full_name(&short) });
-    out.push(("name", full.into()));
-    let (this, names) = (shared.clone(), prelude.clone());
-    let metered = vm.new_function("metered", move |name: String, vm: &VirtualMachine| -> PyResult {
-        let source = if name == "ipaddress" { IPADDRESS } else { TEXTWRAP };
-        let globals = vm.ctx.new_dict();
-        globals.set_item("__builtins__", names.get_item("BUILTINS", vm)?, vm)?;
-        globals.set_item("__name__", vm.ctx.new_str(name.as_str()).into(), vm)?;
-        let unit = this.unit(Unit { name: None, source: source.into(), lines: Vec::new() });
-        let code = this.compile(source, unit, Mode::Exec).map_err(|e| vm.new_runtime_error(e.message.clone()))?;
-        let left = this.meter.broken();
-        vm.run_code_obj(vm.ctx.new_code(code), scope(&globals))?;
-        debug_assert_eq!(left, this.meter.broken());
-        Ok(vm.new_module(&name, globals, None).into())
-    });
-    out.push(("metered", metered.into()));
-    out.extend(host(shared, prelude, vm));
-    out.extend(template::services(shared, prelude, vm));
-    out
 }
 
 /// The functions behind the `salt` object.
@@ -475,12 +381,4 @@ fn host(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> Vec<(&
         }
     });
     vec![("has_function", has_function.into()), ("has_module", has_module.into()), ("call", call.into())]
-}
-
-fn current_locals(vm: &VirtualMachine) -> PyResult {
-    let locals = vm.current_locals()?;
-    let names = vm.ctx.types.dict_type.as_object().call((PyObjectRef::from(locals),), vm)?;
-    // At the top of a module these are its globals.
-    let _ = names.del_item("__builtins__", vm);
-    Ok(names)
 }

@@ -5,10 +5,10 @@
 
 mod convert;
 mod failure;
-mod guard;
 mod instrument;
 mod line;
 mod machine;
+mod meter;
 mod template;
 
 use mapstack_python_protocol::Span;

@@ -23,8 +23,8 @@ use crate::mako::generate;
 const RUNTIME: &str = include_str!("../mako/runtime.py");
 /// Marks of one template.
 const MARKS: usize = 1 << 24;
-/// The unit of the template that is the job.
-const MAIN: usize = 0;
+/// The unit of the text that is the job.
+pub(crate) const MAIN: usize = 0;
 
 /// The marks of each unit that is a template.
 #[derive(Default)]
@@ -161,8 +161,7 @@ fn module(
     globals.set_item("_mk_at", vm.ctx.new_int(unit * MARKS).into(), vm)?;
     globals.set_item("UNDEFINED", prelude.get_item("UNDEFINED", vm)?, vm)?;
     globals.set_item("STOP_RENDERING", vm.ctx.new_str("").into(), vm)?;
-    let locals = prelude.get_item("native", vm)?.get_item("locals", vm)?;
-    globals.set_item("_mk_all_locals", locals, vm)?;
+    globals.set_item("_mk_all_locals", vm.builtins.get_attr("locals", vm)?, vm)?;
     let import = prelude.get_item("_import_as", vm)?;
     for (name, module) in [("filters", "mako.filters"), ("runtime", "mako.runtime")] {
         globals.set_item(name, import.call((vm.ctx.new_str(module),), vm)?, vm)?;
@@ -177,7 +176,7 @@ pub(crate) fn compile(shared: &Rc<Shared>, job: &CompileJob) -> Result<Arc<[u8]>
     let module = generate(job.name.as_ref(), &job.source, job.strict)?;
     let unit = Unit { name: job.name.clone(), source: job.source.clone(), lines: module.lines.clone() };
     shared.set_unit(MAIN, unit);
-    let compiled = shared.compile(&module.code, MAIN, Mode::Exec)?;
+    let compiled = shared.compile(&module.code, MAIN)?;
     let mut code = Vec::new();
     marshal::serialize_code(&mut code, &compiled);
     Ok(CompiledTemplate { code, lines: module.lines, marks: module.marks }.to_bytes().into())
@@ -201,7 +200,7 @@ fn main_from_source(shared: &Rc<Shared>, job: &TemplateJob, vm: &VirtualMachine)
     let module = generate(job.name.as_ref(), &job.source, job.strict)?;
     shared.set_unit(MAIN, Unit { name: job.name.clone(), source: job.source.clone(), lines: module.lines });
     shared.marks.borrow_mut().0.insert(MAIN, module.marks.into());
-    Ok(vm.ctx.new_code(shared.compile(&module.code, MAIN, Mode::Exec)?))
+    Ok(vm.ctx.new_code(shared.compile(&module.code, MAIN)?))
 }
 
 /// The code of a template that another one asked for, and its unit.
@@ -210,7 +209,7 @@ fn further(shared: &Rc<Shared>, source: &Source, strict: bool, vm: &VirtualMachi
     let module = generate(name.as_ref(), &source.text, strict)?;
     let unit = shared.unit(Unit { name, source: source.text.clone(), lines: module.lines });
     shared.marks.borrow_mut().0.insert(unit, module.marks.into());
-    Ok((vm.ctx.new_code(shared.compile(&module.code, unit, Mode::Exec)?), unit))
+    Ok((vm.ctx.new_code(shared.compile(&module.code, unit)?), unit))
 }
 
 /// Render a template.

@@ -23,3 +23,7 @@ def urandom(size):
 
 
 import posixpath as path
+
+
+def __getattr__(name):
+    raise AttributeError(f"'os.{name}' is not available to templates: it would reach outside of the template")

@@ -125,3 +125,7 @@ def relpath(path, start=None):
     here, there = ([part for part in normpath(p).split(slash) if part and part != dot] for p in (start, path))
     common = len(commonprefix([here, there]))
     return slash.join([dots] * (len(here) - common) + there[common:]) or dot
+
+
+def __getattr__(name):
+    raise AttributeError(f"'os.path.{name}' is not available to templates: it would reach outside of the template")

@@ -1,0 +1,100 @@
+//! What a run may still spend, and the functions by which code spends it.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use mapstack_python_protocol::Bounds;
+use rustpython_vm::builtins::{PyStr, PyTypeRef};
+use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
+
+/// What a run may still spend.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    fuel: Cell<u64>,
+    deadline: Cell<Option<Instant>>,
+    clock: Cell<u8>,
+    output: Cell<usize>,
+    /// Why the run ends; set once, it stays.
+    broken: RefCell<Option<&'static str>>,
+}
+
+impl Meter {
+    pub(crate) fn new() -> Self {
+        Meter {
+            fuel: Cell::new(0),
+            deadline: Cell::new(None),
+            clock: Cell::new(0),
+            output: Cell::new(0),
+            broken: RefCell::new(None),
+        }
+    }
+
+    pub(crate) fn start(&self, bounds: &Bounds) {
+        self.fuel.set(bounds.fuel);
+        self.deadline.set(Instant::now().checked_add(Duration::from_millis(bounds.time)));
+        self.output.set(usize::try_from(bounds.output).unwrap_or(usize::MAX));
+        *self.broken.borrow_mut() = None;
+    }
+
+    /// Work done for the run by the command does not count.
+    pub(crate) fn pause(&self, spent: Duration) {
+        if let Some(deadline) = self.deadline.get() {
+            self.deadline.set(deadline.checked_add(spent));
+        }
+    }
+
+    pub(crate) fn broken(&self) -> Option<&'static str> {
+        *self.broken.borrow()
+    }
+
+    fn tick(&self) -> Result<(), &'static str> {
+        if let Some(why) = self.broken() {
+            return Err(why);
+        }
+        let fuel = self.fuel.get();
+        if fuel == 0 {
+            return Err("the template ran for too many steps");
+        }
+        self.fuel.set(fuel - 1);
+        let clock = self.clock.get().wrapping_add(1);
+        self.clock.set(clock);
+        if clock.is_multiple_of(8) && self.deadline.get().is_some_and(|deadline| Instant::now() > deadline) {
+            return Err("the template ran for too long");
+        }
+        Ok(())
+    }
+
+    fn write(&self, bytes: usize) -> Result<(), &'static str> {
+        match self.output.get().checked_sub(bytes) {
+            Some(left) => {
+                self.output.set(left);
+                Ok(())
+            }
+            None => Err("the template's output is too large"),
+        }
+    }
+
+    /// The functions of a meter, by name: `tick` spends a step, `written` output. They raise what no handler of
+    /// exceptions names, and again at every further step.
+    pub(crate) fn functions(
+        self: &Rc<Self>,
+        limit_error: &PyTypeRef,
+        vm: &VirtualMachine,
+    ) -> [(&'static str, PyObjectRef); 2] {
+        let raise = |meter: &Meter, spent: Result<(), &'static str>, error: &PyTypeRef, vm: &VirtualMachine| {
+            spent.map_err(|why| {
+                let why = *meter.broken.borrow_mut().get_or_insert(why);
+                vm.new_exception_msg(error.clone(), why.into())
+            })
+        };
+        let (meter, error) = (self.clone(), limit_error.clone());
+        let tick = move |vm: &VirtualMachine| -> PyResult<()> { raise(&meter, meter.tick(), &error, vm) };
+        let (meter, error) = (self.clone(), limit_error.clone());
+        let written = move |text: PyObjectRef, vm: &VirtualMachine| -> PyResult<()> {
+            let bytes = text.downcast_ref::<PyStr>().map_or(0, |text| text.byte_len());
+            raise(&meter, meter.write(bytes), &error, vm)
+        };
+        [("tick", vm.new_function("tick", tick).into()), ("written", vm.new_function("written", written).into())]
+    }
+}
