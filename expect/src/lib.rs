@@ -15,11 +15,11 @@
 //! let minion = Minion::new("web1").complete();
 //! let actual = subject.actual(Form::Plain, &minion).result.unwrap();
 //! let recorded = Recorded::text(Form::Plain, "", &actual);
-//! assert!(subject.compare(&Recorded::parse(Form::Plain, &recorded, "web1.yaml").unwrap(), &actual, &minion).is_empty());
+//! assert!(subject.compare(&Recorded::parse(Form::Plain, &recorded, "web1.yaml").unwrap(), &actual, &[], &minion).is_empty());
 //!
 //! let stale = recorded.replace("22", "2222");
 //! let stale = Recorded::parse(Form::Plain, &stale, "web1.yaml").unwrap();
-//! let [difference] = &subject.compare(&stale, &actual, &minion)[..] else { panic!("one difference") };
+//! let [difference] = &subject.compare(&stale, &actual, &[], &minion)[..] else { panic!("one difference") };
 //! assert_eq!(difference.expected_at.as_ref().unwrap().to_string(), "web1.yaml:1:7");
 //! assert_eq!(difference.actual_at.as_ref().unwrap().to_string(), "ssh/parameters/defaults.yaml:1:16");
 //! ```

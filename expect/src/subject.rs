@@ -1,8 +1,10 @@
 //! What a formula makes, and how it differs from what it should.
 
+use std::collections::HashSet;
+
 use mapstack::lineage::Spot;
 use mapstack::minion::Minion;
-use mapstack::value::{Key, Value};
+use mapstack::value::{Key, Str, Value};
 use mapstack::yaml::{DumpOptions, dump, load};
 use mapstack::{DataOptions, Diagnostic, Engine, Error, ErrorKind, MapForm, Place, Run};
 use mapstack_fleet::{Change, changes};
@@ -41,6 +43,8 @@ pub struct Actual {
     pub result: Result<Value, Error>,
     /// What was worth a warning.
     pub warnings: Vec<Diagnostic>,
+    /// What is secret, and what templates made of that.
+    pub secret_texts: Vec<Str>,
 }
 
 /// A value that is not what it should be.
@@ -52,6 +56,8 @@ pub struct Difference {
     pub expected_at: Option<Place>,
     /// Where the value that came out stands, if that is known.
     pub actual_at: Option<Spot>,
+    /// The paths of scalars in the change that are secret.
+    pub secret: HashSet<Vec<Key>>,
 }
 
 impl<'e> Subject<'e> {
@@ -125,13 +131,20 @@ impl<'e> Subject<'e> {
             },
             Some(form) => mapped(form),
         };
-        let warnings = run.warnings();
-        Actual { result: result.map(|value| read_back(&value)), warnings }
+        let (warnings, secret_texts) = (run.warnings(), run.secret_texts());
+        Actual { result: result.map(|value| read_back(&value)), warnings, secret_texts }
     }
 
-    /// How what came out on a minion differs from what was recorded.
+    /// How what came out on a minion differs from what was recorded. `secret_texts` are those of the
+    /// [`Actual`].
     #[must_use]
-    pub fn compare(&self, recorded: &Recorded, actual: &Value, minion: &Minion) -> Vec<Difference> {
+    pub fn compare(
+        &self,
+        recorded: &Recorded,
+        actual: &Value,
+        secret_texts: &[Str],
+        minion: &Minion,
+    ) -> Vec<Difference> {
         let changes = changes(&recorded.data, &recorded.settled(actual));
         // Who made it matters only where it differs.
         let explained = match changes.is_empty() || (self.kind == Kind::Map && !self.has_parameters) {
@@ -144,16 +157,26 @@ impl<'e> Subject<'e> {
             let same = self.kind == Kind::Data || read_back(at(data, path)?).is_same(value);
             same.then(|| lineage.at(path).map(|known| known.spot)).flatten()
         };
+        let by_origin = explained.as_ref().map(|(_, lineage)| lineage.secret_paths(&[])).unwrap_or_default();
+        let secret = |change: &Change| {
+            let mut secret: HashSet<Vec<Key>> =
+                by_origin.iter().filter(|path| path.starts_with(&change.path)).cloned().collect();
+            for value in change.old.iter().chain(&change.new) {
+                add_secret_numbers(value, &mut change.path.clone(), secret_texts, &mut secret);
+            }
+            secret
+        };
         let difference = |change: Change| Difference {
             expected_at: change.old.as_ref().and_then(|_| recorded.place(&change.path)),
             actual_at: change.new.as_ref().and_then(|value| origin(&change.path, value)),
+            secret: secret(&change),
             change,
         };
         changes.into_iter().map(difference).collect()
     }
 
     fn run(&self, minion: &Minion) -> Run<'e> {
-        self.engine.run(minion).with_saltenv(self.saltenv.as_str())
+        self.engine.run(minion).with_saltenv(self.saltenv.as_str()).following_secrets()
     }
 }
 
@@ -164,6 +187,30 @@ fn written(states: &Value) -> Option<Value> {
     let map = context.get("map")?;
     let values = map.as_map().filter(|map| map.len() == 1).and_then(|map| map.get(VALUES));
     Some(values.unwrap_or(map).clone())
+}
+
+/// The paths of numbers that are secret by what they say: nobody searches for those.
+fn add_secret_numbers(value: &Value, path: &mut Vec<Key>, texts: &[Str], secret: &mut HashSet<Vec<Key>>) {
+    match value {
+        Value::Map(map) => {
+            for (key, value) in map {
+                path.push(key.clone());
+                add_secret_numbers(value, path, texts, secret);
+                path.pop();
+            }
+        }
+        Value::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                path.push(Key::from(i64::try_from(index).unwrap_or(i64::MAX)));
+                add_secret_numbers(item, path, texts, secret);
+                path.pop();
+            }
+        }
+        Value::Int(_) | Value::Float(_) if texts.contains(&Str::from(value.to_string())) => {
+            secret.insert(path.clone());
+        }
+        _ => {}
+    }
 }
 
 fn at<'v>(value: &'v Value, path: &[Key]) -> Option<&'v Value> {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mapstack::lineage::Lineage;
 use mapstack::minion::Minion;
+use mapstack::value::Str;
 use mapstack::{Engine, Error, Outcome, Result, Witness};
 
 use crate::change::{Change, Ignored, changes};
@@ -204,6 +205,11 @@ impl<'f, 'e> Comparison<'f, 'e> {
     }
 
     /// Where values of a formula come from in each state.
+    /// What is secret on a minion, and what a formula's templates make of that in both states.
+    pub(crate) fn secret_texts(&self, formula: usize, minion: &Minion) -> Vec<Str> {
+        [self.before, self.after].iter().flat_map(|fleet| fleet.secret_texts(formula, minion)).collect()
+    }
+
     pub(crate) fn lineages(&self, formula: usize, minion: &Minion) -> [Option<Lineage>; 2] {
         [self.before, self.after].map(|fleet| fleet.explain(formula, minion))
     }

@@ -1,12 +1,12 @@
 //! What became of a fleet: equal changes and failures, folded.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use mapstack::Error;
 use mapstack::lineage::{Lineage, Spot};
 use mapstack::minion::Minion;
-use mapstack::value::Value;
+use mapstack::value::{Key, Str, Value};
+use mapstack::{Error, ErrorKind};
 
 use crate::change::Change;
 use crate::compare::{Compared, Comparison, Pair, What};
@@ -23,6 +23,10 @@ pub struct Group {
     pub old_origin: Option<Spot>,
     /// Where the new one comes from.
     pub new_origin: Option<Spot>,
+    /// The paths of scalars in the old value that are secret.
+    pub old_secret: HashSet<Vec<Key>>,
+    /// The paths of scalars in the new one that are.
+    pub new_secret: HashSet<Vec<Key>>,
     /// The indices of the formulas concerned.
     pub formulas: Vec<usize>,
     /// The minions, in order.
@@ -42,6 +46,8 @@ pub struct Failing {
     pub minions: Vec<String>,
     /// One of them.
     pub example: Minion,
+    /// What is secret on it, and what the formula's templates made of that, in either state.
+    pub secret_texts: Vec<Str>,
 }
 
 /// What became of a fleet.
@@ -99,9 +105,11 @@ impl Differences {
                     continue;
                 }
                 What::Changed(_) => self.changed(comparison, id, &pair, &read),
-                What::Broken(error) => self.failure(Turn::Broken, pair.formula, error, id, &read),
-                What::Mended(error) => self.failure(Turn::Mended, pair.formula, error, id, &read),
-                What::FailsOtherwise(error) => self.failure(Turn::Otherwise, pair.formula, error, id, &read),
+                What::Broken(error) => self.failure(comparison, (Turn::Broken, pair.formula, error), id, &read),
+                What::Mended(error) => self.failure(comparison, (Turn::Mended, pair.formula, error), id, &read),
+                What::FailsOtherwise(error) => {
+                    self.failure(comparison, (Turn::Otherwise, pair.formula, error), id, &read);
+                }
             }
             affected = true;
         }
@@ -161,17 +169,42 @@ impl Differences {
             );
             *self.by_key.entry(key).or_insert_with(|| {
                 let change = change.clone();
+                let secret = |lineage: &Option<Lineage>| {
+                    lineage.as_ref().map(|lineage| lineage.secret_paths(&change.path)).unwrap_or_default()
+                };
+                let (old_secret, new_secret) = (secret(before), secret(after));
                 let (formulas, minions, example) = (Vec::new(), Vec::new(), read());
-                self.groups.push(Group { change, old_origin, new_origin, formulas, minions, example });
+                self.groups.push(Group {
+                    change,
+                    old_origin,
+                    new_origin,
+                    old_secret,
+                    new_secret,
+                    formulas,
+                    minions,
+                    example,
+                });
                 self.groups.len() - 1
             })
         });
         groups.collect()
     }
 
-    fn failure(&mut self, turn: Turn, formula: usize, error: &Error, id: &str, read: &impl Fn() -> Minion) {
+    fn failure(
+        &mut self,
+        comparison: &Comparison<'_, '_>,
+        (turn, formula, error): (Turn, usize, &Error),
+        id: &str,
+        read: &impl Fn() -> Minion,
+    ) {
         let index = *self.by_failure.entry((turn, formula, error.to_string())).or_insert_with(|| {
-            let failing = Failing { formula, error: error.clone(), minions: Vec::new(), example: read() };
+            let example = read();
+            // A limit says nothing of what templates made, and is a long way to go.
+            let secret_texts = match error.kind() {
+                ErrorKind::Limit => Vec::new(),
+                _ => comparison.secret_texts(formula, &example),
+            };
+            let failing = Failing { formula, error: error.clone(), minions: Vec::new(), example, secret_texts };
             self.failing.push((turn, failing));
             self.failing.len() - 1
         });

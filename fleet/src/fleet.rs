@@ -5,6 +5,7 @@ use std::thread::Scope;
 
 use mapstack::lineage::Lineage;
 use mapstack::minion::Minion;
+use mapstack::value::Str;
 use mapstack::{Condition, DataOptions, Engine, Error, ErrorKind, FactRead, Outcome, Recipe, Result, Witness};
 
 use crate::Pace;
@@ -92,6 +93,12 @@ impl<'e> Fleet<'e> {
     #[must_use]
     pub fn explain(&self, formula: usize, minion: &Minion) -> Option<Lineage> {
         self.recipes.get(formula)?.explain(minion).ok()
+    }
+
+    /// The texts that a formula's templates, by its index, made of a minion's secrets, and those secrets.
+    #[must_use]
+    pub fn secret_texts(&self, formula: usize, minion: &Minion) -> Vec<Str> {
+        self.recipes.get(formula).map(|recipe| recipe.secret_texts(minion)).unwrap_or_default()
     }
 
     /// What comes of each minion, in order, without those that are left out. Minions are read from

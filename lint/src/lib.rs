@@ -49,6 +49,5 @@ mod work;
 
 pub use finding::{Edit, Finding, Level};
 pub use linter::{Linter, Report, SchemaFrom};
-pub use mask::starred_names;
 pub use rule::Rule;
 pub use rules::Unanswered;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use mapstack::minion::{Minion, platforms};
-use mapstack::secrets::Secrets;
+use mapstack::secrets::{Redacted, Secrets};
 use mapstack::value::{Key, Map, Value, json};
 use mapstack::{DataOptions, Diagnostic, Engine, Error, ErrorKind};
 
@@ -77,12 +77,12 @@ impl Report {
     /// A text of one of the files with stars for what stands behind the names of secrets.
     #[must_use]
     pub fn starred(&self, text: &str) -> String {
-        mask::starred_names(text, &self.secrets)
+        self.secrets.starred(text).into_owned()
     }
 
     /// A finding as a message, whose excerpts have no secrets.
     #[must_use]
-    pub fn diagnostic(&self, finding: &Finding) -> Diagnostic {
+    pub fn diagnostic(&self, finding: &Finding) -> Redacted<Diagnostic> {
         let mut diagnostic = finding.diagnostic();
         let places = diagnostic.place.iter_mut().chain(diagnostic.trace.iter_mut().map(|step| &mut step.place));
         for place in places {
@@ -90,7 +90,7 @@ impl Report {
                 place.source = masked.clone();
             }
         }
-        diagnostic
+        self.secrets.redact(&diagnostic)
     }
 }
 
@@ -161,6 +161,8 @@ impl<'e> Linter<'e> {
     pub fn lint(&self, formula: &str) -> Result<Report, Error> {
         let subject =
             Subject::examine(self.engine, formula, &self.saltenv, &self.minions, &self.options, &self.secrets)?;
+        let made = subject.runs.iter().flat_map(|run| &run.secret_texts);
+        let secrets = Arc::new(Secrets::clone(&self.secrets).derived(made));
         let schema = self.schema_of(&subject)?;
         let mut findings = rules::all(&subject);
         findings.extend(schema.iter().flat_map(|schema| rules::schema(&subject, schema)));
@@ -180,14 +182,13 @@ impl<'e> Linter<'e> {
             None => true,
         });
         for finding in &mut findings {
-            finding.message = self.secrets.scrubbed(&finding.message);
-            finding.notes.iter_mut().for_each(|note| *note = self.secrets.scrubbed(note));
-            finding.help = finding.help.as_ref().map(|help| self.secrets.scrubbed(help));
-            finding.related.iter_mut().for_each(|step| step.what = self.secrets.scrubbed(&step.what));
+            finding.message = secrets.scrubbed(&finding.message);
+            finding.notes.iter_mut().for_each(|note| *note = secrets.scrubbed(note));
+            finding.help = finding.help.as_ref().map(|help| secrets.scrubbed(help));
+            finding.related.iter_mut().for_each(|step| step.what = secrets.scrubbed(&step.what));
         }
         findings.sort_by(|a, b| order(a).cmp(&order(b)));
-        let masked = mask::masked(&subject, &self.secrets);
-        let secrets = self.secrets.clone();
+        let masked = mask::masked(&subject, &secrets);
         let unanswered = rules::unanswered_calls(&subject);
         let (files, minions) = (subject.files.len(), self.minions.len());
         let ignored = subject.ignored.clone();

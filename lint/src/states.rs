@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use mapstack::minion::Minion;
+use mapstack::secrets::{Redact, Secrets};
 use mapstack::value::Value;
 use mapstack::{Engine, Error, ErrorKind, ImportSite};
 
@@ -71,6 +72,8 @@ pub(crate) struct Library<'l> {
     pub imports: &'l [ImportSite],
     /// The path of the formula's own map.
     pub map: &'l str,
+    /// What no error may say.
+    pub secrets: &'l Secrets,
 }
 
 impl Library<'_> {
@@ -88,9 +91,7 @@ impl Library<'_> {
             }
         }
         let jobs: Vec<_> = jobs.into_iter().collect();
-        let render = |((file, _), minion): &((usize, usize), &Minion)| {
-            Arc::new(made(self.engine, self.saltenv, minion, &files[*file].path))
-        };
+        let render = |((file, _), minion): &((usize, usize), &Minion)| Arc::new(self.made(minion, &files[*file].path));
         let rendered = side_by_side(&jobs, render)?;
         let known: HashMap<(usize, usize), Arc<Result<Made, Error>>> =
             jobs.iter().map(|(job, _)| *job).zip(rendered).collect();
@@ -104,6 +105,13 @@ impl Library<'_> {
         let mut states: Vec<State> = files.iter().enumerate().map(state).collect();
         find_used(&mut states);
         Ok(states)
+    }
+
+    fn made(&self, minion: &Minion, path: &str) -> Result<Made, Error> {
+        let run = self.engine.run(minion).with_saltenv(self.saltenv).following_secrets();
+        // What templates made of secrets is known to this run alone.
+        let redacted = |e: Error| e.redacted(&self.secrets.clone().derived(run.secret_texts()));
+        run.sls(path).map(|value| made_of(&value)).map_err(redacted)
     }
 
     /// A number for each minion, which is equal for those that an sls cannot tell apart: the formula's map came
@@ -151,10 +159,9 @@ impl Library<'_> {
 /// Grains that functions of Salt's look at unless they are given others.
 const FAMILIES: [&str; 5] = ["os", "os_family", "osarch", "osfinger", "id"];
 
-fn made(engine: &Engine, saltenv: &str, minion: &Minion, path: &str) -> Result<Made, Error> {
-    let value = engine.run(minion).with_saltenv(saltenv).sls(path)?;
+fn made_of(value: &Value) -> Made {
     let mut made = Made::default();
-    match &value {
+    match value {
         Value::Map(map) => match map.get("include") {
             None => {}
             Some(Value::List(includes)) => made.includes = includes.iter().cloned().collect(),
@@ -163,7 +170,7 @@ fn made(engine: &Engine, saltenv: &str, minion: &Minion, path: &str) -> Result<M
         other if other.truthy() => made.instead = Some(other.kind().described().to_owned()),
         _ => {}
     }
-    Ok(made)
+    made
 }
 
 /// The name of the sls in a file.

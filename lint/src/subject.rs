@@ -9,7 +9,7 @@ use mapstack::loader::{Fetched, SaltPath};
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
 use mapstack::trace::{Asked, Event};
-use mapstack::value::Value;
+use mapstack::value::{Str, Value};
 use mapstack::{DataOptions, Engine, Error, ErrorKind, MapForm, Place, Run, Survey, yaml};
 
 use crate::document::{Content, Document, SourceFile};
@@ -70,6 +70,8 @@ pub(crate) struct Examined<'s> {
     /// What came of its `map.jinja`, as text.
     pub map_text: String,
     pub events: Vec<Event>,
+    /// What is secret on the minion, and what templates made of that.
+    pub secret_texts: Vec<Str>,
 }
 
 impl Examined<'_> {
@@ -130,20 +132,23 @@ impl<'s> Subject<'s> {
         let form =
             subject.files.contains_key(&map).then(|| engine.map_form(&subject.formula, None, saltenv)).transpose()?;
         subject.runs = side_by_side(minions, |minion| {
-            let run = || engine.run(minion).with_saltenv(saltenv);
-            let (layered, events) = if has_parameters { subject.layered(&run()) } else { (None, Vec::new()) };
-            let (map_error, map_text) = form.as_ref().map(|form| map_of(&run(), form)).unwrap_or_default();
-            (supported.has(minion), layered, map_error, map_text, events)
+            let run = || engine.run(minion).with_saltenv(saltenv).following_secrets();
+            let (of_layers, of_map) = (run(), run());
+            let (layered, events) = if has_parameters { subject.layered(&of_layers) } else { (None, Vec::new()) };
+            let (map_error, map_text) = form.as_ref().map(|form| map_of(&of_map, form)).unwrap_or_default();
+            let secret_texts: Vec<Str> = [of_layers, of_map].iter().flat_map(Run::secret_texts).collect();
+            (supported.has(minion), layered, map_error, map_text, events, secret_texts)
         })?
         .into_iter()
         .zip(minions)
-        .map(|((supported, layered, map_error, map_text, events), minion)| Examined {
+        .map(|((supported, layered, map_error, map_text, events, secret_texts), minion)| Examined {
             minion,
             supported,
             layered,
             map_error,
             map_text,
             events,
+            secret_texts,
         })
         .collect();
         subject.render_states()?;
@@ -171,6 +176,7 @@ impl<'s> Subject<'s> {
             templates: &self.templates,
             imports: &self.survey.imports,
             map: &map,
+            secrets: self.secrets,
         };
         // Whether a map's only variable is all that anybody imports.
         let sites = || self.survey.imports.iter().filter(|site| site.template.as_deref() == Some(&*map));

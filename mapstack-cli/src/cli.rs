@@ -54,6 +54,9 @@ pub struct Messages {
     /// Treat warnings as errors
     #[arg(long, global = true, help_heading = "Messages")]
     pub strict: bool,
+    /// Print secrets as they are: in messages, and where values are kept back
+    #[arg(long, global = true, help_heading = "Messages")]
+    pub show_secrets: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -640,9 +643,6 @@ pub struct Config {
     /// All options, also those that no file sets
     #[arg(long, conflicts_with = "options")]
     pub all: bool,
-    /// Print passwords, tokens and keys, too
-    #[arg(long)]
-    pub show_secrets: bool,
     /// The id of the minion whose configuration it is
     #[arg(long, value_parser = minions::IdParser)]
     pub id: Option<String>,
@@ -777,9 +777,6 @@ pub struct Input {
 /// What is kept back of what is printed.
 #[derive(Debug, Default, Args)]
 pub struct SecretFlags {
-    /// Print secrets as they are
-    #[arg(long, help_heading = "Secrets")]
-    pub show_secrets: bool,
     /// Take values under keys of this pattern for secrets, too; repeatable
     #[arg(long, value_name = "PATTERN", help_heading = "Secrets")]
     pub secret: Vec<String>,

@@ -54,7 +54,7 @@ pub fn read_file(
         let (path, kind) = Config::find(path, kind)?;
         with_id(&path, kind, id)?
     };
-    reporter.warn(config.warnings())?;
+    reporter.warn(&reporter.redact_all(config.warnings()))?;
     Ok(config)
 }
 

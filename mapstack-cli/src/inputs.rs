@@ -29,8 +29,9 @@ impl Session {
     pub fn new(input: &Input, reporter: &Reporter) -> Result<Self, Failure> {
         let config = configuration::read(&input.files, input.facts.id.as_deref(), None, reporter)?;
         let minion = minion(input, config.as_ref(), reporter)?;
+        reporter.knows(&minion);
         let missing = config.as_ref().and_then(|config| configuration::missing_pillar(config, &minion));
-        reporter.warn(missing.as_slice())?;
+        reporter.warn(&reporter.redact_all(&missing))?;
         let Served { files, roots } = served(&input.files, config.as_ref(), Some(&minion), reporter)?;
         let saltenv = input.files.saltenv.clone();
         let engine = functions::add(Engine::new(files), &input.functions)?;
@@ -52,7 +53,7 @@ impl Session {
     }
 
     pub fn run(&self) -> Run<'_> {
-        let run = self.engine.run(&self.minion);
+        let run = self.engine.run(&self.minion).following_secrets();
         match &self.saltenv {
             Some(saltenv) => run.with_saltenv(saltenv.as_str()),
             None => run,
@@ -98,7 +99,7 @@ pub fn served(
         Some(config) => {
             let options = configuration::file_options(Some(config), minion)?;
             let (served, warnings) = configured(files, config, options)?;
-            reporter.warn(&warnings)?;
+            reporter.warn(&reporter.redact_all(&warnings))?;
             Ok(served)
         }
         None => {
@@ -107,7 +108,8 @@ pub fn served(
                 Diagnostic::warning(ErrorKind::File, format!("the root {} is not a directory", root.display()))
                     .with_help("it is ignored, as the reference ignores it")
             });
-            reporter.warn(&missing.collect::<Vec<_>>())?;
+            let missing: Vec<Diagnostic> = missing.collect();
+            reporter.warn(&reporter.redact_all(&missing))?;
             Ok(Served { files: Backends::new(vec![Box::new(roots.clone())]), roots })
         }
     }

@@ -102,7 +102,7 @@ impl Source {
             .iter()
             .map(|one| Diagnostic::warning(ErrorKind::Facts, format!("{one}; the minion is left out")))
             .collect();
-        reporter.warn(&silent)?;
+        reporter.warn(&reporter.redact_all(&silent))?;
         Ok(source)
     }
 

@@ -6,9 +6,12 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
+use mapstack::minion::Minion;
+use mapstack::secrets::{Redact, Redacted, Secrets};
 use mapstack::{Diagnostic, Place, Severity};
 
 use crate::cli::{Color, Messages};
+use crate::masking;
 
 /// Why a verb did not end well.
 #[derive(Debug)]
@@ -48,8 +51,11 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Prints messages as the user asked for.
+/// Prints messages as the user asked for, and nothing that is secret: what it prints of others is [`Redacted`].
 pub struct Reporter {
+    /// What may not be printed of the minions that were read.
+    secrets: RefCell<Secrets>,
+    shows_secrets: bool,
     renderer: Renderer,
     colored: bool,
     colored_output: bool,
@@ -68,12 +74,27 @@ impl Reporter {
         };
         let (colored, colored_output) = (colored(io::stderr().is_terminal()), colored(io::stdout().is_terminal()));
         let renderer = if colored { Renderer::styled() } else { Renderer::plain() };
-        Reporter { renderer, colored, colored_output, quiet: messages.quiet, strict: messages.strict, kept: None }
+        let shows_secrets = messages.show_secrets;
+        // Without a salt there are no digests, and what is secret is kept back all the same.
+        let secrets = masking::random_salt().map_or_else(|_| Secrets::without_digests(), |salt| Secrets::new(&salt));
+        let secrets = RefCell::new(secrets.shown_anyway(shows_secrets));
+        Reporter {
+            secrets,
+            shows_secrets,
+            renderer,
+            colored,
+            colored_output,
+            quiet: messages.quiet,
+            strict: messages.strict,
+            kept: None,
+        }
     }
 
     /// One that prints nothing and keeps the texts of messages, for who puts them elsewhere.
     pub fn keeping(&self) -> Self {
         Reporter {
+            secrets: self.secrets.clone(),
+            shows_secrets: self.shows_secrets,
             renderer: Renderer::plain(),
             colored: false,
             colored_output: self.colored_output,
@@ -86,6 +107,47 @@ impl Reporter {
     /// The messages that were kept since the last time, in order.
     pub fn take_kept(&self) -> Vec<(Severity, String)> {
         self.kept.as_ref().map(RefCell::take).unwrap_or_default()
+    }
+
+    /// Whether the user wants to see everything.
+    pub fn shows_secrets(&self) -> bool {
+        self.shows_secrets
+    }
+
+    /// From now on messages are masked by these rules.
+    pub fn mask_with(&self, secrets: &Secrets) {
+        self.secrets.replace(secrets.clone());
+    }
+
+    /// A minion was read: nothing of its pillar is to be printed.
+    pub fn knows(&self, minion: &Minion) {
+        self.learns(|secrets| masking::of_minion(secrets, minion));
+    }
+
+    /// Templates made these texts of secrets.
+    pub fn knows_texts<T: AsRef<str>>(&self, texts: impl IntoIterator<Item = T>) {
+        self.learns(|secrets| secrets.derived(texts));
+    }
+
+    fn learns(&self, learn: impl FnOnce(Secrets) -> Secrets) {
+        let secrets = self.secrets.borrow().clone();
+        self.secrets.replace(learn(secrets));
+    }
+
+    /// What is known to be secret so far.
+    pub fn secrets(&self) -> Secrets {
+        self.secrets.borrow().clone()
+    }
+
+    /// Something without what is known to be secret so far: for messages about the command's own minion, or about
+    /// none.
+    pub fn redact<T: Redact>(&self, given: &T) -> Redacted<T> {
+        self.secrets.borrow().redact(given)
+    }
+
+    /// The same of several.
+    pub fn redact_all<'g, T: Redact + 'g>(&self, given: impl IntoIterator<Item = &'g T>) -> Vec<Redacted<T>> {
+        given.into_iter().map(|one| self.redact(one)).collect()
     }
 
     /// Whether what goes to standard output is coloured.
@@ -107,14 +169,14 @@ impl Reporter {
     pub fn say(&self, message: &str) {
         if !self.quiet && !self.keep(Severity::Warning, message) {
             // A closed standard error leaves nothing to tell it to.
-            let _ = writeln!(self.stderr(), "{}", sanitize(message));
+            let _ = writeln!(self.stderr(), "{}", sanitize(&self.redact(&message.to_owned())));
         }
     }
 
     /// A linter's finding for standard output.
     pub fn finding(
         &self,
-        diagnostic: &Diagnostic,
+        diagnostic: &Redacted<Diagnostic>,
         level: mapstack_lint::Level,
         rule: &str,
         whole_file: bool,
@@ -132,13 +194,13 @@ impl Reporter {
     ///
     /// # Errors
     /// A warning, where warnings are errors.
-    pub fn warn(&self, warnings: &[Diagnostic]) -> Result<(), Failure> {
+    pub fn warn(&self, warnings: &[Redacted<Diagnostic>]) -> Result<(), Failure> {
         match warnings.first() {
             Some(first) if self.strict => {
                 for other in &warnings[1..] {
-                    self.print(&Diagnostic { severity: Severity::Error, ..other.clone() });
+                    self.print(&other.clone().map(|other| Diagnostic { severity: Severity::Error, ..other }));
                 }
-                Err(Failure::Data(first.clone().into()))
+                Err(Failure::Data(first.clone().into_inner().into()))
             }
             _ if self.quiet => Ok(()),
             _ => {
@@ -149,8 +211,8 @@ impl Reporter {
     }
 
     /// Print errors that are part of a greater whole.
-    pub fn tell<'e>(&self, errors: impl IntoIterator<Item = &'e mapstack::Error>) {
-        errors.into_iter().for_each(|error| self.print(error.diagnostic()));
+    pub fn tell(&self, errors: impl IntoIterator<Item = Redacted<mapstack::Error>>) {
+        errors.into_iter().for_each(|error| self.print(&error.map(|error| error.diagnostic().clone())));
     }
 
     /// Print what is worth knowing, unless nobody wants to.
@@ -169,14 +231,14 @@ impl Reporter {
     ///
     /// # Errors
     /// The last error, if there is one.
-    pub fn errors<'e>(&self, errors: impl IntoIterator<Item = &'e mapstack::Error>) -> Result<(), Failure> {
-        let mut last: Option<&mapstack::Error> = None;
+    pub fn errors(&self, errors: impl IntoIterator<Item = Redacted<mapstack::Error>>) -> Result<(), Failure> {
+        let mut last: Option<Redacted<mapstack::Error>> = None;
         for error in errors {
             if let Some(before) = last.replace(error) {
-                self.print(before.diagnostic());
+                self.tell([before]);
             }
         }
-        last.map_or(Ok(()), |error| Err(error.clone().into()))
+        last.map_or(Ok(()), |error| Err(error.into_inner().into()))
     }
 
     /// Turn the outcome of a verb into an exit status.
@@ -199,7 +261,7 @@ impl Reporter {
                 ExitCode::from(2)
             }
             Err(Failure::Data(e)) => {
-                self.print(e.diagnostic());
+                self.tell([self.redact(&e)]);
                 ExitCode::from(1)
             }
         }
@@ -213,18 +275,18 @@ impl Reporter {
 
     fn line(&self, level: &str, message: &str) {
         // A closed standard error leaves nothing to tell it to.
-        let _ = writeln!(self.stderr(), "{level}: {}", sanitize(message));
+        let _ = writeln!(self.stderr(), "{level}: {}", sanitize(&self.redact(&message.to_owned())));
     }
 
     /// Keep a message, if that is what becomes of them.
     fn keep(&self, severity: Severity, message: &str) -> bool {
         if let Some(kept) = &self.kept {
-            kept.borrow_mut().push((severity, sanitize(message)));
+            kept.borrow_mut().push((severity, sanitize(&self.redact(&message.to_owned()))));
         }
         self.kept.is_some()
     }
 
-    fn print(&self, diagnostic: &Diagnostic) {
+    fn print(&self, diagnostic: &Redacted<Diagnostic>) {
         if self.keep(diagnostic.severity, &diagnostic.to_string()) {
             return;
         }
@@ -240,7 +302,7 @@ impl Reporter {
 /// A message as a person reads it, with excerpts.
 fn rendered(
     renderer: &Renderer,
-    diagnostic: &Diagnostic,
+    diagnostic: &Redacted<Diagnostic>,
     level: Level<'_>,
     id: Option<&str>,
     whole_file: bool,

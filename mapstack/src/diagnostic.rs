@@ -171,6 +171,10 @@ impl Error {
         Error(Box::new(Diagnostic { severity: Severity::Error, ..Diagnostic::warning(kind, message) }))
     }
 
+    pub(crate) fn of(diagnostic: Diagnostic) -> Self {
+        Error(Box::new(diagnostic))
+    }
+
     /// What it is about.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

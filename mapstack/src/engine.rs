@@ -11,7 +11,7 @@ use indexmap::IndexSet;
 use mapstack_loader::{Fetched, FileServer, LoadError, SaltPath};
 use mapstack_matcher::Definition;
 use mapstack_minion::Minion;
-use mapstack_render::jinja::{Limits, Syntax, TemplateCache};
+use mapstack_render::jinja::{Limits, Syntax, Taint, TemplateCache};
 use mapstack_render::{DictRef, Obj, salt_object};
 use mapstack_value::{Map, Str, Value};
 
@@ -148,6 +148,8 @@ pub struct Run<'e> {
     pub(crate) definition: RefCell<Option<Str>>,
     /// What is known of where the data comes from, if anybody asked.
     pub(crate) tracker: RefCell<Option<Tracker>>,
+    /// What is secret, if anybody follows that.
+    pub(crate) taint: OnceCell<Taint>,
     events: RefCell<Vec<Event>>,
     /// Every look at the file server, in order, each once.
     reads: RefCell<IndexSet<FileRead, foldhash::fast::RandomState>>,
@@ -211,6 +213,7 @@ impl<'e> Run<'e> {
             fuel: Cell::new(engine.limits.fuel),
             definition: RefCell::default(),
             tracker: RefCell::default(),
+            taint: OnceCell::new(),
             events: RefCell::default(),
             reads: RefCell::default(),
             warnings: RefCell::default(),

@@ -4,11 +4,12 @@ use std::sync::{Arc, OnceLock};
 
 use mapstack_render::nearest;
 use mapstack_value::{Map, Value};
-use mapstack_yaml::{Limits, Mark, Marks, load_marked};
+use mapstack_yaml::{Limits, Lines, Mark, Marks, load_marked};
 
 use crate::diagnostic::{Error, ErrorKind, Place, Result};
 use crate::engine::Run;
 use crate::files::File;
+use crate::lineage::SecretLeaves;
 use crate::render::{Stage, Text};
 
 /// The content of a data-source file.
@@ -79,7 +80,9 @@ impl Run<'_> {
         let source = file.text()?;
         if !self.has_template_marks(source) {
             let text = Text::plain(file, source);
-            return Ok((self.engine.parsed_layer(source, || self.parse(&text))?, text));
+            let layer = self.engine.parsed_layer(source, || self.parse(&text))?;
+            self.note_secrets(layer.values.as_ref());
+            return Ok((layer, text));
         }
         if let Some(recorder) = self.facts.recorder()
             && self.is_layer_of_formula()
@@ -94,7 +97,23 @@ impl Run<'_> {
             Some(recorder) if self.is_layer_of_formula() => recorder.in_layer(&file.path, render)?,
             _ => render()?,
         };
-        Ok((self.engine.parsed_layer(text.as_str(), || self.parse(&text))?, text))
+        let layer = self.engine.parsed_layer(text.as_str(), || self.parse(&text))?;
+        self.note_printed_secrets(&layer, &text);
+        Ok((layer, text))
+    }
+
+    /// What a layer has that is secret: under names that say so, and where its template printed a secret.
+    fn note_printed_secrets(&self, layer: &LayerFile, text: &Text<'_>) {
+        let Some(taint) = self.taint.get() else { return };
+        self.note_secrets(layer.values.as_ref());
+        if text.secret().is_empty() {
+            return;
+        }
+        let Ok((whole, marks)) = load_marked(text.as_str(), &Limits::default()) else { return };
+        let lines = Lines::of(text.as_str());
+        let offset = |mark| lines.offset(text.as_str(), mark);
+        let leaves = SecretLeaves::of(&whole, &marks, text.secret(), offset);
+        leaves.visit(&whole, &marks, &mut |leaf| taint.add(leaf));
     }
 }
 

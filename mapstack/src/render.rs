@@ -118,6 +118,11 @@ impl<'f> Text<'f> {
         runs().zip(ends).filter(|((_, origin), _)| origin.is_computed()).map(|((start, _), end)| start..end)
     }
 
+    /// The bytes that the last template stage is known to have made of secrets, in order.
+    pub fn secret(&self) -> &[Range<usize>] {
+        self.maps.last().map_or(&[], SourceMap::secret)
+    }
+
     pub fn is_rendered(&self) -> bool {
         !self.maps.is_empty()
     }
@@ -200,6 +205,14 @@ impl<'f> Text<'f> {
             }
         }
     }
+}
+
+/// Whether a template of a language whose expressions nobody follows can print a secret: it names where they
+/// are, or other templates.
+fn may_read_secrets(source: &str) -> bool {
+    const READS: [&str; 10] =
+        ["pillar", "opts", "salt", "mapdata", "stack", "custom_data", "include", "import", "extends", "inherit"];
+    READS.iter().any(|word| source.contains(word))
 }
 
 impl Run<'_> {
@@ -351,6 +364,7 @@ impl Run<'_> {
             cache: Some(&self.engine.templates),
             fuel: Some(&self.fuel),
             watch: job.watch,
+            taint: self.taint(),
         };
         self.runs_in(job.language);
         let rendered = match job.language {
@@ -368,7 +382,14 @@ impl Run<'_> {
             }
         };
         self.sync_facts().map_err(|e| self.template_error(*e, file).note("the minion's facts were changed to this"))?;
-        before.push(rendered.map);
+        let map = match self.taint() {
+            // Nobody follows the expressions of other languages.
+            Some(_) if job.language != Language::Jinja && may_read_secrets(source) => {
+                rendered.map.with_secret_computed(rendered.text.len())
+            }
+            _ => rendered.map,
+        };
+        before.push(map);
         Ok((Text { file: Cow::Borrowed(file), text: Cow::Owned(rendered.text), maps: before }, rendered.exports))
     }
 

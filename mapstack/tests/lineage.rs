@@ -70,7 +70,7 @@ impl Tally {
             return;
         }
         match &known.spot {
-            Spot::File { place, computed: true } => {
+            Spot::File { place, computed: true, .. } => {
                 let rest = &place.source[place.start..];
                 let is_computing = ["{{", "{%"].iter().any(|mark| rest.starts_with(mark));
                 // A template of another engine, or one in Python, may count as a whole.
@@ -97,7 +97,7 @@ impl Tally {
             Spot::Fact { part: None, .. } => self.facts += 1,
             Spot::Argument => self.arguments += 1,
         }
-        if let Some(Spot::File { place, computed: false }) = &known.key {
+        if let Some(Spot::File { place, computed: false, .. }) = &known.key {
             let key = path.last().unwrap().to_value();
             assert!(stands_there(place, &key), "{path:?}: the key {} is not at {place}", key.repr());
             self.keys += 1;

@@ -1,6 +1,7 @@
 //! `mapstack config`.
 
 use mapstack::config::{Config, Origin};
+use mapstack::secrets::Secrets;
 use mapstack::value::{Map, Value, json};
 use mapstack::{Error, ErrorKind, nearest, yaml};
 
@@ -18,7 +19,9 @@ pub fn run(args: &Arguments, reporter: &Reporter) -> Result<(), Failure> {
         let message = "no configuration given: pass --config FILE, such as --config /etc/salt/master";
         return Err(Failure::Usage(message.into()));
     };
-    let rows = rows(args, &config)?;
+    // What is in force is compared between machines, so there are no digests.
+    let secrets = Secrets::without_digests().shown_anyway(reporter.shows_secrets());
+    let rows = rows(args, &config, &secrets)?;
     match args.format {
         Printed::Text => output::write(&text(&rows)?),
         Printed::Yaml => output::write(&yaml::dump(&as_value(&rows), &yaml::DumpOptions::output())),
@@ -34,7 +37,7 @@ struct Row {
 }
 
 /// The options asked for, sorted; else those that files or flags set, or all.
-fn rows(args: &Arguments, config: &Config) -> Result<Vec<Row>, Failure> {
+fn rows(args: &Arguments, config: &Config, secrets: &Secrets) -> Result<Vec<Row>, Failure> {
     let flags = by_flags(&args.files);
     let mut names: Vec<String> = config.options().keys().map(ToString::to_string).collect();
     names.extend(flags.iter().map(|(name, ..)| (*name).to_string()));
@@ -54,7 +57,7 @@ fn rows(args: &Arguments, config: &Config) -> Result<Vec<Row>, Failure> {
                 other => vec![other.to_string()],
             };
             // What Salt has built in is no secret.
-            let value = if set && !args.show_secrets { masked(&name, value) } else { value.clone() };
+            let value = if set && !secrets.shows_everything() { masked(&name, value, secrets) } else { value.clone() };
             (set, Row { name, value, from })
         })
         .filter(|(set, row)| match args.options.is_empty() {

@@ -21,7 +21,7 @@ pub fn run(args: &Fetch, reporter: &Reporter) -> Result<(), Failure> {
     if let Some(file) = &args.config {
         let config = configuration::read_file(file, args.config_kind, None, None, reporter)?;
         let (remotes, warnings) = git_remotes(config.options(), &mirrors)?;
-        reporter.warn(&warnings)?;
+        reporter.warn(&reporter.redact_all(&warnings))?;
         origins.extend(remotes.into_iter().map(|remote| remote.origin));
     }
     let mut failed = Vec::new();
@@ -37,7 +37,7 @@ pub fn run(args: &Fetch, reporter: &Reporter) -> Result<(), Failure> {
             Err(why) => failed.push(Error::new(ErrorKind::File, why)),
         }
     }
-    reporter.errors(&failed)
+    reporter.errors(reporter.redact_all(&failed))
 }
 
 /// Fetch one repository; the line that tells what came of it.

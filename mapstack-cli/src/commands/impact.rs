@@ -1,19 +1,19 @@
 //! `mapstack impact`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use mapstack::lineage::Spot;
 use mapstack::loader::Snapshot;
 use mapstack::minion::{Minion, Part};
+use mapstack::secrets::Redacted;
 use mapstack::trace::FileReadKind;
 use mapstack::value::{Key, Path as KeyPath, Value};
 use mapstack::{Engine, Error, Outcome, yaml};
 use mapstack_fleet::Fleet;
 
 use super::diff::some;
-use super::explain::is_of_pillar;
 use super::fleets::Plan;
 use super::formulas;
 use crate::cli::{Impact, Listing, SecretFlags};
@@ -56,20 +56,20 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     let minions = Many::list_or_platforms((&input.facts, &args.target), config.as_ref(), &others, reporter)?;
     let formulas = vec![OfFormula::default(); plan.formulas.len()];
     let mut reached = Reached { what: &what, fleet: &fleet, formulas, known: HashMap::new(), minions: 0 };
-    let mut broken: Vec<Error> = Vec::new();
+    let masking = Masking::new(&SecretFlags::default(), reporter)?;
+    let mut broken: Vec<Redacted<Error>> = Vec::new();
     for id in minions.ids() {
         match minions.read(&id) {
-            Ok(minion) => broken.extend(reached.look(&minion)),
-            Err(error) => broken.push(error),
+            Ok(minion) => broken.extend(reached.look(&minion, &masking)),
+            Err(error) => broken.push(reporter.redact(&error)),
         }
     }
-    let masking = Masking::new(&SecretFlags::default())?;
     let rows = reached.rows(&plan.formulas, &masking);
     match args.format {
         Listing::Text => output::write(&text(&args.what, &what, &rows, reached.minions))?,
         Listing::Json => output::write(&output::as_json(&json(&args.what, &rows, reached.minions))?)?,
     }
-    reporter.errors(&broken)
+    reporter.errors(broken)
 }
 
 impl What {
@@ -127,8 +127,8 @@ struct Reached<'r, 'e> {
 struct Known {
     outcome: Arc<Outcome>,
     is_reached: bool,
-    /// Where the value comes from.
-    spot: Option<Spot>,
+    /// Where the value comes from, and which paths in it are secret.
+    spot: Option<(Spot, Arc<HashSet<Vec<Key>>>)>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -142,6 +142,8 @@ struct OfFormula {
 struct OfValue {
     value: Value,
     spot: Option<Spot>,
+    /// The paths in it that are secret.
+    secret: Arc<HashSet<Vec<Key>>>,
     minions: Vec<String>,
     /// One of them.
     example: Minion,
@@ -149,7 +151,7 @@ struct OfValue {
 
 impl Reached<'_, '_> {
     /// Look at a minion, and return what fails on it.
-    fn look(&mut self, minion: &Minion) -> Vec<Error> {
+    fn look(&mut self, minion: &Minion, masking: &Masking) -> Vec<Redacted<Error>> {
         let Some(report) = self.fleet.report(minion) else { return Vec::new() };
         self.minions += 1;
         for (index, outcome) in report.outcomes.iter().flatten().enumerate() {
@@ -164,7 +166,11 @@ impl Reached<'_, '_> {
                 self.add(index, &outcome, spot, minion);
             }
         }
-        report.errors().map(|(_, error)| error.clone().note(format!("for the minion {}", report.id))).collect()
+        let failed = report.errors().map(|(formula, error)| {
+            let secrets = masking.of_formula(minion, self.fleet, formula, Some(error));
+            secrets.redact(&error.clone().note(format!("for the minion {}", report.id)))
+        });
+        failed.collect()
     }
 
     fn is_reached(&self, index: usize, outcome: &Outcome, minion: &Minion) -> bool {
@@ -182,12 +188,14 @@ impl Reached<'_, '_> {
     }
 
     /// Where the value that is asked about comes from.
-    fn spot(&self, index: usize, minion: &Minion) -> Option<Spot> {
+    fn spot(&self, index: usize, minion: &Minion) -> Option<(Spot, Arc<HashSet<Vec<Key>>>)> {
         let What::Value(..) = self.what else { return None };
-        Some(self.fleet.explain(index, minion)?.at(&self.what.keys())?.spot)
+        let (lineage, keys) = (self.fleet.explain(index, minion)?, self.what.keys());
+        Some((lineage.at(&keys)?.spot, lineage.secret_paths(&keys).into()))
     }
 
-    fn add(&mut self, index: usize, outcome: &Outcome, spot: Option<Spot>, minion: &Minion) {
+    fn add(&mut self, index: usize, outcome: &Outcome, spot: Option<(Spot, Arc<HashSet<Vec<Key>>>)>, minion: &Minion) {
+        let (spot, secret) = spot.map_or((None, Arc::default()), |(spot, secret)| (Some(spot), secret));
         let id = minion.id().to_string();
         let value = match (self.what, &outcome.result) {
             (What::Value(_, path), Ok(data)) => yaml::traverse(data, path),
@@ -200,16 +208,16 @@ impl Reached<'_, '_> {
             known.minions.push(id);
             return;
         }
-        of.values.push(OfValue { value, spot, minions: vec![id], example: minion.clone() });
+        of.values.push(OfValue { value, spot, secret, minions: vec![id], example: minion.clone() });
     }
 
     /// What is told of each formula that is reached.
     fn rows(&self, names: &[String], masking: &Masking) -> Vec<Row> {
         let keys = self.what.keys();
         let shown = |known: &OfValue| {
-            let of_pillar = known.spot.as_ref().is_some_and(is_of_pillar);
+            let is_secret = |path: &[Key]| known.secret.contains(path);
             RowValue {
-                value: masking.of([&known.example]).masked(&keys, of_pillar, &known.value),
+                value: masking.of([&known.example]).masked_where(&mut keys.clone(), &known.value, &is_secret),
                 origin: known.spot.as_ref().map(ToString::to_string),
                 minions: known.minions.clone(),
             }

@@ -74,6 +74,7 @@ fn reported<T>(
     work: impl FnOnce(&Run<'_>) -> mapstack::Result<T>,
 ) -> Result<T, Failure> {
     let result = work(run);
-    reporter.warn(&run.warnings())?;
+    reporter.knows_texts(run.secret_texts());
+    reporter.warn(&reporter.redact_all(&run.warnings()))?;
     Ok(result?)
 }

@@ -22,7 +22,8 @@ pub fn run(args: &Sources, reporter: &Reporter) -> Result<(), Failure> {
         Listing::Json => as_json(&events)?,
     };
     output::write(&listing)?;
-    reporter.warn(&run.warnings())?;
+    reporter.knows_texts(run.secret_texts());
+    reporter.warn(&reporter.redact_all(&run.warnings()))?;
     result.map(|_| ()).map_err(Failure::from)
 }
 

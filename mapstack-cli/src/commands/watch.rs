@@ -33,7 +33,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
     let minions = Many::list_or_platforms((&input.facts, &args.target), config.as_ref(), &others, reporter)?;
     let ids = minions.ids();
-    let masking = Masking::new(&SecretFlags::default())?;
+    let masking = Masking::new(&SecretFlags::default(), reporter)?;
     let (sender, changes) = mpsc::channel();
     let tell = move |result: DebounceEventResult| {
         // Nobody listens any more when the program ends.
@@ -50,19 +50,19 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     let mut before = fresh()?;
     plan.formulas = layered(args, before.files(), plan.saltenv())?;
     let mut standing = Standing::of(&plan.fleet(&before), &minions, &ids);
-    reporter.tell(standing.broken());
+    reporter.tell(standing.broken().map(|error| reporter.redact(error)));
     let minions_watched = output::count(ids.len(), "minion");
     reporter.say(&format!("watching {} for {minions_watched}; Ctrl-C ends", directories.join(", ")));
     for change in changes {
         if let Err(e) = change {
-            reporter.tell([&unwatched("files", &e)]);
+            reporter.tell([reporter.redact(&unwatched("files", &e))]);
         }
         let started = Instant::now();
         let after = match fresh() {
             Ok(after) => after,
             // A file that is being replaced is there again in a moment.
             Err(Failure::Data(error)) => {
-                reporter.tell([&error]);
+                reporter.tell([reporter.redact(&error)]);
                 continue;
             }
             Err(other) => return Err(other),
@@ -86,14 +86,14 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         let told =
             Told { from: "before", to: "now", formulas: &plan.formulas, differences: &differences, masking: &masking };
         output::write(&format!("# {paths}\n{}\n", text::text(&told, reporter.colors_output())))?;
-        reporter.tell(differences.broken.iter().map(|(_, error)| error));
+        reporter.tell(differences.broken.iter().map(|(_, error)| reporter.redact(error)));
         reporter.say(&format!("after {} ms", started.elapsed().as_millis()));
         drop((older, newer));
         before = after;
         if plan.formulas.len() != formulas.len() {
             plan.formulas = formulas;
             standing = Standing::of(&plan.fleet(&before), &minions, &ids);
-            reporter.tell(standing.broken());
+            reporter.tell(standing.broken().map(|error| reporter.redact(error)));
         }
     }
     Ok(())

@@ -63,17 +63,22 @@ fn evaluated(run: &Run<'_>, source: String) -> Result<Obj> {
         limits: run.engine.limits,
         cache: Some(&run.engine.templates),
         fuel: Some(&run.fuel),
+        taint: run.taint(),
         ..Request::new(Arc::<str>::from(source), &host)
     };
     run.depth.set(run.depth.get() + 1);
     let rendered = render(request);
     run.depth.set(run.depth.get() - 1);
-    let text = rendered.map_err(raised)?.text;
+    let rendered = rendered.map_err(raised)?;
+    let text = rendered.text;
     let failed = |message: String| Error::new(ErrorKind::Python("SaltRenderError"), message);
     let value = mapstack_yaml::load(&text).map_err(|e| failed(e.to_string()))?;
     // An empty document is an empty mapping.
     if !value.truthy() {
         return Ok(Obj::dict([]));
+    }
+    if let Some(taint) = run.taint.get() {
+        taint.read_from(&text, rendered.map.secret(), &value);
     }
     let printed = json::dumps(&value, &json::DumpOptions::default()).map_err(|e| failed(e.to_string()))?;
     json::loads(&printed).map(Obj::from).map_err(|e| failed(e.to_string()))

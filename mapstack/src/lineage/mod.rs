@@ -19,21 +19,24 @@
 //! ```
 
 mod layers;
+mod secret_leaves;
 mod source;
 mod tracker;
 mod tree;
 mod why_not;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use mapstack_minion::{FactPlace, FactPlaces, Part};
-use mapstack_value::{Key, Value};
+use mapstack_value::{Key, Str, Value};
 use mapstack_yaml::Mark;
 
 use crate::diagnostic::Place;
 pub use layers::{Because, Chosen, Layer, LayerKind, Merged};
+pub(crate) use secret_leaves::SecretLeaves;
 pub use source::LayerText;
 pub(crate) use tracker::{Texts, Tracker};
 pub use tree::How;
@@ -50,6 +53,8 @@ pub struct Lineage {
     notes: Mutex<Option<Tracker>>,
     tree: OnceLock<Node>,
     facts: FactPlaces,
+    /// What is secret, and what templates made of that.
+    secrets: HashSet<Str>,
 }
 
 /// What is known of one value.
@@ -93,6 +98,8 @@ pub enum Spot {
         /// Whether a template computed what stands there, so that the place is the expression or
         /// statement that did.
         computed: bool,
+        /// Whether what stands there was made of a secret by a template.
+        secret: bool,
     },
     /// Under a path of the minion's facts; of several of its parts for `None`.
     Fact {
@@ -105,6 +112,15 @@ pub enum Spot {
     },
     /// In no file: an argument, or a default of the function.
     Argument,
+}
+
+impl Spot {
+    /// Whether what stands there is secret wherever it is shown: the pillar has it, or a template made it of a
+    /// secret.
+    #[must_use]
+    pub fn is_secret(&self) -> bool {
+        matches!(self, Spot::Fact { part: Some(Part::Pillar) | None, .. } | Spot::File { secret: true, .. })
+    }
 }
 
 impl fmt::Display for Spot {
@@ -122,9 +138,10 @@ impl fmt::Display for Spot {
 }
 
 impl Lineage {
-    pub(crate) fn new(mut tracker: Tracker, data: Value, facts: FactPlaces) -> Self {
+    pub(crate) fn new(mut tracker: Tracker, data: Value, facts: FactPlaces, secrets: Vec<Str>) -> Self {
         let (layers, texts) = tracker.take_layers();
-        Lineage { layers, texts, data, notes: Mutex::new(Some(tracker)), tree: OnceLock::new(), facts }
+        let (notes, secrets) = (Mutex::new(Some(tracker)), secrets.into_iter().collect());
+        Lineage { layers, texts, data, notes, tree: OnceLock::new(), facts, secrets }
     }
 
     /// The text of a layer that is a file, as this minion reads it.
@@ -188,11 +205,12 @@ impl Lineage {
     }
 
     fn ancestry(&self, node: &Node, value: &Value, key: Option<&Claim>) -> Ancestry {
-        let (layer, spot) = node.claim().map_or((0, Spot::Argument), |claim| (claim.layer, self.spot(&claim.at)));
+        let place = |claim: &Claim, value: &Value| self.marked(claim, value);
+        let (layer, spot) = node.claim().map_or((0, Spot::Argument), |claim| (claim.layer, place(claim, value)));
         let ancestor = |past: &tree::Past| Ancestor {
             value: past.claim.value.clone(),
             layer: past.claim.layer,
-            spot: self.spot(&past.claim.at),
+            spot: place(&past.claim, &past.claim.value),
             by: past.by,
             how: past.how,
         };
@@ -200,11 +218,45 @@ impl Lineage {
         Ancestry { value: value.clone(), layer, spot, key: key.map(|key| self.spot(&key.at)), past }
     }
 
+    /// Where a claim stands. What no place in a text stands for, such as what a statement left in the data, is
+    /// secret by what it says.
+    fn marked(&self, claim: &Claim, value: &Value) -> Spot {
+        let knows = || match value {
+            Value::Str(text) => self.secrets.contains(text),
+            Value::Int(_) | Value::Float(_) => self.secrets.contains(&Str::from(value.to_string())),
+            _ => false,
+        };
+        match self.spot(&claim.at) {
+            Spot::File { place, computed, secret: false } if claim.at.is_near() => {
+                Spot::File { place, computed, secret: knows() }
+            }
+            spot => spot,
+        }
+    }
+
+    /// The texts that are secret on this minion, those that templates made of others included.
+    pub fn secret_texts(&self) -> impl Iterator<Item = &str> {
+        self.secrets.iter().map(|text| &**text)
+    }
+
+    /// The paths of scalars at or below a path that the pillar gave, or that a template made of a secret. They
+    /// go on from the root.
+    #[must_use]
+    pub fn secret_paths(&self, below: &[Key]) -> HashSet<Vec<Key>> {
+        let mut paths = HashSet::new();
+        self.visit(&mut |path, known| {
+            if path.starts_with(below) && known.spot.is_secret() {
+                paths.insert(path.to_vec());
+            }
+        });
+        paths
+    }
+
     fn spot(&self, at: &At) -> Spot {
         match at {
             At::Text(text, marks) => in_text(text, marks.mark()),
             At::Mark(text, mark) => in_text(text, *mark),
-            At::Statement(place) => Spot::File { place: (**place).clone(), computed: true },
+            At::Statement(place) => Spot::File { place: (**place).clone(), computed: true, secret: false },
             At::Fact(part, path) => Spot::Fact { part: *part, path: path.clone(), place: self.facts.find(*part, path) },
             At::FactKey(part, path) => {
                 Spot::Fact { part: *part, path: path.clone(), place: self.facts.find_key(*part, path) }
@@ -217,5 +269,5 @@ impl Lineage {
 
 fn in_text(text: &LayerText, mark: Mark) -> Spot {
     let (place, computed) = text.spot(mark);
-    Spot::File { place, computed }
+    Spot::File { place, computed, secret: text.is_secret(mark) }
 }

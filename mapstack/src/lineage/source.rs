@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use mapstack_yaml::{Limits, Lines, Mark, load_marked};
 
-use super::At;
+use super::{At, SecretLeaves};
 use crate::diagnostic::Place;
 use crate::render::Text;
 
@@ -14,6 +14,8 @@ pub struct LayerText {
     text: Text<'static>,
     /// Where each line starts.
     lines: OnceLock<Lines>,
+    /// Which scalars a template made of secrets.
+    secret: OnceLock<SecretLeaves>,
 }
 
 impl fmt::Debug for LayerText {
@@ -24,7 +26,7 @@ impl fmt::Debug for LayerText {
 
 impl LayerText {
     pub(crate) fn new(text: Text<'static>) -> Self {
-        LayerText { text, lines: OnceLock::new() }
+        LayerText { text, lines: OnceLock::new(), secret: OnceLock::new() }
     }
 
     /// All of it, with the positions of everything inside; of nothing if it is no YAML.
@@ -51,6 +53,17 @@ impl LayerText {
     pub fn spot(&self, mark: Mark) -> (Place, bool) {
         let offset = self.offset(mark);
         (self.text.place(offset), self.text.is_computed(offset))
+    }
+
+    /// Whether a template made the scalar at a mark of a secret.
+    #[must_use]
+    pub fn is_secret(&self, mark: Mark) -> bool {
+        let ranges = self.text.secret();
+        let leaves = || match load_marked(self.text.as_str(), &Limits::default()) {
+            Ok((value, marks)) => SecretLeaves::of(&value, &marks, ranges, |mark| self.offset(mark)),
+            Err(_) => SecretLeaves::default(),
+        };
+        !ranges.is_empty() && self.secret.get_or_init(leaves).has(mark)
     }
 
     /// Whether one expression printed all of these bytes, and printed text: of what YAML makes of it,

@@ -114,11 +114,13 @@ impl Run<'_> {
     /// # Errors
     /// As [`data`](Run::data).
     pub fn explain(&self, tpldir: &str, options: &DataOptions) -> Result<(Value, Lineage)> {
+        self.follow_secrets();
         self.tracker.replace(Some(Tracker::new()));
         let data = self.data(tpldir, options);
         let tracker = self.tracker.take().unwrap_or_default();
         let facts = FactPlaces::new(&self.facts.all());
-        data.map(|data| (data.clone(), Lineage::new(tracker, data, facts)))
+        let secrets = self.secret_texts();
+        data.map(|data| (data.clone(), Lineage::new(tracker, data, facts, secrets)))
     }
 
     /// What follows the outermost call. What templates make of others is theirs.

@@ -47,6 +47,15 @@ pub(crate) enum At {
 }
 
 impl At {
+    /// Whether it is no more than near the value: at a statement, or at something that the value came out of.
+    pub fn is_near(&self) -> bool {
+        match self {
+            At::Statement(_) | At::Mark(..) => true,
+            At::Below(inside) | At::Somewhere(inside) => inside.is_near(),
+            At::Text(..) | At::Fact(..) | At::FactKey(..) | At::Nowhere => false,
+        }
+    }
+
     fn child(&self, index: usize, step: &Key) -> At {
         match self {
             At::Text(text, marks) => match marks.child(index) {

@@ -86,6 +86,7 @@ impl<'t, 'e> Templates<'t, 'e> {
             limits: self.run.engine.limits,
             cache: Some(&self.run.engine.templates),
             fuel: Some(&self.run.fuel),
+            taint: self.run.taint(),
             ..Request::new(source, &host)
         };
         let failed = |e: Box<mapstack_render::Error>| self.run.template_error(*e, file);

@@ -19,6 +19,7 @@ use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use crate::engine::{Engine, Run};
 use crate::lineage::Lineage;
 use crate::options::DataOptions;
+use crate::secrets::{Redact, Secrets};
 use crate::trace::FileRead;
 
 /// A formula's configuration, to be worked out for many minions.
@@ -226,6 +227,16 @@ impl<'e> Recipe<'e> {
         self.run(minion).explain(&self.formula, &self.options).map(|(_, lineage)| lineage)
     }
 
+    /// The texts that templates made of a minion's secrets, and those secrets. That is worked out again, whether
+    /// it fails or not.
+    #[must_use]
+    pub fn secret_texts(&self, minion: &Minion) -> Vec<Str> {
+        let run = self.run(minion).following_secrets();
+        // What it comes to is known already.
+        let _ = run.data(&self.formula, &self.options);
+        run.secret_texts()
+    }
+
     fn run(&self, minion: &Minion) -> Run<'e> {
         self.in_its_saltenv(self.engine.run(minion))
     }
@@ -249,6 +260,19 @@ impl<'e> Recipe<'e> {
         let result = run.data(&self.formula, &self.options);
         let (warnings, files) = (run.warnings().into(), run.file_reads().into());
         Outcome { result, warnings, files, text: OnceLock::new(), kind: new_kind() }
+    }
+}
+
+/// What an outcome says beside its data.
+impl Redact for Outcome {
+    fn redacted(&self, secrets: &Secrets) -> Self {
+        Outcome {
+            result: self.result.clone().map_err(|error| error.redacted(secrets)),
+            warnings: self.warnings.iter().map(|warning| warning.redacted(secrets)).collect(),
+            files: self.files.clone(),
+            text: OnceLock::new(),
+            kind: self.kind,
+        }
     }
 }
 

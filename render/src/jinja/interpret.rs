@@ -11,8 +11,9 @@ use super::blocks::{SelfObject, SuperObject};
 use super::loops::{Filtered, Loop, LoopObject};
 use super::macros::MacroObject;
 use super::module::{Module, ModuleObject};
-use super::output::{Origin, Output};
+use super::output::{Origin, Output, SourceMap};
 use super::scope::{Context, Frame};
+use super::taint::{Taint, WRITERS};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::object::{
     self, CallArgs, DictRef, Iter, Obj, Undefined, binary, compare, finalize, get_item, hash_key, negate, positive,
@@ -57,7 +58,11 @@ impl Vm<'_> {
 
     fn exec_stmt(&self, stmt: &Stmt, frame: &Frame, out: &mut Output) -> Result<Flow> {
         self.burn(1)?;
+        let read = self.taint.map(Taint::begin);
         let flow = roomy(|| self.exec_kind(stmt, frame, out)).map_err(|e| e.at(|| place(frame, stmt.span)))?;
+        if let (Some(taint), Some(read)) = (self.taint, read) {
+            taint.forget(read);
+        }
         if let Some(watch) = self.watch {
             watch.ran(|| place(frame, stmt.span));
         }
@@ -71,7 +76,11 @@ impl Vm<'_> {
             StmtKind::Output(expr) => {
                 let printed = self.eval(expr, frame).and_then(|value| {
                     let is_text = matches!(value, Obj::Str(_)) && !writes_data(expr);
-                    Ok((self.print(&value)?, if is_text { Origin::Text } else { Origin::Computed }))
+                    let printed = self.print(&value)?;
+                    if let Some(taint) = self.taint {
+                        out.expect_secret(taint.printed(&value, &printed));
+                    }
+                    Ok((printed, if is_text { Origin::Text } else { Origin::Computed }))
                 });
                 let (printed, origin) = printed.map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))?;
                 out.push(&printed, &frame.template, stmt.span, origin)?;
@@ -109,14 +118,12 @@ impl Vm<'_> {
             StmtKind::CallBlock { call, caller } => {
                 let object = Obj::native(MacroObject { definition: caller.clone(), closure: frame.detached() });
                 let result = self.eval_call(call, frame, Some(object))?;
-                let printed = self.print(&result)?;
-                out.push(&printed, &frame.template, stmt.span, Origin::Computed)?;
+                self.print_block(&result, stmt.span, frame, out)?;
             }
             StmtKind::FilterBlock { filter, body } => {
                 let captured = self.capture(body, &frame.inner())?;
                 let value = self.eval_filter_chain(filter, captured, frame)?;
-                let printed = self.print(&value)?;
-                out.push(&printed, &frame.template, stmt.span, Origin::Computed)?;
+                self.print_block(&value, stmt.span, frame, out)?;
             }
             StmtKind::With { bindings, body } => {
                 let inner = frame.inner();
@@ -176,14 +183,17 @@ impl Vm<'_> {
                 self.exec(body, &frame.detached().inner(), &mut out)?;
                 let (text, map) = out.finish();
                 self.pay(1, text.len())?;
-                let value = serial::load_mapped(self, *format, &Obj::from(text), &map)
+                let text = Obj::from(text);
+                let value = serial::load_mapped(self, *format, &text, &map)
                     .map_err(|e| through("loaded here", e, frame, stmt.span))?;
+                self.note_loaded(&text, &map, &value);
                 self.assign(target, value, frame)?;
             }
             StmtKind::ImportData { format, template, target, with_context } => {
                 let module = self.import(template, *with_context, frame, stmt.span)?;
                 let value = serial::load_mapped(self, *format, &Obj::from(module.body()), &module.map)
                     .map_err(|e| through("imported from here", through_file(&module, *format, e), frame, stmt.span))?;
+                self.note_loaded(&Obj::from(module.body()), &module.map, &value);
                 self.assign(target, value, frame)?;
             }
             StmtKind::Profile { label, body } => {
@@ -192,6 +202,24 @@ impl Vm<'_> {
             }
         }
         Ok(Flow::Next)
+    }
+
+    /// Print what a block came to.
+    fn print_block(&self, value: &Obj, span: Span, frame: &Frame, out: &mut Output) -> Result<()> {
+        let printed = self.print(value)?;
+        if let Some(taint) = self.taint {
+            out.expect_secret(taint.printed_by_block(value, &printed));
+        }
+        out.push(&printed, &frame.template, span, Origin::Computed)
+    }
+
+    /// What was read from secret text is secret.
+    fn note_loaded(&self, text: &Obj, map: &SourceMap, value: &Obj) {
+        if let (Some(taint), Some(text)) = (self.taint, text.as_str())
+            && let Ok((read, _)) = value.to_value_lossy()
+        {
+            taint.read_from(text, map.secret(), &read);
+        }
     }
 
     /// Print text as it stands, but for the ends of lines that the syntax asks for.
@@ -244,6 +272,9 @@ impl Vm<'_> {
             if let Some(handle) = &handle {
                 inner.set(&loop_name, handle.clone());
             }
+            if let Some(taint) = self.taint {
+                taint.gives(iterable, &item);
+            }
             self.assign(&definition.target, item, &inner)?;
             if self.exec(&definition.body, &inner, out)? == Flow::Break {
                 break;
@@ -275,7 +306,11 @@ impl Vm<'_> {
     /// # Errors
     /// As [`pay`](Self::pay).
     pub(super) fn captured(&self, out: Output) -> Result<Obj> {
-        let text = Str::from(out.into_text());
+        let (text, secret) = out.into_text();
+        let text = Str::from(text);
+        if let Some(taint) = self.taint {
+            taint.captured(&text, secret);
+        }
         self.pay(1, text.len())?;
         Ok(if self.autoescape.get() { Obj::Markup(text) } else { Obj::Str(text) })
     }
@@ -344,6 +379,7 @@ impl Vm<'_> {
             return self.deeper(|| self.run_template(&Frame::root(template, context), out));
         }
         let module = self.deeper(|| self.shared_module(&name, &template))?;
+        out.expect_secret(module.map.secret().to_vec());
         out.push(module.body(), &frame.template, frame.template_span(), Origin::Computed)
     }
 
@@ -409,7 +445,13 @@ impl Vm<'_> {
     /// Evaluate an expression.
     pub(super) fn eval(&self, expr: &Expr, frame: &Frame) -> Result<Obj> {
         self.burn(1)?;
-        roomy(|| self.eval_kind(expr, frame)).map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))
+        let read = self.taint.map(Taint::begin);
+        let value =
+            roomy(|| self.eval_kind(expr, frame)).map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))?;
+        if let (Some(taint), Some(read)) = (self.taint, read) {
+            taint.end(read, expr, &value);
+        }
+        Ok(value)
     }
 
     fn eval_kind(&self, expr: &Expr, frame: &Frame) -> Result<Obj> {
@@ -611,7 +653,15 @@ impl Vm<'_> {
             Some(inner) => self.eval_filter_chain(inner, captured, frame)?,
             None => captured,
         };
-        self.eval_filter(expr, input, frame).map_err(|e| e.at(|| place(frame, expr.span)))
+        let read = self.taint.map(Taint::begin);
+        if let Some(taint) = self.taint {
+            taint.reads(&input);
+        }
+        let value = self.eval_filter(expr, input, frame).map_err(|e| e.at(|| place(frame, expr.span)))?;
+        if let (Some(taint), Some(read)) = (self.taint, read) {
+            taint.end(read, expr, &value);
+        }
+        Ok(value)
     }
 
     /// `input|name(args)`.
@@ -722,9 +772,6 @@ fn roomy<T>(run: impl FnOnce() -> T) -> T {
 pub(super) fn place(frame: &Frame, span: Span) -> Place {
     Place { template: frame.template.name.clone(), source: frame.template.source.clone(), span }
 }
-
-/// Filters whose text is data written out.
-const WRITERS: [&str; 8] = ["json", "tojson", "yaml", "yaml_encode", "yaml_dquote", "yaml_squote", "python", "xmlattr"];
 
 /// Whether an expression's text is meant as code and not as a value: what a serialising filter wrote, or a macro.
 fn writes_data(expr: &Expr) -> bool {

@@ -1,5 +1,6 @@
 //! Rendered text that remembers which source produced which bytes.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::ast::{Span, Template};
@@ -41,6 +42,8 @@ struct Chunk {
 pub struct SourceMap {
     templates: Vec<Arc<Template>>,
     chunks: Vec<Chunk>,
+    /// Which bytes of the output are secret, in order.
+    secret: Vec<Range<usize>>,
 }
 
 impl SourceMap {
@@ -64,6 +67,25 @@ impl SourceMap {
         Some((place, chunk.origin))
     }
 
+    /// The bytes of the output that a [`Taint`](super::Taint) knows to be secret, in order.
+    #[must_use]
+    pub fn secret(&self) -> &[Range<usize>] {
+        &self.secret
+    }
+
+    /// All that was computed is secret: for languages whose expressions nobody follows. Of an output without
+    /// runs everything is computed.
+    #[must_use]
+    pub fn with_secret_computed(mut self, length: usize) -> Self {
+        let ends = self.chunks.iter().map(|chunk| chunk.start).skip(1).chain([length]);
+        let runs = self.chunks.iter().zip(ends).filter(|(chunk, _)| chunk.origin.is_computed());
+        self.secret = runs.map(|(chunk, end)| chunk.start..end).collect();
+        if self.chunks.is_empty() && length > 0 {
+            self.secret.push(0..length);
+        }
+        self
+    }
+
     /// The output in runs of one origin, in order: where each starts, and how it came about.
     ///
     /// ```
@@ -81,17 +103,18 @@ pub struct Output {
     text: String,
     map: Option<SourceMap>,
     limit: usize,
+    secret: Vec<Range<usize>>,
 }
 
 impl Output {
     /// Output that keeps a source map.
     pub fn mapped(limit: usize) -> Self {
-        Output { text: String::new(), map: Some(SourceMap::default()), limit }
+        Output { text: String::new(), map: Some(SourceMap::default()), limit, secret: Vec::new() }
     }
 
     /// Output of a capture, whose bytes are attributed to whatever prints them later.
     pub fn capture(limit: usize) -> Self {
-        Output { text: String::new(), map: None, limit }
+        Output { text: String::new(), map: None, limit, secret: Vec::new() }
     }
 
     /// Append text that came from a span.
@@ -120,13 +143,20 @@ impl Output {
         Ok(())
     }
 
-    /// The text so far.
-    pub fn into_text(self) -> String {
-        self.text
+    /// The next text that is [pushed](Self::push) has secret bytes.
+    pub fn expect_secret(&mut self, within: Vec<Range<usize>>) {
+        let start = self.text.len();
+        self.secret.extend(within.into_iter().map(|range| start + range.start..start + range.end));
+    }
+
+    /// The text so far, and which bytes of it are secret.
+    pub fn into_text(self) -> (String, Vec<Range<usize>>) {
+        (self.text, self.secret)
     }
 
     /// The text and where it came from.
     pub fn finish(self) -> (String, SourceMap) {
-        (self.text, self.map.unwrap_or_default())
+        let map = self.map.unwrap_or_default();
+        (self.text, SourceMap { secret: self.secret, ..map })
     }
 }

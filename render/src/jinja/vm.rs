@@ -12,6 +12,7 @@ use super::ast::Template;
 use super::module::Module;
 use super::output::{Output, SourceMap};
 use super::scope::{Context, Frame, Layer, Names};
+use super::taint::Taint;
 use super::watch::Watch;
 use super::{Dialect, Syntax, check, parser};
 use crate::error::{Error, ErrorKind, Place, Result};
@@ -189,6 +190,8 @@ pub struct Request<'r> {
     pub fuel: Option<&'r Cell<u64>>,
     /// An object whose changes are told apart by statement.
     pub watch: Option<&'r Watch>,
+    /// What is secret, and what becomes of it.
+    pub taint: Option<&'r Taint>,
 }
 
 /// The result of a render.
@@ -258,6 +261,7 @@ impl<'r> Request<'r> {
             cache: None,
             fuel: None,
             watch: None,
+            taint: None,
         }
     }
 }
@@ -282,6 +286,7 @@ pub struct Vm<'r> {
     cyclic: RefCell<Vec<Frame>>,
     modules: RefCell<HashMap<Str, Rc<Module>>>,
     pub(super) watch: Option<&'r Watch>,
+    pub(super) taint: Option<&'r Taint>,
 }
 
 impl<'r> Vm<'r> {
@@ -304,6 +309,7 @@ impl<'r> Vm<'r> {
             cyclic: RefCell::default(),
             modules: RefCell::default(),
             watch: request.watch,
+            taint: request.taint,
         }
     }
 

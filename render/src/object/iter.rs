@@ -66,6 +66,11 @@ impl Iter {
         Self::new(type_name, items.into_iter())
     }
 
+    /// The iterator's identity.
+    pub(crate) fn address(&self) -> usize {
+        Rc::as_ptr(&self.source).cast::<()>() as usize
+    }
+
     pub(crate) fn type_name(&self) -> &'static str {
         self.type_name
     }

@@ -23,6 +23,7 @@ const LIBRARIES: &[&str] = &[
     "loader",
     "crates/python-protocol",
     "crates/python",
+    "crates/redact",
     "render",
     "mapstack",
     "page",

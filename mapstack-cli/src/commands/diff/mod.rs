@@ -7,16 +7,15 @@ mod rows;
 mod sides;
 pub mod text;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use mapstack::loader::{Backends, Snapshot};
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
-use mapstack::value::Value;
+use mapstack::value::{Key, Value};
 use mapstack::{Engine, Error, ErrorKind};
 use mapstack_fleet::{ChangedFiles, Comparison, Differences, Failing, Group, Ignored, Pace, Panicked, Turn, ordered};
 
-use super::explain::is_of_pillar;
 use super::fleets::Plan;
 use super::formulas;
 use crate::cli::{Diff, DiffFormat};
@@ -34,7 +33,7 @@ const FAILED: u8 = 2;
 pub fn run(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     match compare(args, reporter) {
         Err(Failure::Data(error)) => {
-            reporter.tell([&error]);
+            reporter.tell([reporter.redact(&error)]);
             Err(Failure::Incomplete { message: "nothing was compared".into(), status: FAILED })
         }
         other => other,
@@ -67,7 +66,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
     let minions = Many::list_or_platforms((&input.facts, &args.work.target), config.as_ref(), &others, reporter)?;
     let differences = all(&args.work.of(minions.ids()), args.work.pace(), &comparison, &minions);
-    let masking = Masking::new(&args.secrets)?;
+    let masking = Masking::new(&args.secrets, reporter)?;
     let told =
         Told { from: &args.from, to: &args.to, formulas: &plan.formulas, differences: &differences, masking: &masking };
     match args.format {
@@ -78,7 +77,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
         DiffFormat::Html => output::write(&page::html(&told)?)?,
     }
     if let [(_, first), ..] = differences.broken.as_slice() {
-        reporter.tell([first]);
+        reporter.tell([reporter.redact(first)]);
         let message = format!("{} minions could not be compared", differences.broken.len());
         return Err(Failure::Incomplete { message, status: FAILED });
     }
@@ -119,11 +118,11 @@ impl Told<'_> {
     /// The old and the new value of a group, without secrets.
     fn values(&self, group: &Group) -> (Option<Value>, Option<Value>) {
         let secrets = self.secrets(&group.example);
-        let shown = |value: &Option<Value>, origin: &Option<mapstack::lineage::Spot>| {
-            let of_pillar = origin.as_ref().is_some_and(is_of_pillar);
-            value.as_ref().map(|value| secrets.masked(&group.change.path, of_pillar, value))
+        let shown = |value: &Option<Value>, secret: &HashSet<Vec<Key>>| {
+            let path = &mut group.change.path.clone();
+            value.as_ref().map(|value| secrets.masked_where(path, value, &|path| secret.contains(path)))
         };
-        (shown(&group.change.old, &group.old_origin), shown(&group.change.new, &group.new_origin))
+        (shown(&group.change.old, &group.old_secret), shown(&group.change.new, &group.new_secret))
     }
 
     fn secrets(&self, minion: &Minion) -> Secrets {
@@ -138,7 +137,8 @@ impl Told<'_> {
     fn message(&self, failing: &Failing) -> String {
         let diagnostic = failing.error.diagnostic();
         let place = diagnostic.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
-        self.secrets(&failing.example).scrubbed(&format!("{place}{}", diagnostic.message))
+        let secrets = self.secrets(&failing.example).derived(&failing.secret_texts);
+        format!("{place}{}", secrets.scrubbed(&diagnostic.message))
     }
 
     /// How many minions have a difference.

@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 use mapstack::lineage::{Because, Chosen, How, Layer, LayerKind, Merged, Spot};
 use mapstack::value::{Key, Value};
 
-use super::{Report, index as item_key, is_of_grains, joined, short, shown};
+use super::{Report, index as item_key, is_of_grains, is_of_the_pillar, joined, short, shown};
 
 impl Report<'_> {
     pub fn history(&self, path: &[Key], colored: bool) -> String {
@@ -74,11 +74,14 @@ impl Report<'_> {
         }
     }
 
-    /// What a matcher found, without secrets. What became part of a file's path is none.
+    /// What a matcher found, without secrets. What became part of a file's path is none, unless the pillar has it:
+    /// that the file is read shows the name of a file, and not whose value it is.
     pub fn found(&self, layer: &Layer, because: &Because) -> Value {
         let of_pillar = !is_of_grains(&because.matcher);
         let in_path = |value: &Value| match &layer.kind {
-            LayerKind::File { path, .. } => value.as_str().is_some_and(|text| path.contains(text)),
+            LayerKind::File { path, .. } => value.as_str().is_some_and(|text| {
+                path.contains(text) && !is_of_the_pillar(&because.matcher) && !self.secrets.hide(&[], false, value)
+            }),
             _ => false,
         };
         let masked = |value: &Value| match in_path(value) {

@@ -69,7 +69,7 @@ impl Report<'_> {
     }
 
     /// Tell what no line may show.
-    fn hide(&self, path: &[Key], known: &Ancestry, excerpts: &mut Excerpts<'_>) {
+    fn hide(&self, path: &[Key], known: &Ancestry, excerpts: &mut Excerpts) {
         if !is_branch(&known.value) && !self.now(path, &known.value).is_same(&known.value) {
             excerpts.hide(&known.spot, &known.value);
         }
@@ -81,12 +81,12 @@ impl Report<'_> {
     }
 }
 
-impl Excerpts<'_> {
+impl Excerpts {
     fn origin(&mut self, spot: &Spot) -> Origin {
         let mut origin = Origin { text: shown(spot), ..Origin::default() };
         let numbered = |file: &str, line: usize, column: usize| Place { file: file.into(), line, column };
         match spot {
-            Spot::File { place, computed } => {
+            Spot::File { place, computed, .. } => {
                 origin.computed = *computed;
                 let (line, column) = (place.line(), place.column());
                 origin.place = Some(numbered(&place.file, line, column));

@@ -11,11 +11,11 @@ mod why_not;
 
 use std::collections::HashSet;
 
-use mapstack::DataOptions;
 use mapstack::lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, Spot};
-use mapstack::minion::{FactPlace, Minion, Part};
+use mapstack::minion::{FactPlace, Minion};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Path as KeyPath, Value};
+use mapstack::{DataOptions, Run};
 
 use crate::cli::{Explain, ExplainFormat};
 use crate::inputs::{Kwargs, Session};
@@ -28,20 +28,22 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     let options = DataOptions::from_kwargs(&kwargs)?;
     let session = Session::new(&args.input, reporter)?;
     let run = session.run();
-    let secrets = Masking::new(&args.secrets)?.of([&session.minion]);
-    // What is said about a run can have its values in it.
-    let failed = |e: mapstack::Error| Failure::Data(secrets.scrubbed_diagnostic(e.diagnostic()).into());
-    let warned = || run.warnings().iter().map(|warning| secrets.scrubbed_diagnostic(warning)).collect::<Vec<_>>();
+    Masking::new(&args.secrets, reporter)?;
+    reporter.knows(&session.minion);
+    let warn = |run: &Run<'_>| {
+        reporter.knows_texts(run.secret_texts());
+        reporter.warn(&reporter.redact_all(&run.warnings()))
+    };
     if let Some(path) = &args.why_not {
         let served = session.served_path(path);
         let answer = run.why_not(&args.formula, &options, &served);
-        reporter.warn(&warned())?;
-        let answer = answer.map_err(failed)?;
-        return output::write(&why_not::text(&served, &answer, &session.minion, &secrets));
+        warn(&run)?;
+        return output::write(&why_not::text(&served, &answer?, &session.minion, &reporter.secrets()));
     }
     let explained = run.explain(&args.formula, &options);
-    reporter.warn(&warned())?;
-    let (data, lineage) = explained.map_err(failed)?;
+    warn(&run)?;
+    let (data, lineage) = explained?;
+    let secrets = reporter.secrets();
     let path = args.key.as_deref().map(|key| path(&data, key)).transpose()?;
     let report = Report::new(&lineage, &secrets, &session.minion, &args.formula);
     #[cfg(feature = "html")]
@@ -65,31 +67,18 @@ struct Report<'r> {
     secrets: &'r Secrets,
     minion: &'r Minion,
     formula: &'r str,
-    /// The paths of values that stand in the pillar, or may.
-    of_pillar: HashSet<Vec<Key>>,
+    /// The paths of values that stand in the pillar, or may, and of those that templates made of secrets.
+    secret: HashSet<Vec<Key>>,
 }
 
 impl<'r> Report<'r> {
     fn new(lineage: &'r Lineage, secrets: &'r Secrets, minion: &'r Minion, formula: &'r str) -> Self {
-        let mut of_pillar = HashSet::new();
-        lineage.visit(&mut |path, known| {
-            if is_of_pillar(&known.spot) {
-                of_pillar.insert(path.to_vec());
-            }
-        });
-        Report { lineage, secrets, minion, formula, of_pillar }
+        Report { lineage, secrets, minion, formula, secret: lineage.secret_paths(&[]) }
     }
 
     /// A value of the data, without secrets: each part of it stands somewhere else.
     fn now(&self, path: &[Key], value: &Value) -> Value {
-        let inside = |step: Key, value: &Value| self.now(&[path, &[step]].concat(), value);
-        match value {
-            Value::Map(map) => {
-                Value::Map(map.iter().map(|(key, value)| (key.clone(), inside(key.clone(), value))).collect())
-            }
-            Value::List(items) => items.iter().enumerate().map(|(at, item)| inside(index(at), item)).collect(),
-            scalar => self.secrets.masked(path, self.of_pillar.contains(path), scalar),
-        }
+        self.secrets.masked_where(&mut path.to_vec(), value, &|path| self.secret.contains(path))
     }
 
     /// A value that was there before, without secrets. Of what is in it nobody knows where it stood, so
@@ -98,7 +87,7 @@ impl<'r> Report<'r> {
         let is_whole = !matches!(past.value, Value::Map(_) | Value::List(_));
         let before = || self.lineage.layers().iter().take(past.by);
         let mixed = || before().any(|layer| layer.kind == LayerKind::Value && !is_of_own_facts(layer));
-        self.secrets.masked(path, is_of_pillar(&past.spot) || (!is_whole && mixed()), &past.value)
+        self.secrets.masked(path, past.spot.is_secret() || (!is_whole && mixed()), &past.value)
     }
 
     /// What is known of a value that there is.
@@ -112,13 +101,14 @@ fn index(at: usize) -> Key {
     Key::from(i64::try_from(at).unwrap_or(i64::MAX))
 }
 
-pub fn is_of_pillar(spot: &Spot) -> bool {
-    matches!(spot, Spot::Fact { part: Some(Part::Pillar) | None, .. })
-}
-
 /// Whether a matcher looks into grains, which are no secrets.
 fn is_of_grains(matcher: &str) -> bool {
     matcher.starts_with("G@") || matcher.starts_with("G:")
+}
+
+/// Whether a matcher looks into the pillar and nowhere else.
+fn is_of_the_pillar(matcher: &str) -> bool {
+    ["I@", "I:", "J@", "J:"].iter().any(|kind| matcher.starts_with(kind))
 }
 
 /// Whether a layer's value cannot come from the pillar.

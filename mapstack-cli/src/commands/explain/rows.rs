@@ -113,7 +113,7 @@ fn how(how: How) -> &'static str {
 pub fn origin(spot: &Spot) -> Value {
     let mut row = Map::new();
     match spot {
-        Spot::File { place, computed } => {
+        Spot::File { place, computed, .. } => {
             row.insert("file", place.file.as_str());
             row.insert("line", output::number(place.line()));
             row.insert("column", output::number(place.column()));

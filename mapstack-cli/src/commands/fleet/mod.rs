@@ -3,11 +3,14 @@
 mod output;
 mod summary;
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mapstack::loader::Snapshot;
+use mapstack::minion::Minion;
+use mapstack::secrets::Redact;
 use mapstack::{Engine, Error, Outcome};
 use mapstack_fleet::{Fleet, Pace, Report, ordered};
 
@@ -16,6 +19,7 @@ use crate::cli;
 use crate::configuration;
 use crate::functions;
 use crate::inputs::{self, Many};
+use crate::masking::Masking;
 use crate::report::{Failure, Reporter};
 use output::{Form, Shown, Sink};
 use summary::Summary;
@@ -36,7 +40,15 @@ pub fn run(args: &cli::Fleet, reporter: &Reporter) -> Result<(), Failure> {
     let fleet = plan.fleet(&engine);
     let ids = args.work.of(minions.ids());
     let sink = Sink::new(&form, args.directory.as_deref())?;
-    let work = Work { fleet: &fleet, minions: &minions, form: &form, strict: reporter.is_strict() };
+    let masking = Masking::new(&cli::SecretFlags::default(), reporter)?;
+    let work = Work {
+        fleet: &fleet,
+        minions: &minions,
+        form: &form,
+        strict: reporter.is_strict(),
+        masking,
+        redacted: Mutex::default(),
+    };
     let bar = progress(ids.len(), reporter.shows_progress(args.directory.is_some()));
     let summary = work.all(&ids, args.work.pace(), sink, &interrupted(), &bar);
     bar.finish_and_clear();
@@ -49,7 +61,13 @@ struct Work<'w> {
     minions: &'w Many<'w>,
     form: &'w Form,
     strict: bool,
+    masking: Masking,
+    /// Outcomes with something to say, by address, and what may be said; they are kept, so that it stays theirs.
+    redacted: Mutex<HashMap<usize, [Arc<Outcome>; 2]>>,
 }
+
+/// Redacted outcomes that are remembered before starting over.
+const MAX_REDACTED: usize = 10_000;
 
 /// A minion that is done.
 struct Done {
@@ -101,9 +119,13 @@ impl Work<'_> {
     fn report(&self, id: &str) -> Option<Report> {
         let minion = match self.minions.read(id) {
             Ok(minion) => minion,
-            Err(error) => return Some(Report { id: id.into(), outcomes: Err(error) }),
+            Err(error) => {
+                let error = self.masking.of([]).redact(&error).into_inner();
+                return Some(Report { id: id.into(), outcomes: Err(error) });
+            }
         };
         let mut report = self.fleet.report(&minion)?;
+        self.redact(&mut report, &minion);
         if self.strict
             && let Ok(outcomes) = &mut report.outcomes
         {
@@ -114,6 +136,41 @@ impl Work<'_> {
             }
         }
         Some(report)
+    }
+}
+
+impl Work<'_> {
+    /// Keep secrets out of whatever a report says beside data.
+    fn redact(&self, report: &mut Report, minion: &Minion) {
+        let outcomes = match &mut report.outcomes {
+            Ok(outcomes) => outcomes,
+            Err(error) => {
+                *error = self.masking.of([minion]).redact(error).into_inner();
+                return;
+            }
+        };
+        for (formula, outcome) in outcomes.iter_mut().enumerate() {
+            if outcome.result.is_err() || !outcome.warnings.is_empty() {
+                *outcome = self.redacted(formula, outcome, minion);
+            }
+        }
+    }
+
+    /// An outcome that minions share says the same of each of them.
+    fn redacted(&self, formula: usize, outcome: &Arc<Outcome>, minion: &Minion) -> Arc<Outcome> {
+        let known = || self.redacted.lock().unwrap_or_else(PoisonError::into_inner);
+        let address = Arc::as_ptr(outcome) as usize;
+        if let Some([_, redacted]) = known().get(&address) {
+            return redacted.clone();
+        }
+        let secrets = self.masking.of_formula(minion, self.fleet, Some(formula), outcome.result.as_ref().err());
+        let redacted = Arc::new(outcome.redacted(&secrets));
+        let mut known = known();
+        if known.len() >= MAX_REDACTED {
+            known.clear();
+        }
+        known.insert(address, [outcome.clone(), redacted.clone()]);
+        redacted
     }
 }
 

@@ -120,11 +120,12 @@ impl Summary {
                 warning.notes.push(group.note(&self.formulas));
                 warning
             });
-            reporter.warn(&noted.collect::<Vec<_>>())?;
+            let noted: Vec<Diagnostic> = noted.collect();
+            reporter.warn(&reporter.redact_all(&noted))?;
         }
         let noted: Vec<Error> =
             self.failures.groups.iter().map(|group| group.first.clone().note(group.note(&self.formulas))).collect();
-        reporter.tell(&noted);
+        reporter.tell(reporter.redact_all(&noted));
         if self.failures.untold > 0 {
             reporter.note(&format!("{} more failures are not shown; -o jsonl has them all", self.failures.untold));
         }

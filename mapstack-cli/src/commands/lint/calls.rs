@@ -22,7 +22,7 @@ pub fn run(args: &Lint, engine: &Engine, formulas: &[String], reporter: &Reporte
             return Err(Failure::Usage("--calls prints text or json".into()));
         }
     })?;
-    reporter.errors(surveys.iter().flat_map(|survey| &survey.errors))
+    reporter.errors(reporter.redact_all(surveys.iter().flat_map(|survey| &survey.errors)))
 }
 
 /// The functions of some formulas, with who answers them and where they are used. A name that is

@@ -44,7 +44,7 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
             SchemaFrom::File { name, text }
         }
     };
-    let linter = linter(args, &engine, minions)?.saltenv(saltenv).schema(schema);
+    let linter = linter(args, &engine, minions, reporter)?.saltenv(saltenv).schema(schema);
     let check = || -> Result<Vec<(String, Report)>, Error> {
         formulas.iter().map(|formula| linter.lint(formula).map(|report| (formula.clone(), report))).collect()
     };
@@ -111,8 +111,14 @@ fn minions(
     Ok(minions.ids().iter().map(|id| minions.read(id)).collect::<Result<_, Error>>()?)
 }
 
-fn linter<'e>(args: &Lint, engine: &'e Engine, minions: Vec<Minion>) -> Result<Linter<'e>, Failure> {
-    let secrets = Masking::new(&SecretFlags::default())?.of(&minions);
+fn linter<'e>(
+    args: &Lint,
+    engine: &'e Engine,
+    minions: Vec<Minion>,
+    reporter: &Reporter,
+) -> Result<Linter<'e>, Failure> {
+    let secrets = Masking::new(&SecretFlags::default(), reporter)?.of(&minions);
+    reporter.mask_with(&secrets);
     let mut linter = Linter::new(engine).minions(minions).secrets(secrets);
     for name in &args.ignore {
         linter = linter.level(rule(name)?, None);

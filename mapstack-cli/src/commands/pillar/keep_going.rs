@@ -51,14 +51,16 @@ pub fn run(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
 
 /// The external pillars of one minion.
 fn pillar(args: &Pillar, work: &Work, minion: &Result<Minion, Error>, reporter: &Reporter) -> Result<Map, Failure> {
-    let run = work.run_for(minion.as_ref().map_err(Clone::clone)?);
+    let minion = minion.as_ref().map_err(Clone::clone)?;
+    reporter.knows(minion);
+    let run = work.run_for(minion);
     let compiled = run.compile();
-    reporter.warn(&run.warnings())?;
+    reporter.warn(&reporter.redact_all(&run.warnings()))?;
     let compiled = compiled?;
     let pillar = if args.merged { compiled.merged } else { compiled.external };
     if args.output.format == Format::Json {
         json_form::check(&pillar)?;
-        reporter.warn(json_form::lost(&pillar).as_slice())?;
+        reporter.warn(&reporter.redact_all(&json_form::lost(&pillar)))?;
     }
     Ok(pillar)
 }
@@ -74,7 +76,7 @@ fn finished(pillar: Result<Map, String>, before: &[(Severity, String)], reporter
         let list = if severity == Severity::Error { &mut errors } else { &mut warnings };
         list.push(message);
     }
-    errors.extend(failure);
+    errors.extend(failure.map(|failure| reporter.redact(&failure).into_inner()));
     append(&mut pillar, ERRORS, &errors);
     append(&mut pillar, WARNINGS, &warnings);
     pillar

@@ -60,7 +60,7 @@ fn stopping(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
     let Chosen { minions, many } = &work.chosen;
     let broken: Vec<&Error> = minions.iter().filter_map(|(_, minion)| minion.as_ref().err()).collect();
     if reporter.is_strict() {
-        reporter.errors(broken.iter().copied())?;
+        reporter.errors(reporter.redact_all(broken.iter().copied()))?;
     }
     let (mut all, mut traced) = (Map::new(), Traced::default());
     for (id, minion) in minions.iter().filter_map(|(id, minion)| Some((id, minion.as_ref().ok()?))) {
@@ -71,24 +71,25 @@ fn stopping(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
         if compiled.is_err() && args.trace {
             traced.print(args.output.format)?;
         }
-        reporter.warn(&run.warnings())?;
-        reporter.tell(&run.failures());
+        reporter.knows(minion);
+        reporter.warn(&reporter.redact_all(&run.warnings()))?;
+        reporter.tell(reporter.redact_all(&run.failures()));
         let compiled = compiled.map_err(|e| if *many { e.note(format!("for the minion {id}")) } else { e })?;
         let pillar = if args.merged { compiled.merged } else { compiled.external };
         if args.output.format == Format::Json && !args.trace {
-            reporter.warn(json_form::lost(&pillar).as_slice())?;
+            reporter.warn(&reporter.redact_all(&json_form::lost(&pillar)))?;
         }
         all.insert(id.as_str(), pillar);
     }
     if args.trace {
         traced.print(args.output.format)?;
-        return reporter.errors(broken);
+        return reporter.errors(reporter.redact_all(broken));
     }
     // Where none can be read, there is nothing to print.
     if !all.is_empty() || broken.is_empty() {
         output::print(&of_one_or_many(all, *many), &args.output)?;
     }
-    reporter.errors(broken)
+    reporter.errors(reporter.redact_all(broken))
 }
 
 /// The pillar of the only minion that is meant, or those of many by their ids.

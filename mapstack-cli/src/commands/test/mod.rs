@@ -11,14 +11,13 @@ use std::path::PathBuf;
 
 use mapstack::loader::Snapshot;
 use mapstack::minion::Minion;
-use mapstack::secrets::Secrets;
-use mapstack::value::Value;
+use mapstack::secrets::{Redacted, Secrets};
+use mapstack::value::{Str, Value};
 use mapstack::{Diagnostic, Engine, Error, ErrorKind};
 use mapstack_expect::{Difference, Expectation, Places};
 use mapstack_fleet::{Pace, ordered};
 
 use super::diff::text::place;
-use super::explain::is_of_pillar;
 use super::formulas;
 use crate::cli::{Test, TestFormat};
 use crate::configuration;
@@ -64,7 +63,7 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         return Err(nothing(args, &places));
     }
     let runs = Runs::new(args, &engine, saltenv, &minions, wanted.iter().map(|(one, _)| one))?;
-    let masking = Masking::new(&args.secrets)?;
+    let masking = Masking::new(&args.secrets, reporter)?;
     let mut tested = Tested { cases: all(args, &runs, &wanted), masking };
     if reporter.is_strict() {
         tested.cases.iter_mut().for_each(Case::be_strict);
@@ -109,7 +108,13 @@ fn all(args: &Test, runs: &Runs<'_>, wanted: &[(Expectation, bool)]) -> Vec<Case
             result.unwrap_or_else(|panicked| {
                 let fault = format!("this is a fault of mapstack: {}", panicked.0);
                 let outcome = Outcome::Fails(Error::new(ErrorKind::Unsupported, fault));
-                Some(Case { expectation: expectation.clone(), outcome, minion: None, warnings: Vec::new() })
+                Some(Case {
+                    expectation: expectation.clone(),
+                    outcome,
+                    minion: None,
+                    warnings: Vec::new(),
+                    secret_texts: Vec::new(),
+                })
             })
         });
         cases.collect()
@@ -127,7 +132,7 @@ fn tell(args: &Test, tested: &Tested, reporter: &Reporter) -> Result<(), Failure
             Outcome::Fails(error) => Some(tested.failure(case, error)),
             _ => None,
         });
-        reporter.tell(&failing.collect::<Vec<_>>());
+        reporter.tell(failing);
     }
     reporter.warn(&tested.warnings())?;
     let counts = tested.counts();
@@ -147,6 +152,8 @@ struct Case {
     outcome: Outcome,
     minion: Option<Minion>,
     warnings: Vec<Diagnostic>,
+    /// What templates made of secrets.
+    secret_texts: Vec<Str>,
 }
 
 enum Outcome {
@@ -208,14 +215,14 @@ struct Shown {
 
 impl Tested {
     fn secrets(&self, case: &Case) -> Secrets {
-        self.masking.of(&case.minion)
+        self.masking.of(&case.minion).derived(&case.secret_texts)
     }
 
     /// A difference without secrets.
     fn shown(&self, secrets: &Secrets, difference: &Difference) -> Shown {
-        let of_pillar = difference.actual_at.as_ref().is_some_and(is_of_pillar);
         let shown = |value: &Option<Value>| {
-            value.as_ref().map(|value| secrets.masked(&difference.change.path, of_pillar, value))
+            let path = &mut difference.change.path.clone();
+            value.as_ref().map(|value| secrets.masked_where(path, value, &|path| difference.secret.contains(path)))
         };
         Shown {
             expected: shown(&difference.change.old),
@@ -226,13 +233,8 @@ impl Tested {
     }
 
     /// A failure as it is told, without secrets, in the excerpt of a file neither.
-    fn failure(&self, case: &Case, error: &Error) -> Error {
-        let secrets = self.secrets(case);
-        let mut diagnostic = secrets.scrubbed_diagnostic(error.diagnostic());
-        if let Some(place) = diagnostic.place.as_mut().filter(|_| !secrets.shows_everything()) {
-            place.source = mapstack_lint::starred_names(&place.source, &secrets).into();
-        }
-        diagnostic.into()
+    fn failure(&self, case: &Case, error: &Error) -> Redacted<Error> {
+        self.secrets(case).redact(error)
     }
 
     /// A failure in one line, without secrets.
@@ -241,12 +243,12 @@ impl Tested {
     }
 
     /// The warnings of all runs, each once, without secrets.
-    fn warnings(&self) -> Vec<Diagnostic> {
+    fn warnings(&self) -> Vec<Redacted<Diagnostic>> {
         let mut seen = HashSet::new();
         let mut all = Vec::new();
         for case in self.cases.iter().filter(|case| !case.warnings.is_empty()) {
             let secrets = self.secrets(case);
-            let scrubbed = case.warnings.iter().map(|warning| secrets.scrubbed_diagnostic(warning));
+            let scrubbed = case.warnings.iter().map(|warning| secrets.redact(warning));
             all.extend(scrubbed.filter(|warning| seen.insert(warning.to_string())));
         }
         all

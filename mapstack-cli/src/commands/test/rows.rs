@@ -67,6 +67,6 @@ fn what(difference: &Difference) -> &'static str {
 }
 
 fn place(difference: &Difference) -> Value {
-    let spot = difference.expected_at.clone().map(|place| Spot::File { place, computed: false });
+    let spot = difference.expected_at.clone().map(|place| Spot::File { place, computed: false, secret: false });
     spot.as_ref().map_or(Value::None, origin)
 }

@@ -110,8 +110,13 @@ impl<'r> Runs<'r> {
 
     /// What comes of an expectation; nothing if it is left out.
     pub fn case(&self, expectation: &Expectation, is_new: bool) -> Option<Case> {
-        let mut case =
-            Case { expectation: expectation.clone(), outcome: Outcome::Same, minion: None, warnings: Vec::new() };
+        let mut case = Case {
+            expectation: expectation.clone(),
+            outcome: Outcome::Same,
+            minion: None,
+            warnings: Vec::new(),
+            secret_texts: Vec::new(),
+        };
         match self.outcome(&mut case, is_new) {
             Ok(Some(outcome)) => case.outcome = outcome,
             Ok(None) => return None,
@@ -154,19 +159,26 @@ impl<'r> Runs<'r> {
         };
         let actual = subject.actual(expectation.form, &minion);
         case.warnings = actual.warnings;
+        case.secret_texts = actual.secret_texts;
         let actual = actual.result?;
         let Some(recorded) = recorded else {
             writing::new(expectation, &header, &actual)?;
-            return Ok(Some(Outcome::Written { was_there: false, clear: writing::is_clear(&minion, &actual) }));
+            return Ok(Some(Outcome::Written {
+                was_there: false,
+                clear: writing::is_clear(&minion, &case.secret_texts, &actual),
+            }));
         };
-        let mut differences = subject.compare(&recorded, &actual, &minion);
+        let mut differences = subject.compare(&recorded, &actual, &case.secret_texts, &minion);
         differences.retain(|difference| !self.ignored.iter().any(|ignored| ignored.has(&difference.change.path)));
         if differences.is_empty() {
             return Ok(Some(Outcome::Same));
         }
         if self.args.update {
             writing::write(expectation, &recorded.with_data(&recorded.settled(&actual)))?;
-            return Ok(Some(Outcome::Written { was_there: true, clear: writing::is_clear(&minion, &actual) }));
+            return Ok(Some(Outcome::Written {
+                was_there: true,
+                clear: writing::is_clear(&minion, &case.secret_texts, &actual),
+            }));
         }
         Ok(Some(Outcome::Differs(differences)))
     }

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use mapstack::minion::{Minion, platforms};
 use mapstack::secrets::Secrets;
-use mapstack::value::{Key, Value};
+use mapstack::value::{Key, Str, Value};
 use mapstack::{Error, ErrorKind, yaml};
 use mapstack_expect::{Expectation, Form, Header, Places, Recorded, resolved};
 
@@ -106,7 +106,7 @@ pub fn write(expectation: &Expectation, text: &str) -> Result<(), Error> {
 }
 
 /// Whether data holds texts that are secrets, which stand in the file as they are.
-pub fn is_clear(minion: &Minion, data: &Value) -> bool {
+pub fn is_clear(minion: &Minion, secret_texts: &[Str], data: &Value) -> bool {
     fn any(secrets: &Secrets, path: &mut Vec<Key>, value: &Value) -> bool {
         match value {
             Value::Map(map) => map.iter().any(|(key, value)| {
@@ -121,5 +121,5 @@ pub fn is_clear(minion: &Minion, data: &Value) -> bool {
             _ => false,
         }
     }
-    any(&Secrets::new(&[]).of_pillar(&minion.pillar), &mut Vec::new(), data)
+    any(&Secrets::new(&[]).of_pillar(&minion.pillar).derived(secret_texts), &mut Vec::new(), data)
 }

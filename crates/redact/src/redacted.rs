@@ -1,0 +1,72 @@
+//! What output takes.
+
+use std::fmt;
+use std::ops::Deref;
+
+use crate::Secrets;
+
+/// Something that people read, and that can be had without secrets.
+pub trait Redact {
+    /// The same without secrets.
+    #[must_use]
+    fn redacted(&self, secrets: &Secrets) -> Self;
+}
+
+/// What went through [`Secrets::redact`]: there is no other way to have one, so a function that prints
+/// and takes this cannot be given a secret by somebody who forgot to look.
+///
+/// ```
+/// use mapstack_redact::{Redacted, Secrets};
+/// use mapstack_value::Map;
+/// fn print(message: &Redacted<String>) -> String { format!("error: {message}") }
+/// let secrets = Secrets::new(b"salt").of_pillar(&Map::from_iter([("pw", "hunter2")]));
+/// assert!(!print(&secrets.redact(&"not a number: hunter2".to_string())).contains("hunter2"));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Redacted<T>(T);
+
+impl<T> Deref for Redacted<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Redacted<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T> Redacted<T> {
+    /// What is in it.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+
+    /// Change it without adding anything to read.
+    #[must_use]
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Redacted<U> {
+        Redacted(change(self.0))
+    }
+}
+
+impl Secrets {
+    /// Something without secrets, as whoever prints it takes it.
+    pub fn redact<T: Redact>(&self, given: &T) -> Redacted<T> {
+        Redacted(given.redacted(self))
+    }
+}
+
+impl Redact for String {
+    fn redacted(&self, secrets: &Secrets) -> Self {
+        secrets.scrubbed(self)
+    }
+}
+
+impl<T: Redact> Redact for Option<T> {
+    fn redacted(&self, secrets: &Secrets) -> Self {
+        self.as_ref().map(|given| given.redacted(secrets))
+    }
+}

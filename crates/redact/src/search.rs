@@ -1,0 +1,160 @@
+//! Finding the texts of secrets inside of others.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use mapstack_value::{Value, json, quote_str};
+
+/// A text this long is a secret wherever it stands inside another.
+const TELLING: usize = 5;
+/// A line this long of a text of several lines is.
+const TELLING_LINE: usize = 6;
+/// A shorter one, too, if it is no word.
+const TELLING_REST: usize = 4;
+
+/// Words that mean nothing, whoever has them for a value.
+const COMMON: [&str; 4] = ["False", "false", "FALSE", "False."];
+
+/// All secret texts, in every form in which messages and files show them.
+#[derive(Debug, Clone)]
+pub(crate) struct Search {
+    forms: Option<AhoCorasick>,
+    /// Which text each form is one of.
+    owners: Vec<usize>,
+    texts: Vec<String>,
+}
+
+/// A piece of a text that shows a secret.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Hit<'s> {
+    pub range: Range<usize>,
+    /// The whole secret.
+    pub secret: &'s str,
+}
+
+impl Search {
+    pub fn new<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
+        let mut texts: Vec<String> = texts.filter(|text| text.len() >= TELLING_REST).map(String::from).collect();
+        // The same forms have the same owner in every run.
+        texts.sort_unstable_by(|a, b| (b.len(), a).cmp(&(a.len(), b)));
+        let mut known: HashMap<String, usize> = HashMap::new();
+        for (owner, text) in texts.iter().enumerate() {
+            for form in forms(text) {
+                known.entry(form).or_insert(owner);
+            }
+        }
+        let mut forms: Vec<(String, usize)> = known.into_iter().collect();
+        forms.sort_unstable();
+        let (patterns, owners): (Vec<String>, Vec<usize>) = forms.into_iter().unzip();
+        let build = || AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok();
+        let forms = if patterns.is_empty() { None } else { build() };
+        Search { forms, owners, texts }
+    }
+
+    /// Whether a text shows a secret.
+    pub fn finds(&self, text: &str) -> bool {
+        self.forms.as_ref().is_some_and(|forms| forms.is_match(text))
+    }
+
+    /// Where a text shows secrets, in order. Pieces of one secret with nothing but space between them are one.
+    pub fn hits(&self, text: &str) -> Vec<Hit<'_>> {
+        let mut hits: Vec<Hit<'_>> = Vec::new();
+        let Some(forms) = &self.forms else { return hits };
+        for found in forms.find_iter(text) {
+            let owner = self.owners.get(found.pattern().as_usize()).and_then(|owner| self.texts.get(*owner));
+            let secret = owner.map_or("", String::as_str);
+            match hits.last_mut() {
+                Some(last) if last.secret == secret && is_space(text.get(last.range.end..found.start())) => {
+                    last.range.end = found.end();
+                }
+                _ => hits.push(Hit { range: found.range(), secret }),
+            }
+        }
+        hits
+    }
+}
+
+/// Whether a piece of text is nothing but white space, be it as an escape.
+fn is_space(between: Option<&str>) -> bool {
+    between.is_some_and(|between| between.replace("\\n", " ").replace("\\r", " ").trim().is_empty())
+}
+
+/// A text as it stands in messages: as it is, in the quotations of Python, JSON and YAML; and its lines.
+fn forms(text: &str) -> Vec<String> {
+    let whole = text.trim();
+    let mut all = Vec::new();
+    if whole.len() >= TELLING && !COMMON.contains(&whole) {
+        quoted(whole, &mut all);
+    }
+    if whole.contains(['\n', '\r']) {
+        let is_word = |line: &str| line.chars().all(char::is_alphabetic);
+        let tells = |line: &&str| line.len() >= TELLING_LINE || (line.len() >= TELLING_REST && !is_word(line));
+        whole.split(['\n', '\r']).map(str::trim).filter(tells).for_each(|line| quoted(line, &mut all));
+    }
+    all
+}
+
+fn quoted(text: &str, all: &mut Vec<String>) {
+    let inside = |quoted: &str| quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned();
+    all.push(text.to_owned());
+    let is_plain = |c: char| c == ' ' || (c.is_ascii_graphic() && !matches!(c, '\'' | '"' | '\\' | '&' | '<' | '>'));
+    if text.chars().all(is_plain) {
+        return;
+    }
+    all.push(inside(&quote_str(text)));
+    // The other quotation mark.
+    all.push(inside(&quote_str(&format!("{text}'\""))).trim_end_matches("\\'\"").to_owned());
+    if let Ok(json) = json::dumps(&Value::from(text), &json::DumpOptions::default()) {
+        all.push(inside(&json));
+    }
+    all.push(text.escape_debug().to_string());
+    all.push(text.replace('\'', "''"));
+    all.push(text.replace('\n', "\\n"));
+    let html = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    all.push(html.replace('\'', "&#39;").replace('"', "&#34;"));
+    all.push(html);
+    all.retain(|form| form.len() >= TELLING_REST);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scrubbed(secrets: &[&str], text: &str) -> String {
+        let search = Search::new(secrets.iter().copied());
+        let (mut shown, mut at) = (String::new(), 0);
+        for hit in search.hits(text) {
+            shown.push_str(&text[at..hit.range.start]);
+            shown.push('#');
+            at = hit.range.end;
+        }
+        shown + &text[at..]
+    }
+
+    #[test]
+    fn texts_are_found_in_every_quotation() {
+        for (secret, text, shown) in [
+            ("hunter2", "a hunter2b", "a #b"),
+            ("it's \"x\"", r#"KeyError: 'it\'s "x"'"#, "KeyError: '#'"),
+            ("it's long", r#"KeyError: "it's long""#, "KeyError: \"#\""),
+            ("it's long", "a: 'it''s long'", "a: '#'"),
+            ("pässwörd", "a: p\\u00e4ssw\\u00f6rd.", "a: #."),
+            ("tab\there", "'tab\\there'", "'#'"),
+            ("one line\nanother\n", "'one line\\nanother\\n'", "'#\\n'"),
+            ("one line\nanother", "x\n  one line\n  another\ny", "x\n  #\ny"),
+            ("one line\nab1=", "line 3: ab1=", "line 3: #"),
+            ("one line\nport", "port: 1", "port: 1"),
+            ("hunt", "hunt", "hunt"),
+            ("False", "False", "False"),
+        ] {
+            assert_eq!(scrubbed(&[secret], text), shown, "{secret:?} in {text:?}");
+        }
+    }
+
+    #[test]
+    fn the_longest_secret_is_found() {
+        assert_eq!(scrubbed(&["secret", "secretive", "active"], "secretives, inactive"), "#s, in#");
+        assert_eq!(scrubbed(&[], "nothing"), "nothing");
+    }
+}

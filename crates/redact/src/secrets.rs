@@ -1,0 +1,366 @@
+//! Which values are secrets, and what is printed in their place.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use foldhash::fast::RandomState;
+use hmac::{Hmac, KeyInit, Mac};
+use mapstack_value::{Key, Map, Value};
+use sha2::Sha256;
+
+use crate::search::Search;
+use crate::{is_secret_name, stars};
+
+/// A text of the pillar this short says nothing by itself.
+const SHORTEST: usize = 4;
+
+/// Whether a name is a secret's, beside those that always are.
+type Named = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// Which values are secrets, and what is printed in their place.
+///
+/// A value is a secret if one of the keys above it [names one](is_secret_name), or if it comes from the
+/// pillar: from under its path, or by a template that wrote it elsewhere or [computed](Self::derived)
+/// something of it. In its place stands a short digest: the same for the same value, and worthless without
+/// the salt.
+///
+/// ```
+/// use mapstack_redact::Secrets;
+/// use mapstack_value::{Map, Value};
+/// let pillar: Map = [("db", Map::from_iter([("user", "application")]))].into_iter().collect();
+/// let secrets = Secrets::new(b"salt").of_pillar(&pillar);
+/// assert_eq!(secrets.shown(&["port".into()], false, &Value::from(22)), None);
+/// let masked = secrets.shown(&["admin_password".into()], false, &Value::from("x")).unwrap();
+/// assert!(masked.starts_with("<secret ") && masked.len() == "<secret 012345>".len());
+/// assert!(secrets.shown(&["url".into()], false, &Value::from("//application@db")).is_some());
+/// ```
+#[derive(Clone)]
+pub struct Secrets {
+    named: Vec<Named>,
+    salt: Option<Vec<u8>>,
+    /// Texts that are secrets by themselves, trimmed.
+    texts: HashSet<String, RandomState>,
+    search: OnceLock<Search>,
+    everything_shown: bool,
+}
+
+impl Secrets {
+    /// What the usual names are of, with a salt that digests of other runs do not have.
+    #[must_use]
+    pub fn new(salt: &[u8]) -> Self {
+        Secrets {
+            named: Vec::new(),
+            salt: Some(salt.into()),
+            texts: HashSet::default(),
+            search: OnceLock::new(),
+            everything_shown: false,
+        }
+    }
+
+    /// The same, where all secrets look alike.
+    #[must_use]
+    pub fn without_digests() -> Self {
+        Secrets { salt: None, ..Secrets::new(b"") }
+    }
+
+    /// Show everything as it is.
+    #[must_use]
+    pub fn shown_anyway(mut self, shown: bool) -> Self {
+        self.everything_shown = shown;
+        self
+    }
+
+    /// More names of secrets.
+    #[must_use]
+    pub fn named(mut self, is_secret: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.named.push(Arc::new(is_secret));
+        self
+    }
+
+    /// What a pillar holds is secret, wherever it comes up.
+    #[must_use]
+    pub fn of_pillar(mut self, pillar: &Map) -> Self {
+        pillar.values().for_each(|value| self.learn(value));
+        self
+    }
+
+    /// What stands under the names of secrets is secret, wherever it comes up.
+    #[must_use]
+    pub fn of_names(mut self, data: &Map) -> Self {
+        self.learn_under_names(data);
+        self
+    }
+
+    /// Texts that were computed of secrets are secrets themselves.
+    #[must_use]
+    pub fn derived<T: AsRef<str>>(mut self, texts: impl IntoIterator<Item = T>) -> Self {
+        texts.into_iter().for_each(|text| self.learn_text(text.as_ref()));
+        self
+    }
+
+    /// All texts of a value are secrets, wherever they come up.
+    pub fn learn(&mut self, value: &Value) {
+        match value {
+            Value::Map(map) => map.values().for_each(|value| self.learn(value)),
+            Value::List(items) => items.iter().for_each(|item| self.learn(item)),
+            Value::Tuple(items) => items.iter().for_each(|item| self.learn(item)),
+            Value::Set(items) => items.iter().for_each(|item| self.learn(&item.to_value())),
+            Value::Str(text) => self.learn_text(text),
+            Value::Bytes(bytes) => self.learn_text(&String::from_utf8_lossy(bytes)),
+            _ => {}
+        }
+    }
+
+    fn learn_under_names(&mut self, data: &Map) {
+        for (key, value) in data {
+            match value {
+                _ if key.as_str().is_some_and(|name| self.is_secret_key(name)) => self.learn(value),
+                Value::Map(inside) => self.learn_under_names(inside),
+                _ => {}
+            }
+        }
+    }
+
+    fn learn_text(&mut self, text: &str) {
+        // Templates leave line breaks at the end out.
+        let text = text.trim();
+        if text.len() >= SHORTEST && !self.texts.contains(text) {
+            self.texts.insert(text.to_owned());
+            self.search = OnceLock::new();
+        }
+    }
+
+    /// Whether everything is shown as it is.
+    #[must_use]
+    pub fn shows_everything(&self) -> bool {
+        self.everything_shown
+    }
+
+    /// Whether what stands under a key is a secret because of the key.
+    ///
+    /// ```
+    /// use mapstack_redact::Secrets;
+    /// assert!(Secrets::new(b"salt").is_secret_key("Admin_Password"));
+    /// ```
+    #[must_use]
+    pub fn is_secret_key(&self, name: &str) -> bool {
+        is_secret_name(name) || self.named.iter().any(|named| named(name))
+    }
+
+    /// Whether a value is to be kept back. `from_pillar` says that it stands there, or was computed of what does.
+    #[must_use]
+    pub fn hide(&self, path: &[Key], from_pillar: bool, value: &Value) -> bool {
+        if self.everything_shown || matches!(value, Value::None | Value::Bool(_)) {
+            return false;
+        }
+        let has_secret = || match value {
+            Value::Str(text) => self.has_secret(text),
+            Value::Bytes(bytes) => self.has_secret(&String::from_utf8_lossy(bytes)),
+            Value::Set(items) => items.iter().any(|item| self.hide(&[], false, &item.to_value())),
+            _ => false,
+        };
+        let named = |key: &Key| key.as_str().is_some_and(|name| self.is_secret_key(name));
+        from_pillar || path.iter().any(named) || has_secret()
+    }
+
+    fn has_secret(&self, text: &str) -> bool {
+        self.texts.contains(text.trim()) || self.search().finds(text)
+    }
+
+    fn search(&self) -> &Search {
+        self.search.get_or_init(|| Search::new(self.texts.iter().map(String::as_str)))
+    }
+
+    /// What is printed in place of a secret; `None` for what is none. Mappings and lists are taken for
+    /// what they hold.
+    #[must_use]
+    pub fn shown(&self, path: &[Key], from_pillar: bool, value: &Value) -> Option<String> {
+        self.hide(path, from_pillar, value).then(|| self.digest(value))
+    }
+
+    /// A value in which everything is kept back that has to be.
+    #[must_use]
+    pub fn masked(&self, path: &[Key], from_pillar: bool, value: &Value) -> Value {
+        self.masked_where(&mut path.to_vec(), value, &|_| from_pillar)
+    }
+
+    /// The same where each part of the value is secret for itself: `is_secret` is asked for the path of each
+    /// scalar, which goes on from `path` by keys and indices.
+    #[must_use]
+    pub fn masked_where(&self, path: &mut Vec<Key>, value: &Value, is_secret: &dyn Fn(&[Key]) -> bool) -> Value {
+        let mut inside = |step: Key, value: &Value| {
+            path.push(step);
+            let masked = self.masked_where(path, value, is_secret);
+            path.pop();
+            masked
+        };
+        let index = |at: usize| Key::from(i64::try_from(at).unwrap_or(i64::MAX));
+        match value {
+            Value::Map(map) => {
+                let entries = map.iter().map(|(key, value)| (key.clone(), inside(key.clone(), value)));
+                entries.collect::<Map>().into()
+            }
+            Value::List(items) => items.iter().enumerate().map(|(at, item)| inside(index(at), item)).collect(),
+            Value::Tuple(items) => {
+                Value::Tuple(items.iter().enumerate().map(|(at, item)| inside(index(at), item)).collect())
+            }
+            scalar => self.shown(path, is_secret(path), scalar).map_or_else(|| scalar.clone(), Value::from),
+        }
+    }
+
+    /// A message for people without secret texts in it, as they are or as a quotation of them.
+    ///
+    /// ```
+    /// use mapstack_redact::Secrets;
+    /// use mapstack_value::Map;
+    /// let secrets = Secrets::new(b"salt").of_pillar(&Map::from_iter([("key", "hunter2")]));
+    /// assert!(!secrets.scrubbed("line 2: a: hunter2: b").contains("hunter2"));
+    /// ```
+    #[must_use]
+    pub fn scrubbed(&self, message: &str) -> String {
+        if self.everything_shown {
+            return message.to_owned();
+        }
+        let (mut scrubbed, mut at) = (String::new(), 0);
+        for hit in self.search().hits(message) {
+            scrubbed.push_str(message.get(at..hit.range.start).unwrap_or_default());
+            scrubbed.push_str(&self.digest(&Value::from(hit.secret)));
+            at = hit.range.end;
+        }
+        scrubbed.push_str(message.get(at..).unwrap_or_default());
+        scrubbed
+    }
+
+    /// A text of a file as it may be quoted: stars stand for what is behind or below the name of a secret,
+    /// and for secret texts. Every byte stays where it was.
+    ///
+    /// ```
+    /// use mapstack_redact::Secrets;
+    /// let secrets = Secrets::new(b"salt").derived(["hunter2"]);
+    /// assert_eq!(secrets.starred("api_token: x\nurl: //hunter2@host"), "api_token: *\nurl: //*******@host");
+    /// ```
+    #[must_use]
+    pub fn starred<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.starred_at(text, Vec::new())
+    }
+
+    /// The same, and what stands in some ranges of bytes as well.
+    #[must_use]
+    pub fn starred_at<'t>(&self, text: &'t str, mut hidden: Vec<Range<usize>>) -> Cow<'t, str> {
+        if self.everything_shown {
+            return Cow::Borrowed(text);
+        }
+        hidden.extend(stars::behind_names(text, |name| self.is_secret_key(name)));
+        hidden.extend(self.search().hits(text).into_iter().map(|hit| hit.range));
+        match hidden.is_empty() {
+            true => Cow::Borrowed(text),
+            false => Cow::Owned(stars::starred(text, hidden)),
+        }
+    }
+
+    /// A text of a document of facts with stars for every value of its pillar: what is wrong with it may hide
+    /// its secrets from whoever looks for them.
+    ///
+    /// ```
+    /// use mapstack_redact::Secrets;
+    /// let shown = Secrets::new(b"s").starred_facts("id: web1\npillar:\n  a: 'b\n");
+    /// assert_eq!(shown, "id: web1\npillar:\n  a: **\n");
+    /// ```
+    #[must_use]
+    pub fn starred_facts<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.starred_at(text, stars::pillar_values(text))
+    }
+
+    fn digest(&self, value: &Value) -> String {
+        let key = self.salt.as_ref().map(|salt| Hmac::<Sha256>::new_from_slice(salt));
+        // Any length of key will do.
+        let Some(Ok(mut mac)) = key else { return "<secret>".into() };
+        mac.update(value.repr().as_bytes());
+        let digest: String = mac.finalize().into_bytes().iter().take(3).map(|byte| format!("{byte:02x}")).collect();
+        format!("<secret {digest}>")
+    }
+}
+
+/// Says how many secrets there are, and none of them.
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Secrets { texts, everything_shown, .. } = self;
+        f.debug_struct("Secrets").field("texts", &texts.len()).field("everything_shown", everything_shown).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_the_pillar_decide() {
+        let pem = "-- BEGIN\nMIIEow=\n-- END\n";
+        let pillar: Map = [("a", "hunter2"), ("b", "a long password"), ("c", pem)].into_iter().collect();
+        let secrets = Secrets::new(b"s").of_pillar(&pillar).named(|name| name.eq_ignore_ascii_case("pin"));
+        for (path, value, hidden) in [
+            (&["Admin_Password"][..], "x", true),
+            (&["tokens", "deep"], "x", true),
+            (&["PIN"], "1", true),
+            (&["pinned"], "1", false),
+            (&["port"], "hunter2", true),
+            (&["port"], "is hunter2", true),
+            (&["port"], "hunt", false),
+            (&["url"], "p=a long password;", true),
+            (&["line"], "MIIEow=", true),
+            (&["shell"], "/bin/sh", false),
+        ] {
+            let path: Vec<Key> = path.iter().map(|key| Key::from(*key)).collect();
+            assert_eq!(secrets.hide(&path, false, &value.into()), hidden, "{path:?} {value}");
+        }
+        assert!(secrets.hide(&["x".into()], true, &1.into()));
+        assert!(!secrets.hide(&["password".into()], true, &Value::None), "that nothing is there is no secret");
+    }
+
+    #[test]
+    fn digests_tell_values_apart_and_depend_on_the_salt() {
+        let (one, other) = (Secrets::new(b"1"), Secrets::new(b"2"));
+        let of = |secrets: &Secrets, value: &str| secrets.shown(&["token".into()], false, &value.into()).unwrap();
+        assert_eq!(of(&one, "a"), of(&one, "a"));
+        assert_ne!(of(&one, "a"), of(&one, "b"));
+        assert_ne!(of(&one, "a"), of(&other, "a"));
+    }
+
+    #[test]
+    fn everything_inside_a_value_is_masked() {
+        let pillar: Map = [("k", "from here\n")].into_iter().collect();
+        let tuple = Value::Tuple([Value::from("from here"), Value::from(1)].into());
+        let masked = Secrets::new(b"s").of_pillar(&pillar).masked(&[], false, &tuple).repr();
+        assert!(masked.starts_with("('<secret ") && masked.ends_with(">', 1)"), "{masked}");
+        let inside: Map =
+            [("x", Value::from("y")), ("z", [Value::from(1), Value::None].into_iter().collect())].into_iter().collect();
+        let value: Value =
+            Value::from([("a", Value::from(1)), ("password", inside.into())].into_iter().collect::<Map>());
+        let masked = Secrets::new(b"s").masked(&[], false, &value).repr();
+        assert!(
+            masked.starts_with("{'a': 1, 'password': {'x': '<secret ") && masked.ends_with(">', None]}}"),
+            "{masked}"
+        );
+    }
+
+    #[test]
+    fn what_is_learnt_later_is_found_as_well() {
+        let secrets = Secrets::new(b"s").derived(["first"]);
+        assert!(!secrets.scrubbed("first second").contains("first"));
+        let opts: Map = [("sdb_token", "second")].into_iter().collect();
+        let scrubbed = secrets.of_names(&opts).scrubbed("first second");
+        assert!(!scrubbed.contains("first") && !scrubbed.contains("second"), "{scrubbed}");
+    }
+
+    #[test]
+    fn what_is_shown_anyway_is_shown() {
+        let secrets = Secrets::new(b"s").derived(["hunter2"]).shown_anyway(true);
+        assert_eq!(secrets.scrubbed("hunter2"), "hunter2");
+        assert_eq!(secrets.starred("password: hunter2"), "password: hunter2");
+        assert!(!secrets.hide(&["password".into()], true, &"x".into()));
+        assert!(!format!("{secrets:?}").contains("hunter2"));
+    }
+}

@@ -1,0 +1,235 @@
+//! No verb prints what the pillar holds, or what templates make of that.
+
+mod common;
+
+use common::{Tree, run_line};
+
+const PEM: &str = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEF\nAASCBKcwggSjAgEAAoIBAQDx12\nq9Zx=\n-----END PRIVATE KEY-----\n";
+
+/// What may not be seen, however it is quoted.
+const SECRETS: [&str; 27] = [
+    "MIIEvQIBADANBgkqhkiG9w0BAQEF",
+    "AASCBKcwggSjAgEAAoIBAQDx12",
+    "q9Zx=",
+    "hunter2",
+    "HUNTER2",
+    "2retnuh",
+    "aHVudGVyMi1zZWNyZXQ",
+    "unter",
+    "h-u-n-t",
+    "it's",
+    "it\\'s",
+    "it''s",
+    "\\u2019",
+    "Pässwörd",
+    "P\\u00e4ssw\\u00f6rd",
+    "pässwörd",
+    "s3cr3trole",
+    "48213",
+    "48214",
+    "96426",
+    "4821",
+    "opensesame",
+    "OPENSESAME",
+    "aged-cheese",
+    "AGED-CHEESE",
+    "f52fbd32b2b3b86ff88ef6c490628285f482af15ddcb29541f94bcf526a3f6c7",
+    "7-of-9-hidden",
+];
+
+fn minion() -> String {
+    let pem = PEM.replace('\n', "\\n");
+    format!(
+        "id: web1\ngrains: {{os: Debian, os_family: Debian, osfinger: Debian-12, vault_token: aged-cheese}}\npillar:\n  pem: \"{pem}\"\n  pw: hunter2-secret\n  quoted: \"it's \\\"my\\\" Pässwörd\"\n  role: s3cr3trole\n  port: 48213\n  list: [opensesame, 7-of-9-hidden]\n"
+    )
+}
+
+/// Layers that print what they make of secrets.
+const DERIVED: &str = r#"values:
+  whole: {{ pillar.pem | json }}
+  lines: {{ pillar.pem.splitlines() | json }}
+  joined: {{ pillar.pem.replace('\n', '') | json }}
+  upper: {{ pillar.pw | upper }}
+  encoded: {{ pillar.pw | base64_encode }}
+  cut: {{ pillar.pw[:6] }}
+  inside: {{ pillar.pw[1:6] }}
+  reverse: {{ pillar.pw | reverse }}
+  dashed: {{ pillar.pw | list | join('-') }}
+  hashed: {{ pillar.pw | sha256 }}
+  quoted: {{ pillar.quoted | yaml_dquote }}
+  capital: {{ pillar.quoted | lower | yaml_dquote }}
+  port: {{ pillar.port }}
+  next: {{ pillar.port + 1 }}
+  twice: {{ pillar['port'] * 2 }}
+  url: http://host:{{ pillar.port }}/x
+  shorter: {{ pillar.port // 10 }}
+  tail: 1{{ pillar.port }}
+  got: {{ salt['pillar.get']('pw') | upper }}
+  list: {{ pillar.list | map('upper') | list | json }}
+  token: {{ grains.vault_token }}
+  louder: {{ grains.vault_token | upper }}
+{% macro twice(x) %}{{ x }}{{ x }}{% endmacro %}
+  macro: {{ twice(pillar.port) }}
+{% set block %}<{{ pillar.pw | upper }}>{% endset %}
+  block: "{{ block }}"
+{% filter upper %}
+  FILTERED: {{ pillar.pw }}
+{% endfilter %}
+{% load_yaml as loaded %}
+a: {{ pillar.port }}
+{% endload %}
+  loaded: {{ loaded.a + 1 }}
+{% for line in pillar.pem.splitlines() %}
+  line{{ loop.index }}: "{{ line }}"
+{% endfor %}
+"#;
+
+/// Formulas that go wrong with a secret in their hands.
+const BROKEN: [(&str, &str); 11] = [
+    ("bad_yaml", "values:\n  a: \"{{ pillar.pw }}\n  b: 1\n"),
+    ("bad_pem", "values:\n  a: {{ pillar.pem }}\n"),
+    ("key_error", "values: {{ {}[pillar.pem] }}\n"),
+    ("derived_key", "values: {{ {}[pillar.pw|upper] }}\n"),
+    ("quoted_key", "values: {{ {}[pillar.quoted] }}\n"),
+    ("number", "values: {{ {}[pillar.port + 1] }}\n"),
+    ("not_a_number", "values: {{ pillar.quoted + 1 }}\n"),
+    ("stubless", "values: {{ salt['cmd.run']('login --password ' ~ pillar.pw|upper, env={'P': pillar.quoted}) }}\n"),
+    ("not_a_map", "values:\n  {{ pillar.pem | indent(2) }}\n"),
+    ("wrong_key", "{{ pillar.pw | upper }}: 1\n"),
+    ("literal", "values:\n  db_password: \"opensesame\n"),
+];
+
+fn tree() -> Tree {
+    let mut files = vec![
+        ("minions/web1.yaml".to_owned(), minion()),
+        ("old/f/parameters/defaults.yaml".to_owned(), "values: {a: 1}\n".to_owned()),
+        ("new/f/parameters/defaults.yaml".to_owned(), DERIVED.to_owned()),
+        (
+            "new/f/parameters/map_jinja.yaml".to_owned(),
+            "values: {sources: [defaults.yaml, 'Y!I@role', 'Y!I@list', 'C@f']}\n".to_owned(),
+        ),
+        ("new/f/parameters/list/opensesame.yaml".to_owned(), "values: {by_list: 1}\n".to_owned()),
+        (
+            "new/f/post-map.jinja".to_owned(),
+            "{% do mapdata.update({'late': pillar.pw|upper, 'later': mapdata.next + 1, 'n': pillar.port * 2}) %}\n"
+                .to_owned(),
+        ),
+        ("new/f/tests/mapstack/web1.yaml".to_owned(), "values: {port: 1}\n".to_owned()),
+    ];
+    for (name, text) in BROKEN {
+        files.push((format!("old/{name}/parameters/defaults.yaml"), "values: {a: 1}\n".to_owned()));
+        files.push((format!("new/{name}/parameters/defaults.yaml"), text.to_owned()));
+    }
+    Tree::new(&files.iter().map(|(path, text)| (path.as_str(), text)).collect::<Vec<_>>())
+}
+
+/// The secrets that a text shows; names of files are not looked at.
+fn leaks(text: &str) -> Vec<&'static str> {
+    let text = text.replace("opensesame.yaml", "");
+    SECRETS.iter().copied().filter(|secret| text.contains(secret)).collect()
+}
+
+fn assert_closed(tree: &Tree, line: &str) -> String {
+    let ran = run_line(tree.path(), line);
+    let shown = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(!shown.contains("panicked"), "mapstack {line}\n{shown}");
+    assert_eq!(leaks(&shown), Vec::<&str>::new(), "mapstack {line}\n{shown}");
+    shown
+}
+
+#[test]
+fn no_verb_that_reports_shows_a_secret() {
+    let tree = tree();
+    for line in [
+        "explain f --root new --minion minions/web1.yaml",
+        "explain f --root new --minion minions/web1.yaml -o json",
+        "explain f --root new --minion minions/web1.yaml -o blame",
+        "explain f url --root new --minion minions/web1.yaml",
+        "explain f lines --root new --minion minions/web1.yaml",
+        "explain f --why-not f/parameters/role/other.yaml --root new --minion minions/web1.yaml",
+        "diff --from old --to new --minions minions",
+        "diff --from old --to new --minions minions -o json",
+        "diff --from old --to new --minions minions -o markdown",
+        "diff --from new --to old --minions minions",
+        "impact f:port --root new --minions minions",
+        "impact f:whole --root new --minions minions -o json",
+        "impact f:lines --root new --minions minions",
+        "impact new/f/parameters/defaults.yaml --root new --minions minions",
+        "test f --root new --minions minions",
+        "test f --root new --minions minions -o json",
+        "test f --root new --minions minions -o junit",
+        "lint --root new --minions minions",
+        "lint --root new --minions minions -o json",
+        "lint --root new --minions minions -o sarif",
+        "lint --root new --minions minions -o github",
+        "schema f --root new",
+        "schema literal --root new",
+    ] {
+        assert_closed(&tree, line);
+    }
+}
+
+#[test]
+#[cfg(feature = "html")]
+fn no_page_shows_a_secret() {
+    let tree = tree();
+    assert_closed(&tree, "diff --from old --to new --minions minions -o html");
+    assert_closed(&tree, "explain f --root new --minion minions/web1.yaml --html page.html");
+    let page = std::fs::read_to_string(tree.path().join("page.html")).expect("a page");
+    assert_eq!(leaks(&page), Vec::<&str>::new(), "{page}");
+}
+
+#[test]
+fn no_error_shows_a_secret_whichever_verb_prints_it() {
+    let tree = tree();
+    for (formula, _) in BROKEN {
+        for line in [
+            format!("data {formula} --root new --minion minions/web1.yaml"),
+            format!("data {formula} --strict --root new --minion minions/web1.yaml"),
+            format!("sources {formula} --root new --minion minions/web1.yaml"),
+            format!("render new/{formula}/parameters/defaults.yaml --root new --minion minions/web1.yaml"),
+            format!("explain {formula} --root new --minion minions/web1.yaml"),
+            format!("fleet {formula} --root new --minions minions"),
+            format!("fleet {formula} --root new --minions minions -o jsonl"),
+            format!("impact {formula}:a --root new --minions minions"),
+        ] {
+            // What these print of data is their job; of a formula that fails there is none.
+            if !(line.starts_with("render")
+                && matches!(formula, "bad_yaml" | "bad_pem" | "not_a_map" | "wrong_key" | "literal"))
+            {
+                assert_closed(&tree, &line);
+            }
+        }
+    }
+    let shown = run_line(tree.path(), "data derived_key --root new --minion minions/web1.yaml --show-secrets");
+    assert!(shown.stderr.contains("HUNTER2"), "{}", shown.stderr);
+    let shown = run_line(tree.path(), "explain f upper --root new --minion minions/web1.yaml --show-secrets");
+    assert!(shown.stdout.contains("HUNTER2"), "{}", shown.stdout);
+}
+
+#[test]
+fn what_is_no_secret_is_shown() {
+    let files = [
+        (
+            "new/f/parameters/defaults.yaml",
+            "values:\n  os: {{ grains.os }}\n  n: {{ 48213 }}\n  sum: {{ 2 + 3 }}\n  both: {{ salt['pillar.get']('nope', 'fallback') }}\n  plain: 48213\n  keysize: 4096\n  size: {{ {'a': 1, 'pw': pillar.pw}.a }}\n",
+        ),
+        ("minions/web1.yaml", &minion()),
+    ];
+    let tree = Tree::new(&files);
+    let shown = run_line(tree.path(), "explain f -o blame --root new --minion minions/web1.yaml");
+    for line in ["os: Debian", "sum: 5", "both: fallback", "plain: 48213", "keysize: 4096", "size: 1"] {
+        assert!(shown.stdout.contains(line), "{line}\n{}{}", shown.stdout, shown.stderr);
+    }
+}
+
+#[test]
+fn a_pillar_that_cannot_be_read_is_not_quoted() {
+    let tree = Tree::new(&[
+        ("new/f/parameters/defaults.yaml", "values: {a: 1}\n"),
+        ("minions/web1.yaml", "id: web1\npillar:\n  pw: \"hunter2-secret\n  b: opensesame\n"),
+    ]);
+    for line in ["data f --root new --minion minions/web1.yaml", "fleet f --root new --minions minions"] {
+        assert_closed(&tree, line);
+    }
+}

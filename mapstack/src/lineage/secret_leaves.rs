@@ -1,0 +1,89 @@
+//! Which scalars of a text stand where a template printed a secret.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use mapstack_value::Value;
+use mapstack_yaml::{Mark, Marks};
+
+/// Where the scalars begin that have secret bytes. A scalar reaches to wherever the next thing begins, so what
+/// YAML makes of the bytes does not matter.
+#[derive(Debug, Default)]
+pub(crate) struct SecretLeaves(HashSet<Mark>);
+
+impl SecretLeaves {
+    /// Of a text in which some bytes are secret, in order; `offset` is where a mark stands in it.
+    pub fn of(value: &Value, marks: &Marks, secret: &[Range<usize>], offset: impl Fn(Mark) -> usize) -> Self {
+        let mut starts = Vec::new();
+        walk(value, marks, &mut |mark, leaf| starts.push((offset(mark), mark, leaf.is_some())));
+        starts.sort_by_key(|(start, ..)| *start);
+        let mut leaves = HashSet::new();
+        for (at, (start, mark, is_leaf)) in starts.iter().enumerate() {
+            let next = starts.get(at + 1..).into_iter().flatten().map(|(next, ..)| *next).find(|next| next > start);
+            let end = next.unwrap_or(usize::MAX);
+            let first = secret.partition_point(|range| range.end <= *start);
+            if *is_leaf && secret.get(first).is_some_and(|range| range.start < end) {
+                leaves.insert(*mark);
+            }
+        }
+        SecretLeaves(leaves)
+    }
+
+    /// Whether the scalar at a mark has secret bytes.
+    pub fn has(&self, mark: Mark) -> bool {
+        self.0.contains(&mark)
+    }
+
+    /// Visit those scalars.
+    pub fn visit(&self, value: &Value, marks: &Marks, visit: &mut dyn FnMut(&Value)) {
+        walk(value, marks, &mut |mark, leaf| {
+            if let Some(leaf) = leaf.filter(|_| self.has(mark)) {
+                visit(leaf);
+            }
+        });
+    }
+}
+
+/// Visit the marks of keys, of containers, and of scalars, with the scalar.
+fn walk(value: &Value, marks: &Marks, visit: &mut dyn FnMut(Mark, Option<&Value>)) {
+    let inside: Vec<&Value> = match value {
+        Value::Map(map) => map.values().collect(),
+        Value::List(items) => items.iter().collect(),
+        Value::Tuple(items) => items.iter().collect(),
+        scalar => return visit(marks.mark(), Some(scalar)),
+    };
+    for (index, value) in inside.into_iter().enumerate() {
+        if let Some(key) = marks.key(index) {
+            visit(key, None);
+        }
+        if let Some(marks) = marks.child(index) {
+            walk(value, marks, visit);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mapstack_yaml::{Limits, Lines, load_marked};
+
+    #[test]
+    fn a_scalar_is_secret_wherever_in_it_the_secret_bytes_are() {
+        for (text, secret, leaves) in [
+            ("a: 1\nb: xSECRETy\nc: 2", "SECRET", "'xSECRETy'"),
+            ("a: \"x\\\n  SECRET\"\nc: 2", "SECRET", "'xSECRET'"),
+            ("a: |\n  x\n  SECRET\nc: 2", "SECRET", "'x\\nSECRET\\n'"),
+            ("[1, 2876, 3]", "87", "2876"),
+            ("{a: 1, SECRET: 2}", "SECRET", ""),
+            ("a: 1", "a: 1", "1"),
+        ] {
+            let (value, marks) = load_marked(text, &Limits::default()).unwrap();
+            let (start, lines) = (text.find(secret).unwrap(), Lines::of(text));
+            let range = start..start + secret.len();
+            let found = SecretLeaves::of(&value, &marks, std::slice::from_ref(&range), |m| lines.offset(text, m));
+            let mut seen = Vec::new();
+            found.visit(&value, &marks, &mut |leaf| seen.push(leaf.repr()));
+            assert_eq!(seen.join(" "), leaves, "{text}");
+        }
+    }
+}
