@@ -111,10 +111,10 @@ impl<'t> Tracer<'t> {
                 facts
             }
             ExprKind::Concat(items) | ExprKind::List(items) | ExprKind::Tuple(items) => {
-                items.iter().flat_map(|item| self.expr(parsed, item)).map(Fact::as_part).collect()
+                items.iter().flat_map(|item| self.expr(parsed, item)).map(Fact::into_part).collect()
             }
             ExprKind::Dict(entries) => {
-                entries.iter().flat_map(|(_, value)| self.expr(parsed, value)).map(Fact::as_part).collect()
+                entries.iter().flat_map(|(_, value)| self.expr(parsed, value)).map(Fact::into_part).collect()
             }
             ExprKind::Compare(first, rest) => {
                 let mut facts = self.expr(parsed, first);
@@ -144,7 +144,7 @@ impl<'t> Tracer<'t> {
                         (None, false) => Vec::new(),
                     };
                     facts.retain(|fact| !OPTIONS.iter().any(|option| fact.key.ends_with(option)));
-                    facts.extend(rest.into_iter().flat_map(|e| self.expr(parsed, e)).map(Fact::as_part));
+                    facts.extend(rest.into_iter().flat_map(|e| self.expr(parsed, e)).map(Fact::into_part));
                     facts
                 }
                 ("grains.get" | "grains.item", Some(e)) => {
@@ -175,7 +175,7 @@ impl<'t> Tracer<'t> {
     fn parts(&mut self, parsed: &'t Parsed, args: &'t Args) -> Vec<Fact> {
         let all = args.positional.iter().chain(args.named.iter().map(|(_, e)| e));
         let all = all.chain(args.star.as_deref()).chain(args.star_star.as_deref());
-        all.flat_map(|e| self.expr(parsed, e)).map(Fact::as_part).collect()
+        all.flat_map(|e| self.expr(parsed, e)).map(Fact::into_part).collect()
     }
 
     /// The facts behind a variable: of everything that binds it anywhere in the template.
@@ -252,7 +252,7 @@ impl<'t> Tracer<'t> {
 }
 
 impl Fact {
-    fn as_part(self) -> Self {
+    fn into_part(self) -> Self {
         Fact { is_whole: false, ..self }
     }
 }

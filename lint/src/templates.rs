@@ -85,12 +85,12 @@ impl Parsed {
     fn find_loaded(&self) -> Vec<String> {
         let mut loaded = Vec::new();
         for stmt in self.statements() {
-            let named = match &stmt.kind {
-                StmtKind::Include { template, .. }
-                | StmtKind::Import { template, .. }
-                | StmtKind::FromImport { template, .. }
-                | StmtKind::ImportData { template, .. } => template,
-                _ => continue,
+            let (StmtKind::Include { template: named, .. }
+            | StmtKind::Import { template: named, .. }
+            | StmtKind::FromImport { template: named, .. }
+            | StmtKind::ImportData { template: named, .. }) = &stmt.kind
+            else {
+                continue;
             };
             let names = match &named.kind {
                 ExprKind::List(names) | ExprKind::Tuple(names) => names.as_slice(),

@@ -139,7 +139,7 @@ fn an_sls_changes_a_pillar_of_its_own() {
         "inner: {{ salt['slsutil.renderer']('salt://inner.sls')|json }}".into(),
         format!("after: {}", shown("inner")),
         format!("{}own: {}", change("own"), shown("own")),
-        format!("inside: {{{{ salt['slsutil.renderer'](string='a: {{{{ pillar.own|default(7) }}}}').a }}}}"),
+        "inside: {{ salt['slsutil.renderer'](string='a: {{ pillar.own|default(7) }}').a }}".into(),
         "options: {{ opts.pillar.own|default('x') }}".into(),
     ];
     let files = MemoryFiles::new().file("base", "outer.sls", outer.join("\n")).file(
