@@ -704,7 +704,7 @@ impl Vm<'_> {
     pub fn get_attr(&self, object: &Obj, name: &Str) -> Result<Obj> {
         // Jinja's undefined objects have Python's insides, too.
         if let Obj::Undefined(u) = object
-            && !methods::is_hidden(name)
+            && !methods::is_hidden_of_undefined(name)
         {
             return Err(u.error());
         }

@@ -56,6 +56,25 @@ pub(crate) fn is_hidden(name: &str) -> bool {
     name.strip_prefix("__").and_then(|rest| rest.strip_suffix("__")).is_some_and(|bare| HIDDEN.contains(&bare))
 }
 
+/// The same for Jinja's undefined objects, which have fewer of them.
+pub(crate) fn is_hidden_of_undefined(name: &str) -> bool {
+    const ABSENT: &[&str] = &[
+        "__code__",
+        "__delitem__",
+        "__dict__",
+        "__getnewargs__",
+        "__globals__",
+        "__name__",
+        "__next__",
+        "__qualname__",
+        "__reversed__",
+        "__self__",
+        "__setitem__",
+        "__weakref__",
+    ];
+    is_hidden(name) && !ABSENT.contains(&name)
+}
+
 /// The names between the underscores: of every object, then of numbers, text, containers and
 /// functions.
 const HIDDEN: &[&str] = &[
