@@ -67,7 +67,7 @@ fn what_is_made_of_a_secret_is_secret_and_nothing_else() {
         ("{{ pillar.pw == 'x' }} {{ pillar.pw is string }} {{ 48213 }}", "False True 48213"),
         ("{{ {'a': 1, 'b': pillar.pw}.a }} {{ [pillar.pw, 'b'][1] }}", "1 b"),
         ("{{ pillar.pw or 'x' }} {{ '' or pillar.port }} {{ pillar.pw and 'x' }}", "# # x"),
-        ("{{ [pillar.pw|upper, 'b'] }} {{ namespace(a=pillar.pw|lower).a }}", "['#', 'b'] #"),
+        ("{{ [pillar.pw|upper, 'b'] }} {{ namespace(a=pillar.pw|lower).a }}", "[\"#\", 'b'] #"),
     ] {
         assert_eq!(shown(template), expected, "{template}");
     }
