@@ -292,10 +292,17 @@ impl Walk<'_, '_> {
             }
             ExprVal::String(_) | ExprVal::Int(_) | ExprVal::Float(_) | ExprVal::Bool(_) => {}
             ExprVal::Math(math) => {
-                self.parts(&mut math.lhs, place)?;
-                self.parts(&mut math.rhs, place)?;
+                for side in [&mut math.lhs, &mut math.rhs] {
+                    no_macro(side, place)?;
+                    self.parts(side, place)?;
+                }
             }
             ExprVal::Logic(logic) => {
+                use LogicOperator::{Gt, Gte, Lt, Lte};
+                if matches!(logic.operator, Gt | Gte | Lt | Lte) {
+                    no_macro(&logic.lhs, place)?;
+                    no_macro(&logic.rhs, place)?;
+                }
                 let is_truth = matches!(logic.operator, LogicOperator::And | LogicOperator::Or);
                 for side in [&mut logic.lhs, &mut logic.rhs] {
                     if is_truth { self.condition(side, place)? } else { self.parts(side, place)? }
@@ -357,6 +364,17 @@ fn name_first(condition: &mut Expr, place: usize) {
     let named = function(AT, [("n", place), ("test", 0)]);
     let inner = condition.clone();
     *condition = Expr::new(logic(named, LogicOperator::And, inner));
+}
+
+/// Refuse what a macro prints where a number is needed: it is text, and the engine breaks off in the middle of it.
+fn no_macro(side: &Expr, place: usize) -> Result<()> {
+    match &side.val {
+        ExprVal::MacroCall(call) => {
+            let message = format!("the macro `{}` gives text, which cannot be calculated with or ordered", call.name);
+            Err(Refused { message, place })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn logic(lhs: Expr, operator: LogicOperator, rhs: Expr) -> ExprVal {

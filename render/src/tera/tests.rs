@@ -231,6 +231,17 @@ fn the_deepest_that_is_read_ends_soon() {
 }
 
 #[test]
+fn what_macros_print_is_no_number() {
+    for source in ["{{ self::m() + 1 }}", "{{ 2 * (3 - self::m()) }}", "{% if self::m() < 2 %}{% endif %}"] {
+        let source = format!("{{% macro m() %}}1{{% endmacro %}}{source}");
+        let (message, _) = refused(&source, &[]);
+        assert_eq!(message, "the macro `m` gives text, which cannot be calculated with or ordered", "{source}");
+    }
+    let compared = "{% macro m() %}1{% endmacro %}{% if self::m() == '1' %}yes{% endif %}";
+    assert_eq!(printed(compared, &[]), "yes");
+}
+
+#[test]
 fn faults_of_the_engine_are_errors() {
     for source in ["{{ 1 % 0 }}", "{{ 9223372036854775807 + 1 }}", "{{ 1 is divisibleby(0) }}", "{{ super() }}"] {
         let outcome = run(source, &[]).map(|rendered| rendered.text);
