@@ -876,6 +876,20 @@ pub struct Functions {
     /// Hand calls that nobody else answers to a command, such as 'salt-call --local'
     #[arg(long, value_name = "COMMAND")]
     pub salt_call: Option<String>,
+    #[command(flatten)]
+    pub limits: LimitFlags,
+}
+
+/// What the templates of one minion may spend.
+#[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Limits")]
+pub struct LimitFlags {
+    /// How long the templates of one minion may run; 0 sets no limit
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub max_time: u32,
+    /// How much memory the templates of one minion may hold; 0 sets no limit
+    #[arg(long, value_name = "MIB", default_value_t = 512)]
+    pub max_memory: u32,
 }
 
 /// Where files come from.

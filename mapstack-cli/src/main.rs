@@ -6,6 +6,7 @@ mod configuration;
 mod functions;
 mod inputs;
 mod masking;
+mod memory;
 mod minions;
 mod output;
 mod report;

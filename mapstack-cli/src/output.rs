@@ -1,5 +1,6 @@
 //! Data on standard output, and texts in files.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -25,6 +26,45 @@ pub fn write(text: &str) -> Result<(), Failure> {
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(())
+}
+
+/// Write lines for people. What facts and files put into them must not steer the terminal.
+pub fn write_listing(text: &str) -> Result<(), Failure> {
+    write(&printable(text, false))
+}
+
+/// The same for text that has styles where it is `colored`.
+pub fn write_styled(text: &str, colored: bool) -> Result<(), Failure> {
+    write(&printable(text, colored))
+}
+
+/// The text with control characters as escapes, and so those that turn the direction of what follows; styles stay
+/// where there are some.
+fn printable(text: &str, styled: bool) -> Cow<'_, str> {
+    let is_bad = |c: char| !matches!(c, '\n' | '\t') && (c.is_control() || turns(c));
+    if !text.contains(is_bad) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        match c {
+            c if !is_bad(c) || (styled && starts_style(&text[at..])) => out.push(c),
+            c if c.is_ascii() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Whether a text starts with the sequence that sets colours, which does nothing else.
+fn starts_style(text: &str) -> bool {
+    let parameters = text.strip_prefix("\u{1b}[");
+    parameters.is_some_and(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').starts_with('m'))
+}
+
+/// Whether a character turns the direction of text.
+pub fn turns(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Write text to a file, or to standard output for `-`.
@@ -161,5 +201,14 @@ mod tests {
         symlink("nowhere", at("dangling")).unwrap();
         put_file(&at("dangling"), "3").unwrap_err();
         assert!(!at("nowhere").exists());
+    }
+
+    #[test]
+    fn nothing_but_styles_steers_the_terminal() {
+        let text = "\u{1b}[1mbold\u{1b}[0m \u{1b}[2J\u{1b}]0;title\u{7} a\tb \u{9b}1m \u{202e}x\n";
+        let safe = "bold{0m} \\x1b[2J\\x1b]0;title\\x07 a\tb \\u009b1m \\u202ex\n";
+        assert_eq!(printable(text, true), format!("\u{1b}[1m{}", safe.replace("{0m}", "\u{1b}[0m")));
+        assert_eq!(printable(text, false), format!("\\x1b[1m{}", safe.replace("{0m}", "\\x1b[0m")));
+        assert!(matches!(printable("plain\n", false), Cow::Borrowed(_)));
     }
 }

@@ -12,6 +12,7 @@ use mapstack::{Diagnostic, Place, Severity};
 
 use crate::cli::{Color, Messages};
 use crate::masking;
+use crate::output;
 
 /// Why a verb did not end well.
 #[derive(Debug)]
@@ -397,6 +398,5 @@ fn floor(text: &str, mut offset: usize) -> usize {
 /// Control characters from data must not reach the terminal, nor those that turn the direction of
 /// what follows.
 pub fn sanitize(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().map(|c| if (c.is_control() && c != '\n') || turns(c) { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if (c.is_control() && c != '\n') || output::turns(c) { '\u{fffd}' } else { c }).collect()
 }

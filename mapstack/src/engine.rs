@@ -12,7 +12,7 @@ use mapstack_loader::{Fetched, FileServer, LoadError, SaltPath};
 use mapstack_matcher::Definition;
 use mapstack_minion::Minion;
 use mapstack_render::jinja::{Limits, Syntax, Taint, TemplateCache};
-use mapstack_render::{DictRef, Obj, salt_object};
+use mapstack_render::{DictRef, Obj, Sweep, salt_object};
 use mapstack_value::{Map, Str, Value};
 
 use crate::by_text::ByText;
@@ -69,7 +69,7 @@ impl Engine {
         }
     }
 
-    /// What a template may spend.
+    /// What the templates of one run may spend, all together. Time and memory count from the start of the run.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -143,7 +143,9 @@ pub struct Run<'e> {
     own: Cell<bool>,
     /// What the stack holds in place of texts, if anything.
     pub(crate) blanks: Rc<Blanks>,
-    /// Steps that the templates of the run may still spend, all together.
+    /// What the templates of the run may spend, all together, counted from its start.
+    pub(crate) limits: Limits,
+    /// Steps that they may still spend.
     pub(crate) fuel: Cell<u64>,
     pub(crate) definition: RefCell<Option<Str>>,
     /// What is known of where the data comes from, if anybody asked.
@@ -154,6 +156,8 @@ pub struct Run<'e> {
     /// Every look at the file server, in order, each once.
     reads: RefCell<IndexSet<FileRead, foldhash::fast::RandomState>>,
     warnings: RefCell<Vec<Diagnostic>>,
+    /// Behind all else: what the run's templates made is gone by then, but for what holds itself.
+    _sweep: Sweep,
 }
 
 /// Facts as a dict that templates can change; a recorder is told what is read.
@@ -210,6 +214,7 @@ impl<'e> Run<'e> {
             depth: Cell::new(0),
             own: Cell::new(false),
             blanks: Rc::default(),
+            limits: engine.limits.restarted(),
             fuel: Cell::new(engine.limits.fuel),
             definition: RefCell::default(),
             tracker: RefCell::default(),
@@ -217,6 +222,7 @@ impl<'e> Run<'e> {
             events: RefCell::default(),
             reads: RefCell::default(),
             warnings: RefCell::default(),
+            _sweep: Sweep::default(),
         };
         let syntax = || run.jinja_options("jinja_env");
         let syntax = run.facts.recorder().map_or_else(syntax, |recorder| recorder.quietly(syntax));

@@ -123,7 +123,7 @@ pub const LAYER_KEYS: [&str; 3] = ["values", "strategy", "merge_lists"];
 impl Run<'_> {
     fn parse(&self, text: &Text<'_>) -> Result<LayerFile> {
         let loaded = match self.is_tracked() {
-            true => load_marked(text.as_str(), &Limits::default()).map(|(value, marks)| (value, Some(marks))),
+            true => load_marked(text.as_str(), &self.limits.yaml()).map(|(value, marks)| (value, Some(marks))),
             false => self.engine.moulds.load(text).map(|value| (value, None)),
         };
         let (value, marks) = loaded.map_err(|e| text.yaml_error(&e))?;

@@ -76,7 +76,7 @@ pub use map_jinja::{Exported, MapForm, MapOptions};
 pub use mapstack_loader as loader;
 pub use mapstack_matcher as matcher;
 pub use mapstack_minion as minion;
-pub use mapstack_render::jinja::Limits;
+pub use mapstack_render::jinja::{Deadline, Limits, MemoryLimit};
 pub use mapstack_render::{nearest, regex_matches};
 pub use mapstack_value as value;
 pub use mapstack_yaml as yaml;

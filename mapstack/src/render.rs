@@ -276,7 +276,7 @@ impl Run<'_> {
         let request = Request {
             name: Some(Str::from(&*file.path)),
             variables: self.variables(stage, &Obj::from(mapdata.clone())),
-            limits: self.engine.limits,
+            limits: self.limits,
             fuel: Some(&self.fuel),
             ..Request::new(file.text()?, &host)
         };
@@ -359,7 +359,7 @@ impl Run<'_> {
             locals: Names::default(),
             syntax: job.syntax.clone(),
             strict: self.strict,
-            limits: self.engine.limits,
+            limits: self.limits,
             host: &host,
             cache: Some(&self.engine.templates),
             fuel: Some(&self.fuel),

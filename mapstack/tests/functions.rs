@@ -161,3 +161,61 @@ fn hostile_arguments_end() {
         }
     }
 }
+
+/// What a template ends in that may take few steps.
+fn ended(template: &str) -> String {
+    let limits = mapstack::Limits { fuel: 3_000_000, ..mapstack::Limits::default() };
+    let (result, _) = print_with(&Engine::new(files(template)).with_limits(limits), &minion(FACTS));
+    match result {
+        Err(error) => error.to_string(),
+        Ok(printed) => panic!("{template}: {printed}"),
+    }
+}
+
+#[test]
+fn updates_of_dicts_that_hold_each_other_many_times_are_paid_for() {
+    let doubled = "{% set ns = namespace(x={'k': 1}, y={'k': 2}) %}{% for i in range(40) %}\
+        {% set ns.x = {'a': ns.x, 'b': ns.x} %}{% set ns.y = {'a': ns.y, 'b': ns.y} %}{% endfor %}";
+    for call in [
+        "salt['slsutil.update'](ns.x, ns.x)",
+        "salt['slsutil.update'](ns.x, ns.y)",
+        "salt['slsutil.merge'](ns.x, ns.y)",
+        "salt['defaults.merge'](ns.x, ns.y)",
+        "salt['defaults.update'](ns.x, ns.y)",
+    ] {
+        let error = ended(&format!("{doubled}{{{{ {call} }}}}"));
+        assert!(error.contains("steps") || error.contains("stands for more than"), "{call}: {error}");
+    }
+    // Where the reference ends, the answer is its own.
+    let few = doubled.replace("range(40)", "range(3)");
+    let updated = text(&format!("{few}{{{{ salt['slsutil.update'](ns.x, ns.y) == ns.y }}}}"));
+    assert_eq!(updated, "True");
+}
+
+#[test]
+fn data_of_shared_parts_is_bounded_however_it_is_made() {
+    for (grow, start) in [
+        ("salt['slsutil.merge']({}, {'a': ns.x, 'b': ns.x})", "{}"),
+        ("salt['defaults.deepcopy']([ns.x, ns.x])", "[]"),
+        ("salt['slsutil.merge']({}, {'a': ns.x})", "{}"),
+    ] {
+        let template = format!(
+            "{{% set ns = namespace(x={start}) %}}{{% for i in range(1000) %}}{{% set ns.x = {grow} %}}{{% endfor %}}\
+             {{{{ ns.x|length }}}}"
+        );
+        let error = ended(&template);
+        assert!(error.contains("steps") || error.contains("stands for more") || error.contains("nested"), "{error}");
+    }
+}
+
+#[test]
+fn lists_are_merged_by_hash_and_as_the_reference_does() {
+    // salt.utils.dictupdate.update(…, merge_lists=True)
+    let template = "{{ salt['slsutil.update']({'a': [1, {'x': 1}, '1', None, [1]]}, \
+        {'a': [2, 2, True, 1.0, {'x': 1.0}, '1', [True], [2], None]}, merge_lists=True) }}";
+    assert_eq!(text(template), "{'a': [1, {'x': 1}, '1', None, [1], 2, 2, [2]]}");
+    let template = "{% set a = range(100000)|list %}{% set b = range(1, 100001)|list %}\
+        {% do salt['slsutil.update']({'a': a}, {'a': b}, merge_lists=True) %}\
+        {{ salt['slsutil.update']({'a': a}, {'a': b}, merge_lists=True).a|length }}";
+    assert_eq!(text(template), "100001");
+}

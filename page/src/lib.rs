@@ -126,6 +126,23 @@ const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
+/// What a row shows before it is chosen.
+#[derive(Serialize)]
+struct Line<'r> {
+    value: &'r str,
+    layer: usize,
+    origin: &'r str,
+    computed: bool,
+    past: usize,
+}
+
+impl<'r> Line<'r> {
+    fn of(row: &'r Row) -> Self {
+        let Row { value, layer, past, origin, .. } = row;
+        Line { value, layer: *layer, origin: &origin.text, computed: origin.computed, past: past.len() }
+    }
+}
+
 impl Page {
     /// The page as HTML.
     ///
@@ -138,12 +155,14 @@ impl Page {
         let mut tera = Tera::default();
         tera.add_raw_template(name, TEMPLATE).map_err(failed)?;
         let mut context = Context::new();
-        context.insert("page", &page);
+        context.insert("data", &in_script(&serde_json::to_string(&page).map_err(failed)?));
         context.insert("outline", &outline::outline(&page.rows));
+        context.insert("rows", &page.rows.iter().map(Line::of).collect::<Vec<_>>());
+        // The context copies all it is given, and there can be many rows.
+        context.insert("page", &Page { rows: Vec::new(), files: BTreeMap::new(), ..page });
         context.insert("style", STYLE);
         context.insert("script", SCRIPT);
         context.insert("script_hash", &STANDARD.encode(Sha256::digest(SCRIPT)));
-        context.insert("data", &in_script(&serde_json::to_string(&page).map_err(failed)?));
         tera.render(name, &context).map_err(failed)
     }
 

@@ -6,8 +6,9 @@ use std::rc::Rc;
 use mapstack_value::{MapKind, Str};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::jinja::charge::Named;
 use crate::jinja::{Layer, Names, Vm};
-use crate::object::{CallArgs, DictRef, Entries, Iter, Obj, Object, TupleRef, as_index, required, to_str};
+use crate::object::{CallArgs, DictRef, Entries, Iter, Obj, ObjIter, Object, TupleRef, as_index, required, to_str};
 
 /// Jinja2's globals and Salt's additions (Salt: `JinjaGlobal`, `render_jinja_tmpl`).
 pub(crate) fn builtins() -> Rc<Layer> {
@@ -73,7 +74,8 @@ impl Object for Function {
     }
 
     fn call(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-        (self.call)(vm, args)
+        vm.charged(Named::Function, self.name, None, &args)?;
+        vm.made((self.call)(vm, args)?)
     }
 }
 
@@ -128,14 +130,23 @@ impl Range {
         usize::try_from((span.abs() + step.abs() - 1) / step.abs()).unwrap_or(usize::MAX)
     }
 
-    fn items(&self) -> Vec<Obj> {
-        (0..self.count()).map(|i| self.nth(i)).collect()
-    }
-
     /// Every item lies between `start` and `stop`, but the way to it need not fit 64 bits.
     fn nth(&self, index: usize) -> Obj {
         let item = i128::from(self.start) + i128::from(self.step) * i128::try_from(index).unwrap_or_default();
         Obj::Int(item.into())
+    }
+}
+
+struct RangeIter {
+    range: Range,
+    next: usize,
+}
+
+impl ObjIter for RangeIter {
+    fn next(&mut self, _: &Vm<'_>) -> Result<Option<Obj>> {
+        let item = (self.next < self.range.count()).then(|| self.range.nth(self.next));
+        self.next += 1;
+        Ok(item)
     }
 }
 
@@ -163,7 +174,7 @@ impl Object for Range {
     }
 
     fn iter(&self) -> Option<Iter> {
-        Some(Iter::over("range_iterator", self.items()))
+        Some(Iter::new("range_iterator", RangeIter { range: self.clone(), next: 0 }))
     }
 
     fn len(&self) -> Option<usize> {
@@ -217,6 +228,10 @@ impl Object for Namespace {
 
     fn repr_around(&self) -> Option<(&'static str, Obj, &'static str)> {
         Some(("<Namespace ", Obj::Dict(self.0.clone()), ">"))
+    }
+
+    fn held(&self) -> Option<&DictRef> {
+        Some(&self.0)
     }
 
     fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {

@@ -23,6 +23,7 @@ mod filters;
 mod format;
 mod globals;
 pub mod jinja;
+mod ledger;
 pub mod mako;
 mod methods;
 mod object;
@@ -39,8 +40,10 @@ pub use error::{Error, ErrorKind, Frame, Place, Result, line_and_column};
 pub use filters::date::clock_reads;
 pub use filters::host::is_host_filter;
 pub use filters::regex::regex_matches;
+pub use ledger::spend;
 pub use object::{
-    CallArgs, DictRef, Iter, ListRef, Obj, ObjIter, Object, Reader, SetRef, TupleRef, Undefined, required,
+    CallArgs, DictRef, Iter, ListRef, Obj, ObjIter, Object, Reader, SetRef, Sweep, TupleRef, Undefined, check_extent,
+    required,
 };
 pub use salt::{salt_object, traverse_object};
 pub use suggest::nearest;

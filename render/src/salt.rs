@@ -4,6 +4,7 @@ use mapstack_value::Str;
 
 use crate::error::Result;
 use crate::jinja::Vm;
+use crate::jinja::charge::Named;
 use crate::object::{CallArgs, Obj, Object, Undefined, required};
 
 /// The `salt` variable. What it can call is up to the render's [`Host`](crate::jinja::Host).
@@ -129,7 +130,8 @@ impl Object for Function {
     }
 
     fn call(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-        vm.host().call_function(vm, &self.0, args)
+        vm.charged(Named::Function, &self.0, None, &args)?;
+        vm.made(vm.host().call_function(vm, &self.0, args)?)
     }
 }
 

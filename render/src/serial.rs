@@ -17,7 +17,7 @@ pub(crate) fn load_mapped(vm: &Vm<'_>, format: DataFormat, text: &Obj, map: &Sou
     match (format, text.as_str()) {
         (DataFormat::Yaml, Some(text)) => {
             vm.burn(text.len())?;
-            parse_yaml(text).map_err(|e| {
+            parse_yaml(vm, text).map_err(|e| {
                 let error = not_yaml(&e, "");
                 match e.mark().and_then(|mark| map.locate(byte_of(text, mark))) {
                     Some((place, _)) => error.at(|| place),
@@ -38,18 +38,24 @@ pub(crate) fn load(vm: &Vm<'_>, format: DataFormat, text: &Obj) -> Result<Obj> {
     vm.burn(text.as_str().map_or(0, |text| text.len()))?;
     match format {
         DataFormat::Text => Ok(text.clone()),
-        DataFormat::Yaml => load_yaml(text),
-        DataFormat::Json => load_json(text),
+        DataFormat::Yaml => load_yaml(vm, text),
+        DataFormat::Json => {
+            vm.ask_for(text.as_str().map_or(0, |text| text.len()).saturating_mul(JSON_BYTES))?;
+            load_json(text)
+        }
     }
 }
 
-fn load_yaml(object: &Obj) -> Result<Obj> {
+/// What a byte of JSON can become, in bytes.
+const JSON_BYTES: usize = 24;
+
+fn load_yaml(vm: &Vm<'_>, object: &Obj) -> Result<Obj> {
     let text = match object {
         Obj::Str(s) | Obj::Markup(s) => s,
         Obj::Undefined(u) => return Err(u.error()),
         _ => return Err(Error::python("AttributeError", "a string or stream input is required")),
     };
-    parse_yaml(text).map_err(|e| {
+    parse_yaml(vm, text).map_err(|e| {
         let at = e.mark().map_or(String::new(), |m| format!(" (line {}, column {} of that text)", m.line, m.column));
         not_yaml(&e, &at)
     })
@@ -68,8 +74,8 @@ fn byte_of(text: &str, mark: mapstack_yaml::Mark) -> usize {
     start + column.map_or(rest.len(), |(at, _)| at)
 }
 
-fn parse_yaml(text: &str) -> Result<Obj, mapstack_yaml::Error> {
-    let loaded = mapstack_yaml::load_document(text, &mapstack_yaml::Limits::default())?;
+fn parse_yaml(vm: &Vm<'_>, text: &str) -> Result<Obj, mapstack_yaml::Error> {
+    let loaded = mapstack_yaml::load_document(text, &vm.limits().yaml())?;
     Ok(if loaded.shared { Obj::from_shared(&loaded.value) } else { Obj::from(loaded.value) })
 }
 

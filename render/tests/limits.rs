@@ -1,7 +1,7 @@
 //! Templates that would run, print or nest without end stop with an error of their own.
 
 use mapstack_render::ErrorKind;
-use mapstack_render::jinja::{Limits, NoHost, Request, render};
+use mapstack_render::jinja::{Deadline, Limits, MemoryLimit, NoHost, Request, render};
 
 /// A template that doubles a structure again and again, and then does something with it.
 fn doubled(start: &str, double: &str, end: &str) -> String {
@@ -10,6 +10,17 @@ fn doubled(start: &str, double: &str, end: &str) -> String {
          {{% for i in range(60) %}}{{% set ns.x = {double} %}}{{% set ns.y = {} %}}{{% endfor %}}{end}",
         double.replace("ns.x", "ns.y")
     )
+}
+
+/// Enough for what ends, and reached soon by what does not.
+const FEW: Limits = Limits { fuel: 5_000_000, output: 64 << 20, depth: 180, time: None, memory: None };
+
+/// What a template with few steps ends in.
+fn ended(template: &str) -> Box<mapstack_render::Error> {
+    match render(Request { limits: FEW, ..Request::new(template, &NoHost) }) {
+        Err(error) => error,
+        Ok(_) => panic!("{template}"),
+    }
 }
 
 #[test]
@@ -26,12 +37,12 @@ fn a_few_objects_that_stand_for_many_are_refused() {
     for (start, double) in shapes {
         for end in ends {
             let template = doubled(start, double, end);
-            let error = render(Request::new(template.as_str(), &NoHost)).unwrap_err();
+            let error = ended(&template);
             assert_eq!(error.kind, ErrorKind::Limit, "{template}: {error}");
         }
     }
     for end in ["{{ {ns.x: 1}|length }}", "{{ ns.x < ns.y }}", "{{ [ns.x, ns.y]|sort|length }}"] {
-        let error = render(Request::new(doubled("(1,)", "(ns.x, ns.x)", end), &NoHost)).unwrap_err();
+        let error = ended(&doubled("(1,)", "(ns.x, ns.x)", end));
         assert_eq!(error.kind, ErrorKind::Limit, "{end}: {error}");
     }
 }
@@ -65,7 +76,7 @@ fn deep_structures_are_refused_where_they_are_walked_through() {
 
 #[test]
 fn steps_output_and_depth_are_bounded() {
-    let limits = Limits { fuel: 100_000, output: 10_000, depth: 20 };
+    let limits = Limits { fuel: 100_000, output: 10_000, depth: 20, ..Limits::default() };
     let table = [
         "{% for a in range(1000) %}{% for b in range(1000) %}{% endfor %}{% endfor %}",
         "{% for a in range(100) %}{{ 'x' * 1000 }}{% endfor %}",
@@ -117,8 +128,183 @@ fn what_one_step_makes_is_paid_for() {
         "{% set s = 'x' * 9000000 %}{% set l = [] %}{% for i in range(200) %}{% do l.append(s ~ i) %}{% endfor %}",
     ];
     for template in table {
-        let error = render(Request::new(template, &NoHost)).unwrap_err();
+        let error = ended(template);
         assert_eq!(error.kind, ErrorKind::Limit, "{template}: {error}");
+    }
+}
+
+#[test]
+fn every_operation_pays_for_the_size_of_its_operands() {
+    let text = "{% set s = 'x1' * 500000 %}{% set n = s[1:2] * 300 %}";
+    let dict = "{% set d = {}.fromkeys(range(50000)) %}";
+    let of_text = [
+        "s|int",
+        "s|float",
+        "s|md5",
+        "s|sha256",
+        "s|hmac('k', 'x')",
+        "s|uuid",
+        "s|bool",
+        "s|ipaddr",
+        "s|truncate(9)",
+        "s|wordcount",
+        "s|upper",
+        "s|string|length",
+        "s|length",
+        "s.swapcase()",
+        "s.title()",
+        "s.strip('x1')",
+        "s[::2]",
+        "s[1:9]",
+        "s[-1]",
+        "s + 'x'",
+        "s ~ 'x'",
+        "s * 2",
+        "s == t",
+        "s < t",
+        "'y' in s",
+        "s is upper",
+        "s is match('y')",
+        "s.encode('utf-32')",
+        "s.startswith('y') or s.find('y')",
+        "s|regex_search('y')",
+        "s|list|length",
+        "'%s' % s",
+        "'{}'.format(s)",
+        "s|replace('y', 'z')",
+        "s|base64_encode",
+        "[s]|string|length",
+        "[s]|json|length",
+        "[s]|yaml|length",
+        "{s: 1}|length",
+        "[s]|unique|list|length",
+        "(s ~ 'x')|hash",
+        "s.split('y')",
+    ];
+    let of_dict = [
+        "d|dictsort|length",
+        "d|list|length",
+        "d.copy()|length",
+        "d|to_entries|length",
+        "d.items()|list|length",
+        "d == dict(d)",
+        "d|string|length",
+        "d|json|length",
+        "dict(d)|length",
+        "d.pop(0, 1)",
+        "d|sort|length",
+        "d|max",
+        "d|unique|list|length",
+        "(d|list)[::-1]|length",
+        "d|tojson|length",
+    ];
+    for (start, operations) in [(text, &of_text[..]), (dict, &of_dict[..])] {
+        for operation in operations {
+            let template = format!(
+                "{start}{{% set t = s ~ '' if s is defined else '' %}}\
+                 {{% for i in range(4000) %}}{{% set x = {operation} %}}{{% endfor %}}"
+            );
+            let error = ended(&template);
+            assert_eq!(error.kind, ErrorKind::Limit, "{operation}: {error}");
+        }
+    }
+}
+
+#[test]
+fn what_looks_at_little_pays_little() {
+    let start = "{% set s = 'x1' * 50000 %}{% set l = range(100000)|list %}{% set d = {}.fromkeys(l, 1) %}";
+    let operations = [
+        "d.get(5)",
+        "d[5]",
+        "l[5]",
+        "l|length",
+        "d|length",
+        "l.append(1)",
+        "d.setdefault(5, 1)",
+        "l is defined",
+        "d is mapping",
+        "l is sequence",
+        "l|first",
+        "l|default(1) is sameas l",
+        "5 in d",
+        "s == 1",
+        "l == 1",
+        "d.items()",
+        "s.startswith('x')",
+        "l[5:9]",
+        "l|map('string')",
+        "d.update({1: 2})",
+        "l.pop()",
+        "not l",
+        "l and d",
+    ];
+    for operation in operations {
+        let template = format!("{start}{{% for i in range(20000) %}}{{% set x = {operation} %}}{{% endfor %}}");
+        let limits = Limits { fuel: 3_000_000, ..Limits::default() };
+        let done = render(Request { limits, ..Request::new(template, &NoHost) });
+        assert!(done.is_ok(), "{operation}: {:?}", done.map(|_| ()));
+    }
+}
+
+#[test]
+fn large_numbers_cost_their_length_squared() {
+    for operation in
+        ["n|string", "n ~ ''", "n * n", "n // 7", "n % 7", "'%d' % n", "[n]|string", "n|float", "2 ** 60000"]
+    {
+        let template = format!(
+            "{{% set n = 2 ** 60000 %}}\
+             {{% for i in range(2000) %}}{{% set x = {operation} %}}{{% endfor %}}"
+        );
+        let result = render(Request { limits: FEW, ..Request::new(template, &NoHost) });
+        let error = result.unwrap_err();
+        let too_large = error.message.contains("too large") || error.message.contains("bits");
+        assert!(error.kind == ErrorKind::Limit || too_large, "{operation}: {error}");
+    }
+}
+
+thread_local! {
+    /// What the thread is said to hold.
+    static HELD: std::cell::Cell<usize> = const { std::cell::Cell::new(7 << 20) };
+}
+
+#[test]
+fn memory_is_measured_and_asked_for() {
+    let limited = |template: &str| {
+        let memory = MemoryLimit::new(4 << 20, || {
+            HELD.set(HELD.get() + 1000);
+            HELD.get()
+        });
+        render(Request {
+            limits: Limits { memory: Some(memory), ..Limits::default() },
+            ..Request::new(template, &NoHost)
+        })
+    };
+    // What was there before does not count, and what is asked for does.
+    assert!(limited("{{ ('x' * 2000000)|length }}").is_ok());
+    for template in [
+        "{{ ('x' * 5000000)|length }}",
+        "{% set l = [] %}{% for i in range(99999) %}{% for i in range(99999) %}{% do l.append(i) %}{% endfor %}{% endfor %}",
+        "{% set s = '[1,' * 200000 ~ '1' ~ ']' * 200000 %}{{ s|load_json }}",
+    ] {
+        let error = limited(template).unwrap_err();
+        assert_eq!(error.message, "the template takes more than 4 MiB of memory", "{template}");
+        assert!(error.place.is_some() && error.help.unwrap().contains("--max-memory"), "{template}");
+    }
+    let error = limited("{% set s = '[' ~ '1, ' * 60000 ~ '1]' %}{{ (s|load_yaml)|length }}").unwrap_err();
+    assert!(error.message.contains("stands for more than"), "{error}");
+}
+
+#[test]
+fn time_is_limited_where_there_is_a_limit() {
+    let time = Some(Deadline::after(std::time::Duration::from_millis(1)));
+    let limits = Limits { time, fuel: u64::MAX, ..Limits::default() };
+    for template in [
+        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+        "{% set l = range(99999)|list %}{% for i in l %}{% set x = l|sort %}{% endfor %}",
+    ] {
+        let error = render(Request { limits, ..Request::new(template, &NoHost) }).unwrap_err();
+        assert_eq!(error.message, "the template ran for more than 1ms");
+        assert!(error.place.is_some() && error.help.unwrap().contains("--max-time"));
     }
 }
 
@@ -182,5 +368,31 @@ fn a_render_leaves_nothing_behind() {
         request.variables.insert("x".into(), object);
         drop(render(request).unwrap());
         assert_eq!(std::rc::Rc::strong_count(&alive), 1, "{template}");
+    }
+}
+
+#[test]
+fn containers_that_hold_themselves_are_freed() {
+    let alive = std::rc::Rc::new(());
+    let templates = [
+        "{% set l = [x] %}{% do l.append(l) %}",
+        "{% set d = {'x': x} %}{% do d.update(d=[d]) %}",
+        "{% set d = {'x': x} %}{% set l = [(d,)] %}{% do d.update(l=l) %}",
+        "{% set ns = namespace(x=x) %}{% set ns.l = [ns] %}",
+        "{% for i in range(3) %}{% set a = [x] %}{% set b = [a] %}{% do a.append(b) %}{% endfor %}",
+        "{% set l = [x] %}{% macro m() %}{{ l }}{% endmacro %}{% do l.append(m) %}{% do l.append(l) %}",
+    ];
+    for template in templates {
+        let sweep = mapstack_render::Sweep::default();
+        let object = mapstack_render::Obj::native(Counted { _alive: alive.clone() });
+        let kept = mapstack_render::Obj::list([]);
+        let mut request = Request::new(format!("{template}{{% do kept.append([kept]) %}}"), &NoHost);
+        request.variables.insert("x".into(), object);
+        request.variables.insert("kept".into(), kept.clone());
+        drop(render(request).unwrap());
+        drop(sweep);
+        assert_eq!(std::rc::Rc::strong_count(&alive), 1, "{template}");
+        // What somebody still has is left alone.
+        assert_eq!(format!("{kept:?}"), "[[[...]]]");
     }
 }

@@ -120,7 +120,14 @@ impl Int {
         }
     }
 
-    fn bits(&self) -> u64 {
+    /// How many bits the number takes, without its sign.
+    ///
+    /// ```
+    /// use mapstack_value::Int;
+    /// assert_eq!((Int::from(-1).bits(), Int::from(2).pow(100).unwrap().bits()), (1, 101));
+    /// ```
+    #[must_use]
+    pub fn bits(&self) -> u64 {
         match &self.0 {
             Repr::Small(i) => u64::from(64 - i.unsigned_abs().leading_zeros()),
             Repr::Big(b) => b.bits(),

@@ -18,6 +18,7 @@
 mod convert;
 #[cfg(any(feature = "serde", feature = "serde_json", feature = "yaml_serde"))]
 mod de;
+mod extent;
 mod float;
 mod int;
 pub mod json;
@@ -35,6 +36,7 @@ mod value;
 
 #[cfg(any(feature = "serde_json", feature = "yaml_serde"))]
 pub use convert::NoCounterpart;
+pub use extent::Extent;
 pub use int::{ArithmeticError, Int};
 pub use key::{Key, KeyRef, Unhashable};
 pub use map::{Map, MapKind, Set};

@@ -32,6 +32,7 @@ pub(crate) struct Source<'t> {
 impl<'t> Source<'t> {
     pub fn new(text: &'t str) -> Result<Self, Error> {
         let text = without_bom(text);
+        check_directives(text)?;
         let added_break = missing_break(text);
         let tags = tags_before_commas(text)?;
         let spaced = if tags.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(with_spaces(text, &tags)) };
@@ -169,6 +170,36 @@ fn with_spaces(text: &str, offsets: &[usize]) -> String {
 
 /// How many bytes may be scanned in search of tags that end in a colon.
 const MAX_PROBED: usize = 64 << 20;
+
+/// More `%TAG` directives than this before one document are refused: the parser compares each with all before it.
+const MAX_DIRECTIVES: usize = 100;
+
+/// Refuse a text with too many `%TAG` directives before one of its documents.
+fn check_directives(text: &str) -> Result<(), Error> {
+    let lines = text.split(is_break).filter(|line| line.starts_with("%TAG")).count();
+    if lines <= MAX_DIRECTIVES {
+        return Ok(());
+    }
+    // Only the scanner knows which of the lines are directives.
+    let mut found = 0;
+    for token in scanner(text).map_while(Result::ok) {
+        match token.data {
+            TokenData::TagDirective { .. } => found += 1,
+            TokenData::DocumentStart | TokenData::DocumentEnd => found = 0,
+            _ => {}
+        }
+        if found > MAX_DIRECTIVES {
+            let kind = ErrorKind::Syntax {
+                stage: Stage::Parser,
+                problem: format!("more than {MAX_DIRECTIVES} %TAG directives stand before one document"),
+                advice: "remove those that no tag uses",
+            };
+            let at = usize::try_from(token.start_mark.index).unwrap_or(usize::MAX);
+            return Err(Error::new(kind, mark_after(text.get(..at).unwrap_or(text))));
+        }
+    }
+    Ok(())
+}
 
 /// Offsets of the commas that directly follow a tag inside brackets.
 ///

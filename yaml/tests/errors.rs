@@ -126,3 +126,16 @@ fn the_default_depth_is_safe() {
     };
     small_stack.spawn(work).unwrap().join().unwrap();
 }
+
+#[test]
+fn tag_directives_are_bounded() {
+    let directives = |n: usize| (0..n).map(|i| format!("%TAG !{i}! tag:x,{i}:\n")).collect::<String>();
+    assert!(load(&format!("{}--- 1\n", directives(100))).is_ok());
+    let error = load(&format!("{}--- 1\n", directives(60_000))).unwrap_err();
+    let message = "more than 100 %TAG directives stand before one document; remove those that no tag uses";
+    assert_eq!((error.kind().to_string().as_str(), error.mark().map(|mark| mark.line)), (message, Some(101)));
+    // The same lines as text, and before several documents.
+    assert!(load(&format!("a: |\n{}", directives(200).replace('%', "  %"))).is_ok());
+    let document = format!("{}--- 1\n...\n", directives(80));
+    assert_eq!(mapstack_yaml::load_all(&document.repeat(3), &Limits::default()).unwrap().len(), 3);
+}

@@ -23,7 +23,7 @@ pub fn run(args: &Arguments, reporter: &Reporter) -> Result<(), Failure> {
     let secrets = Secrets::without_digests().shown_anyway(reporter.shows_secrets());
     let rows = rows(args, &config, &secrets)?;
     match args.format {
-        Printed::Text => output::write(&text(&rows)?),
+        Printed::Text => output::write_listing(&text(&rows)?),
         Printed::Yaml => output::write(&yaml::dump(&as_value(&rows), &yaml::DumpOptions::output())),
         Printed::Json => output::write(&output::as_json(&as_value(&rows))?),
     }

@@ -33,7 +33,7 @@ pub fn run(args: &Fetch, reporter: &Reporter) -> Result<(), Failure> {
         }
         seen.push(place);
         match one(&origin, &mirrors) {
-            Ok(line) => output::write(&format!("{line}\n"))?,
+            Ok(line) => output::write_listing(&format!("{line}\n"))?,
             Err(why) => failed.push(Error::new(ErrorKind::File, why)),
         }
     }

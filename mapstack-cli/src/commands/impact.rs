@@ -66,7 +66,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     }
     let rows = reached.rows(&plan.formulas, &masking);
     match args.format {
-        Listing::Text => output::write(&text(&args.what, &what, &rows, reached.minions))?,
+        Listing::Text => output::write_listing(&text(&args.what, &what, &rows, reached.minions))?,
         Listing::Json => output::write(&output::as_json(&json(&args.what, &rows, reached.minions))?)?,
     }
     reporter.errors(broken)

@@ -11,7 +11,7 @@ pub fn run(args: &Parse) -> Result<(), Failure> {
     let mode = if args.path { Mode::Path } else { Mode::Layer };
     let definition = mapstack::parse_definition(&args.definition, mode)?;
     match args.format {
-        Listing::Text => output::write(&text(&definition, mode)),
+        Listing::Text => output::write_listing(&text(&definition, mode)),
         Listing::Json => output::write(&output::as_json(&as_value(&definition).into())?),
     }
 }

@@ -17,11 +17,10 @@ pub fn run(args: &Sources, reporter: &Reporter) -> Result<(), Failure> {
     let result = run.data(&args.formula, &options);
     // What was asked before a failure is what one wants to see then.
     let events = run.events();
-    let listing = match args.format {
-        Listing::Text => text(&events),
-        Listing::Json => as_json(&events)?,
-    };
-    output::write(&listing)?;
+    match args.format {
+        Listing::Text => output::write_listing(&text(&events))?,
+        Listing::Json => output::write(&as_json(&events)?)?,
+    }
     reporter.knows_texts(run.secret_texts());
     reporter.warn(&reporter.redact_all(&run.warnings()))?;
     result.map(|_| ()).map_err(Failure::from)

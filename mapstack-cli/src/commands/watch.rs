@@ -85,7 +85,8 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         let differences = standing.advance(&comparison, &minions, &ids);
         let told =
             Told { from: "before", to: "now", formulas: &plan.formulas, differences: &differences, masking: &masking };
-        output::write(&format!("# {paths}\n{}\n", text::text(&told, reporter.colors_output())))?;
+        let colored = reporter.colors_output();
+        output::write_styled(&format!("# {paths}\n{}\n", text::text(&told, colored)), colored)?;
         reporter.tell(differences.broken.iter().map(|(_, error)| reporter.redact(error)));
         reporter.say(&format!("after {} ms", started.elapsed().as_millis()));
         drop((older, newer));

@@ -60,7 +60,7 @@ fn evaluated(run: &Run<'_>, source: String) -> Result<Obj> {
         variables,
         syntax: run.syntax.clone(),
         strict: run.strict,
-        limits: run.engine.limits,
+        limits: run.limits,
         cache: Some(&run.engine.templates),
         fuel: Some(&run.fuel),
         taint: run.taint(),

@@ -141,7 +141,7 @@ fn look(run: &Run<'_>, data: &Obj, key: &Obj, delimiter: &str) -> Result<Option<
 
 /// `copy.deepcopy(x)` of data.
 fn deepcopy(object: &Obj) -> Result<Obj> {
-    object.to_value().map(Obj::from)
+    object.to_value().and_then(Obj::composed)
 }
 
 /// Whether an argument stands for yes (Salt: `salt.utils.data.is_true`).

@@ -2,8 +2,8 @@
 
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{as_index, int};
-use mapstack_render::{CallArgs, Error, Obj, Result, required};
-use mapstack_value::json;
+use mapstack_render::{CallArgs, Error, Obj, Result, check_extent, required};
+use mapstack_value::{Value, json};
 use mapstack_yaml::{DumpOptions, dump};
 
 use super::{Table, ini, refused, text};
@@ -32,7 +32,7 @@ fn serialize(_: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let printed = match &*text(&serializer, "slsutil.serialize", "serializer")? {
         "json" => {
             let options = json_options(&options)?;
-            json::dumps(&data.to_value()?, &options).map_err(|e| Error::type_error(e.to_string()))?
+            json::dumps(&frozen(&data)?, &options).map_err(|e| Error::type_error(e.to_string()))?
         }
         "yaml" => to_yaml(&data, &options)?,
         "configparser" => {
@@ -125,11 +125,11 @@ fn to_yaml(data: &Obj, options: &[(String, Obj)]) -> Result<String> {
             }
         }
     }
-    let printed = dump(&data.to_value()?, &chosen);
+    let printed = dump(&frozen(data)?, &chosen);
     Ok(printed.strip_suffix('\n').unwrap_or(&printed).to_string())
 }
 
-fn deserialize(_: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+fn deserialize(_: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let (serializer, data, _options) = arguments(args, "slsutil.deserialize", "stream_or_string")?;
     match &*text(&serializer, "slsutil.deserialize", "serializer")? {
         "json" => {
@@ -142,10 +142,19 @@ fn deserialize(_: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
                     Error::python("AttributeError", message)
                 })?,
             };
+            // Two bytes of text can become a value.
+            vm.burn(given.len())?;
             json::loads(&given).map(Obj::from).map_err(|e| Error::value_error(e.to_string()))
         }
         "yaml" => Err(refused("the serializer 'yaml' only writes here: it reads YAML otherwise than Salt does")
             .with_help("use the filter |load_yaml, which reads Salt's YAML")),
         other => Err(unknown(other)),
     }
+}
+
+/// Data that is written out next, so that all of it counts.
+fn frozen(data: &Obj) -> Result<Value> {
+    let value = data.to_value()?;
+    check_extent(&value)?;
+    Ok(value)
 }

@@ -1,10 +1,13 @@
 //! `slsutil.*`: Salt's merging, as templates call it.
 
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
 use mapstack_merge::{Change, Observer, Options, Strategy, Trail, merge};
 use mapstack_render::jinja::Vm;
-use mapstack_render::python::{as_index, wrap};
-use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
-use mapstack_value::Value;
+use mapstack_render::python::{as_index, hash_key, wrap};
+use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required, spend};
+use mapstack_value::{Extent, Key, Value};
 
 use super::{Table, data_or, refused, text, truth_or};
 use crate::engine::Run;
@@ -17,14 +20,14 @@ pub(super) const TABLE: Table = &[
         let (yes, no) = (yes.unwrap_or_else(|| Obj::from("true")), no.unwrap_or_else(|| Obj::from("false")));
         Ok(if value.truthy()? { yes } else { no })
     }),
-    ("slsutil.merge", |run, _, args| {
+    ("slsutil.merge", |run, vm, args| {
         let [a, b, strategy, renderer, lists] =
             args.bind("slsutil.merge", ["obj_a", "obj_b", "strategy", "renderer", "merge_lists"])?;
         let a = required(a, "slsutil.merge", "obj_a")?.to_value()?;
         let b = required(b, "slsutil.merge", "obj_b")?.to_value()?;
         let strategy = strategy_for(data_or(strategy, "smart")?, renderer)?;
         let lists = lists.unwrap_or(Obj::Bool(false));
-        merged(run, a, &b, &strategy, &lists).map(Obj::from)
+        merged(run, vm, a, &b, &strategy, &lists).and_then(Obj::composed)
     }),
     ("slsutil.merge_all", |run, vm, args| {
         let [all, strategy, renderer, lists] =
@@ -33,9 +36,9 @@ pub(super) const TABLE: Table = &[
         let lists = lists.unwrap_or(Obj::Bool(false));
         let mut result = Value::map();
         for item in required(all, "slsutil.merge_all", "lst")?.collect(vm)? {
-            result = merged(run, result, &item.to_value()?, &strategy, &lists)?;
+            result = merged(run, vm, result, &item.to_value()?, &strategy, &lists)?;
         }
-        Ok(Obj::from(result))
+        Obj::composed(result)
     }),
     ("slsutil.update", |_, _, args| {
         let [dest, upd, recursive, lists] =
@@ -125,7 +128,9 @@ fn banner(_: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
 /// Wider banners are refused.
 const MAX_WIDTH: usize = 10_000;
 
-fn merged(run: &Run<'_>, base: Value, overlay: &Value, strategy: &Value, lists: &Obj) -> Result<Value> {
+fn merged(run: &Run<'_>, vm: &Vm<'_>, base: Value, overlay: &Value, strategy: &Value, lists: &Obj) -> Result<Value> {
+    // A merge goes through all of what it lays over.
+    vm.burn(Extent::of(overlay).values)?;
     let mut meeting = Meeting::default();
     let options = match lists {
         Obj::Undefined(_) => Options::new(strategy, &Value::Bool(false)),
@@ -172,20 +177,25 @@ pub(super) fn update(dest: &Obj, upd: &Obj, recursive: bool, lists: &Obj) -> Res
 /// Deeper dicts are refused as Python refuses them; a dict can contain itself.
 const MAX_NESTING: usize = 200;
 
+/// Dicts that hold each other many times over are updated as often: each time is paid for.
 fn update_dict(dest: &DictRef, upd: &DictRef, recursive: bool, lists: &Obj, depth: usize) -> Result<()> {
     let Some(depth) = depth.checked_sub(1) else {
         return Err(Error::python("RecursionError", "maximum recursion depth exceeded"));
     };
+    spend(ENTRY_STEPS * (1 + upd.len()))?;
     for (key, value) in upd.entries() {
         match (dest.get(&key).filter(|_| recursive), &value) {
             (Some(Obj::Dict(inner)), Obj::Dict(upd)) => update_dict(&inner, upd, true, lists, depth)?,
             (Some(Obj::List(old)), Obj::List(new)) if lists.truthy()? => {
                 let mut all = old.items();
+                let known = Known::of(&all)?;
+                let mut fresh = Vec::new();
                 for item in new.items() {
-                    if !contains(&all, &item)? {
-                        all.push(item);
+                    if !known.contains(&item)? {
+                        fresh.push(item);
                     }
                 }
+                all.extend(fresh);
                 dest.insert(key, Obj::list(all));
             }
             _ => dest.insert(key, value),
@@ -194,11 +204,53 @@ fn update_dict(dest: &DictRef, upd: &DictRef, recursive: bool, lists: &Obj, dept
     Ok(())
 }
 
-fn contains(items: &[Obj], wanted: &Obj) -> Result<bool> {
-    for item in items {
-        if item.equals(wanted)? {
-            return Ok(true);
+/// Steps that an entry of an update costs, and an item of a merged list.
+const ENTRY_STEPS: usize = 4;
+
+/// The items of a list, to be asked for often.
+struct Known<'i> {
+    items: &'i [Obj],
+    /// Scalars, which equality by hash finds; without them every item has to be compared.
+    simple: Option<HashSet<Key, RandomState>>,
+    /// Where the others are.
+    others: Vec<usize>,
+}
+
+impl<'i> Known<'i> {
+    fn of(items: &'i [Obj]) -> Result<Self> {
+        spend(ENTRY_STEPS * items.len())?;
+        // What is compared in another way than data can raise errors, which depend on the order.
+        let is_data = |item: &Obj| !matches!(item, Obj::Undefined(_) | Obj::Native(_) | Obj::Iter(_));
+        if !items.iter().all(is_data) {
+            return Ok(Known { items, simple: None, others: (0..items.len()).collect() });
         }
+        let simple = items.iter().filter_map(simple_key).collect();
+        let others = (0..items.len()).filter(|at| simple_key(&items[*at]).is_none()).collect();
+        Ok(Known { items, simple: Some(simple), others })
     }
-    Ok(false)
+
+    fn contains(&self, wanted: &Obj) -> Result<bool> {
+        spend(ENTRY_STEPS)?;
+        if let (Some(simple), Some(key)) = (&self.simple, simple_key(wanted)) {
+            return Ok(simple.contains(&key));
+        }
+        for at in &self.others {
+            spend(1)?;
+            if self.items[*at].equals(wanted)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// A scalar as a key. A scalar and a container are never equal, and NaN equals nothing.
+fn simple_key(item: &Obj) -> Option<Key> {
+    match item {
+        Obj::Float(f) if f.is_nan() => None,
+        Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_) | Obj::Str(_) | Obj::Markup(_) | Obj::Bytes(_) => {
+            hash_key(item).ok()
+        }
+        _ => None,
+    }
 }

@@ -83,7 +83,7 @@ impl<'t, 'e> Templates<'t, 'e> {
             locals,
             syntax: Syntax { dialect: Dialect::Stack, ..Syntax::default() },
             strict: false,
-            limits: self.run.engine.limits,
+            limits: self.run.limits,
             cache: Some(&self.run.engine.templates),
             fuel: Some(&self.run.fuel),
             taint: self.run.taint(),

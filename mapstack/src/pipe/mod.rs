@@ -314,7 +314,7 @@ impl Run<'_> {
         let request = Request {
             name: Some(Str::from(&*source.file.path)),
             variables: self.pipe_variables(source),
-            limits: self.engine.limits,
+            limits: self.limits,
             fuel: Some(&self.fuel),
             ..Request::new(source.file.text()?, &host)
         };
@@ -377,7 +377,7 @@ impl Run<'_> {
         };
         let data = match stage.renderer {
             Renderer::Json => read_json(&text)?,
-            _ => read_yaml(&text)?,
+            _ => read_yaml(&text, &self.limits.yaml())?,
         };
         // Nothing makes the reference read the stream again, which then is at its end.
         let again = data.value.is_none() && is_stream;
@@ -386,8 +386,8 @@ impl Run<'_> {
 }
 
 /// Salt: `salt.renderers.yaml.render`.
-fn read_yaml(text: &Text<'_>) -> Result<Data> {
-    let loaded = mapstack_yaml::load_rendered(text.as_str(), &mapstack_yaml::Limits::default());
+fn read_yaml(text: &Text<'_>, limits: &mapstack_yaml::Limits) -> Result<Data> {
+    let loaded = mapstack_yaml::load_rendered(text.as_str(), limits);
     let loaded = loaded.map_err(|e| text.yaml_error(&e))?;
     if !loaded.value.truthy() {
         return Ok(Data::new(Value::map()));

@@ -8,6 +8,7 @@ use mapstack_value::Str;
 use super::Vm;
 use super::ast::{Args, DataFormat, Expr, ExprKind, For, Span, Stmt, StmtKind, Target, Template};
 use super::blocks::{SelfObject, SuperObject};
+use super::charge::Named;
 use super::loops::{Filtered, Loop, LoopObject};
 use super::macros::MacroObject;
 use super::module::{Module, ModuleObject};
@@ -321,6 +322,7 @@ impl Vm<'_> {
             Obj::Str(s) if !self.autoescape.get() => Ok(s.clone()),
             value => {
                 let text = finalize(value)?;
+                self.settle(text.len() / 16)?;
                 Ok(if self.autoescape.get() { object::escape_html(&text).into() } else { text.into() })
             }
         }
@@ -524,11 +526,11 @@ impl Vm<'_> {
                 let mut text = String::new();
                 for part in parts {
                     let value = self.eval(part, frame)?;
+                    self.read_all(&[&value])?;
                     text.push_str(&to_str(&value).map_err(|e| self.blame(e, frame, &[(&value, part)]))?);
                     methods::limit::size(self, text.len())?;
                 }
-                self.pay(1, text.len())?;
-                Obj::from(text)
+                self.made(Obj::from(text))?
             }
             ExprKind::Cond { test, then, otherwise } => {
                 if self.test(test, frame)? {
@@ -671,11 +673,8 @@ impl Vm<'_> {
     pub fn apply_filter(&self, name: &str, input: Obj, args: CallArgs) -> Result<Obj> {
         match self.dialect().filter(name) {
             Some(filter) => {
-                let result = filter(self, input, args)?;
-                if let Some(text) = result.as_str() {
-                    self.pay(0, text.len())?;
-                }
-                Ok(result)
+                self.charged(Named::Filter, name, Some(&input), &args)?;
+                self.made(filter(self, input, args)?)
             }
             None => Err(Error::new(
                 ErrorKind::Syntax,
@@ -690,7 +689,11 @@ impl Vm<'_> {
     /// What the test raises, or that there is none of that name.
     pub fn apply_test(&self, name: &str, input: &Obj, args: CallArgs) -> Result<bool> {
         match self.dialect().test(name) {
-            Some(test) => test(self, input, args),
+            Some(test) => {
+                self.charged(Named::Test, name, Some(input), &args)?;
+                let verdict = test(self, input, args)?;
+                self.settle(0).map(|()| verdict)
+            }
             None => {
                 Err(Error::new(ErrorKind::Syntax, format!("No test named {} found.", mapstack_value::quote_str(name))))
             }

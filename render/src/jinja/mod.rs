@@ -2,11 +2,13 @@
 
 pub mod ast;
 mod blocks;
+pub(crate) mod charge;
 mod check;
 mod dialect;
 mod header;
 mod interpret;
 mod lexer;
+mod limits;
 mod loops;
 mod macros;
 mod module;
@@ -20,11 +22,12 @@ mod vm;
 mod watch;
 
 pub use dialect::Dialect;
+pub use limits::{Deadline, Limits, MemoryLimit};
 pub use output::{Origin, SourceMap};
 pub use parser::{SyntaxError, parse};
 pub use scope::{Layer, Names};
 pub use syntax::Syntax;
 pub use taint::Taint;
 pub use visit::{Node, visit};
-pub use vm::{Host, Limits, NoHost, Rendered, Request, TemplateCache, Vm, compile, render};
+pub use vm::{Host, NoHost, Rendered, Request, TemplateCache, Vm, compile, render};
 pub use watch::{Edit, Watch};

@@ -9,6 +9,7 @@ use foldhash::fast::RandomState;
 use mapstack_value::Str;
 
 use super::ast::Template;
+use super::limits::Limits;
 use super::module::Module;
 use super::output::{Output, SourceMap};
 use super::scope::{Context, Frame, Layer, Names};
@@ -16,7 +17,8 @@ use super::taint::Taint;
 use super::watch::Watch;
 use super::{Dialect, Syntax, check, parser};
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::object::{CallArgs, Obj};
+use crate::ledger;
+use crate::object::{CallArgs, Noted, Obj};
 
 /// What a template can reach outside itself. The caller of a render provides it.
 pub trait Host {
@@ -84,24 +86,6 @@ impl Host for NoHost {
     }
 
     fn log(&self, _: &str, _: &str) {}
-}
-
-/// What a render may spend.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Evaluation steps, which also pay for memory: what a step makes costs one more for every 16
-    /// bytes, so that the default bounds a render to about a gigabyte.
-    pub fuel: u64,
-    /// Bytes of output, also of each capture.
-    pub output: usize,
-    /// Macro calls, includes and imports inside each other.
-    pub depth: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits { fuel: 50_000_000, output: 64 << 20, depth: 180 }
-    }
 }
 
 /// Parsed templates by source, shared between renders and threads.
@@ -275,6 +259,10 @@ pub struct Vm<'r> {
     limits: Limits,
     own_fuel: Cell<u64>,
     shared_fuel: Option<&'r Cell<u64>>,
+    /// Somebody has to look closer when fewer steps are left.
+    floor: Cell<u64>,
+    _account: ledger::Open,
+    _noted: Noted,
     depth: Cell<usize>,
     pub(super) autoescape: Cell<bool>,
     /// Builtins under the render's variables: what templates loaded without context see.
@@ -293,14 +281,19 @@ impl<'r> Vm<'r> {
     /// The state before anything has run.
     pub(crate) fn new(request: &Request<'r>) -> Self {
         let globals = Layer::over(request.variables.clone(), Some(request.syntax.dialect.globals()));
+        let limits = request.limits.started();
+        let fuel = request.fuel.map_or(limits.fuel, Cell::get);
         Vm {
             host: request.host,
             cache: request.cache,
             syntax: Syntax { has_header: false, ..request.syntax.clone() },
             strict: request.strict,
-            limits: request.limits,
-            own_fuel: Cell::new(request.limits.fuel),
+            limits,
+            own_fuel: Cell::new(fuel),
             shared_fuel: request.fuel,
+            floor: Cell::new(floor_below(&limits, fuel)),
+            _account: ledger::Open::new(limits, fuel),
+            _noted: Noted::new(),
             depth: Cell::new(0),
             autoescape: Cell::new(false),
             globals,
@@ -356,26 +349,39 @@ impl<'r> Vm<'r> {
     /// Spend steps.
     ///
     /// # Errors
-    /// A limit error when they are used up.
+    /// A limit error when they are used up, the time is over, or more memory is held than may be.
     pub fn burn(&self, steps: usize) -> Result<()> {
         let fuel = self.shared_fuel.unwrap_or(&self.own_fuel);
-        match fuel.get().checked_sub(steps as u64) {
-            Some(left) => {
-                fuel.set(left);
-                Ok(())
-            }
-            None => Err(Error::limit(format!("the template ran for more than {} steps", self.limits.fuel))
-                .with_help("look for a loop that does not end, or raise the step limit")),
-        }
+        let before = fuel.get();
+        let left = before.saturating_sub(steps as u64);
+        fuel.set(left);
+        if left > self.floor.get() { Ok(()) } else { self.look_closer(before, steps) }
     }
 
-    /// Pay for what a step makes: so many objects, and so many bytes of text in them. A render that
-    /// pays for everything it makes holds no more than some 16 bytes for each of its steps.
+    /// Whether the steps were there, and whether time and memory are left.
+    #[cold]
+    fn look_closer(&self, before: u64, steps: usize) -> Result<()> {
+        let Some(left) = before.checked_sub(steps as u64) else { return Err(ledger::exhausted(&self.limits)) };
+        self.floor.set(floor_below(&self.limits, left));
+        ledger::renew(left);
+        self.limits.check(0)
+    }
+
+    /// Pay for what a step makes: so many objects, and so many bytes of text in them.
     ///
     /// # Errors
     /// As [`burn`](Self::burn).
     pub(crate) fn pay(&self, objects: usize, bytes: usize) -> Result<()> {
+        self.ask_for(bytes.saturating_add(objects.saturating_mul(size_of::<Obj>())))?;
         self.burn(objects.saturating_mul(OBJECT_STEPS).saturating_add(bytes / STEP_BYTES))
+    }
+
+    /// Make sure that there is room for so many bytes, if they are many.
+    ///
+    /// # Errors
+    /// A limit error when more would be held than may be.
+    pub(crate) fn ask_for(&self, bytes: usize) -> Result<()> {
+        if bytes > LARGE { self.limits.check(bytes) } else { Ok(()) }
     }
 
     /// Run something one level deeper.
@@ -525,6 +531,13 @@ impl Drop for Vm<'_> {
     }
 }
 
+/// The steps at which somebody looks closer next: none before the end if nothing is watched.
+fn floor_below(limits: &Limits, left: u64) -> u64 {
+    if limits.are_watched() { left.saturating_sub(ledger::CHECK_EVERY) } else { 0 }
+}
+
+/// More bytes than this are asked for before they are made.
+const LARGE: usize = 1 << 20;
 /// Bytes of text that one step pays for.
 const STEP_BYTES: usize = 16;
 /// Steps that pay for one object: its place in a container, and what it points to.

@@ -35,7 +35,6 @@ pub(super) fn call(vm: &Vm<'_>, dict: &DictRef, name: &str, args: CallArgs) -> R
         "clear" => call.none().map(|()| dict.change(Entries::clear)).map(|()| Obj::None),
         "copy" => {
             call.none()?;
-            vm.burn(dict.len())?;
             Ok(Obj::Dict(DictRef::with_kind(dict.read(Clone::clone), dict.kind())))
         }
         "fromkeys" => from_keys(vm, dict.kind(), call),
@@ -51,7 +50,7 @@ pub(super) fn call(vm: &Vm<'_>, dict: &DictRef, name: &str, args: CallArgs) -> R
                 [None]
             };
             let last = flag_or(last, true)?;
-            vm.burn(if last { 1 } else { dict.len() / 64 })?;
+            vm.burn(if last { 1 } else { dict.len() / 16 })?;
             let popped = dict.change(|entries| if last { entries.pop() } else { entries.shift_remove_index(0) });
             let empty = if ordered { "'dictionary is empty'" } else { "'popitem(): dictionary is empty'" };
             match popped {
@@ -74,7 +73,6 @@ pub(super) fn call(vm: &Vm<'_>, dict: &DictRef, name: &str, args: CallArgs) -> R
             let [key, last] = call.keywords(["key", "last"], 1)?;
             let key = key.unwrap_or_default();
             let last = flag_or(last, true)?;
-            vm.burn(dict.len() / 16)?;
             let index = hash_key(&key).map(|key| dict.read(|entries| entries.get_index_of(&key)))?;
             let Some(index) = index else { return Err(Error::python("KeyError", repr(&key)?)) };
             dict.change(|entries| entries.move_index(index, if last { entries.len() - 1 } else { 0 }));
@@ -98,7 +96,8 @@ fn from_keys(vm: &Vm<'_>, kind: MapKind, call: Call<'_>) -> Result<Obj> {
 }
 
 fn pop(vm: &Vm<'_>, dict: &DictRef, key: &Obj, default: Option<Obj>) -> Result<Obj> {
-    vm.burn(dict.len() / 64)?;
+    // What follows moves up.
+    vm.burn(dict.len() / 16)?;
     // An empty dict is not asked, so that not even an unhashable key is an error.
     if !dict.is_empty() || matches!(key, Obj::Undefined(_)) {
         let key = hash_key(key)?;

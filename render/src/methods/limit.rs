@@ -9,6 +9,7 @@ use crate::jinja::Vm;
 /// A limit error when it would be larger than the whole output may be.
 pub(crate) fn text(vm: &Vm<'_>, bytes: usize) -> Result<()> {
     size(vm, bytes)?;
+    vm.ask_for(bytes)?;
     vm.burn(bytes / 16)
 }
 

@@ -38,7 +38,6 @@ pub(super) fn call(vm: &Vm<'_>, list: &ListRef, name: &str, args: CallArgs) -> R
         "insert" => {
             let [index, item] = call.positional(2)?;
             let index = integer(&index.unwrap_or_default())?;
-            vm.burn(list.len() / 16)?;
             list.change(|items| {
                 let len = i64::try_from(items.len()).unwrap_or(i64::MAX);
                 let at = if index < 0 { index.saturating_add(len).max(0) } else { index.min(len) };
@@ -55,7 +54,6 @@ pub(super) fn call(vm: &Vm<'_>, list: &ListRef, name: &str, args: CallArgs) -> R
             let Some(at) = position(vm, 0..list.len(), |i| list.get(i), &wanted)? else {
                 return Err(Error::value_error("list.remove(x): x not in list"));
             };
-            vm.burn(list.len() / 64)?;
             list.change(|items| {
                 if at < items.len() {
                     items.remove(at);
@@ -64,13 +62,9 @@ pub(super) fn call(vm: &Vm<'_>, list: &ListRef, name: &str, args: CallArgs) -> R
             Ok(Obj::None)
         }
         "clear" => call.none().map(|()| list.change(Vec::clear)).map(nothing),
-        "reverse" => {
-            vm.burn(list.len() / 16)?;
-            call.none().map(|()| list.change(|items| items.reverse())).map(nothing)
-        }
+        "reverse" => call.none().map(|()| list.change(|items| items.reverse())).map(nothing),
         "copy" => {
             call.none()?;
-            vm.burn(list.len())?;
             Ok(Obj::list(list.items()))
         }
         "count" => count(vm, list.len(), |i| list.get(i), &call.one()?),
@@ -114,9 +108,10 @@ fn pop(vm: &Vm<'_>, list: &ListRef, index: i64) -> Result<Obj> {
     if list.is_empty() {
         return Err(Error::python("IndexError", "pop from empty list"));
     }
-    vm.burn(list.len() / 64)?;
     let len = i64::try_from(list.len()).unwrap_or(i64::MAX);
     let at = if index < 0 { index.saturating_add(len) } else { index };
+    // What follows moves up.
+    vm.burn(usize::try_from(len.saturating_sub(at)).unwrap_or_default() / 16)?;
     match usize::try_from(at) {
         Ok(at) if at < list.len() => Ok(list.change(|items| items.remove(at))),
         _ => Err(Error::python("IndexError", "pop index out of range")),

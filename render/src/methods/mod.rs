@@ -26,6 +26,7 @@ pub(crate) use views::of as view_of;
 
 use crate::error::{Error, Result};
 use crate::jinja::Vm;
+use crate::jinja::charge::Named;
 use crate::object::{CallArgs, Entries, Obj, Object};
 
 /// Whether the object's type has a method of that name.
@@ -142,6 +143,11 @@ pub(crate) fn bound(object: &Obj, name: &str) -> Option<Obj> {
 /// # Errors
 /// What the method raises; an `AttributeError` if there is none of that name.
 pub(crate) fn call(vm: &Vm<'_>, object: &Obj, name: &str, args: CallArgs) -> Result<Obj> {
+    vm.charged(Named::Method, name, Some(object), &args)?;
+    vm.made(call_unpaid(vm, object, name, args)?)
+}
+
+fn call_unpaid(vm: &Vm<'_>, object: &Obj, name: &str, args: CallArgs) -> Result<Obj> {
     match object {
         Obj::Str(s) => text::call(vm, s, name, args),
         Obj::Markup(s) => markup::call(vm, s, name, args),

@@ -35,7 +35,6 @@ type Items = IndexSet<Key, RandomState>;
 /// `set.name(args)`.
 pub(super) fn call(vm: &Vm<'_>, set: &SetRef, name: &str, args: CallArgs) -> Result<Obj> {
     let call = Call { owner: "set", name, args };
-    vm.burn(set.len() / 64)?;
     match name {
         "add" => {
             let key = hash_key(&call.one()?)?;
@@ -53,6 +52,8 @@ pub(super) fn call(vm: &Vm<'_>, set: &SetRef, name: &str, args: CallArgs) -> Res
         }
         "pop" => {
             call.none()?;
+            // What follows moves up.
+            vm.burn(set.len() / 16)?;
             let first = set.change(|items| items.shift_remove_index(0));
             return first
                 .map(|key| Obj::from(&key))

@@ -20,6 +20,11 @@ impl CallArgs {
         CallArgs { positional: args.into(), named: Vec::new() }
     }
 
+    /// All of them, positional ones first.
+    pub fn objects(&self) -> impl Iterator<Item = &Obj> {
+        self.positional.iter().chain(self.named.iter().map(|(_, object)| object))
+    }
+
     /// Put one argument in front (the value of a filter, `self` of a method).
     #[must_use]
     pub fn with_first(mut self, first: Obj) -> Self {

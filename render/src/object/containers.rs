@@ -12,9 +12,10 @@ use foldhash::fast::RandomState;
 use indexmap::{Equivalent, IndexMap, IndexSet};
 use mapstack_value::{Key, List, Map, MapKind, Value};
 
-use super::Obj;
 use super::watched::{Reader, Watched, WatchedCell};
+use super::{Obj, cycles};
 pub(crate) use freeze::Refreezer;
+pub use freeze::check_extent;
 pub(super) use freeze::{freeze, freeze_lossy, freeze_unread};
 
 /// The entries of a live dict.
@@ -33,7 +34,7 @@ enum State<F, L> {
 #[derive(Clone)]
 pub struct ListRef(Rc<ListCell>);
 
-struct ListCell(RefCell<State<List, Vec<Obj>>>);
+pub(super) struct ListCell(RefCell<State<List, Vec<Obj>>>);
 
 /// A Python tuple; read it as a slice.
 #[derive(Clone)]
@@ -45,7 +46,7 @@ struct TupleCell(Vec<Obj>);
 #[derive(Clone)]
 pub struct DictRef(Rc<DictCell>);
 
-struct DictCell {
+pub(super) struct DictCell {
     state: RefCell<State<Map, Entries>>,
     /// What the content is worked out with, until something looks at it.
     pending: RefCell<Option<Box<dyn FnOnce() -> Map>>>,
@@ -71,11 +72,52 @@ impl std::fmt::Debug for WeakDict {
     }
 }
 
+/// A list or dict that is not kept alive.
+pub(super) enum WeakContainer {
+    List(Weak<ListCell>),
+    Dict(Weak<DictCell>),
+}
+
+impl WeakContainer {
+    /// The container, if it is still there.
+    pub fn upgrade(&self) -> Option<Obj> {
+        match self {
+            WeakContainer::List(list) => list.upgrade().map(|list| Obj::List(ListRef(list))),
+            WeakContainer::Dict(dict) => dict.upgrade().map(|dict| Obj::Dict(DictRef(dict))),
+        }
+    }
+
+    pub fn is_alive(&self) -> bool {
+        match self {
+            WeakContainer::List(list) => list.strong_count() > 0,
+            WeakContainer::Dict(dict) => dict.strong_count() > 0,
+        }
+    }
+
+    /// The object's identity.
+    pub fn address(&self) -> usize {
+        match self {
+            WeakContainer::List(list) => list.as_ptr().cast::<()>() as usize,
+            WeakContainer::Dict(dict) => dict.as_ptr().cast::<()>() as usize,
+        }
+    }
+}
+
 /// A Python set.
 #[derive(Clone)]
 pub struct SetRef(Rc<RefCell<IndexSet<Key, RandomState>>>);
 
 impl TupleRef {
+    /// Whether nothing else holds it.
+    pub(crate) fn is_new(&self) -> bool {
+        self.references() == 1
+    }
+
+    /// How many hold it.
+    pub(super) fn references(&self) -> usize {
+        Rc::strong_count(&self.0)
+    }
+
     /// Whether both are one object.
     pub fn is_same(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
@@ -124,6 +166,23 @@ impl ListRef {
         ListRef(Rc::new(ListCell(RefCell::new(State::Frozen(list)))))
     }
 
+    /// Whether nothing else holds it, and it was made of objects.
+    pub(crate) fn is_new(&self) -> bool {
+        self.references() == 1 && self.as_frozen().is_none()
+    }
+
+    /// How many hold it.
+    pub(super) fn references(&self) -> usize {
+        Rc::strong_count(&self.0)
+    }
+
+    /// Look at the items that are objects by now.
+    pub(super) fn each_live(&self, look: &mut dyn FnMut(&Obj)) {
+        if let State::Live { items, .. } = &*self.0.0.borrow() {
+            items.iter().for_each(look);
+        }
+    }
+
     /// Number of items.
     pub fn len(&self) -> usize {
         match &*self.0.0.borrow() {
@@ -168,6 +227,7 @@ impl ListRef {
     /// Change the items.
     pub fn change<T>(&self, change: impl FnOnce(&mut Vec<Obj>) -> T) -> T {
         count_change();
+        cycles::note(self.address(), || WeakContainer::List(Rc::downgrade(&self.0)));
         self.thaw();
         match &mut *self.0.0.borrow_mut() {
             State::Live { items, origin, touched } => {
@@ -279,6 +339,31 @@ impl DictRef {
         }
     }
 
+    /// Whether nothing else holds it, and it was made of objects.
+    pub(crate) fn is_new(&self) -> bool {
+        self.references() == 1 && matches!(&*self.0.state.borrow(), State::Live { .. })
+    }
+
+    /// How many hold it.
+    pub(super) fn references(&self) -> usize {
+        Rc::strong_count(&self.0)
+    }
+
+    /// Look at the values that are objects by now. It does not count as reading.
+    pub(super) fn each_live(&self, look: &mut dyn FnMut(&Obj)) {
+        if let State::Live { items, .. } = &*self.0.state.borrow() {
+            items.values().for_each(look);
+        }
+    }
+
+    /// Number of entries that are there by now. Unlike [`len`](Self::len), asking does not count as reading.
+    pub(crate) fn size(&self) -> usize {
+        match &*self.0.state.borrow() {
+            State::Frozen(map) => map.len(),
+            State::Live { items, .. } => items.len(),
+        }
+    }
+
     /// Number of entries.
     pub fn len(&self) -> usize {
         match &*self.state() {
@@ -378,6 +463,7 @@ impl DictRef {
     /// Change the entries.
     pub fn change<T>(&self, change: impl FnOnce(&mut Entries) -> T) -> T {
         count_change();
+        cycles::note(self.address(), || WeakContainer::Dict(Rc::downgrade(&self.0)));
         self.thaw();
         match &mut *self.0.state.borrow_mut() {
             State::Live { items, origin, touched } => {
@@ -470,6 +556,11 @@ impl DictRef {
 }
 
 impl SetRef {
+    /// Whether nothing else holds it.
+    pub(crate) fn is_new(&self) -> bool {
+        Rc::strong_count(&self.0) == 1
+    }
+
     /// A set of keys.
     pub fn new(items: IndexSet<Key, RandomState>) -> Self {
         SetRef(Rc::new(RefCell::new(items)))

@@ -9,6 +9,7 @@ use super::{DictRef, ListRef, Obj};
 use crate::depth;
 use crate::error::{Error, Result};
 use crate::jinja::Vm;
+use crate::ledger;
 
 /// A source of objects; `None` when exhausted.
 pub trait ObjIter {
@@ -185,11 +186,20 @@ impl Obj {
     pub fn iter(&self) -> Result<Iter> {
         Ok(match self {
             Obj::List(list) => Iter::new("list_iterator", ListIter { list: list.clone(), next: 0 }),
-            Obj::Tuple(items) => Iter::over("tuple_iterator", items.to_vec()),
+            Obj::Tuple(items) => {
+                ledger::spend(items.len() / 8)?;
+                Iter::over("tuple_iterator", items.to_vec())
+            }
             Obj::Dict(dict) => dict_iter(dict, DictPart::Keys),
-            Obj::Set(set) => Iter::over("set_iterator", set.read(|s| s.iter().map(Obj::from).collect())),
+            Obj::Set(set) => {
+                ledger::spend(set.len() / 4)?;
+                Iter::over("set_iterator", set.read(|s| s.iter().map(Obj::from).collect()))
+            }
             Obj::Str(s) | Obj::Markup(s) => Iter::new("str_iterator", Chars { text: s.clone(), at: 0 }),
-            Obj::Bytes(b) => Iter::over("bytes_iterator", b.iter().map(|b| Obj::from(i64::from(*b))).collect()),
+            Obj::Bytes(b) => {
+                ledger::spend(b.len() / 4)?;
+                Iter::over("bytes_iterator", b.iter().map(|b| Obj::from(i64::from(*b))).collect())
+            }
             Obj::Iter(iter) => iter.clone(),
             Obj::Undefined(u) => {
                 u.check()?;

@@ -8,6 +8,7 @@
 
 mod args;
 mod containers;
+mod cycles;
 mod iter;
 mod ops;
 mod print;
@@ -21,8 +22,11 @@ use std::sync::Arc;
 use mapstack_value::{Int, Key, Kind, Map, Str, Traverse, Value};
 
 pub use args::{CallArgs, required};
+pub use containers::check_extent;
 pub use containers::{DictRef, Entries, ListRef, SetRef, TupleRef};
 pub(crate) use containers::{Refreezer, changes};
+pub(crate) use cycles::Noted;
+pub use cycles::Sweep;
 pub(crate) use iter::{DictPart, dict_iter};
 pub use iter::{Iter, ObjIter};
 pub use ops::{as_float, as_index, binary, compare, contains, equal, get_item, hash_key, len, negate, positive, slice};
@@ -86,6 +90,11 @@ pub trait Object {
     /// `repr(x)` as a text around the `repr` of another object, for objects that hold others. It
     /// takes part in the checks for length, depth and objects that hold themselves.
     fn repr_around(&self) -> Option<(&'static str, Obj, &'static str)> {
+        None
+    }
+
+    /// The dict that an object holds as its own, where templates can put the object itself into it.
+    fn held(&self) -> Option<&DictRef> {
         None
     }
 
@@ -281,6 +290,23 @@ impl Obj {
     /// As [`to_value`](Obj::to_value), but for such parts.
     pub fn to_value_lossy(&self) -> Result<(Value, Vec<String>)> {
         containers::freeze_lossy(self)
+    }
+
+    /// An object that is made of data, unless the data is nested too deep or stands for too much. Data that was put
+    /// together from parts of other data can do both, with parts that are shared.
+    ///
+    /// # Errors
+    /// A limit error.
+    ///
+    /// ```
+    /// use mapstack_render::Obj;
+    /// use mapstack_value::Value;
+    /// let doubled = (0..40).fold(Value::from(1), |inner, _| Value::from_iter([inner.clone(), inner]));
+    /// assert!(Obj::composed(doubled).is_err());
+    /// ```
+    pub fn composed(value: Value) -> Result<Self> {
+        containers::check_extent(&value)?;
+        Ok(Obj::from(value))
     }
 
     /// The frozen data this object is.

@@ -10,6 +10,7 @@ use crate::depth;
 use crate::error::{Error, Result};
 use crate::jinja::Vm;
 use crate::jinja::ast::{BinaryOp, CompareOp};
+use crate::ledger;
 
 /// The most bytes of text that repetition may make.
 const MAX_REPEAT: usize = 10_000_000;
@@ -83,15 +84,11 @@ impl Default for Budget {
 impl Budget {
     const STEPS: usize = 2_500_000;
 
-    fn spent(&self) -> usize {
-        Self::STEPS - self.0
-    }
-
     fn spend(&mut self, steps: usize) -> Result<()> {
         match self.0.checked_sub(steps) {
             Some(left) => {
                 self.0 = left;
-                Ok(())
+                ledger::spend(steps)
             }
             None => Err(Error::limit("the data is too large to be compared or hashed")),
         }
@@ -138,6 +135,11 @@ fn numbers(a: &Obj, b: &Obj) -> Result<Option<Numbers>> {
 /// # Errors
 /// Python's exceptions, worded as Python words them.
 pub fn binary(vm: &Vm<'_>, op: BinaryOp, a: &Obj, b: &Obj) -> Result<Obj> {
+    vm.read_all(&[a, b])?;
+    vm.made(apply(vm, op, a, b)?)
+}
+
+fn apply(vm: &Vm<'_>, op: BinaryOp, a: &Obj, b: &Obj) -> Result<Obj> {
     let formats = op == BinaryOp::Mod && matches!(a, Obj::Str(_) | Obj::Markup(_));
     // A view asks an undefined value on its right for nothing but its elements.
     let subtracts = op == BinaryOp::Sub && matches!(a, Obj::Native(_)) && SetLike::of(a).is_some();
@@ -161,7 +163,6 @@ pub fn binary(vm: &Vm<'_>, op: BinaryOp, a: &Obj, b: &Obj) -> Result<Obj> {
 fn add(vm: &Vm<'_>, a: &Obj, b: &Obj) -> Result<Obj> {
     if let (Some(x), Some(y)) = (a.as_str(), b.as_str()) {
         crate::methods::limit::size(vm, x.len().saturating_add(y.len()))?;
-        vm.pay(0, x.len() + y.len())?;
     }
     Ok(match (a, b) {
         (Obj::Str(x), Obj::Str(y)) => Obj::from([&**x, &**y].concat()),
@@ -171,17 +172,10 @@ fn add(vm: &Vm<'_>, a: &Obj, b: &Obj) -> Result<Obj> {
         (Obj::List(x), Obj::List(y)) => {
             let mut items = x.items();
             items.extend(y.items());
-            vm.burn(2 * items.len())?;
             Obj::list(items)
         }
-        (Obj::Tuple(x), Obj::Tuple(y)) => {
-            vm.burn(2 * (x.len() + y.len()))?;
-            Obj::tuple(x.iter().chain(y.iter()).cloned().collect::<Vec<_>>())
-        }
-        (Obj::Bytes(x), Obj::Bytes(y)) => {
-            vm.pay(0, x.len() + y.len())?;
-            Obj::Bytes([&**x, &**y].concat().into())
-        }
+        (Obj::Tuple(x), Obj::Tuple(y)) => Obj::tuple(x.iter().chain(y.iter()).cloned().collect::<Vec<_>>()),
+        (Obj::Bytes(x), Obj::Bytes(y)) => Obj::Bytes([&**x, &**y].concat().into()),
         (Obj::Str(_) | Obj::Markup(_), other) if numbers(a, b)?.is_none() => {
             return Err(Error::type_error(format!("can only concatenate str (not \"{}\") to str", other.type_name())));
         }
@@ -220,13 +214,13 @@ fn mul(vm: &Vm<'_>, a: &Obj, b: &Obj) -> Result<Obj> {
     } else {
         times.to_i64().and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX)
     };
-    // What the result costs is paid for first.
-    let paid = |len: usize, most: usize, per_step: usize| match len.checked_mul(times) {
-        Some(total) if total <= most => vm.burn(total / per_step).map(|()| times),
+    // There must be room for the result before it is made.
+    let room = |len: usize, most: usize, size: usize| match len.checked_mul(times) {
+        Some(total) if total <= most => vm.ask_for(total * size).map(|()| times),
         _ if len == 0 => Ok(0),
         _ => Err(Error::limit(format!("repetition would make more than {most} characters or items"))),
     };
-    let (text, items) = (|len| paid(len, MAX_REPEAT, 16), |len| paid(len, MAX_ITEMS, 1));
+    let (text, items) = (|len| room(len, MAX_REPEAT, 1), |len| room(len, MAX_ITEMS, size_of::<Obj>()));
     Ok(match sequence {
         Obj::Str(s) => Obj::from(s.repeat(text(s.len())?)),
         Obj::Markup(s) => Obj::Markup(s.repeat(text(s.len())?).into()),
@@ -498,9 +492,8 @@ impl Comparison {
 /// # Errors
 /// As Python: ordering unlike types, membership in what has none, anything undefined.
 pub fn compare(vm: &Vm<'_>, op: CompareOp, a: &Obj, b: &Obj) -> Result<bool> {
-    let mut comparison = Comparison::default();
-    let verdict = comparison.verdict(vm, op, a, b);
-    vm.burn(comparison.budget.spent())?;
+    let verdict = Comparison::default().verdict(vm, op, a, b);
+    vm.settle(0)?;
     verdict
 }
 
@@ -604,7 +597,7 @@ pub fn get_item(vm: &Vm<'_>, object: &Obj, key: &Obj) -> Result<Option<Obj>> {
         Obj::Tuple(items) => index(items.len()).map(|i| items[i].clone()),
         Obj::Str(s) | Obj::Markup(s) => {
             // Positions are characters, which are found by counting.
-            vm.burn(s.len() / 64)?;
+            vm.burn(s.len() / 16)?;
             let len = s.chars().count();
             index(len).and_then(|i| s.chars().nth(i)).map(|c| Obj::from(c.encode_utf8(&mut [0; 4]) as &str))
         }
@@ -624,16 +617,18 @@ pub fn slice(vm: &Vm<'_>, object: &Obj, start: &Obj, stop: &Obj, step: &Obj) -> 
         vm.burn(indices.len())?;
         Ok(indices)
     };
-    Ok(match object {
+    vm.made(match object {
         Obj::Undefined(u) => return Err(u.error()),
         Obj::Str(s) | Obj::Markup(s) => {
+            // Positions are characters, which are found by counting.
+            vm.read_all(&[object])?;
             let chars: Vec<char> = s.chars().collect();
             let text: String = picked(chars.len())?.into_iter().map(|i| chars[i]).collect();
             if matches!(object, Obj::Markup(_)) { Obj::Markup(text.into()) } else { Obj::from(text) }
         }
         Obj::List(l) => {
-            let items = l.items();
-            Obj::list(picked(items.len())?.into_iter().map(|i| items[i].clone()).collect::<Vec<_>>())
+            let picked = picked(l.len())?;
+            Obj::list(l.read(|items| picked.into_iter().map(|i| items[i].clone()).collect::<Vec<_>>()))
         }
         Obj::Tuple(t) => Obj::tuple(picked(t.len())?.into_iter().map(|i| t[i].clone()).collect::<Vec<_>>()),
         Obj::Bytes(b) => Obj::Bytes(picked(b.len())?.into_iter().map(|i| b[i]).collect()),

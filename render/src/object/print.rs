@@ -5,6 +5,8 @@ use mapstack_value::{Key, Value, quote_str};
 use super::{DictRef, Obj};
 use crate::depth;
 use crate::error::{Error, Result};
+use crate::jinja::charge::to_read;
+use crate::ledger;
 
 /// Longer texts are refused: a few objects that hold each other many times over print without end.
 const MAX_LENGTH: usize = 64 << 20;
@@ -15,7 +17,10 @@ const MAX_LENGTH: usize = 64 << 20;
 /// An undefined error for something strictly undefined.
 pub fn to_str(object: &Obj) -> Result<String> {
     match object {
-        Obj::Str(s) | Obj::Markup(s) => Ok(s.to_string()),
+        Obj::Str(s) | Obj::Markup(s) => {
+            ledger::spend(s.len() / 16)?;
+            Ok(s.to_string())
+        }
         Obj::Undefined(u) => u.check().map(|()| String::new()),
         Obj::Native(n) => n.to_str(),
         other => repr(other),
@@ -72,6 +77,7 @@ impl Printer {
         if self.out.len() > MAX_LENGTH {
             return Err(Error::limit(format!("the data prints as more than {MAX_LENGTH} bytes")));
         }
+        ledger::spend(1 + to_read(object))?;
         match object {
             Obj::Str(s) => self.out.push_str(&quote_str(s)),
             Obj::Markup(s) => {

@@ -9,6 +9,7 @@ use tera::{Filter, Tera};
 
 use super::data::size;
 use crate::jinja::Limits;
+use crate::ledger::CHECK_EVERY;
 
 type Args = HashMap<String, Json>;
 
@@ -27,6 +28,8 @@ pub(super) struct Meter {
 
 /// Bytes that cost one step.
 const BYTES_PER_STEP: usize = 16;
+/// More bytes than this are asked for before they are made.
+const LARGE: usize = 1 << 20;
 /// A node of a template costs more than a step of Jinja's.
 const STEPS_PER_NODE: usize = 4;
 /// Less stack than this is kept for expressions, which cannot ask.
@@ -37,7 +40,8 @@ const LONGEST_RANGE: i64 = 100_000;
 impl Meter {
     pub fn new(limits: Limits, fuel: u64) -> Arc<Self> {
         Arc::new(Meter {
-            limits,
+            // What is held is measured for this thread.
+            limits: limits.on_this_thread(),
             fuel,
             spent: AtomicU64::default(),
             printed: AtomicUsize::default(),
@@ -69,8 +73,12 @@ impl Meter {
     /// Spend steps.
     pub fn burn(&self, steps: usize) -> tera::Result<()> {
         let before = self.spent.fetch_add(steps as u64, Relaxed);
-        if before.saturating_add(steps as u64) > self.fuel {
+        let after = before.saturating_add(steps as u64);
+        if after > self.fuel {
             return self.stop(format!("the template ran for more than {} steps", self.limits.fuel));
+        }
+        if before / CHECK_EVERY != after / CHECK_EVERY {
+            self.limits.check(0).or_else(|e| self.stop(e.message))?;
         }
         Ok(())
     }
@@ -89,6 +97,9 @@ impl Meter {
     fn measure(&self, bytes: usize) -> tera::Result<()> {
         if bytes > self.limits.output {
             return self.stop(format!("a value takes more than {} bytes", self.limits.output));
+        }
+        if bytes > LARGE {
+            self.limits.check(bytes).or_else(|e| self.stop(e.message))?;
         }
         self.burn(bytes / BYTES_PER_STEP)
     }

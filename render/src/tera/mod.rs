@@ -53,7 +53,7 @@ pub fn render(request: &Request<'_>) -> Result<Rendered> {
     let job = worker::Job {
         name: name.clone(),
         source: request.source.clone(),
-        limits: request.limits,
+        limits: *vm.limits(),
         fuel: request.fuel.map_or(request.limits.fuel, std::cell::Cell::get),
         ask,
     };

@@ -70,7 +70,9 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let told =
         Told { from: &args.from, to: &args.to, formulas: &plan.formulas, differences: &differences, masking: &masking };
     match args.format {
-        DiffFormat::Text => output::write(&text::text(&told, reporter.colors_output()))?,
+        DiffFormat::Text => {
+            output::write_styled(&text::text(&told, reporter.colors_output()), reporter.colors_output())?;
+        }
         DiffFormat::Json => output::write(&output::as_json(&rows::rows(&told))?)?,
         DiffFormat::Markdown => output::write(&markdown::comment(&told))?,
         #[cfg(feature = "html")]

@@ -38,7 +38,7 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
         let served = session.served_path(path);
         let answer = run.why_not(&args.formula, &options, &served);
         warn(&run)?;
-        return output::write(&why_not::text(&served, &answer?, &session.minion, &reporter.secrets()));
+        return output::write_listing(&why_not::text(&served, &answer?, &session.minion, &reporter.secrets()));
     }
     let explained = run.explain(&args.formula, &options);
     warn(&run)?;
@@ -52,13 +52,15 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
         return html::write(&page, file);
     }
     let text = match (args.format, &path) {
-        (ExplainFormat::Json, path) => output::as_json(&report.rows(path.as_deref().unwrap_or_default()))?,
+        (ExplainFormat::Json, path) => {
+            return output::write(&output::as_json(&report.rows(path.as_deref().unwrap_or_default()))?);
+        }
         (ExplainFormat::Text, Some(path)) => report.history(path, reporter.colors_output()),
         (ExplainFormat::Text | ExplainFormat::Blame, path) => {
             report.blame(&data, path.as_deref().unwrap_or_default(), reporter.colors_output())
         }
     };
-    output::write(&text)
+    output::write_styled(&text, reporter.colors_output())
 }
 
 /// What is shown of a run.

@@ -15,13 +15,13 @@ pub fn run(args: &Lint, engine: &Engine, formulas: &[String], reporter: &Reporte
     let surveys: Vec<Survey> =
         formulas.iter().map(|formula| engine.survey(formula, saltenv)).collect::<Result<_, mapstack::Error>>()?;
     let calls = by_function(engine, &surveys);
-    output::write(&match args.format {
-        Findings::Text => text(&calls),
-        Findings::Json => as_json(&calls)?,
+    match args.format {
+        Findings::Text => output::write_listing(&text(&calls))?,
+        Findings::Json => output::write(&as_json(&calls)?)?,
         Findings::Sarif | Findings::Github => {
             return Err(Failure::Usage("--calls prints text or json".into()));
         }
-    })?;
+    }
     reporter.errors(reporter.redact_all(surveys.iter().flat_map(|survey| &survey.errors)))
 }
 

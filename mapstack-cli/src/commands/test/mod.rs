@@ -123,7 +123,9 @@ fn all(args: &Test, runs: &Runs<'_>, wanted: &[(Expectation, bool)]) -> Vec<Case
 
 fn tell(args: &Test, tested: &Tested, reporter: &Reporter) -> Result<(), Failure> {
     match args.format {
-        TestFormat::Text => output::write(&text::text(tested, reporter.colors_output()))?,
+        TestFormat::Text => {
+            output::write_styled(&text::text(tested, reporter.colors_output()), reporter.colors_output())?;
+        }
         TestFormat::Json => output::write(&output::as_json(&rows::rows(tested))?)?,
         TestFormat::Junit => output::write(&junit::report(tested)?)?,
     }

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use foldhash::fast::RandomState;
-use mapstack_value::{Key, Map, Set, Value};
+use mapstack_value::{Extent, Key, Map, Set, Value};
 
 use super::super::Obj;
 use super::super::watched::Watched;
 use super::{DictRef, Entries, ListRef, State, changes};
 use crate::depth;
 use crate::error::{Error, Result};
+use crate::ledger;
 
 /// Turn an object into frozen data. Untouched containers come back as the storage they were made
 /// from, and an object met twice becomes storage shared twice.
@@ -86,6 +87,25 @@ struct Freezer {
 /// Data that stands for more values is refused: a list that holds itself twice, thirty times over,
 /// is small here and enormous when printed.
 const MAX_VALUES: usize = 5_000_000;
+/// Values between two looks at the memory that is left.
+const ASKED_EVERY: usize = 1 << 14;
+/// About what a value takes that is written out; a text counts as one for each 64 bytes.
+const VALUE_BYTES: usize = 64;
+
+/// Refuse data that is nested deeper, or stands for more, than what templates may make, and pay for going through it.
+///
+/// # Errors
+/// A limit error.
+pub fn check_extent(value: &Value) -> Result<()> {
+    let extent = Extent::of(value);
+    depth::data(extent.depth)?;
+    ledger::spend(extent.values.min(MAX_VALUES) / 16)?;
+    if extent.values > MAX_VALUES { Err(too_many()) } else { Ok(()) }
+}
+
+fn too_many() -> Box<Error> {
+    Error::limit(format!("the data stands for more than {MAX_VALUES} values"))
+}
 
 impl Freezer {
     fn freeze(&mut self, object: &Obj) -> Result<Value> {
@@ -168,9 +188,14 @@ impl Freezer {
     }
 
     fn counted(&mut self, values: usize) -> Result<()> {
+        let before = self.count;
         self.count = self.count.saturating_add(values);
+        if before / ASKED_EVERY != self.count / ASKED_EVERY {
+            // Whoever wants the data frozen goes through all of it next, or writes it out.
+            ledger::room_for(self.count.saturating_mul(VALUE_BYTES))?;
+        }
         if self.count > MAX_VALUES {
-            return Err(Error::limit(format!("the data stands for more than {MAX_VALUES} values")));
+            return Err(too_many());
         }
         Ok(())
     }
@@ -190,6 +215,7 @@ impl Freezer {
             State::Live { items, origin, touched } => (items, origin, *touched),
         };
         self.counted(items.len())?;
+        ledger::spend(items.len())?;
         let last = match self.last(list.address()) {
             Some(Value::List(last)) if touched <= self.seen || last.len() == items.len() => Some(last.clone()),
             _ => None,
@@ -226,6 +252,7 @@ impl Freezer {
             State::Live { items, origin, touched } => (items, origin, *touched),
         };
         self.counted(items.len())?;
+        ledger::spend(2 * items.len())?;
         let last = match self.last(dict.address()) {
             Some(Value::Map(last)) if touched <= self.seen || is_alike(last, dict, items) => Some(last.clone()),
             _ => None,

@@ -1,0 +1,102 @@
+//! Templates that would take all time or memory end in an error, and the command stays within its figures.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use common::{Ran, run};
+
+/// A formula whose post-map template this is.
+fn formula(template: &str) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir_all(directory.path().join("salt/f")).unwrap();
+    fs::write(directory.path().join("salt/f/post-map.jinja"), template).unwrap();
+    fs::write(directory.path().join("web1.yaml"), "id: web1\n").unwrap();
+    directory
+}
+
+fn data(directory: &Path, flags: &[&str]) -> Ran {
+    let args = [&["data", "f", "--root", "salt", "--minion", "web1.yaml"], flags].concat();
+    run(directory, &args)
+}
+
+/// The same, with an address space of so many MiB: what is allocated beyond ends the command.
+#[cfg(target_os = "linux")]
+fn within(directory: &Path, mib: usize, flags: &str) -> Ran {
+    let command = env!("CARGO_BIN_EXE_mapstack");
+    let line = format!("ulimit -v {} && exec '{command}' data f --root salt --minion web1.yaml {flags}", mib << 10);
+    let done = std::process::Command::new("sh").arg("-c").arg(line).current_dir(directory).output().unwrap();
+    Ran {
+        status: done.status.code(),
+        stdout: String::from_utf8_lossy(&done.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&done.stderr).into_owned(),
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_templates_collect_stays_within_the_limit() {
+    let dict = "{% set d = {}.fromkeys(range(20000), 1) %}";
+    let text = "{% set s = 'x' * 1000000 %}";
+    let table = [
+        (dict, "l.append(d|to_entries)"),
+        (dict, "l.append(d.copy())"),
+        (dict, "l.append(d.items()|list)"),
+        (dict, "l.append(d|dictsort)"),
+        ("", "l.append([0] * 1000000)"),
+        (text, "l.append(s.encode('utf-32'))"),
+        (text, "l.append(s|list)"),
+        ("", "l.append(namespace(a=i, b=[i]))"),
+        ("", "l.append({'a': i})"),
+        ("{% set d = range(20000)|list %}", "l.append(d|json_query('[*].[@, @, @]'))"),
+        ("{% set d = range(20000)|list %}", "l.append(d|zip(d)|list)"),
+        (text, "l.append(('[' ~ '{}, ' * 100000 ~ '1]')|load_json)"),
+        (text, "l.append(('[' ~ '{}, ' * 20000 ~ '1]')|load_yaml)"),
+    ];
+    for (start, step) in table {
+        let template = format!(
+            "{start}{{% set l = [] %}}{{% for i in range(99999) %}}{{% for j in range(99) %}}{{% do {step} %}}\
+             {{% endfor %}}{{% endfor %}}"
+        );
+        let directory = formula(&template);
+        // Threads, code and the allocator's own space come on top of the 64 MiB.
+        let done = within(directory.path(), 600, "--max-memory 64");
+        let told = ["the template takes more than 64 MiB of memory", "stands for more than"];
+        assert!(told.iter().any(|told| done.stderr.contains(told)), "{step}: {:?} {}", done.status, done.stderr);
+        assert_eq!(done.status, Some(1), "{step}");
+        assert!(done.stderr.contains("post-map.jinja:1:"), "{}", done.stderr);
+    }
+}
+
+#[test]
+fn the_deadline_ends_a_template() {
+    let directory = formula(
+        "{% set l = range(30000)|map('string')|list %}{% for i in range(99999) %}{% set x = l|join('')|md5 %}{% endfor %}",
+    );
+    let done = data(directory.path(), &["--max-time", "1", "--max-memory", "0"]);
+    assert_eq!(done.status, Some(1));
+    let told = ["the template ran for more than 1s", "the template ran for more than 50000000 steps"];
+    assert!(told.iter().any(|told| done.stderr.contains(told)), "{}", done.stderr);
+    assert!(done.stderr.contains("post-map.jinja:1:"), "{}", done.stderr);
+}
+
+#[test]
+fn control_characters_of_facts_do_not_reach_the_terminal() {
+    let directory = formula("{% set x = 1 %}");
+    fs::create_dir_all(directory.path().join("salt/f/parameters")).unwrap();
+    let minion = "id: web1\ngrains: {os_family: \"a\\e[2Jb\\e]0;title\\a\"}\n";
+    fs::write(directory.path().join("web1.yaml"), minion).unwrap();
+    for args in [
+        vec!["sources", "f"],
+        vec!["explain", "f", "--why-not", "salt/f/parameters/os_family/x.yaml"],
+        vec!["impact", "grains:os_family"],
+    ] {
+        let flags = ["--root", "salt", "--minion", "web1.yaml"];
+        let done = run(directory.path(), &[&args[..], &flags].concat());
+        let printed = done.stdout + &done.stderr;
+        assert!(!printed.contains(|c: char| c.is_control() && c != '\n'), "{args:?}: {printed:?}");
+    }
+}
