@@ -133,6 +133,7 @@ fn reads(kind: Named, name: &str) -> Reads {
 }
 
 /// Steps that reading an object costs.
+#[inline]
 pub(crate) fn to_read(object: &Obj) -> usize {
     match object {
         Obj::Str(s) | Obj::Markup(s) => s.len() / STEP_BYTES,
@@ -148,7 +149,11 @@ pub(crate) fn to_read(object: &Obj) -> usize {
 }
 
 /// Large numbers take as long as their length squared, to be multiplied as well as to become text.
+#[inline]
 fn of_int(int: &Int) -> usize {
+    if int.to_i64().is_some() {
+        return 0;
+    }
     let words = int.bits() / 64;
     usize::try_from(words * words / STEPS_OF_WORDS).unwrap_or(usize::MAX)
 }
@@ -173,13 +178,19 @@ fn to_make(object: &Obj) -> usize {
 }
 
 impl Vm<'_> {
-    /// Run a named operation on an object and arguments, paid for.
+    /// Pay for a named operation on an object and arguments, before it runs.
     ///
     /// # Errors
-    /// A limit error when it cannot be paid, else what it raises.
+    /// A limit error when it cannot be paid.
     pub(crate) fn charged(&self, kind: Named, name: &str, object: Option<&Obj>, args: &CallArgs) -> Result<()> {
         let own = object.map_or(0, to_read);
-        let given: usize = args.objects().map(to_read).sum();
+        let mut given = 0;
+        for object in &args.positional {
+            given += to_read(object);
+        }
+        for (_, object) in &args.named {
+            given += to_read(object);
+        }
         let steps = match own + given {
             small if small <= SMALL => small,
             all => match reads(kind, name) {
@@ -191,7 +202,12 @@ impl Vm<'_> {
                 Reads::Nothing => 0,
             },
         };
-        if steps == 0 { Ok(()) } else { self.burn(steps) }
+        if steps == 0 {
+            return Ok(());
+        }
+        // The result can be as large again.
+        self.ask_for(steps.saturating_mul(STEP_BYTES))?;
+        self.burn(steps)
     }
 
     /// Pay for reading the operands of an operator.

@@ -70,8 +70,6 @@ pub(super) const NAMES: &[&str] = &[
 
 /// `text.name(args)`.
 pub(super) fn call(vm: &Vm<'_>, s: &Str, name: &str, args: CallArgs) -> Result<Obj> {
-    // The result may be a text of that length.
-    vm.pay(0, s.len())?;
     let call = Call { owner: "str", name, args };
     let whole = |call: Call<'_>, map: fn(&str) -> String| call.none().map(|()| Obj::from(map(s)));
     let is = |call: Call<'_>, test: fn(&str) -> bool| call.none().map(|()| Obj::Bool(test(s)));
