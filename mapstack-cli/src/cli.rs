@@ -611,7 +611,7 @@ pub struct Schema {
     #[command(flatten)]
     pub functions: Functions,
     /// How to print
-    #[arg(short = 'o', long = "output", value_enum, default_value_t = Format::Json, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Format::Json, value_name = "FORMAT", help_heading = "Output")]
     pub format: Format,
 }
 
@@ -979,10 +979,10 @@ pub struct Render {
     #[command(flatten)]
     pub input: Input,
     /// How to print
-    #[arg(short = 'o', long = "output", value_enum, default_value_t = Rendered::Text, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Rendered::Text, value_name = "FORMAT", help_heading = "Output")]
     pub format: Rendered,
     /// Print only the value under a key of an sls, with : between steps; needs -o yaml or json
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", help_heading = "Output")]
     pub get: Option<String>,
 }
 

@@ -100,3 +100,19 @@ fn control_characters_of_facts_do_not_reach_the_terminal() {
         assert!(!printed.contains(|c: char| c.is_control() && c != '\n'), "{args:?}: {printed:?}");
     }
 }
+
+#[test]
+fn a_few_aliases_are_not_explained_at_length() {
+    let directory = formula("");
+    let levels = "abcdefghijkl".chars().collect::<Vec<_>>();
+    let mut yaml = "values:\n  a: &a [1, 1, 1]\n".to_owned();
+    for pair in levels.windows(2) {
+        let (of, name) = (pair[0], pair[1]);
+        yaml.push_str(&format!("  {name}: &{name} [*{of}, *{of}, *{of}]\n"));
+    }
+    fs::create_dir_all(directory.path().join("salt/f/parameters")).unwrap();
+    fs::write(directory.path().join("salt/f/parameters/defaults.yaml"), yaml).unwrap();
+    let done = run(directory.path(), &["explain", "f", "--root", "salt", "--minion", "web1.yaml"]);
+    assert_eq!(done.status, Some(1));
+    assert!(done.stderr.contains("at most 100000 are explained"), "{}", done.stderr);
+}

@@ -14,8 +14,8 @@ use std::collections::HashSet;
 use mapstack::lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, Spot};
 use mapstack::minion::{FactPlace, Minion};
 use mapstack::secrets::Secrets;
-use mapstack::value::{Key, Path as KeyPath, Value};
-use mapstack::{DataOptions, Run};
+use mapstack::value::{Extent, Key, Path as KeyPath, Value};
+use mapstack::{DataOptions, Error, ErrorKind, Run};
 
 use crate::cli::{Explain, ExplainFormat};
 use crate::inputs::{Kwargs, Session};
@@ -44,6 +44,7 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     warn(&run)?;
     let (data, lineage) = explained?;
     let secrets = reporter.secrets();
+    check_size(&data)?;
     let path = args.key.as_deref().map(|key| path(&data, key)).transpose()?;
     let report = Report::new(&lineage, &secrets, &session.minion, &args.formula);
     #[cfg(feature = "html")]
@@ -61,6 +62,23 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
         }
     };
     output::write_styled(&text, reporter.colors_output())
+}
+
+/// More values than this are not gone through one by one.
+const MOST_VALUES: usize = 100_000;
+
+/// Refuse data of which a few lines of aliases make more than anybody reads.
+fn check_size(data: &Value) -> Result<(), Failure> {
+    let values = Extent::of(data).values;
+    if values <= MOST_VALUES {
+        return Ok(());
+    }
+    let message = format!(
+        "the configuration stands for {values} keys and values, with what aliases repeat; \
+         at most {MOST_VALUES} are explained"
+    );
+    let error = Error::new(ErrorKind::DataSource, message).help("`mapstack data` prints all of it");
+    Err(Failure::Data(error))
 }
 
 /// What is shown of a run.
