@@ -10,7 +10,10 @@ use mapstack_value::{Map, Value};
 const DEFAULT: &str = "DEFAULT";
 
 /// A section's name and its entries.
-type Section = (String, Vec<(String, String)>);
+type Section = (String, Entries);
+
+/// Names and texts in order.
+type Entries = Vec<(String, String)>;
 
 /// Sections of data, each a mapping of names to values; names are in lower case.
 ///
@@ -37,7 +40,7 @@ pub(super) fn serialize(data: &Value) -> Result<String> {
 }
 
 /// The entries for all sections, and the sections.
-fn read(data: &Map) -> Result<(Vec<(String, String)>, Vec<Section>)> {
+fn read(data: &Map) -> Result<(Entries, Vec<Section>)> {
     let (mut defaults, mut sections): (Vec<_>, Vec<Section>) = (Vec::new(), Vec::new());
     for (name, entries) in data {
         let name = name.to_string();
