@@ -74,6 +74,8 @@ pub(crate) struct Library<'l> {
     pub map: &'l str,
     /// What no error may say.
     pub secrets: &'l Secrets,
+    /// The formula's files.
+    pub paths: &'l BTreeMap<String, Arc<SourceFile>>,
 }
 
 impl Library<'_> {
@@ -126,7 +128,10 @@ impl Library<'_> {
         let mut known: HashMap<String, usize> = HashMap::new();
         let mut numbers = Vec::new();
         for Target { minion, map, .. } in targets {
-            let grains = minion.grains.iter().filter(|(name, _)| name.as_str().is_none_or(is_named));
+            let is_told =
+                |name: &str, value: &Value| is_named(name) && (name != "id" || self.is_known_by(value, &read));
+            let grains =
+                minion.grains.iter().filter(|(name, value)| name.as_str().is_none_or(|name| is_told(name, value)));
             let grains: Vec<String> = grains.map(|(name, value)| format!("{name}={}", value.repr())).collect();
             let pillar = Value::Map(minion.pillar.clone()).repr();
             let facts = format!("{}\n{pillar}\n{}", grains.join("\n"), map.as_deref().unwrap_or_default());
@@ -134,6 +139,12 @@ impl Library<'_> {
             numbers.push(*known.entry(facts).or_insert(next));
         }
         numbers
+    }
+
+    /// Whether an id, which is another for every minion, makes a difference: a file is for it, or a template names it.
+    fn is_known_by(&self, id: &Value, read: &[&Parsed]) -> bool {
+        let id = id.to_string();
+        self.paths.keys().any(|path| path.contains(&id)) || read.iter().any(|parsed| parsed.words().contains(&id))
     }
 
     /// The templates that an sls comes to, with or without the formula's map and what only that loads.

@@ -177,6 +177,7 @@ impl<'s> Subject<'s> {
             imports: &self.survey.imports,
             map: &map,
             secrets: self.secrets,
+            paths: &self.files,
         };
         // Whether a map's only variable is all that anybody imports.
         let sites = || self.survey.imports.iter().filter(|site| site.template.as_deref() == Some(&*map));
