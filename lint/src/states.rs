@@ -6,10 +6,10 @@ use std::sync::Arc;
 use mapstack::minion::Minion;
 use mapstack::secrets::{Redact, Secrets};
 use mapstack::value::Value;
-use mapstack::{Engine, Error, ErrorKind, ImportSite};
+use mapstack::{CallSite, Engine, Error, ErrorKind, ImportSite};
 
 use crate::document::SourceFile;
-use crate::templates::{Parsed, Templates};
+use crate::templates::{Parsed, Templates, words};
 use crate::work::side_by_side;
 
 /// An sls, and what it renders to for each minion.
@@ -70,6 +70,7 @@ pub(crate) struct Library<'l> {
     pub saltenv: &'l str,
     pub templates: &'l Templates,
     pub imports: &'l [ImportSite],
+    pub calls: &'l [CallSite],
     /// The path of the formula's own map.
     pub map: &'l str,
     /// What no error may say.
@@ -121,9 +122,9 @@ impl Library<'_> {
     fn kinds(&self, file: &SourceFile, targets: &[Target<'_>]) -> Vec<usize> {
         let has_maps = targets.iter().all(|target| target.map.is_some());
         let read = self.read_by(file, has_maps);
-        // What functions look at unasked.
+        let looks_around = self.looks_around(&read);
         let is_named = |grain: &str| {
-            read.iter().any(|parsed| parsed.words().contains(grain)) || (!has_maps && FAMILIES.contains(&grain))
+            read.iter().any(|parsed| parsed.words().contains(grain)) || (looks_around && FAMILIES.contains(&grain))
         };
         let mut known: HashMap<String, usize> = HashMap::new();
         let mut numbers = Vec::new();
@@ -141,10 +142,20 @@ impl Library<'_> {
         numbers
     }
 
+    /// Whether templates call a function that looks at grains which no argument has to name, such as
+    /// `grains.filter_by`.
+    fn looks_around(&self, read: &[&Parsed]) -> bool {
+        let is_plain = |name: &str| PLAIN.contains(&name) || name.starts_with("log.");
+        let mut calls = self.calls.iter().filter(|call| read.iter().any(|parsed| parsed.shown == call.place.file));
+        calls.any(|call| !call.function.as_deref().is_some_and(is_plain))
+    }
+
     /// Whether an id, which is another for every minion, makes a difference: a file is for it, or a template names it.
     fn is_known_by(&self, id: &Value, read: &[&Parsed]) -> bool {
         let id = id.to_string();
-        self.paths.keys().any(|path| path.contains(&id)) || read.iter().any(|parsed| parsed.words().contains(&id))
+        // Names of hosts are several words.
+        let parts = words([&*id]);
+        self.paths.keys().any(|path| path.contains(&id)) || read.iter().any(|parsed| parts.is_subset(parsed.words()))
     }
 
     /// The templates that an sls comes to, with or without the formula's map and what only that loads.
@@ -169,6 +180,19 @@ impl Library<'_> {
 
 /// Grains that functions of Salt's look at unless they are given others.
 const FAMILIES: [&str; 5] = ["os", "os_family", "osarch", "osfinger", "id"];
+
+/// Functions that look at nothing but what they are asked for.
+const PLAIN: [&str; 9] = [
+    "config.get",
+    "file.basename",
+    "file.dirname",
+    "file.join",
+    "grains.get",
+    "pillar.get",
+    "slsutil.boolstr",
+    "slsutil.merge",
+    "slsutil.update",
+];
 
 fn made_of(value: &Value) -> Made {
     let mut made = Made::default();

@@ -175,6 +175,7 @@ impl<'s> Subject<'s> {
             saltenv: &self.saltenv,
             templates: &self.templates,
             imports: &self.survey.imports,
+            calls: &self.survey.calls,
             map: &map,
             secrets: self.secrets,
             paths: &self.files,

@@ -61,6 +61,15 @@ fn what_nothing_could_mend_is_an_error() {
             ],
             "on 39 of 47 minions: almalinux-8, almalinux-9, almalinux-10, alpine-3.20, alpine-3.21 and 34 more",
         ),
+        // The same where a function that nobody answers ends the runs of the others.
+        (
+            &[(
+                "web/init.sls",
+                "{% set web = salt['grains.filter_by']({'Suse': {}, 'default': {'pkg': 'a'}}, \
+                 merge=salt['pillar.get']('web:lookup')) %}{{ web.pkg }}: {test.nop: []}\n{{ salt['cmd.run']('id') }}",
+            )],
+            "on 4 of 47 minions: opensuse-leap-15.5, opensuse-leap-15.6, opensuse-tumbleweed, sles-15",
+        ),
         // A map that loads nothing.
         (
             &[

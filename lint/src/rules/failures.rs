@@ -9,7 +9,7 @@ use super::syntax::{indenting_tab, rule_of};
 use crate::Rule;
 use crate::finding::{Finding, Level};
 use crate::origins::{Origins, Tracer};
-use crate::states::State;
+use crate::states::{Made, State};
 use crate::subject::Subject;
 
 /// How many minions a note names.
@@ -52,7 +52,12 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 /// How many minions use an sls, and whether it works for some of them.
 fn used(subject: &Subject<'_>, state: &State) -> (usize, bool) {
     let is_supported = |run: &&usize| subject.runs.get(**run).is_some_and(|run| run.supported);
-    (state.used.iter().filter(is_supported).count(), state.used().any(|(_, outcome)| outcome.is_ok()))
+    // A run that ends for lack of an answer shows no failure.
+    let is_passed = |outcome: &Result<Made, Error>| match outcome {
+        Ok(_) => true,
+        Err(error) => error.diagnostic().place.as_ref().is_some_and(|place| unanswered(subject, place).is_some()),
+    };
+    (state.used.iter().filter(is_supported).count(), state.used().any(|(_, outcome)| is_passed(outcome)))
 }
 
 /// An error, and where it happens.
