@@ -169,7 +169,7 @@ impl Library<'_> {
             let own = self.imports.iter().filter(|site| site.place.file == parsed.shown);
             let imported = own.filter_map(|site| site.template.as_deref());
             for path in loaded.chain(imported) {
-                if !paths.contains(&path) && !(without_map && path == self.map) {
+                if !(paths.contains(&path) || without_map && path == self.map) {
                     paths.push(path);
                 }
             }
