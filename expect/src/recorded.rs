@@ -115,7 +115,9 @@ impl Recorded {
     pub fn with_data(&self, data: &Value) -> String {
         let text = dumped(self.form, self.has_values, data);
         let text = if self.text.contains("\r\n") { text.replace('\n', "\r\n") } else { text };
-        format!("{}{text}", self.lead)
+        // A border or a comment can be the last thing in the file.
+        let open = !self.lead.is_empty() && !self.lead.ends_with(is_break);
+        format!("{}{}{text}", self.lead, if open { "\n" } else { "" })
     }
 
     /// What came out, with what the file says in place of what it cannot say otherwise: the order of
@@ -190,12 +192,31 @@ fn refused(text: &Arc<str>, shown: &str, mark: Option<Mark>, message: String) ->
     diagnostic.into()
 }
 
+/// What ends a line in YAML.
+fn is_break(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// The lines of a text with what ends them.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let end = rest.find(is_break).map_or(rest.len(), |at| {
+            let pair = rest[at..].starts_with("\r\n");
+            at + if pair { 2 } else { rest[at..].chars().next().map_or(0, char::len_utf8) }
+        });
+        let (line, after) = rest.split_at(end);
+        rest = after;
+        (!line.is_empty()).then_some(line)
+    })
+}
+
 /// Where the header of a text ends, if it has one, and where its data begins.
 fn split(text: &str) -> (Option<usize>, usize) {
     let is_border = |line: &str| line.trim_end() == "---";
     let mut at = 0;
     let mut significant = false;
-    for line in text.split_inclusive('\n') {
+    for line in lines(text) {
         let after = at + line.len();
         let plain = line.trim_start_matches('\u{feff}');
         if is_border(plain) {
@@ -213,7 +234,7 @@ fn split(text: &str) -> (Option<usize>, usize) {
 /// Where the data of a file without a header begins: behind comments and `---`.
 fn leading(text: &str) -> usize {
     let mut at = 0;
-    for line in text.split_inclusive('\n') {
+    for line in lines(text) {
         let plain = line.trim_start_matches('\u{feff}').trim_end();
         if !(plain.is_empty() || plain.starts_with('#') || plain == "---") {
             break;
@@ -322,6 +343,23 @@ mod tests {
             let again = recorded.with_data(&load("{a: {b: 2}}").unwrap());
             let again = self::recorded(form, &again);
             assert_eq!((again.header, again.data.repr()), (recorded.header, "{'a': {'b': 2}}".into()), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn new_data_stands_on_a_line_of_its_own() {
+        for (text, written) in [
+            ("minion: m.yaml\n---", "minion: m.yaml\n---\na: 1\n"),
+            ("minion: m.yaml\r\n---\r", "minion: m.yaml\r\n---\ra: 1\r\n"),
+            ("# c", "# c\na: 1\n"),
+            // A comment ends at every line break of YAML, so what stands behind one is data.
+            ("#\u{2028}b: 2\n", "#\u{2028}a: 1\n"),
+            ("# c\rb: 2\n", "# c\ra: 1\n"),
+        ] {
+            let recorded = recorded(Form::Plain, text);
+            let again = recorded.with_data(&load("a: 1").unwrap());
+            assert_eq!(again, written, "{text:?}");
+            assert_eq!(self::recorded(Form::Plain, &again).data.repr(), "{'a': 1}", "{text:?}");
         }
     }
 
