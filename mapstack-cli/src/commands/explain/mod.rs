@@ -75,10 +75,9 @@ fn check_size(data: &Value) -> Result<(), Failure> {
     }
     let message = format!(
         "the configuration stands for {values} keys and values, with what aliases repeat; \
-         at most {MOST_VALUES} are explained"
+         at most {MOST_VALUES} are explained (`mapstack data` prints all of it)"
     );
-    let error = Error::new(ErrorKind::DataSource, message).help("`mapstack data` prints all of it");
-    Err(Failure::Data(error))
+    Err(Failure::Data(Error::new(ErrorKind::DataSource, message)))
 }
 
 /// What is shown of a run.
