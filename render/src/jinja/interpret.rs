@@ -466,10 +466,8 @@ impl Vm<'_> {
                 self.pay(2 + entries.len(), 0)?;
                 let mut dict = object::Entries::default();
                 for (key, value) in entries {
-                    let key = self.eval(key, frame)?;
-                    // A key is hashed whole.
-                    self.read_all(&[&key])?;
-                    dict.insert(hash_key(&key)?, self.eval(value, frame)?);
+                    let key = hash_key(&self.eval(key, frame)?)?;
+                    dict.insert(key, self.eval(value, frame)?);
                 }
                 Obj::Dict(DictRef::new(dict))
             }

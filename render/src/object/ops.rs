@@ -44,10 +44,10 @@ pub(crate) fn wrap_index(index: &Int, len: usize) -> Option<usize> {
     usize::try_from(from_start).ok().filter(|i| *i < len)
 }
 
-/// The object as a dict key or set element.
+/// The object as a dict key or set element. What is hashed is read whole, so it pays.
 ///
 /// # Errors
-/// A `TypeError` for unhashable objects, a limit for tuples without end.
+/// A `TypeError` for unhashable objects, a limit for tuples without end and for steps that are used up.
 pub fn hash_key(object: &Obj) -> Result<Key> {
     key_within(object, &mut Budget::default(), 0)
 }
@@ -58,8 +58,14 @@ fn key_within(object: &Obj, budget: &mut Budget, depth: usize) -> Result<Key> {
         Obj::Bool(b) => Key::Bool(*b),
         Obj::Int(i) => Key::Int(i.clone()),
         Obj::Float(f) => Key::Float(*f),
-        Obj::Str(s) | Obj::Markup(s) => Key::Str(s.clone()),
-        Obj::Bytes(b) => Key::Bytes(b.clone()),
+        Obj::Str(s) | Obj::Markup(s) => {
+            ledger::spend(s.len() / 16)?;
+            Key::Str(s.clone())
+        }
+        Obj::Bytes(b) => {
+            ledger::spend(b.len() / 16)?;
+            Key::Bytes(b.clone())
+        }
         Obj::Tuple(items) => {
             let depth = depth + 1;
             depth::objects(depth, depth::OBJECTS, " while calling a Python object")?;
