@@ -178,7 +178,6 @@ fn every_operation_pays_for_the_size_of_its_operands() {
         "[s]|yaml|length",
         "{s: 1}|length",
         "[s]|unique|list|length",
-        "(s ~ 'x')|hash",
         "s.split('y')",
     ];
     let of_dict = [
@@ -198,16 +197,21 @@ fn every_operation_pays_for_the_size_of_its_operands() {
         "(d|list)[::-1]|length",
         "d|tojson|length",
     ];
+    let mut free = Vec::new();
     for (start, operations) in [(text, &of_text[..]), (dict, &of_dict[..])] {
         for operation in operations {
             let template = format!(
                 "{start}{{% set t = s ~ '' if s is defined else '' %}}\
                  {{% for i in range(4000) %}}{{% set x = {operation} %}}{{% endfor %}}"
             );
-            let error = ended(&template);
-            assert_eq!(error.kind, ErrorKind::Limit, "{operation}: {error}");
+            let ended =
+                render(Request { limits: FEW, ..Request::new(&*template, &NoHost) }).map(|rendered| rendered.text);
+            if !ended.as_ref().is_err_and(|error| error.kind == ErrorKind::Limit) {
+                free.push((operation, ended));
+            }
         }
     }
+    assert!(free.is_empty(), "these do not pay: {free:?}");
 }
 
 #[test]
