@@ -50,9 +50,9 @@ impl Rewriter {
     fn deeper(&self, range: TextRange, visit: impl FnOnce()) {
         self.depth.set(self.depth.get() + 1);
         if self.depth.get() > MAX_DEPTH {
-            self.refuse(range)
+            self.refuse(range);
         } else {
-            visit()
+            visit();
         }
         self.depth.set(self.depth.get() - 1);
     }
