@@ -85,7 +85,7 @@ fn the_set_up_command_works() {
 fn the_library_examples_are_those_of_the_documentation() {
     let readme = std::fs::read_to_string(repository().join("README.md")).unwrap();
     let shown: Vec<&str> = readme.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
-    let sources = ["mapstack/src/lib.rs", "merge/src/merge.rs"];
+    let sources = ["crates/mapstack/src/lib.rs", "merge/src/merge.rs"];
     assert_eq!(shown.len(), sources.len());
     for (example, source) in shown.into_iter().zip(sources) {
         let text = std::fs::read_to_string(repository().join(source)).unwrap();

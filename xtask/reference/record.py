@@ -555,31 +555,31 @@ def thawed(value):
 
 
 FILES = {
-    "host/tests/data/calls.json": host_call,
+    "crates/host/tests/data/calls.json": host_call,
     "matcher/tests/data/matcher_parse.json": matcher,
     "merge/tests/data/merge_table.json": merge,
     "merge/tests/data/stack_merge.json": stack_merge,
-    "minion/tests/data/config_get.json": look_up,
-    "minion/tests/data/unpack.json": unpack,
-    "mapstack/tests/data/config_files.json": config_file,
-    "mapstack/tests/data/functions.json": function,
+    "crates/minion/tests/data/config_get.json": look_up,
+    "crates/minion/tests/data/unpack.json": unpack,
+    "crates/mapstack/tests/data/config_files.json": config_file,
+    "crates/mapstack/tests/data/functions.json": function,
     "mapstack-cli/tests/data/master_commands.json": through_a_command,
-    "mapstack/tests/data/makostacks.json": pillar_stack,
-    "mapstack/tests/data/map_scenarios.json": scenario,
-    "mapstack/tests/data/pipes.json": pipe,
-    "mapstack/tests/data/pipes_python.json": pipe,
-    "mapstack/tests/data/pillar_stacks.json": pillar_stack,
-    "mapstack/tests/data/stack_e2e.json": pillar_stack,
+    "crates/mapstack/tests/data/makostacks.json": pillar_stack,
+    "crates/mapstack/tests/data/map_scenarios.json": scenario,
+    "crates/mapstack/tests/data/pipes.json": pipe,
+    "crates/mapstack/tests/data/pipes_python.json": pipe,
+    "crates/mapstack/tests/data/pillar_stacks.json": pillar_stack,
+    "crates/mapstack/tests/data/stack_e2e.json": pillar_stack,
     "render/tests/data/jinja_render.json": template,
     "render/tests/data/jinja_stack.json": stack_template,
     "render/tests/data/jinja_syntax.json": syntax,
     "render/tests/data/mako.json": mako,
     "render/tests/data/methods.json": method,
     "render/tests/data/views.json": method,
-    "value/tests/data/posixpath.json": path_as_text,
-    "yaml/tests/data/traverse.json": traverse,
-    "yaml/tests/data/yaml_dump.json": yaml_dump,
-    "yaml/tests/data/yaml_scalars.json": yaml_scalar,
+    "crates/value/tests/data/posixpath.json": path_as_text,
+    "crates/yaml/tests/data/traverse.json": traverse,
+    "crates/yaml/tests/data/yaml_dump.json": yaml_dump,
+    "crates/yaml/tests/data/yaml_scalars.json": yaml_scalar,
 }
 INPUT_NAMES = {"yaml_dump.json": {"value", "type"}}
 
@@ -715,18 +715,18 @@ def main():
             if not record_file(project / name, answer):
                 sys.exit(f"{name}: no records; the file no longer holds one a line")
     if not only or "builtin" in only:
-        record_builtin(project / "minion/data/builtin.json")
+        record_builtin(project / "crates/minion/data/builtin.json")
     if not only or "documented" in only:
         record_documented(project)
     if not only or "platforms" in only:
-        platforms.record(project / "minion/data/platforms.tsv")
+        platforms.record(project / "crates/minion/data/platforms.tsv")
     if not only or "master" in only:
-        data = project / "minion/tests/data"
+        data = project / "crates/minion/tests/data"
         master_cache.record(platforms.all_grains(), data / "master", data / "salt_output")
     if not only or "config_defaults" in only:
-        record_config_defaults(project / "mapstack/data/config_defaults.json")
+        record_config_defaults(project / "crates/mapstack/data/config_defaults.json")
     if not only or "gitfs" in only:
-        gitfs.record(project / "mapstack/tests/data/gitfs.json")
+        gitfs.record(project / "crates/mapstack/tests/data/gitfs.json")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Calls of Salt's functions with something undefined in the place of each argument.
 
-    python undefined.py PROJECT      print the calls, one record a line, for `mapstack/tests/data/functions.json`
+    python undefined.py PROJECT      print the calls, one record a line, for `crates/mapstack/tests/data/functions.json`
 
 Which functions there are is read from `docs/functions.md`, and their parameters from Salt. What each call comes to
 is recorded by `record.py`, as for every other record of that file.

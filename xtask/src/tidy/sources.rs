@@ -15,18 +15,18 @@ const FORBIDDEN: &[(&str, &str)] = &[
 
 /// The crates that are libraries; each says what it does not know about.
 const LIBRARIES: &[&str] = &[
-    "value",
-    "yaml",
+    "crates/value",
+    "crates/yaml",
     "matcher",
     "merge",
-    "minion",
+    "crates/minion",
     "loader",
     "crates/python-protocol",
     "crates/python",
     "crates/redact",
     "render",
-    "mapstack",
-    "page",
+    "crates/mapstack",
+    "crates/page",
 ];
 
 /// What is wrong with one file.
@@ -103,8 +103,8 @@ mod tests {
     fn tidy_files_pass() {
         let library =
             "//! A crate.\n//!\n//! It does not\n//! know about files.\n\nfn f() { g(\"todo!()\") } // unsafe\n";
-        assert_eq!(problems("yaml/src/lib.rs", library), Vec::<String>::new());
-        assert_eq!(problems("yaml/src/scalar.rs", "//! Scalars.\n#![forbid(unsafe_code)]\n"), Vec::<String>::new());
+        assert_eq!(problems("crates/yaml/src/lib.rs", library), Vec::<String>::new());
+        assert_eq!(problems("crates/yaml/src/scalar.rs", "//! Scalars.\n#![forbid(unsafe_code)]\n"), Vec::<String>::new());
         assert_eq!(problems("README.md", "See <https://host/home/page>, ~/home/x\n"), Vec::<String>::new());
         assert_eq!(problems("xtask/src/lib.rs", "//! Not a library of the product.\n"), Vec::<String>::new());
     }
@@ -130,15 +130,15 @@ mod tests {
             ("#[ignore = \"slow\"]", "#[ignore"),
             ("unsafe { f() }", "unsafe"),
         ] {
-            let found = problems("value/src/x.rs", &format!("//! X.\n\n{line}\n"));
+            let found = problems("crates/value/src/x.rs", &format!("//! X.\n\n{line}\n"));
             assert_eq!(found.len(), 1, "{found:?}");
-            assert!(found[0].starts_with(&format!("value/src/x.rs:3: `{word}`: ")), "{found:?}");
+            assert!(found[0].starts_with(&format!("crates/value/src/x.rs:3: `{word}`: ")), "{found:?}");
         }
     }
 
     #[test]
     fn a_test_may_wait_for_ci() {
-        assert!(problems("value/src/x.rs", "//! X.\n\n#[ignore = \"needs a browser; .ci/run runs it\"]\n").is_empty());
+        assert!(problems("crates/value/src/x.rs", "//! X.\n\n#[ignore = \"needs a browser; .ci/run runs it\"]\n").is_empty());
     }
 
     #[test]

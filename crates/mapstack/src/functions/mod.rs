@@ -203,7 +203,7 @@ mod checks {
 
     #[test]
     fn the_handbook_lists_every_function() {
-        let handbook = include_str!("../../../docs/functions.md");
+        let handbook = include_str!("../../../../docs/functions.md");
         let rows = handbook.lines().map(|line| line.split(" | ").collect::<Vec<_>>());
         let rows = rows.filter(|row| row[0].starts_with("| `")).collect::<Vec<_>>();
         let listed = |state: &str| -> Vec<&str> {
