@@ -55,7 +55,8 @@ mod python {
 
     pub fn gather() -> io::Result<()> {
         let library = Path::new(rustpython_pylib::LIB_PATH);
-        let out = PathBuf::from(env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("no OUT_DIR"))?);
+        let out =
+            PathBuf::from(env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("no OUT_DIR"))?);
         let frozen = out.join("python");
         if frozen.exists() {
             fs::remove_dir_all(&frozen)?;
@@ -71,12 +72,17 @@ mod python {
             copy(&entry.path(), &frozen.join(entry.file_name()))?;
         }
         fs::write(out.join("names.rs"), format!("{names:?}"))?;
-        fs::write(out.join("frozen.rs"), "rustpython_vm::py_freeze!(dir = \"python\")\n")
+        fs::write(
+            out.join("frozen.rs"),
+            "rustpython_vm::py_freeze!(dir = \"python\")\n",
+        )
     }
 
     /// The module that a file holds.
     fn name_of(file: &str) -> String {
-        file.trim_end_matches(".py").trim_end_matches("/__init__").replace('/', ".")
+        file.trim_end_matches(".py")
+            .trim_end_matches("/__init__")
+            .replace('/', ".")
     }
 
     fn copy(from: &Path, to: &Path) -> io::Result<()> {

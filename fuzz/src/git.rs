@@ -14,7 +14,10 @@ const BLOB: &str = "3333333333333333333333333333333333333333";
 /// The repository's files without objects; the first byte of the input says which one the rest of it replaces.
 const FILES: [(&str, &str); 4] = [
     ("HEAD", "ref: refs/heads/main\n"),
-    ("config", "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"),
+    (
+        "config",
+        "[core]\n\trepositoryformatversion = 0\n\tbare = true\n",
+    ),
     (
         "packed-refs",
         "# pack-refs with: peeled fully-peeled sorted \n1111111111111111111111111111111111111111 refs/heads/main\n",
@@ -26,25 +29,41 @@ const FILES: [(&str, &str); 4] = [
 ///
 /// The first byte chooses what the rest stands for: one of four files, or the text of a commit, a tree or a blob.
 pub fn git(data: &[u8]) {
-    let Some((choice, rest)) = data.split_first() else { return };
+    let Some((choice, rest)) = data.split_first() else {
+        return;
+    };
     let directory = tempfile::tempdir().expect("a directory for temporary files");
-    let _ = build(directory.path(), usize::from(*choice) % (FILES.len() + 3), rest)
-        .map(|()| read(directory.path()))
-        .expect("a directory that can be written");
+    let _ = build(
+        directory.path(),
+        usize::from(*choice) % (FILES.len() + 3),
+        rest,
+    )
+    .map(|()| read(directory.path()))
+    .expect("a directory that can be written");
 }
 
 fn build(root: &Path, choice: usize, input: &[u8]) -> io::Result<()> {
     fs::create_dir_all(root.join("refs/heads"))?;
     fs::create_dir_all(root.join("refs/tags"))?;
     for (i, (name, text)) in FILES.iter().enumerate() {
-        fs::write(root.join(name), if i == choice { input } else { text.as_bytes() })?;
+        fs::write(
+            root.join(name),
+            if i == choice { input } else { text.as_bytes() },
+        )?;
     }
     let commit = format!("tree {TREE}\nauthor A <a@b> 0 +0000\ncommitter A <a@b> 0 +0000\n\nc\n");
     let tree = [b"100644 a.yaml\0".as_slice(), &[0x33; 20]].concat();
-    let objects: [(&str, &str, &[u8]); 3] =
-        [(COMMIT, "commit", commit.as_bytes()), (TREE, "tree", &tree), (BLOB, "blob", b"a: 1\n")];
+    let objects: [(&str, &str, &[u8]); 3] = [
+        (COMMIT, "commit", commit.as_bytes()),
+        (TREE, "tree", &tree),
+        (BLOB, "blob", b"a: 1\n"),
+    ];
     for (i, (id, kind, content)) in objects.into_iter().enumerate() {
-        let content = if FILES.len() + i == choice { input } else { content };
+        let content = if FILES.len() + i == choice {
+            input
+        } else {
+            content
+        };
         let folder = root.join("objects").join(&id[..2]);
         fs::create_dir_all(&folder)?;
         fs::write(
@@ -77,11 +96,23 @@ fn stored(bytes: &[u8]) -> Vec<u8> {
 
 /// Everything a file server reads of it.
 fn read(root: &Path) {
-    let remote = Remote { base: "main".into(), ..Remote::new("fuzz", root) };
-    let Ok(server) = GitFs::open(vec![remote]) else { return };
+    let remote = Remote {
+        base: "main".into(),
+        ..Remote::new("fuzz", root)
+    };
+    let Ok(server) = GitFs::open(vec![remote]) else {
+        return;
+    };
     for saltenv in server.envs() {
-        for path in server.list(&saltenv, "").unwrap_or_default().into_iter().take(50) {
-            let _ = server.fetch(&SaltPath::from_relative(&path), &saltenv).map_err(|error| error.to_string());
+        for path in server
+            .list(&saltenv, "")
+            .unwrap_or_default()
+            .into_iter()
+            .take(50)
+        {
+            let _ = server
+                .fetch(&SaltPath::from_relative(&path), &saltenv)
+                .map_err(|error| error.to_string());
         }
     }
 }
@@ -97,10 +128,18 @@ mod tests {
     fn the_repository_can_be_read() {
         let directory = tempfile::tempdir().unwrap();
         build(directory.path(), usize::MAX, b"").unwrap();
-        let server =
-            GitFs::open(vec![Remote { base: "main".into(), ..Remote::new("fuzz", directory.path()) }]).unwrap();
+        let server = GitFs::open(vec![Remote {
+            base: "main".into(),
+            ..Remote::new("fuzz", directory.path())
+        }])
+        .unwrap();
         assert_eq!(server.list("base", "").unwrap(), ["a.yaml"]);
-        let found = server.fetch(&SaltPath::from_relative("a.yaml"), "base").unwrap();
-        assert!(matches!(&found, Fetched::Found { bytes, .. } if **bytes == *b"a: 1\n"), "{found:?}");
+        let found = server
+            .fetch(&SaltPath::from_relative("a.yaml"), "base")
+            .unwrap();
+        assert!(
+            matches!(&found, Fetched::Found { bytes, .. } if **bytes == *b"a: 1\n"),
+            "{found:?}"
+        );
     }
 }

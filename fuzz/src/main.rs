@@ -46,13 +46,23 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<usize, Box<dyn Error>> {
-    if let Some(unknown) = args.target.iter().find(|name| ALL.iter().all(|target| target.name != **name)) {
+    if let Some(unknown) = args
+        .target
+        .iter()
+        .find(|name| ALL.iter().all(|target| target.name != **name))
+    {
         let names: Vec<&str> = ALL.iter().map(|target| target.name).collect();
-        return Err(format!("there is no target '{unknown}'; there are {}", names.join(", ")).into());
+        return Err(format!(
+            "there is no target '{unknown}'; there are {}",
+            names.join(", ")
+        )
+        .into());
     }
     let chosen: Vec<&Target> = ALL
         .iter()
-        .filter(|target| args.target.is_empty() || args.target.iter().any(|name| name == target.name))
+        .filter(|target| {
+            args.target.is_empty() || args.target.iter().any(|name| name == target.name)
+        })
         .collect();
     let share = Duration::from_secs(args.seconds) / u32::try_from(chosen.len())?;
     let mut findings = 0;
@@ -86,7 +96,10 @@ fn fuzz(target: &Target, time: Duration, seed: u64) -> Result<usize, Box<dyn Err
     let mut random = fastrand::Rng::with_seed(seed);
     let (started, mut runs, mut findings) = (Instant::now(), 0_usize, 0);
     while runs < seeds.len() || started.elapsed() < time {
-        let input = seeds.get(runs).cloned().unwrap_or_else(|| mutate::input(&seeds, &mut random));
+        let input = seeds
+            .get(runs)
+            .cloned()
+            .unwrap_or_else(|| mutate::input(&seeds, &mut random));
         fs::write(&current, &input)?;
         runs += 1;
         if let Some(problem) = problem(target, &input) {
@@ -114,10 +127,15 @@ fn problem(target: &Target, input: &[u8]) -> Option<String> {
 /// The seeds of a target, in the order of their names.
 fn seeds(folder: &Path) -> Result<Vec<Vec<u8>>, Box<dyn Error>> {
     let listed = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let mut paths = listed.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
+    let mut paths = listed
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<Vec<_>, _>>()?;
     paths.sort();
     match paths.is_empty() {
         true => Err(format!("{} has no seeds", folder.display()).into()),
-        false => paths.iter().map(|path| fs::read(path).map_err(Into::into)).collect(),
+        false => paths
+            .iter()
+            .map(|path| fs::read(path).map_err(Into::into))
+            .collect(),
     }
 }

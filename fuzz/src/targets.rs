@@ -26,18 +26,54 @@ pub struct Target {
 
 /// Every target.
 pub const ALL: &[Target] = &[
-    Target { name: "yaml", run: yaml },
-    Target { name: "json", run: json },
-    Target { name: "matcher", run: matcher },
-    Target { name: "msgpack", run: msgpack },
-    Target { name: "minions", run: minions },
-    Target { name: "merge", run: merge },
-    Target { name: "jinja", run: jinja },
-    Target { name: "tera", run: tera },
-    Target { name: "config", run: config },
-    Target { name: "git", run: git },
-    Target { name: "expect", run: expect },
-    Target { name: "lint", run: lint },
+    Target {
+        name: "yaml",
+        run: yaml,
+    },
+    Target {
+        name: "json",
+        run: json,
+    },
+    Target {
+        name: "matcher",
+        run: matcher,
+    },
+    Target {
+        name: "msgpack",
+        run: msgpack,
+    },
+    Target {
+        name: "minions",
+        run: minions,
+    },
+    Target {
+        name: "merge",
+        run: merge,
+    },
+    Target {
+        name: "jinja",
+        run: jinja,
+    },
+    Target {
+        name: "tera",
+        run: tera,
+    },
+    Target {
+        name: "config",
+        run: config,
+    },
+    Target {
+        name: "git",
+        run: git,
+    },
+    Target {
+        name: "expect",
+        run: expect,
+    },
+    Target {
+        name: "lint",
+        run: lint,
+    },
 ];
 
 /// YAML in Salt's dialect; what is loaded prints so that it loads back.
@@ -45,10 +81,16 @@ pub fn yaml(data: &[u8]) {
     let Ok(text) = decode(data) else { return };
     let plain = load(&text);
     let marked = load_marked(&text, &mapstack_yaml::Limits::default());
-    assert_eq!(plain.as_ref().ok().map(Value::repr), marked.as_ref().ok().map(|(value, _)| value.repr()));
+    assert_eq!(
+        plain.as_ref().ok().map(Value::repr),
+        marked.as_ref().ok().map(|(value, _)| value.repr())
+    );
     let _ = loose_scalar(&text);
     let Ok(value) = plain else { return };
-    let _ = (dump(&value, &DumpOptions::filter(true)), dump(&value, &DumpOptions::serializer()));
+    let _ = (
+        dump(&value, &DumpOptions::filter(true)),
+        dump(&value, &DumpOptions::serializer()),
+    );
     // A tuple comes back as a list, so that one round settles what it is.
     let printed = dump(&value, &DumpOptions::output());
     if let Ok(settled) = load(&printed) {
@@ -59,9 +101,13 @@ pub fn yaml(data: &[u8]) {
 /// JSON as Python reads and writes it.
 pub fn json(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    let Ok(value) = json_text::loads(&text) else { return };
-    let options =
-        json_text::DumpOptions { indent: data.first().map(|byte| usize::from(byte % 5)), ..Default::default() };
+    let Ok(value) = json_text::loads(&text) else {
+        return;
+    };
+    let options = json_text::DumpOptions {
+        indent: data.first().map(|byte| usize::from(byte % 5)),
+        ..Default::default()
+    };
     let printed = json_text::dumps(&value, &options).expect("what was read prints");
     let back = json_text::loads(&printed).expect("what was printed reads back");
     assert_eq!(back.repr(), value.repr());
@@ -74,7 +120,11 @@ pub fn matcher(data: &[u8]) {
         match Definition::parse(&text, mode) {
             Ok(read) => {
                 let printed = read.to_string();
-                assert_eq!(Definition::parse(&printed, mode).as_ref(), Ok(&read), "{printed}");
+                assert_eq!(
+                    Definition::parse(&printed, mode).as_ref(),
+                    Ok(&read),
+                    "{printed}"
+                );
                 let modern = read.modern().to_string();
                 assert!(Definition::parse(&modern, mode).is_ok(), "{modern}");
             }
@@ -91,13 +141,19 @@ pub fn matcher(data: &[u8]) {
 
 /// The files of a master's cache.
 pub fn msgpack(data: &[u8]) {
-    let _ = cache::unpack(data).map(|value| value.repr()).map_err(|error| error.to_string());
+    let _ = cache::unpack(data)
+        .map(|value| value.repr())
+        .map_err(|error| error.to_string());
 }
 
 /// Documents of one minion and of many.
 pub fn minions(data: &[u8]) {
-    let _ = Minion::parse(data, "minion").map(Minion::complete).map_err(|error| error.to_string());
-    let Ok(minions) = Minions::from_text(data, "minions") else { return };
+    let _ = Minion::parse(data, "minion")
+        .map(Minion::complete)
+        .map_err(|error| error.to_string());
+    let Ok(minions) = Minions::from_text(data, "minions") else {
+        return;
+    };
     for id in minions.ids().unwrap_or_default() {
         let _ = minions.minion(&id).map_err(|error| error.to_string());
     }
@@ -106,21 +162,40 @@ pub fn minions(data: &[u8]) {
 /// Two values over each other by every strategy: `{}` over a mapping changes nothing, and a second time changes nothing.
 pub fn merge(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    let Some((base, overlay)) = text.split_once("\n---\n") else { return };
-    let (Ok(base), Ok(overlay)) = (load(base), load(overlay)) else { return };
-    let strategies = ["smart", "recurse", "overwrite", "aggregate", "list", "none", "bogus"];
+    let Some((base, overlay)) = text.split_once("\n---\n") else {
+        return;
+    };
+    let (Ok(base), Ok(overlay)) = (load(base), load(overlay)) else {
+        return;
+    };
+    let strategies = [
+        "smart",
+        "recurse",
+        "overwrite",
+        "aggregate",
+        "list",
+        "none",
+        "bogus",
+    ];
     for strategy in strategies.map(|name| Strategy::from(&Value::from(name))) {
         for merge_lists in [false, true] {
-            let options = Options { strategy: strategy.clone(), merge_lists };
-            let Ok(merged) = merge_values(base.clone(), &overlay, &options, &mut ()) else { continue };
+            let options = Options {
+                strategy: strategy.clone(),
+                merge_lists,
+            };
+            let Ok(merged) = merge_values(base.clone(), &overlay, &options, &mut ()) else {
+                continue;
+            };
             if merged.as_map().is_some()
                 && overlay.as_map().is_some()
                 && strategy != Strategy::List
                 && !has_nan(&overlay)
             {
-                let twice = merge_values(merged.clone(), &overlay, &options, &mut ()).expect("it merged once");
+                let twice = merge_values(merged.clone(), &overlay, &options, &mut ())
+                    .expect("it merged once");
                 assert_eq!(twice.repr(), merged.repr(), "{options:?}");
-                let same = merge_values(merged.clone(), &Value::map(), &options, &mut ()).expect("a mapping");
+                let same = merge_values(merged.clone(), &Value::map(), &options, &mut ())
+                    .expect("a mapping");
                 assert_eq!(same.repr(), merged.repr(), "{options:?}");
             }
         }
@@ -140,20 +215,30 @@ const FUEL: u64 = 200_000;
 
 fn request(source: &str) -> Request<'static> {
     let mut request = Request::new(source, &NoHost);
-    request.limits = Limits { fuel: FUEL, ..Limits::default() };
-    request.variables.insert("list".into(), Obj::list([Obj::from(1), Obj::from("a")]));
-    request.variables.insert("grains".into(), Obj::from(load("{os: Debian, ips: [10.0.0.1], n: 1.5}").expect("YAML")));
+    request.limits = Limits {
+        fuel: FUEL,
+        ..Limits::default()
+    };
+    request
+        .variables
+        .insert("list".into(), Obj::list([Obj::from(1), Obj::from("a")]));
+    request.variables.insert(
+        "grains".into(),
+        Obj::from(load("{os: Debian, ips: [10.0.0.1], n: 1.5}").expect("YAML")),
+    );
     request
 }
 
 /// Templates in Jinja, with the filters and methods of Salt.
 pub fn jinja(data: &[u8]) {
-    let _ = jinja_engine::render(request(&String::from_utf8_lossy(data))).map_err(|error| error.to_string());
+    let _ = jinja_engine::render(request(&String::from_utf8_lossy(data)))
+        .map_err(|error| error.to_string());
 }
 
 /// Templates in Tera.
 pub fn tera(data: &[u8]) {
-    let _ = tera_engine::render(&request(&String::from_utf8_lossy(data))).map_err(|error| error.to_string());
+    let _ = tera_engine::render(&request(&String::from_utf8_lossy(data)))
+        .map_err(|error| error.to_string());
 }
 
 /// The configuration of a master and of a minion.
@@ -165,13 +250,26 @@ pub fn config(data: &[u8]) {
 
 /// Recorded expectations, in both forms; what is written over them reads back.
 pub fn expect(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
     for form in [Form::Mapdata, Form::Plain] {
-        let Ok(recorded) = Recorded::parse(form, text, "recorded.yaml") else { continue };
+        let Ok(recorded) = Recorded::parse(form, text, "recorded.yaml") else {
+            continue;
+        };
         let written = recorded.with_data(&recorded.data);
-        let back = Recorded::parse(form, &written, "written.yaml").unwrap_or_else(|error| panic!("{error}\n{written}"));
+        let back = Recorded::parse(form, &written, "written.yaml")
+            .unwrap_or_else(|error| panic!("{error}\n{written}"));
         // Recorded data is written with its keys sorted.
-        let sorted = |data: &Value| dump(data, &DumpOptions { sort_keys: true, ..DumpOptions::output() });
+        let sorted = |data: &Value| {
+            dump(
+                data,
+                &DumpOptions {
+                    sort_keys: true,
+                    ..DumpOptions::output()
+                },
+            )
+        };
         assert_eq!(sorted(&back.data), sorted(&recorded.data), "{written}");
     }
 }
@@ -179,8 +277,20 @@ pub fn expect(data: &[u8]) {
 /// A layer of a formula under the eyes of every rule, with its comments.
 pub fn lint(data: &[u8]) {
     let files = MemoryFiles::new().file("base", "f/parameters/defaults.yaml", data.to_vec());
-    let engine = Engine::new(files).with_limits(Limits { fuel: FUEL, ..Limits::default() });
-    let minions: Vec<Minion> = platforms::all().iter().take(1).map(|platform| platform.minion().complete()).collect();
-    let linter = Linter::new(&engine).minions(minions).options(DataOptions::default());
-    let _ = linter.lint("f").map(|report| report.has_errors()).map_err(|error| error.to_string());
+    let engine = Engine::new(files).with_limits(Limits {
+        fuel: FUEL,
+        ..Limits::default()
+    });
+    let minions: Vec<Minion> = platforms::all()
+        .iter()
+        .take(1)
+        .map(|platform| platform.minion().complete())
+        .collect();
+    let linter = Linter::new(&engine)
+        .minions(minions)
+        .options(DataOptions::default());
+    let _ = linter
+        .lint("f")
+        .map(|report| report.has_errors())
+        .map_err(|error| error.to_string());
 }

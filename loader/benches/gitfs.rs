@@ -31,41 +31,67 @@ fn path(number: usize) -> String {
 /// A bare repository, each commit of which changes one file.
 fn build(at: &Path) {
     let repository = gix::init_bare(at).expect("a repository");
-    let write = |kind, bytes: &[u8]| repository.objects.write_buf(kind, bytes).expect("an object");
+    let write = |kind, bytes: &[u8]| {
+        repository
+            .objects
+            .write_buf(kind, bytes)
+            .expect("an object")
+    };
     let tree = |mut entries: Vec<Entry>| {
         entries.sort();
-        repository.write_object(gix::objs::Tree { entries }).expect("a tree").detach()
+        repository
+            .write_object(gix::objs::Tree { entries })
+            .expect("a tree")
+            .detach()
     };
-    let folder = |name: &str, oid| Entry { mode: EntryKind::Tree.into(), filename: name.into(), oid };
-    let mut blobs: Vec<ObjectId> =
-        (0..FILES).map(|number| write(Kind::Blob, format!("values: {{a: {number}}}\n").as_bytes())).collect();
+    let folder = |name: &str, oid| Entry {
+        mode: EntryKind::Tree.into(),
+        filename: name.into(),
+        oid,
+    };
+    let mut blobs: Vec<ObjectId> = (0..FILES)
+        .map(|number| write(Kind::Blob, format!("values: {{a: {number}}}\n").as_bytes()))
+        .collect();
     let mut parent: Option<ObjectId> = None;
     for commit in 0..COMMITS {
         let text = format!("values: {{a: {commit}, b: {}}}\n", "x".repeat(commit % 400));
         blobs[commit % FILES] = write(Kind::Blob, text.as_bytes());
         let roles = (0..7).map(|role| {
-            let files = (0..FILES).filter(|number| number % 7 == role).map(|number| Entry {
-                mode: EntryKind::Blob.into(),
-                filename: format!("file{number}.yaml").into(),
-                oid: blobs[number],
-            });
+            let files = (0..FILES)
+                .filter(|number| number % 7 == role)
+                .map(|number| Entry {
+                    mode: EntryKind::Blob.into(),
+                    filename: format!("file{number}.yaml").into(),
+                    oid: blobs[number],
+                });
             folder(&format!("role{role}"), tree(files.collect()))
         });
         let parameters = tree(roles.collect());
         let users = tree(vec![folder("parameters", parameters)]);
         let root = tree(vec![folder("users", users)]);
-        let parents = parent.map(|id| format!("parent {id}\n")).unwrap_or_default();
+        let parents = parent
+            .map(|id| format!("parent {id}\n"))
+            .unwrap_or_default();
         let who = "A <a@example.org> 1700000000 +0000";
         let text = format!("tree {root}\n{parents}author {who}\ncommitter {who}\n\n{commit}\n");
         parent = Some(write(Kind::Commit, text.as_bytes()));
     }
     let tip = parent.expect("commits");
-    repository.reference("refs/heads/master", tip, gix::refs::transaction::PreviousValue::Any, "").expect("a branch");
+    repository
+        .reference(
+            "refs/heads/master",
+            tip,
+            gix::refs::transaction::PreviousValue::Any,
+            "",
+        )
+        .expect("a branch");
 }
 
 fn read(files: &GitFs) -> usize {
     let fetch = |number| files.fetch(&SaltPath::from_relative(&path(number)), "base");
-    (0..FILES).filter(|number| matches!(fetch(*number), Ok(mapstack_loader::Fetched::Found { .. }))).count()
+    (0..FILES)
+        .filter(|number| matches!(fetch(*number), Ok(mapstack_loader::Fetched::Found { .. })))
+        .count()
 }
 
 fn open(at: &Path) -> GitFs {
@@ -88,12 +114,21 @@ fn median(mut run: impl FnMut()) -> u128 {
 fn main() {
     let place = tempfile::tempdir().expect("a directory");
     build(place.path());
-    let packed = Command::new("git").arg("-C").arg(place.path()).args(["repack", "-adq"]).status();
+    let packed = Command::new("git")
+        .arg("-C")
+        .arg(place.path())
+        .args(["repack", "-adq"])
+        .status();
     let packed = packed.is_ok_and(|status| status.success());
     let first = median(|| assert_eq!(read(&open(black_box(place.path()))), FILES));
     let files = open(place.path());
     let again = median(|| assert_eq!(read(black_box(&files)), FILES));
-    let missing = |number| files.fetch(&SaltPath::from_relative(&format!("{}.jinja", path(number))), "base");
+    let missing = |number| {
+        files.fetch(
+            &SaltPath::from_relative(&format!("{}.jinja", path(number))),
+            "base",
+        )
+    };
     let miss = median(|| assert!((0..FILES).all(|number| missing(number).is_ok())));
     println!("{{\"open\": {first}, \"again\": {again}, \"miss\": {miss}, \"packed\": {packed}}}");
 }

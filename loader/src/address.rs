@@ -50,9 +50,18 @@ mod tests {
             ("https://example.org/a", "https://example.org/a"),
             ("https://me:hun/ter2@example.org/a", "https://example.org/a"),
             ("https://token@example.org/a", "https://example.org/a"),
-            ("ftp://0123456789abcdef0123@example.org/a", "ftp://example.org/a"),
-            ("ssh://0123456789abcdef0123@example.org/a", "ssh://example.org/a"),
-            ("https://example.org/a?private_token=x#y", "https://example.org/a"),
+            (
+                "ftp://0123456789abcdef0123@example.org/a",
+                "ftp://example.org/a",
+            ),
+            (
+                "ssh://0123456789abcdef0123@example.org/a",
+                "ssh://example.org/a",
+            ),
+            (
+                "https://example.org/a?private_token=x#y",
+                "https://example.org/a",
+            ),
             ("me:hunter2@example.org/x", "example.org/x"),
             ("user@example.org:a/b.git", "user@example.org:a/b.git"),
             ("file:///srv/a@b/c?d", "file:///srv/a@b/c?d"),

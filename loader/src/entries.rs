@@ -50,21 +50,41 @@ const MOST: usize = 100_000;
 /// Numbers of file systems that find what they list, and nothing else: ext2 to ext4, XFS, Btrfs, F2FS,
 /// tmpfs, ramfs and overlayfs.
 #[cfg(target_os = "linux")]
-const EXACT: [i128; 7] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994, 0x8584_58f6, 0x794c_7630];
+const EXACT: [i128; 7] = [
+    0xef53,
+    0x5846_5342,
+    0x9123_683e,
+    0xf2f5_2010,
+    0x0102_1994,
+    0x8584_58f6,
+    0x794c_7630,
+];
 
 /// A name that is not among the others, and would be there if case were ignored.
 #[cfg(any(target_os = "linux", test))]
 fn absent(names: &[String]) -> Option<String> {
-    let mut with_letters = names.iter().filter(|name| name.bytes().any(|b| b.is_ascii_alphabetic())).peekable();
+    let mut with_letters = names
+        .iter()
+        .filter(|name| name.bytes().any(|b| b.is_ascii_alphabetic()))
+        .peekable();
     if with_letters.peek().is_none() {
         return Some("x".into());
     }
     let turned = |name: &String| -> String {
-        let turn = |c: char| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
+        let turn = |c: char| {
+            if c.is_ascii_lowercase() {
+                c.to_ascii_uppercase()
+            } else {
+                c.to_ascii_lowercase()
+            }
+        };
         name.chars().map(turn).collect()
     };
     // A directory with hundreds of names of which each is there twice is not worth more looks.
-    with_letters.map(turned).take(100).find(|turned| !names.contains(turned))
+    with_letters
+        .map(turned)
+        .take(100)
+        .find(|turned| !names.contains(turned))
 }
 
 #[cfg(test)]
@@ -73,7 +93,8 @@ mod tests {
 
     #[test]
     fn the_name_to_probe_differs_in_case_from_one_that_is_there() {
-        let absent = |names: &[&str]| absent(&names.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let absent =
+            |names: &[&str]| absent(&names.iter().map(ToString::to_string).collect::<Vec<_>>());
         assert_eq!(absent(&[]).as_deref(), Some("x"));
         assert_eq!(absent(&["1", "2.3"]).as_deref(), Some("x"));
         assert_eq!(absent(&["1", "web1.yaml"]).as_deref(), Some("WEB1.YAML"));

@@ -21,7 +21,10 @@ enum Part {
     Many,
     One,
     Char(char),
-    Set { negated: bool, ranges: Vec<(char, char)> },
+    Set {
+        negated: bool,
+        ranges: Vec<(char, char)>,
+    },
 }
 
 impl Fnmatch {
@@ -77,7 +80,9 @@ impl Fnmatch {
                 (part, at) = (part + 1, at + 1);
                 continue;
             }
-            let Some((after, taken)) = retry.filter(|(_, taken)| *taken < name.len()) else { return false };
+            let Some((after, taken)) = retry.filter(|(_, taken)| *taken < name.len()) else {
+                return false;
+            };
             retry = Some((after, taken + 1));
             (part, at) = (after, taken + 1);
         }
@@ -90,7 +95,9 @@ impl Part {
             Part::Many => false,
             Part::One => true,
             Part::Char(own) => *own == c,
-            Part::Set { negated, ranges } => ranges.iter().any(|(low, high)| (*low..=*high).contains(&c)) != *negated,
+            Part::Set { negated, ranges } => {
+                ranges.iter().any(|(low, high)| (*low..=*high).contains(&c)) != *negated
+            }
         }
     }
 }
@@ -100,7 +107,11 @@ fn set_end(chars: &[char], at: usize) -> Option<usize> {
     let negated = chars.get(at) == Some(&'!');
     let first = at + usize::from(negated);
     let from = first + usize::from(chars.get(first) == Some(&']'));
-    chars.iter().skip(from).position(|c| *c == ']').map(|i| from + i)
+    chars
+        .iter()
+        .skip(from)
+        .position(|c| *c == ']')
+        .map(|i| from + i)
 }
 
 fn set(set: &[char]) -> Part {
@@ -114,7 +125,9 @@ fn set(set: &[char]) -> Part {
             chunks[i - 1].extend(rest.into_iter().skip(1));
         }
     }
-    let negated = chunks.first().is_some_and(|chunk| chunk.first() == Some(&'!'));
+    let negated = chunks
+        .first()
+        .is_some_and(|chunk| chunk.first() == Some(&'!'));
     if let (true, Some(first)) = (negated, chunks.first_mut()) {
         first.remove(0);
     }
@@ -201,7 +214,11 @@ mod tests {
             ("*", "", true),
             ("\\*", "\\x", true),
         ] {
-            assert_eq!(Fnmatch::new(pattern).matches(name), expected, "{pattern} {name}");
+            assert_eq!(
+                Fnmatch::new(pattern).matches(name),
+                expected,
+                "{pattern} {name}"
+            );
         }
     }
 

@@ -38,7 +38,10 @@ impl Frozen {
             let mut fetched = HashMap::with_capacity(listed.len());
             for path in &listed {
                 let asked = SaltPath::from_relative(path);
-                fetched.insert(path.clone(), (files.fetch(&asked, &env)?, files.find_all(&asked, &env)?));
+                fetched.insert(
+                    path.clone(),
+                    (files.fetch(&asked, &env)?, files.find_all(&asked, &env)?),
+                );
             }
             frozen.envs.insert(env, Files { listed, fetched });
         }
@@ -46,7 +49,10 @@ impl Frozen {
     }
 
     fn at(&self, path: &SaltPath, saltenv: &str) -> Option<&(Fetched, Vec<PathBuf>)> {
-        self.envs.get(path.saltenv().unwrap_or(saltenv))?.fetched.get(&path.to_string())
+        self.envs
+            .get(path.saltenv().unwrap_or(saltenv))?
+            .fetched
+            .get(&path.to_string())
     }
 }
 
@@ -55,15 +61,26 @@ impl FileServer for Frozen {
         if let Some(reason) = path.refusal() {
             return Ok(Fetched::Refused { reason });
         }
-        Ok(self.at(path, saltenv).map_or(Fetched::Missing, |(fetched, _)| fetched.clone()))
+        Ok(self
+            .at(path, saltenv)
+            .map_or(Fetched::Missing, |(fetched, _)| fetched.clone()))
     }
 
     fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<PathBuf>, LoadError> {
-        Ok(self.at(path, saltenv).map(|(_, all)| all.clone()).unwrap_or_default())
+        Ok(self
+            .at(path, saltenv)
+            .map(|(_, all)| all.clone())
+            .unwrap_or_default())
     }
 
     fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
-        Ok(below(prefix, self.envs.get(saltenv).into_iter().flat_map(|files| &files.listed)))
+        Ok(below(
+            prefix,
+            self.envs
+                .get(saltenv)
+                .into_iter()
+                .flat_map(|files| &files.listed),
+        ))
     }
 
     fn envs(&self) -> Vec<String> {

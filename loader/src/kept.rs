@@ -64,7 +64,10 @@ impl KeptFiles {
         let stamp = Stamp::of(&std::fs::metadata(path).ok()?)?;
         let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = files.by_path.get(path).filter(|kept| kept.stamp == stamp)?;
-        directories.iter().any(|directory| kept.real.starts_with(directory)).then(|| kept.bytes.clone())
+        directories
+            .iter()
+            .any(|directory| kept.real.starts_with(directory))
+            .then(|| kept.bytes.clone())
     }
 
     /// Keep what was read.
@@ -72,9 +75,19 @@ impl KeptFiles {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         files.bytes += bytes.len();
         if files.bytes > MOST_BYTES {
-            *files = Files { bytes: bytes.len(), ..Files::default() };
+            *files = Files {
+                bytes: bytes.len(),
+                ..Files::default()
+            };
         }
-        let before = files.by_path.insert(path.into(), Kept { stamp, real: real.into(), bytes: bytes.clone() });
+        let before = files.by_path.insert(
+            path.into(),
+            Kept {
+                stamp,
+                real: real.into(),
+                bytes: bytes.clone(),
+            },
+        );
         files.bytes -= before.map_or(0, |before| before.bytes.len());
     }
 }

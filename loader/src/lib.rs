@@ -189,8 +189,11 @@ impl FileServer for Backends {
     }
 
     fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<PathBuf>, LoadError> {
-        let found: Vec<Vec<PathBuf>> =
-            self.0.iter().map(|server| server.find_all(path, saltenv)).collect::<Result<_, _>>()?;
+        let found: Vec<Vec<PathBuf>> = self
+            .0
+            .iter()
+            .map(|server| server.find_all(path, saltenv))
+            .collect::<Result<_, _>>()?;
         Ok(found.concat())
     }
 
@@ -212,7 +215,11 @@ impl FileServer for Backends {
     }
 
     fn names_in(&self, directory: &SaltPath, saltenv: &str) -> Option<Vec<String>> {
-        let names: Option<Vec<_>> = self.0.iter().map(|server| server.names_in(directory, saltenv)).collect();
+        let names: Option<Vec<_>> = self
+            .0
+            .iter()
+            .map(|server| server.names_in(directory, saltenv))
+            .collect();
         Some(names?.concat())
     }
 }

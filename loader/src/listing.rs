@@ -28,8 +28,13 @@ impl Listing {
     #[must_use]
     pub fn of(files: &(impl FileServer + ?Sized), directory: &str, saltenv: &str) -> Option<Self> {
         let of_any_file = SaltPath::from_relative(&format!("{directory}/x"));
-        let directory = of_any_file.refusal().is_none().then(|| SaltPath::from_relative(directory))?;
-        Some(Listing(files.names_in(&directory, saltenv)?.into_iter().collect()))
+        let directory = of_any_file
+            .refusal()
+            .is_none()
+            .then(|| SaltPath::from_relative(directory))?;
+        Some(Listing(
+            files.names_in(&directory, saltenv)?.into_iter().collect(),
+        ))
     }
 
     /// Whether there is surely no file of some name.
@@ -47,5 +52,8 @@ impl Listing {
 /// Whether a name is one that [`FileServer::names_in`] is about.
 pub(crate) fn is_simple(name: &str) -> bool {
     let is_simple = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
-    !name.is_empty() && name.len() <= crate::path::MAX_COMPONENT && name.bytes().all(is_simple) && !name.ends_with('.')
+    !name.is_empty()
+        && name.len() <= crate::path::MAX_COMPONENT
+        && name.bytes().all(is_simple)
+        && !name.ends_with('.')
 }

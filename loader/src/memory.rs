@@ -26,7 +26,10 @@ impl MemoryFiles {
     #[must_use]
     pub fn file(mut self, saltenv: &str, path: &str, content: impl AsRef<[u8]>) -> Self {
         let path = SaltPath::from_relative(path).to_string();
-        self.envs.entry(saltenv.into()).or_default().insert(path, content.as_ref().into());
+        self.envs
+            .entry(saltenv.into())
+            .or_default()
+            .insert(path, content.as_ref().into());
         self
     }
 }
@@ -39,7 +42,10 @@ impl FileServer for MemoryFiles {
         let env = self.envs.get(path.saltenv().unwrap_or(saltenv));
         let path = path.to_string();
         Ok(match env.and_then(|files| files.get(&path)) {
-            Some(bytes) => Fetched::Found { on_disk: PathBuf::from(path), bytes: bytes.clone() },
+            Some(bytes) => Fetched::Found {
+                on_disk: PathBuf::from(path),
+                bytes: bytes.clone(),
+            },
             None => Fetched::Missing,
         })
     }
@@ -67,14 +73,23 @@ impl FileServer for MemoryFiles {
             "" => Some(&**path),
             _ => path.strip_prefix(directory)?.strip_prefix('/'),
         });
-        Some(inside.filter_map(|path| path.split('/').next()).map(str::to_owned).collect())
+        Some(
+            inside
+                .filter_map(|path| path.split('/').next())
+                .map(str::to_owned)
+                .collect(),
+        )
     }
 }
 
 /// The paths below a prefix.
 pub(crate) fn below<'p>(prefix: &str, paths: impl Iterator<Item = &'p String>) -> Vec<String> {
     let prefix = SaltPath::from_relative(prefix).to_string();
-    let is_below =
-        |path: &str| prefix.is_empty() || path.strip_prefix(&prefix).is_some_and(|rest| rest.starts_with('/'));
+    let is_below = |path: &str| {
+        prefix.is_empty()
+            || path
+                .strip_prefix(&prefix)
+                .is_some_and(|rest| rest.starts_with('/'))
+    };
     paths.filter(|path| is_below(path)).cloned().collect()
 }

@@ -74,7 +74,13 @@ fn open_without_links(path: &Path) -> Result<File, Stop> {
     use rustix::fs::{CWD, Mode, ResolveFlags, openat2};
     use rustix::io::Errno;
 
-    match openat2(CWD, path, system::FLAGS, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+    match openat2(
+        CWD,
+        path,
+        system::FLAGS,
+        Mode::empty(),
+        ResolveFlags::NO_SYMLINKS,
+    ) {
         Ok(file) => Ok(file.into()),
         Err(Errno::LOOP) => Err(Stop::Link),
         // Kernels before 5.6, and sandboxes that do not know the call.
@@ -96,11 +102,17 @@ mod system {
 
     use rustix::fs::{Mode, OFlags};
 
-    pub(super) const FLAGS: OFlags =
-        OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+    pub(super) const FLAGS: OFlags = OFlags::RDONLY
+        .union(OFlags::CLOEXEC)
+        .union(OFlags::NONBLOCK)
+        .union(OFlags::NOCTTY);
 
     pub(super) fn open(path: &Path, follow_last: bool) -> io::Result<File> {
-        let flags = if follow_last { FLAGS } else { FLAGS.union(OFlags::NOFOLLOW) };
+        let flags = if follow_last {
+            FLAGS
+        } else {
+            FLAGS.union(OFlags::NOFOLLOW)
+        };
         Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
     }
 }
@@ -133,7 +145,10 @@ mod tests {
         symlink("file", real.join("root/inside")).unwrap();
         symlink("../secret", real.join("root/outside")).unwrap();
         let root = real.join("root");
-        assert_eq!(resolve(&root, &root.join("inside")).unwrap(), Some(root.join("file")));
+        assert_eq!(
+            resolve(&root, &root.join("inside")).unwrap(),
+            Some(root.join("file"))
+        );
         assert_eq!(resolve(&root, &root.join("outside")).unwrap(), None);
         assert!(open_resolved(&root.join("file")).is_ok());
         assert!(open_resolved(&root.join("outside")).is_err());

@@ -41,12 +41,24 @@ impl SaltPath {
         if let Some(literal) = path.strip_prefix('|') {
             let literal = literal.trim_start_matches('|');
             let absolute = literal.starts_with(['/', '\\']);
-            return Ok(SaltPath { saltenv, absolute, ..Self::from_relative(literal) });
+            return Ok(SaltPath {
+                saltenv,
+                absolute,
+                ..Self::from_relative(literal)
+            });
         }
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        let in_query = || query.split('&').find_map(|pair| pair.strip_prefix("saltenv=")).filter(|env| !env.is_empty());
+        let in_query = || {
+            query
+                .split('&')
+                .find_map(|pair| pair.strip_prefix("saltenv="))
+                .filter(|env| !env.is_empty())
+        };
         let saltenv = saltenv.or_else(|| in_query().map(Into::into));
-        Ok(SaltPath { saltenv, ..Self::from_relative(path) })
+        Ok(SaltPath {
+            saltenv,
+            ..Self::from_relative(path)
+        })
     }
 
     /// `path ["?env=" ignored | "?saltenv=" name]`, as it is split before anything else is looked at.
@@ -56,7 +68,12 @@ impl SaltPath {
             return (path.split(SALTENV).next().unwrap_or(path), None);
         }
         match url.split_once(SALTENV) {
-            Some((path, saltenv)) => (path, Some(saltenv).filter(|name| !name.is_empty()).map(Into::into)),
+            Some((path, saltenv)) => (
+                path,
+                Some(saltenv)
+                    .filter(|name| !name.is_empty())
+                    .map(Into::into),
+            ),
             None => (url, None),
         }
     }
@@ -65,16 +82,27 @@ impl SaltPath {
     #[must_use]
     pub fn from_relative(path: &str) -> Self {
         if is_normal(path) {
-            return SaltPath { text: path.into(), saltenv: None, absolute: false };
+            return SaltPath {
+                text: path.into(),
+                saltenv: None,
+                absolute: false,
+            };
         }
         let mut text = String::with_capacity(path.len());
-        for component in path.split(['/', '\\']).filter(|c| !c.is_empty() && *c != ".") {
+        for component in path
+            .split(['/', '\\'])
+            .filter(|c| !c.is_empty() && *c != ".")
+        {
             if !text.is_empty() {
                 text.push('/');
             }
             text.push_str(component);
         }
-        SaltPath { text, saltenv: None, absolute: false }
+        SaltPath {
+            text,
+            saltenv: None,
+            absolute: false,
+        }
     }
 
     /// The path from the root: its components with single slashes between them.
@@ -125,26 +153,39 @@ impl SaltPath {
             return Some("it contains a NUL character".into());
         }
         if self.components().any(|c| c.len() > MAX_COMPONENT) {
-            return Some(format!("a component of it is longer than {MAX_COMPONENT} bytes"));
+            return Some(format!(
+                "a component of it is longer than {MAX_COMPONENT} bytes"
+            ));
         }
-        (self.components().count() > MAX_COMPONENTS).then(|| format!("it has more than {MAX_COMPONENTS} components"))
+        (self.components().count() > MAX_COMPONENTS)
+            .then(|| format!("it has more than {MAX_COMPONENTS} components"))
     }
 }
 
 /// Whether a path is surely nothing but components with a slash between each two.
 fn is_normal(path: &str) -> bool {
     let bytes = path.as_bytes();
-    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };
+    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {
+        return false;
+    };
     // A component that starts with a dot can be one that means nothing. Looking at all bytes without a way out is
     // what compilers do many at a time.
-    let is_odd = |before: u8, byte: u8| (byte == b'\\') | (before == b'/') & ((byte == b'/') | (byte == b'.'));
-    let any_odd = bytes.iter().zip(&bytes[1..]).fold(false, |odd, (before, byte)| odd | is_odd(*before, *byte));
+    let is_odd = |before: u8, byte: u8| {
+        (byte == b'\\') | (before == b'/') & ((byte == b'/') | (byte == b'.'))
+    };
+    let any_odd = bytes
+        .iter()
+        .zip(&bytes[1..])
+        .fold(false, |odd, (before, byte)| odd | is_odd(*before, *byte));
     !any_odd && !is_odd(b'/', *first) && *last != b'/'
 }
 
 fn is_plain_name(component: &str) -> bool {
     let mut parts = Path::new(component).components();
-    matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
+    matches!(
+        (parts.next(), parts.next()),
+        (Some(Component::Normal(_)), None)
+    )
 }
 
 /// What file systems allow.
@@ -163,10 +204,14 @@ mod tests {
 
     #[test]
     fn what_is_normal_is_its_components() {
-        for path in
-            ["a", "a/b.c", "a/b/c..", "a b/é", "", "/", "a/", "/a", "a//b", "./a", "a/./b", r"a\b", "a/..", ".a"]
-        {
-            let components: Vec<&str> = path.split(['/', '\\']).filter(|c| !c.is_empty() && *c != ".").collect();
+        for path in [
+            "a", "a/b.c", "a/b/c..", "a b/é", "", "/", "a/", "/a", "a//b", "./a", "a/./b", r"a\b",
+            "a/..", ".a",
+        ] {
+            let components: Vec<&str> = path
+                .split(['/', '\\'])
+                .filter(|c| !c.is_empty() && *c != ".")
+                .collect();
             let read = SaltPath::from_relative(path);
             assert!(read.components().eq(components.iter().copied()), "{path}");
             assert_eq!(read.as_str(), components.join("/"), "{path}");

@@ -106,14 +106,23 @@ impl Roots {
     /// The directories that are none.
     #[must_use]
     pub fn missing_roots(&self) -> Vec<&Path> {
-        let all = self.envs.iter().filter(|(env, _)| env != DYNAMIC_ENV).flat_map(|(_, roots)| roots);
-        all.filter(|root| root.real.is_none()).map(|root| &*root.given).collect()
+        let all = self
+            .envs
+            .iter()
+            .filter(|(env, _)| env != DYNAMIC_ENV)
+            .flat_map(|(_, roots)| roots);
+        all.filter(|root| root.real.is_none())
+            .map(|root| &*root.given)
+            .collect()
     }
 
     /// The directories that serve a saltenv, first to last, as they were given.
     #[must_use]
     pub fn directories(&self, saltenv: &str) -> Vec<PathBuf> {
-        self.serving(saltenv).iter().map(|root| root.given.clone()).collect()
+        self.serving(saltenv)
+            .iter()
+            .map(|root| root.given.clone())
+            .collect()
     }
 
     /// The directories that serve a saltenv.
@@ -121,7 +130,9 @@ impl Roots {
         if let Some((_, roots)) = self.envs.iter().find(|(env, _)| env == saltenv) {
             return Cow::Borrowed(roots);
         }
-        let Some((_, dynamic)) = self.envs.iter().find(|(env, _)| env == DYNAMIC_ENV) else { return Cow::default() };
+        let Some((_, dynamic)) = self.envs.iter().find(|(env, _)| env == DYNAMIC_ENV) else {
+            return Cow::default();
+        };
         // The saltenv becomes part of a path; it must not become a way out.
         if saltenv.split(['/', '\\']).any(|part| part == "..") || saltenv.contains('\0') {
             return Cow::default();
@@ -129,7 +140,8 @@ impl Roots {
         dynamic
             .iter()
             .map(|root| {
-                let given = PathBuf::from(root.given.to_string_lossy().replace(DYNAMIC_ENV, saltenv));
+                let given =
+                    PathBuf::from(root.given.to_string_lossy().replace(DYNAMIC_ENV, saltenv));
                 let real = fs::canonicalize(&given).ok().filter(|path| path.is_dir());
                 Root { given, real }
             })
@@ -145,10 +157,16 @@ impl Roots {
         match fs::metadata(&on_disk) {
             Ok(found) if found.is_file() => {
                 let shown = root.given.join(path);
-                let ignored = self.ignored.as_ref().is_some_and(|names| names.has(&shown.to_string_lossy()));
+                let ignored = self
+                    .ignored
+                    .as_ref()
+                    .is_some_and(|names| names.has(&shown.to_string_lossy()));
                 Ok((!ignored).then_some(Candidate { shown, on_disk }))
             }
-            Err(source) if is_denied(&source) => Err(LoadError::Io { path: root.given.join(path), source }),
+            Err(source) if is_denied(&source) => Err(LoadError::Io {
+                path: root.given.join(path),
+                source,
+            }),
             // Nothing is there, no file is, or links lead nowhere or in circles.
             Ok(_) | Err(_) => Ok(None),
         }
@@ -169,11 +187,16 @@ impl Roots {
             Err(source) => return Err(candidate.failed(source)),
         };
         match read(file, self.max_file_size).map_err(|source| candidate.failed(source))? {
-            Read::Bytes(bytes) => Ok(Fetched::Found { on_disk: candidate.shown.clone(), bytes }),
+            Read::Bytes(bytes) => Ok(Fetched::Found {
+                on_disk: candidate.shown.clone(),
+                bytes,
+            }),
             Read::NoFile => Ok(Fetched::Missing),
-            Read::TooLarge(size) => {
-                Err(LoadError::TooLarge { path: candidate.shown.clone(), size, limit: self.max_file_size })
-            }
+            Read::TooLarge(size) => Err(LoadError::TooLarge {
+                path: candidate.shown.clone(),
+                size,
+                limit: self.max_file_size,
+            }),
         }
     }
 }
@@ -188,13 +211,19 @@ struct Candidate {
 
 impl Candidate {
     fn failed(&self, source: io::Error) -> LoadError {
-        LoadError::Io { path: self.shown.clone(), source }
+        LoadError::Io {
+            path: self.shown.clone(),
+            source,
+        }
     }
 
     fn refused(&self, root: &Root) -> Fetched {
         let (shown, root) = (self.shown.display(), root.given.display());
         let reason = match fs::canonicalize(&self.on_disk) {
-            Ok(target) => format!("{shown} is a link out of the root {root}, to {}", target.display()),
+            Ok(target) => format!(
+                "{shown} is a link out of the root {root}, to {}",
+                target.display()
+            ),
             Err(_) => format!("{shown} is a link out of the root {root}"),
         };
         Fetched::Refused { reason }
@@ -237,7 +266,9 @@ impl FileServer for Roots {
         let relative = path.as_str();
         for root in self.serving(path.saltenv().unwrap_or(saltenv)).iter() {
             let Some(real) = &root.real else { continue };
-            let Some(candidate) = self.locate(root, real, relative)? else { continue };
+            let Some(candidate) = self.locate(root, real, relative)? else {
+                continue;
+            };
             match self.take(root, real, &candidate)? {
                 Fetched::Missing => {}
                 Fetched::Refused { reason } => refused = refused.or(Some(reason)),
@@ -255,10 +286,17 @@ impl FileServer for Roots {
         let relative = path.as_str();
         for root in self.serving(path.saltenv().unwrap_or(saltenv)).iter() {
             let Some(real) = &root.real else { continue };
-            let Some(candidate) = self.locate(root, real, relative)? else { continue };
+            let Some(candidate) = self.locate(root, real, relative)? else {
+                continue;
+            };
             let inside = self.follow_outside_links
-                || is_inside(real, &candidate.on_disk)
-                    .or_else(|e| if is_missing(&e) { Ok(false) } else { Err(candidate.failed(e)) })?;
+                || is_inside(real, &candidate.on_disk).or_else(|e| {
+                    if is_missing(&e) {
+                        Ok(false)
+                    } else {
+                        Err(candidate.failed(e))
+                    }
+                })?;
             if inside {
                 found.push(candidate.shown);
             }
@@ -274,9 +312,16 @@ impl FileServer for Roots {
         let mut all = Vec::new();
         for root in self.serving(saltenv).iter() {
             if let Some(real) = &root.real {
-                let (follow_outside_links, hide_links) = (self.follow_outside_links, self.hide_links);
-                Walk { real, follow_outside_links, hide_links, entries: 0, above: Vec::new() }
-                    .below(&prefix, &mut all)?;
+                let (follow_outside_links, hide_links) =
+                    (self.follow_outside_links, self.hide_links);
+                Walk {
+                    real,
+                    follow_outside_links,
+                    hide_links,
+                    entries: 0,
+                    above: Vec::new(),
+                }
+                .below(&prefix, &mut all)?;
             }
         }
         if let Some(ignored) = &self.ignored {
@@ -321,15 +366,25 @@ pub(crate) fn read(mut file: File, limit: u64) -> io::Result<Read> {
         return Ok(Read::TooLarge(found.len()));
     }
     // One byte more than it has shows in the same read that the file did not grow.
-    let mut bytes = vec![0; usize::try_from(found.len()).unwrap_or(usize::MAX).saturating_add(1)];
+    let mut bytes = vec![
+        0;
+        usize::try_from(found.len())
+            .unwrap_or(usize::MAX)
+            .saturating_add(1)
+    ];
     let filled = fill(&mut file, &mut bytes)?;
     if filled < bytes.len() {
         bytes.truncate(filled);
     } else {
-        file.take(limit.saturating_sub(found.len())).read_to_end(&mut bytes)?;
+        file.take(limit.saturating_sub(found.len()))
+            .read_to_end(&mut bytes)?;
     }
     let size = bytes.len() as u64;
-    Ok(if size > limit { Read::TooLarge(size) } else { Read::Bytes(bytes.into()) })
+    Ok(if size > limit {
+        Read::TooLarge(size)
+    } else {
+        Read::Bytes(bytes.into())
+    })
 }
 
 /// Reads until the buffer is full or the file ends; a read that falls short by one byte is its end.

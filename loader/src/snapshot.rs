@@ -47,7 +47,10 @@ const MOST_MISSING: usize = 50_000;
 impl<F: FileServer> Snapshot<F> {
     /// Nothing was asked for yet.
     pub fn new(files: F) -> Self {
-        Snapshot { files, kept: RwLock::default() }
+        Snapshot {
+            files,
+            kept: RwLock::default(),
+        }
     }
 
     /// The server that was asked.
@@ -82,7 +85,10 @@ impl<F: FileServer> FileServer for Snapshot<F> {
                 return Ok(found.clone());
             }
             place = Place::of(path, saltenv);
-            if place.as_ref().is_some_and(|place| kept.directories.lacks(place)) {
+            if place
+                .as_ref()
+                .is_some_and(|place| kept.directories.lacks(place))
+            {
                 return Ok(Fetched::Missing);
             }
         }

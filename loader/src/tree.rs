@@ -54,7 +54,11 @@ impl Tree {
     #[must_use]
     pub fn directory(mut self, directory: impl AsRef<Path>) -> Self {
         let directory = directory.as_ref();
-        let here = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+        let here = if directory.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            directory
+        };
         if let Ok(real) = fs::canonicalize(here)
             && !self.directories.contains(&real)
         {
@@ -88,10 +92,20 @@ impl Tree {
     /// [`LoadError::Outside`] for a file that lies elsewhere, and when there is one that cannot be
     /// read.
     pub fn read(&self, path: &str) -> Result<Fetched, LoadError> {
-        if let Some(bytes) = self.kept.as_ref().and_then(|kept| kept.get(path, &self.directories)) {
-            return Ok(Fetched::Found { on_disk: path.into(), bytes });
+        if let Some(bytes) = self
+            .kept
+            .as_ref()
+            .and_then(|kept| kept.get(path, &self.directories))
+        {
+            return Ok(Fetched::Found {
+                on_disk: path.into(),
+                bytes,
+            });
         }
-        let failed = |source| LoadError::Io { path: path.into(), source };
+        let failed = |source| LoadError::Io {
+            path: path.into(),
+            source,
+        };
         let real = match fs::canonicalize(path) {
             Ok(real) => real,
             Err(e) if is_missing(&e) => return Ok(Fetched::Missing),
@@ -115,10 +129,17 @@ impl Tree {
                 if let (Some(kept), Some(stamp)) = (&self.kept, stamp) {
                     kept.put(path, &real, stamp, &bytes);
                 }
-                Ok(Fetched::Found { on_disk: path.into(), bytes })
+                Ok(Fetched::Found {
+                    on_disk: path.into(),
+                    bytes,
+                })
             }
             Read::NoFile => Ok(Fetched::Missing),
-            Read::TooLarge(size) => Err(LoadError::TooLarge { path: path.into(), size, limit: MAX_FILE_SIZE }),
+            Read::TooLarge(size) => Err(LoadError::TooLarge {
+                path: path.into(),
+                size,
+                limit: MAX_FILE_SIZE,
+            }),
         }
     }
 
@@ -139,11 +160,20 @@ impl Tree {
         Ok(found)
     }
 
-    fn expand(&self, base: &str, pattern: &str, seen: &mut usize) -> Result<Vec<String>, LoadError> {
+    fn expand(
+        &self,
+        base: &str,
+        pattern: &str,
+        seen: &mut usize,
+    ) -> Result<Vec<String>, LoadError> {
         let (parent, name) = split(pattern);
         let whole = join(base, pattern);
         if !has_magic(pattern) {
-            let there = if name.is_empty() { Path::new(&whole).is_dir() } else { exists(&whole) };
+            let there = if name.is_empty() {
+                Path::new(&whole).is_dir()
+            } else {
+                exists(&whole)
+            };
             return Ok(there.then_some(whole).into_iter().collect());
         }
         let directories = match parent {
@@ -158,7 +188,11 @@ impl Tree {
                 found.extend(names.into_iter().map(|name| join(&directory, &name)));
             } else {
                 let path = join(&directory, name);
-                let there = if name.is_empty() { Path::new(&directory).is_dir() } else { exists(&path) };
+                let there = if name.is_empty() {
+                    Path::new(&directory).is_dir()
+                } else {
+                    exists(&path)
+                };
                 found.extend(there.then_some(path));
             }
         }
@@ -166,9 +200,17 @@ impl Tree {
     }
 
     /// The names in a directory that a pattern matches; none where there is no directory.
-    fn names(&self, directory: &str, pattern: &str, seen: &mut usize) -> Result<Vec<String>, LoadError> {
+    fn names(
+        &self,
+        directory: &str,
+        pattern: &str,
+        seen: &mut usize,
+    ) -> Result<Vec<String>, LoadError> {
         let here = if directory.is_empty() { "." } else { directory };
-        let failed = |source| LoadError::Io { path: here.into(), source };
+        let failed = |source| LoadError::Io {
+            path: here.into(),
+            source,
+        };
         let real = match fs::canonicalize(here) {
             Ok(real) if real.is_dir() => real,
             Ok(_) => return Ok(Vec::new()),
@@ -183,10 +225,15 @@ impl Tree {
         for entry in fs::read_dir(&real).map_err(failed)? {
             *seen += 1;
             if *seen > MAX_ENTRIES {
-                return Err(LoadError::TooMany { path: here.into(), limit: MAX_ENTRIES });
+                return Err(LoadError::TooMany {
+                    path: here.into(),
+                    limit: MAX_ENTRIES,
+                });
             }
             // Names that are not Unicode cannot be asked for.
-            let Ok(name) = entry.map_err(failed)?.file_name().into_string() else { continue };
+            let Ok(name) = entry.map_err(failed)?.file_name().into_string() else {
+                continue;
+            };
             if name.starts_with('.') == hidden && matcher.matches(&name) {
                 names.push(name);
             }
@@ -196,13 +243,19 @@ impl Tree {
 
     /// The directory that a path without links lies below.
     fn around(&self, real: &Path) -> Option<&Path> {
-        self.directories.iter().map(|directory| &**directory).find(|directory| real.starts_with(directory))
+        self.directories
+            .iter()
+            .map(|directory| &**directory)
+            .find(|directory| real.starts_with(directory))
     }
 }
 
 fn outside(path: &str, real: &Path) -> LoadError {
     let leads_to = (real != Path::new(path)).then(|| real.into());
-    LoadError::Outside { path: path.into(), leads_to }
+    LoadError::Outside {
+        path: path.into(),
+        leads_to,
+    }
 }
 
 fn exists(path: &str) -> bool {
@@ -229,7 +282,11 @@ pub fn is_file(path: &str) -> bool {
 /// # Errors
 /// [`LoadError`] for directories that hold too much or cannot be listed.
 pub fn glob_named(pattern: &str) -> Result<Vec<String>, LoadError> {
-    Tree { anywhere: true, ..Tree::default() }.glob("", pattern)
+    Tree {
+        anywhere: true,
+        ..Tree::default()
+    }
+    .glob("", pattern)
 }
 
 /// Read a file that the user named, wherever it lies.
@@ -237,14 +294,24 @@ pub fn glob_named(pattern: &str) -> Result<Vec<String>, LoadError> {
 /// # Errors
 /// There is none, it cannot be read, or it is larger than 32 MiB.
 pub fn read_named(path: &str) -> Result<Fetched, LoadError> {
-    let failed = |source| LoadError::Io { path: path.into(), source };
+    let failed = |source| LoadError::Io {
+        path: path.into(),
+        source,
+    };
     if !is_file(path) {
         return Err(failed(io::ErrorKind::NotFound.into()));
     }
     let file = crate::open::open_anywhere(Path::new(path)).map_err(failed)?;
     match read(file, MAX_FILE_SIZE).map_err(failed)? {
-        Read::Bytes(bytes) => Ok(Fetched::Found { on_disk: path.into(), bytes }),
+        Read::Bytes(bytes) => Ok(Fetched::Found {
+            on_disk: path.into(),
+            bytes,
+        }),
         Read::NoFile => Ok(Fetched::Missing),
-        Read::TooLarge(size) => Err(LoadError::TooLarge { path: path.into(), size, limit: MAX_FILE_SIZE }),
+        Read::TooLarge(size) => Err(LoadError::TooLarge {
+            path: path.into(),
+            size,
+            limit: MAX_FILE_SIZE,
+        }),
     }
 }

@@ -27,24 +27,39 @@ pub(crate) struct Walk<'r> {
 
 impl Walk<'_> {
     /// Adds the paths of all files below `prefix`, relative to the root.
-    pub(crate) fn below(&mut self, prefix: &SaltPath, all: &mut Vec<String>) -> Result<(), LoadError> {
+    pub(crate) fn below(
+        &mut self,
+        prefix: &SaltPath,
+        all: &mut Vec<String>,
+    ) -> Result<(), LoadError> {
         let prefix = prefix.to_string();
         let start = self.real.join(&prefix);
         match self.served(&start) {
             Ok(true) => self.directory(&start, &prefix, all),
             Ok(false) => Ok(()),
             Err(e) if is_missing(&e) => Ok(()),
-            Err(source) => Err(LoadError::Io { path: start, source }),
+            Err(source) => Err(LoadError::Io {
+                path: start,
+                source,
+            }),
         }
     }
 
     /// Adds the files of a directory that is served.
-    fn directory(&mut self, at: &Path, relative: &str, all: &mut Vec<String>) -> Result<(), LoadError> {
+    fn directory(
+        &mut self,
+        at: &Path,
+        relative: &str,
+        all: &mut Vec<String>,
+    ) -> Result<(), LoadError> {
         // Files further down have paths that are refused.
         if self.above.len() >= MAX_COMPONENTS {
             return Ok(());
         }
-        let failed = |source| LoadError::Io { path: at.into(), source };
+        let failed = |source| LoadError::Io {
+            path: at.into(),
+            source,
+        };
         let entries = match identity(at).and_then(|identity| Ok((identity, fs::read_dir(at)?))) {
             Ok((identity, _)) if self.above.contains(&identity) => return Ok(()),
             Ok((identity, entries)) => {
@@ -58,8 +73,14 @@ impl Walk<'_> {
             let entry = entry.map_err(failed)?;
             self.count()?;
             // Names that are not Unicode cannot be asked for.
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let inner = if relative.is_empty() { name } else { format!("{relative}/{name}") };
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
+            let inner = if relative.is_empty() {
+                name
+            } else {
+                format!("{relative}/{name}")
+            };
             let path = entry.path();
             match self.look(&path, &entry) {
                 Some(found) if found.is_dir() => self.directory(&path, &inner, all)?,
@@ -85,13 +106,20 @@ impl Walk<'_> {
     }
 
     fn served(&self, path: &Path) -> io::Result<bool> {
-        if self.follow_outside_links { Ok(true) } else { is_inside(self.real, path) }
+        if self.follow_outside_links {
+            Ok(true)
+        } else {
+            is_inside(self.real, path)
+        }
     }
 
     fn count(&mut self) -> Result<(), LoadError> {
         self.entries += 1;
         if self.entries > MAX_ENTRIES {
-            return Err(LoadError::TooMany { path: self.real.into(), limit: MAX_ENTRIES });
+            return Err(LoadError::TooMany {
+                path: self.real.into(),
+                limit: MAX_ENTRIES,
+            });
         }
         Ok(())
     }

@@ -42,7 +42,12 @@ fn one_commit() -> Contents {
 }
 
 fn get(origin: &Origin, mirrors: &Path) -> Result<Updated, FetchError> {
-    fetch(origin, mirrors, &Progress::default(), &AtomicBool::new(false))
+    fetch(
+        origin,
+        mirrors,
+        &Progress::default(),
+        &AtomicBool::new(false),
+    )
 }
 
 fn open(origin: &Origin, mirrors: &Path) -> Result<GitFs, String> {
@@ -54,9 +59,10 @@ fn open(origin: &Origin, mirrors: &Path) -> Result<GitFs, String> {
 fn served(origin: &Origin, mirrors: &Path) -> Result<Option<u64>, String> {
     let files = open(origin, mirrors)?;
     let number = |name| match files.fetch(&SaltPath::from_relative(name), "base") {
-        Ok(Fetched::Found { bytes, .. }) => {
-            Ok(String::from_utf8_lossy(&bytes).lines().next().map(|line| line.parse().unwrap()))
-        }
+        Ok(Fetched::Found { bytes, .. }) => Ok(String::from_utf8_lossy(&bytes)
+            .lines()
+            .next()
+            .map(|line| line.parse().unwrap())),
         Ok(_) => Ok(None),
         Err(e) => Err(e.to_string()),
     };
@@ -77,12 +83,22 @@ fn a_mirror_follows_its_remote() {
     let origin = Origin::new(&server.url);
     assert!(open(&origin, mirrors.path()).is_err());
     let updated = get(&origin, mirrors.path()).unwrap();
-    assert_eq!(updated.new, ["refs/heads/master", "refs/heads/topic", "refs/tags/v1"]);
+    assert_eq!(
+        updated.new,
+        ["refs/heads/master", "refs/heads/topic", "refs/tags/v1"]
+    );
     assert_eq!(served(&origin, mirrors.path()), Ok(Some(0)));
-    assert_eq!(open(&origin, mirrors.path()).unwrap().envs(), ["base", "topic", "v1"]);
+    assert_eq!(
+        open(&origin, mirrors.path()).unwrap().envs(),
+        ["base", "topic", "v1"]
+    );
 
     assert!(get(&origin, mirrors.path()).unwrap().is_nothing());
-    assert_eq!(server.packs.load(Ordering::Relaxed), 1, "nothing new, so no objects");
+    assert_eq!(
+        server.packs.load(Ordering::Relaxed),
+        1,
+        "nothing new, so no objects"
+    );
 
     {
         let mut contents = server.contents.lock().unwrap();
@@ -98,7 +114,10 @@ fn a_mirror_follows_its_remote() {
     assert_eq!(updated.new, ["refs/heads/topic/x", "refs/tags/v2"]);
     assert_eq!(updated.changed, ["refs/heads/master", "refs/tags/v1"]);
     assert_eq!(updated.gone, ["refs/heads/topic"]);
-    assert_eq!(open(&origin, mirrors.path()).unwrap().envs(), ["base", "topic/x", "v1", "v2"]);
+    assert_eq!(
+        open(&origin, mirrors.path()).unwrap().envs(),
+        ["base", "topic/x", "v1", "v2"]
+    );
     assert_eq!(served(&origin, mirrors.path()), Ok(Some(1)));
 }
 
@@ -111,9 +130,17 @@ fn only_the_references_of_refspecs_are_fetched_and_all_tags() {
         contents.point(name, first);
     }
     let server = Server::start(contents);
-    let refspecs = ["+refs/heads/feature/*:refs/remotes/origin/*"].map(|spec| spec.parse().unwrap()).into();
-    let origin = Origin { refspecs, ..Origin::new(&server.url) };
-    assert_eq!(get(&origin, mirrors.path()).unwrap().new, ["refs/heads/feature/x", "refs/tags/v1"]);
+    let refspecs = ["+refs/heads/feature/*:refs/remotes/origin/*"]
+        .map(|spec| spec.parse().unwrap())
+        .into();
+    let origin = Origin {
+        refspecs,
+        ..Origin::new(&server.url)
+    };
+    assert_eq!(
+        get(&origin, mirrors.path()).unwrap().new,
+        ["refs/heads/feature/x", "refs/tags/v1"]
+    );
 }
 
 #[test]
@@ -123,20 +150,43 @@ fn servers_that_refuse_are_told_of_in_words() {
     let origin = Origin::new(&server.url);
     let why = |origin: &Origin| get(origin, mirrors.path()).unwrap_err().to_string();
     server.set(Fault::Status(404));
-    assert!(why(&origin).contains("is the URL right"), "{}", why(&origin));
+    assert!(
+        why(&origin).contains("is the URL right"),
+        "{}",
+        why(&origin)
+    );
     server.set(Fault::Status(500));
     assert!(why(&origin).contains("500"), "{}", why(&origin));
     server.set(Fault::None);
     *server.authorization.lock().unwrap() = Some("Basic bWU6c2VjcmV0".into());
-    assert!(why(&origin).contains("`user` and a `password`"), "{}", why(&origin));
-    let login = Origin { user: "me".into(), password: "secret".into(), ..origin.clone() };
+    assert!(
+        why(&origin).contains("`user` and a `password`"),
+        "{}",
+        why(&origin)
+    );
+    let login = Origin {
+        user: "me".into(),
+        password: "secret".into(),
+        ..origin.clone()
+    };
     assert!(why(&login).contains("not encrypted"), "{}", why(&login));
     assert!(!origin.repository(mirrors.path()).exists());
-    let insecure = Origin { insecure_auth: true, ..login };
+    let insecure = Origin {
+        insecure_auth: true,
+        ..login
+    };
     assert_eq!(get(&insecure, mirrors.path()).unwrap().new.len(), 1);
-    assert!(matches!(get(&Origin::new("/srv/x"), mirrors.path()), Err(FetchError::Local(_))));
-    assert!(matches!(get(&Origin::new("git://localhost/x"), mirrors.path()), Err(FetchError::Url { .. })));
-    let nobody = get(&Origin::new("http://127.0.0.1:1/x"), mirrors.path()).unwrap_err().to_string();
+    assert!(matches!(
+        get(&Origin::new("/srv/x"), mirrors.path()),
+        Err(FetchError::Local(_))
+    ));
+    assert!(matches!(
+        get(&Origin::new("git://localhost/x"), mirrors.path()),
+        Err(FetchError::Url { .. })
+    ));
+    let nobody = get(&Origin::new("http://127.0.0.1:1/x"), mirrors.path())
+        .unwrap_err()
+        .to_string();
     assert!(nobody.to_lowercase().contains("refused"), "{nobody}");
 }
 
@@ -192,7 +242,10 @@ fn whatever_a_server_does_the_mirror_is_whole() {
             }
             // An object that nothing but the file leads to was left out.
             (Ok(_), Err(why)) => {
-                assert!(matches!(fault, Fault::Leave(_)) && why.contains("is missing"), "round {round}: {why}");
+                assert!(
+                    matches!(fault, Fault::Leave(_)) && why.contains("is missing"),
+                    "round {round}: {why}"
+                );
                 fs::remove_dir_all(origin.repository(mirrors.path())).unwrap();
                 now = None;
             }
@@ -204,7 +257,10 @@ fn whatever_a_server_does_the_mirror_is_whole() {
             now = Some(number);
         }
     }
-    assert!(failed > 20 && first_failed > 2, "{failed} and {first_failed} fetches failed");
+    assert!(
+        failed > 20 && first_failed > 2,
+        "{failed} and {first_failed} fetches failed"
+    );
 }
 
 #[test]
@@ -231,7 +287,11 @@ fn an_interrupted_fetch_leaves_the_mirror_whole() {
             });
             fetch(&origin, mirrors.path(), &Progress::default(), interrupt)
         });
-        let expected = if result.is_ok() { Some(round + 1) } else { before };
+        let expected = if result.is_ok() {
+            Some(round + 1)
+        } else {
+            before
+        };
         assert_eq!(served(&origin, mirrors.path()), Ok(expected), "{result:?}");
     }
 }
@@ -239,7 +299,9 @@ fn an_interrupted_fetch_leaves_the_mirror_whole() {
 /// What the tests below run in a process of its own.
 #[test]
 fn child() {
-    let (Ok(url), Ok(mirrors)) = (std::env::var("FETCH_URL"), std::env::var("FETCH_INTO")) else { return };
+    let (Ok(url), Ok(mirrors)) = (std::env::var("FETCH_URL"), std::env::var("FETCH_INTO")) else {
+        return;
+    };
     match get(&Origin::new(url), Path::new(&mirrors)) {
         Ok(_) => println!("fetched"),
         Err(e) => println!("failed: {e}"),
@@ -251,13 +313,20 @@ fn in_process(origin: &Origin, mirrors: &Path, shell: Option<&str>) -> Command {
     let mut command = match shell {
         Some(before) => {
             let mut command = Command::new("sh");
-            command.arg("-c").arg(format!("{before}; exec \"$0\" \"$@\"")).arg(this);
+            command
+                .arg("-c")
+                .arg(format!("{before}; exec \"$0\" \"$@\""))
+                .arg(this);
             command
         }
         None => Command::new(this),
     };
     command.args(["--exact", "child", "--nocapture", "--test-threads=1"]);
-    command.env("FETCH_URL", &origin.url).env("FETCH_INTO", mirrors).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+        .env("FETCH_URL", &origin.url)
+        .env("FETCH_INTO", mirrors)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
     command
 }
 
@@ -268,7 +337,13 @@ fn a_killed_fetch_leaves_the_mirror_whole_and_the_next_one_works() {
     let origin = Origin::new(&server.url);
     // How long one takes here.
     let start = Instant::now();
-    assert!(in_process(&origin, mirrors.path(), None).output().unwrap().status.success());
+    assert!(
+        in_process(&origin, mirrors.path(), None)
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
     let whole = u64::try_from(start.elapsed().as_micros()).unwrap();
     let mut dice = Dice(4711);
     let mut killed = 0;
@@ -288,7 +363,10 @@ fn a_killed_fetch_leaves_the_mirror_whole_and_the_next_one_works() {
         child.kill().unwrap();
         killed += usize::from(!child.wait().unwrap().success());
         let found = served(&origin, mirrors.path()).ok().flatten();
-        assert!(found == before || found == Some(round + 1), "{before:?} before, {found:?} after");
+        assert!(
+            found == before || found == Some(round + 1),
+            "{before:?} before, {found:?} after"
+        );
         if before.is_some() {
             assert!(found.is_some(), "the mirror was lost");
         }
@@ -297,9 +375,15 @@ fn a_killed_fetch_leaves_the_mirror_whole_and_the_next_one_works() {
     }
     assert!(killed > 10, "only {killed} were killed in time");
     let unfinished = origin.repository(mirrors.path()).join("objects/pack");
-    let left =
-        fs::read_dir(unfinished).unwrap().flatten().filter(|e| e.file_name().to_string_lossy().starts_with(".tmp"));
-    assert_eq!(left.count(), 0, "nothing is left of fetches that were killed");
+    let left = fs::read_dir(unfinished)
+        .unwrap()
+        .flatten()
+        .filter(|e| e.file_name().to_string_lossy().starts_with(".tmp"));
+    assert_eq!(
+        left.count(),
+        0,
+        "nothing is left of fetches that were killed"
+    );
 }
 
 /// A file that may not grow is what a full disk is to a program: writing fails in the middle.
@@ -314,13 +398,17 @@ fn a_full_disk_leaves_the_mirror_whole() {
     get(&origin, mirrors.path()).unwrap();
     // Not compressible, so that the pack is larger than allowed.
     let mut dice = Dice(5);
-    let noise: String = (0..80_000).map(|_| char::from(b'0' + u8::try_from(dice.below(75)).unwrap())).collect();
+    let noise: String = (0..80_000)
+        .map(|_| char::from(b'0' + u8::try_from(dice.below(75)).unwrap()))
+        .collect();
     let id = contents.commit(Some(parent), &[("a", "1\n"), ("b", &format!("1\n{noise}"))]);
     contents.point("refs/heads/master", id);
     *server.contents.lock().unwrap() = contents;
     for blocks in [1, 4, 16, 40] {
         let limit = format!("trap '' XFSZ; ulimit -f {blocks}");
-        let output = in_process(&origin, mirrors.path(), Some(&limit)).output().unwrap();
+        let output = in_process(&origin, mirrors.path(), Some(&limit))
+            .output()
+            .unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(said.contains("failed: "), "{said}");
         assert_eq!(served(&origin, mirrors.path()), Ok(Some(0)), "{said}");
@@ -348,7 +436,10 @@ fn of_two_fetches_at_once_one_is_told_to_wait() {
 /// The only file in a folder of the mirror with an ending.
 fn file_of(mirror: &Path, ending: &str) -> PathBuf {
     let entries = fs::read_dir(mirror.join("objects/pack")).unwrap().flatten();
-    entries.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|e| e == ending)).unwrap()
+    entries
+        .map(|entry| entry.path())
+        .find(|path| path.extension().is_some_and(|e| e == ending))
+        .unwrap()
 }
 
 #[cfg(unix)]
@@ -375,7 +466,8 @@ fn a_damaged_mirror_is_told_of_and_never_panics() {
             let path = file_of(mirror, ending);
             writable(&path);
             let file = fs::File::options().write(true).open(&path).unwrap();
-            file.set_len(file.metadata().unwrap().len() * at / 10).unwrap();
+            file.set_len(file.metadata().unwrap().len() * at / 10)
+                .unwrap();
         })
     };
     for at in 0..10 {
@@ -387,20 +479,47 @@ fn a_damaged_mirror_is_told_of_and_never_panics() {
         }
     }
     let no_pack = damaged(&|mirror| fs::remove_file(file_of(mirror, "idx")).unwrap()).unwrap_err();
-    assert!(no_pack.contains("is missing") && no_pack.contains("refs/remotes/origin/master"), "{no_pack}");
+    assert!(
+        no_pack.contains("is missing") && no_pack.contains("refs/remotes/origin/master"),
+        "{no_pack}"
+    );
     let bad_reference = damaged(&|mirror| {
         fs::create_dir_all(mirror.join("refs/heads")).unwrap();
         fs::write(mirror.join("refs/heads/broken"), "rubbish\n").unwrap();
     });
-    assert!(bad_reference.clone().unwrap_err().contains("references cannot be read"), "{bad_reference:?}");
+    assert!(
+        bad_reference
+            .clone()
+            .unwrap_err()
+            .contains("references cannot be read"),
+        "{bad_reference:?}"
+    );
     let bad_list = damaged(&|mirror| fs::write(mirror.join("packed-refs"), "rubbish\n").unwrap());
-    assert!(bad_list.clone().is_err_and(|why| why.contains("references cannot be read")), "{bad_list:?}");
+    assert!(
+        bad_list
+            .clone()
+            .is_err_and(|why| why.contains("references cannot be read")),
+        "{bad_list:?}"
+    );
     let elsewhere = damaged(&|mirror| {
-        fs::write(mirror.join("packed-refs"), format!("{} refs/heads/master\n", "1".repeat(40))).unwrap();
+        fs::write(
+            mirror.join("packed-refs"),
+            format!("{} refs/heads/master\n", "1".repeat(40)),
+        )
+        .unwrap();
     });
-    assert!(elsewhere.clone().unwrap_err().contains(&"1".repeat(40)), "{elsewhere:?}");
+    assert!(
+        elsewhere.clone().unwrap_err().contains(&"1".repeat(40)),
+        "{elsewhere:?}"
+    );
     let no_head = damaged(&|mirror| fs::remove_file(mirror.join("HEAD")).unwrap());
-    assert!(no_head.clone().unwrap_err().contains("no readable git repository"), "{no_head:?}");
+    assert!(
+        no_head
+            .clone()
+            .unwrap_err()
+            .contains("no readable git repository"),
+        "{no_head:?}"
+    );
 }
 
 /// Bytes of a pack are changed one after the other.

@@ -30,13 +30,24 @@ fn fetch(files: &dyn FileServer, url: &str) -> String {
 
 #[test]
 fn the_first_root_with_the_file_wins() {
-    let (a, b) = (tree(&[("f/x", "a"), ("only-a", "a")]), tree(&[("f/x", "b"), ("f/y", "b")]));
+    let (a, b) = (
+        tree(&[("f/x", "a"), ("only-a", "a")]),
+        tree(&[("f/x", "b"), ("f/y", "b")]),
+    );
     let files = Roots::new().root("base", a.path()).root("base", b.path());
-    let table = [("f/x", "a"), ("f/y", "b"), ("only-a", "a"), ("nope", "missing"), ("f", "missing")];
+    let table = [
+        ("f/x", "a"),
+        ("f/y", "b"),
+        ("only-a", "a"),
+        ("nope", "missing"),
+        ("f", "missing"),
+    ];
     for (path, content) in table {
         assert_eq!(fetch(&files, &format!("salt://{path}")), content, "{path}");
     }
-    let every = files.find_all(&SaltPath::from_relative("f/x"), "base").unwrap();
+    let every = files
+        .find_all(&SaltPath::from_relative("f/x"), "base")
+        .unwrap();
     assert_eq!(every, [a.path().join("f/x"), b.path().join("f/x")]);
     assert_eq!(files.list("base", "").unwrap(), ["f/x", "f/y", "only-a"]);
     assert_eq!(files.list("base", "f").unwrap(), ["f/x", "f/y"]);
@@ -44,7 +55,12 @@ fn the_first_root_with_the_file_wins() {
 
 #[test]
 fn spellings_of_a_path() {
-    let dir = tree(&[("a/b", "b"), ("a?b", "q"), ("ü x:#%", "u"), ("sub/..x", "dots")]);
+    let dir = tree(&[
+        ("a/b", "b"),
+        ("a?b", "q"),
+        ("ü x:#%", "u"),
+        ("sub/..x", "dots"),
+    ]);
     let files = Roots::new().root("base", dir.path());
     let table = [
         ("salt://a/b", "b"),
@@ -70,7 +86,9 @@ fn spellings_of_a_path() {
     assert!(SaltPath::parse("/a").is_err());
     let long = "x".repeat(300);
     assert!(fetch(&files, &format!("salt://{long}")).starts_with("refused: a component"));
-    assert!(fetch(&files, &format!("salt://{}", "x/".repeat(5000))).starts_with("refused: it has more"));
+    assert!(
+        fetch(&files, &format!("salt://{}", "x/".repeat(5000))).starts_with("refused: it has more")
+    );
 }
 
 #[test]
@@ -94,9 +112,18 @@ fn links_inside_a_root_are_followed_and_others_are_not() {
         assert_eq!(fetch(&files, "salt://broken"), "missing");
         for path in ["stolen", "door/secret"] {
             let outcome = fetch(&files, &format!("salt://{path}"));
-            assert!(outcome.starts_with("refused: ") && outcome.contains("link out of the root"), "{outcome}");
+            assert!(
+                outcome.starts_with("refused: ") && outcome.contains("link out of the root"),
+                "{outcome}"
+            );
         }
-        assert!(!files.list("base", "").unwrap().iter().any(|p| p.contains("secret") || p.contains("stolen")));
+        assert!(
+            !files
+                .list("base", "")
+                .unwrap()
+                .iter()
+                .any(|p| p.contains("secret") || p.contains("stolen"))
+        );
         let trusting = files.follow_outside_links(true);
         assert_eq!(fetch(&trusting, "salt://stolen"), "secret");
         assert_eq!(fetch(&trusting, "salt://door/secret"), "secret");
@@ -115,7 +142,9 @@ fn a_refused_file_does_not_hide_that_of_a_later_root() {
 #[test]
 fn saltenvs_do_not_fall_back() {
     let (base, dev) = (tree(&[("b", "b")]), tree(&[("qa/d", "d")]));
-    let files = Roots::new().root("base", base.path()).root("__env__", dev.path().join("__env__"));
+    let files = Roots::new()
+        .root("base", base.path())
+        .root("__env__", dev.path().join("__env__"));
     let ask = |path: &str, env: &str| files.fetch(&SaltPath::from_relative(path), env).unwrap();
     assert!(matches!(ask("b", "base"), Fetched::Found { .. }));
     assert_eq!(ask("b", "qa"), Fetched::Missing);
@@ -129,7 +158,9 @@ fn saltenvs_do_not_fall_back() {
 #[test]
 fn missing_roots_are_ignored_and_known() {
     let dir = tree(&[("x", "x")]);
-    let files = Roots::new().root("base", "/no/such/dir").root("base", dir.path());
+    let files = Roots::new()
+        .root("base", "/no/such/dir")
+        .root("base", dir.path());
     assert_eq!(fetch(&files, "salt://x"), "x");
     assert_eq!(files.missing_roots(), [Path::new("/no/such/dir")]);
 }
@@ -138,23 +169,43 @@ fn missing_roots_are_ignored_and_known() {
 fn what_cannot_be_read_is_an_error() {
     let dir = tree(&[("large", "0123456789")]);
     let files = Roots::new().root("base", dir.path()).max_file_size(9);
-    let error = files.fetch(&SaltPath::from_relative("large"), "base").unwrap_err();
-    assert!(matches!(error, LoadError::TooLarge { size: 10, limit: 9, .. }), "{error}");
+    let error = files
+        .fetch(&SaltPath::from_relative("large"), "base")
+        .unwrap_err();
+    assert!(
+        matches!(
+            error,
+            LoadError::TooLarge {
+                size: 10,
+                limit: 9,
+                ..
+            }
+        ),
+        "{error}"
+    );
 }
 
 #[test]
 fn pipes_are_no_files() {
     let dir = tree(&[]);
-    let made = std::process::Command::new("mkfifo").arg(dir.path().join("pipe")).status();
+    let made = std::process::Command::new("mkfifo")
+        .arg(dir.path().join("pipe"))
+        .status();
     if made.is_ok_and(|status| status.success()) {
-        assert_eq!(fetch(&Roots::new().root("base", dir.path()), "salt://pipe"), "missing");
+        assert_eq!(
+            fetch(&Roots::new().root("base", dir.path()), "salt://pipe"),
+            "missing"
+        );
     }
 }
 
 #[test]
 fn backends_are_asked_in_order() {
     let first = MemoryFiles::new().file("base", "x", "1");
-    let second = MemoryFiles::new().file("base", "x", "2").file("base", "d/y", "2").file("dev", "z", "2");
+    let second = MemoryFiles::new()
+        .file("base", "x", "2")
+        .file("base", "d/y", "2")
+        .file("dev", "z", "2");
     let files = Backends::new(vec![Box::new(first), Box::new(second)]);
     assert_eq!(fetch(&files, "salt://x"), "1");
     assert_eq!(fetch(&files, "salt://d/y"), "2");
@@ -169,7 +220,9 @@ fn backends_are_asked_in_order() {
 fn urls_are_split_as_the_reference_splits_them() {
     let dir = tree(&[("b", "b"), ("c../d", "d"), ("a?b", "q")]);
     let dev = tree(&[("d", "dev")]);
-    let files = Roots::new().root("base", dir.path()).root("dev", dev.path());
+    let files = Roots::new()
+        .root("base", dir.path())
+        .root("dev", dev.path());
     let table = [
         ("salt://|b", "b"),
         ("salt://||b", "b"),
@@ -208,7 +261,10 @@ fn a_link_put_in_place_of_a_file_while_it_is_read_leads_nowhere() {
         });
         let outcomes: Vec<String> = (0..20_000).map(|_| fetch(&files, "salt://x")).collect();
         done.store(true, Ordering::Relaxed);
-        assert!(outcomes.iter().any(|outcome| outcome == "ok"), "the race never showed the good file");
+        assert!(
+            outcomes.iter().any(|outcome| outcome == "ok"),
+            "the race never showed the good file"
+        );
         assert!(!outcomes.iter().any(|outcome| outcome == "secret"));
     });
 }

@@ -5,7 +5,9 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mapstack_loader::{Backends, Fetched, FileServer, LoadError, MemoryFiles, Roots, SaltPath, Snapshot};
+use mapstack_loader::{
+    Backends, Fetched, FileServer, LoadError, MemoryFiles, Roots, SaltPath, Snapshot,
+};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -37,14 +39,33 @@ impl<F: FileServer> FileServer for Counted<F> {
 
 /// Directories and names, plain ones, odd ones, and some that others are links to.
 const DIRECTORIES: [&str; 8] = ["", "d/", "d/e/", "away/", "c../", "D/", "é/", "link/"];
-const NAMES: [&str; 14] =
-    ["a.yaml", "A.yaml", "b", "B", "web1.example.org.yaml", "é.yaml", "a:b", "x.", "..x", "-", "1", "2", "a b", "~1"];
+const NAMES: [&str; 14] = [
+    "a.yaml",
+    "A.yaml",
+    "b",
+    "B",
+    "web1.example.org.yaml",
+    "é.yaml",
+    "a:b",
+    "x.",
+    "..x",
+    "-",
+    "1",
+    "2",
+    "a b",
+    "~1",
+];
 
 fn path() -> impl Strategy<Value = String> {
     let odd = prop_oneof![Just(""), Just("/"), Just("./"), Just("../"), Just(r"d\")];
     let other = "[a-c]{1,2}";
-    let name = prop_oneof![4 => prop::sample::select(&NAMES[..]).prop_map(str::to_owned), 2 => other];
-    (prop_oneof![8 => Just(""), 1 => odd], prop::sample::select(&DIRECTORIES[..]), name)
+    let name =
+        prop_oneof![4 => prop::sample::select(&NAMES[..]).prop_map(str::to_owned), 2 => other];
+    (
+        prop_oneof![8 => Just(""), 1 => odd],
+        prop::sample::select(&DIRECTORIES[..]),
+        name,
+    )
         .prop_map(|(odd, directory, name)| format!("{odd}{directory}{name}"))
 }
 
@@ -52,7 +73,10 @@ fn path() -> impl Strategy<Value = String> {
 fn root(files: &[(usize, usize)], outside: &TempDir) -> TempDir {
     let dir = TempDir::new().unwrap();
     for &(directory, name) in files {
-        let path = dir.path().join(DIRECTORIES[directory % 7]).join(NAMES[name % NAMES.len()]);
+        let path = dir
+            .path()
+            .join(DIRECTORIES[directory % 7])
+            .join(NAMES[name % NAMES.len()]);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, path.to_string_lossy().as_bytes()).unwrap();
     }
@@ -102,8 +126,14 @@ fn a_directory_that_lacks_many_files_is_listed_instead() {
     let dir = TempDir::new().unwrap();
     fs::create_dir(dir.path().join("id")).unwrap();
     fs::write(dir.path().join("id/web500.yaml"), "there").unwrap();
-    let counted = Counted(Roots::new().root("base", dir.path()), AtomicUsize::new(0), true);
-    let lists = counted.names_in(&SaltPath::from_relative("id"), "base").is_some();
+    let counted = Counted(
+        Roots::new().root("base", dir.path()),
+        AtomicUsize::new(0),
+        true,
+    );
+    let lists = counted
+        .names_in(&SaltPath::from_relative("id"), "base")
+        .is_some();
     let files = Snapshot::new(counted);
     for directory in ["id", "absent"] {
         for number in 0..1000 {
@@ -114,7 +144,14 @@ fn a_directory_that_lacks_many_files_is_listed_instead() {
     }
     // Not every file system's listings say all, so that every file is asked for there.
     let asked = files.into_inner().1.into_inner();
-    assert!(if lists { asked < 50 } else { asked == 2000 || asked < 1050 }, "{asked}");
+    assert!(
+        if lists {
+            asked < 50
+        } else {
+            asked == 2000 || asked < 1050
+        },
+        "{asked}"
+    );
 }
 
 #[test]
@@ -122,7 +159,12 @@ fn a_server_that_cannot_tell_is_asked_for_every_file() {
     let memory = MemoryFiles::new().file("base", "id/web5.yaml", "there");
     let files = Snapshot::new(Counted(memory, AtomicUsize::new(0), false));
     for number in 0..100 {
-        files.fetch(&SaltPath::from_relative(&format!("id/web{number}.yaml")), "base").unwrap();
+        files
+            .fetch(
+                &SaltPath::from_relative(&format!("id/web{number}.yaml")),
+                "base",
+            )
+            .unwrap();
     }
     assert_eq!(files.into_inner().1.into_inner(), 100);
 }

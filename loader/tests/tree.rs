@@ -8,7 +8,13 @@ use tempfile::TempDir;
 /// `in/` is read, `out/` is not.
 fn dirs() -> (TempDir, String, String) {
     let dir = tempfile::tempdir().unwrap();
-    for name in ["in/a.yml", "in/b.yml", "in/d/c.yml", "in/.h.yml", "out/x.yml"] {
+    for name in [
+        "in/a.yml",
+        "in/b.yml",
+        "in/d/c.yml",
+        "in/.h.yml",
+        "out/x.yml",
+    ] {
         let path = dir.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, name).unwrap();
@@ -33,24 +39,41 @@ fn is_outside<T>(result: &Result<T, LoadError>) -> bool {
 fn only_regular_files_below_a_directory_are_read() {
     let (_dir, inside, outside) = dirs();
     let tree = Tree::new().directory(&inside);
-    assert_eq!(text(tree.read(&format!("{inside}/a.yml"))).as_deref(), Some("in/a.yml"));
-    assert_eq!(text(tree.read(&format!("{inside}/d/../a.yml"))).as_deref(), Some("in/a.yml"));
+    assert_eq!(
+        text(tree.read(&format!("{inside}/a.yml"))).as_deref(),
+        Some("in/a.yml")
+    );
+    assert_eq!(
+        text(tree.read(&format!("{inside}/d/../a.yml"))).as_deref(),
+        Some("in/a.yml")
+    );
     assert_eq!(text(tree.read(&format!("{inside}/d"))), None);
     assert_eq!(text(tree.read(&format!("{inside}/nope"))), None);
     assert_eq!(text(tree.read(&format!("{inside}/../nope"))), None);
-    for path in [format!("{outside}/x.yml"), format!("{inside}/../out/x.yml"), "/".into()] {
+    for path in [
+        format!("{outside}/x.yml"),
+        format!("{inside}/../out/x.yml"),
+        "/".into(),
+    ] {
         assert!(is_outside(&tree.read(&path)), "{path}");
         assert!(is_outside(&Tree::new().read(&path)), "{path}");
     }
     let both = tree.directory(&outside).directory("/nowhere");
-    assert_eq!(text(both.read(&format!("{inside}/../out/x.yml"))).as_deref(), Some("out/x.yml"));
+    assert_eq!(
+        text(both.read(&format!("{inside}/../out/x.yml"))).as_deref(),
+        Some("out/x.yml")
+    );
 }
 
 #[test]
 fn a_name_that_begins_like_the_directory_is_outside() {
     let (dir, inside, _) = dirs();
     fs::write(dir.path().join("in-secret"), "").unwrap();
-    assert!(is_outside(&Tree::new().directory(&inside).read(&format!("{inside}-secret"))));
+    assert!(is_outside(
+        &Tree::new()
+            .directory(&inside)
+            .read(&format!("{inside}-secret"))
+    ));
 }
 
 #[test]
@@ -58,7 +81,10 @@ fn patterns_list_no_directory_outside() {
     let (_dir, inside, outside) = dirs();
     let tree = Tree::new().directory(&inside);
     let glob = |pattern: &str| tree.glob(&inside, pattern);
-    assert_eq!(glob("*.yml").unwrap(), [format!("{inside}/a.yml"), format!("{inside}/b.yml")]);
+    assert_eq!(
+        glob("*.yml").unwrap(),
+        [format!("{inside}/a.yml"), format!("{inside}/b.yml")]
+    );
     assert_eq!(glob("*/*.yml").unwrap(), [format!("{inside}/d/c.yml")]);
     assert_eq!(glob("nope/*").unwrap(), [""; 0]);
     for pattern in ["../*", "../out/*", "*/../../*", "/*", "/etc/*"] {
@@ -66,7 +92,10 @@ fn patterns_list_no_directory_outside() {
     }
     assert!(is_outside(&glob(&format!("{outside}/*.yml"))));
     // Without a pattern, only whether something is there is found out.
-    assert_eq!(glob("../out/x.yml").unwrap(), [format!("{inside}/../out/x.yml")]);
+    assert_eq!(
+        glob("../out/x.yml").unwrap(),
+        [format!("{inside}/../out/x.yml")]
+    );
     assert_eq!(glob("../out/y.yml").unwrap(), [""; 0]);
 }
 
@@ -80,15 +109,27 @@ fn links_lead_no_further_than_the_directories() {
     symlink(&outside, format!("{inside}/lout")).unwrap();
     symlink("loop", format!("{inside}/loop")).unwrap();
     let tree = Tree::new().directory(&inside);
-    assert_eq!(text(tree.read(&format!("{inside}/l.yml"))).as_deref(), Some("in/a.yml"));
+    assert_eq!(
+        text(tree.read(&format!("{inside}/l.yml"))).as_deref(),
+        Some("in/a.yml")
+    );
     assert_eq!(text(tree.read(&format!("{inside}/loop"))), None);
     for path in ["lx.yml", "lout/x.yml"] {
-        assert!(is_outside(&tree.read(&format!("{inside}/{path}"))), "{path}");
+        assert!(
+            is_outside(&tree.read(&format!("{inside}/{path}"))),
+            "{path}"
+        );
     }
     assert!(is_outside(&tree.glob(&inside, "lout/*.yml")));
     let both = tree.directory(&outside);
-    assert_eq!(text(both.read(&format!("{inside}/lout/x.yml"))).as_deref(), Some("out/x.yml"));
-    assert_eq!(both.glob(&inside, "lout/*.yml").unwrap(), [format!("{inside}/lout/x.yml")]);
+    assert_eq!(
+        text(both.read(&format!("{inside}/lout/x.yml"))).as_deref(),
+        Some("out/x.yml")
+    );
+    assert_eq!(
+        both.glob(&inside, "lout/*.yml").unwrap(),
+        [format!("{inside}/lout/x.yml")]
+    );
 }
 
 #[cfg(unix)]
@@ -96,7 +137,11 @@ fn links_lead_no_further_than_the_directories() {
 fn a_pipe_is_no_file_to_wait_for() {
     let (_dir, inside, _) = dirs();
     let pipe = format!("{inside}/pipe.yml");
-    if std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()) {
+    if std::process::Command::new("mkfifo")
+        .arg(&pipe)
+        .status()
+        .is_ok_and(|status| status.success())
+    {
         assert_eq!(text(Tree::new().directory(&inside).read(&pipe)), None);
     }
 }
@@ -106,5 +151,8 @@ fn a_huge_file_is_refused_unread() {
     let (_dir, inside, _) = dirs();
     let path = format!("{inside}/huge.yml");
     fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
-    assert!(matches!(Tree::new().directory(&inside).read(&path), Err(LoadError::TooLarge { .. })));
+    assert!(matches!(
+        Tree::new().directory(&inside).read(&path),
+        Err(LoadError::TooLarge { .. })
+    ));
 }

@@ -49,7 +49,13 @@ pub struct Messages {
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", help_heading = "Messages")]
     pub color: Color,
     /// Do not print warnings
-    #[arg(short, long, global = true, conflicts_with = "strict", help_heading = "Messages")]
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "strict",
+        help_heading = "Messages"
+    )]
     pub quiet: bool,
     /// Treat warnings as errors
     #[arg(long, global = true, help_heading = "Messages")]
@@ -225,13 +231,24 @@ pub struct Fleet {
     #[command(flatten)]
     pub layering: Layering,
     /// How to print [default: jsonl; yaml with --directory, text with --get and --count]
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", help_heading = "Output")]
+    #[arg(
+        short = 'o',
+        long = "output",
+        value_enum,
+        value_name = "FORMAT",
+        help_heading = "Output"
+    )]
     pub format: Option<FleetFormat>,
     /// Write a file ID.yaml or ID.json for each minion into this directory
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["get", "count"], help_heading = "Output")]
     pub directory: Option<PathBuf>,
     /// Print a table of the values under a key, with : between steps (repeatable)
-    #[arg(long, value_name = "KEY", conflicts_with = "count", help_heading = "Output")]
+    #[arg(
+        long,
+        value_name = "KEY",
+        conflicts_with = "count",
+        help_heading = "Output"
+    )]
     pub get: Vec<String>,
     /// Print how many minions have which value under a key, and some of them
     #[arg(long, value_name = "KEY", help_heading = "Output")]
@@ -721,16 +738,29 @@ pub struct Platforms {
 pub struct Stacks(pub Vec<(StackKind, String)>);
 
 const STACK_FLAGS: [(StackKind, &str, &str); 2] = [
-    (StackKind::PillarStack, "stack", "A config file of PillarStack (repeatable)"),
-    (StackKind::MakoStack, "makostack", "A config file of MakoStack, also with a graft point as FILE:a:b (repeatable)"),
+    (
+        StackKind::PillarStack,
+        "stack",
+        "A config file of PillarStack (repeatable)",
+    ),
+    (
+        StackKind::MakoStack,
+        "makostack",
+        "A config file of MakoStack, also with a graft point as FILE:a:b (repeatable)",
+    ),
 ];
 
 impl Args for Stacks {
     fn augment_args(command: clap::Command) -> clap::Command {
-        STACK_FLAGS.iter().fold(command, |command, (_, name, help)| {
-            let flag = clap::Arg::new(*name).long(*name).value_name("CFG").value_hint(ValueHint::FilePath);
-            command.arg(flag.action(clap::ArgAction::Append).help(*help))
-        })
+        STACK_FLAGS
+            .iter()
+            .fold(command, |command, (_, name, help)| {
+                let flag = clap::Arg::new(*name)
+                    .long(*name)
+                    .value_name("CFG")
+                    .value_hint(ValueHint::FilePath);
+                command.arg(flag.action(clap::ArgAction::Append).help(*help))
+            })
     }
 
     fn augment_args_for_update(command: clap::Command) -> clap::Command {
@@ -744,10 +774,18 @@ impl FromArgMatches for Stacks {
         for (kind, name, _) in STACK_FLAGS {
             let values = matches.get_many::<String>(name).into_iter().flatten();
             let indices = matches.indices_of(name).into_iter().flatten();
-            all.extend(indices.zip(values).map(|(at, value)| (at, kind, value.clone())));
+            all.extend(
+                indices
+                    .zip(values)
+                    .map(|(at, value)| (at, kind, value.clone())),
+            );
         }
         all.sort_by_key(|(at, ..)| *at);
-        Ok(Stacks(all.into_iter().map(|(_, kind, value)| (kind, value)).collect()))
+        Ok(Stacks(
+            all.into_iter()
+                .map(|(_, kind, value)| (kind, value))
+                .collect(),
+        ))
     }
 
     fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
@@ -810,7 +848,8 @@ impl WorkFlags {
 
     /// How many are worked on at once.
     pub fn pace(&self) -> Pace {
-        self.jobs.map_or_else(Pace::default, |jobs| Pace::threads(jobs.into()))
+        self.jobs
+            .map_or_else(Pace::default, |jobs| Pace::threads(jobs.into()))
     }
 }
 
@@ -859,7 +898,12 @@ impl Facts {
 #[derive(Debug, Args)]
 pub struct Target {
     /// Only minions whose ids match a shell pattern (*, ?, [a-c], [!a-c]), as in `salt 'web*'`
-    #[arg(long, value_name = "GLOB", conflicts_with = "id", help_heading = "Minions")]
+    #[arg(
+        long,
+        value_name = "GLOB",
+        conflicts_with = "id",
+        help_heading = "Minions"
+    )]
     pub minion_glob: Option<String>,
 }
 

@@ -24,7 +24,9 @@ pub fn read(
     default: Option<Kind>,
     reporter: &Reporter,
 ) -> Result<Option<Config>, Failure> {
-    let Some(given) = &files.config else { return Ok(None) };
+    let Some(given) = &files.config else {
+        return Ok(None);
+    };
     read_file(given, files.config_kind, id, default, reporter).map(Some)
 }
 
@@ -38,17 +40,27 @@ pub fn read_file(
 ) -> Result<Config, Failure> {
     let kind = kind.map(Kind::from);
     let config = if given == Path::new("-") {
-        let kind = kind.or(default).ok_or_else(|| unknown_kind("standard input"))?;
+        let kind = kind
+            .or(default)
+            .ok_or_else(|| unknown_kind("standard input"))?;
         Config::parse(&inputs::read(given)?, &shown(given), kind)?
     } else {
         let path = given.to_str().ok_or_else(|| {
-            Failure::Usage(format!("--config {}: the path is no Unicode, which options cannot hold", given.display()))
+            Failure::Usage(format!(
+                "--config {}: the path is no Unicode, which options cannot hold",
+                given.display()
+            ))
         })?;
-        let kind = kind.or_else(|| Kind::of_file(path)).or_else(|| default.filter(|_| !given.is_dir()));
+        let kind = kind
+            .or_else(|| Kind::of_file(path))
+            .or_else(|| default.filter(|_| !given.is_dir()));
         if kind.is_none() && !given.is_dir() {
             return Err(match given.exists() {
                 true => unknown_kind(path),
-                false => Failure::Data(Error::new(ErrorKind::File, format!("there is no configuration {path}"))),
+                false => Failure::Data(Error::new(
+                    ErrorKind::File,
+                    format!("there is no configuration {path}"),
+                )),
             });
         }
         let (path, kind) = Config::find(path, kind)?;
@@ -59,14 +71,23 @@ pub fn read_file(
 }
 
 fn unknown_kind(what: &str) -> Failure {
-    Failure::Usage(format!("--config {what}: whose configuration is it? say --config-kind master or minion"))
+    Failure::Usage(format!(
+        "--config {what}: whose configuration is it? say --config-kind master or minion"
+    ))
 }
 
 /// The configuration for a minion of an id: the one given, else that of the file `minion_id`.
 fn with_id(path: &str, kind: Kind, id: Option<&str>) -> Result<Config, Failure> {
-    let directory = std::env::current_dir().map(|here| here.display().to_string()).unwrap_or_default();
+    let directory = std::env::current_dir()
+        .map(|here| here.display().to_string())
+        .unwrap_or_default();
     let home = std::env::home_dir().map(|home| home.display().to_string());
-    let surroundings = Surroundings { directory, home, id: id.map(Into::into), remembered_id: None };
+    let surroundings = Surroundings {
+        directory,
+        home,
+        id: id.map(Into::into),
+        remembered_id: None,
+    };
     let config = Config::read(path, kind, &surroundings)?;
     let cached = config.get("minion_id_caching").is_none_or(Value::truthy);
     if kind == Kind::Master || config.text("id").is_some() || !cached {
@@ -77,23 +98,38 @@ fn with_id(path: &str, kind: Kind, id: Option<&str>) -> Result<Config, Failure> 
         return Ok(config);
     }
     let (text, _) = inputs::text_file(Path::new(&file))?;
-    let id = text.lines().next().map(|line| line.trim_matches(|c: char| c == '\u{feff}' || c.is_whitespace()));
+    let id = text
+        .lines()
+        .next()
+        .map(|line| line.trim_matches(|c: char| c == '\u{feff}' || c.is_whitespace()));
     match id.filter(|id| !id.is_empty() && *id != "localhost") {
-        Some(id) => Ok(Config::read(path, kind, &Surroundings { remembered_id: Some(id.into()), ..surroundings })?),
+        Some(id) => Ok(Config::read(
+            path,
+            kind,
+            &Surroundings {
+                remembered_id: Some(id.into()),
+                ..surroundings
+            },
+        )?),
         None => Ok(config),
     }
 }
 
 /// The path of a file in the directory of another.
 fn beside(path: &str, name: &str) -> String {
-    let directory = Path::new(path).parent().and_then(Path::to_str).unwrap_or_default();
+    let directory = Path::new(path)
+        .parent()
+        .and_then(Path::to_str)
+        .unwrap_or_default();
     join(directory, name)
 }
 
 /// The directories that options say are served.
 pub fn roots(options: &Map) -> Result<Roots, Failure> {
     let mut roots = Roots::new();
-    let Some(Value::Map(configured)) = options.get("file_roots") else { return Ok(roots) };
+    let Some(Value::Map(configured)) = options.get("file_roots") else {
+        return Ok(roots);
+    };
     for (env, directories) in configured {
         let Some(directories) = directories.as_list() else {
             return Err(Failure::Usage(format!(
@@ -113,11 +149,19 @@ pub fn mirrors(named: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(named) = named {
         return Ok(named.into());
     }
-    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let set = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
     let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
-    cache.map(|cache| cache.join("mapstack/git")).ok_or_else(|| {
-        Failure::Usage("there is no HOME to keep mirrors in; name a directory with --mirrors DIR".into())
-    })
+    cache
+        .map(|cache| cache.join("mapstack/git"))
+        .ok_or_else(|| {
+            Failure::Usage(
+                "there is no HOME to keep mirrors in; name a directory with --mirrors DIR".into(),
+            )
+        })
 }
 
 /// What a minion's files come from: a master's options, or the minion's own.
@@ -127,9 +171,14 @@ pub fn file_options(config: Option<&Config>, minion: Option<&Minion>) -> Result<
     if config.kind() == Kind::Master {
         return Ok(config.options().clone());
     }
-    let options = if minion.is_some() { own } else { config.options().clone() };
+    let options = if minion.is_some() {
+        own
+    } else {
+        config.options().clone()
+    };
     let local = options.get("file_client").and_then(Value::as_str) == Some("local");
-    let changed = options.get("file_roots").map(Value::repr) != config.get("file_roots").map(Value::repr);
+    let changed =
+        options.get("file_roots").map(Value::repr) != config.get("file_roots").map(Value::repr);
     if !local && !changed && !config.is_set("file_roots") {
         return Err(Failure::Usage(format!(
             "{} is the configuration of a minion that has its files from a master (file_client is not local):\n\
@@ -165,37 +214,61 @@ pub fn cached(
 ) -> Result<Option<Minion>, Failure> {
     let path = Path::new(directory);
     let told = facts.grains.is_some() || (!facts.set.is_empty() && !path.is_dir());
-    let cache = if path.is_dir() { Cache::open(path).map_err(Error::from)? } else { None };
+    let cache = if path.is_dir() {
+        Cache::open(path).map_err(Error::from)?
+    } else {
+        None
+    };
     let Some(cache) = cache else {
         if told {
             return Ok(None);
         }
-        return Err(Failure::Data(no_cache(directory, &format!("no facts of '{id}'"))));
+        return Err(Failure::Data(no_cache(
+            directory,
+            &format!("no facts of '{id}'"),
+        )));
     };
     let cache = cache.at(SystemTime::now());
-    let cache = if let Some(name) = pillarenv { cache.with_pillarenv(name) } else { cache };
+    let cache = if let Some(name) = pillarenv {
+        cache.with_pillarenv(name)
+    } else {
+        cache
+    };
     match cache.minion(id).map_err(Error::from)? {
         None if told => Ok(None),
         // The error knows what was probably meant.
-        None => Source::open(path, pillarenv, reporter)?.one(Some(id)).map(Some),
+        None => Source::open(path, pillarenv, reporter)?
+            .one(Some(id))
+            .map(Some),
         found => Ok(found),
     }
 }
 
 /// There is no cache where the master's configuration says that it is.
 pub fn no_cache(directory: &str, what: &str) -> Error {
-    let message = format!("{what}: there is no cache of minions in {directory}, the master's cachedir");
-    Error::new(ErrorKind::Facts, message)
-        .note("a minion is given by --minion FILE or --grains FILE, a copy of the cache by --minions DIR")
+    let message =
+        format!("{what}: there is no cache of minions in {directory}, the master's cachedir");
+    Error::new(ErrorKind::Facts, message).note(
+        "a minion is given by --minion FILE or --grains FILE, a copy of the cache by --minions DIR",
+    )
 }
 
 /// Put a minion's own configuration below what flags say about it: options, and grains of the
 /// option `grains` over those of the file `grains` beside it.
 pub fn put_below(config: &Config, minion: &mut Minion) -> Result<(), Failure> {
     let is_fact = |name: &str| matches!(name, "id" | "grains" | "pillar");
-    let options = config.options().iter().filter(|(name, _)| !name.as_str().is_some_and(is_fact));
-    let mut opts: Map = options.map(|(name, value)| (name.clone(), value.clone())).collect();
-    opts.extend(std::mem::take(&mut minion.opts).iter().map(|(name, value)| (name.clone(), value.clone())));
+    let options = config
+        .options()
+        .iter()
+        .filter(|(name, _)| !name.as_str().is_some_and(is_fact));
+    let mut opts: Map = options
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    opts.extend(
+        std::mem::take(&mut minion.opts)
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone())),
+    );
     minion.opts = opts;
     for file in config.files().iter().rev() {
         minion.sources.put_below(Part::Grains, file, Some("grains"));
@@ -211,15 +284,25 @@ pub fn put_below(config: &Config, minion: &mut Minion) -> Result<(), Failure> {
         minion.sources.put_below(Part::Grains, &file, None);
     }
     match config.get("grains") {
-        Some(Value::Map(own)) => grains.extend(own.iter().map(|(name, value)| (name.clone(), value.clone()))),
+        Some(Value::Map(own)) => grains.extend(
+            own.iter()
+                .map(|(name, value)| (name.clone(), value.clone())),
+        ),
         Some(other) if other.truthy() => {
-            let message =
-                format!("{}: `grains` must be a mapping, not {}", config.origin("grains"), other.kind().described());
+            let message = format!(
+                "{}: `grains` must be a mapping, not {}",
+                config.origin("grains"),
+                other.kind().described()
+            );
             return Err(Failure::Data(Error::new(ErrorKind::Facts, message)));
         }
         _ => {}
     }
-    grains.extend(std::mem::take(&mut minion.grains).iter().map(|(name, value)| (name.clone(), value.clone())));
+    grains.extend(
+        std::mem::take(&mut minion.grains)
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone())),
+    );
     minion.grains = grains;
     Ok(())
 }
@@ -243,7 +326,9 @@ fn grains_beside(config: &Config) -> Result<(String, Map), Failure> {
         return Ok((file, Map::new()));
     }
     let mut minion = Minion::default();
-    minion.load_part(Part::Grains, &bytes, &file).map_err(Error::from)?;
+    minion
+        .load_part(Part::Grains, &bytes, &file)
+        .map_err(Error::from)?;
     Ok((file, minion.grains))
 }
 
@@ -253,9 +338,18 @@ pub fn missing_pillar(config: &Config, minion: &Minion) -> Option<Diagnostic> {
         return None;
     }
     let roots = config.get("pillar_roots")?.as_map()?;
-    let tops = roots.values().filter_map(Value::as_list).flatten().filter_map(Value::as_str);
-    let top = tops.map(|directory| join(directory, "top.sls")).find(|top| is_file(top))?;
-    let message = format!("the pillar of {top} is not rendered here: '{}' has an empty pillar", minion.id());
+    let tops = roots
+        .values()
+        .filter_map(Value::as_list)
+        .flatten()
+        .filter_map(Value::as_str);
+    let top = tops
+        .map(|directory| join(directory, "top.sls"))
+        .find(|top| is_file(top))?;
+    let message = format!(
+        "the pillar of {top} is not rendered here: '{}' has an empty pillar",
+        minion.id()
+    );
     let help = "give it with --pillar FILE, as `salt-call pillar.items --out=json` prints it";
     Some(Diagnostic::warning(ErrorKind::Unsupported, message).with_help(help))
 }

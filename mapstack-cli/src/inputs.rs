@@ -30,19 +30,40 @@ impl Session {
         let config = configuration::read(&input.files, input.facts.id.as_deref(), None, reporter)?;
         let minion = minion(input, config.as_ref(), reporter)?;
         reporter.knows(&minion);
-        let missing = config.as_ref().and_then(|config| configuration::missing_pillar(config, &minion));
+        let missing = config
+            .as_ref()
+            .and_then(|config| configuration::missing_pillar(config, &minion));
         reporter.warn(&reporter.redact_all(&missing))?;
-        let Served { files, roots } = served(&input.files, config.as_ref(), Some(&minion), reporter)?;
+        let Served { files, roots } =
+            served(&input.files, config.as_ref(), Some(&minion), reporter)?;
         let saltenv = input.files.saltenv.clone();
         let engine = functions::add(Engine::new(files), &input.functions)?;
-        Ok(Session { engine, minion, roots, saltenv })
+        Ok(Session {
+            engine,
+            minion,
+            roots,
+            saltenv,
+        })
     }
 
     /// The directories that serve a saltenv; the minion's, if none is named.
     pub fn directories(&self, saltenv: Option<&str>) -> Vec<String> {
-        let configured = || self.minion.opts.get("saltenv").and_then(Value::as_str).filter(|env| !env.is_empty());
-        let saltenv = saltenv.or(self.saltenv.as_deref()).or_else(configured).unwrap_or("base");
-        self.roots.directories(saltenv).iter().map(|root| root.display().to_string()).collect()
+        let configured = || {
+            self.minion
+                .opts
+                .get("saltenv")
+                .and_then(Value::as_str)
+                .filter(|env| !env.is_empty())
+        };
+        let saltenv = saltenv
+            .or(self.saltenv.as_deref())
+            .or_else(configured)
+            .unwrap_or("base");
+        self.roots
+            .directories(saltenv)
+            .iter()
+            .map(|root| root.display().to_string())
+            .collect()
     }
 
     /// The path from the file server's root of a file that is given by its path on disk.
@@ -64,14 +85,20 @@ impl Session {
 /// The path of a file below one of some roots.
 pub fn below(roots: &[String], given: &str) -> Option<String> {
     let inside = |root: &String| {
-        let inside = Path::new(given).strip_prefix(root).ok().map(Path::to_path_buf);
+        let inside = Path::new(given)
+            .strip_prefix(root)
+            .ok()
+            .map(Path::to_path_buf);
         let real = || {
             let (file, root) = (fs::canonicalize(given).ok()?, fs::canonicalize(root).ok()?);
             Some(file.strip_prefix(root).ok()?.to_path_buf())
         };
         inside.or_else(real)
     };
-    roots.iter().find_map(inside).map(|path| path.display().to_string().replace('\\', "/"))
+    roots
+        .iter()
+        .find_map(inside)
+        .map(|path| path.display().to_string().replace('\\', "/"))
 }
 
 /// A file server, and the directories among what it serves.
@@ -83,7 +110,11 @@ pub struct Served {
 impl Served {
     /// The directories that serve a saltenv.
     pub fn directories(&self, saltenv: &str) -> Vec<String> {
-        self.roots.directories(saltenv).iter().map(|root| root.display().to_string()).collect()
+        self.roots
+            .directories(saltenv)
+            .iter()
+            .map(|root| root.display().to_string())
+            .collect()
     }
 }
 
@@ -103,14 +134,21 @@ pub fn served(
             Ok(served)
         }
         None => {
-            let roots = named_roots(files, minion)?.follow_outside_links(follows_outside_links(files, config));
+            let roots = named_roots(files, minion)?
+                .follow_outside_links(follows_outside_links(files, config));
             let missing = roots.missing_roots().into_iter().map(|root| {
-                Diagnostic::warning(ErrorKind::File, format!("the root {} is not a directory", root.display()))
-                    .with_help("it is ignored, as the reference ignores it")
+                Diagnostic::warning(
+                    ErrorKind::File,
+                    format!("the root {} is not a directory", root.display()),
+                )
+                .with_help("it is ignored, as the reference ignores it")
             });
             let missing: Vec<Diagnostic> = missing.collect();
             reporter.warn(&reporter.redact_all(&missing))?;
-            Ok(Served { files: Backends::new(vec![Box::new(roots.clone())]), roots })
+            Ok(Served {
+                files: Backends::new(vec![Box::new(roots.clone())]),
+                roots,
+            })
         }
     }
 }
@@ -118,13 +156,20 @@ pub fn served(
 /// Whether links that leave a root are followed: a flag asks for it, or the configuration itself.
 pub fn follows_outside_links(files: &Files, config: Option<&Config>) -> bool {
     let asked = |config: &Config| {
-        config.is_set("fileserver_followsymlinks") && config.get("fileserver_followsymlinks").is_some_and(Value::truthy)
+        config.is_set("fileserver_followsymlinks")
+            && config
+                .get("fileserver_followsymlinks")
+                .is_some_and(Value::truthy)
     };
     files.follow_outside_links || config.is_some_and(asked)
 }
 
 /// The file server that a configuration describes.
-fn configured(files: &Files, config: &Config, mut options: Map) -> Result<(Served, Vec<Diagnostic>), Failure> {
+fn configured(
+    files: &Files,
+    config: &Config,
+    mut options: Map,
+) -> Result<(Served, Vec<Diagnostic>), Failure> {
     // What Salt has built in does not count: grains choose paths, and a link would turn one into any file.
     if files.follow_outside_links || !config.is_set("fileserver_followsymlinks") {
         options.insert("fileserver_followsymlinks", files.follow_outside_links);
@@ -137,22 +182,36 @@ fn configured(files: &Files, config: &Config, mut options: Map) -> Result<(Serve
                 "{} sets no file_roots, and what is built in is not there ({}):\n\
                  say where the file server's files are with --root DIR",
                 config.path(),
-                missing.iter().map(|root| root.display().to_string()).collect::<Vec<_>>().join(", ")
+                missing
+                    .iter()
+                    .map(|root| root.display().to_string())
+                    .collect::<Vec<_>>()
+                    .join(", ")
             )));
         }
         // Nobody asked for the directories that are built in.
         options.insert("file_roots", Map::new());
         roots = Roots::new();
     }
-    let uses_git = options.get("fileserver_backend").is_some_and(|backends| backends.repr().contains("git"));
-    let mirrors = if uses_git { configuration::mirrors(files.mirrors.as_deref())? } else { PathBuf::new() };
+    let uses_git = options
+        .get("fileserver_backend")
+        .is_some_and(|backends| backends.repr().contains("git"));
+    let mirrors = if uses_git {
+        configuration::mirrors(files.mirrors.as_deref())?
+    } else {
+        PathBuf::new()
+    };
     let Configured { files, warnings } = fileserver::open(&options, &mirrors)?;
     Ok((Served { files, roots }, warnings))
 }
 
 fn named_roots(files: &Files, minion: Option<&Minion>) -> Result<Roots, Failure> {
     if !files.root.is_empty() {
-        return Ok(root_flags(files).fold(Roots::new(), |roots, (env, directory)| roots.root(env, directory)));
+        return Ok(
+            root_flags(files).fold(Roots::new(), |roots, (env, directory)| {
+                roots.root(env, directory)
+            }),
+        );
     }
     let options = configuration::file_options(None, minion)?;
     if options.get("file_roots").and_then(Value::as_map).is_none() {
@@ -168,7 +227,10 @@ fn named_roots(files: &Files, minion: Option<&Minion>) -> Result<Roots, Failure>
 /// The saltenvs and directories of `--root`.
 pub fn root_flags(files: &Files) -> impl Iterator<Item = (&str, &str)> {
     let default_env = files.saltenv.as_deref().unwrap_or("base");
-    files.root.iter().map(move |root| split_root(root).unwrap_or((default_env, root)))
+    files
+        .root
+        .iter()
+        .map(move |root| split_root(root).unwrap_or((default_env, root)))
 }
 
 /// `ENV=DIR`, unless all of it names a directory.
@@ -179,7 +241,12 @@ fn split_root(root: &str) -> Option<(&str, &str)> {
 }
 
 fn minion(input: &Input, config: Option<&Config>, reporter: &Reporter) -> Result<Minion, Failure> {
-    let others = input.functions.stub.iter().chain(&input.custom_data).chain(&input.files.config);
+    let others = input
+        .functions
+        .stub
+        .iter()
+        .chain(&input.custom_data)
+        .chain(&input.files.config);
     minion_of(&input.facts, config, others.map(|file| &**file), reporter)
 }
 
@@ -201,21 +268,28 @@ fn minion_of<'f>(
         let chosen = facts.id.as_deref().map_or(Choice::All, Choice::Id);
         return match <[Minion; 1]>::try_from(minions::of_platforms(&facts.platform, chosen)?) {
             Ok([minion]) => Given::read(facts, config)?.change(minion, true),
-            Err(_) => Err(Failure::Usage("one minion is looked at here: give --platform once".into())),
+            Err(_) => Err(Failure::Usage(
+                "one minion is looked at here: give --platform once".into(),
+            )),
         };
     }
     if let (Some(cache), Some(id)) = (configuration::cache(config, facts), &facts.id) {
         let given = Given::read(facts, config)?;
-        let cached = configuration::cached(cache, id, given.pillarenv().as_deref(), facts, reporter)?;
+        let cached =
+            configuration::cached(cache, id, given.pillarenv().as_deref(), facts, reporter)?;
         return given.change(cached.unwrap_or_default(), true);
     }
-    if let (Some(cache), true) = (configuration::cache(config, facts), facts.grains.is_none() && facts.set.is_empty()) {
+    if let (Some(cache), true) = (
+        configuration::cache(config, facts),
+        facts.grains.is_none() && facts.set.is_empty(),
+    ) {
         return Err(Failure::Usage(format!(
             "no minion given: say which one of the cache {cache} with --id NAME, or give --minion FILE or --grains FILE"
         )));
     }
     let described = config.is_some_and(|config| config.kind() != Kind::Master);
-    if !described && given.iter().all(|f| f.is_none()) && facts.set.is_empty() && facts.id.is_none() {
+    if !described && given.iter().all(|f| f.is_none()) && facts.set.is_empty() && facts.id.is_none()
+    {
         return Err(Failure::Usage(
             "no minion given: pass --minion FILE (one YAML document with id, grains, pillar, opts),\n\
              --platform debian-12 (or another one of `mapstack platforms`),\n\
@@ -233,12 +307,26 @@ fn minion_of<'f>(
 }
 
 /// No two files can be standard input.
-fn check_stdin<'f>(facts: &'f Facts, others: impl Iterator<Item = &'f Path>) -> Result<(), Failure> {
-    let given = [&facts.minion, &facts.minions, &facts.grains, &facts.pillar, &facts.opts];
-    let all = given.iter().filter_map(|file| file.as_deref()).chain(others);
+fn check_stdin<'f>(
+    facts: &'f Facts,
+    others: impl Iterator<Item = &'f Path>,
+) -> Result<(), Failure> {
+    let given = [
+        &facts.minion,
+        &facts.minions,
+        &facts.grains,
+        &facts.pillar,
+        &facts.opts,
+    ];
+    let all = given
+        .iter()
+        .filter_map(|file| file.as_deref())
+        .chain(others);
     match all.filter(|file| *file == Path::new("-")).count() {
         0 | 1 => Ok(()),
-        _ => Err(Failure::Usage("standard input can be read once: only one file may be -".into())),
+        _ => Err(Failure::Usage(
+            "standard input can be read once: only one file may be -".into(),
+        )),
     }
 }
 
@@ -251,7 +339,10 @@ pub struct Chosen {
 
 impl Chosen {
     fn one(minion: Minion) -> Self {
-        Chosen { minions: vec![(minion.id().to_string(), Ok(minion))], many: false }
+        Chosen {
+            minions: vec![(minion.id().to_string(), Ok(minion))],
+            many: false,
+        }
     }
 }
 
@@ -267,7 +358,9 @@ pub fn minions(
     let stubs = stubs.iter().map(|file| &**file);
     let choice = Choice::of(facts, target);
     let described = facts.id.is_some() || is_described(facts, target);
-    let cache = configuration::cache(config, facts).filter(|_| !described).map(Path::new);
+    let cache = configuration::cache(config, facts)
+        .filter(|_| !described)
+        .map(Path::new);
     let path = facts.minions.as_deref().or(cache);
     if path.is_none() && facts.platform.is_empty() {
         refuse_glob(target)?;
@@ -275,15 +368,23 @@ pub fn minions(
     }
     if let Some(cache) = cache.filter(|cache| !cache.is_dir()) {
         let what = "no minion given";
-        return Err(Failure::Data(configuration::no_cache(&cache.display().to_string(), what)));
+        return Err(Failure::Data(configuration::no_cache(
+            &cache.display().to_string(),
+            what,
+        )));
     }
     check_stdin(facts, stubs)?;
     let given = Given::read(facts, config)?;
     let Some(path) = path else {
         let minions = minions::of_platforms(&facts.platform, choice)?;
         let many = facts.platform.len() > 1 || target.minion_glob.is_some();
-        let named = minions.into_iter().map(|minion| Ok((minion.id().to_string(), Ok(given.change(minion, !many)?))));
-        return Ok(Chosen { minions: named.collect::<Result<_, Failure>>()?, many });
+        let named = minions
+            .into_iter()
+            .map(|minion| Ok((minion.id().to_string(), Ok(given.change(minion, !many)?))));
+        return Ok(Chosen {
+            minions: named.collect::<Result<_, Failure>>()?,
+            many,
+        });
     };
     let own = given.pillarenv();
     let source = Source::open(path, own.as_deref().or(pillarenv), reporter)?;
@@ -292,7 +393,9 @@ pub fn minions(
     for id in source.chosen_ids(choice)? {
         let read = match source.read(&id) {
             Ok(minion) => Ok(given.change(minion, !many)?),
-            Err(error) if many && !source.is_cache() => Err(error.note(format!("for the minion {id}"))),
+            Err(error) if many && !source.is_cache() => {
+                Err(error.note(format!("for the minion {id}")))
+            }
             Err(error) => Err(error),
         };
         minions.push((id, read));
@@ -341,24 +444,45 @@ impl<'f> Many<'f> {
         if let Some(path) = facts.minions.as_deref().or(cache.filter(|_| !described)) {
             if facts.minions.is_none() && !path.is_dir() {
                 let what = "no minion given";
-                return Err(Failure::Data(configuration::no_cache(&path.display().to_string(), what)));
+                return Err(Failure::Data(configuration::no_cache(
+                    &path.display().to_string(),
+                    what,
+                )));
             }
             check_stdin(facts, others.iter().map(|file| &**file))?;
             let given = Given::read(facts, config)?;
             let source = Source::open(path, given.pillarenv().as_deref(), reporter)?;
             let ids = source.chosen_ids(choice)?;
-            return Ok(Many { given, listed: Listed::There(source, ids) });
+            return Ok(Many {
+                given,
+                listed: Listed::There(source, ids),
+            });
         }
-        let every: Vec<String> = platforms::all().iter().map(|platform| platform.name.into()).collect();
-        let platforms = if facts.platform == ["all"] { &every } else { &facts.platform };
+        let every: Vec<String> = platforms::all()
+            .iter()
+            .map(|platform| platform.name.into())
+            .collect();
+        let platforms = if facts.platform == ["all"] {
+            &every
+        } else {
+            &facts.platform
+        };
         let minions = match platforms.is_empty() {
             false => minions::of_platforms(platforms, choice)?,
             true => {
                 refuse_glob(target)?;
-                vec![minion_of(facts, config, others.iter().map(|file| &**file), reporter)?]
+                vec![minion_of(
+                    facts,
+                    config,
+                    others.iter().map(|file| &**file),
+                    reporter,
+                )?]
             }
         };
-        Ok(Many { given: Given::read(facts, config)?, listed: Listed::Here(minions) })
+        Ok(Many {
+            given: Given::read(facts, config)?,
+            listed: Listed::Here(minions),
+        })
     }
 
     /// The same, or every platform if nothing says which minions are meant.
@@ -371,16 +495,25 @@ impl<'f> Many<'f> {
         if facts.name_minions() || configuration::cache(config, facts).is_some() {
             return Self::list((facts, target), config, others, reporter);
         }
-        let every: Vec<String> = platforms::all().iter().map(|platform| platform.name.into()).collect();
+        let every: Vec<String> = platforms::all()
+            .iter()
+            .map(|platform| platform.name.into())
+            .collect();
         let minions = minions::of_platforms(&every, Choice::of(facts, target))?;
-        Ok(Many { given: Given::read(facts, config)?, listed: Listed::Here(minions) })
+        Ok(Many {
+            given: Given::read(facts, config)?,
+            listed: Listed::Here(minions),
+        })
     }
 
     /// The ids, in order.
     pub fn ids(&self) -> Vec<String> {
         match &self.listed {
             Listed::There(_, ids) => ids.clone(),
-            Listed::Here(minions) => minions.iter().map(|minion| minion.id().to_string()).collect(),
+            Listed::Here(minions) => minions
+                .iter()
+                .map(|minion| minion.id().to_string())
+                .collect(),
         }
     }
 
@@ -412,10 +545,12 @@ impl<'f> Many<'f> {
     }
 
     fn changed(&self, minion: Minion, alone: bool) -> Result<Minion, Error> {
-        self.given.change(minion, alone).map_err(|failure| match failure {
-            Failure::Data(error) => error,
-            other => Error::new(ErrorKind::Facts, other.to_string()),
-        })
+        self.given
+            .change(minion, alone)
+            .map_err(|failure| match failure {
+                Failure::Data(error) => error,
+                other => Error::new(ErrorKind::Facts, other.to_string()),
+            })
     }
 }
 
@@ -428,10 +563,22 @@ struct Given<'f> {
 
 impl<'f> Given<'f> {
     fn read(facts: &'f Facts, config: Option<&'f Config>) -> Result<Self, Failure> {
-        let parts = [(&facts.grains, Part::Grains), (&facts.pillar, Part::Pillar), (&facts.opts, Part::Opts)];
-        let named = parts.into_iter().filter_map(|(file, part)| Some((part, file.as_ref()?)));
-        let files = named.map(|(part, file)| Ok((part, read(file)?, shown(file)))).collect::<Result<_, Failure>>()?;
-        Ok(Given { facts, config, files })
+        let parts = [
+            (&facts.grains, Part::Grains),
+            (&facts.pillar, Part::Pillar),
+            (&facts.opts, Part::Opts),
+        ];
+        let named = parts
+            .into_iter()
+            .filter_map(|(file, part)| Some((part, file.as_ref()?)));
+        let files = named
+            .map(|(part, file)| Ok((part, read(file)?, shown(file))))
+            .collect::<Result<_, Failure>>()?;
+        Ok(Given {
+            facts,
+            config,
+            files,
+        })
     }
 
     /// The option that says whose pillar a master's cache is to give. What is wrong with flags is
@@ -441,10 +588,18 @@ impl<'f> Given<'f> {
         for (part, bytes, name) in self.files.iter().filter(|(part, ..)| *part == Part::Opts) {
             minion.load_part(*part, bytes, name).ok()?;
         }
-        let set = self.facts.set.iter().rev().find_map(|change| change.strip_prefix("opts.pillarenv="));
+        let set = self
+            .facts
+            .set
+            .iter()
+            .rev()
+            .find_map(|change| change.strip_prefix("opts.pillarenv="));
         let set = set.and_then(|text| yaml::load(text).ok());
         let configured = || self.config.and_then(|config| config.get("pillarenv"));
-        let name = set.as_ref().or_else(|| minion.opts.get("pillarenv")).or_else(configured)?;
+        let name = set
+            .as_ref()
+            .or_else(|| minion.opts.get("pillarenv"))
+            .or_else(configured)?;
         name.truthy().then(|| name.to_string())
     }
 
@@ -460,26 +615,38 @@ impl<'f> Given<'f> {
             minion.set_id(id.as_str());
         }
         for change in &self.facts.set {
-            let (path, value) = change
-                .split_once('=')
-                .ok_or_else(|| Failure::Usage(format!("--set {change}: write PATH=YAML, such as grains.os=Debian")))?;
+            let (path, value) = change.split_once('=').ok_or_else(|| {
+                Failure::Usage(format!(
+                    "--set {change}: write PATH=YAML, such as grains.os=Debian"
+                ))
+            })?;
             let value = yaml_value(value, "--set")?;
-            minion.set(path, value).map_err(|e| Failure::Usage(format!("--set {change}: {e}")))?;
+            minion
+                .set(path, value)
+                .map_err(|e| Failure::Usage(format!("--set {change}: {e}")))?;
         }
         Ok(minion.complete())
     }
 }
 
 pub fn shown(file: &Path) -> String {
-    if file == Path::new("-") { "<stdin>".into() } else { file.display().to_string() }
+    if file == Path::new("-") {
+        "<stdin>".into()
+    } else {
+        file.display().to_string()
+    }
 }
 
 /// A facts file is small; more is a mistake.
 const LARGEST: u64 = 64 << 20;
 
 pub fn read(file: &Path) -> Result<Vec<u8>, Failure> {
-    let failed =
-        |e: std::io::Error| Failure::Data(Error::new(ErrorKind::File, format!("cannot read {}: {e}", file.display())));
+    let failed = |e: std::io::Error| {
+        Failure::Data(Error::new(
+            ErrorKind::File,
+            format!("cannot read {}: {e}", file.display()),
+        ))
+    };
     let mut bytes = Vec::new();
     let mut limited: Box<dyn Read> = if file == Path::new("-") {
         Box::new(std::io::stdin().lock().take(LARGEST + 1))
@@ -511,8 +678,13 @@ pub fn data_file(file: &Path) -> Result<Value, Failure> {
 }
 
 fn bad_file(file: &Path, e: &yaml::Error) -> Failure {
-    let at = e.mark().map_or(String::new(), |m| format!(":{}:{}", m.line, m.column));
-    Failure::Data(Error::new(ErrorKind::Yaml, format!("{}{at}: {e}", file.display())))
+    let at = e
+        .mark()
+        .map_or(String::new(), |m| format!(":{}:{}", m.line, m.column));
+    Failure::Data(Error::new(
+        ErrorKind::Yaml,
+        format!("{}{at}: {e}", file.display()),
+    ))
 }
 
 /// Keyword arguments under their reference names: those of `--kwargs`, then flags over them.
@@ -526,7 +698,9 @@ impl Kwargs {
                 Ok(Value::Map(map)) => map,
                 Ok(other) => {
                     let what = other.kind().described();
-                    return Err(Failure::Usage(format!("--kwargs is {what}, not a JSON object")));
+                    return Err(Failure::Usage(format!(
+                        "--kwargs is {what}, not a JSON object"
+                    )));
                 }
                 Err(e) => return Err(Failure::Usage(format!("--kwargs is no JSON: {e}"))),
             },
@@ -573,7 +747,10 @@ impl Kwargs {
 
     pub fn merging(self, merging: &Merging) -> Result<Self, Failure> {
         self.list("parameter_dirs", &merging.parameter_dirs)
-            .scalar("default_merge_strategy", merging.default_merge_strategy.as_ref())?
+            .scalar(
+                "default_merge_strategy",
+                merging.default_merge_strategy.as_ref(),
+            )?
             .scalar("default_merge_lists", merging.default_merge_lists.as_ref())?
             .scalar("config_get_strategy", merging.config_get_strategy.as_ref())
     }

@@ -18,7 +18,9 @@ impl Masking {
     pub fn new(flags: &SecretFlags, reporter: &Reporter) -> Result<Self, Failure> {
         let salt = match &flags.digest_salt {
             Some(salt) => salt.as_bytes().into(),
-            None => random_salt().map_err(|e| Failure::Usage(format!("no random salt for digests: {e}")))?.to_vec(),
+            None => random_salt()
+                .map_err(|e| Failure::Usage(format!("no random salt for digests: {e}")))?
+                .to_vec(),
         };
         let usual = Secrets::new(&salt).shown_anyway(reporter.shows_secrets());
         let usual = flags.secret.iter().fold(usual, |secrets, pattern| {
@@ -44,15 +46,21 @@ impl Masking {
         error: Option<&Error>,
     ) -> Secrets {
         // A limit says nothing of what templates made, and is a long way to go.
-        let formula = formula.filter(|_| error.is_none_or(|error| error.kind() != ErrorKind::Limit));
-        let made = formula.map(|formula| fleet.secret_texts(formula, minion)).unwrap_or_default();
+        let formula =
+            formula.filter(|_| error.is_none_or(|error| error.kind() != ErrorKind::Limit));
+        let made = formula
+            .map(|formula| fleet.secret_texts(formula, minion))
+            .unwrap_or_default();
         self.of([minion]).derived(made)
     }
 }
 
 /// What a minion adds to secrets.
 pub fn of_minion(secrets: Secrets, minion: &Minion) -> Secrets {
-    secrets.of_pillar(&minion.pillar).of_names(&minion.grains).of_names(&minion.opts)
+    secrets
+        .of_pillar(&minion.pillar)
+        .of_names(&minion.grains)
+        .of_names(&minion.opts)
 }
 
 pub fn random_salt() -> Result<[u8; 16], getrandom::Error> {

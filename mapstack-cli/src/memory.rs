@@ -34,7 +34,9 @@ mod counted {
     /// What the thread holds, from some point on: only differences mean anything.
     pub fn held() -> usize {
         let count = COUNTERS.with(|counters| {
-            counters.as_ref().map_or(0, |(allocated, freed)| allocated.get().wrapping_sub(freed.get()))
+            counters.as_ref().map_or(0, |(allocated, freed)| {
+                allocated.get().wrapping_sub(freed.get())
+            })
         });
         usize::try_from(count.wrapping_add(ZERO)).unwrap_or(usize::MAX)
     }
@@ -43,9 +45,15 @@ mod counted {
     fn what_this_thread_holds_is_counted() {
         let before = held();
         let bytes = vec![1_u8; 1 << 20];
-        let other = std::thread::spawn(|| vec![2_u8; 1 << 24].len()).join().unwrap();
+        let other = std::thread::spawn(|| vec![2_u8; 1 << 24].len())
+            .join()
+            .unwrap();
         let more = held() - before;
-        assert!((1 << 20..2 << 20).contains(&more), "{more} {}", bytes.len() + other);
+        assert!(
+            (1 << 20..2 << 20).contains(&more),
+            "{more} {}",
+            bytes.len() + other
+        );
         drop(bytes);
         assert!(held() - before < 1 << 16);
     }

@@ -45,10 +45,18 @@ pub struct IdParser;
 impl TypedValueParser for IdParser {
     type Value = String;
 
-    fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
-        let refused =
-            |why: String| clap::Error::raw(ErrorOf::ValueValidation, format!("--id {why}\n")).with_cmd(command);
-        let id = value.to_str().ok_or_else(|| refused("is no UTF-8, which every minion's id is".into()))?;
+    fn parse_ref(
+        &self,
+        command: &Command,
+        _: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        let refused = |why: String| {
+            clap::Error::raw(ErrorOf::ValueValidation, format!("--id {why}\n")).with_cmd(command)
+        };
+        let id = value
+            .to_str()
+            .ok_or_else(|| refused("is no UTF-8, which every minion's id is".into()))?;
         check(id).map_err(refused)?;
         Ok(id.to_owned())
     }
@@ -87,20 +95,35 @@ impl<'c> Choice<'c> {
 impl Source {
     /// Read what there is, and warn of minions that did not answer. `pillarenv` is what a master's
     /// cache is read for.
-    pub fn open(path: &Path, pillarenv: Option<&str>, reporter: &Reporter) -> Result<Self, Failure> {
+    pub fn open(
+        path: &Path,
+        pillarenv: Option<&str>,
+        reporter: &Reporter,
+    ) -> Result<Self, Failure> {
         let minions = match path == Path::new("-") {
             true => Minions::from_text(&read(path)?, &shown(path)),
             false => {
                 let pillarenv = pillarenv.map(str::to_owned);
-                Minions::open(path, &CacheOptions { now: Some(SystemTime::now()), pillarenv })
+                Minions::open(
+                    path,
+                    &CacheOptions {
+                        now: Some(SystemTime::now()),
+                        pillarenv,
+                    },
+                )
             }
         };
-        let source = Source { name: shown(path), minions: minions.map_err(Error::from)? };
+        let source = Source {
+            name: shown(path),
+            minions: minions.map_err(Error::from)?,
+        };
         let silent: Vec<Diagnostic> = source
             .minions
             .silent()
             .iter()
-            .map(|one| Diagnostic::warning(ErrorKind::Facts, format!("{one}; the minion is left out")))
+            .map(|one| {
+                Diagnostic::warning(ErrorKind::Facts, format!("{one}; the minion is left out"))
+            })
             .collect();
         reporter.warn(&reporter.redact_all(&silent))?;
         Ok(source)
@@ -113,8 +136,15 @@ impl Source {
             None => match self.ids()?.as_mut_slice() {
                 [only] => std::mem::take(only),
                 ids => {
-                    let there = if ids.is_empty() { String::new() } else { format!("; {}", listed(ids)) };
-                    let message = format!("--minions {}: say which minion is meant with --id NAME{there}", self.name);
+                    let there = if ids.is_empty() {
+                        String::new()
+                    } else {
+                        format!("; {}", listed(ids))
+                    };
+                    let message = format!(
+                        "--minions {}: say which minion is meant with --id NAME{there}",
+                        self.name
+                    );
                     return Err(Failure::Usage(message));
                 }
             },
@@ -135,8 +165,13 @@ impl Source {
             Choice::Glob(glob) => {
                 let pattern = Fnmatch::new(glob);
                 let all = std::mem::take(&mut ids);
-                let (matching, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|id| pattern.matches(id));
-                if matching.is_empty() { Err(self.no_match(glob, &others)) } else { Ok(matching) }
+                let (matching, others): (Vec<_>, Vec<_>) =
+                    all.into_iter().partition(|id| pattern.matches(id));
+                if matching.is_empty() {
+                    Err(self.no_match(glob, &others))
+                } else {
+                    Ok(matching)
+                }
             }
         }
     }
@@ -163,25 +198,48 @@ impl Source {
         let known = self.minions.ids().unwrap_or_default();
         let shown = shortened(id);
         // What is that long is no mistyped id, and comparing it takes long.
-        let near = (shown.len() == id.len()).then(|| nearest(id, &known)).flatten();
-        let is_pattern = id.contains(['*', '?', '[']) && known.iter().any(|known| Fnmatch::new(id).matches(known));
+        let near = (shown.len() == id.len())
+            .then(|| nearest(id, &known))
+            .flatten();
+        let is_pattern = id.contains(['*', '?', '['])
+            && known.iter().any(|known| Fnmatch::new(id).matches(known));
         let advice = match near {
             _ if is_pattern => {
-                "; an id is no pattern: where several minions can be meant, --minion-glob takes one".into()
+                "; an id is no pattern: where several minions can be meant, --minion-glob takes one"
+                    .into()
             }
             Some(near) => format!("; did you mean '{near}'?"),
             None => String::new(),
         };
-        facts_error(format!("no facts of '{shown}' in {}{advice}", self.described()))
+        facts_error(format!(
+            "no facts of '{shown}' in {}{advice}",
+            self.described()
+        ))
     }
 
     fn no_match(&self, glob: &str, ids: &[String]) -> Failure {
-        let there = if ids.is_empty() { String::new() } else { format!("; {}", listed(ids)) };
-        facts_error(format!("no minion matches '{}' in {}{there}", shortened(glob), self.described()))
+        let there = if ids.is_empty() {
+            String::new()
+        } else {
+            format!("; {}", listed(ids))
+        };
+        facts_error(format!(
+            "no minion matches '{}' in {}{there}",
+            shortened(glob),
+            self.described()
+        ))
     }
 
     fn described(&self) -> String {
-        format!("{}{}", if self.minions.is_cache() { "the cache " } else { "" }, self.name)
+        format!(
+            "{}{}",
+            if self.minions.is_cache() {
+                "the cache "
+            } else {
+                ""
+            },
+            self.name
+        )
     }
 }
 
@@ -193,24 +251,39 @@ fn shortened(text: &str) -> String {
 /// The minions of built-in platforms that are meant. With an id, the only one has it.
 pub fn of_platforms(names: &[String], chosen: Choice<'_>) -> Result<Vec<Minion>, Failure> {
     let found = names.iter().map(|name| {
-        platforms::find(name).map(platforms::Platform::minion).map_err(|error| {
-            let end = if error.near.is_empty() { ";" } else { "" };
-            Failure::Usage(format!("--platform: {error}{end} `mapstack platforms` lists all"))
-        })
+        platforms::find(name)
+            .map(platforms::Platform::minion)
+            .map_err(|error| {
+                let end = if error.near.is_empty() { ";" } else { "" };
+                Failure::Usage(format!(
+                    "--platform: {error}{end} `mapstack platforms` lists all"
+                ))
+            })
     });
     let mut minions = found.collect::<Result<Vec<_>, Failure>>()?;
     if let (Choice::Id(id), true) = (chosen, minions.len() > 1) {
-        return Err(Failure::Usage(format!("--id {id} names one minion, and there are {} platforms", minions.len())));
+        return Err(Failure::Usage(format!(
+            "--id {id} names one minion, and there are {} platforms",
+            minions.len()
+        )));
     }
     let ids: Vec<String> = minions.iter().map(|minion| minion.id.to_string()).collect();
-    if let Some(twice) = ids.iter().enumerate().find_map(|(at, id)| ids[..at].contains(id).then_some(id)) {
+    if let Some(twice) = ids
+        .iter()
+        .enumerate()
+        .find_map(|(at, id)| ids[..at].contains(id).then_some(id))
+    {
         return Err(Failure::Usage(format!("--platform {twice} is given twice")));
     }
     if let Choice::Glob(glob) = chosen {
         let pattern = Fnmatch::new(glob);
         minions.retain(|minion| pattern.matches(&minion.id.to_string()));
         if minions.is_empty() {
-            let message = format!("no minion matches '{}' among the platforms; {}", shortened(glob), listed(&ids));
+            let message = format!(
+                "no minion matches '{}' among the platforms; {}",
+                shortened(glob),
+                listed(&ids)
+            );
             return Err(facts_error(message));
         }
     }
@@ -220,7 +293,11 @@ pub fn of_platforms(names: &[String], chosen: Choice<'_>) -> Result<Vec<Minion>,
 /// The first few ids there are.
 fn listed(ids: &[String]) -> String {
     let first: Vec<&str> = ids.iter().take(LISTED).map(String::as_str).collect();
-    let more = if ids.len() > LISTED { format!(", … ({} in all)", ids.len()) } else { String::new() };
+    let more = if ids.len() > LISTED {
+        format!(", … ({} in all)", ids.len())
+    } else {
+        String::new()
+    };
     format!("there are {}{more}", first.join(", "))
 }
 

@@ -59,7 +59,10 @@ fn printable(text: &str, styled: bool) -> Cow<'_, str> {
 /// Whether a text starts with the sequence that sets colours, which does nothing else.
 fn starts_style(text: &str) -> bool {
     let parameters = text.strip_prefix("\u{1b}[");
-    parameters.is_some_and(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').starts_with('m'))
+    parameters.is_some_and(|rest| {
+        rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';')
+            .starts_with('m')
+    })
 }
 
 /// Whether a character turns the direction of text.
@@ -73,7 +76,12 @@ pub fn write_file(file: &Path, text: &str) -> Result<(), Failure> {
     if file == Path::new("-") {
         return write(text);
     }
-    let failed = |e: io::Error| Error::new(ErrorKind::File, format!("cannot write {}: {e}", file.display()));
+    let failed = |e: io::Error| {
+        Error::new(
+            ErrorKind::File,
+            format!("cannot write {}: {e}", file.display()),
+        )
+    };
     put_file(file, text).map_err(|e| Failure::Data(failed(e)))
 }
 
@@ -90,11 +98,26 @@ pub fn put_file(file: &Path, text: &str) -> io::Result<()> {
         Err(e) if e.kind() == io::ErrorKind::NotFound && !file.is_symlink() => None,
         Err(e) => return Err(e),
     };
-    let real = if there.is_some() { fs::canonicalize(file)? } else { file.to_owned() };
-    let directory = real.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let real = if there.is_some() {
+        fs::canonicalize(file)?
+    } else {
+        file.to_owned()
+    };
+    let directory = real
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     // As any new file it can be read by whom the process lets, other than a file for secrets.
-    let create = |path: &Path| fs::OpenOptions::new().write(true).create_new(true).open(path);
-    let mut written = tempfile::Builder::new().prefix(".mapstack-").suffix(".new").make_in(directory, create)?;
+    let create = |path: &Path| {
+        fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(path)
+    };
+    let mut written = tempfile::Builder::new()
+        .prefix(".mapstack-")
+        .suffix(".new")
+        .make_in(directory, create)?;
     written.write_all(text.as_bytes())?;
     if let Some(there) = there {
         written.as_file().set_permissions(there.permissions())?;
@@ -133,9 +156,17 @@ pub fn as_yaml(value: &Value) -> String {
 
 /// JSON for people and programs: indented, and text as it is, as Salt's own outputter prints it.
 pub fn as_json(value: &Value) -> Result<String, Failure> {
-    let options = json::DumpOptions { indent: Some(2), ensure_ascii: false, ..json::DumpOptions::default() };
-    let text = json::dumps(value, &options)
-        .map_err(|e| Error::new(ErrorKind::DataSource, format!("the result has no JSON form: {e}")))?;
+    let options = json::DumpOptions {
+        indent: Some(2),
+        ensure_ascii: false,
+        ..json::DumpOptions::default()
+    };
+    let text = json::dumps(value, &options).map_err(|e| {
+        Error::new(
+            ErrorKind::DataSource,
+            format!("the result has no JSON form: {e}"),
+        )
+    })?;
     Ok(text + "\n")
 }
 
@@ -146,9 +177,16 @@ fn pick(value: &Value, key: &str) -> Result<Value, Failure> {
 
 /// The failure to find a key in a value, which is what a path leads to.
 pub fn nothing_under(value: &Value, key: &str, path: &str) -> Failure {
-    let whole = if path.is_empty() { "the result".into() } else { format!("'{path}'") };
+    let whole = if path.is_empty() {
+        "the result".into()
+    } else {
+        format!("'{path}'")
+    };
     let mut message = format!("{whole} has nothing under '{key}'");
-    let names: Vec<String> = value.as_map().map(|m| m.keys().map(ToString::to_string).collect()).unwrap_or_default();
+    let names: Vec<String> = value
+        .as_map()
+        .map(|m| m.keys().map(ToString::to_string).collect())
+        .unwrap_or_default();
     if let Some(near) = mapstack::nearest(key, &names) {
         message.push_str(&format!("; did you mean '{near}'?"));
     } else if !names.is_empty() {
@@ -192,12 +230,19 @@ mod tests {
         let mode = |name: &str| fs::metadata(at(name)).unwrap().permissions().mode() & 0o777;
         fs::write(at("plain"), "").unwrap();
         put_file(&at("file"), "1").unwrap();
-        assert_eq!(mode("file"), mode("plain"), "a new file has what any new file has");
+        assert_eq!(
+            mode("file"),
+            mode("plain"),
+            "a new file has what any new file has"
+        );
         fs::set_permissions(at("file"), fs::Permissions::from_mode(0o640)).unwrap();
         symlink("file", at("link")).unwrap();
         put_file(&at("link"), "2").unwrap();
         assert!(at("link").is_symlink());
-        assert_eq!((fs::read_to_string(at("file")).unwrap(), mode("file")), ("2".into(), 0o640));
+        assert_eq!(
+            (fs::read_to_string(at("file")).unwrap(), mode("file")),
+            ("2".into(), 0o640)
+        );
         symlink("nowhere", at("dangling")).unwrap();
         put_file(&at("dangling"), "3").unwrap_err();
         assert!(!at("nowhere").exists());
@@ -207,8 +252,14 @@ mod tests {
     fn nothing_but_styles_steers_the_terminal() {
         let text = "\u{1b}[1mbold\u{1b}[0m \u{1b}[2J\u{1b}]0;title\u{7} a\tb \u{9b}1m \u{202e}x\n";
         let safe = "bold{0m} \\x1b[2J\\x1b]0;title\\x07 a\tb \\u009b1m \\u202ex\n";
-        assert_eq!(printable(text, true), format!("\u{1b}[1m{}", safe.replace("{0m}", "\u{1b}[0m")));
-        assert_eq!(printable(text, false), format!("\\x1b[1m{}", safe.replace("{0m}", "\\x1b[0m")));
+        assert_eq!(
+            printable(text, true),
+            format!("\u{1b}[1m{}", safe.replace("{0m}", "\u{1b}[0m"))
+        );
+        assert_eq!(
+            printable(text, false),
+            format!("\\x1b[1m{}", safe.replace("{0m}", "\\x1b[0m"))
+        );
         assert!(matches!(printable("plain\n", false), Cow::Borrowed(_)));
     }
 }

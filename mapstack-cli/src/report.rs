@@ -73,11 +73,19 @@ impl Reporter {
             Color::Never => false,
             Color::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none(),
         };
-        let (colored, colored_output) = (colored(io::stderr().is_terminal()), colored(io::stdout().is_terminal()));
-        let renderer = if colored { Renderer::styled() } else { Renderer::plain() };
+        let (colored, colored_output) = (
+            colored(io::stderr().is_terminal()),
+            colored(io::stdout().is_terminal()),
+        );
+        let renderer = if colored {
+            Renderer::styled()
+        } else {
+            Renderer::plain()
+        };
         let shows_secrets = messages.show_secrets;
         // Without a salt there are no digests, and what is secret is kept back all the same.
-        let secrets = masking::random_salt().map_or_else(|_| Secrets::without_digests(), |salt| Secrets::new(&salt));
+        let secrets = masking::random_salt()
+            .map_or_else(|_| Secrets::without_digests(), |salt| Secrets::new(&salt));
         let secrets = RefCell::new(secrets.shown_anyway(shows_secrets));
         Reporter {
             secrets,
@@ -147,7 +155,10 @@ impl Reporter {
     }
 
     /// The same of several.
-    pub fn redact_all<'g, T: Redact + 'g>(&self, given: impl IntoIterator<Item = &'g T>) -> Vec<Redacted<T>> {
+    pub fn redact_all<'g, T: Redact + 'g>(
+        &self,
+        given: impl IntoIterator<Item = &'g T>,
+    ) -> Vec<Redacted<T>> {
         given.into_iter().map(|one| self.redact(one)).collect()
     }
 
@@ -170,7 +181,11 @@ impl Reporter {
     pub fn say(&self, message: &str) {
         if !self.quiet && !self.keep(Severity::Warning, message) {
             // A closed standard error leaves nothing to tell it to.
-            let _ = writeln!(self.stderr(), "{}", sanitize(&self.redact(&message.to_owned())));
+            let _ = writeln!(
+                self.stderr(),
+                "{}",
+                sanitize(&self.redact(&message.to_owned()))
+            );
         }
     }
 
@@ -187,7 +202,11 @@ impl Reporter {
             mapstack_lint::Level::Warning => Level::WARNING,
             mapstack_lint::Level::Note => Level::NOTE,
         };
-        let renderer = if self.colored_output { Renderer::styled() } else { Renderer::plain() };
+        let renderer = if self.colored_output {
+            Renderer::styled()
+        } else {
+            Renderer::plain()
+        };
         rendered(&renderer, diagnostic, level, Some(rule), whole_file)
     }
 
@@ -199,7 +218,10 @@ impl Reporter {
         match warnings.first() {
             Some(first) if self.strict => {
                 for other in &warnings[1..] {
-                    self.print(&other.clone().map(|other| Diagnostic { severity: Severity::Error, ..other }));
+                    self.print(&other.clone().map(|other| Diagnostic {
+                        severity: Severity::Error,
+                        ..other
+                    }));
                 }
                 Err(Failure::Data(first.clone().into_inner().into()))
             }
@@ -213,7 +235,9 @@ impl Reporter {
 
     /// Print errors that are part of a greater whole.
     pub fn tell(&self, errors: impl IntoIterator<Item = Redacted<mapstack::Error>>) {
-        errors.into_iter().for_each(|error| self.print(&error.map(|error| error.diagnostic().clone())));
+        errors
+            .into_iter()
+            .for_each(|error| self.print(&error.map(|error| error.diagnostic().clone())));
     }
 
     /// Print what is worth knowing, unless nobody wants to.
@@ -225,14 +249,19 @@ impl Reporter {
 
     /// Whether progress is shown: on a terminal that the output does not go to, too.
     pub fn shows_progress(&self, output_elsewhere: bool) -> bool {
-        !self.quiet && io::stderr().is_terminal() && (output_elsewhere || !io::stdout().is_terminal())
+        !self.quiet
+            && io::stderr().is_terminal()
+            && (output_elsewhere || !io::stdout().is_terminal())
     }
 
     /// Print errors; the last becomes the failure.
     ///
     /// # Errors
     /// The last error, if there is one.
-    pub fn errors(&self, errors: impl IntoIterator<Item = Redacted<mapstack::Error>>) -> Result<(), Failure> {
+    pub fn errors(
+        &self,
+        errors: impl IntoIterator<Item = Redacted<mapstack::Error>>,
+    ) -> Result<(), Failure> {
         let mut last: Option<Redacted<mapstack::Error>> = None;
         for error in errors {
             if let Some(before) = last.replace(error) {
@@ -270,19 +299,28 @@ impl Reporter {
 
     /// Standard error; it decides on colours by itself unless it is told.
     fn stderr(&self) -> anstream::AutoStream<io::Stderr> {
-        let choice = if self.colored { anstream::ColorChoice::Always } else { anstream::ColorChoice::Never };
+        let choice = if self.colored {
+            anstream::ColorChoice::Always
+        } else {
+            anstream::ColorChoice::Never
+        };
         anstream::AutoStream::new(io::stderr(), choice)
     }
 
     fn line(&self, level: &str, message: &str) {
         // A closed standard error leaves nothing to tell it to.
-        let _ = writeln!(self.stderr(), "{level}: {}", sanitize(&self.redact(&message.to_owned())));
+        let _ = writeln!(
+            self.stderr(),
+            "{level}: {}",
+            sanitize(&self.redact(&message.to_owned()))
+        );
     }
 
     /// Keep a message, if that is what becomes of them.
     fn keep(&self, severity: Severity, message: &str) -> bool {
         if let Some(kept) = &self.kept {
-            kept.borrow_mut().push((severity, sanitize(&self.redact(&message.to_owned()))));
+            kept.borrow_mut()
+                .push((severity, sanitize(&self.redact(&message.to_owned()))));
         }
         self.kept.is_some()
     }
@@ -314,21 +352,34 @@ fn rendered(
     let mut elements: Vec<Element<'_>> = Vec::new();
     let shown = diagnostic.place.as_ref().map(Shown::new);
     if let Some(shown) = &shown {
-        elements.push(if whole_file { Origin::path(shown.file.as_str()).into() } else { shown.element() });
+        elements.push(if whole_file {
+            Origin::path(shown.file.as_str()).into()
+        } else {
+            shown.element()
+        });
     }
-    elements.extend(notes.iter().map(|note| Level::NOTE.message(note.as_str()).into()));
+    elements.extend(
+        notes
+            .iter()
+            .map(|note| Level::NOTE.message(note.as_str()).into()),
+    );
     if let Some(help) = &help {
         elements.push(Level::HELP.message(help.as_str()).into());
     }
-    let steps: Vec<(String, Shown)> =
-        diagnostic.trace.iter().map(|step| (sanitize(&step.what), Shown::new(&step.place))).collect();
+    let steps: Vec<(String, Shown)> = diagnostic
+        .trace
+        .iter()
+        .map(|step| (sanitize(&step.what), Shown::new(&step.place)))
+        .collect();
     let mut title = level.primary_title(message.as_str());
     if let Some(id) = id {
         title = title.id(id);
     }
     let mut groups = vec![title.elements(elements)];
     for (what, place) in &steps {
-        groups.push(Group::with_title(Level::NOTE.secondary_title(what.as_str())).element(place.element()));
+        groups.push(
+            Group::with_title(Level::NOTE.secondary_title(what.as_str())).element(place.element()),
+        );
     }
     renderer.render(&groups)
 }
@@ -353,17 +404,27 @@ impl Shown {
         let start = floor(source, place.start.min(source.len()));
         let end = floor(source, place.end.clamp(start, source.len()));
         // A place that spans lines is shown by its first.
-        let line_end = source[start..].find('\n').map_or(source.len(), |i| start + i);
+        let line_end = source[start..]
+            .find('\n')
+            .map_or(source.len(), |i| start + i);
         let end = end.min(line_end).max(start);
         let line_start = source[..start].rfind('\n').map_or(0, |i| i + 1);
         let mut from = line_start;
         for _ in 0..Self::CONTEXT {
-            from = source[..from.saturating_sub(1)].rfind('\n').map_or(0, |i| i + 1);
+            from = source[..from.saturating_sub(1)]
+                .rfind('\n')
+                .map_or(0, |i| i + 1);
         }
-        let to = source[line_end..].match_indices('\n').nth(Self::CONTEXT).map_or(source.len(), |(i, _)| line_end + i);
+        let to = source[line_end..]
+            .match_indices('\n')
+            .nth(Self::CONTEXT)
+            .map_or(source.len(), |(i, _)| line_end + i);
         let (mut from, mut to) = (from, to);
         if to - from > Self::WIDEST * 5 {
-            from = floor(source, start.saturating_sub(Self::WIDEST / 2).max(line_start));
+            from = floor(
+                source,
+                start.saturating_sub(Self::WIDEST / 2).max(line_start),
+            );
             to = floor(source, (start + Self::WIDEST).min(line_end));
         }
         let first_line = source[..from].matches('\n').count() + 1;
@@ -398,5 +459,13 @@ fn floor(text: &str, mut offset: usize) -> usize {
 /// Control characters from data must not reach the terminal, nor those that turn the direction of
 /// what follows.
 pub fn sanitize(text: &str) -> String {
-    text.chars().map(|c| if (c.is_control() && c != '\n') || output::turns(c) { '\u{fffd}' } else { c }).collect()
+    text.chars()
+        .map(|c| {
+            if (c.is_control() && c != '\n') || output::turns(c) {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
+        .collect()
 }

@@ -69,33 +69,77 @@ fn printed(tree: &Tree, line: &str) -> String {
 
 /// What is printed without how the data came about.
 fn mapdata(printed: &str) -> &str {
-    printed.split_once("map_jinja:").map_or(printed, |(data, _)| data)
+    printed
+        .split_once("map_jinja:")
+        .map_or(printed, |(data, _)| data)
 }
 
 #[test]
 fn a_master_has_the_files_and_the_minions() {
     let tree = master();
     for (line, expected) in [
-        ("data f --config etc/salt/master --id web1", "from: formulas\ndir: site\nos: debian\nkey: 1\n"),
-        ("data f --config etc/salt --id web2", "from: formulas\ndir: formulas\nos: debian\n"),
-        ("data f --config etc/salt/master --id web1 --saltenv dev", "from: dev\n"),
-        ("data f --config etc/salt/master --id web1 --saltenv qa", "from: qa\n"),
-        ("data f --config etc/salt/master --id web1 --root other", "from: other\n"),
-        ("data f --config etc/salt/master --id web1 --set grains.os=FreeBSD --get os", "freebsd\n"),
-        ("stack f defaults.yaml --config etc/salt/master --id web1 --get from", "formulas\n"),
+        (
+            "data f --config etc/salt/master --id web1",
+            "from: formulas\ndir: site\nos: debian\nkey: 1\n",
+        ),
+        (
+            "data f --config etc/salt --id web2",
+            "from: formulas\ndir: formulas\nos: debian\n",
+        ),
+        (
+            "data f --config etc/salt/master --id web1 --saltenv dev",
+            "from: dev\n",
+        ),
+        (
+            "data f --config etc/salt/master --id web1 --saltenv qa",
+            "from: qa\n",
+        ),
+        (
+            "data f --config etc/salt/master --id web1 --root other",
+            "from: other\n",
+        ),
+        (
+            "data f --config etc/salt/master --id web1 --set grains.os=FreeBSD --get os",
+            "freebsd\n",
+        ),
+        (
+            "stack f defaults.yaml --config etc/salt/master --id web1 --get from",
+            "formulas\n",
+        ),
         ("map f --config etc/salt/master --id web1", "os: Debian\n"),
-        ("render salt://f/x.txt --config etc/salt/master --id web1", "web1 local - []\n"),
-        ("tofs f x.txt --config etc/salt/master --id web1", "- salt://f/files/id/web1/x.txt\n"),
+        (
+            "render salt://f/x.txt --config etc/salt/master --id web1",
+            "web1 local - []\n",
+        ),
+        (
+            "tofs f x.txt --config etc/salt/master --id web1",
+            "- salt://f/files/id/web1/x.txt\n",
+        ),
         ("lint f --quiet --config etc/salt/master", ""),
-        ("pillar --config etc/salt/master --id web1", "b: 0.0.0.0 True\n"),
-        ("pillar --config etc/salt/master --id web1 --merged --get key", "one1\n"),
-        ("pillar --config etc/salt/master", "web1:\n  b: 0.0.0.0 True\nweb2:\n  b: 0.0.0.0 True\n"),
+        (
+            "pillar --config etc/salt/master --id web1",
+            "b: 0.0.0.0 True\n",
+        ),
+        (
+            "pillar --config etc/salt/master --id web1 --merged --get key",
+            "one1\n",
+        ),
+        (
+            "pillar --config etc/salt/master",
+            "web1:\n  b: 0.0.0.0 True\nweb2:\n  b: 0.0.0.0 True\n",
+        ),
     ] {
         let out = printed(&tree, line);
-        assert!(out.starts_with(expected) && (line.starts_with("tofs") || out == expected), "{line}: {out}");
+        assert!(
+            out.starts_with(expected) && (line.starts_with("tofs") || out == expected),
+            "{line}: {out}"
+        );
     }
     let sources = printed(&tree, "sources f --config etc/salt/master --id web1");
-    assert!(sources.contains("site/f/parameters/id/web1.yaml"), "{sources}");
+    assert!(
+        sources.contains("site/f/parameters/id/web1.yaml"),
+        "{sources}"
+    );
 }
 
 #[test]
@@ -104,10 +148,18 @@ fn facts_of_flags_need_no_cache() {
     tree.write("etc/salt/master.d/no-cache.conf", b"cachedir: nowhere\n");
     tree.write("g.yaml", b"os: FreeBSD\n");
     tree.write("m.yaml", b"id: web1\ngrains: {os: Debian}\n");
-    for flags in
-        ["--id new --grains g.yaml", "--id new --set grains.os=FreeBSD", "--minion m.yaml --set grains.os=FreeBSD"]
-    {
-        assert_eq!(printed(&tree, &format!("data f --config etc/salt/master {flags} --get os")), "freebsd\n");
+    for flags in [
+        "--id new --grains g.yaml",
+        "--id new --set grains.os=FreeBSD",
+        "--minion m.yaml --set grains.os=FreeBSD",
+    ] {
+        assert_eq!(
+            printed(
+                &tree,
+                &format!("data f --config etc/salt/master {flags} --get os")
+            ),
+            "freebsd\n"
+        );
     }
 }
 
@@ -115,11 +167,26 @@ fn facts_of_flags_need_no_cache() {
 fn a_minion_brings_its_id_options_and_grains() {
     let tree = master();
     for (line, expected) in [
-        ("data f --config etc/salt/minion", "from: formulas\ndir: formulas\nos: freebsd\n"),
-        ("render salt://f/x.txt --config etc/salt/minion", "own local x ['db']\n"),
-        ("render salt://f/x.txt --config etc/salt --config-kind minion --id given", "given local x ['db']\n"),
-        ("render salt://f/x.txt --config etc/salt/minion --set opts.mine=y", "own local y ['db']\n"),
-        ("data f --config etc/salt/minion --set grains.os=Debian --get os", "debian\n"),
+        (
+            "data f --config etc/salt/minion",
+            "from: formulas\ndir: formulas\nos: freebsd\n",
+        ),
+        (
+            "render salt://f/x.txt --config etc/salt/minion",
+            "own local x ['db']\n",
+        ),
+        (
+            "render salt://f/x.txt --config etc/salt --config-kind minion --id given",
+            "given local x ['db']\n",
+        ),
+        (
+            "render salt://f/x.txt --config etc/salt/minion --set opts.mine=y",
+            "own local y ['db']\n",
+        ),
+        (
+            "data f --config etc/salt/minion --set grains.os=Debian --get os",
+            "debian\n",
+        ),
     ] {
         assert_eq!(printed(&tree, line), expected, "{line}");
     }
@@ -128,7 +195,10 @@ fn a_minion_brings_its_id_options_and_grains() {
 #[test]
 fn a_minion_without_id_has_the_one_of_the_file_minion_id() {
     let tree = master();
-    tree.write("etc/salt/minion", b"file_client: local\nfile_roots: {base: [formulas]}\n");
+    tree.write(
+        "etc/salt/minion",
+        b"file_client: local\nfile_roots: {base: [formulas]}\n",
+    );
     tree.write("etc/salt/minion_id", b"\xef\xbb\xbfremembered\r\n");
     let id = || printed(&tree, "render salt://f/x.txt --config etc/salt/minion");
     assert_eq!(id(), "remembered local - ['db']\n");
@@ -141,7 +211,10 @@ fn a_minion_without_id_has_the_one_of_the_file_minion_id() {
 fn the_file_of_grains_is_read_as_salt_reads_yaml() {
     let tree = master();
     tree.write("etc/salt/grains", b"roles: [0644, 2024-01-01]\n");
-    assert_eq!(printed(&tree, "render salt://f/x.txt --config etc/salt/minion"), "own local x [644, '2024-01-01']\n");
+    assert_eq!(
+        printed(&tree, "render salt://f/x.txt --config etc/salt/minion"),
+        "own local x [644, '2024-01-01']\n"
+    );
 }
 
 /// What is different from the tree above: paths and texts.
@@ -154,33 +227,114 @@ fn gone_wrong(files: &Changes<'_>, line: &str) -> Ran {
         tree.write(path, text.as_bytes());
     }
     let ran = run_line(tree.path(), line);
-    Ran { stderr: ran.stderr.replace(&tree.path().canonicalize().unwrap().display().to_string(), "<DIR>"), ..ran }
+    Ran {
+        stderr: ran.stderr.replace(
+            &tree.path().canonicalize().unwrap().display().to_string(),
+            "<DIR>",
+        ),
+        ..ran
+    }
 }
 
 #[test]
 fn mistakes_are_told() {
     let data = "data f --config etc/salt/master --id web1";
     let cases: &[(&str, &Changes<'_>, &str, i32)] = &[
-        ("no-such-file", &[], "data f --config etc/master --id web1", 1),
-        ("unknown-kind", &[("salt.yaml", "")], "data f --config salt.yaml --id web1", 2),
-        ("kind-without-config", &[], "data f --config-kind master --id web1", 2),
-        ("no-config-in-directory", &[], "data f --config formulas --id web1", 1),
-        ("broken-file", &[("etc/salt/master", "a: 1\nfile_roots: [\n")], data, 1),
-        ("wrong-option", &[("etc/salt/master.d/a.conf", "cachedir: [/c]\n")], data, 1),
-        ("saltenv-no-text", &[("etc/salt/master.d/z.conf", "file_roots: {2024: [x]}\n")], data, 1),
-        ("includes-itself", &[("etc/salt/master.d/a.conf", "include: '*.conf'\n")], data, 1),
-        ("unknown-minion", &[], "data f --config etc/salt/master --id web3", 1),
+        (
+            "no-such-file",
+            &[],
+            "data f --config etc/master --id web1",
+            1,
+        ),
+        (
+            "unknown-kind",
+            &[("salt.yaml", "")],
+            "data f --config salt.yaml --id web1",
+            2,
+        ),
+        (
+            "kind-without-config",
+            &[],
+            "data f --config-kind master --id web1",
+            2,
+        ),
+        (
+            "no-config-in-directory",
+            &[],
+            "data f --config formulas --id web1",
+            1,
+        ),
+        (
+            "broken-file",
+            &[("etc/salt/master", "a: 1\nfile_roots: [\n")],
+            data,
+            1,
+        ),
+        (
+            "wrong-option",
+            &[("etc/salt/master.d/a.conf", "cachedir: [/c]\n")],
+            data,
+            1,
+        ),
+        (
+            "saltenv-no-text",
+            &[("etc/salt/master.d/z.conf", "file_roots: {2024: [x]}\n")],
+            data,
+            1,
+        ),
+        (
+            "includes-itself",
+            &[("etc/salt/master.d/a.conf", "include: '*.conf'\n")],
+            data,
+            1,
+        ),
+        (
+            "unknown-minion",
+            &[],
+            "data f --config etc/salt/master --id web3",
+            1,
+        ),
         ("no-minion", &[], "data f --config etc/salt/master", 2),
-        ("no-cache", &[("etc/salt/master.d/z.conf", "cachedir: none\n")], data, 1),
-        ("no-roots", &[("etc/salt/master.d/fileserver.conf", "{}\n")], data, 2),
-        ("files-of-a-master", &[("etc/salt/minion", "master: salt\n")], "data f --config etc/salt/minion --id a", 2),
-        ("unknown-option", &[], "config fileserver_backends --config etc/salt/master", 1),
+        (
+            "no-cache",
+            &[("etc/salt/master.d/z.conf", "cachedir: none\n")],
+            data,
+            1,
+        ),
+        (
+            "no-roots",
+            &[("etc/salt/master.d/fileserver.conf", "{}\n")],
+            data,
+            2,
+        ),
+        (
+            "files-of-a-master",
+            &[("etc/salt/minion", "master: salt\n")],
+            "data f --config etc/salt/minion --id a",
+            2,
+        ),
+        (
+            "unknown-option",
+            &[],
+            "config fileserver_backends --config etc/salt/master",
+            1,
+        ),
         ("nothing-to-print", &[], "config", 2),
-        ("strict", &[("etc/salt/master.d/z.conf", "x: [\n")], "config --config etc/salt/master --strict", 1),
+        (
+            "strict",
+            &[("etc/salt/master.d/z.conf", "x: [\n")],
+            "config --config etc/salt/master --strict",
+            1,
+        ),
     ];
     for (name, files, line, status) in cases {
         let ran = gone_wrong(files, line);
-        assert_eq!((ran.status, &*ran.stdout), (Some(*status), ""), "{name}: {}", ran.stderr);
+        assert_eq!(
+            (ran.status, &*ran.stdout),
+            (Some(*status), ""),
+            "{name}: {}",
+            ran.stderr
+        );
         assert_snapshot(&format!("config/errors/{name}.txt"), &ran.stderr);
     }
 }
@@ -190,19 +344,51 @@ fn what_salt_passes_over_is_a_warning() {
     let data = "data f --config etc/salt/master --id web1";
     let minion = "id: own\nfile_client: local\nfile_roots: {base: [formulas]}\npillar_roots: {base: [pillar]}\n";
     let cases: &[(&str, &Changes<'_>, &str)] = &[
-        ("broken-include", &[("etc/salt/master.d/a.conf", "x: 1\ny: {\n")], data),
-        ("misspelt-option", &[("etc/salt/master.d/a.conf", "fileserver_backends: [roots]\n")], data),
-        ("missing-include", &[("etc/salt/master", "cachedir: cache\nroot_dir: .\ninclude: more/*.conf\n")], data),
+        (
+            "broken-include",
+            &[("etc/salt/master.d/a.conf", "x: 1\ny: {\n")],
+            data,
+        ),
+        (
+            "misspelt-option",
+            &[("etc/salt/master.d/a.conf", "fileserver_backends: [roots]\n")],
+            data,
+        ),
+        (
+            "missing-include",
+            &[(
+                "etc/salt/master",
+                "cachedir: cache\nroot_dir: .\ninclude: more/*.conf\n",
+            )],
+            data,
+        ),
         (
             "missing-file",
             &[
-                ("etc/salt/minion.d/a.conf", "file_client: local\nfile_roots: {base: [formulas]}\n"),
+                (
+                    "etc/salt/minion.d/a.conf",
+                    "file_client: local\nfile_roots: {base: [formulas]}\n",
+                ),
                 ("etc/salt/grains", ""),
             ],
             "data f --config etc/salt/minion.yaml --id a",
         ),
-        ("other-backend", &[("etc/salt/master.d/a.conf", "fileserver_backend: [hg, roots]\n")], data),
-        ("missing-root", &[("etc/salt/master.d/z.conf", "file_roots: {base: [/nowhere/a]}\n")], data),
+        (
+            "other-backend",
+            &[(
+                "etc/salt/master.d/a.conf",
+                "fileserver_backend: [hg, roots]\n",
+            )],
+            data,
+        ),
+        (
+            "missing-root",
+            &[(
+                "etc/salt/master.d/z.conf",
+                "file_roots: {base: [/nowhere/a]}\n",
+            )],
+            data,
+        ),
         (
             "pillar-not-rendered",
             &[("etc/salt/minion", minion), ("pillar/top.sls", "")],
@@ -212,7 +398,11 @@ fn what_salt_passes_over_is_a_warning() {
     for (name, files, line) in cases {
         let ran = gone_wrong(files, line);
         assert_eq!(ran.status, Some(0), "{name}: {}", ran.stderr);
-        assert!(ran.stdout.starts_with("from: formulas\n"), "{name}: {}", ran.stdout);
+        assert!(
+            ran.stdout.starts_with("from: formulas\n"),
+            "{name}: {}",
+            ran.stdout
+        );
         assert_snapshot(&format!("config/warnings/{name}.txt"), &ran.stderr);
     }
 }
@@ -220,15 +410,29 @@ fn what_salt_passes_over_is_a_warning() {
 #[test]
 fn config_prints_what_is_in_force_and_who_set_it() {
     let tree = master();
-    tree.write("etc/salt/master", &String::from_utf8_lossy(MASTER).replace("root_dir: .\n", "").into_bytes());
+    tree.write(
+        "etc/salt/master",
+        &String::from_utf8_lossy(MASTER)
+            .replace("root_dir: .\n", "")
+            .into_bytes(),
+    );
     let set = "--config etc/salt/master";
     for (name, line) in [
         ("set.txt", format!("config {set}")),
         ("set.yaml", format!("config {set} -o yaml")),
         ("set.json", format!("config {set} -o json")),
-        ("two.txt", format!("config {set} state_top file_roots token_dir")),
-        ("secrets.txt", format!("config {set} --show-secrets gitfs_password mysql")),
-        ("flags.txt", format!("config {set} --root a --root dev=b --saltenv dev file_roots saltenv")),
+        (
+            "two.txt",
+            format!("config {set} state_top file_roots token_dir"),
+        ),
+        (
+            "secrets.txt",
+            format!("config {set} --show-secrets gitfs_password mysql"),
+        ),
+        (
+            "flags.txt",
+            format!("config {set} --root a --root dev=b --saltenv dev file_roots saltenv"),
+        ),
         ("minion.txt", "config --config etc/salt/minion".into()),
     ] {
         assert_snapshot(&format!("config/{name}"), &printed(&tree, &line));
@@ -246,8 +450,17 @@ fn config_prints_what_is_in_force_and_who_set_it() {
 #[test]
 fn a_configuration_can_come_by_standard_input() {
     let tree = master();
-    let ran = run_with_input(tree.path(), &["config", "--config", "-", "--config-kind", "master"], "saltenv: dev\n");
-    assert_eq!((ran.status, &*ran.stdout), (Some(0), "saltenv  dev  <stdin>:1\n"), "{}", ran.stderr);
+    let ran = run_with_input(
+        tree.path(),
+        &["config", "--config", "-", "--config-kind", "master"],
+        "saltenv: dev\n",
+    );
+    assert_eq!(
+        (ran.status, &*ran.stdout),
+        (Some(0), "saltenv  dev  <stdin>:1\n"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -255,18 +468,42 @@ fn names_may_have_blanks_colons_and_umlauts_and_lines_end_as_on_windows() {
     let name = if cfg!(windows) { "Sält x" } else { "Sält: x" };
     let root = format!("{name}/srv ä");
     let tree = Tree::new(&[
-        (&*format!("{name}/master"), format!("include: 'ü b.conf'\r\nfile_roots:\r\n  base:\r\n    - '{root}'\r\n")),
+        (
+            &*format!("{name}/master"),
+            format!("include: 'ü b.conf'\r\nfile_roots:\r\n  base:\r\n    - '{root}'\r\n"),
+        ),
         (&*format!("{name}/ü b.conf"), "pillarenv: 'x: y'\r\n".into()),
-        (&*format!("{root}/f/parameters/defaults.yaml"), "values: {a: 1}\r\n".into()),
+        (
+            &*format!("{root}/f/parameters/defaults.yaml"),
+            "values: {a: 1}\r\n".into(),
+        ),
     ]);
     let config = format!("{name}/master");
-    let ran = run(tree.path(), &["data", "f", "--config", &config, "--id", "m", "--set", "grains.a=1"]);
+    let ran = run(
+        tree.path(),
+        &[
+            "data",
+            "f",
+            "--config",
+            &config,
+            "--id",
+            "m",
+            "--set",
+            "grains.a=1",
+        ],
+    );
     // There is no cache at the built-in place, or none with this minion.
-    assert_eq!((ran.status, mapdata(&ran.stdout)), (Some(0), "a: 1\n"), "{}", ran.stderr);
+    assert_eq!(
+        (ran.status, mapdata(&ran.stdout)),
+        (Some(0), "a: 1\n"),
+        "{}",
+        ran.stderr
+    );
     let ran = run(tree.path(), &["config", "--config", &config]);
     assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
     assert!(
-        ran.stdout.contains("pillarenv   x: y") && ran.stdout.contains(&format!("{name}/ü b.conf:1")),
+        ran.stdout.contains("pillarenv   x: y")
+            && ran.stdout.contains(&format!("{name}/ü b.conf:1")),
         "{}",
         ran.stdout
     );

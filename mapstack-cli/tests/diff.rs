@@ -9,13 +9,31 @@ use common::{Tree, assert_snapshot, run, run_line};
 /// Two states of the files, and minions.
 fn tree() -> Tree {
     Tree::new(&[
-        ("old/ssh/parameters/defaults.yaml", "values:\n  port: 22\n  admins: [root]\n  api_token: one-secret\n"),
-        ("old/ssh/parameters/os_family/Debian.yaml", "values:\n  shell: /bin/sh\n"),
-        ("old/ssh/parameters/os/Arch.yaml", "values: {a: {{ nope }}}\n"),
+        (
+            "old/ssh/parameters/defaults.yaml",
+            "values:\n  port: 22\n  admins: [root]\n  api_token: one-secret\n",
+        ),
+        (
+            "old/ssh/parameters/os_family/Debian.yaml",
+            "values:\n  shell: /bin/sh\n",
+        ),
+        (
+            "old/ssh/parameters/os/Arch.yaml",
+            "values: {a: {{ nope }}}\n",
+        ),
         ("old/web/parameters/defaults.yaml", "values: {same: 1}\n"),
-        ("new/ssh/parameters/defaults.yaml", "values:\n  port: 22\n  admins: [root, tom]\n  api_token: two-secret\n"),
-        ("new/ssh/parameters/os_family/Debian.yaml", "values:\n  shell: {{ '/bin/' ~ 'bash' }}\n  extra: {a: <b>}\n"),
-        ("new/ssh/parameters/os/Rocky.yaml", "values: {a: {{ nope }}}\n"),
+        (
+            "new/ssh/parameters/defaults.yaml",
+            "values:\n  port: 22\n  admins: [root, tom]\n  api_token: two-secret\n",
+        ),
+        (
+            "new/ssh/parameters/os_family/Debian.yaml",
+            "values:\n  shell: {{ '/bin/' ~ 'bash' }}\n  extra: {a: <b>}\n",
+        ),
+        (
+            "new/ssh/parameters/os/Rocky.yaml",
+            "values: {a: {{ nope }}}\n",
+        ),
         ("new/web/parameters/defaults.yaml", "values: {same: 1}\n"),
         (
             "minions/web1.yaml",
@@ -25,8 +43,14 @@ fn tree() -> Tree {
             "minions/web2.yaml",
             "id: web2\ngrains: {os: Debian, os_family: Debian}\npillar: {ssh: {key: of-the-pillar}}\n",
         ),
-        ("minions/db1.yaml", "id: db1\ngrains: {os: Rocky, os_family: RedHat}\n"),
-        ("minions/lab1.yaml", "id: lab1\ngrains: {os: Arch, os_family: Arch}\n"),
+        (
+            "minions/db1.yaml",
+            "id: db1\ngrains: {os: Rocky, os_family: RedHat}\n",
+        ),
+        (
+            "minions/lab1.yaml",
+            "id: lab1\ngrains: {os: Arch, os_family: Arch}\n",
+        ),
     ])
 }
 
@@ -35,11 +59,19 @@ const DIRECTORIES: &str = "diff --from old --to new --minions minions --digest-s
 #[test]
 fn changes_are_folded_and_have_their_origins() {
     let tree = tree();
-    for (name, format) in [("text.txt", "text"), ("changes.json", "json"), ("comment.md", "markdown")] {
+    for (name, format) in [
+        ("text.txt", "text"),
+        ("changes.json", "json"),
+        ("comment.md", "markdown"),
+    ] {
         let ran = run_line(tree.path(), &format!("{DIRECTORIES} -o {format}"));
         assert_eq!((ran.status, &*ran.stderr), (Some(1), ""), "{format}");
         assert_snapshot(&format!("diff/{name}"), &ran.stdout);
-        assert!(!ran.stdout.contains("-secret"), "{format} prints a secret:\n{}", ran.stdout);
+        assert!(
+            !ran.stdout.contains("-secret"),
+            "{format} prints a secret:\n{}",
+            ran.stdout
+        );
     }
     let ran = run_line(tree.path(), &format!("{DIRECTORIES} --color always"));
     assert_snapshot("diff/colored.txt", &ran.stdout);
@@ -53,7 +85,10 @@ fn a_page_has_every_change_and_no_markup_of_values() {
     let ran = run_line(tree().path(), &format!("{DIRECTORIES} -o html"));
     assert_eq!((ran.status, &*ran.stderr), (Some(1), ""));
     let body = ran.stdout.split_once("<body>").expect("a body").1;
-    assert!(!body.contains("<b>") && body.contains("&lt;b&gt;"), "{body}");
+    assert!(
+        !body.contains("<b>") && body.contains("&lt;b&gt;"),
+        "{body}"
+    );
     assert_snapshot("diff/page.html", body);
 }
 
@@ -62,7 +97,12 @@ fn the_exit_status_is_that_of_diff() {
     let tree = tree();
     tree.write("minions/broken.yaml", b"grains: [");
     for (line, status, out, err) in [
-        ("diff --from old --to old --minion minions/web1.yaml", 0, "no change on 1 minion", ""),
+        (
+            "diff --from old --to old --minion minions/web1.yaml",
+            0,
+            "no change on 1 minion",
+            "",
+        ),
         (
             "diff --from old --to new --minion minions/web1.yaml --ignore admins --ignore api_token --ignore shell --ignore extra:*",
             1,
@@ -75,15 +115,51 @@ fn the_exit_status_is_that_of_diff() {
             "no change",
             "",
         ),
-        ("diff web --from old --to new --minion minions/web1.yaml", 0, "no change", ""),
-        ("diff --from old --to new --minions minions --select grains.os=='Debian'", 2, "", "broken"),
-        ("diff --from old --to nowhere --minion minions/web1.yaml", 2, "", "nothing was compared"),
-        ("diff --from minions --to minions --minion minions/web1.yaml", 2, "", "no formula"),
-        ("diff --from old --to new --minion nope.yaml", 2, "", "nope.yaml"),
+        (
+            "diff web --from old --to new --minion minions/web1.yaml",
+            0,
+            "no change",
+            "",
+        ),
+        (
+            "diff --from old --to new --minions minions --select grains.os=='Debian'",
+            2,
+            "",
+            "broken",
+        ),
+        (
+            "diff --from old --to nowhere --minion minions/web1.yaml",
+            2,
+            "",
+            "nothing was compared",
+        ),
+        (
+            "diff --from minions --to minions --minion minions/web1.yaml",
+            2,
+            "",
+            "no formula",
+        ),
+        (
+            "diff --from old --to new --minion nope.yaml",
+            2,
+            "",
+            "nope.yaml",
+        ),
     ] {
         let ran = run_line(tree.path(), line);
-        assert_eq!(ran.status, Some(status), "{line}: {}{}", ran.stdout, ran.stderr);
-        assert!(ran.stdout.contains(out) && ran.stderr.contains(err), "{line}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(
+            ran.status,
+            Some(status),
+            "{line}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
+        assert!(
+            ran.stdout.contains(out) && ran.stderr.contains(err),
+            "{line}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
     }
 }
 
@@ -96,9 +172,25 @@ fn without_minions_it_looks_at_every_platform() {
 
 #[cfg(feature = "git")]
 fn git(tree: &Tree, args: &[&str]) {
-    let config = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"];
-    let ran = Command::new("git").current_dir(tree.path()).args(config).args(args).output().expect("git is there");
-    assert!(ran.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&ran.stderr));
+    let config = [
+        "-c",
+        "user.name=A",
+        "-c",
+        "user.email=a@example.org",
+        "-c",
+        "commit.gpgsign=false",
+    ];
+    let ran = Command::new("git")
+        .current_dir(tree.path())
+        .args(config)
+        .args(args)
+        .output()
+        .expect("git is there");
+    assert!(
+        ran.status.success(),
+        "git {args:?}: {}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
 }
 
 #[test]
@@ -106,38 +198,90 @@ fn git(tree: &Tree, args: &[&str]) {
 fn revisions_are_read_without_a_checkout() {
     let tree = Tree::new(&[
         ("salt/ssh/parameters/defaults.yaml", "values: {port: 22}\n"),
-        ("site/ssh/parameters/os_family/Debian.yaml", "values: {shell: /bin/sh}\n"),
+        (
+            "site/ssh/parameters/os_family/Debian.yaml",
+            "values: {shell: /bin/sh}\n",
+        ),
     ]);
     git(&tree, &["init", "--quiet", "--initial-branch=main", "."]);
     git(&tree, &["add", "."]);
     git(&tree, &["commit", "--quiet", "--message=one"]);
     git(&tree, &["tag", "v1"]);
-    tree.write("salt/ssh/parameters/defaults.yaml", b"values: {port: 2222}\n");
+    tree.write(
+        "salt/ssh/parameters/defaults.yaml",
+        b"values: {port: 2222}\n",
+    );
     git(&tree, &["commit", "--quiet", "--all", "--message=two"]);
-    tree.write("site/ssh/parameters/os_family/Debian.yaml", b"values: {shell: /bin/bash}\n");
-    let roots = ["--root", "salt", "--root", "site", "--platform", "debian-12"];
+    tree.write(
+        "site/ssh/parameters/os_family/Debian.yaml",
+        b"values: {shell: /bin/bash}\n",
+    );
+    let roots = [
+        "--root",
+        "salt",
+        "--root",
+        "site",
+        "--platform",
+        "debian-12",
+    ];
     for (states, found) in [
         (&[][..], "ssh: shell"),
         (&["--from", "HEAD~1"], "ssh: port|ssh: shell"),
         (&["--from", "v1", "--to", "main"], "ssh: port"),
         (&["--from", "main", "--to", "HEAD"], ""),
-        (&["--from", "worktree", "--to", "v1"], "ssh: port|ssh: shell"),
+        (
+            &["--from", "worktree", "--to", "v1"],
+            "ssh: port|ssh: shell",
+        ),
     ] {
         let args = [&["diff"], &roots[..], states].concat();
         let ran = run(tree.path(), &args);
-        assert_eq!(ran.status, Some(i32::from(!found.is_empty())), "{states:?}: {}", ran.stderr);
-        let keys: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("ssh: ")).collect();
+        assert_eq!(
+            ran.status,
+            Some(i32::from(!found.is_empty())),
+            "{states:?}: {}",
+            ran.stderr
+        );
+        let keys: Vec<&str> = ran
+            .stdout
+            .lines()
+            .filter(|line| line.starts_with("ssh: "))
+            .collect();
         assert_eq!(keys.join("|"), found, "{states:?}: {}", ran.stdout);
     }
-    let ran = run(tree.path(), &[&["diff"], &roots[..], &["--from", "v1"]].concat());
-    let was = ran.stdout.lines().find(|line| line.contains("- 22")).unwrap_or_default();
-    assert!(was.contains("v1@") && was.ends_with(":salt/ssh/parameters/defaults.yaml:1:16"), "{}", ran.stdout);
-    let ran = run(tree.path(), &[&["diff"], &roots[..], &["--from", "v2"]].concat());
+    let ran = run(
+        tree.path(),
+        &[&["diff"], &roots[..], &["--from", "v1"]].concat(),
+    );
+    let was = ran
+        .stdout
+        .lines()
+        .find(|line| line.contains("- 22"))
+        .unwrap_or_default();
+    assert!(
+        was.contains("v1@") && was.ends_with(":salt/ssh/parameters/defaults.yaml:1:16"),
+        "{}",
+        ran.stdout
+    );
+    let ran = run(
+        tree.path(),
+        &[&["diff"], &roots[..], &["--from", "v2"]].concat(),
+    );
     assert_eq!(ran.status, Some(2));
-    assert!(ran.stderr.contains("the repository has no revision 'v2'"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("the repository has no revision 'v2'"),
+        "{}",
+        ran.stderr
+    );
     // A root that is newer than the revision was empty then.
-    tree.write("new/ssh/parameters/os/Debian.yaml", b"values: {fresh: true}\n");
-    let ran = run_line(tree.path(), "diff --root new --root salt --platform debian-12");
+    tree.write(
+        "new/ssh/parameters/os/Debian.yaml",
+        b"values: {fresh: true}\n",
+    );
+    let ran = run_line(
+        tree.path(),
+        "diff --root new --root salt --platform debian-12",
+    );
     assert_eq!(ran.status, Some(1), "{}", ran.stderr);
     assert!(ran.stdout.contains("ssh: fresh"), "{}", ran.stdout);
 }

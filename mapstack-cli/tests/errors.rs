@@ -334,7 +334,10 @@ const DEFAULTS_1: &str = "r/f/parameters/defaults.yaml:1:1";
 
 /// The formula and minion of a case, on top of ones that work.
 fn tree(files: &[(&str, &[u8])]) -> Tree {
-    let tree = Tree::new(&[(DEFAULTS, "values: {a: 1}\n"), (MINION, "id: web1\ngrains: {os: Debian}\n")]);
+    let tree = Tree::new(&[
+        (DEFAULTS, "values: {a: 1}\n"),
+        (MINION, "id: web1\ngrains: {os: Debian}\n"),
+    ]);
     for (path, content) in files {
         tree.write(path, content);
     }
@@ -342,7 +345,10 @@ fn tree(files: &[(&str, &[u8])]) -> Tree {
 }
 
 fn data(tree: &Tree) -> Ran {
-    run(tree.path(), &["data", "f", "--root", "r", "--minion", MINION])
+    run(
+        tree.path(),
+        &["data", "f", "--root", "r", "--minion", MINION],
+    )
 }
 
 /// Why an outcome is no well-told error.
@@ -378,12 +384,23 @@ fn errors_name_their_place_and_read_as_recorded() {
         complaints.extend(complaint(&ran, case));
         assert_snapshot(&format!("errors/{}.txt", case.name), &ran.stderr);
     }
-    assert!(complaints.is_empty(), "{} of {}:\n{}", complaints.len(), CASES.len(), complaints.join("\n"));
+    assert!(
+        complaints.is_empty(),
+        "{} of {}:\n{}",
+        complaints.len(),
+        CASES.len(),
+        complaints.join("\n")
+    );
 }
 
 /// Cases whose files are made, not written.
 fn made(name: &'static str, at: &'static str, says: &'static str, tree: &Tree) {
-    let case = Case { name, files: &[], at, says };
+    let case = Case {
+        name,
+        files: &[],
+        at,
+        says,
+    };
     let ran = data(tree);
     assert_eq!(complaint(&ran, &case), None);
     assert_snapshot(&format!("errors/{name}.txt"), &ran.stderr);
@@ -392,7 +409,10 @@ fn made(name: &'static str, at: &'static str, says: &'static str, tree: &Tree) {
 #[test]
 fn a_huge_file_is_refused_unread() {
     let tree = tree(&[]);
-    let file = std::fs::File::options().write(true).open(tree.path().join(DEFAULTS)).unwrap();
+    let file = std::fs::File::options()
+        .write(true)
+        .open(tree.path().join(DEFAULTS))
+        .unwrap();
     file.set_len(1 << 40).unwrap();
     made("huge-file", "r/f/parameters/defaults.yaml", "", &tree);
 }
@@ -400,7 +420,10 @@ fn a_huge_file_is_refused_unread() {
 #[test]
 fn a_huge_minion_is_refused() {
     let tree = tree(&[]);
-    let file = std::fs::File::options().write(true).open(tree.path().join(MINION)).unwrap();
+    let file = std::fs::File::options()
+        .write(true)
+        .open(tree.path().join(MINION))
+        .unwrap();
     file.set_len(1 << 40).unwrap();
     made("huge-minion", "minion.yaml", "64 MiB", &tree);
 }
@@ -412,26 +435,63 @@ fn an_alias_bomb_is_refused() {
         let inner = vec![format!("*l{}", level - 1); 10].join(", ");
         text.push_str(&format!("  l{level}: &l{level} [{inner}]\n"));
     }
-    made("alias-bomb", "r/f/parameters/defaults.yaml:", "", &tree(&[(DEFAULTS, text.as_bytes())]));
+    made(
+        "alias-bomb",
+        "r/f/parameters/defaults.yaml:",
+        "",
+        &tree(&[(DEFAULTS, text.as_bytes())]),
+    );
 }
 
 #[test]
 fn deep_nesting_is_refused() {
-    let text = format!("values:\n  a: {}{}\n", "[".repeat(20_000), "]".repeat(20_000));
-    made("deep-flow", "r/f/parameters/defaults.yaml:2:", "", &tree(&[(DEFAULTS, text.as_bytes())]));
+    let text = format!(
+        "values:\n  a: {}{}\n",
+        "[".repeat(20_000),
+        "]".repeat(20_000)
+    );
+    made(
+        "deep-flow",
+        "r/f/parameters/defaults.yaml:2:",
+        "",
+        &tree(&[(DEFAULTS, text.as_bytes())]),
+    );
     let mut text = String::from("values:\n");
     for level in 1..3_000 {
         text.push_str(&format!("{}a:\n", " ".repeat(level)));
     }
-    made("deep-block", "r/f/parameters/defaults.yaml:", "", &tree(&[(DEFAULTS, text.as_bytes())]));
-    let text = format!("values:\n  a: {{{{ {}1{} }}}}\n", "(".repeat(20_000), ")".repeat(20_000));
-    made("deep-expression", "r/f/parameters/defaults.yaml:2:", "", &tree(&[(DEFAULTS, text.as_bytes())]));
+    made(
+        "deep-block",
+        "r/f/parameters/defaults.yaml:",
+        "",
+        &tree(&[(DEFAULTS, text.as_bytes())]),
+    );
+    let text = format!(
+        "values:\n  a: {{{{ {}1{} }}}}\n",
+        "(".repeat(20_000),
+        ")".repeat(20_000)
+    );
+    made(
+        "deep-expression",
+        "r/f/parameters/defaults.yaml:2:",
+        "",
+        &tree(&[(DEFAULTS, text.as_bytes())]),
+    );
 }
 
 #[test]
 fn deep_facts_are_refused() {
-    let text = format!("id: m\ngrains:\n  a: {}{}\n", "[".repeat(20_000), "]".repeat(20_000));
-    made("deep-minion", "minion.yaml:3:", "", &tree(&[(MINION, text.as_bytes())]));
+    let text = format!(
+        "id: m\ngrains:\n  a: {}{}\n",
+        "[".repeat(20_000),
+        "]".repeat(20_000)
+    );
+    made(
+        "deep-minion",
+        "minion.yaml:3:",
+        "",
+        &tree(&[(MINION, text.as_bytes())]),
+    );
 }
 
 #[cfg(unix)]
@@ -452,7 +512,10 @@ fn an_unreadable_file_is_an_error_and_no_miss() {
 
 #[test]
 fn a_missing_minion_file_is_named() {
-    let ran = run(tree(&[]).path(), &["data", "f", "--root", "r", "--minion", "minoin.yaml"]);
+    let ran = run(
+        tree(&[]).path(),
+        &["data", "f", "--root", "r", "--minion", "minoin.yaml"],
+    );
     assert_eq!((ran.status, &*ran.stdout), (Some(1), ""));
     assert_snapshot("errors/missing-minion.txt", &ran.stderr);
 }
@@ -460,7 +523,11 @@ fn a_missing_minion_file_is_named() {
 #[test]
 fn facts_from_standard_input_are_called_so() {
     let tree = tree(&[]);
-    let ran = run_with_input(tree.path(), &["data", "f", "--root", "r", "--grains", "-"], "os: [Debian\n");
+    let ran = run_with_input(
+        tree.path(),
+        &["data", "f", "--root", "r", "--grains", "-"],
+        "os: [Debian\n",
+    );
     assert_eq!((ran.status, &*ran.stdout), (Some(1), ""));
     assert!(ran.stderr.contains("<stdin>"), "{}", ran.stderr);
     assert_snapshot("errors/stdin.txt", &ran.stderr);
@@ -498,29 +565,59 @@ fn control_characters_do_not_reach_the_terminal() {
 fn colour_is_only_for_who_wants_it() {
     let tree = tree(&[(DEFAULTS, b"valeus: {}\n")]);
     let colored = |when: &str| {
-        let ran = run(tree.path(), &["data", "f", "--root", "r", "--minion", MINION, "--color", when]);
+        let ran = run(
+            tree.path(),
+            &[
+                "data", "f", "--root", "r", "--minion", MINION, "--color", when,
+            ],
+        );
         ran.stderr.contains('\u{1b}')
     };
-    assert_eq!(["auto", "never", "always"].map(colored), [false, false, true]);
+    assert_eq!(
+        ["auto", "never", "always"].map(colored),
+        [false, false, true]
+    );
 }
 
 // What looks like trouble and is none.
 
 #[test]
 fn crlf_files_are_read() {
-    let tree = tree(&[(DEFAULTS, b"values:\r\n  a: {{ 1 + 1 }}\r\n  b: |\r\n    x\r\n    y\r\n")]);
-    let ran = run(tree.path(), &["data", "f", "--root", "r", "--minion", MINION, "-o", "json", "--get", "b"]);
-    assert_eq!((ran.status, &*ran.stderr, &*ran.stdout), (Some(0), "", "\"x\\ny\\n\"\n"));
+    let tree = tree(&[(
+        DEFAULTS,
+        b"values:\r\n  a: {{ 1 + 1 }}\r\n  b: |\r\n    x\r\n    y\r\n",
+    )]);
+    let ran = run(
+        tree.path(),
+        &[
+            "data", "f", "--root", "r", "--minion", MINION, "-o", "json", "--get", "b",
+        ],
+    );
+    assert_eq!(
+        (ran.status, &*ran.stderr, &*ran.stdout),
+        (Some(0), "", "\"x\\ny\\n\"\n")
+    );
 }
 
 #[test]
 fn names_may_be_in_any_script() {
     let tree = tree(&[
         (MINION, "id: m\ngrains: {os: Größe 日本}\n".as_bytes()),
-        ("r/f/parameters/os/Größe 日本.yaml", "values: {Ключ: é}\n".as_bytes()),
+        (
+            "r/f/parameters/os/Größe 日本.yaml",
+            "values: {Ключ: é}\n".as_bytes(),
+        ),
     ]);
-    let ran = run(tree.path(), &["data", "f", "--root", "r", "--minion", MINION, "--get", "Ключ"]);
-    assert_eq!((ran.status, &*ran.stderr, &*ran.stdout), (Some(0), "", "é\n"));
+    let ran = run(
+        tree.path(),
+        &[
+            "data", "f", "--root", "r", "--minion", MINION, "--get", "Ключ",
+        ],
+    );
+    assert_eq!(
+        (ran.status, &*ran.stderr, &*ran.stdout),
+        (Some(0), "", "é\n")
+    );
 }
 
 #[test]
@@ -528,6 +625,10 @@ fn errors_point_at_characters_not_bytes() {
     let tree = tree(&[(DEFAULTS, "values:\n  日本: {{ grain.os }}\n".as_bytes())]);
     let ran = data(&tree);
     assert_eq!(ran.status, Some(1));
-    assert!(ran.stderr.contains("r/f/parameters/defaults.yaml:2:10"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("r/f/parameters/defaults.yaml:2:10"),
+        "{}",
+        ran.stderr
+    );
     assert_snapshot("errors/wide-characters.txt", &ran.stderr);
 }

@@ -5,11 +5,14 @@ mod common;
 use common::{Tree, assert_snapshot, repository, run, run_line};
 use mapstack::value::{Value, json};
 
-const EXAMPLE: &str =
-    "--root examples/site --root examples/formulas --minion examples/minions/web1.yaml --digest-salt x";
+const EXAMPLE: &str = "--root examples/site --root examples/formulas --minion examples/minions/web1.yaml --digest-salt x";
 
 /// The page, where it is built in.
-const PAGE: &[&str] = if cfg!(feature = "html") { &["--html=-"] } else { &[] };
+const PAGE: &[&str] = if cfg!(feature = "html") {
+    &["--html=-"]
+} else {
+    &[]
+};
 
 fn explained(line: &str) -> String {
     let ran = run_line(&repository(), &format!("explain users {line} {EXAMPLE}"));
@@ -22,9 +25,15 @@ fn a_value_is_told_with_what_it_overrode() {
     assert_snapshot("explain/default-shell.txt", &explained("default_shell"));
     assert_snapshot("explain/packages.txt", &explained("packages"));
     assert_snapshot("explain/item.txt", &explained("packages:-1"));
-    assert_snapshot("explain/of-the-pillar.txt", &explained("accounts:alice:uid"));
+    assert_snapshot(
+        "explain/of-the-pillar.txt",
+        &explained("accounts:alice:uid"),
+    );
     assert_snapshot("explain/post-map.txt", &explained("accounts:bob:home"));
-    assert_snapshot("explain/default-shell-colored.txt", &explained("default_shell --color always"));
+    assert_snapshot(
+        "explain/default-shell-colored.txt",
+        &explained("default_shell --color always"),
+    );
     assert_snapshot("explain/mapping.txt", &explained("accounts:deploy"));
 }
 
@@ -33,15 +42,26 @@ fn the_whole_configuration_has_an_origin_on_each_line() {
     let blame = explained("");
     assert_snapshot("explain/blame.txt", &blame);
     assert_eq!(blame, explained("--format blame"));
-    assert_snapshot("explain/blame-colored.txt", &explained("accounts:bob --format blame --color always"));
+    assert_snapshot(
+        "explain/blame-colored.txt",
+        &explained("accounts:bob --format blame --color always"),
+    );
 }
 
 #[test]
 fn programs_get_everything() {
-    assert_snapshot("explain/default-shell.json", &explained("default_shell -o json"));
+    assert_snapshot(
+        "explain/default-shell.json",
+        &explained("default_shell -o json"),
+    );
     assert_snapshot("explain/account.json", &explained("accounts:bob -o json"));
     let all = json::loads(&explained("-o json")).unwrap();
-    let values = all.as_map().unwrap().get("values").and_then(Value::as_list).unwrap();
+    let values = all
+        .as_map()
+        .unwrap()
+        .get("values")
+        .and_then(Value::as_list)
+        .unwrap();
     assert!(values.len() > 60);
     for value in values {
         assert!(value.as_map().unwrap().contains_key("origin"), "{value}");
@@ -51,21 +71,31 @@ fn programs_get_everything() {
 #[test]
 fn what_programs_get_has_a_schema() {
     let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
-    let schema = json(&std::fs::read_to_string(repository().join("docs/explain.schema.json")).unwrap());
+    let schema =
+        json(&std::fs::read_to_string(repository().join("docs/explain.schema.json")).unwrap());
     let schema = jsonschema::validator_for(&schema).unwrap();
     let explained = |facts: &str| {
         let roots = "--root examples/site --root examples/formulas";
-        let ran = run_line(&repository(), &format!("explain users -o json {roots} {facts}"));
+        let ran = run_line(
+            &repository(),
+            &format!("explain users -o json {roots} {facts}"),
+        );
         assert_eq!(ran.status, Some(0), "{facts}: {}", ran.stderr);
         json(&ran.stdout)
     };
-    let facts = ["web1", "db1", "bsd1"].map(|name| format!("--minion examples/minions/{name}.yaml"));
-    let more =
-        ["--platform windows-2022", "--platform debian-12 --set pillar.users.home_root=/srv", "--platform arch --id 5"];
+    let facts =
+        ["web1", "db1", "bsd1"].map(|name| format!("--minion examples/minions/{name}.yaml"));
+    let more = [
+        "--platform windows-2022",
+        "--platform debian-12 --set pillar.users.home_root=/srv",
+        "--platform arch --id 5",
+    ];
     for facts in facts.iter().map(String::as_str).chain(more) {
         let explained = explained(facts);
-        let problems: Vec<String> =
-            schema.iter_errors(&explained).map(|e| format!("{}: {e}", e.instance_path())).collect();
+        let problems: Vec<String> = schema
+            .iter_errors(&explained)
+            .map(|e| format!("{}: {e}", e.instance_path()))
+            .collect();
         assert!(problems.is_empty(), "{facts}: {problems:?}");
     }
     let right = explained(&facts[0]);
@@ -86,11 +116,17 @@ fn what_programs_get_has_a_schema() {
 fn files_that_are_not_used_are_told_why() {
     let formula = "examples/formulas/users/parameters";
     let tree = Tree::new(&[
-        ("r/f/parameters/map_jinja.yaml", "values: {sources: [Y!G@os, Y!G@os|I@roles, Y!P@x]}"),
+        (
+            "r/f/parameters/map_jinja.yaml",
+            "values: {sources: [Y!G@os, Y!G@os|I@roles, Y!P@x]}",
+        ),
         ("r/f/parameters/os/Debian.yaml", "strategy: smart"),
         ("r/f/parameters/os/RedHat.yaml", "values: {}"),
         ("r/f/parameters/os/Debian/roles/db.yaml", "values: {}"),
-        ("minion.yaml", "id: m\ngrains: {os: Debian}\npillar: {roles: [web, mail]}"),
+        (
+            "minion.yaml",
+            "id: m\ngrains: {os: Debian}\npillar: {roles: [web, mail]}",
+        ),
     ]);
     let mut told = String::new();
     for path in [
@@ -109,8 +145,10 @@ fn files_that_are_not_used_are_told_why() {
         "f/parameters/os/Debian/roles/db.yaml",
         "f/parameters/defaults.yaml",
     ] {
-        let ran =
-            run_line(tree.path(), &format!("explain f --why-not {path} --root r --minion minion.yaml --digest-salt x"));
+        let ran = run_line(
+            tree.path(),
+            &format!("explain f --why-not {path} --root r --minion minion.yaml --digest-salt x"),
+        );
         told += &ran.stdout;
         told += &ran.stderr;
     }
@@ -124,21 +162,47 @@ fn secrets_do_not_come_out() {
             "r/f/parameters/defaults.yaml",
             "values:\n  admin_password: pass1234\n  pin: 4321\n  url: {{ pillar.db.user }}@db\n  same: {a: pass5678, b_token: pass5678}\n",
         ),
-        ("r/f/parameters/os/Debian.yaml", "values:\n  admin_password: pass5678\n"),
-        ("minion.yaml", "id: m\ngrains: {os: Debian}\npillar: {db: {user: app_user_1}, f: {key: from-the-pillar}}"),
+        (
+            "r/f/parameters/os/Debian.yaml",
+            "values:\n  admin_password: pass5678\n",
+        ),
+        (
+            "minion.yaml",
+            "id: m\ngrains: {os: Debian}\npillar: {db: {user: app_user_1}, f: {key: from-the-pillar}}",
+        ),
     ]);
-    let given =
-        ["explain", "f", "--root=r", "--minion=minion.yaml", "--secret=pin", "--sources=Y!G@os", "--sources=I@f"];
-    for more in [&["--format=blame"][..], &["--format=json"], &["admin_password"], &["key"], &["url"], PAGE] {
+    let given = [
+        "explain",
+        "f",
+        "--root=r",
+        "--minion=minion.yaml",
+        "--secret=pin",
+        "--sources=Y!G@os",
+        "--sources=I@f",
+    ];
+    for more in [
+        &["--format=blame"][..],
+        &["--format=json"],
+        &["admin_password"],
+        &["key"],
+        &["url"],
+        PAGE,
+    ] {
         let ran = run(tree.path(), &[&given[..], more].concat());
         assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{more:?}");
         for secret in ["pass1234", "4321", "app_user_1", "from-the-pillar"] {
-            assert!(!ran.stdout.contains(secret), "{more:?}: {secret}\n{}", ran.stdout);
+            assert!(
+                !ran.stdout.contains(secret),
+                "{more:?}: {secret}\n{}",
+                ran.stdout
+            );
         }
     }
     let shown = run(tree.path(), &[&given[..], &["--show-secrets"]].concat()).stdout;
     assert!(
-        ["pass5678", "4321", "app_user_1@db", "from-the-pillar"].iter().all(|secret| shown.contains(secret)),
+        ["pass5678", "4321", "app_user_1@db", "from-the-pillar"]
+            .iter()
+            .all(|secret| shown.contains(secret)),
         "{shown}"
     );
     let other = |salt: &str| run(tree.path(), &[&given[..], &["key", salt]].concat()).stdout;
@@ -149,8 +213,16 @@ fn secrets_do_not_come_out() {
 #[test]
 fn mistakes_are_told() {
     for (line, status, told) in [
-        ("users acounts", 1, "the result has nothing under 'acounts'; did you mean 'accounts'?"),
-        ("users packages:99", 1, "'packages' has nothing under '99'; it is a list of 4"),
+        (
+            "users acounts",
+            1,
+            "the result has nothing under 'acounts'; did you mean 'accounts'?",
+        ),
+        (
+            "users packages:99",
+            1,
+            "'packages' has nothing under '99'; it is a list of 4",
+        ),
         ("users home_root:x", 1, "'home_root' has nothing under 'x'"),
         ("users key --why-not x", 2, "cannot be used with"),
     ] {
@@ -164,11 +236,26 @@ fn mistakes_are_told() {
 #[test]
 fn secrets_do_not_come_out_by_the_side() {
     let tree = Tree::new(&[
-        ("r/f/parameters/map_jinja.yaml", "values: {sources: [Y!I@stage, C@c]}"),
-        ("r/f/parameters/defaults.yaml", "values:\n  db: {port: 1, nested: [1]}\n  url: //u:{{ pillar.short }}@h\n"),
-        ("r/f/parameters/defaults.yaml.jinja", "values:\n  pem: |-\n    {{ pillar.key | indent(4) }}\n"),
-        ("r/f/post-map.jinja", "{% do mapdata.update({'t': (pillar.short, 1)}) %}"),
-        ("r/g/parameters/defaults.yaml", "values:\n  a: {{ pillar.key | first }}{{ pillar.broken }}\n"),
+        (
+            "r/f/parameters/map_jinja.yaml",
+            "values: {sources: [Y!I@stage, C@c]}",
+        ),
+        (
+            "r/f/parameters/defaults.yaml",
+            "values:\n  db: {port: 1, nested: [1]}\n  url: //u:{{ pillar.short }}@h\n",
+        ),
+        (
+            "r/f/parameters/defaults.yaml.jinja",
+            "values:\n  pem: |-\n    {{ pillar.key | indent(4) }}\n",
+        ),
+        (
+            "r/f/post-map.jinja",
+            "{% do mapdata.update({'t': (pillar.short, 1)}) %}",
+        ),
+        (
+            "r/g/parameters/defaults.yaml",
+            "values:\n  a: {{ pillar.key | first }}{{ pillar.broken }}\n",
+        ),
         (
             "minion.yaml",
             "id: m\npillar:\n  stage: prod-hunter2\n  short: hunter3\n  key: \"BEGIN KEY\\nabcdef\\nEND KEY\\n\"\n  \
@@ -188,7 +275,10 @@ fn secrets_do_not_come_out_by_the_side() {
         &["f", PAGE.first().unwrap_or(&"db")],
         &["g"],
     ] {
-        let ran = run(tree.path(), &[&["explain", "--root=r", "--minion=minion.yaml"], args].concat());
+        let ran = run(
+            tree.path(),
+            &[&["explain", "--root=r", "--minion=minion.yaml"], args].concat(),
+        );
         for secret in ["hunter2", "hunter3", "hunter4", "98765", "4711", "abcdef"] {
             let told = format!("{}{}", ran.stdout, ran.stderr);
             assert!(!told.contains(secret), "{args:?}: {secret}\n{told}");
@@ -201,7 +291,10 @@ fn secrets_do_not_come_out_by_the_side() {
 fn facts_are_told_with_what_gave_them() {
     let packed = b"\x81\xa1f\x81\xa1k\xa6packed";
     let tree = Tree::new(&[
-        ("r/f/parameters/map_jinja.yaml", &b"values: {sources: [I@f, G@f, C@f]}"[..]),
+        (
+            "r/f/parameters/map_jinja.yaml",
+            &b"values: {sources: [I@f, G@f, C@f]}"[..],
+        ),
         ("r/f/parameters/defaults.yaml", b"values: {k: 0}"),
         ("r/g/parameters/defaults.yaml", b"values: {}"),
         ("minion.yaml", b"id: m\npillar:\n  f: {k: 1}\n"),
@@ -209,8 +302,14 @@ fn facts_are_told_with_what_gave_them() {
         ("grains.json", b"{\"local\": {\n  \"f\": {\"k\": 3}}}"),
         ("opts.yaml", b"f: {k: 4}"),
         ("minions/web1.yaml", b"pillar: {f: {k: 5}}"),
-        ("all.json", b"{\"web1\": {\"os\": \"x\",\n \"f\": {\"k\": 6}}}"),
-        ("all.yaml", b"id: a\npillar: {}\n---\nid: web1\npillar: {f: {k: 7}}\n"),
+        (
+            "all.json",
+            b"{\"web1\": {\"os\": \"x\",\n \"f\": {\"k\": 6}}}",
+        ),
+        (
+            "all.yaml",
+            b"id: a\npillar: {}\n---\nid: web1\npillar: {f: {k: 7}}\n",
+        ),
         ("cache/grains/web1.p", b"\x81\xa1g\x01"),
         ("cache/pillar/web1.p", packed),
         ("etc/minion", b"file_client: local\nmaster: x\nf: {k: 8}\n"),
@@ -220,30 +319,99 @@ fn facts_are_told_with_what_gave_them() {
         ("beside/grains", b"f:\n    k: 11\n"),
     ]);
     for (flags, origin, json) in [
-        ("--minion minion.yaml", "pillar:f:k (minion.yaml:3:10)", r#""file": "minion.yaml", "line": 3, "column": 10"#),
-        ("--pillar pillar.yaml --id m", "pillar:f:k (pillar.yaml:2:6)", r#""line": 2, "column": 6"#),
-        ("--grains grains.json", "grains:f:k (grains.json:2:14)", r#""line": 2, "column": 14"#),
-        ("--opts opts.yaml", "opts:f:k (opts.yaml:1:8)", r#""line": 1, "column": 8"#),
-        ("--minions minions", "pillar:f:k (minions/web1.yaml:1:17)", r#""line": 1, "column": 17"#),
-        ("--minions all.json", "grains:f:k (all.json:2:13)", r#""line": 2, "column": 13"#),
-        ("--minions all.yaml --id web1", "pillar:f:k (all.yaml:5:17)", r#""line": 5, "column": 17"#),
-        ("--minions cache", "pillar:f:k (cache/pillar/web1.p)", r#""file": "cache/pillar/web1.p"}"#),
-        ("--config etc", "opts:f:k (etc/minion.d/x.conf:2:8)", r#""file": "etc/minion.d/x.conf", "line": 2"#),
-        ("--config other", "grains:f:k (other/minion:2:10)", r#""file": "other/minion", "line": 2"#),
-        ("--config beside", "grains:f:k (beside/grains:2:8)", r#""file": "beside/grains", "line": 2"#),
-        ("--minion minion.yaml --set pillar.f.k=12", "pillar:f:k (--set)", r#""flag": "--set""#),
-        ("--platform debian-12 --set grains.f.k=13", "grains:f:k (--set)", r#""flag": "--set""#),
+        (
+            "--minion minion.yaml",
+            "pillar:f:k (minion.yaml:3:10)",
+            r#""file": "minion.yaml", "line": 3, "column": 10"#,
+        ),
+        (
+            "--pillar pillar.yaml --id m",
+            "pillar:f:k (pillar.yaml:2:6)",
+            r#""line": 2, "column": 6"#,
+        ),
+        (
+            "--grains grains.json",
+            "grains:f:k (grains.json:2:14)",
+            r#""line": 2, "column": 14"#,
+        ),
+        (
+            "--opts opts.yaml",
+            "opts:f:k (opts.yaml:1:8)",
+            r#""line": 1, "column": 8"#,
+        ),
+        (
+            "--minions minions",
+            "pillar:f:k (minions/web1.yaml:1:17)",
+            r#""line": 1, "column": 17"#,
+        ),
+        (
+            "--minions all.json",
+            "grains:f:k (all.json:2:13)",
+            r#""line": 2, "column": 13"#,
+        ),
+        (
+            "--minions all.yaml --id web1",
+            "pillar:f:k (all.yaml:5:17)",
+            r#""line": 5, "column": 17"#,
+        ),
+        (
+            "--minions cache",
+            "pillar:f:k (cache/pillar/web1.p)",
+            r#""file": "cache/pillar/web1.p"}"#,
+        ),
+        (
+            "--config etc",
+            "opts:f:k (etc/minion.d/x.conf:2:8)",
+            r#""file": "etc/minion.d/x.conf", "line": 2"#,
+        ),
+        (
+            "--config other",
+            "grains:f:k (other/minion:2:10)",
+            r#""file": "other/minion", "line": 2"#,
+        ),
+        (
+            "--config beside",
+            "grains:f:k (beside/grains:2:8)",
+            r#""file": "beside/grains", "line": 2"#,
+        ),
+        (
+            "--minion minion.yaml --set pillar.f.k=12",
+            "pillar:f:k (--set)",
+            r#""flag": "--set""#,
+        ),
+        (
+            "--platform debian-12 --set grains.f.k=13",
+            "grains:f:k (--set)",
+            r#""flag": "--set""#,
+        ),
     ] {
-        let root = if flags.starts_with("--config") { "--root r --id m" } else { "--root r" };
+        let root = if flags.starts_with("--config") {
+            "--root r --id m"
+        } else {
+            "--root r"
+        };
         let text = run_line(tree.path(), &format!("explain f k {root} {flags}"));
-        assert!(text.stdout.contains(origin), "{flags}: {}{}", text.stdout, text.stderr);
+        assert!(
+            text.stdout.contains(origin),
+            "{flags}: {}{}",
+            text.stdout,
+            text.stderr
+        );
         let printed = run_line(tree.path(), &format!("explain f k -o json {root} {flags}")).stdout;
-        let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ").replace("{ ", "{").replace(" }", "}");
+        let printed = printed
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .replace("{ ", "{")
+            .replace(" }", "}");
         assert!(printed.contains(json), "{flags}: {printed}");
     }
     let of_platform = "explain g osfinger --root r --platform debian-12 --sources G:SUB@osfinger";
     let text = run_line(tree.path(), of_platform).stdout;
-    assert!(text.contains("grains:osfinger (the platform debian-12)"), "{text}");
+    assert!(
+        text.contains("grains:osfinger (the platform debian-12)"),
+        "{text}"
+    );
     let printed = run_line(tree.path(), &format!("{of_platform} -o json")).stdout;
     assert!(printed.contains(r#""platform": "debian-12""#), "{printed}");
 }
@@ -256,16 +424,33 @@ mod html {
     fn a_page_has_all_values_and_the_lines_they_come_from() {
         let page = explained("--html -");
         // The style and the script are what they are.
-        let (body, script) = (page.find("<body>").unwrap(), page.rfind("<script>").unwrap());
+        let (body, script) = (
+            page.find("<body>").unwrap(),
+            page.rfind("<script>").unwrap(),
+        );
         assert_snapshot("explain/page.html", &page[body..script]);
         let (tree, examples) = (Tree::new(&[("x", "")]), repository().join("examples"));
         let file = tree.path().join("page.html");
         let (file, examples) = (file.display().to_string(), examples.display().to_string());
-        let args = ["explain", "users", "packages", "--html", &file, "--platform", "debian-12"];
-        let ran = run(&repository(), &[&args[..], &["--root", &format!("{examples}/formulas")]].concat());
+        let args = [
+            "explain",
+            "users",
+            "packages",
+            "--html",
+            &file,
+            "--platform",
+            "debian-12",
+        ];
+        let ran = run(
+            &repository(),
+            &[&args[..], &["--root", &format!("{examples}/formulas")]].concat(),
+        );
         assert_eq!((ran.status, &*ran.stdout, &*ran.stderr), (Some(0), "", ""));
         let page = std::fs::read_to_string(file).unwrap();
-        assert!(page.contains("packages</bdi>") && !page.contains("secure_path</bdi>"), "{page}");
+        assert!(
+            page.contains("packages</bdi>") && !page.contains("secure_path</bdi>"),
+            "{page}"
+        );
     }
 
     #[test]
@@ -274,17 +459,36 @@ mod html {
                         hunter-three]\n  # was hunter-four\n  copy: {{ pillar.key }}\n  c: 3\n  # hunter-one is what it says above\n";
         let tree = Tree::new(&[
             ("r/f/parameters/defaults.yaml", defaults),
-            ("r/f/post-map.jinja", "{% do mapdata.update({'d': 'hunter-' ~ 'five',\n'e': pillar.key}) %}\n"),
-            ("minion.yaml", "id: m\npillar: {key: hunter-four, f: {a: 5}}\n"),
+            (
+                "r/f/post-map.jinja",
+                "{% do mapdata.update({'d': 'hunter-' ~ 'five',\n'e': pillar.key}) %}\n",
+            ),
+            (
+                "minion.yaml",
+                "id: m\npillar: {key: hunter-four, f: {a: 5}}\n",
+            ),
         ]);
         let page = |more: &[&str]| {
-            let args = ["explain", "f", "--root=r", "--minion=minion.yaml", "--secret=pins", "--html=-"];
+            let args = [
+                "explain",
+                "f",
+                "--root=r",
+                "--minion=minion.yaml",
+                "--secret=pins",
+                "--html=-",
+            ];
             let ran = run(tree.path(), &[&args[..], more].concat());
             assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
             ran.stdout
         };
         let masked = page(&["--sources=C@f"]);
-        for secret in ["hunter-one", "hunter-two", "hunter-three", "hunter-four", "4711"] {
+        for secret in [
+            "hunter-one",
+            "hunter-two",
+            "hunter-three",
+            "hunter-four",
+            "4711",
+        ] {
             assert!(!masked.contains(secret), "{secret}: {masked}");
         }
         for shown in ["  a: 1", "  db_password: **********", "  c: 3"] {
@@ -301,17 +505,34 @@ mod html {
         let defaults = "values:\n  \"</script><script>x()</script>\": \"<img src=x onerror=x()>\"\n  b: \"\\u2028\\u202e\"\n  \
                         c: [</textarea>, '\"']\n";
         let tree = Tree::new(&[("r/f/parameters/defaults.yaml", defaults)]);
-        let ran = run_line(tree.path(), "explain f --root r --platform debian-12 --html -");
+        let ran = run_line(
+            tree.path(),
+            "explain f --root r --platform debian-12 --html -",
+        );
         assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
         assert_eq!(ran.stdout.matches("<script").count(), 2, "{}", ran.stdout);
-        assert!(!ran.stdout.contains("<img") && !ran.stdout.contains('\u{202e}'), "{}", ran.stdout);
+        assert!(
+            !ran.stdout.contains("<img") && !ran.stdout.contains('\u{202e}'),
+            "{}",
+            ran.stdout
+        );
     }
 
     #[test]
     fn mistakes_are_told() {
-        let ran = run_line(&repository(), &format!("explain users --html absent/page.html {EXAMPLE}"));
-        assert!(ran.stderr.contains("cannot write absent/page.html"), "{}", ran.stderr);
-        let ran = run_line(&repository(), &format!("explain users --html x -o json {EXAMPLE}"));
+        let ran = run_line(
+            &repository(),
+            &format!("explain users --html absent/page.html {EXAMPLE}"),
+        );
+        assert!(
+            ran.stderr.contains("cannot write absent/page.html"),
+            "{}",
+            ran.stderr
+        );
+        let ran = run_line(
+            &repository(),
+            &format!("explain users --html x -o json {EXAMPLE}"),
+        );
         assert_eq!(ran.status, Some(2));
     }
 }

@@ -13,37 +13,98 @@ fn repositories_come_from_urls_and_from_a_configuration() {
             "gitfs_remotes:\n  - file:///srv/git/one\n  - file:///srv/git/two:\n    - base: main\n  - srv/three\n  - file:///srv/git/two:\n    - name: again\n",
         ),
         ("list", "- a\n"),
-        ("typo", "gitfs_remotes:\n  - https://example.org/a:\n    - bsae: main\n"),
+        (
+            "typo",
+            "gitfs_remotes:\n  - https://example.org/a:\n    - bsae: main\n",
+        ),
     ]);
-    let ran = run(tree.path(), &["fetch", "--config", "master", "file:///srv/git/four", "--mirrors", "mirrors"]);
+    let ran = run(
+        tree.path(),
+        &[
+            "fetch",
+            "--config",
+            "master",
+            "file:///srv/git/four",
+            "--mirrors",
+            "mirrors",
+        ],
+    );
     assert_eq!(
         (ran.status, &*ran.stdout),
-        (Some(0), "/srv/git/four: read in place\n/srv/git/one: read in place\n/srv/git/two: read in place\n"),
+        (
+            Some(0),
+            "/srv/git/four: read in place\n/srv/git/one: read in place\n/srv/git/two: read in place\n"
+        ),
         "{}",
         ran.stderr
     );
-    assert!(ran.stderr.contains("the remote 'srv/three' is left out"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("the remote 'srv/three' is left out"),
+        "{}",
+        ran.stderr
+    );
     for (args, status, says) in [
         (&["fetch"][..], 2, "--config <FILE|DIR>"),
-        (&["fetch", "--config", "list"], 2, "say --config-kind master or minion"),
-        (&["fetch", "--config", "list", "--config-kind", "master"], 1, "is a mapping of options, not a list"),
-        (&["fetch", "--config", "typo", "--config-kind", "master"], 1, "did you mean `base`?"),
-        (&["fetch", "--config", "nothing"], 1, "there is no configuration nothing"),
-        (&["fetch", "--config", "nothing/master"], 1, "there is no configuration file nothing/master"),
-        (&["fetch", "svn://example.org/a", "--mirrors", "mirrors"], 1, "is not supported; use https:// or ssh://"),
         (
-            &["fetch", "http://127.0.0.1:1/a", "http://127.0.0.1:1/b", "--mirrors", "mirrors"],
+            &["fetch", "--config", "list"],
+            2,
+            "say --config-kind master or minion",
+        ),
+        (
+            &["fetch", "--config", "list", "--config-kind", "master"],
+            1,
+            "is a mapping of options, not a list",
+        ),
+        (
+            &["fetch", "--config", "typo", "--config-kind", "master"],
+            1,
+            "did you mean `base`?",
+        ),
+        (
+            &["fetch", "--config", "nothing"],
+            1,
+            "there is no configuration nothing",
+        ),
+        (
+            &["fetch", "--config", "nothing/master"],
+            1,
+            "there is no configuration file nothing/master",
+        ),
+        (
+            &["fetch", "svn://example.org/a", "--mirrors", "mirrors"],
+            1,
+            "is not supported; use https:// or ssh://",
+        ),
+        (
+            &[
+                "fetch",
+                "http://127.0.0.1:1/a",
+                "http://127.0.0.1:1/b",
+                "--mirrors",
+                "mirrors",
+            ],
             1,
             "http://127.0.0.1:1/a cannot be",
         ),
         (
-            &["fetch", "http://127.0.0.1:1/a", "http://127.0.0.1:1/b", "--mirrors", "mirrors"],
+            &[
+                "fetch",
+                "http://127.0.0.1:1/a",
+                "http://127.0.0.1:1/b",
+                "--mirrors",
+                "mirrors",
+            ],
             1,
             "http://127.0.0.1:1/b cannot be",
         ),
     ] {
         let ran = run(tree.path(), args);
-        assert_eq!((ran.status, &*ran.stdout), (Some(status), ""), "{args:?}: {}", ran.stderr);
+        assert_eq!(
+            (ran.status, &*ran.stdout),
+            (Some(status), ""),
+            "{args:?}: {}",
+            ran.stderr
+        );
         assert!(ran.stderr.contains(says), "{args:?}: {}", ran.stderr);
     }
 }

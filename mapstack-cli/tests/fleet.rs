@@ -11,7 +11,9 @@ use common::{Ran, Tree, assert_snapshot, command, run};
 /// A formula whose values differ by grains, one whose template never ends on one minion, and minions of which one is
 /// broken.
 fn tree() -> Tree {
-    let minion = |os: &str, more: &str| format!("grains: {{os: {os}, os_family: {os}{more}}}\n").into_bytes();
+    let minion = |os: &str, more: &str| {
+        format!("grains: {{os: {os}, os_family: {os}{more}}}\n").into_bytes()
+    };
     Tree::new(&[
         ("root/ntp/parameters/defaults.yaml", b"values: {pkg: ntp, server: a.example.org, tabs: \"a\\tb\"}\n".to_vec()),
         ("root/ntp/parameters/os/Arch.yaml", b"values: {server: b.example.org, nested: {list: [1, two]}}\n".to_vec()),
@@ -29,11 +31,19 @@ fn tree() -> Tree {
 }
 
 fn fleet(tree: &Tree, line: &[&str]) -> Ran {
-    run(tree.path(), &[&["fleet", "--root", "root", "--minions", "minions"], line].concat())
+    run(
+        tree.path(),
+        &[&["fleet", "--root", "root", "--minions", "minions"], line].concat(),
+    )
 }
 
 fn text(ran: &Ran) -> String {
-    format!("status {}\n--- stdout\n{}--- stderr\n{}", ran.status.unwrap_or(-1), ran.stdout, ran.stderr)
+    format!(
+        "status {}\n--- stdout\n{}--- stderr\n{}",
+        ran.status.unwrap_or(-1),
+        ran.stdout,
+        ran.stderr
+    )
 }
 
 #[test]
@@ -43,12 +53,40 @@ fn every_form_of_output() {
         ("jsonl", &["ntp", "loop"]),
         ("json", &["ntp", "loop", "-o", "json"]),
         ("yaml", &["ntp", "loop", "-o", "yaml"]),
-        ("get", &["ntp", "loop", "--get", "server", "--get", "nested", "--get", "tabs"]),
-        ("get-jsonl", &["ntp", "--get", "server", "--get", "nested:list:1", "-o", "jsonl"]),
+        (
+            "get",
+            &[
+                "ntp", "loop", "--get", "server", "--get", "nested", "--get", "tabs",
+            ],
+        ),
+        (
+            "get-jsonl",
+            &[
+                "ntp",
+                "--get",
+                "server",
+                "--get",
+                "nested:list:1",
+                "-o",
+                "jsonl",
+            ],
+        ),
         ("count", &["ntp", "loop", "--count", "nested"]),
         ("count-jsonl", &["ntp", "--count", "server", "-o", "jsonl"]),
-        ("select", &["ntp", "--select", "grains.os == 'Arch' and 'web' not in grains.roles", "-o", "json"]),
-        ("select-fails", &["ntp", "--select", "grains.roles[0] == 'web'", "-o", "json"]),
+        (
+            "select",
+            &[
+                "ntp",
+                "--select",
+                "grains.os == 'Arch' and 'web' not in grains.roles",
+                "-o",
+                "json",
+            ],
+        ),
+        (
+            "select-fails",
+            &["ntp", "--select", "grains.roles[0] == 'web'", "-o", "json"],
+        ),
     ];
     for (name, line) in cases {
         assert_snapshot(&format!("fleet/{name}.txt"), &text(&fleet(&tree, line)));
@@ -86,9 +124,17 @@ fn a_directory_has_a_file_for_each_minion_that_has_a_result() {
         .map(|f| f.unwrap().file_name().into_string().unwrap())
         .collect();
     // What is broken has no file any more, and nothing half-written lies about.
-    assert_eq!(files, ["db2.yaml", "web1.yaml", "web2.yaml", "web3.yaml"].map(String::from).into());
+    assert_eq!(
+        files,
+        ["db2.yaml", "web1.yaml", "web2.yaml", "web3.yaml"]
+            .map(String::from)
+            .into()
+    );
     let web3 = std::fs::read_to_string(tree.path().join("out/web3.yaml")).unwrap();
-    assert!(web3.starts_with("ntp:\n") && !web3.contains("loop:"), "{web3}");
+    assert!(
+        web3.starts_with("ntp:\n") && !web3.contains("loop:"),
+        "{web3}"
+    );
 }
 
 #[test]
@@ -104,12 +150,24 @@ fn threads_change_nothing() {
 #[test]
 fn shards_are_the_fleet_each_minion_once() {
     let all = |line: &[&str]| -> Vec<String> {
-        let base = ["fleet", "ntp", "--root", "root", "--platform", "all", "--get", "pkg"];
+        let base = [
+            "fleet",
+            "ntp",
+            "--root",
+            "root",
+            "--platform",
+            "all",
+            "--get",
+            "pkg",
+        ];
         let ran = run(tree().path(), &[&base, line].concat());
         assert_eq!(ran.status, Some(0), "{}", ran.stderr);
         ran.stdout.lines().skip(1).map(str::to_owned).collect()
     };
-    let mut parts: Vec<String> = ["1/3", "2/3", "3/3"].iter().flat_map(|shard| all(&["--shard", shard])).collect();
+    let mut parts: Vec<String> = ["1/3", "2/3", "3/3"]
+        .iter()
+        .flat_map(|shard| all(&["--shard", shard]))
+        .collect();
     let mut whole = all(&[]);
     assert!(whole.len() > 30 && whole.iter().all(|row| row.ends_with("\tntp")));
     parts.sort();
@@ -120,21 +178,52 @@ fn shards_are_the_fleet_each_minion_once() {
 #[test]
 fn warnings_are_told_once_and_strict_makes_failures_of_them() {
     let tree = tree();
-    tree.write("root/odd/parameters/defaults.yaml", b"strategy: smrat\nvalues: {a: 1}\n");
+    tree.write(
+        "root/odd/parameters/defaults.yaml",
+        b"strategy: smrat\nvalues: {a: 1}\n",
+    );
     let ran = fleet(&tree, &["odd", "--minion-glob", "web*", "--count", "a"]);
-    assert_eq!((ran.status, ran.stderr.matches("warning:").count()), (Some(0), 1), "{}", ran.stderr);
-    assert!(ran.stderr.contains("for odd on web1, web2, web3"), "{}", ran.stderr);
-    let ran = fleet(&tree, &["odd", "ntp", "--minion-glob", "web*", "--count", "a", "--strict"]);
+    assert_eq!(
+        (ran.status, ran.stderr.matches("warning:").count()),
+        (Some(0), 1),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("for odd on web1, web2, web3"),
+        "{}",
+        ran.stderr
+    );
+    let ran = fleet(
+        &tree,
+        &[
+            "odd",
+            "ntp",
+            "--minion-glob",
+            "web*",
+            "--count",
+            "a",
+            "--strict",
+        ],
+    );
     assert_eq!(ran.status, Some(1));
-    assert!(ran.stderr.contains("3 of 3 minions failed"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("3 of 3 minions failed"),
+        "{}",
+        ran.stderr
+    );
 }
 
 /// Many minions, each of which takes a while.
 fn slow(minions: usize, turns: usize) -> Tree {
-    let layer = format!("values: {{n: {{% for a in range({turns}) %}}{{{{ '' }}}}{{% endfor %}}1}}\n");
+    let layer =
+        format!("values: {{n: {{% for a in range({turns}) %}}{{{{ '' }}}}{{% endfor %}}1}}\n");
     let tree = Tree::new(&[("root/slow/parameters/defaults.yaml", layer)]);
     for n in 0..minions {
-        tree.write(&format!("minions/web{n:05}.yaml"), b"grains: {os: Debian}\n");
+        tree.write(
+            &format!("minions/web{n:05}.yaml"),
+            b"grains: {os: Debian}\n",
+        );
     }
     tree
 }
@@ -143,13 +232,24 @@ fn slow(minions: usize, turns: usize) -> Tree {
 #[test]
 fn a_full_disk_is_one_clear_error() {
     let tree = slow(300, 1);
-    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
     let line = ["fleet", "slow", "--root", "root", "--minions", "minions"];
-    let child = command(tree.path()).args(line).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    let child = command(tree.path())
+        .args(line)
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let done = child.wait_with_output().unwrap();
     let said = String::from_utf8(done.stderr).unwrap();
     assert_eq!(done.status.code(), Some(1));
-    assert!(said.starts_with("error: cannot write the output: No space left on device"), "{said}");
+    assert!(
+        said.starts_with("error: cannot write the output: No space left on device"),
+        "{said}"
+    );
     assert_eq!(said.lines().count(), 1, "{said}");
 }
 
@@ -157,12 +257,24 @@ fn a_full_disk_is_one_clear_error() {
 fn who_stops_reading_ends_the_work_quietly() {
     let tree = slow(5_000, 2_000);
     let line = ["fleet", "slow", "--root", "root", "--minions", "minions"];
-    let mut child = command(tree.path()).args(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command(tree.path())
+        .args(line)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut first = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut first)
+        .unwrap();
     assert!(first.contains("web00000"), "{first}");
     let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
     assert_eq!((child.wait().unwrap().code(), &*said), (Some(0), ""));
 }
 
@@ -171,18 +283,40 @@ fn who_stops_reading_ends_the_work_quietly() {
 fn an_interruption_loses_nothing_that_was_finished() {
     let tree = slow(5_000, 2_000);
     let line = ["fleet", "slow", "--root", "root", "--minions", "minions"];
-    let mut child = command(tree.path()).args(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command(tree.path())
+        .args(line)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut done: Vec<String> = vec![lines.next().unwrap().unwrap()];
-    let status = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let status = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
     assert!(status.success());
     done.extend(lines.map(Result::unwrap));
     let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
     // Whole lines, in order, and as many as it says.
     for (n, line) in done.iter().enumerate() {
-        assert!(line.starts_with(&format!("{{\"minion\": \"web{n:05}\"")) && line.ends_with("}}"), "{line}");
+        assert!(
+            line.starts_with(&format!("{{\"minion\": \"web{n:05}\"")) && line.ends_with("}}"),
+            "{line}"
+        );
     }
-    assert_eq!(said, format!("error: interrupted: {} of 5000 minions are done\n", done.len()));
+    assert_eq!(
+        said,
+        format!(
+            "error: interrupted: {} of 5000 minions are done\n",
+            done.len()
+        )
+    );
 }

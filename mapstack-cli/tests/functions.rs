@@ -18,7 +18,14 @@ fn tree(layer: &str, more: &[(&str, &str)]) -> Tree {
 
 /// `stack f defaults.yaml` with more flags.
 fn stack(tree: &Tree, more: &[&str]) -> Ran {
-    run(tree.path(), &[&["stack", "f", "defaults.yaml", "--root", "r", "--id", "web1"], more].concat())
+    run(
+        tree.path(),
+        &[
+            &["stack", "f", "defaults.yaml", "--root", "r", "--id", "web1"],
+            more,
+        ]
+        .concat(),
+    )
 }
 
 fn printed(ran: &Ran) -> &str {
@@ -48,7 +55,17 @@ fn stubs_answer_before_everything_else() {
 ";
     let tree = tree(layer, &[("stubs.yaml", STUBS)]);
     // A permission does not change what was written down.
-    let ran = stack(&tree, &["--stub", "stubs.yaml", "--allow", "cmd.*", "--allow", "which"]);
+    let ran = stack(
+        &tree,
+        &[
+            "--stub",
+            "stubs.yaml",
+            "--allow",
+            "cmd.*",
+            "--allow",
+            "which",
+        ],
+    );
     let expected = "known: web1.example.org\nother: ''\nbuilt_in: stubbed\nfilter: /stub/bash\n\
         in: True True False True\nget: True <function cmd.shell>\n";
     assert_eq!(printed(&ran), expected);
@@ -57,33 +74,85 @@ fn stubs_answer_before_everything_else() {
 #[test]
 fn what_nobody_answers_says_how_it_could_be_answered() {
     let cases: &[(&str, &str, &[&str])] = &[
-        ("permissible", "{{ salt['cmd.run']('id -un', cwd='/', env=[{'A': \"it's\"}]) }}", &[]),
-        ("elsewhere", "{{ salt['pkg.version']('openssh-server') }}", &[]),
-        ("other-arguments", "{{ salt['cmd.run']('id') }}", &["--stub", "exact.yaml"]),
-        ("module", "{{ salt.cmd.run('id') }}", &["--stub", "exact.yaml"]),
+        (
+            "permissible",
+            "{{ salt['cmd.run']('id -un', cwd='/', env=[{'A': \"it's\"}]) }}",
+            &[],
+        ),
+        (
+            "elsewhere",
+            "{{ salt['pkg.version']('openssh-server') }}",
+            &[],
+        ),
+        (
+            "other-arguments",
+            "{{ salt['cmd.run']('id') }}",
+            &["--stub", "exact.yaml"],
+        ),
+        (
+            "module",
+            "{{ salt.cmd.run('id') }}",
+            &["--stub", "exact.yaml"],
+        ),
         ("slip", "{{ salt['grains.gte']('os') }}", &[]),
-        ("stubbed-error", "{{ salt['pkg.version']('vim') }}", &["--stub", "stubs.yaml"]),
+        (
+            "stubbed-error",
+            "{{ salt['pkg.version']('vim') }}",
+            &["--stub", "stubs.yaml"],
+        ),
         ("filter", "{{ 'bash'|which }}", &[]),
-        ("late", "{% set f = salt['cmd.run'] %}{% if f is defined %}{{ f }}{% endif %}\n  b: {{ f('x') }}", &[]),
+        (
+            "late",
+            "{% set f = salt['cmd.run'] %}{% if f is defined %}{{ f }}{% endif %}\n  b: {{ f('x') }}",
+            &[],
+        ),
     ];
     for (name, template, more) in cases {
         let exact = "cmd.run: {args: [hostname], return: web1}\n";
-        let tree = tree(&format!("values:\n  a: {template}\n"), &[("stubs.yaml", STUBS), ("exact.yaml", exact)]);
+        let tree = tree(
+            &format!("values:\n  a: {template}\n"),
+            &[("stubs.yaml", STUBS), ("exact.yaml", exact)],
+        );
         let ran = stack(&tree, more);
-        assert_eq!((ran.status, &*ran.stdout), (Some(1), ""), "{name}: {}", ran.stderr);
-        assert!(ran.stderr.contains("r/f/parameters/defaults.yaml:"), "{name}: {}", ran.stderr);
+        assert_eq!(
+            (ran.status, &*ran.stdout),
+            (Some(1), ""),
+            "{name}: {}",
+            ran.stderr
+        );
+        assert!(
+            ran.stderr.contains("r/f/parameters/defaults.yaml:"),
+            "{name}: {}",
+            ran.stderr
+        );
         assert_snapshot(&format!("functions/{name}.txt"), &ran.stderr);
     }
 }
 
 #[test]
 fn the_entry_that_is_suggested_answers_the_call() {
-    let tree = tree("values:\n  a: '{{ salt['my.fn']('x: y', [1, none], k={'z': true}) }}'\n", &[]);
+    let tree = tree(
+        "values:\n  a: '{{ salt['my.fn']('x: y', [1, none], k={'z': true}) }}'\n",
+        &[],
+    );
     let refused = stack(&tree, &[]);
-    let lines = refused.stderr.lines().skip_while(|line| !line.contains("--stub")).skip(1);
-    let entry: String = lines.map(|line| format!("{}\n", line.get(10..).unwrap_or_default())).collect();
-    tree.write("pasted.yaml", entry.replace("return: ''", "return: it works").as_bytes());
-    assert_eq!(printed(&stack(&tree, &["--stub", "pasted.yaml"])), "a: it works\n", "{entry}");
+    let lines = refused
+        .stderr
+        .lines()
+        .skip_while(|line| !line.contains("--stub"))
+        .skip(1);
+    let entry: String = lines
+        .map(|line| format!("{}\n", line.get(10..).unwrap_or_default()))
+        .collect();
+    tree.write(
+        "pasted.yaml",
+        entry.replace("return: ''", "return: it works").as_bytes(),
+    );
+    assert_eq!(
+        printed(&stack(&tree, &["--stub", "pasted.yaml"])),
+        "a: it works\n",
+        "{entry}"
+    );
 }
 
 #[test]
@@ -98,17 +167,31 @@ fn mistakes_in_stub_files_have_a_place() {
         let tree = tree("values: {}\n", &[("stubs.yaml", stubs)]);
         let ran = stack(&tree, &["--stub", "stubs.yaml"]);
         assert_eq!((ran.status, &*ran.stdout), (Some(1), ""), "{name}");
-        assert!(ran.stderr.contains(" stubs.yaml:"), "{name}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains(" stubs.yaml:"),
+            "{name}: {}",
+            ran.stderr
+        );
         assert_snapshot(&format!("functions/stub-{name}.txt"), &ran.stderr);
     }
-    assert!(stack(&tree("", &[]), &["--stub", "none.yaml"]).stderr.contains("cannot read none.yaml"));
+    assert!(
+        stack(&tree("", &[]), &["--stub", "none.yaml"])
+            .stderr
+            .contains("cannot read none.yaml")
+    );
 }
 
 #[test]
 fn stubs_can_be_for_some_minions() {
     let stubs = "a.b: [{minions: 'db*', return: db}, {minions: ['app*', 'web*'], return: web}]\n";
-    let tree = tree("values: {a: {{ salt['a.b']() }}}\n", &[("stubs.yaml", stubs)]);
-    assert_eq!(printed(&stack(&tree, &["--stub", "stubs.yaml"])), "a: web\n");
+    let tree = tree(
+        "values: {a: {{ salt['a.b']() }}}\n",
+        &[("stubs.yaml", stubs)],
+    );
+    assert_eq!(
+        printed(&stack(&tree, &["--stub", "stubs.yaml"])),
+        "a: web\n"
+    );
 }
 
 #[test]
@@ -126,7 +209,10 @@ fn nothing_is_reached_without_permission() {
         format!("salt['file.file_exists']('{secret}')"),
         format!("salt['http.query']('{url}')"),
         format!("'{url}'|http_query"),
-        format!("'127.0.0.1'|dns_check({})", listener.local_addr().unwrap().port()),
+        format!(
+            "'127.0.0.1'|dns_check({})",
+            listener.local_addr().unwrap().port()
+        ),
         format!("'{secret}'|file_hashsum"),
         format!("'{secret}'|is_empty"),
         format!("'{secret}'|is_text_file"),
@@ -140,14 +226,31 @@ fn nothing_is_reached_without_permission() {
         "salt['user.info']('root')".into(),
         "salt['dnsutil.A']('localhost')".into(),
     ] {
-        tree.write(DEFAULTS, format!("values:\n  a: {{{{ ({expression})|json }}}}\n").as_bytes());
+        tree.write(
+            DEFAULTS,
+            format!("values:\n  a: {{{{ ({expression})|json }}}}\n").as_bytes(),
+        );
         // A permission for something else is none.
         for more in [&[][..], &["--allow", "network.get_hostname"]] {
-            let args = [&["stack", "f", "defaults.yaml", "--root", "r", "--id", "web1"], more].concat();
-            let ran = command(tree.path()).args(args).env("SECRET", "s3cret").output().unwrap();
+            let args = [
+                &["stack", "f", "defaults.yaml", "--root", "r", "--id", "web1"],
+                more,
+            ]
+            .concat();
+            let ran = command(tree.path())
+                .args(args)
+                .env("SECRET", "s3cret")
+                .output()
+                .unwrap();
             let said = String::from_utf8_lossy(&ran.stderr);
-            assert!(ran.status.code() == Some(1) && ran.stdout.is_empty(), "{expression}: {said}");
-            assert!(said.contains("--allow ") && !said.contains("s3cret"), "{expression}: {said}");
+            assert!(
+                ran.status.code() == Some(1) && ran.stdout.is_empty(),
+                "{expression}: {said}"
+            );
+            assert!(
+                said.contains("--allow ") && !said.contains("s3cret"),
+                "{expression}: {said}"
+            );
         }
     }
     assert!(!tree.path().join("canary").exists());
@@ -165,9 +268,22 @@ fn permitted_functions_look_at_this_machine() {
         file.display()
     );
     tree.write(DEFAULTS, layer.as_bytes());
-    let flags = ["--allow=file.*", "--allow=cmd.run", "--allow=is_empty", "--allow=environ.get"];
-    let args = [&["stack", "f", "defaults.yaml", "--root", "r", "--id", "web1"], &flags[..]].concat();
-    let ran = command(tree.path()).args(args).env("GIVEN", "by the caller").output().unwrap();
+    let flags = [
+        "--allow=file.*",
+        "--allow=cmd.run",
+        "--allow=is_empty",
+        "--allow=environ.get",
+    ];
+    let args = [
+        &["stack", "f", "defaults.yaml", "--root", "r", "--id", "web1"],
+        &flags[..],
+    ]
+    .concat();
+    let ran = command(tree.path())
+        .args(args)
+        .env("GIVEN", "by the caller")
+        .output()
+        .unwrap();
     assert_eq!(String::from_utf8_lossy(&ran.stderr), "");
     let expected = "read: content\nsize: false\nran: content\nenv: by the caller\nin: True False\n";
     assert_eq!(String::from_utf8_lossy(&ran.stdout), expected);
@@ -175,7 +291,10 @@ fn permitted_functions_look_at_this_machine() {
 
 #[test]
 fn a_function_that_fails_is_told_with_its_place() {
-    let tree = tree("values:\n  a: {{ salt['file.read']('/nonexistent/file') }}\n", &[]);
+    let tree = tree(
+        "values:\n  a: {{ salt['file.read']('/nonexistent/file') }}\n",
+        &[],
+    );
     let ran = stack(&tree, &["--allow", "file.read"]);
     assert_eq!(ran.status, Some(1));
     assert_snapshot("functions/missing-file.txt", &ran.stderr);
@@ -191,7 +310,11 @@ fn unknown_permissions_and_commands_are_usage_errors() {
         (&["--stub", "-", "--grains", "-"], "only one file may be -"),
     ] {
         let ran = stack(&tree, flags);
-        assert!(ran.status == Some(2) && ran.stderr.contains(says), "{flags:?}: {}", ran.stderr);
+        assert!(
+            ran.status == Some(2) && ran.stderr.contains(says),
+            "{flags:?}: {}",
+            ran.stderr
+        );
     }
 }
 
@@ -217,7 +340,13 @@ fn an_installed_salt_is_asked_last_and_once() {
   stub: {{ salt['cmd.run']('id') }}
   in: {{ 'any.thing' in salt }}
 ";
-    let tree = tree(layer, &[("my salt", SALT), ("stubs.yaml", "cmd.run: {return: stubbed}\n")]);
+    let tree = tree(
+        layer,
+        &[
+            ("my salt", SALT),
+            ("stubs.yaml", "cmd.run: {return: stubbed}\n"),
+        ],
+    );
     let program = tree.path().join("my salt");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let salt = format!("--salt-call='{}' --local", program.display());
@@ -226,17 +355,35 @@ fn an_installed_salt_is_asked_last_and_once() {
         here: built in\nstub: stubbed\nin: true\n";
     assert_eq!(printed(&ran), expected);
     let log = std::fs::read_to_string(tree.path().join("my salt.log")).unwrap();
-    assert_eq!(log, "--local --out=json pkg.version -- \"openssh\" x=\"a\\u003db\"\n--local --out=json test.data --\n");
+    assert_eq!(
+        log,
+        "--local --out=json pkg.version -- \"openssh\" x=\"a\\u003db\"\n--local --out=json test.data --\n"
+    );
     for (function, says) in [
         ("no.such", "'no.such' is not available."),
         ("no.json", "a reason"),
         ("no.local", "without the one key 'local'"),
     ] {
-        tree.write(DEFAULTS, format!("values:\n  a: {{{{ salt['{function}']() }}}}\n").as_bytes());
+        tree.write(
+            DEFAULTS,
+            format!("values:\n  a: {{{{ salt['{function}']() }}}}\n").as_bytes(),
+        );
         let ran = stack(&tree, &[&salt]);
-        assert!(ran.status == Some(1) && ran.stderr.contains(says), "{function}: {}", ran.stderr);
-        assert!(ran.stderr.contains("defaults.yaml:2:"), "{function}: {}", ran.stderr);
+        assert!(
+            ran.status == Some(1) && ran.stderr.contains(says),
+            "{function}: {}",
+            ran.stderr
+        );
+        assert!(
+            ran.stderr.contains("defaults.yaml:2:"),
+            "{function}: {}",
+            ran.stderr
+        );
     }
     let ran = stack(&tree, &["--salt-call", "/nonexistent/salt-call --local"]);
-    assert!(ran.status == Some(1) && ran.stderr.contains("cannot be run"), "{}", ran.stderr);
+    assert!(
+        ran.status == Some(1) && ran.stderr.contains("cannot be run"),
+        "{}",
+        ran.stderr
+    );
 }

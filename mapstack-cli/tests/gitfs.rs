@@ -14,8 +14,16 @@ use tempfile::TempDir;
 fn built() -> TempDir {
     let home = tempfile::tempdir().unwrap();
     let script = repository().join("examples/gitfs/build.sh");
-    let built = Command::new("sh").arg(script).arg(home.path().join("top")).output().expect("sh runs");
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let built = Command::new("sh")
+        .arg(script)
+        .arg(home.path().join("top"))
+        .output()
+        .expect("sh runs");
+    assert!(
+        built.status.success(),
+        "{}",
+        String::from_utf8_lossy(&built.stderr)
+    );
     home
 }
 
@@ -29,13 +37,33 @@ fn the_example_has_the_answers_of_salt() {
     for record in records {
         let record = record.as_map().unwrap();
         let text = |name: &str| record.get(name).unwrap().to_string();
-        let (configuration, minion, formula) = (text("configuration"), text("minion"), text("formula"));
+        let (configuration, minion, formula) =
+            (text("configuration"), text("minion"), text("formula"));
         let config = format!("--config=etc/{configuration}/master");
         let id = format!("--id={minion}");
-        let ran = run(&top, &["data", &formula, &config, "--minions=minions", &id, "-o", "json"]);
-        assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{configuration} {minion} {formula}");
+        let ran = run(
+            &top,
+            &[
+                "data",
+                &formula,
+                &config,
+                "--minions=minions",
+                &id,
+                "-o",
+                "json",
+            ],
+        );
+        assert_eq!(
+            (ran.status, &*ran.stderr),
+            (Some(0), ""),
+            "{configuration} {minion} {formula}"
+        );
         let printed: Value = json::loads(&ran.stdout).unwrap();
-        assert_eq!(printed.repr(), record.get("result").unwrap().repr(), "{configuration} {minion} {formula}");
+        assert_eq!(
+            printed.repr(),
+            record.get("result").unwrap().repr(),
+            "{configuration} {minion} {formula}"
+        );
     }
 }
 
@@ -49,9 +77,18 @@ fn files_are_found_in_the_documented_order() {
         ran.stdout.replace(&top, "<TOP>")
     };
     let minion = "--config etc/salt/master --minions minions --id server-1.example.net";
-    assert_snapshot("gitfs/sources.txt", &shown(&format!("sources TEMPLATE {minion}")));
-    assert_snapshot("gitfs/explain.txt", &shown(&format!("explain TEMPLATE config {minion}")));
-    assert_snapshot("gitfs/blame.txt", &shown(&format!("explain TEMPLATE --format blame {minion}")));
+    assert_snapshot(
+        "gitfs/sources.txt",
+        &shown(&format!("sources TEMPLATE {minion}")),
+    );
+    assert_snapshot(
+        "gitfs/explain.txt",
+        &shown(&format!("explain TEMPLATE config {minion}")),
+    );
+    assert_snapshot(
+        "gitfs/blame.txt",
+        &shown(&format!("explain TEMPLATE --format blame {minion}")),
+    );
 }
 
 #[test]

@@ -6,7 +6,10 @@ use common::{Tree, assert_snapshot, run_line};
 
 fn tree() -> Tree {
     Tree::new(&[
-        ("r/ssh/parameters/defaults.yaml", "values: {port: 22, api_token: hidden-one}\n"),
+        (
+            "r/ssh/parameters/defaults.yaml",
+            "values: {port: 22, api_token: hidden-one}\n",
+        ),
         (
             "r/ssh/parameters/os_family/Debian.yaml.jinja",
             "{% from 'ssh/lib.jinja' import p %}values: {port: {{ p }}}\n",
@@ -17,11 +20,23 @@ fn tree() -> Tree {
             "r/ssh/post-map.jinja",
             "{% if grains.virtual == 'physical' %}{% do mapdata.update({'m': pillar.get('m', 1)}) %}{% endif %}\n",
         ),
-        ("r/web/parameters/defaults.yaml", "values: {a: {{ salt['pillar.get']('web:a', 1) }}}\n"),
+        (
+            "r/web/parameters/defaults.yaml",
+            "values: {a: {{ salt['pillar.get']('web:a', 1) }}}\n",
+        ),
         ("elsewhere.yaml", ""),
-        ("minions/web1.yaml", "id: web1\ngrains: {os: Debian, os_family: Debian, virtual: kvm}\n"),
-        ("minions/web2.yaml", "id: web2\ngrains: {os: Ubuntu, os_family: Debian, virtual: physical}\n"),
-        ("minions/db1.yaml", "id: db1\ngrains: {os: Rocky, os_family: RedHat, virtual: kvm}\n"),
+        (
+            "minions/web1.yaml",
+            "id: web1\ngrains: {os: Debian, os_family: Debian, virtual: kvm}\n",
+        ),
+        (
+            "minions/web2.yaml",
+            "id: web2\ngrains: {os: Ubuntu, os_family: Debian, virtual: physical}\n",
+        ),
+        (
+            "minions/db1.yaml",
+            "id: db1\ngrains: {os: Rocky, os_family: RedHat, virtual: kvm}\n",
+        ),
     ])
 }
 
@@ -42,16 +57,30 @@ fn files_keys_and_facts_reach_minions() {
         "pillar:web",
         "pillar:m",
     ] {
-        let ran = run_line(tree.path(), &format!("impact {what} --root r --minions minions"));
+        let ran = run_line(
+            tree.path(),
+            &format!("impact {what} --root r --minions minions"),
+        );
         assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{what}");
         told.push_str(&format!("$ impact {what}\n{}\n", ran.stdout));
     }
     assert!(!told.contains("hidden-one"), "{told}");
     // Digests depend on a random salt.
-    let masked: Vec<&str> =
-        told.lines().map(|line| if line.contains("<secret ") { "  '<secret …>'" } else { line }).collect();
+    let masked: Vec<&str> = told
+        .lines()
+        .map(|line| {
+            if line.contains("<secret ") {
+                "  '<secret …>'"
+            } else {
+                line
+            }
+        })
+        .collect();
     assert_snapshot("impact/reached.txt", &masked.join("\n"));
-    let ran = run_line(tree.path(), "impact ssh:port --root r --minions minions -o json");
+    let ran = run_line(
+        tree.path(),
+        "impact ssh:port --root r --minions minions -o json",
+    );
     assert_snapshot("impact/port.json", &ran.stdout);
 }
 
@@ -64,7 +93,10 @@ fn what_is_nothing_is_told() {
         ("shs:port", 2, "did you mean 'ssh'?"),
         ("grains:", 0, ""),
     ] {
-        let ran = run_line(tree.path(), &format!("impact {what} --root r --minions minions"));
+        let ran = run_line(
+            tree.path(),
+            &format!("impact {what} --root r --minions minions"),
+        );
         assert_eq!(ran.status, Some(status), "{what}: {}", ran.stderr);
         assert!(ran.stderr.contains(said), "{what}: {}", ran.stderr);
     }

@@ -19,7 +19,11 @@ fn formula(template: &str) -> TempDir {
 }
 
 fn data(directory: &Path, flags: &[&str]) -> Ran {
-    let args = [&["data", "f", "--root", "salt", "--minion", "web1.yaml"], flags].concat();
+    let args = [
+        &["data", "f", "--root", "salt", "--minion", "web1.yaml"],
+        flags,
+    ]
+    .concat();
     run(directory, &args)
 }
 
@@ -27,8 +31,16 @@ fn data(directory: &Path, flags: &[&str]) -> Ran {
 #[cfg(target_os = "linux")]
 fn within(directory: &Path, mib: usize, flags: &str) -> Ran {
     let command = env!("CARGO_BIN_EXE_mapstack");
-    let line = format!("ulimit -v {} && exec '{command}' data f --root salt --minion web1.yaml {flags}", mib << 10);
-    let done = std::process::Command::new("sh").arg("-c").arg(line).current_dir(directory).output().unwrap();
+    let line = format!(
+        "ulimit -v {} && exec '{command}' data f --root salt --minion web1.yaml {flags}",
+        mib << 10
+    );
+    let done = std::process::Command::new("sh")
+        .arg("-c")
+        .arg(line)
+        .current_dir(directory)
+        .output()
+        .unwrap();
     Ran {
         status: done.status.code(),
         stdout: String::from_utf8_lossy(&done.stdout).into_owned(),
@@ -51,7 +63,10 @@ fn what_templates_collect_stays_within_the_limit() {
         (text, "l.append(s|list)"),
         ("", "l.append(namespace(a=i, b=[i]))"),
         ("", "l.append({'a': i})"),
-        ("{% set d = range(20000)|list %}", "l.append(d|json_query('[*].[@, @, @]'))"),
+        (
+            "{% set d = range(20000)|list %}",
+            "l.append(d|json_query('[*].[@, @, @]'))",
+        ),
         ("{% set d = range(20000)|list %}", "l.append(d|zip(d)|list)"),
         (text, "l.append(('[' ~ '{}, ' * 100000 ~ '1]')|load_json)"),
         (text, "l.append(('[' ~ '{}, ' * 20000 ~ '1]')|load_yaml)"),
@@ -64,8 +79,16 @@ fn what_templates_collect_stays_within_the_limit() {
         let directory = formula(&template);
         // Threads, code and the allocator's own space come on top of the 64 MiB.
         let done = within(directory.path(), 600, "--max-memory 64");
-        let told = ["the template takes more than 64 MiB of memory", "stands for more than"];
-        assert!(told.iter().any(|told| done.stderr.contains(told)), "{step}: {:?} {}", done.status, done.stderr);
+        let told = [
+            "the template takes more than 64 MiB of memory",
+            "stands for more than",
+        ];
+        assert!(
+            told.iter().any(|told| done.stderr.contains(told)),
+            "{step}: {:?} {}",
+            done.status,
+            done.stderr
+        );
         assert_eq!(done.status, Some(1), "{step}");
         assert!(done.stderr.contains("post-map.jinja:1:"), "{}", done.stderr);
     }
@@ -78,8 +101,15 @@ fn the_deadline_ends_a_template() {
     );
     let done = data(directory.path(), &["--max-time", "1", "--max-memory", "0"]);
     assert_eq!(done.status, Some(1));
-    let told = ["the template ran for more than 1s", "the template ran for more than 50000000 steps"];
-    assert!(told.iter().any(|told| done.stderr.contains(told)), "{}", done.stderr);
+    let told = [
+        "the template ran for more than 1s",
+        "the template ran for more than 50000000 steps",
+    ];
+    assert!(
+        told.iter().any(|told| done.stderr.contains(told)),
+        "{}",
+        done.stderr
+    );
     assert!(done.stderr.contains("post-map.jinja:1:"), "{}", done.stderr);
 }
 
@@ -91,13 +121,21 @@ fn control_characters_of_facts_do_not_reach_the_terminal() {
     fs::write(directory.path().join("web1.yaml"), minion).unwrap();
     for args in [
         vec!["sources", "f"],
-        vec!["explain", "f", "--why-not", "salt/f/parameters/os_family/x.yaml"],
+        vec![
+            "explain",
+            "f",
+            "--why-not",
+            "salt/f/parameters/os_family/x.yaml",
+        ],
         vec!["impact", "grains:os_family"],
     ] {
         let flags = ["--root", "salt", "--minion", "web1.yaml"];
         let done = run(directory.path(), &[&args[..], &flags].concat());
         let printed = done.stdout + &done.stderr;
-        assert!(!printed.contains(|c: char| c.is_control() && c != '\n'), "{args:?}: {printed:?}");
+        assert!(
+            !printed.contains(|c: char| c.is_control() && c != '\n'),
+            "{args:?}: {printed:?}"
+        );
     }
 }
 
@@ -111,8 +149,19 @@ fn a_few_aliases_are_not_explained_at_length() {
         yaml.push_str(&format!("  {name}: &{name} [*{of}, *{of}, *{of}]\n"));
     }
     fs::create_dir_all(directory.path().join("salt/f/parameters")).unwrap();
-    fs::write(directory.path().join("salt/f/parameters/defaults.yaml"), yaml).unwrap();
-    let done = run(directory.path(), &["explain", "f", "--root", "salt", "--minion", "web1.yaml"]);
+    fs::write(
+        directory.path().join("salt/f/parameters/defaults.yaml"),
+        yaml,
+    )
+    .unwrap();
+    let done = run(
+        directory.path(),
+        &["explain", "f", "--root", "salt", "--minion", "web1.yaml"],
+    );
     assert_eq!(done.status, Some(1));
-    assert!(done.stderr.contains("at most 100000 are explained"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("at most 100000 are explained"),
+        "{}",
+        done.stderr
+    );
 }

@@ -19,14 +19,23 @@ fn mistakes() -> Tree {
             "r/ssh/parameters/os_family/Debian.yaml",
             "values:\n  shell: /bin/sh\n  admins: [root]\n  api_token: hunter2\n",
         ),
-        ("r/ssh/parameters/os_family/Redhat.yaml", "strategy: recursive\nvalues: {}\n"),
-        ("r/ssh/parameters/osfinger/Debian-12.yaml", "values:\n\tshell: /bin/bash\n"),
+        (
+            "r/ssh/parameters/os_family/Redhat.yaml",
+            "strategy: recursive\nvalues: {}\n",
+        ),
+        (
+            "r/ssh/parameters/osfinger/Debian-12.yaml",
+            "values:\n\tshell: /bin/bash\n",
+        ),
         ("r/ssh/init.sls", "{{ salt['cmd.runn']('id') }}\n"),
         ("r/plain/init.sls", "nothing: {test.nop: []}\n"),
         ("r/g/init.sls", "x:\n  {{ 1 | uper }}\n"),
         ("r/g/two.jinja", "{% if x %}\n\n"),
         ("r/h/readme.txt", "no formula"),
-        ("r/called/init.sls", "{% from tplroot ~ '/lib.jinja' import a %}\n{{ salt['grains.get']('os') }}\n"),
+        (
+            "r/called/init.sls",
+            "{% from tplroot ~ '/lib.jinja' import a %}\n{{ salt['grains.get']('os') }}\n",
+        ),
         (
             "r/called/lib.jinja",
             "{% set a = salt.cmd.run('id') %}{{ salt['grains.get']('os') }}\n{{ salt[a ~ '.b']() }}\n",
@@ -41,14 +50,21 @@ fn read(tree: &Tree, path: &str) -> String {
 #[test]
 fn findings_are_told_in_every_format() {
     let tree = mistakes();
-    for (name, format) in
-        [("text.txt", "text"), ("findings.json", "json"), ("findings.sarif", "sarif"), ("github.txt", "github")]
-    {
+    for (name, format) in [
+        ("text.txt", "text"),
+        ("findings.json", "json"),
+        ("findings.sarif", "sarif"),
+        ("github.txt", "github"),
+    ] {
         let ran = run_line(tree.path(), &format!("lint ssh --root r --format {format}"));
         assert_eq!(ran.status, Some(1), "{}", ran.stderr);
         assert_snapshot(&format!("lint/{name}"), &ran.stdout);
         for secret in ["hunter2", "0777"] {
-            assert!(!ran.stdout.contains(secret), "{format} prints a secret:\n{}", ran.stdout);
+            assert!(
+                !ran.stdout.contains(secret),
+                "{format} prints a secret:\n{}",
+                ran.stdout
+            );
         }
     }
     let ran = run_line(tree.path(), "lint ssh --root r --color always");
@@ -61,21 +77,37 @@ fn without_a_name_all_formulas_are_looked_at() {
     let tree = mistakes();
     let ran = run_line(tree.path(), "lint --root r -o json --platform debian-12");
     assert_eq!(ran.status, Some(1), "{}", ran.stderr);
-    let formulas = ran.stdout.lines().skip_while(|line| !line.contains("\"formulas\"")).take(6).collect::<Vec<_>>();
+    let formulas = ran
+        .stdout
+        .lines()
+        .skip_while(|line| !line.contains("\"formulas\""))
+        .take(6)
+        .collect::<Vec<_>>();
     assert_eq!(
         formulas.join(" ").split_whitespace().collect::<String>(),
         "\"formulas\":[\"called\",\"g\",\"plain\",\"ssh\"],"
     );
     let ran = run_line(tree.path(), "lint plain --root r");
     assert_eq!((ran.status, &*ran.stdout), (Some(0), ""));
-    assert_eq!(ran.stderr, "nothing found in 1 formula (1 file), on 47 minions\n");
+    assert_eq!(
+        ran.stderr,
+        "nothing found in 1 formula (1 file), on 47 minions\n"
+    );
     for (line, status, said) in [
         ("lint nope --root r", 1, "no root has a formula 'nope'"),
         ("lint shh --root r", 1, "did you mean 'ssh'?"),
         ("lint --root r/ssh", 1, "did you mean --root r?"),
         ("lint ssh --root r/ssh", 1, "holds a formula's own init.sls"),
-        ("lint --root r/h", 1, "no folder in saltenv base is a formula"),
-        ("lint ssh --root r --ignore yaml-octals", 2, "did you mean yaml-octal?"),
+        (
+            "lint --root r/h",
+            1,
+            "no folder in saltenv base is a formula",
+        ),
+        (
+            "lint ssh --root r --ignore yaml-octals",
+            2,
+            "did you mean yaml-octal?",
+        ),
         ("lint ssh --root r --level yaml-octal=loud", 2, "RULE=error"),
         ("lint ssh --root r --diff", 2, "--fix"),
         ("lint ssh --root r --schema", 1, "has no schema.yaml"),
@@ -89,7 +121,10 @@ fn without_a_name_all_formulas_are_looked_at() {
 
 #[test]
 fn rules_can_be_weighed_and_switched_off() {
-    let tree = Tree::new(&[("r/f/parameters/defaults.yaml", "values:\n  mode: 0644\n  since: 2020-01-01\n")]);
+    let tree = Tree::new(&[(
+        "r/f/parameters/defaults.yaml",
+        "values:\n  mode: 0644\n  since: 2020-01-01\n",
+    )]);
     for (flags, status, found) in [
         ("", 0, "yaml-octal yaml-date"),
         ("--strict", 1, "yaml-octal yaml-date"),
@@ -97,7 +132,11 @@ fn rules_can_be_weighed_and_switched_off() {
         ("--ignore yaml-octal", 0, "yaml-date"),
         ("--ignore yaml-octal --strict", 0, "yaml-date"),
         ("--level yaml-date=error", 1, "yaml-octal yaml-date"),
-        ("--level yaml-date=off --level yaml-octal=note", 0, "yaml-octal"),
+        (
+            "--level yaml-date=off --level yaml-octal=note",
+            0,
+            "yaml-octal",
+        ),
     ] {
         let ran = run_line(tree.path(), &format!("lint f --root r {flags}"));
         assert_eq!(ran.status, Some(status), "{flags}: {}", ran.stderr);
@@ -118,12 +157,23 @@ fn what_is_safe_is_fixed_and_nothing_else() {
     let ran = run_line(tree.path(), "lint ssh --root r --fix --diff");
     assert_eq!(ran.status, Some(0), "{}", ran.stderr);
     assert_snapshot("lint/fix.diff", &ran.stdout);
-    assert_eq!(read(&tree, "r/ssh/parameters/map_jinja.yaml"), before, "--diff changed a file");
+    assert_eq!(
+        read(&tree, "r/ssh/parameters/map_jinja.yaml"),
+        before,
+        "--diff changed a file"
+    );
     let ran = run_line(tree.path(), "lint ssh --root r --fix");
     assert_eq!(ran.status, Some(0), "no error is left");
-    assert!(ran.stdout.contains("yaml-octal") && !ran.stdout.contains("yaml-tab"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("yaml-octal") && !ran.stdout.contains("yaml-tab"),
+        "{}",
+        ran.stdout
+    );
     assert_snapshot("lint/fixed.txt", &ran.stderr);
-    assert_eq!(read(&tree, "r/ssh/parameters/osfinger/Debian-12.yaml"), "values:\n  shell: /bin/bash\n");
+    assert_eq!(
+        read(&tree, "r/ssh/parameters/osfinger/Debian-12.yaml"),
+        "values:\n  shell: /bin/bash\n"
+    );
     assert!(read(&tree, "r/ssh/parameters/map_jinja.yaml").contains("'Y!G@os_family'"));
     let again = run_line(tree.path(), "lint ssh --root r --fix --diff");
     assert_eq!(again.stdout, "", "a second time there is nothing to fix");
@@ -132,7 +182,10 @@ fn what_is_safe_is_fixed_and_nothing_else() {
 #[test]
 fn a_schema_is_made_and_checked() {
     let tree = mistakes();
-    tree.write("r/ssh/parameters/osfinger/Debian-12.yaml", b"values: {shell: null}\n");
+    tree.write(
+        "r/ssh/parameters/osfinger/Debian-12.yaml",
+        b"values: {shell: null}\n",
+    );
     let ran = run_line(tree.path(), "schema ssh --root r");
     assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
     assert_snapshot("lint/schema.json", &ran.stdout);
@@ -140,10 +193,17 @@ fn a_schema_is_made_and_checked() {
     // What was made of the layers has nothing against them.
     let ran = run_line(tree.path(), "lint ssh --root r --schema -o json");
     assert!(!ran.stdout.contains("\"schema\""), "{}", ran.stdout);
-    tree.write("strict.yaml", b"properties:\n  shell: {type: string}\n  password: {type: string}\n");
+    tree.write(
+        "strict.yaml",
+        b"properties:\n  shell: {type: string}\n  password: {type: string}\n",
+    );
     let ran = run_line(tree.path(), "lint ssh --root r --schema=strict.yaml");
     assert_eq!(ran.status, Some(1), "{}", ran.stderr);
-    let of_schema: Vec<&str> = ran.stdout.split("\n\n").filter(|one| one.contains("[schema]")).collect();
+    let of_schema: Vec<&str> = ran
+        .stdout
+        .split("\n\n")
+        .filter(|one| one.contains("[schema]"))
+        .collect();
     assert_snapshot("lint/violations.txt", &of_schema.join("\n\n"));
     assert!(!of_schema.join("").contains("777"));
 }
@@ -160,28 +220,50 @@ fn calls_are_listed_with_their_places_and_who_answers() {
     // A listing does not hide what could not be read.
     let ran = run_line(tree.path(), "lint called g --root r --calls");
     assert_eq!(ran.status, Some(1));
-    assert!(ran.stdout.contains("cmd.run") && ran.stderr.contains("uper"), "{}{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stdout.contains("cmd.run") && ran.stderr.contains("uper"),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
 }
 
 #[test]
 fn what_no_run_could_follow_is_said() {
-    let tree = Tree::new(&[("r/f/parameters/defaults.yaml", "values: {a: {{ salt['cmd.run']('id') }}}\n")]);
+    let tree = Tree::new(&[(
+        "r/f/parameters/defaults.yaml",
+        "values: {a: {{ salt['cmd.run']('id') }}}\n",
+    )]);
     let ran = run_line(tree.path(), "lint f --root r --platform debian-12");
     assert_eq!((ran.status, &*ran.stdout), (Some(0), ""));
     assert!(
-        ran.stderr.starts_with("f was not followed beyond cmd.run in r/f/parameters/defaults.yaml on debian-12: "),
+        ran.stderr.starts_with(
+            "f was not followed beyond cmd.run in r/f/parameters/defaults.yaml on debian-12: "
+        ),
         "{}",
         ran.stderr
     );
     tree.write("stubs.yaml", b"cmd.run: {return: x}");
-    let ran = run_line(tree.path(), "lint f --root r --platform debian-12 --stub stubs.yaml");
-    assert_eq!((ran.status, &*ran.stderr), (Some(0), "nothing found in 1 formula (1 file), on 1 minion\n"));
+    let ran = run_line(
+        tree.path(),
+        "lint f --root r --platform debian-12 --stub stubs.yaml",
+    );
+    assert_eq!(
+        (ran.status, &*ran.stderr),
+        (
+            Some(0),
+            "nothing found in 1 formula (1 file), on 1 minion\n"
+        )
+    );
 }
 
 #[test]
 fn what_nothing_looked_into_is_said() {
     let tree = Tree::new(&[
-        ("r/f/init.sls", "{{ salt['cmd.run']('id') }}: {test.nop: []}\n"),
+        (
+            "r/f/init.sls",
+            "{{ salt['cmd.run']('id') }}: {test.nop: []}\n",
+        ),
         ("r/f/python.sls", "#!pydsl\n"),
         ("r/f/files/a.conf", "no template\n"),
         ("r/f/reactor/start.sls", "{{ data.id }}: {}\n"),
@@ -204,10 +286,16 @@ fn what_nothing_looked_into_is_said() {
 fn hostile_trees_are_told_and_survived() {
     let deep = format!("values: {}{}\n", "[".repeat(5000), "]".repeat(5000));
     let tree = Tree::new(&[
-        ("r/f/parameters/defaults.yaml", "values:\r\n  a: 0644\r\n  ü: 2020-01-01\r\n"),
+        (
+            "r/f/parameters/defaults.yaml",
+            "values:\r\n  a: 0644\r\n  ü: 2020-01-01\r\n",
+        ),
         ("r/f/parameters/os/Debian.yaml", &deep),
         ("r/f/parameters/os/\u{202e}x.yaml", "values: {}\n"),
-        ("r/f/parameters/os_family/Debian.yaml", "values: {{ (range(99999999) | list) }}\n"),
+        (
+            "r/f/parameters/os_family/Debian.yaml",
+            "values: {{ (range(99999999) | list) }}\n",
+        ),
         ("r/f/parameters/os_family/RedHat.yaml", ""),
         ("r/f/schema.yaml", "$ref: http://127.0.0.1:1/none.json\n"),
     ]);
@@ -220,38 +308,83 @@ fn hostile_trees_are_told_and_survived() {
 #[test]
 fn secrets_are_starred_where_nothing_is_parsed() {
     let tree = Tree::new(&[
-        ("r/f/parameters/defaults.yaml", "values:\n  password: hunter2\n  password: hunter3\n"),
-        ("r/f/parameters/os/Debian.yaml", "values:\n\tapi_token: hunter4\n"),
-        ("r/f/parameters/os/Ubuntu.yaml.jinja", "values: {secret: hunter5, a: {{ nope }}}\n"),
-        ("r/f/parameters/os/Rocky.yaml", "stratgy: recurse\nvalues:\n  passphrase: |\n    hunter6\n    hunter7\n"),
+        (
+            "r/f/parameters/defaults.yaml",
+            "values:\n  password: hunter2\n  password: hunter3\n",
+        ),
+        (
+            "r/f/parameters/os/Debian.yaml",
+            "values:\n\tapi_token: hunter4\n",
+        ),
+        (
+            "r/f/parameters/os/Ubuntu.yaml.jinja",
+            "values: {secret: hunter5, a: {{ nope }}}\n",
+        ),
+        (
+            "r/f/parameters/os/Rocky.yaml",
+            "stratgy: recurse\nvalues:\n  passphrase: |\n    hunter6\n    hunter7\n",
+        ),
     ]);
     for format in ["text", "json", "sarif", "github"] {
         let ran = run_line(tree.path(), &format!("lint f --root r -o {format}"));
         assert_eq!(ran.status, Some(1), "{}", ran.stderr);
-        assert!(!format!("{}{}", ran.stdout, ran.stderr).contains("hunter"), "{format}: {}", ran.stdout);
+        assert!(
+            !format!("{}{}", ran.stdout, ran.stderr).contains("hunter"),
+            "{format}: {}",
+            ran.stdout
+        );
     }
     let ran = run_line(tree.path(), "lint f --root r --fix --diff");
-    assert!(ran.stdout.contains("+strategy: recurse") && !ran.stdout.contains("hunter"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("+strategy: recurse") && !ran.stdout.contains("hunter"),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]
 #[cfg(unix)]
 fn a_file_with_two_names_is_fixed_once() {
-    let tree = Tree::new(&[("r/f/parameters/os/Debian.yaml", "stratgy: recurse\nvalues: {a: 1}\n")]);
-    std::os::unix::fs::symlink("Debian.yaml", tree.path().join("r/f/parameters/os/Ubuntu.yaml")).unwrap();
+    let tree = Tree::new(&[(
+        "r/f/parameters/os/Debian.yaml",
+        "stratgy: recurse\nvalues: {a: 1}\n",
+    )]);
+    std::os::unix::fs::symlink(
+        "Debian.yaml",
+        tree.path().join("r/f/parameters/os/Ubuntu.yaml"),
+    )
+    .unwrap();
     let ran = run_line(tree.path(), "lint f --root r --fix");
     assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
-    assert_eq!(read(&tree, "r/f/parameters/os/Debian.yaml"), "strategy: recurse\nvalues: {a: 1}\n");
-    assert!(tree.path().join("r/f/parameters/os/Ubuntu.yaml").is_symlink());
+    assert_eq!(
+        read(&tree, "r/f/parameters/os/Debian.yaml"),
+        "strategy: recurse\nvalues: {a: 1}\n"
+    );
+    assert!(
+        tree.path()
+            .join("r/f/parameters/os/Ubuntu.yaml")
+            .is_symlink()
+    );
 }
 
 /// GitHub shows a finding beside a line only if the file is named as the repository has it.
 #[test]
 fn github_gets_paths_as_the_repository_has_them() {
-    let files = [("f/parameters/defaults.yaml", "values: {a: yes, a: no}\n"), ("sub/.keep", "")];
+    let files = [
+        ("f/parameters/defaults.yaml", "values: {a: yes, a: no}\n"),
+        ("sub/.keep", ""),
+    ];
     let tree = Tree::new(&files);
     for root in [".", "./", "sub/..", "././."] {
-        let ran = run(tree.path(), &["lint", "f", "--root", root, "--format", "github"]);
-        assert!(ran.stdout.starts_with("::error file=f/parameters/defaults.yaml,line=1,"), "{root}: {}", ran.stdout);
+        let ran = run(
+            tree.path(),
+            &["lint", "f", "--root", root, "--format", "github"],
+        );
+        assert!(
+            ran.stdout
+                .starts_with("::error file=f/parameters/defaults.yaml,line=1,"),
+            "{root}: {}",
+            ran.stdout
+        );
     }
 }

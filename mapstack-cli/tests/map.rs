@@ -6,9 +6,18 @@ use common::{Tree, assert_snapshot, run_line};
 
 fn tree() -> Tree {
     Tree::new(&[
-        ("r/documented/map.jinja", "{% set other = {'a': 1} %}{% set mapdata = {'b': 2} %}"),
-        ("r/imported/map.jinja", "{% set imported = {'a': 1} %}{% set used = [1] %}{% set _own = {} %}"),
-        ("r/imported/init.sls", "{% from tplroot ~ '/map.jinja' import used as u with context %}"),
+        (
+            "r/documented/map.jinja",
+            "{% set other = {'a': 1} %}{% set mapdata = {'b': 2} %}",
+        ),
+        (
+            "r/imported/map.jinja",
+            "{% set imported = {'a': 1} %}{% set used = [1] %}{% set _own = {} %}",
+        ),
+        (
+            "r/imported/init.sls",
+            "{% from tplroot ~ '/map.jinja' import used as u with context %}",
+        ),
         (
             "r/imported/two.sls",
             "{% from './map.jinja' import used, imported %}{% from 'imported/map.jinja' import used %}",
@@ -17,12 +26,24 @@ fn tree() -> Tree {
             "r/by-name/map.jinja",
             "{% set first = {} %}{% set by_name = {'tpldir': tpldir} %}{% macro m() %}{% endmacro %}",
         ),
-        ("r/only/map.jinja", "{% set text = 'x' %}{% set data = {'c': 3} %}"),
-        ("r/unclear/map.jinja", "{% set a = {} %}{% set b = {} %}{% macro m() %}{% endmacro %}"),
+        (
+            "r/only/map.jinja",
+            "{% set text = 'x' %}{% set data = {'c': 3} %}",
+        ),
+        (
+            "r/unclear/map.jinja",
+            "{% set a = {} %}{% set b = {} %}{% macro m() %}{% endmacro %}",
+        ),
         ("r/nothing/map.jinja", "plain text"),
-        ("r/wrong/map.jinja", "{% import_yaml './defaults.yaml' as d %}\n{% set wrong = d.values.nothing.more %}"),
+        (
+            "r/wrong/map.jinja",
+            "{% import_yaml './defaults.yaml' as d %}\n{% set wrong = d.values.nothing.more %}",
+        ),
         ("r/wrong/defaults.yaml", "values: {something: 1}"),
-        ("r/sub/below/map.jinja", "{% set below = {'tpldir': tpldir} %}"),
+        (
+            "r/sub/below/map.jinja",
+            "{% set below = {'tpldir': tpldir} %}",
+        ),
         ("r/plain/parameters/defaults.yaml", "values: {}"),
         ("minion.yaml", "id: web1\ngrains: {os: Debian}\n"),
     ])
@@ -43,8 +64,15 @@ fn the_variable_is_the_one_that_the_formula_uses() {
         ("sub/below", "tpldir: sub/below\n"),
         ("sub --template below/map.jinja", "tpldir: sub\n"),
     ] {
-        let ran = run_line(tree.path(), &format!("map {formula} --root r --minion minion.yaml"));
-        assert_eq!((ran.status, &*ran.stdout, &*ran.stderr), (Some(0), printed, ""), "{formula}");
+        let ran = run_line(
+            tree.path(),
+            &format!("map {formula} --root r --minion minion.yaml"),
+        );
+        assert_eq!(
+            (ran.status, &*ran.stdout, &*ran.stderr),
+            (Some(0), printed, ""),
+            "{formula}"
+        );
     }
 }
 
@@ -62,8 +90,16 @@ fn what_is_missing_is_told() {
         ("no-formula", "nope"),
         ("undefined", "wrong"),
     ] {
-        let ran = run_line(tree.path(), &format!("map {formula} --root r --minion minion.yaml"));
-        assert_eq!((ran.status, &*ran.stdout), (Some(1), ""), "{name}: {}", ran.stderr);
+        let ran = run_line(
+            tree.path(),
+            &format!("map {formula} --root r --minion minion.yaml"),
+        );
+        assert_eq!(
+            (ran.status, &*ran.stdout),
+            (Some(1), ""),
+            "{name}: {}",
+            ran.stderr
+        );
         assert_snapshot(&format!("map/{name}.txt"), &ran.stderr);
     }
 }

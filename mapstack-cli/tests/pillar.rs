@@ -20,7 +20,10 @@ fn every_example_has_what_its_expected_file_says() {
     for minion in ["web1", "db1"] {
         let id = format!("--id={minion}.example.org");
         let given = [MASTER, "--minions=examples/pillars/minions", &id];
-        assert_file(&expected(&format!("pillar-{minion}.yaml")), &printed(&given));
+        assert_file(
+            &expected(&format!("pillar-{minion}.yaml")),
+            &printed(&given),
+        );
         assert_file(
             &expected(&format!("pillar-{minion}-merged.yaml")),
             &printed(&[&given[..], &["--merged"]].concat()),
@@ -30,8 +33,15 @@ fn every_example_has_what_its_expected_file_says() {
     assert_file(&expected("pillar-strategies.yaml"), &printed(&given));
     for minion in ["web1", "db1"] {
         let id = format!("--id={minion}.example.org");
-        let given = ["--makostack=examples/pillars/makostack/stack.cfg", "--minions=examples/pillars/minions", &id];
-        assert_file(&expected(&format!("pillar-makostack-{minion}.yaml")), &printed(&given));
+        let given = [
+            "--makostack=examples/pillars/makostack/stack.cfg",
+            "--minions=examples/pillars/minions",
+            &id,
+        ];
+        assert_file(
+            &expected(&format!("pillar-makostack-{minion}.yaml")),
+            &printed(&given),
+        );
     }
 }
 
@@ -51,9 +61,16 @@ fn the_documented_examples_have_the_answers_of_salt_s_modules() {
         for id in ["test-1-dev", "test-2-dev"] {
             let config = format!("--config=examples/pillars/documented/masters/{master}");
             let id = format!("--id={id}");
-            let given = [&*config, "--minions=examples/pillars/documented/minions", &id];
-            let expected =
-                format!("examples/expected/documented/{}-{}.yaml", master.trim_end_matches(".yaml"), &id[5..]);
+            let given = [
+                &*config,
+                "--minions=examples/pillars/documented/minions",
+                &id,
+            ];
+            let expected = format!(
+                "examples/expected/documented/{}-{}.yaml",
+                master.trim_end_matches(".yaml"),
+                &id[5..]
+            );
             assert_file(&repository().join(expected), &printed(&given));
         }
     }
@@ -61,16 +78,33 @@ fn the_documented_examples_have_the_answers_of_salt_s_modules() {
 
 #[test]
 fn all_minions_of_a_directory_come_by_their_ids() {
-    let all = ["--stack=examples/pillars/stack/stack.cfg", "--minions=examples/pillars/minions"];
-    assert_snapshot("pillar/all.json", &printed(&[&all[..], &["--get=web1.example.org", "-o", "json"]].concat()));
-    assert_snapshot("pillar/all-trace.txt", &printed(&[&all[..], &["--trace"]].concat()));
+    let all = [
+        "--stack=examples/pillars/stack/stack.cfg",
+        "--minions=examples/pillars/minions",
+    ];
+    assert_snapshot(
+        "pillar/all.json",
+        &printed(&[&all[..], &["--get=web1.example.org", "-o", "json"]].concat()),
+    );
+    assert_snapshot(
+        "pillar/all-trace.txt",
+        &printed(&[&all[..], &["--trace"]].concat()),
+    );
 }
 
 #[test]
 fn trace_lists_the_files_and_how_they_were_merged() {
-    let given = [MASTER, "--minions=examples/pillars/minions", "--id=db1.example.org", "--trace"];
+    let given = [
+        MASTER,
+        "--minions=examples/pillars/minions",
+        "--id=db1.example.org",
+        "--trace",
+    ];
     assert_snapshot("pillar/trace.txt", &printed(&given));
-    assert_snapshot("pillar/trace.json", &printed(&[&given[..], &["-o", "json"]].concat()));
+    assert_snapshot(
+        "pillar/trace.json",
+        &printed(&[&given[..], &["-o", "json"]].concat()),
+    );
 }
 
 /// What Salt makes of the command as its external pillars `cmd_json` and `cmd_yaml`, whatever goes wrong.
@@ -82,21 +116,41 @@ fn a_master_gets_the_pillar_or_its_errors() {
     for record in records {
         let record = record.as_map().unwrap();
         let text = |name: &str| record.get(name).unwrap().to_string();
-        let files = record.get("files").and_then(Value::as_map).cloned().unwrap_or_default();
-        let files: Vec<(String, String)> =
-            files.iter().map(|(path, text)| (path.to_string(), text.to_string())).collect();
+        let files = record
+            .get("files")
+            .and_then(Value::as_map)
+            .cloned()
+            .unwrap_or_default();
+        let files: Vec<(String, String)> = files
+            .iter()
+            .map(|(path, text)| (path.to_string(), text.to_string()))
+            .collect();
         // There is no file that only Unix can have a name for.
         if cfg!(windows) && files.iter().any(|(path, _)| path.contains('*')) {
             continue;
         }
-        let tree = Tree::new(&files.iter().map(|(path, text)| (&**path, &**text)).collect::<Vec<_>>());
-        let (repository_path, tree_path) = (repository().display().to_string(), tree.path().display().to_string());
-        let line = text("command").replace("<REPO>", &repository_path).replace("<TREE>", &tree_path);
+        let tree = Tree::new(
+            &files
+                .iter()
+                .map(|(path, text)| (&**path, &**text))
+                .collect::<Vec<_>>(),
+        );
+        let (repository_path, tree_path) = (
+            repository().display().to_string(),
+            tree.path().display().to_string(),
+        );
+        let line = text("command")
+            .replace("<REPO>", &repository_path)
+            .replace("<TREE>", &tree_path);
         let args = words(&line.replace("%s", &text("minion_id")));
         let ran = run(&repository(), &args[1..]);
         let name = format!("{} {}", text("by"), text("name"));
         assert_eq!(ran.stderr, "", "{name}");
-        assert_eq!(ran.status, Some(if text("name") == "usage" { 2 } else { 0 }), "{name}");
+        assert_eq!(
+            ran.status,
+            Some(if text("name") == "usage" { 2 } else { 0 }),
+            "{name}"
+        );
         let external = match &*text("by") {
             // It reads both streams as one.
             "cmd_json" => json::loads(&format!("{}{}", ran.stdout, ran.stderr)).unwrap(),
@@ -104,8 +158,18 @@ fn a_master_gets_the_pillar_or_its_errors() {
         };
         // The given pillar has no key that a stack changes.
         let mut merged = record.get("pillar").unwrap().as_map().unwrap().clone();
-        merged.extend(external.as_map().unwrap().iter().map(|(key, value)| (key.clone(), value.clone())));
-        assert_eq!(Value::from(merged).repr().replace(&tree_path, "<TREE>"), text("result"), "{name}");
+        merged.extend(
+            external
+                .as_map()
+                .unwrap()
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone())),
+        );
+        assert_eq!(
+            Value::from(merged).repr().replace(&tree_path, "<TREE>"),
+            text("result"),
+            "{name}"
+        );
     }
 }
 
@@ -138,7 +202,10 @@ fn going_on_gives_one_document_whatever_goes_wrong() {
         ("dir.cfg", b"d.yml\n"),
         ("d.yml/", b""),
         ("self.cfg", b"self.yml\n"),
-        ("self.yml", b"{% macro m() %}{{ m() }}{% endmacro %}a: {{ m() }}\n"),
+        (
+            "self.yml",
+            b"{% macro m() %}{{ m() }}{% endmacro %}a: {{ m() }}\n",
+        ),
         ("strategy.cfg", b"strategy.yml\n"),
         ("strategy.yml", b"__: merge-frist\na: 1\n"),
         ("no-list", b"ext_pillar: {stack: ok.cfg}\n"),
@@ -150,42 +217,111 @@ fn going_on_gives_one_document_whatever_goes_wrong() {
     for (args, says) in [
         (&["--stack=ok.cfg"][..], ""),
         (&["--stack=none.cfg"], "_warnings none.cfg is no file"),
-        (&["--stack=none/none.cfg"], "_warnings none/none.cfg is no file"),
+        (
+            &["--stack=none/none.cfg"],
+            "_warnings none/none.cfg is no file",
+        ),
         (&["--stack=latin.cfg"], "_errors latin.yml:1:4"),
         (&["--stack=dir.cfg"], "_errors d.yml is no regular file"),
-        (&["--stack=self.cfg"], "_errors Failed to load ext_pillar stack: self.yml:1"),
-        (&["--stack=strategy.cfg"], "_errors did you mean 'merge-first'?"),
-        (&["--stack=none.cfg", "--strict"], "_errors none.cfg is no file"),
-        (&["--config=none"], "_errors there is no configuration file none"),
-        (&["--config=no-list"], "_errors no-list:1:13: `ext_pillar` must be a list"),
+        (
+            &["--stack=self.cfg"],
+            "_errors Failed to load ext_pillar stack: self.yml:1",
+        ),
+        (
+            &["--stack=strategy.cfg"],
+            "_errors did you mean 'merge-first'?",
+        ),
+        (
+            &["--stack=none.cfg", "--strict"],
+            "_errors none.cfg is no file",
+        ),
+        (
+            &["--config=none"],
+            "_errors there is no configuration file none",
+        ),
+        (
+            &["--config=no-list"],
+            "_errors no-list:1:13: `ext_pillar` must be a list",
+        ),
         (&["--config=no-yaml"], "_errors no-yaml:2:1"),
         (&["--config=nothing"], "_errors nothing has no ext_pillar"),
-        (&["--config=others"], "_warnings the external pillar 'git' is left out"),
-        (&["--stack=ok.cfg", "--root=none"], "_warnings the root none is not a directory"),
-        (&["--stack=ok.cfg", "--stub=none.yaml"], "_errors cannot read none.yaml"),
+        (
+            &["--config=others"],
+            "_warnings the external pillar 'git' is left out",
+        ),
+        (
+            &["--stack=ok.cfg", "--root=none"],
+            "_warnings the root none is not a directory",
+        ),
+        (
+            &["--stack=ok.cfg", "--stub=none.yaml"],
+            "_errors cannot read none.yaml",
+        ),
         (&["--stack=ok.cfg", "--allow=bogus"], "_errors --allow: "),
         (&["--stack=ok.cfg", "--set=x"], "_errors --set x: "),
         (&[], "_errors no external pillar given"),
-        (&["--stack=ok.cfg", "--get=a"], "_errors cannot be used with '--get"),
-        (&["--stack=ok.cfg", "--id=v"], "_errors cannot be used multiple times"),
+        (
+            &["--stack=ok.cfg", "--get=a"],
+            "_errors cannot be used with '--get",
+        ),
+        (
+            &["--stack=ok.cfg", "--id=v"],
+            "_errors cannot be used multiple times",
+        ),
         (&["--stak=ok.cfg"], "_errors unexpected argument '--stak'"),
     ] {
         assert_document(&tree, &[&["--minions=m", "--id=w"], args].concat(), says);
     }
     for (args, says) in [
-        (&["--minions=m", "--id=broken"][..], "_errors m/broken.yaml:2:1"),
+        (
+            &["--minions=m", "--id=broken"][..],
+            "_errors m/broken.yaml:2:1",
+        ),
         (&["--minions=m", "--id=latin"], "_errors m/latin.yaml"),
-        (&["--minions=m", "--id=other"], "_errors is named after 'other' and has the id 'x'"),
-        (&["--minions=m", "--id=nope"], "_errors no facts of 'nope' in m"),
-        (&["--minions=m", "--id=*"], "_errors no facts of '*' in m; an id is no pattern"),
-        (&["--minions=m", "--id=[w]"], "_errors no facts of '[w]' in m; an id is no pattern"),
-        (&["--minions=m", "--id="], "_errors no minion has such a name"),
-        (&["--minions=m", "--id=.."], "_errors no minion has such a name"),
-        (&["--minions=m", "--id=../w"], "_errors no minion has such a name"),
-        (&["--minions=m", "--id=a\\b"], "_errors no minion has such a name"),
-        (&["--minions=m", "--id", "--merged"], "_errors a value is required for '--id"),
-        (&["--minions=m", "--id=w", "--minion-glob=*"], "_errors cannot be used with '--minion-glob"),
-        (&["--minions=m", "--minion-glob=z*"], "_errors no minion matches 'z*' in m; there are"),
+        (
+            &["--minions=m", "--id=other"],
+            "_errors is named after 'other' and has the id 'x'",
+        ),
+        (
+            &["--minions=m", "--id=nope"],
+            "_errors no facts of 'nope' in m",
+        ),
+        (
+            &["--minions=m", "--id=*"],
+            "_errors no facts of '*' in m; an id is no pattern",
+        ),
+        (
+            &["--minions=m", "--id=[w]"],
+            "_errors no facts of '[w]' in m; an id is no pattern",
+        ),
+        (
+            &["--minions=m", "--id="],
+            "_errors no minion has such a name",
+        ),
+        (
+            &["--minions=m", "--id=.."],
+            "_errors no minion has such a name",
+        ),
+        (
+            &["--minions=m", "--id=../w"],
+            "_errors no minion has such a name",
+        ),
+        (
+            &["--minions=m", "--id=a\\b"],
+            "_errors no minion has such a name",
+        ),
+        (
+            &["--minions=m", "--id", "--merged"],
+            "_errors a value is required for '--id",
+        ),
+        (
+            &["--minions=m", "--id=w", "--minion-glob=*"],
+            "_errors cannot be used with '--minion-glob",
+        ),
+        (
+            &["--minions=m", "--minion-glob=z*"],
+            "_errors no minion matches 'z*' in m; there are",
+        ),
         (&["--minions=none", "--id=w"], "_errors none"),
         (&["--minion=none", "--id=w"], "_errors cannot read none"),
         (&[], "_errors no minion given"),
@@ -197,21 +333,37 @@ fn going_on_gives_one_document_whatever_goes_wrong() {
 fn assert_document(tree: &Tree, args: &[&str], says: &str) {
     let (list, message) = says.split_once(' ').unwrap_or_default();
     for format in ["json", "yaml"] {
-        let ran = run(tree.path(), &[&["pillar", "--keep-going", "-o", format], args].concat());
+        let ran = run(
+            tree.path(),
+            &[&["pillar", "--keep-going", "-o", format], args].concat(),
+        );
         let both = ran.stdout + &ran.stderr;
         let document = match format {
             "json" => json::loads(&both).map_err(|e| e.to_string()),
             _ => yaml::load(&both).map_err(|e| e.to_string()),
         };
         let document = document.unwrap_or_else(|e| panic!("{args:?}: {e} in {both}"));
-        let pillar = document.as_map().unwrap_or_else(|| panic!("{args:?}: {both}"));
+        let pillar = document
+            .as_map()
+            .unwrap_or_else(|| panic!("{args:?}: {both}"));
         let told: Vec<String> = match pillar.get(list).and_then(Value::as_list) {
             Some(told) => told.iter().map(ToString::to_string).collect(),
             None => Vec::new(),
         };
-        assert!(list.is_empty() || told.iter().any(|one| one.contains(message)), "{args:?}: {both}");
-        assert_eq!(pillar.contains_key("_errors"), list == "_errors", "{args:?}: {both}");
-        assert_eq!(pillar.contains_key("_warnings"), list == "_warnings", "{args:?}: {both}");
+        assert!(
+            list.is_empty() || told.iter().any(|one| one.contains(message)),
+            "{args:?}: {both}"
+        );
+        assert_eq!(
+            pillar.contains_key("_errors"),
+            list == "_errors",
+            "{args:?}: {both}"
+        );
+        assert_eq!(
+            pillar.contains_key("_warnings"),
+            list == "_warnings",
+            "{args:?}: {both}"
+        );
     }
 }
 
@@ -221,10 +373,20 @@ fn going_on_needs_no_arguments_in_unicode() {
     use std::os::unix::ffi::OsStrExt as _;
 
     let id = std::ffi::OsStr::from_bytes(b"--id=\xff");
-    let ran = common::command(&repository()).args(["pillar", "--keep-going"]).arg(id).output().unwrap();
+    let ran = common::command(&repository())
+        .args(["pillar", "--keep-going"])
+        .arg(id)
+        .output()
+        .unwrap();
     assert_eq!((ran.status.code(), &*ran.stderr), (Some(2), &b""[..]));
     let pillar = json::loads(&String::from_utf8(ran.stdout).unwrap()).unwrap();
-    assert!(pillar.repr().starts_with("{'_errors': [\"mapstack pillar: --id is no UTF-8"), "{}", pillar.repr());
+    assert!(
+        pillar
+            .repr()
+            .starts_with("{'_errors': [\"mapstack pillar: --id is no UTF-8"),
+        "{}",
+        pillar.repr()
+    );
 }
 
 /// What is printed for one minion is what it has among many.
@@ -237,48 +399,108 @@ fn going_on_gives_each_of_many_its_own_errors() {
         ("s.cfg", "{{ __grains__.os }}.yml"),
         ("x.yml", "a: 1\n"),
         ("y.yml", "80: !!binary aGk=\n"),
-        ("master", "ext_pillar: [{stack: s.cfg}]\nno_such_option_of_gitfs: 1\ninclude: none.conf\n"),
+        (
+            "master",
+            "ext_pillar: [{stack: s.cfg}]\nno_such_option_of_gitfs: 1\ninclude: none.conf\n",
+        ),
     ]);
     let of = |more: &[&str]| {
-        let args = [&["pillar", "--config=master", "--minions=m", "--keep-going", "-o", "json"], more].concat();
+        let args = [
+            &[
+                "pillar",
+                "--config=master",
+                "--minions=m",
+                "--keep-going",
+                "-o",
+                "json",
+            ],
+            more,
+        ]
+        .concat();
         let ran = run(tree.path(), &args);
         assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
         json::loads(&ran.stdout).unwrap()
     };
     let all = of(&[]);
-    let ids: Vec<String> = all.as_map().unwrap().keys().map(ToString::to_string).collect();
+    let ids: Vec<String> = all
+        .as_map()
+        .unwrap()
+        .keys()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(ids, ["a", "b", "c"]);
     for id in &ids {
         let one = of(&[&format!("--id={id}")]);
         let among = all.as_map().unwrap().get(&**id).unwrap();
-        assert_eq!(one.repr(), among.repr().replace(&format!("for the minion {id}"), ""), "{id}");
+        assert_eq!(
+            one.repr(),
+            among.repr().replace(&format!("for the minion {id}"), ""),
+            "{id}"
+        );
     }
-    assert!(all.repr().contains("for which JSON has no form"), "{}", all.repr());
+    assert!(
+        all.repr().contains("for which JSON has no form"),
+        "{}",
+        all.repr()
+    );
 }
 
 /// Where a program reads it, the form is that of a pillar; where a person looks at files, it is not.
 #[test]
 fn a_trace_has_its_messages_on_standard_error() {
     let files: &[(&str, &str)] = &[("s.cfg", "bad.yml"), ("bad.yml", "a: {{ 1/0 }}")];
-    let ran = ran(&Case { name: "", files, args: STACK }, &["--keep-going", "--trace"]);
+    let ran = ran(
+        &Case {
+            name: "",
+            files,
+            args: STACK,
+        },
+        &["--keep-going", "--trace"],
+    );
     assert_eq!(ran.status, Some(0));
-    assert!(ran.stderr.contains("error: Jinja error: division by zero"), "{}", ran.stderr);
-    assert!(ran.stdout.contains("failed       bad.yml"), "{}", ran.stdout);
+    assert!(
+        ran.stderr.contains("error: Jinja error: division by zero"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stdout.contains("failed       bad.yml"),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]
 fn json_that_loses_something_says_so() {
-    let files: &[(&str, &str)] = &[("s.cfg", "a.yml"), ("a.yml", "p: {80: x}\nb: !!binary aGk=\n")];
-    let case = Case { name: "", files, args: STACK };
+    let files: &[(&str, &str)] = &[
+        ("s.cfg", "a.yml"),
+        ("a.yml", "p: {80: x}\nb: !!binary aGk=\n"),
+    ];
+    let case = Case {
+        name: "",
+        files,
+        args: STACK,
+    };
     let yaml = ran(&case, &[]);
-    assert_eq!((yaml.status, &*yaml.stderr, &*yaml.stdout), (Some(0), "", "p:\n  80: x\nb: !!binary |\n  aGk=\n"));
+    assert_eq!(
+        (yaml.status, &*yaml.stderr, &*yaml.stdout),
+        (Some(0), "", "p:\n  80: x\nb: !!binary |\n  aGk=\n")
+    );
     let json = ran(&case, &["-o", "json"]);
-    assert!(json.stderr.contains("texts alone as keys, so these are texts for who reads it: p:80"), "{}", json.stderr);
+    assert!(
+        json.stderr
+            .contains("texts alone as keys, so these are texts for who reads it: p:80"),
+        "{}",
+        json.stderr
+    );
     assert!(json.stderr.contains("has no JSON form"), "{}", json.stderr);
     assert_eq!((json.status, &*json.stdout), (Some(1), ""));
 }
 
-const MINION: (&str, &str) = ("m.yaml", "id: web1\ngrains: {os: Debian, roles: [a]}\npillar: {p: 1}\n");
+const MINION: (&str, &str) = (
+    "m.yaml",
+    "id: web1\ngrains: {os: Debian, roles: [a]}\npillar: {p: 1}\n",
+);
 
 struct Case {
     name: &'static str,
@@ -296,17 +518,36 @@ const STACK: &[&str] = &["--stack=s.cfg"];
 
 /// What fails, in the reference as well unless it says otherwise in DIFFERENCES.md.
 const ERRORS: &[Case] = &[
-    Case { name: "config-template", files: &[("s.cfg", "a.yml\n{{ __grains__.nope.nope }}\n")], args: STACK },
-    Case { name: "config-syntax", files: &[("s.cfg", "{% for r in x %}\n")], args: STACK },
-    Case { name: "data-template", files: &[("s.cfg", "a.yml\n"), ("a.yml", "a: 1\nb: {{ 1 / 0 }}\n")], args: STACK },
+    Case {
+        name: "config-template",
+        files: &[("s.cfg", "a.yml\n{{ __grains__.nope.nope }}\n")],
+        args: STACK,
+    },
+    Case {
+        name: "config-syntax",
+        files: &[("s.cfg", "{% for r in x %}\n")],
+        args: STACK,
+    },
+    Case {
+        name: "data-template",
+        files: &[("s.cfg", "a.yml\n"), ("a.yml", "a: 1\nb: {{ 1 / 0 }}\n")],
+        args: STACK,
+    },
     Case {
         name: "data-yaml-through-a-template",
-        files: &[("s.cfg", "a.yml\n"), ("a.yml", "a: {{ 1 }}\nb: {{ 'x: y: z' }}\n")],
+        files: &[
+            ("s.cfg", "a.yml\n"),
+            ("a.yml", "a: {{ 1 }}\nb: {{ 'x: y: z' }}\n"),
+        ],
         args: STACK,
     },
     Case {
         name: "data-yaml-in-an-include",
-        files: &[("s.cfg", "d/a.yml\n"), ("d/a.yml", "{% include 'd/part.txt' %}\n"), ("d/part.txt", "a: 1\nb: [1\n")],
+        files: &[
+            ("s.cfg", "d/a.yml\n"),
+            ("d/a.yml", "{% include 'd/part.txt' %}\n"),
+            ("d/part.txt", "a: 1\nb: [1\n"),
+        ],
         args: STACK,
     },
     Case {
@@ -314,34 +555,84 @@ const ERRORS: &[Case] = &[
         files: &[
             ("s.cfg", "a.yml\n"),
             ("a.yml", "{% import 'lib.j2' as lib %}\na: {{ lib.f() }}\n"),
-            ("lib.j2", "{% macro f() %}\n{{ nope.nope }}\n{% endmacro %}\n"),
+            (
+                "lib.j2",
+                "{% macro f() %}\n{{ nope.nope }}\n{% endmacro %}\n",
+            ),
         ],
         args: STACK,
     },
-    Case { name: "import-of-nothing", files: &[("s.cfg", "a.yml"), ("a.yml", "{% import 'x' as x %}")], args: STACK },
+    Case {
+        name: "import-of-nothing",
+        files: &[("s.cfg", "a.yml"), ("a.yml", "{% import 'x' as x %}")],
+        args: STACK,
+    },
     Case {
         name: "unknown-strategy",
-        files: &[("s.cfg", "a.yml\nb.yml"), ("a.yml", "u: {x: 1}"), ("b.yml", "u:\n  y: 2\n  __: merge-lst\n")],
+        files: &[
+            ("s.cfg", "a.yml\nb.yml"),
+            ("a.yml", "u: {x: 1}"),
+            ("b.yml", "u:\n  y: 2\n  __: merge-lst\n"),
+        ],
         args: STACK,
     },
     Case {
         name: "unknown-strategy-of-a-list",
-        files: &[("s.cfg", "a.yml\nb.yml"), ("a.yml", "u: [1]"), ("b.yml", "u:\n  - __: 5\n  - 2\n")],
+        files: &[
+            ("s.cfg", "a.yml\nb.yml"),
+            ("a.yml", "u: [1]"),
+            ("b.yml", "u:\n  - __: 5\n  - 2\n"),
+        ],
         args: STACK,
     },
-    Case { name: "item-is-a-number", files: &[("s.cfg", "- a.yml\n- 5\n"), ("a.yml", "a: 1")], args: STACK },
-    Case { name: "item-is-a-directory", files: &[("s.cfg", "d*\n"), ("d/a.yml", "a: 1")], args: STACK },
+    Case {
+        name: "item-is-a-number",
+        files: &[("s.cfg", "- a.yml\n- 5\n"), ("a.yml", "a: 1")],
+        args: STACK,
+    },
+    Case {
+        name: "item-is-a-directory",
+        files: &[("s.cfg", "d*\n"), ("d/a.yml", "a: 1")],
+        args: STACK,
+    },
     Case {
         name: "item-leads-up",
-        files: &[("c/s.cfg", "a.yml\n{{ __grains__['os'] }}.yml\n"), ("secret.yml", "a: 1")],
+        files: &[
+            ("c/s.cfg", "a.yml\n{{ __grains__['os'] }}.yml\n"),
+            ("secret.yml", "a: 1"),
+        ],
         args: &["--stack=c/s.cfg", "--set=grains.os=../secret"],
     },
-    Case { name: "item-is-absolute", files: &[("s.cfg", "/etc/passwd\n")], args: STACK },
-    Case { name: "pattern-leads-up", files: &[("c/s.cfg", "../*.yml\n")], args: &["--stack=c/s.cfg"] },
-    Case { name: "mako-leads-out", files: &[("s.cfg", "core.yml\n/etc/passwd\n")], args: &["--makostack=s.cfg"] },
-    Case { name: "functions-run-no-commands", files: &[("s.cfg", "{{ __salt__['cmd.run']('id') }}\n")], args: STACK },
-    Case { name: "endless-include", files: &[("s.cfg", "a.yml"), ("a.yml", "{% include 'a.yml' %}")], args: STACK },
-    Case { name: "master-is-a-list", files: &[("master", "- 1\n")], args: &["--config=master"] },
+    Case {
+        name: "item-is-absolute",
+        files: &[("s.cfg", "/etc/passwd\n")],
+        args: STACK,
+    },
+    Case {
+        name: "pattern-leads-up",
+        files: &[("c/s.cfg", "../*.yml\n")],
+        args: &["--stack=c/s.cfg"],
+    },
+    Case {
+        name: "mako-leads-out",
+        files: &[("s.cfg", "core.yml\n/etc/passwd\n")],
+        args: &["--makostack=s.cfg"],
+    },
+    Case {
+        name: "functions-run-no-commands",
+        files: &[("s.cfg", "{{ __salt__['cmd.run']('id') }}\n")],
+        args: STACK,
+    },
+    Case {
+        name: "endless-include",
+        files: &[("s.cfg", "a.yml"), ("a.yml", "{% include 'a.yml' %}")],
+        args: STACK,
+    },
+    Case {
+        name: "master-is-a-list",
+        files: &[("master", "- 1\n")],
+        args: &["--config=master"],
+    },
     Case {
         name: "master-ext-pillar-is-a-mapping",
         files: &[("master", "ext_pillar:\n  stack: s.cfg\n")],
@@ -359,17 +650,26 @@ const ERRORS: &[Case] = &[
     },
     Case {
         name: "selector-unknown",
-        files: &[("master", "ext_pillar:\n  - stack:\n      grain:os: {Debian: s.cfg}\n")],
+        files: &[(
+            "master",
+            "ext_pillar:\n  - stack:\n      grain:os: {Debian: s.cfg}\n",
+        )],
         args: &["--config=master"],
     },
     Case {
         name: "selector-of-a-list",
-        files: &[("master", "ext_pillar:\n  - stack:\n      grains:roles: {a: s.cfg}\n")],
+        files: &[(
+            "master",
+            "ext_pillar:\n  - stack:\n      grains:roles: {a: s.cfg}\n",
+        )],
         args: &["--config=master"],
     },
     Case {
         name: "selector-without-a-table",
-        files: &[("master", "ext_pillar:\n  - stack:\n      grains:os: s.cfg\n")],
+        files: &[(
+            "master",
+            "ext_pillar:\n  - stack:\n      grains:os: s.cfg\n",
+        )],
         args: &["--config=master"],
     },
     Case {
@@ -379,7 +679,10 @@ const ERRORS: &[Case] = &[
     },
     Case {
         name: "environment-leads-up",
-        files: &[("master", "ext_pillar:\n  - stack:\n      grains:os: {Debian: __env__/s.cfg}\n")],
+        files: &[(
+            "master",
+            "ext_pillar:\n  - stack:\n      grains:os: {Debian: __env__/s.cfg}\n",
+        )],
         args: &["--config=master", "--set=opts.pillarenv=../other"],
     },
     Case {
@@ -403,31 +706,64 @@ const ERRORS: &[Case] = &[
 fn errors_say_what_where_and_why() {
     for case in ERRORS {
         let tree = Tree::new(&[&[MINION], case.files].concat());
-        let minion: &[&str] = if case.args.contains(&"--minions=ms") { &[] } else { &["--minion=m.yaml"] };
+        let minion: &[&str] = if case.args.contains(&"--minions=ms") {
+            &[]
+        } else {
+            &["--minion=m.yaml"]
+        };
         let ran = run(tree.path(), &[&["pillar"], minion, case.args].concat());
-        assert_eq!((ran.status, &*ran.stdout), (Some(1), ""), "{}: {}", case.name, ran.stderr);
-        let here = tree.path().canonicalize().expect("it is there").display().to_string();
-        assert_snapshot(&format!("pillar/errors/{}.txt", case.name), &ran.stderr.replace(&here, "<DIR>"));
+        assert_eq!(
+            (ran.status, &*ran.stdout),
+            (Some(1), ""),
+            "{}: {}",
+            case.name,
+            ran.stderr
+        );
+        let here = tree
+            .path()
+            .canonicalize()
+            .expect("it is there")
+            .display()
+            .to_string();
+        assert_snapshot(
+            &format!("pillar/errors/{}.txt", case.name),
+            &ran.stderr.replace(&here, "<DIR>"),
+        );
     }
 }
 
 /// What the reference takes without a word.
 const WARNINGS: &[Case] = &[
-    Case { name: "no-config-file", files: &[("s.cfg", "")], args: &["--stack=nope.cfg", "--stack=s.cfg"] },
+    Case {
+        name: "no-config-file",
+        files: &[("s.cfg", "")],
+        args: &["--stack=nope.cfg", "--stack=s.cfg"],
+    },
     Case {
         name: "blanks-around-a-name",
-        files: &[("s.cfg", "  a.yml\nb.yml # note\n"), ("a.yml", "a: 1"), ("b.yml", "b: 1")],
+        files: &[
+            ("s.cfg", "  a.yml\nb.yml # note\n"),
+            ("a.yml", "a: 1"),
+            ("b.yml", "b: 1"),
+        ],
         args: STACK,
     },
     Case {
         name: "a-list-is-no-mapping",
-        files: &[("s.cfg", "a.yml\nb.yml"), ("a.yml", "- 1"), ("b.yml", "b: 1")],
+        files: &[
+            ("s.cfg", "a.yml\nb.yml"),
+            ("a.yml", "- 1"),
+            ("b.yml", "b: 1"),
+        ],
         args: STACK,
     },
     Case {
         name: "others-are-left-out",
         files: &[
-            ("master", "ext_pillar:\n  - git: [x]\n  - stack: s.cfg\ninclude: more.conf\n"),
+            (
+                "master",
+                "ext_pillar:\n  - git: [x]\n  - stack: s.cfg\ninclude: more.conf\n",
+            ),
             ("s.cfg", "b.yml"),
             ("b.yml", "b: 1"),
         ],
@@ -436,7 +772,10 @@ const WARNINGS: &[Case] = &[
     Case {
         name: "two-in-one-item",
         files: &[
-            ("master", "ext_pillar:\n  - stack: s.cfg\n    makostack: s.cfg\n"),
+            (
+                "master",
+                "ext_pillar:\n  - stack: s.cfg\n    makostack: s.cfg\n",
+            ),
             ("s.cfg", "b.yml"),
             ("b.yml", "b: 1"),
         ],
@@ -445,7 +784,10 @@ const WARNINGS: &[Case] = &[
     Case {
         name: "unknown-merging-strategy",
         files: &[
-            ("master", "ext_pillar: [{stack: s.cfg}]\npillar_source_merging_strategy: smrt\n"),
+            (
+                "master",
+                "ext_pillar: [{stack: s.cfg}]\npillar_source_merging_strategy: smrt\n",
+            ),
             ("s.cfg", "b.yml"),
             ("b.yml", "b: 1"),
         ],
@@ -453,13 +795,19 @@ const WARNINGS: &[Case] = &[
     },
     Case {
         name: "undefined-in-stack",
-        files: &[("s.cfg", "{% do stack.update({'u': nope}) %}b.yml"), ("b.yml", "b: 1")],
+        files: &[
+            ("s.cfg", "{% do stack.update({'u': nope}) %}b.yml"),
+            ("b.yml", "b: 1"),
+        ],
         args: STACK,
     },
     Case {
         name: "makostack-drops-what-fails",
         files: &[
-            ("c/s.cfg", "bad.yml\nworse.yml\nlast.yml\n../up.yml\nb.yml\n"),
+            (
+                "c/s.cfg",
+                "bad.yml\nworse.yml\nlast.yml\n../up.yml\nb.yml\n",
+            ),
             ("c/bad.yml", "a: 1\nb: c: d\n"),
             ("c/worse.yml", "__: ovrwrite\na: 1\n"),
             // What was merged before the mistake stays.
@@ -475,14 +823,23 @@ const WARNINGS: &[Case] = &[
 const MAKO_WARNINGS: &[Case] = &[Case {
     name: "makostack-drops-templates-that-fail",
     files: &[
-        ("s.cfg", "% for n in range(1, 8):\n${n}.yml\n% endfor\nlast.yml\n"),
+        (
+            "s.cfg",
+            "% for n in range(1, 8):\n${n}.yml\n% endfor\nlast.yml\n",
+        ),
         ("1.yml", "a: 1\nb: ${1 / 0}\n"),
         ("2.yml", "a: 1\n% if x\nb: 2\n% endif\n"),
         ("3.yml", "a: ${nope}\n"),
         ("4.yml", "a: 1\n<%include file='d/part.mako'/>\n"),
-        ("d/part.mako", "<%def name='f()'>\n${stack['nope']}\n</%def>\n${f()}\n"),
+        (
+            "d/part.mako",
+            "<%def name='f()'>\n${stack['nope']}\n</%def>\n${f()}\n",
+        ),
         ("5.yml", "a: 1\nb: ${'x: y: z'}\n"),
-        ("6.yml", "<% stack['kept'] = 1 %>\n<%include file='nope.mako'/>\n"),
+        (
+            "6.yml",
+            "<% stack['kept'] = 1 %>\n<%include file='nope.mako'/>\n",
+        ),
         ("7.yml", "# -*- coding: latin-1 -*-\na: \u{fc}\n"),
         ("last.yml", "last: ${minion_id}\n"),
     ],
@@ -497,20 +854,51 @@ fn makostack_tells_where_the_templates_fail_that_it_drops() {
 #[test]
 fn a_config_file_of_makostack_that_fails_is_an_error() {
     for (name, files) in [
-        ("makostack-config-raises", &[("s.cfg", "a.yml\n${__grains__['nope']}.yml\n")][..]),
-        ("makostack-config-syntax", &[("s.cfg", "% for r in x:\na.yml\n")]),
-        ("makostack-config-undefined", &[("s.cfg", "a.yml\n\nr-${role}.yml\n")]),
+        (
+            "makostack-config-raises",
+            &[("s.cfg", "a.yml\n${__grains__['nope']}.yml\n")][..],
+        ),
+        (
+            "makostack-config-syntax",
+            &[("s.cfg", "% for r in x:\na.yml\n")],
+        ),
+        (
+            "makostack-config-undefined",
+            &[("s.cfg", "a.yml\n\nr-${role}.yml\n")],
+        ),
     ] {
-        let ran = ran(&Case { name, files, args: &["--makostack=s.cfg"] }, &[]);
-        assert_eq!((ran.status, &*ran.stdout), (Some(1), ""), "{name}: {}", ran.stderr);
+        let ran = ran(
+            &Case {
+                name,
+                files,
+                args: &["--makostack=s.cfg"],
+            },
+            &[],
+        );
+        assert_eq!(
+            (ran.status, &*ran.stdout),
+            (Some(1), ""),
+            "{name}: {}",
+            ran.stderr
+        );
         assert_snapshot(&format!("pillar/errors/{name}.txt"), &ran.stderr);
     }
 }
 
 #[test]
 fn templates_of_makostack_run_no_commands() {
-    let files: &[(&str, &str)] = &[("s.cfg", "a.yml\n"), ("a.yml", "a: ${__salt__['cmd.run']('id')}\n")];
-    let ran = ran(&Case { name: "", files, args: &["--makostack=s.cfg"] }, &[]);
+    let files: &[(&str, &str)] = &[
+        ("s.cfg", "a.yml\n"),
+        ("a.yml", "a: ${__salt__['cmd.run']('id')}\n"),
+    ];
+    let ran = ran(
+        &Case {
+            name: "",
+            files,
+            args: &["--makostack=s.cfg"],
+        },
+        &[],
+    );
     assert!(!ran.stdout.contains("uid="), "{}", ran.stdout);
     assert!(ran.stderr.contains("cmd.run"), "{}", ran.stderr);
 }
@@ -524,25 +912,59 @@ fn makostack_drops_text_that_is_no_utf_8() {
         ("b.yml", b"b: 1"),
         ("m.yaml", b"id: x"),
     ]);
-    let ran = run(tree.path(), &["pillar", "--minion=m.yaml", "--makostack=s.cfg"]);
-    assert_eq!((ran.status, &*ran.stdout), (Some(0), "b: 1\n"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("warning: MakoStack leaves a.yml out"), "{}", ran.stderr);
+    let ran = run(
+        tree.path(),
+        &["pillar", "--minion=m.yaml", "--makostack=s.cfg"],
+    );
+    assert_eq!(
+        (ran.status, &*ran.stdout),
+        (Some(0), "b: 1\n"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("warning: MakoStack leaves a.yml out"),
+        "{}",
+        ran.stderr
+    );
     assert!(ran.stderr.contains("a.yml:2:4"), "{}", ran.stderr);
 }
 
 /// The way to each of a template's own templates is bounded by the same directories.
 #[test]
 fn templates_of_makostack_come_from_allowed_directories_alone() {
-    let tree = Tree::new(&[MINION, ("c/m.cfg", "{}"), ("shared/x.yml", "x: 1\n"), ("other/y.mako", "y: 2\n")]);
+    let tree = Tree::new(&[
+        MINION,
+        ("c/m.cfg", "{}"),
+        ("shared/x.yml", "x: 1\n"),
+        ("other/y.mako", "y: 2\n"),
+    ]);
     let path = |name: &str| tree.path().join(name).display().to_string();
     tree.write("c/m.cfg", format!("{}\n", path("shared/x.yml")).as_bytes());
-    tree.write("shared/x.yml", format!("<%include file='{}'/>\n", path("other/y.mako")).as_bytes());
-    let args = ["pillar", "--minion=m.yaml", "--makostack=c/m.cfg", "--stack-root=shared"];
+    tree.write(
+        "shared/x.yml",
+        format!("<%include file='{}'/>\n", path("other/y.mako")).as_bytes(),
+    );
+    let args = [
+        "pillar",
+        "--minion=m.yaml",
+        "--makostack=c/m.cfg",
+        "--stack-root=shared",
+    ];
     let refused = run(tree.path(), &args);
     assert!(!refused.stdout.contains("y: 2"), "{}", refused.stdout);
-    assert!(refused.stderr.contains("lies outside of the directories"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("lies outside of the directories"),
+        "{}",
+        refused.stderr
+    );
     let allowed = run(tree.path(), &[&args[..], &["--stack-root=other"]].concat());
-    assert_eq!((allowed.status, &*allowed.stdout), (Some(0), "y: 2\n"), "{}", allowed.stderr);
+    assert_eq!(
+        (allowed.status, &*allowed.stdout),
+        (Some(0), "y: 2\n"),
+        "{}",
+        allowed.stderr
+    );
 }
 
 #[test]
@@ -554,28 +976,63 @@ fn warnings(cases: &[Case]) {
     for case in cases {
         let soft = ran(case, &[]);
         assert_eq!(soft.status, Some(0), "{}: {}", case.name, soft.stderr);
-        assert_snapshot(&format!("pillar/warnings/{}.txt", case.name), &format!("{}---\n{}", soft.stdout, soft.stderr));
+        assert_snapshot(
+            &format!("pillar/warnings/{}.txt", case.name),
+            &format!("{}---\n{}", soft.stdout, soft.stderr),
+        );
         let strict = ran(case, &["--strict"]);
-        assert_eq!((strict.status, &*strict.stdout), (Some(1), ""), "{}", case.name);
-        assert!(strict.stderr.contains("error: "), "{}: {}", case.name, strict.stderr);
+        assert_eq!(
+            (strict.status, &*strict.stdout),
+            (Some(1), ""),
+            "{}",
+            case.name
+        );
+        assert!(
+            strict.stderr.contains("error: "),
+            "{}: {}",
+            case.name,
+            strict.stderr
+        );
     }
 }
 
 #[test]
 fn wrong_usage_is_status_2() {
-    let files: &[(&str, &str)] = &[("s.cfg", "b.yml"), ("b.yml", "b: 1"), ("master", "x: 1"), ("ms/a.yaml", "{}")];
+    let files: &[(&str, &str)] = &[
+        ("s.cfg", "b.yml"),
+        ("b.yml", "b: 1"),
+        ("master", "x: 1"),
+        ("ms/a.yaml", "{}"),
+    ];
     for (args, says) in [
         (&["--minion=m.yaml"][..], "--stack CFG"),
         (&["--minion=m.yaml", "--config=master"], "has no ext_pillar"),
         (&["--stack=s.cfg"], "no minion given"),
-        (&["--stack=s.cfg", "--minions=ms", "--id=../m"], "no minion has such a name"),
-        (&["--stack=s.cfg", "--minions=-", "--pillar=-"], "standard input"),
-        (&["--stack=s.cfg", "--minions=ms", "--minion=m.yaml"], "cannot be used with"),
-        (&["--stack=s.cfg", "--minion=m.yaml", "--trace", "--merged"], "cannot be used with"),
+        (
+            &["--stack=s.cfg", "--minions=ms", "--id=../m"],
+            "no minion has such a name",
+        ),
+        (
+            &["--stack=s.cfg", "--minions=-", "--pillar=-"],
+            "standard input",
+        ),
+        (
+            &["--stack=s.cfg", "--minions=ms", "--minion=m.yaml"],
+            "cannot be used with",
+        ),
+        (
+            &["--stack=s.cfg", "--minion=m.yaml", "--trace", "--merged"],
+            "cannot be used with",
+        ),
     ] {
         let tree = Tree::new(&[&[MINION], files].concat());
         let ran = run(tree.path(), &[&["pillar"], args].concat());
-        assert_eq!((ran.status, &*ran.stdout), (Some(2), ""), "{args:?}: {}", ran.stderr);
+        assert_eq!(
+            (ran.status, &*ran.stdout),
+            (Some(2), ""),
+            "{args:?}: {}",
+            ran.stderr
+        );
         assert!(ran.stderr.contains(says), "{args:?}: {}", ran.stderr);
     }
 }
@@ -591,11 +1048,23 @@ fn stacks_of_flags_come_in_order_both_kinds_together() {
         ("3.yml", "l: [3]"),
     ];
     let get = |args: &'static [&'static str]| {
-        ran(&Case { name: "", files, args }, &["--get=l", "-o", "json"]).stdout.replace(['\n', ' '], "")
+        ran(
+            &Case {
+                name: "",
+                files,
+                args,
+            },
+            &["--get=l", "-o", "json"],
+        )
+        .stdout
+        .replace(['\n', ' '], "")
     };
     // Neighbours of a kind are one stack; lists of another stack replace.
     assert_eq!(get(&["--stack=1.cfg", "--stack=2.cfg"]), "[1,2]");
-    assert_eq!(get(&["--stack=2.cfg", "--stack=1.cfg", "--makostack=3.cfg"]), "[3]");
+    assert_eq!(
+        get(&["--stack=2.cfg", "--stack=1.cfg", "--makostack=3.cfg"]),
+        "[3]"
+    );
     assert_eq!(get(&["--makostack=3.cfg", "--stack=1.cfg"]), "[1]");
     assert_eq!(get(&["--makostack=3.cfg", "--makostack=1.cfg:m"]), "[3]");
 }
@@ -608,7 +1077,11 @@ fn going_on_after_a_failure_leaves_it_in_the_pillar() {
         ("s.cfg", "b.yml"),
         ("b.yml", "b: 1"),
     ];
-    let case = Case { name: "", files, args: &["--config=master"] };
+    let case = Case {
+        name: "",
+        files,
+        args: &["--config=master"],
+    };
     let stopped = ran(&case, &[]);
     assert_eq!((stopped.status, &*stopped.stdout), (Some(1), ""));
     let went_on = ran(&case, &["--keep-going", "-o", "json"]);
@@ -626,14 +1099,26 @@ fn a_trace_shows_how_far_it_came() {
         ("bad.yml", "a: b: c"),
         ("b.yml", "b: 1"),
     ];
-    let ran = ran(&Case { name: "", files, args: STACK }, &["--trace"]);
+    let ran = ran(
+        &Case {
+            name: "",
+            files,
+            args: STACK,
+        },
+        &["--trace"],
+    );
     assert_eq!(ran.status, Some(1));
     assert_snapshot("pillar/trace-to-an-error.txt", &ran.stdout);
 }
 
 #[test]
 fn no_file_outside_is_read_unless_its_directory_is_allowed() {
-    let tree = Tree::new(&[MINION, ("c/s.cfg", "l.yml\n"), ("c/m.cfg", "{}"), ("shared/x.yml", "x: 1\n")]);
+    let tree = Tree::new(&[
+        MINION,
+        ("c/s.cfg", "l.yml\n"),
+        ("c/m.cfg", "{}"),
+        ("shared/x.yml", "x: 1\n"),
+    ]);
     let absolute = tree.path().join("shared/x.yml");
     tree.write("c/m.cfg", format!("{}\n", absolute.display()).as_bytes());
     #[cfg(unix)]
@@ -642,16 +1127,33 @@ fn no_file_outside_is_read_unless_its_directory_is_allowed() {
         let args = ["pillar", "--minion=m.yaml", stack];
         let refused = run(tree.path(), &args);
         assert_eq!((refused.status, &*refused.stdout), (Some(1), ""), "{stack}");
-        assert!(refused.stderr.contains("lies outside of the directories"), "{}", refused.stderr);
-        assert!(refused.stderr.contains("--stack-root"), "{}", refused.stderr);
+        assert!(
+            refused.stderr.contains("lies outside of the directories"),
+            "{}",
+            refused.stderr
+        );
+        assert!(
+            refused.stderr.contains("--stack-root"),
+            "{}",
+            refused.stderr
+        );
         let allowed = run(tree.path(), &[&args[..], &["--stack-root=shared"]].concat());
-        assert_eq!((allowed.status, &*allowed.stdout), (Some(0), "x: 1\n"), "{stack}: {}", allowed.stderr);
+        assert_eq!(
+            (allowed.status, &*allowed.stdout),
+            (Some(0), "x: 1\n"),
+            "{stack}: {}",
+            allowed.stderr
+        );
     }
 }
 
 #[test]
 fn text_that_is_no_utf_8_is_refused_where_it_stands() {
-    let tree = Tree::new(&[("s.cfg", &b"a.yml"[..]), ("a.yml", b"a: 1\nb: \xff\n"), ("m.yaml", b"id: x")]);
+    let tree = Tree::new(&[
+        ("s.cfg", &b"a.yml"[..]),
+        ("a.yml", b"a: 1\nb: \xff\n"),
+        ("m.yaml", b"id: x"),
+    ]);
     let ran = run(tree.path(), &["pillar", "--minion=m.yaml", "--stack=s.cfg"]);
     assert_eq!((ran.status, &*ran.stdout), (Some(1), ""));
     assert!(ran.stderr.contains("a.yml:2:4"), "{}", ran.stderr);
@@ -660,9 +1162,19 @@ fn text_that_is_no_utf_8_is_refused_where_it_stands() {
 /// Values are values: the reference changes both spellings.
 #[test]
 fn anchors_are_not_shared_between_data_files() {
-    let files: &[(&str, &str)] =
-        &[("s.cfg", "a.yml\nb.yml"), ("a.yml", "base: &b {x: 1}\nk: *b\n"), ("b.yml", "base: {y: 2}")];
-    let ran = ran(&Case { name: "", files, args: STACK }, &["-o", "json"]);
+    let files: &[(&str, &str)] = &[
+        ("s.cfg", "a.yml\nb.yml"),
+        ("a.yml", "base: &b {x: 1}\nk: *b\n"),
+        ("b.yml", "base: {y: 2}"),
+    ];
+    let ran = ran(
+        &Case {
+            name: "",
+            files,
+            args: STACK,
+        },
+        &["-o", "json"],
+    );
     let given = json::loads(&ran.stdout).unwrap();
     assert_eq!(given.repr(), "{'base': {'x': 1, 'y': 2}, 'k': {'x': 1}}");
 }
@@ -671,7 +1183,14 @@ fn anchors_are_not_shared_between_data_files() {
 #[test]
 fn templates_are_sandboxed() {
     let files: &[(&str, &str)] = &[("s.cfg", "{{ ().__class__.__mro__ }}")];
-    let ran = ran(&Case { name: "", files, args: STACK }, &[]);
+    let ran = ran(
+        &Case {
+            name: "",
+            files,
+            args: STACK,
+        },
+        &[],
+    );
     assert_eq!((ran.status, &*ran.stdout), (Some(1), ""));
     assert!(ran.stderr.contains("unsafe"), "{}", ran.stderr);
 }
@@ -679,10 +1198,20 @@ fn templates_are_sandboxed() {
 #[test]
 fn options_of_the_master_are_seen_as_opts() {
     let files: &[(&str, &str)] = &[
-        ("master", "ext_pillar: [{stack: {'opts:site': {here: s.cfg}}}]\nsite: here\nid: salt_master\n"),
+        (
+            "master",
+            "ext_pillar: [{stack: {'opts:site': {here: s.cfg}}}]\nsite: here\nid: salt_master\n",
+        ),
         ("s.cfg", "a.yml"),
-        ("a.yml", "seen: {{ __opts__.site }} {{ __opts__['id'] }} {{ __opts__.minion_id }} {{ pillarenv }}"),
+        (
+            "a.yml",
+            "seen: {{ __opts__.site }} {{ __opts__['id'] }} {{ __opts__.minion_id }} {{ pillarenv }}",
+        ),
     ];
-    let case = Case { name: "", files, args: &["--config=master", "--set=opts.pillarenv=qa"] };
+    let case = Case {
+        name: "",
+        files,
+        args: &["--config=master", "--set=opts.pillarenv=qa"],
+    };
     assert_eq!(ran(&case, &[]).stdout, "seen: here salt_master web1 qa\n");
 }

@@ -23,10 +23,16 @@ fn shown() -> Vec<Shown> {
             _ if !inside => {}
             _ => match line.strip_prefix("$ ") {
                 Some(command) => {
-                    all.push(Shown { line: index + 1, command: command.into(), output: String::new() });
+                    all.push(Shown {
+                        line: index + 1,
+                        command: command.into(),
+                        output: String::new(),
+                    });
                 }
                 None => {
-                    let last = all.last_mut().expect("a console block starts with a command");
+                    let last = all
+                        .last_mut()
+                        .expect("a console block starts with a command");
                     last.output.push_str(line);
                     last.output.push('\n');
                 }
@@ -56,10 +62,18 @@ fn arguments(command: &str) -> Vec<String> {
 fn the_readme_shows_what_the_command_prints() {
     let all = shown();
     assert!(all.len() >= 10, "only {} commands found", all.len());
-    for Shown { line, command, output } in all {
+    for Shown {
+        line,
+        command,
+        output,
+    } in all
+    {
         let ran = run(&repository(), &arguments(&command));
         let printed = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(!output.is_empty(), "README.md:{line}: no output shown for {command}");
+        assert!(
+            !output.is_empty(),
+            "README.md:{line}: no output shown for {command}"
+        );
         if let Err(e) = Assert::new().normalize_paths(false).try_eq(
             Some(&format!("README.md:{line}")),
             printed.into(),
@@ -73,10 +87,14 @@ fn the_readme_shows_what_the_command_prints() {
 #[test]
 fn the_set_up_command_works() {
     let text = std::fs::read_to_string(repository().join("README.md")).unwrap();
-    let command = text.lines().find(|line| line.starts_with("cargo run -p mapstack-cli -- ")).unwrap();
+    let command = text
+        .lines()
+        .find(|line| line.starts_with("cargo run -p mapstack-cli -- "))
+        .unwrap();
     let ran = run(&repository(), &arguments(command));
     assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
-    let expected = std::fs::read_to_string(repository().join("examples/expected/web1.yaml")).unwrap();
+    let expected =
+        std::fs::read_to_string(repository().join("examples/expected/web1.yaml")).unwrap();
     assert_eq!(ran.stdout, expected);
 }
 
@@ -84,14 +102,26 @@ fn the_set_up_command_works() {
 #[test]
 fn the_library_examples_are_those_of_the_documentation() {
     let readme = std::fs::read_to_string(repository().join("README.md")).unwrap();
-    let shown: Vec<&str> = readme.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let shown: Vec<&str> = readme
+        .split("```rust\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect();
     let sources = ["crates/mapstack/src/lib.rs", "merge/src/merge.rs"];
     assert_eq!(shown.len(), sources.len());
     for (example, source) in shown.into_iter().zip(sources) {
         let text = std::fs::read_to_string(repository().join(source)).unwrap();
-        let comments = text.lines().filter_map(|line| line.strip_prefix("//!").or_else(|| line.strip_prefix("///")));
-        let documented: String = comments.map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line))).collect();
-        assert!(documented.contains(&format!("```\n{example}```\n")), "{source} does not document:\n{example}");
+        let comments = text.lines().filter_map(|line| {
+            line.strip_prefix("//!")
+                .or_else(|| line.strip_prefix("///"))
+        });
+        let documented: String = comments
+            .map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line)))
+            .collect();
+        assert!(
+            documented.contains(&format!("```\n{example}```\n")),
+            "{source} does not document:\n{example}"
+        );
     }
 }
 
@@ -99,7 +129,11 @@ fn the_library_examples_are_those_of_the_documentation() {
 fn every_link_in_the_readme_leads_somewhere() {
     let text = std::fs::read_to_string(repository().join("README.md")).unwrap();
     // `['map.data']('users')` is code.
-    let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next()).filter(|l| !l.starts_with('\''));
+    let links = text
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next())
+        .filter(|l| !l.starts_with('\''));
     let local: Vec<&str> = links.filter(|link| !link.starts_with("http")).collect();
     assert!(!local.is_empty());
     for link in local {
@@ -110,5 +144,9 @@ fn every_link_in_the_readme_leads_somewhere() {
 #[test]
 fn the_changelog_knows_the_version() {
     let text = std::fs::read_to_string(repository().join("CHANGELOG.md")).unwrap();
-    assert!(text.contains(env!("CARGO_PKG_VERSION")), "no {}", env!("CARGO_PKG_VERSION"));
+    assert!(
+        text.contains(env!("CARGO_PKG_VERSION")),
+        "no {}",
+        env!("CARGO_PKG_VERSION")
+    );
 }

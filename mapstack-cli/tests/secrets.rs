@@ -93,7 +93,10 @@ const BROKEN: [(&str, &str); 11] = [
     ("quoted_key", "values: {{ {}[pillar.quoted] }}\n"),
     ("number", "values: {{ {}[pillar.port + 1] }}\n"),
     ("not_a_number", "values: {{ pillar.quoted + 1 }}\n"),
-    ("stubless", "values: {{ salt['cmd.run']('login --password ' ~ pillar.pw|upper, env={'P': pillar.quoted}) }}\n"),
+    (
+        "stubless",
+        "values: {{ salt['cmd.run']('login --password ' ~ pillar.pw|upper, env={'P': pillar.quoted}) }}\n",
+    ),
     ("not_a_map", "values:\n  {{ pillar.pem | indent(2) }}\n"),
     ("wrong_key", "{{ pillar.pw | upper }}: 1\n"),
     ("literal", "values:\n  db_password: \"opensesame\n"),
@@ -117,23 +120,42 @@ fn tree() -> Tree {
         ("new/f/tests/mapstack/web1.yaml".to_owned(), "values: {port: 1}\n".to_owned()),
     ];
     for (name, text) in BROKEN {
-        files.push((format!("old/{name}/parameters/defaults.yaml"), "values: {a: 1}\n".to_owned()));
-        files.push((format!("new/{name}/parameters/defaults.yaml"), text.to_owned()));
+        files.push((
+            format!("old/{name}/parameters/defaults.yaml"),
+            "values: {a: 1}\n".to_owned(),
+        ));
+        files.push((
+            format!("new/{name}/parameters/defaults.yaml"),
+            text.to_owned(),
+        ));
     }
-    Tree::new(&files.iter().map(|(path, text)| (path.as_str(), text)).collect::<Vec<_>>())
+    Tree::new(
+        &files
+            .iter()
+            .map(|(path, text)| (path.as_str(), text))
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// The secrets that a text shows; names of files are not looked at.
 fn leaks(text: &str) -> Vec<&'static str> {
     let text = text.replace("opensesame.yaml", "");
-    SECRETS.iter().copied().filter(|secret| text.contains(secret)).collect()
+    SECRETS
+        .iter()
+        .copied()
+        .filter(|secret| text.contains(secret))
+        .collect()
 }
 
 fn assert_closed(tree: &Tree, line: &str) -> String {
     let ran = run_line(tree.path(), line);
     let shown = format!("{}{}", ran.stdout, ran.stderr);
     assert!(!shown.contains("panicked"), "mapstack {line}\n{shown}");
-    assert_eq!(leaks(&shown), Vec::<&str>::new(), "mapstack {line}\n{shown}");
+    assert_eq!(
+        leaks(&shown),
+        Vec::<&str>::new(),
+        "mapstack {line}\n{shown}"
+    );
     shown
 }
 
@@ -174,7 +196,10 @@ fn no_verb_that_reports_shows_a_secret() {
 fn no_page_shows_a_secret() {
     let tree = tree();
     assert_closed(&tree, "diff --from old --to new --minions minions -o html");
-    assert_closed(&tree, "explain f --root new --minion minions/web1.yaml --html page.html");
+    assert_closed(
+        &tree,
+        "explain f --root new --minion minions/web1.yaml --html page.html",
+    );
     let page = std::fs::read_to_string(tree.path().join("page.html")).expect("a page");
     assert_eq!(leaks(&page), Vec::<&str>::new(), "{page}");
 }
@@ -187,7 +212,9 @@ fn no_error_shows_a_secret_whichever_verb_prints_it() {
             format!("data {formula} --root new --minion minions/web1.yaml"),
             format!("data {formula} --strict --root new --minion minions/web1.yaml"),
             format!("sources {formula} --root new --minion minions/web1.yaml"),
-            format!("render new/{formula}/parameters/defaults.yaml --root new --minion minions/web1.yaml"),
+            format!(
+                "render new/{formula}/parameters/defaults.yaml --root new --minion minions/web1.yaml"
+            ),
             format!("explain {formula} --root new --minion minions/web1.yaml"),
             format!("fleet {formula} --root new --minions minions"),
             format!("fleet {formula} --root new --minions minions -o jsonl"),
@@ -195,15 +222,24 @@ fn no_error_shows_a_secret_whichever_verb_prints_it() {
         ] {
             // What these print of data is their job; of a formula that fails there is none.
             if !(line.starts_with("render")
-                && matches!(formula, "bad_yaml" | "bad_pem" | "not_a_map" | "wrong_key" | "literal"))
+                && matches!(
+                    formula,
+                    "bad_yaml" | "bad_pem" | "not_a_map" | "wrong_key" | "literal"
+                ))
             {
                 assert_closed(&tree, &line);
             }
         }
     }
-    let shown = run_line(tree.path(), "data derived_key --root new --minion minions/web1.yaml --show-secrets");
+    let shown = run_line(
+        tree.path(),
+        "data derived_key --root new --minion minions/web1.yaml --show-secrets",
+    );
     assert!(shown.stderr.contains("HUNTER2"), "{}", shown.stderr);
-    let shown = run_line(tree.path(), "explain f upper --root new --minion minions/web1.yaml --show-secrets");
+    let shown = run_line(
+        tree.path(),
+        "explain f upper --root new --minion minions/web1.yaml --show-secrets",
+    );
     assert!(shown.stdout.contains("HUNTER2"), "{}", shown.stdout);
 }
 
@@ -217,9 +253,24 @@ fn what_is_no_secret_is_shown() {
         ("minions/web1.yaml", &minion()),
     ];
     let tree = Tree::new(&files);
-    let shown = run_line(tree.path(), "explain f -o blame --root new --minion minions/web1.yaml");
-    for line in ["os: Debian", "sum: 5", "both: fallback", "plain: 48213", "keysize: 4096", "size: 1"] {
-        assert!(shown.stdout.contains(line), "{line}\n{}{}", shown.stdout, shown.stderr);
+    let shown = run_line(
+        tree.path(),
+        "explain f -o blame --root new --minion minions/web1.yaml",
+    );
+    for line in [
+        "os: Debian",
+        "sum: 5",
+        "both: fallback",
+        "plain: 48213",
+        "keysize: 4096",
+        "size: 1",
+    ] {
+        assert!(
+            shown.stdout.contains(line),
+            "{line}\n{}{}",
+            shown.stdout,
+            shown.stderr
+        );
     }
 }
 
@@ -227,9 +278,15 @@ fn what_is_no_secret_is_shown() {
 fn a_pillar_that_cannot_be_read_is_not_quoted() {
     let tree = Tree::new(&[
         ("new/f/parameters/defaults.yaml", "values: {a: 1}\n"),
-        ("minions/web1.yaml", "id: web1\npillar:\n  pw: \"hunter2-secret\n  b: opensesame\n"),
+        (
+            "minions/web1.yaml",
+            "id: web1\npillar:\n  pw: \"hunter2-secret\n  b: opensesame\n",
+        ),
     ]);
-    for line in ["data f --root new --minion minions/web1.yaml", "fleet f --root new --minions minions"] {
+    for line in [
+        "data f --root new --minion minions/web1.yaml",
+        "fleet f --root new --minions minions",
+    ] {
         assert_closed(&tree, line);
     }
 }

@@ -6,7 +6,8 @@ use std::fs;
 
 use common::{Tree, assert_snapshot, repository, run, run_line};
 
-const DEFAULTS: &str = "values:\n  port: 22\n  shell: /bin/sh\n  admins: [root, toor]\n  api_token: hunter2-is-here\n";
+const DEFAULTS: &str =
+    "values:\n  port: 22\n  shell: /bin/sh\n  admins: [root, toor]\n  api_token: hunter2-is-here\n";
 const DEBIAN: &str = "values:\n  shell: /bin/bash\n";
 
 /// A formula whose layers are its configuration, and one with a `map.jinja`.
@@ -18,7 +19,10 @@ fn formulas() -> Tree {
             "salt/ntp/map.jinja",
             "{% set ntp = {'family': grains.os_family, 'zone': salt['pillar.get']('zone', 'UTC')} %}\n",
         ),
-        ("salt/ntp/init.sls", "{% from 'ntp/map.jinja' import ntp with context %}\n"),
+        (
+            "salt/ntp/init.sls",
+            "{% from 'ntp/map.jinja' import ntp with context %}\n",
+        ),
     ])
 }
 
@@ -31,7 +35,10 @@ fn with_expectation(tree: &Tree, name: &str, from: &str, to: &str) {
     let ran = run_line(tree.path(), "data ssh --root salt --platform debian-12");
     assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
     assert!(ran.stdout.contains(from), "{from} is not in {}", ran.stdout);
-    tree.write(&format!("tests/mapstack/ssh/{name}.yaml"), ran.stdout.replace(from, to).as_bytes());
+    tree.write(
+        &format!("tests/mapstack/ssh/{name}.yaml"),
+        ran.stdout.replace(from, to).as_bytes(),
+    );
 }
 
 /// One expectation for every way that a comparison can end.
@@ -39,13 +46,32 @@ fn everything() -> Tree {
     let tree = formulas();
     with_expectation(&tree, "debian-12", "", "");
     with_expectation(&tree, "ubuntu-24", "- toor", "- torr");
-    with_expectation(&tree, "debian-11", "shell: /bin/bash", "shell: /bin/zsh\nbanner: 'Grüße — <&>'");
-    with_expectation(&tree, "debian-13", "api_token: hunter2-is-here", "api_token: swordfish-it-is");
+    with_expectation(
+        &tree,
+        "debian-11",
+        "shell: /bin/bash",
+        "shell: /bin/zsh\nbanner: 'Grüße — <&>'",
+    );
+    with_expectation(
+        &tree,
+        "debian-13",
+        "api_token: hunter2-is-here",
+        "api_token: swordfish-it-is",
+    );
     with_expectation(&tree, "solaris-11", "", "");
-    tree.write("tests/mapstack/ssh/debian-10.yaml", b"port: 22\nshell: [/bin/sh\napi_token: hunter2\n");
-    tree.write("salt/broken/parameters/defaults.yaml.jinja", b"values:\n  a: {{ nosuch.thing }}\n");
+    tree.write(
+        "tests/mapstack/ssh/debian-10.yaml",
+        b"port: 22\nshell: [/bin/sh\napi_token: hunter2\n",
+    );
+    tree.write(
+        "salt/broken/parameters/defaults.yaml.jinja",
+        b"values:\n  a: {{ nosuch.thing }}\n",
+    );
     tree.write("tests/mapstack/broken/debian-12.yaml", b"a: 1\n");
-    tree.write("tests/mapstack/ntp/freebsd-14.yaml", b"family: FreeBSD\nzone: CET\n");
+    tree.write(
+        "tests/mapstack/ntp/freebsd-14.yaml",
+        b"family: FreeBSD\nzone: CET\n",
+    );
     tree
 }
 
@@ -59,18 +85,31 @@ fn every_outcome_is_told_in_every_format() {
         ("colored.txt", "--color always"),
         ("strict.txt", "--strict"),
     ] {
-        let ran = run_line(tree.path(), &format!("test --root salt --digest-salt x {flags}"));
+        let ran = run_line(
+            tree.path(),
+            &format!("test --root salt --digest-salt x {flags}"),
+        );
         assert_eq!(ran.status, Some(1), "{}", ran.stderr);
         assert_snapshot(&format!("test/{file}"), &ran.stdout);
         for secret in ["hunter2", "swordfish"] {
-            assert!(!ran.stdout.contains(secret) && !ran.stderr.contains(secret), "{file} prints a secret");
+            assert!(
+                !ran.stdout.contains(secret) && !ran.stderr.contains(secret),
+                "{file} prints a secret"
+            );
         }
         if file == "all.txt" {
             assert_snapshot("test/errors.txt", &ran.stderr);
         }
     }
-    let ran = run_line(tree.path(), "test ssh --root salt --platform debian-13 --show-secrets");
-    assert!(ran.stdout.contains("- 'swordfish-it-is'") && ran.stdout.contains("+ 'hunter2-is-here'"), "{}", ran.stdout);
+    let ran = run_line(
+        tree.path(),
+        "test ssh --root salt --platform debian-13 --show-secrets",
+    );
+    assert!(
+        ran.stdout.contains("- 'swordfish-it-is'") && ran.stdout.contains("+ 'hunter2-is-here'"),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]
@@ -80,26 +119,89 @@ fn the_exit_status_says_how_it_went() {
     tree.write("gone/gone/arch.yaml", b"port: 22\n");
     tree.write("empty/", b"");
     for (line, status, said) in [
-        ("test ssh --root salt --platform debian-12", 0, "1 as expected\n"),
-        ("test ssh --root salt --platform debian-11", 1, "0 as expected, 1 differs\n"),
+        (
+            "test ssh --root salt --platform debian-12",
+            0,
+            "1 as expected\n",
+        ),
+        (
+            "test ssh --root salt --platform debian-11",
+            1,
+            "0 as expected, 1 differs\n",
+        ),
         ("test broken --root salt", 1, "0 as expected, 1 fails\n"),
-        ("test ssh --root salt --platform debian-11 --ignore shell --ignore banner", 0, "1 as expected\n"),
-        ("test ssh --root salt --platform debian-12 --set grains.os_family=Suse", 1, "1 differs\n"),
-        ("test ntp --root salt --set pillar.zone=CET", 0, "1 as expected\n"),
-        ("test ntp --root salt --var nosuch", 1, "sets no variable 'nosuch'"),
-        ("test ssh --root salt --expectations elsewhere", 2, "1 skipped\n"),
-        ("test ssh --root salt --expectations elsewhere --strict", 1, "no platform 'solaris-11'"),
-        ("test --root salt --expectations gone", 1, "no file lies below salt://gone/"),
-        ("test ssh --root salt --expectations nowhere", 2, "there is no such directory"),
-        ("test ssh --root salt --expectations empty", 2, "nothing to test"),
+        (
+            "test ssh --root salt --platform debian-11 --ignore shell --ignore banner",
+            0,
+            "1 as expected\n",
+        ),
+        (
+            "test ssh --root salt --platform debian-12 --set grains.os_family=Suse",
+            1,
+            "1 differs\n",
+        ),
+        (
+            "test ntp --root salt --set pillar.zone=CET",
+            0,
+            "1 as expected\n",
+        ),
+        (
+            "test ntp --root salt --var nosuch",
+            1,
+            "sets no variable 'nosuch'",
+        ),
+        (
+            "test ssh --root salt --expectations elsewhere",
+            2,
+            "1 skipped\n",
+        ),
+        (
+            "test ssh --root salt --expectations elsewhere --strict",
+            1,
+            "no platform 'solaris-11'",
+        ),
+        (
+            "test --root salt --expectations gone",
+            1,
+            "no file lies below salt://gone/",
+        ),
+        (
+            "test ssh --root salt --expectations nowhere",
+            2,
+            "there is no such directory",
+        ),
+        (
+            "test ssh --root salt --expectations empty",
+            2,
+            "nothing to test",
+        ),
         ("test nosuch --root salt", 2, "nothing to test"),
-        ("test ssh --root salt --platform freebsd-14", 2, "nothing was compared"),
-        ("test ssh --root salt --update --platform debian-99", 2, "did you mean"),
+        (
+            "test ssh --root salt --platform freebsd-14",
+            2,
+            "nothing was compared",
+        ),
+        (
+            "test ssh --root salt --update --platform debian-99",
+            2,
+            "did you mean",
+        ),
         ("test ssh", 2, "--root"),
     ] {
         let ran = run_line(tree.path(), line);
-        assert_eq!(ran.status, Some(status), "{line}: {}{}", ran.stdout, ran.stderr);
-        assert!(format!("{}{}", ran.stdout, ran.stderr).contains(said), "{line}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(
+            ran.status,
+            Some(status),
+            "{line}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
+        assert!(
+            format!("{}{}", ran.stdout, ran.stderr).contains(said),
+            "{line}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
     }
 }
 
@@ -112,73 +214,172 @@ fn update_records_what_differs_and_what_is_not_there() {
     assert_snapshot("test/recorded.txt", &ran.stdout);
     // Beside the root there is no tests/mapstack, so they lie below it; where they lie once they stay.
     let file = "salt/tests/mapstack/ntp/freebsd-14.yaml";
-    assert_eq!(read(&tree, file), "set:\n  pillar.zone: CET\n---\nfamily: FreeBSD\nzone: CET\n");
+    assert_eq!(
+        read(&tree, file),
+        "set:\n  pillar.zone: CET\n---\nfamily: FreeBSD\nzone: CET\n"
+    );
     let ran = run_line(tree.path(), "test --root salt");
-    assert_eq!((ran.status, &*ran.stdout), (Some(0), "4 as expected\n"), "{}", ran.stderr);
+    assert_eq!(
+        (ran.status, &*ran.stdout),
+        (Some(0), "4 as expected\n"),
+        "{}",
+        ran.stderr
+    );
 
     // What stands before the data stays.
-    tree.write(file, b"# Central Europe\nset: {pillar.zone: CET}\n---\nfamily: FreeBSD\nzone: UTC\n");
-    tree.write("salt/tests/mapstack/ssh/debian-12.yaml", b"# kept\r\n---\r\nport: 23\r\n");
+    tree.write(
+        file,
+        b"# Central Europe\nset: {pillar.zone: CET}\n---\nfamily: FreeBSD\nzone: UTC\n",
+    );
+    tree.write(
+        "salt/tests/mapstack/ssh/debian-12.yaml",
+        b"# kept\r\n---\r\nport: 23\r\n",
+    );
     let before = read(&tree, "salt/tests/mapstack/ssh/freebsd-14.yaml");
     let ran = run_line(tree.path(), "test --root salt --update");
     assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{}", ran.stdout);
     assert_snapshot("test/recorded-anew.txt", &ran.stdout);
-    assert_eq!(read(&tree, file), "# Central Europe\nset: {pillar.zone: CET}\n---\nfamily: FreeBSD\nzone: CET\n");
+    assert_eq!(
+        read(&tree, file),
+        "# Central Europe\nset: {pillar.zone: CET}\n---\nfamily: FreeBSD\nzone: CET\n"
+    );
     let windows = read(&tree, "salt/tests/mapstack/ssh/debian-12.yaml");
-    assert!(windows.starts_with("# kept\r\n---\r\nport: 22\r\nshell: /bin/bash\r\n"), "{windows:?}");
-    assert!(!windows.replace("\r\n", "").contains(['\r', '\n']), "{windows:?}");
-    assert_eq!(read(&tree, "salt/tests/mapstack/ssh/freebsd-14.yaml"), before);
+    assert!(
+        windows.starts_with("# kept\r\n---\r\nport: 22\r\nshell: /bin/bash\r\n"),
+        "{windows:?}"
+    );
+    assert!(
+        !windows.replace("\r\n", "").contains(['\r', '\n']),
+        "{windows:?}"
+    );
+    assert_eq!(
+        read(&tree, "salt/tests/mapstack/ssh/freebsd-14.yaml"),
+        before
+    );
     assert_eq!(run_line(tree.path(), "test --root salt").status, Some(0));
 
     // A file that says nothing is not written over.
     tree.write(file, b"zone: [\n");
     let ran = run_line(tree.path(), "test ntp --root salt --update");
-    assert_eq!((ran.status, read(&tree, file)), (Some(1), "zone: [\n".into()), "{}", ran.stdout);
+    assert_eq!(
+        (ran.status, read(&tree, file)),
+        (Some(1), "zone: [\n".into()),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]
 fn a_minion_is_named_by_the_file_or_by_its_first_document() {
     let tree = formulas();
-    tree.write("minions/web1.yaml", b"id: web1\ngrains: {os_family: Debian}\npillar: {zone: CET}\n");
-    tree.write("db.yaml", b"id: db.example.org\ngrains: {os_family: RedHat}\npillar: {zone: GMT}\n");
+    tree.write(
+        "minions/web1.yaml",
+        b"id: web1\ngrains: {os_family: Debian}\npillar: {zone: CET}\n",
+    );
+    tree.write(
+        "db.yaml",
+        b"id: db.example.org\ngrains: {os_family: RedHat}\npillar: {zone: GMT}\n",
+    );
     // A minion's file is found again from the expectation; one of a directory is named by its id.
     let new = "test ntp --root salt --expectations tests/deep --update --minion db.yaml";
     assert_eq!(run_line(tree.path(), new).status, Some(0));
     let file = "tests/deep/ntp/db.example.org.yaml";
-    assert_eq!(read(&tree, file), "minion: ../../../db.yaml\n---\nfamily: RedHat\nzone: GMT\n");
+    assert_eq!(
+        read(&tree, file),
+        "minion: ../../../db.yaml\n---\nfamily: RedHat\nzone: GMT\n"
+    );
     let new = "test ntp --root salt --expectations tests/deep --update --minions minions";
     assert_eq!(run_line(tree.path(), new).status, Some(0));
-    assert_eq!(read(&tree, "tests/deep/ntp/web1.yaml"), "family: Debian\nzone: CET\n");
+    assert_eq!(
+        read(&tree, "tests/deep/ntp/web1.yaml"),
+        "family: Debian\nzone: CET\n"
+    );
     for (line, status, said) in [
-        ("test --root salt --expectations tests/deep", 0, "no platform 'web1'"),
-        ("test --root salt --expectations tests/deep --minions minions", 0, "1 as expected\n"),
-        ("test --root salt --expectations tests/deep --minion db.yaml", 0, "1 as expected\n"),
-        ("test --root salt --expectations tests/deep --minion db.yaml --set pillar.zone=X", 1, "1 differs\n"),
+        (
+            "test --root salt --expectations tests/deep",
+            0,
+            "no platform 'web1'",
+        ),
+        (
+            "test --root salt --expectations tests/deep --minions minions",
+            0,
+            "1 as expected\n",
+        ),
+        (
+            "test --root salt --expectations tests/deep --minion db.yaml",
+            0,
+            "1 as expected\n",
+        ),
+        (
+            "test --root salt --expectations tests/deep --minion db.yaml --set pillar.zone=X",
+            1,
+            "1 differs\n",
+        ),
     ] {
         let ran = run_line(tree.path(), line);
-        assert_eq!(ran.status, Some(status), "{line}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(
+            ran.status,
+            Some(status),
+            "{line}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
         assert!(ran.stdout.contains(said), "{line}: {}", ran.stdout);
     }
     for (header, said) in [
-        ("platform: debian-12\nset: {pillar.zone: GMT}", "1 as expected"),
+        (
+            "platform: debian-12\nset: {pillar.zone: GMT}",
+            "1 as expected",
+        ),
         ("platform: debian-12\npillar: ../zone.json", "1 as expected"),
-        ("platform: debian-12\npillar: ../nowhere.json", "nowhere.json"),
+        (
+            "platform: debian-12\npillar: ../nowhere.json",
+            "nowhere.json",
+        ),
         ("platform: debain-12", "did you mean debian-12?"),
-        ("platfrom: debian-12", "x.yaml:1:1: the document before the data has no `platfrom`; did you mean `platform`?"),
-        ("minion: 3", "x.yaml:1:9: `minion` is an integer, not a text"),
-        ("of: map\nvariable: ntp\nset: {grains.os_family: Debian, pillar.zone: GMT}\nplatform: arch", "1 as expected"),
-        ("of: mapp", "x.yaml:1:5: `of` is mapp; it can be data or map"),
+        (
+            "platfrom: debian-12",
+            "x.yaml:1:1: the document before the data has no `platfrom`; did you mean `platform`?",
+        ),
+        (
+            "minion: 3",
+            "x.yaml:1:9: `minion` is an integer, not a text",
+        ),
+        (
+            "of: map\nvariable: ntp\nset: {grains.os_family: Debian, pillar.zone: GMT}\nplatform: arch",
+            "1 as expected",
+        ),
+        (
+            "of: mapp",
+            "x.yaml:1:5: `of` is mapp; it can be data or map",
+        ),
         ("set: [1]", "x.yaml:1:6: `set` is no mapping"),
-        ("[1]", "x.yaml:1:1: the document before the data is a list, not a mapping"),
-        ("platform: debian-12\nset: {grain.os: x}", "did you mean `grains`?"),
+        (
+            "[1]",
+            "x.yaml:1:1: the document before the data is a list, not a mapping",
+        ),
+        (
+            "platform: debian-12\nset: {grain.os: x}",
+            "did you mean `grains`?",
+        ),
     ] {
         let files = [
             ("t/zone.json", r#"{"zone": "GMT"}"#.to_owned()),
-            ("t/ntp/x.yaml", format!("{header}\n---\nfamily: Debian\nzone: GMT\n")),
+            (
+                "t/ntp/x.yaml",
+                format!("{header}\n---\nfamily: Debian\nzone: GMT\n"),
+            ),
         ];
-        files.iter().for_each(|(path, text)| tree.write(path, text.as_bytes()));
+        files
+            .iter()
+            .for_each(|(path, text)| tree.write(path, text.as_bytes()));
         let ran = run_line(tree.path(), "test ntp --root salt --expectations t");
-        assert!(ran.stdout.contains(said), "{header}: {}{}", ran.stdout, ran.stderr);
+        assert!(
+            ran.stdout.contains(said),
+            "{header}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
     }
 }
 
@@ -236,13 +437,27 @@ fn files_of_platforms_are_compared_as_the_test_suites_run() {
     let ran = run_line(tree.path(), "test --root .");
     assert_snapshot("test/platforms.txt", &ran.stdout);
     assert_eq!(ran.status, Some(1), "{}", ran.stderr);
-    let ran = run_line(tree.path(), "test ssh --root ssh/.. --platform arch --platform rockylinux-9");
-    assert_eq!((ran.status, &*ran.stdout), (Some(0), "2 as expected\n"), "{}", ran.stderr);
+    let ran = run_line(
+        tree.path(),
+        "test ssh --root ssh/.. --platform arch --platform rockylinux-9",
+    );
+    assert_eq!(
+        (ran.status, &*ran.stdout),
+        (Some(0), "2 as expected\n"),
+        "{}",
+        ran.stderr
+    );
 
     // What is recorded anew has the form that it had.
     let file = "test/integration/default/files/_mapdata/rockylinux-9.yaml";
-    tree.write("test/salt/pillar/redhat/more.sls", b"ssh: {more: \"new\\n\"}\n");
-    let ran = run_line(tree.path(), "test --root . --update --platform rockylinux-9");
+    tree.write(
+        "test/salt/pillar/redhat/more.sls",
+        b"ssh: {more: \"new\\n\"}\n",
+    );
+    let ran = run_line(
+        tree.path(),
+        "test --root . --update --platform rockylinux-9",
+    );
     assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
     assert_eq!(
         read(&tree, file),
@@ -251,7 +466,11 @@ fn files_of_platforms_are_compared_as_the_test_suites_run() {
     let new = "test ssh --root . --update --platform debian-13 --expectations test/integration/default/files/_mapdata";
     assert_eq!(run_line(tree.path(), new).status, Some(0));
     let file = "test/integration/default/files/_mapdata/debian-13.yaml";
-    assert!(read(&tree, file).starts_with("---\nvalues:\n  host: example.net\n"), "{}", read(&tree, file));
+    assert!(
+        read(&tree, file).starts_with("---\nvalues:\n  host: example.net\n"),
+        "{}",
+        read(&tree, file)
+    );
 }
 
 #[test]
@@ -259,9 +478,18 @@ fn what_is_wrong_with_a_kitchen_file_is_told() {
     for (kitchen, said) in [
         ("suites: [\n", "kitchen.yml:2:1"),
         ("<% if x %>\nsuites: []\n", "kitchen.yml:2:7"),
-        (&KITCHEN.replace("test/salt/pillar]", "../../etc]"), "'../../etc' is no path below the repository"),
-        (&KITCHEN.replace("test/salt/pillar]", "nowhere]"), "there is no directory nowhere"),
-        (&KITCHEN.replace("test/salt/pillar]", "other]"), "top.sls names 'default'"),
+        (
+            &KITCHEN.replace("test/salt/pillar]", "../../etc]"),
+            "'../../etc' is no path below the repository",
+        ),
+        (
+            &KITCHEN.replace("test/salt/pillar]", "nowhere]"),
+            "there is no directory nowhere",
+        ),
+        (
+            &KITCHEN.replace("test/salt/pillar]", "other]"),
+            "top.sls names 'default'",
+        ),
     ] {
         let tree = repository_of_formula();
         tree.write("kitchen.yml", kitchen.as_bytes());
@@ -272,11 +500,20 @@ fn what_is_wrong_with_a_kitchen_file_is_told() {
     }
     for (top, said) in [
         ("[1]", "top.sls: it is a list, not a mapping"),
-        ("prod: {'*': [default]}", "top.sls: it has the saltenv 'prod'"),
+        (
+            "prod: {'*': [default]}",
+            "top.sls: it has the saltenv 'prod'",
+        ),
         ("base: {'*': default}", "what '*' gets is no list"),
-        ("base: {'*': [{match: nodegroup}, default]}", "matched by 'nodegroup'"),
+        (
+            "base: {'*': [{match: nodegroup}, default]}",
+            "matched by 'nodegroup'",
+        ),
         ("base: {'*': [inc]}", "inc.sls includes others"),
-        ("base: {'*': [bad]}", "in the pillar of the test suite default"),
+        (
+            "base: {'*': [bad]}",
+            "in the pillar of the test suite default",
+        ),
     ] {
         let tree = repository_of_formula();
         tree.write("test/salt/pillar/top.sls", top.as_bytes());
@@ -284,7 +521,12 @@ fn what_is_wrong_with_a_kitchen_file_is_told() {
         tree.write("test/salt/pillar/bad.sls", b"{{ nosuch.thing }}\n");
         let ran = run_line(tree.path(), "test ssh --root . --platform rockylinux-9");
         assert_eq!(ran.status, Some(1), "{said}: {}", ran.stdout);
-        assert!(format!("{}{}", ran.stdout, ran.stderr).contains(said), "{said}: {}{}", ran.stdout, ran.stderr);
+        assert!(
+            format!("{}{}", ran.stdout, ran.stderr).contains(said),
+            "{said}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
     }
 }
 
@@ -293,26 +535,41 @@ fn whose_the_files_of_platforms_are_has_to_be_clear() {
     let tree = Tree::new(&[
         ("a/map.jinja", "{% set mapdata = {'x': 1} %}"),
         ("b/map.jinja", "{% set mapdata = {'x': 2} %}"),
-        ("test/integration/default/files/_mapdata/arch.yaml", "values: {x: 1}\n"),
+        (
+            "test/integration/default/files/_mapdata/arch.yaml",
+            "values: {x: 1}\n",
+        ),
     ]);
     let ran = run_line(tree.path(), "test --root .");
     assert_eq!(ran.status, Some(1), "{}", ran.stdout);
     assert!(
-        ran.stderr.contains("nothing says of which formula") && ran.stderr.contains("name the formula"),
+        ran.stderr.contains("nothing says of which formula")
+            && ran.stderr.contains("name the formula"),
         "{}",
         ran.stderr
     );
-    assert_eq!(run_line(tree.path(), "test a --root .").stdout, "1 as expected\n");
+    assert_eq!(
+        run_line(tree.path(), "test a --root .").stdout,
+        "1 as expected\n"
+    );
     tree.write("kitchen.yml", b"provisioner: {formula: b}\nsuites: [{name: d, verifier: {inspec_tests: [{path: test/integration/default}]}}]\n");
     assert_eq!(run_line(tree.path(), "test --root .").status, Some(1));
     let ran = run_line(tree.path(), "test a --root .");
-    assert_eq!(ran.status, Some(2), "the files are those of b: {}", ran.stdout);
+    assert_eq!(
+        ran.status,
+        Some(2),
+        "the files are those of b: {}",
+        ran.stdout
+    );
 }
 
 #[test]
 fn the_examples_are_as_expected() {
     let ran = run(&repository(), &["test", "--root", "examples/formulas"]);
-    assert_eq!((ran.status, &*ran.stdout, &*ran.stderr), (Some(0), "7 as expected\n", ""));
+    assert_eq!(
+        (ran.status, &*ran.stdout, &*ran.stderr),
+        (Some(0), "7 as expected\n", "")
+    );
 }
 
 /// What a repository names stays in it: who tests it has not read its files.
@@ -324,13 +581,26 @@ fn no_file_outside_of_the_repository_is_read() {
     let data = "family: Debian\n";
     let tree = Tree::new(&[
         ("repo/.git/HEAD", ""),
-        ("repo/f/parameters/defaults.yaml", "values: {family: '{{ grains.os_family }}'}\n"),
-        ("repo/minions/web1.yaml", "id: web1\ngrains: {os_family: Debian}\n"),
+        (
+            "repo/f/parameters/defaults.yaml",
+            "values: {family: '{{ grains.os_family }}'}\n",
+        ),
+        (
+            "repo/minions/web1.yaml",
+            "id: web1\ngrains: {os_family: Debian}\n",
+        ),
         ("outside/secret.yaml", "the secret: [\n"),
-        ("outside/fine.yaml", "id: web1\ngrains: {os_family: Debian}\n"),
+        (
+            "outside/fine.yaml",
+            "id: web1\ngrains: {os_family: Debian}\n",
+        ),
     ]);
     let outside = tree.path().join("outside");
-    symlink(outside.join("secret.yaml"), tree.path().join("repo/minions/link.yaml")).unwrap();
+    symlink(
+        outside.join("secret.yaml"),
+        tree.path().join("repo/minions/link.yaml"),
+    )
+    .unwrap();
     symlink("web1.yaml", tree.path().join("repo/minions/inside.yaml")).unwrap();
     for (header, status) in [
         ("minion: ../../../minions/web1.yaml", 0),
@@ -340,30 +610,56 @@ fn no_file_outside_of_the_repository_is_read() {
         ("minion: ../../../../outside/fine.yaml", 1),
         ("minion: /etc/passwd", 1),
         ("minion: ../../../minions/../../outside/secret.yaml", 1),
-        ("platform: debian-12\npillar: ../../../../outside/secret.yaml", 1),
+        (
+            "platform: debian-12\npillar: ../../../../outside/secret.yaml",
+            1,
+        ),
         ("platform: debian-12\npillar: ../../../minions/link.yaml", 1),
         ("platform: debian-12\npillar: /etc/passwd", 1),
     ] {
-        tree.write("repo/tests/mapstack/f/x.yaml", format!("{header}\n---\n{data}").as_bytes());
+        tree.write(
+            "repo/tests/mapstack/f/x.yaml",
+            format!("{header}\n---\n{data}").as_bytes(),
+        );
         let ran = run_line(tree.path(), "test --root repo --ignore map_jinja");
-        assert_eq!(ran.status, Some(status), "{header}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(
+            ran.status,
+            Some(status),
+            "{header}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
         assert_stays_inside(&ran, status, header);
     }
     std::fs::remove_dir_all(tree.path().join("repo/tests")).unwrap();
-    for link in ["repo/tests/mapstack/f/x.yaml", "repo/tests/mapstack/f", "repo/tests/mapstack", "repo/tests"] {
+    for link in [
+        "repo/tests/mapstack/f/x.yaml",
+        "repo/tests/mapstack/f",
+        "repo/tests/mapstack",
+        "repo/tests",
+    ] {
         tree.write("outside/mapstack/f/x.yaml", b"the secret: [\n");
         tree.write("outside/f/x.yaml", b"the secret: [\n");
         tree.write("outside/x.yaml", b"the secret: [\n");
         let link = tree.path().join(link);
         std::fs::create_dir_all(link.parent().unwrap()).unwrap();
-        let target = if link.ends_with("x.yaml") { outside.join("secret.yaml") } else { outside.clone() };
+        let target = if link.ends_with("x.yaml") {
+            outside.join("secret.yaml")
+        } else {
+            outside.clone()
+        };
         symlink(target, &link).unwrap();
         let ran = run_line(tree.path(), "test --root repo --ignore map_jinja");
         assert_stays_inside(&ran, 1, &link.display().to_string());
-        std::fs::remove_dir_all(tree.path().join("repo/tests")).or_else(|_| std::fs::remove_file(&link)).unwrap();
+        std::fs::remove_dir_all(tree.path().join("repo/tests"))
+            .or_else(|_| std::fs::remove_file(&link))
+            .unwrap();
     }
     // The pillars of a suite, and its kitchen.yml.
-    tree.write("repo/test/integration/default/files/_mapdata/debian-12.yaml", b"values:\n  family: Debian\n");
+    tree.write(
+        "repo/test/integration/default/files/_mapdata/debian-12.yaml",
+        b"values:\n  family: Debian\n",
+    );
     let kitchen = |pillars: &str| {
         format!(
             "provisioner: {{formula: f}}\nsuites:\n  - name: default\n    provisioner: {{{pillars}}}\n    \
@@ -382,15 +678,30 @@ fn no_file_outside_of_the_repository_is_read() {
         assert_stays_inside(&ran, 1, pillars);
     }
     std::fs::remove_file(tree.path().join("repo/kitchen.yml")).unwrap();
-    symlink(outside.join("secret.yaml"), tree.path().join("repo/kitchen.yml")).unwrap();
-    assert_stays_inside(&run_line(tree.path(), "test --root repo --ignore map_jinja"), 1, "kitchen.yml");
+    symlink(
+        outside.join("secret.yaml"),
+        tree.path().join("repo/kitchen.yml"),
+    )
+    .unwrap();
+    assert_stays_inside(
+        &run_line(tree.path(), "test --root repo --ignore map_jinja"),
+        1,
+        "kitchen.yml",
+    );
 }
 
 fn assert_stays_inside(ran: &common::Ran, status: i32, what: &str) {
     let told = format!("{}{}", ran.stdout, ran.stderr);
     assert_eq!(ran.status, Some(status), "{what}: {told}");
-    assert!(!told.contains("the secret") && !told.contains("root:x"), "{what}: {told}");
-    assert_eq!(told.contains("leads out of the repository"), status != 0, "{what}: {told}");
+    assert!(
+        !told.contains("the secret") && !told.contains("root:x"),
+        "{what}: {told}"
+    );
+    assert_eq!(
+        told.contains("leads out of the repository"),
+        status != 0,
+        "{what}: {told}"
+    );
 }
 
 #[cfg(unix)]
@@ -412,26 +723,54 @@ fn update_writes_nothing_outside_of_the_repository() {
     for target in ["../../../home", "../../../home/new"] {
         symlink(target, at("repo/tests/mapstack/f")).unwrap();
         let ran = run_line(tree.path(), line);
-        assert_eq!(ran.status, Some(1), "{target}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(
+            ran.status,
+            Some(1),
+            "{target}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
         std::fs::remove_file(at("repo/tests/mapstack/f")).unwrap();
     }
     // Files that are links: to nowhere, to a file outside, and to one inside.
     std::fs::create_dir(at("repo/tests/mapstack/f")).unwrap();
-    symlink("../../../../home/new.yaml", at("repo/tests/mapstack/f/debian-11.yaml")).unwrap();
-    symlink("../../../../home/debian-12.yaml", at("repo/tests/mapstack/f/debian-12.yaml")).unwrap();
-    symlink("../../../other/debian-13.yaml", at("repo/tests/mapstack/f/debian-13.yaml")).unwrap();
+    symlink(
+        "../../../../home/new.yaml",
+        at("repo/tests/mapstack/f/debian-11.yaml"),
+    )
+    .unwrap();
+    symlink(
+        "../../../../home/debian-12.yaml",
+        at("repo/tests/mapstack/f/debian-12.yaml"),
+    )
+    .unwrap();
+    symlink(
+        "../../../other/debian-13.yaml",
+        at("repo/tests/mapstack/f/debian-13.yaml"),
+    )
+    .unwrap();
     let ran = run_line(tree.path(), line);
     assert_eq!(ran.status, Some(1), "{}{}", ran.stdout, ran.stderr);
     assert!(at("repo/tests/mapstack/f/debian-13.yaml").is_symlink());
     assert!(read(&tree, "repo/other/debian-13.yaml").starts_with("a: 1\n"));
-    let mut home: Vec<_> = at("home").read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let mut home: Vec<_> = at("home")
+        .read_dir()
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     home.sort();
     assert_eq!(home, [".keep", "debian-12.yaml"]);
     assert_eq!(read(&tree, "home/debian-12.yaml"), "a: 0\n");
     // A minion outside would be named for everybody who has the repository.
     std::fs::remove_dir_all(at("repo/tests")).unwrap();
-    let ran = run_line(tree.path(), "test f --root repo --update --minion web1.yaml");
+    let ran = run_line(
+        tree.path(),
+        "test f --root repo --update --minion web1.yaml",
+    );
     assert_eq!(ran.status, Some(1));
     let told = format!("{}{}", ran.stdout, ran.stderr);
-    assert!(told.contains("web1.yaml leads out of the repository") && told.contains("copy it into"), "{told}");
+    assert!(
+        told.contains("web1.yaml leads out of the repository") && told.contains("copy it into"),
+        "{told}"
+    );
 }

@@ -33,16 +33,29 @@ const VERBS: &[&str] = &[
 
 fn tree() -> Tree {
     Tree::new(&[
-        ("r/f/parameters/defaults.yaml", "values:\n  a: 1\n  sub: {b: [x, y], 1: one, false: off}\n"),
+        (
+            "r/f/parameters/defaults.yaml",
+            "values:\n  a: 1\n  sub: {b: [x, y], 1: one, false: off}\n",
+        ),
         ("r/f/parameters/os/Debian.yaml", "values: {os: debian}\n"),
         ("r/f/parameters/id/web1.yaml", "values: {id: web1}\n"),
-        ("minion.yaml", "id: web1\ngrains: {os: Debian}\npillar: {f: {c: 3}}\n"),
+        (
+            "minion.yaml",
+            "id: web1\ngrains: {os: Debian}\npillar: {f: {c: 3}}\n",
+        ),
     ])
 }
 
 /// `data f --root r --minion minion.yaml` and more.
 fn data(tree: &Tree, more: &[&str]) -> common::Ran {
-    run(tree.path(), &[&["data", "f", "--root", "r", "--minion", "minion.yaml"], more].concat())
+    run(
+        tree.path(),
+        &[
+            &["data", "f", "--root", "r", "--minion", "minion.yaml"],
+            more,
+        ]
+        .concat(),
+    )
 }
 
 #[test]
@@ -53,25 +66,115 @@ fn wrong_usage_is_status_2_and_says_what_to_do() {
         ("unknown-verb", &["dta", "f"], "data"),
         ("no-formula", &["data"], "FORMULA"),
         ("no-minion", &["data", "f", "--root", "r"], "--minion"),
-        ("no-root", &["data", "f", "--minion", "minion.yaml"], "--root"),
-        ("unknown-flag", &["data", "f", "--root", "r", "--minoin", "minion.yaml"], "--minion"),
+        (
+            "no-root",
+            &["data", "f", "--minion", "minion.yaml"],
+            "--root",
+        ),
+        (
+            "unknown-flag",
+            &["data", "f", "--root", "r", "--minoin", "minion.yaml"],
+            "--minion",
+        ),
         (
             "kwargs-no-json",
-            &["data", "f", "--root", "r", "--minion", "minion.yaml", "--kwargs", "{sources"],
+            &[
+                "data",
+                "f",
+                "--root",
+                "r",
+                "--minion",
+                "minion.yaml",
+                "--kwargs",
+                "{sources",
+            ],
             "--kwargs",
         ),
-        ("kwargs-list", &["data", "f", "--root", "r", "--minion", "minion.yaml", "--kwargs", "[]"], "list"),
-        ("set-without-value", &["data", "f", "--root", "r", "--id", "m", "--set", "grains.os"], "PATH=YAML"),
-        ("set-elsewhere", &["data", "f", "--root", "r", "--id", "m", "--set", "grain.os=x"], "grains"),
-        ("set-no-yaml", &["data", "f", "--root", "r", "--id", "m", "--set", "grains.os=[x"], "YAML"),
-        ("standard-input-twice", &["data", "f", "--root", "r", "--grains", "-", "--pillar", "-"], "once"),
-        ("bad-format", &["data", "f", "--root", "r", "--id", "m", "-o", "xml"], "json"),
-        ("stack-without-sources", &["stack", "f", "--root", "r", "--id", "m"], "SOURCE"),
-        ("tofs-without-files", &["tofs", "f", "--root", "r", "--id", "m"], "FILE"),
+        (
+            "kwargs-list",
+            &[
+                "data",
+                "f",
+                "--root",
+                "r",
+                "--minion",
+                "minion.yaml",
+                "--kwargs",
+                "[]",
+            ],
+            "list",
+        ),
+        (
+            "set-without-value",
+            &[
+                "data",
+                "f",
+                "--root",
+                "r",
+                "--id",
+                "m",
+                "--set",
+                "grains.os",
+            ],
+            "PATH=YAML",
+        ),
+        (
+            "set-elsewhere",
+            &[
+                "data",
+                "f",
+                "--root",
+                "r",
+                "--id",
+                "m",
+                "--set",
+                "grain.os=x",
+            ],
+            "grains",
+        ),
+        (
+            "set-no-yaml",
+            &[
+                "data",
+                "f",
+                "--root",
+                "r",
+                "--id",
+                "m",
+                "--set",
+                "grains.os=[x",
+            ],
+            "YAML",
+        ),
+        (
+            "standard-input-twice",
+            &["data", "f", "--root", "r", "--grains", "-", "--pillar", "-"],
+            "once",
+        ),
+        (
+            "bad-format",
+            &["data", "f", "--root", "r", "--id", "m", "-o", "xml"],
+            "json",
+        ),
+        (
+            "stack-without-sources",
+            &["stack", "f", "--root", "r", "--id", "m"],
+            "SOURCE",
+        ),
+        (
+            "tofs-without-files",
+            &["tofs", "f", "--root", "r", "--id", "m"],
+            "FILE",
+        ),
     ];
     for (name, args, says) in cases {
         let ran = run(tree.path(), args);
-        assert_eq!((ran.status, &*ran.stdout), (Some(2), ""), "{name}: {}", ran.stderr);
+        assert_eq!(
+            (ran.status, &*ran.stdout),
+            (Some(2), ""),
+            "{name}: {}",
+            ran.stderr
+        );
         assert!(ran.stderr.contains(says), "{name}: {}", ran.stderr);
         assert_snapshot(&format!("usage/{name}.txt"), &ran.stderr);
     }
@@ -81,7 +184,11 @@ fn wrong_usage_is_status_2_and_says_what_to_do() {
 fn an_unknown_keyword_argument_is_refused() {
     let ran = data(&tree(), &["--kwargs", r#"{"source": []}"#]);
     assert_eq!(ran.stdout, "");
-    assert!(ran.status == Some(1) || ran.status == Some(2), "{:?}", ran.status);
+    assert!(
+        ran.status == Some(1) || ran.status == Some(2),
+        "{:?}",
+        ran.status
+    );
     assert_snapshot("usage/kwargs-unknown.txt", &ran.stderr);
 }
 
@@ -94,14 +201,21 @@ fn every_verb_has_help_with_an_example() {
         assert!(overall.stdout.contains(&format!("\n  {verb} ")), "{verb}");
         let ran = run(&repository(), &[verb, "--help"]);
         assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{verb}");
-        assert!(ran.stdout.contains(&format!("  mapstack {verb} ")), "{verb} has no example");
+        assert!(
+            ran.stdout.contains(&format!("  mapstack {verb} ")),
+            "{verb} has no example"
+        );
         assert_snapshot(&format!("help/{verb}.txt"), &ran.stdout);
     }
 }
 
 #[test]
 fn every_shell_has_completions() {
-    for (shell, word) in [("bash", "complete -F"), ("zsh", "#compdef mapstack"), ("fish", "complete -c mapstack")] {
+    for (shell, word) in [
+        ("bash", "complete -F"),
+        ("zsh", "#compdef mapstack"),
+        ("fish", "complete -c mapstack"),
+    ] {
         let ran = run(&repository(), &["completions", shell]);
         assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{shell}");
         assert!(ran.stdout.contains(word), "{shell}");
@@ -123,7 +237,11 @@ fn set_changes_facts() {
         (&["--set", "pillar.f.c="], "c", "null\n"),
         (&["--set", "pillar.f.x.y.z=true"], "x:y:z", "true\n"),
         (&["--set", "opts.f={o: 1}"], "o", "1\n"),
-        (&["--set", "pillar.f.c=4", "--set", "pillar.f.c=5"], "c", "5\n"),
+        (
+            &["--set", "pillar.f.c=4", "--set", "pillar.f.c=5"],
+            "c",
+            "5\n",
+        ),
         (&["--set", "pillar.f.c=a=b"], "c", "a=b\n"),
     ];
     for (flags, key, expected) in cases {
@@ -131,7 +249,11 @@ fn set_changes_facts() {
         if expected.is_empty() {
             assert_eq!((ran.status, &*ran.stdout), (Some(1), ""), "{flags:?}");
         } else {
-            assert_eq!((ran.status, &*ran.stdout, &*ran.stderr), (Some(0), *expected, ""), "{flags:?}");
+            assert_eq!(
+                (ran.status, &*ran.stdout, &*ran.stderr),
+                (Some(0), *expected, ""),
+                "{flags:?}"
+            );
         }
     }
 }
@@ -141,20 +263,42 @@ fn facts_come_from_files_and_standard_input() {
     let tree = tree();
     tree.write("pillar.json", br#"{"f": {"c": 7}}"#);
     let grains = r#"{"local": {"os": "Debian", "id": "web1"}}"#;
-    let args = ["data", "f", "--root=r", "--grains=-", "--pillar=pillar.json", "-o", "json", "--get"];
+    let args = [
+        "data",
+        "f",
+        "--root=r",
+        "--grains=-",
+        "--pillar=pillar.json",
+        "-o",
+        "json",
+        "--get",
+    ];
     let get = |key: &str| run_with_input(tree.path(), &[&args[..], &[key]].concat(), grains);
     for (key, expected) in [("c", "7\n"), ("os", "\"debian\"\n"), ("id", "\"web1\"\n")] {
         let ran = get(key);
-        assert_eq!((ran.status, &*ran.stdout, &*ran.stderr), (Some(0), expected, ""), "{key}");
+        assert_eq!(
+            (ran.status, &*ran.stdout, &*ran.stderr),
+            (Some(0), expected, ""),
+            "{key}"
+        );
     }
 }
 
 #[test]
 fn get_prints_one_value_or_says_what_there_is() {
     let tree = tree();
-    for (key, expected) in [("a", "1\n"), ("sub:b", "- x\n- y\n"), ("sub:b:1", "y\n"), ("sub:1", "one\n")] {
+    for (key, expected) in [
+        ("a", "1\n"),
+        ("sub:b", "- x\n- y\n"),
+        ("sub:b:1", "y\n"),
+        ("sub:1", "one\n"),
+    ] {
         let ran = data(&tree, &["--get", key]);
-        assert_eq!((ran.status, &*ran.stdout, &*ran.stderr), (Some(0), expected, ""), "{key}");
+        assert_eq!(
+            (ran.status, &*ran.stdout, &*ran.stderr),
+            (Some(0), expected, ""),
+            "{key}"
+        );
     }
     for (name, key) in [("near", "map_jina"), ("far", "nothing"), ("below", "sub:z")] {
         let ran = data(&tree, &["--get", key]);
@@ -166,22 +310,39 @@ fn get_prints_one_value_or_says_what_there_is() {
 #[test]
 fn json_keys_become_strings_as_in_python_and_keep_their_order() {
     let tree = Tree::new(&[
-        ("r/f/parameters/defaults.yaml", "values: {m: {z: 1, 1: a, false: b, null: c, 1.5: d, a: é}}\n"),
+        (
+            "r/f/parameters/defaults.yaml",
+            "values: {m: {z: 1, 1: a, false: b, null: c, 1.5: d, a: é}}\n",
+        ),
         ("minion.yaml", "id: web1\n"),
     ]);
     let ran = data(&tree, &["--get", "m", "-o", "json"]);
     let expected = "{\n  \"z\": 1,\n  \"1\": \"a\",\n  \"false\": \"b\",\n  \"null\": \"c\",\n  \"1.5\": \"d\",\n  \"a\": \"é\"\n}\n";
-    assert_eq!((ran.status, &*ran.stderr, &*ran.stdout), (Some(0), "", expected));
+    assert_eq!(
+        (ran.status, &*ran.stderr, &*ran.stdout),
+        (Some(0), "", expected)
+    );
 }
 
 #[test]
 fn yaml_output_reads_back_to_the_same_output() {
     let minion = "--minion=examples/minions/bsd1.yaml";
-    let args = ["users", "--root=examples/site", "--root=examples/formulas", minion];
+    let args = [
+        "users",
+        "--root=examples/site",
+        "--root=examples/formulas",
+        minion,
+    ];
     let first = run(&repository(), &[&["data"], &args[..]].concat());
     let tree = Tree::new(&[("values.yaml", &first.stdout)]);
-    let again = format!("--default-values={}", tree.path().join("values.yaml").display());
-    let second = run(&repository(), &[&["stack"], &args[..], &["G@nothing", &again]].concat());
+    let again = format!(
+        "--default-values={}",
+        tree.path().join("values.yaml").display()
+    );
+    let second = run(
+        &repository(),
+        &[&["stack"], &args[..], &["G@nothing", &again]].concat(),
+    );
     assert_eq!((second.status, &*second.stderr), (Some(0), ""));
     assert_eq!(second.stdout, first.stdout);
 }
@@ -197,7 +358,12 @@ fn a_reader_that_has_enough_is_no_error() {
     // The script is larger than a pipe holds, or it is written after this; either way the pipe breaks.
     drop(child.stdout.take());
     let mut stderr = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut stderr)
+        .unwrap();
     assert_eq!((child.wait().unwrap().code(), &*stderr), (Some(0), ""));
 }
 
@@ -208,8 +374,21 @@ fn keyword_arguments_have_flags_and_flags_win() {
     let from = |more: &[&str]| data(&tree, &[more, &["--get", "from"]].concat()).stdout;
     assert_eq!(from(&["--parameter-dirs=f/p"]), "p\n");
     assert_eq!(from(&["--kwargs", r#"{"parameter_dirs": ["f/p"]}"#]), "p\n");
-    assert_eq!(from(&["--kwargs", r#"{"parameter_dirs": ["nowhere"]}"#, "--parameter-dirs=f/p"]), "p\n");
-    let meta = |more: &[&str]| data(&tree, &[more, &["--get", "map_jinja", "-o", "json"]].concat()).stdout;
+    assert_eq!(
+        from(&[
+            "--kwargs",
+            r#"{"parameter_dirs": ["nowhere"]}"#,
+            "--parameter-dirs=f/p"
+        ]),
+        "p\n"
+    );
+    let meta = |more: &[&str]| {
+        data(
+            &tree,
+            &[more, &["--get", "map_jinja", "-o", "json"]].concat(),
+        )
+        .stdout
+    };
     let flags = meta(&[
         "--sources=Y!G@os",
         "--sources=C@f",
@@ -230,9 +409,17 @@ fn keyword_arguments_have_flags_and_flags_win() {
 fn another_saltenv_has_its_own_roots() {
     let tree = tree();
     tree.write("dev/f/parameters/defaults.yaml", b"values: {env: dev}\n");
-    let env =
-        |more: &[&str]| run(tree.path(), &[&["data", "f", "--minion=minion.yaml", "--get=env"], more].concat()).stdout;
-    assert_eq!(env(&["--root=base=r", "--root=dev=dev", "--saltenv=dev"]), "dev\n");
+    let env = |more: &[&str]| {
+        run(
+            tree.path(),
+            &[&["data", "f", "--minion=minion.yaml", "--get=env"], more].concat(),
+        )
+        .stdout
+    };
+    assert_eq!(
+        env(&["--root=base=r", "--root=dev=dev", "--saltenv=dev"]),
+        "dev\n"
+    );
     assert_eq!(env(&["--root=base=r", "--root=dev=dev"]), "");
     assert_eq!(env(&["--root=dev", "--saltenv=dev"]), "dev\n");
 }
@@ -240,5 +427,8 @@ fn another_saltenv_has_its_own_roots() {
 #[test]
 fn the_version_is_printed() {
     let ran = run(&repository(), &["--version"]);
-    assert_eq!((ran.status, ran.stdout), (Some(0), format!("mapstack {}\n", env!("CARGO_PKG_VERSION"))));
+    assert_eq!(
+        (ran.status, ran.stdout),
+        (Some(0), format!("mapstack {}\n", env!("CARGO_PKG_VERSION")))
+    );
 }

@@ -14,7 +14,12 @@ struct Case {
 }
 
 const CASES: &[Case] = &[
-    Case { name: "no-such-formula", files: &[("r/g/init.sls", "")], args: &["f", "--root=r"], says: "formula 'f'" },
+    Case {
+        name: "no-such-formula",
+        files: &[("r/g/init.sls", "")],
+        args: &["f", "--root=r"],
+        says: "formula 'f'",
+    },
     Case {
         name: "missing-root",
         files: &[("r/f/parameters/defaults.yaml", "values: {a: 1}\n")],
@@ -23,7 +28,10 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "unknown-strategy",
-        files: &[("r/f/parameters/defaults.yaml", "strategy: recurs\nvalues: {a: 1}\n")],
+        files: &[(
+            "r/f/parameters/defaults.yaml",
+            "strategy: recurs\nvalues: {a: 1}\n",
+        )],
         args: &["f", "--root=r"],
         says: "recurs",
     },
@@ -35,7 +43,10 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "refused-path",
-        files: &[("r/f/parameters/defaults.yaml", "values: {a: 1}\n"), ("etc.yaml", "values: {b: 2}\n")],
+        files: &[
+            ("r/f/parameters/defaults.yaml", "values: {a: 1}\n"),
+            ("etc.yaml", "values: {b: 2}\n"),
+        ],
         args: &["f", "--root=r", "--set=grains.os=../../../../etc"],
         says: "..",
     },
@@ -43,14 +54,20 @@ const CASES: &[Case] = &[
         name: "unknown-meta-key",
         files: &[
             ("r/f/parameters/defaults.yaml", "values: {a: 1}\n"),
-            ("r/f/parameters/map_jinja.yaml", "values: {source: [Y!G@os]}\n"),
+            (
+                "r/f/parameters/map_jinja.yaml",
+                "values: {source: [Y!G@os]}\n",
+            ),
         ],
         args: &["f", "--root=r"],
         says: "did you mean 'sources'?",
     },
     Case {
         name: "unknown-post-map-engine",
-        files: &[("r/f/parameters/defaults.yaml", "values: {a: 1}\n"), ("r/f/post-map.jinja", "")],
+        files: &[
+            ("r/f/parameters/defaults.yaml", "values: {a: 1}\n"),
+            ("r/f/post-map.jinja", ""),
+        ],
         args: &["f", "--root=r", "--post-map-template=jina"],
         says: "jina",
     },
@@ -62,24 +79,65 @@ fn warnings_do_not_change_the_answer_unless_they_are_errors() {
         let tree = Tree::new(case.files);
         tree.write(MINION.0, MINION.1.as_bytes());
         let with = |more: &[&str]| {
-            let args: Vec<&str> =
-                ["data"].iter().chain(case.args).chain(&["--minion", MINION.0]).chain(more).copied().collect();
+            let args: Vec<&str> = ["data"]
+                .iter()
+                .chain(case.args)
+                .chain(&["--minion", MINION.0])
+                .chain(more)
+                .copied()
+                .collect();
             run(tree.path(), &args)
         };
         let plain = with(&[]);
         assert_eq!(plain.status, Some(0), "{}: {}", case.name, plain.stderr);
-        assert!(plain.stdout.contains("map_jinja:"), "{}: {}", case.name, plain.stdout);
-        assert!(plain.stderr.starts_with("warning: "), "{}: {}", case.name, plain.stderr);
-        assert!(plain.stderr.contains(case.says), "{}: {}", case.name, plain.stderr);
+        assert!(
+            plain.stdout.contains("map_jinja:"),
+            "{}: {}",
+            case.name,
+            plain.stdout
+        );
+        assert!(
+            plain.stderr.starts_with("warning: "),
+            "{}: {}",
+            case.name,
+            plain.stderr
+        );
+        assert!(
+            plain.stderr.contains(case.says),
+            "{}: {}",
+            case.name,
+            plain.stderr
+        );
         assert_snapshot(&format!("warnings/{}.txt", case.name), &plain.stderr);
 
         let strict = with(&["--strict"]);
-        assert_eq!((strict.status, &*strict.stdout), (Some(1), ""), "{}: {}", case.name, strict.stderr);
-        assert!(strict.stderr.starts_with("error: "), "{}: {}", case.name, strict.stderr);
-        assert!(strict.stderr.contains(case.says), "{}: {}", case.name, strict.stderr);
+        assert_eq!(
+            (strict.status, &*strict.stdout),
+            (Some(1), ""),
+            "{}: {}",
+            case.name,
+            strict.stderr
+        );
+        assert!(
+            strict.stderr.starts_with("error: "),
+            "{}: {}",
+            case.name,
+            strict.stderr
+        );
+        assert!(
+            strict.stderr.contains(case.says),
+            "{}: {}",
+            case.name,
+            strict.stderr
+        );
 
         let quiet = with(&["-q"]);
-        assert_eq!((quiet.status, &*quiet.stderr), (Some(0), ""), "{}", case.name);
+        assert_eq!(
+            (quiet.status, &*quiet.stderr),
+            (Some(0), ""),
+            "{}",
+            case.name
+        );
         assert_eq!(quiet.stdout, plain.stdout, "{}", case.name);
     }
 }
@@ -93,15 +151,27 @@ fn a_link_out_of_a_root_is_not_followed_unless_asked_for() {
         MINION,
     ]);
     tree.write("r/f/parameters/os/", b"");
-    std::os::unix::fs::symlink("../../../../elsewhere/Debian.yaml", tree.path().join("r/f/parameters/os/Debian.yaml"))
-        .unwrap();
+    std::os::unix::fs::symlink(
+        "../../../../elsewhere/Debian.yaml",
+        tree.path().join("r/f/parameters/os/Debian.yaml"),
+    )
+    .unwrap();
     let args = ["data", "f", "--root=r", "--minion=minion.yaml", "--get=a"];
     let ran = run(tree.path(), &args);
     assert_eq!((ran.status, &*ran.stdout), (Some(0), "1\n"));
     let real = tree.path().canonicalize().unwrap().display().to_string();
-    assert_snapshot("warnings/outside-link.txt", &ran.stderr.replace(&real, "<TREE>"));
-    let ran = run(tree.path(), &[&args[..], &["--follow-outside-links"]].concat());
-    assert_eq!((ran.status, &*ran.stdout, &*ran.stderr), (Some(0), "2\n", ""));
+    assert_snapshot(
+        "warnings/outside-link.txt",
+        &ran.stderr.replace(&real, "<TREE>"),
+    );
+    let ran = run(
+        tree.path(),
+        &[&args[..], &["--follow-outside-links"]].concat(),
+    );
+    assert_eq!(
+        (ran.status, &*ran.stdout, &*ran.stderr),
+        (Some(0), "2\n", "")
+    );
 }
 
 #[test]
@@ -113,17 +183,48 @@ fn no_grain_leads_out_of_a_root() {
     ]);
     tree.write("r/f/parameters/os/", b"");
     let outside = tree.path().join("outside").display().to_string();
-    for grain in ["../../../../outside", "x/../../../../../outside", &*outside, "..\\..\\..\\..\\outside", ".."] {
+    for grain in [
+        "../../../../outside",
+        "x/../../../../../outside",
+        &*outside,
+        "..\\..\\..\\..\\outside",
+        "..",
+    ] {
         let set = format!("--set=grains.os='{grain}'");
-        let ran = run(tree.path(), &["data", "f", "--root=r", "--minion=minion.yaml", "--get=a", &set]);
-        assert_eq!((ran.status, &*ran.stdout), (Some(0), "1\n"), "{grain}: {}", ran.stderr);
+        let ran = run(
+            tree.path(),
+            &[
+                "data",
+                "f",
+                "--root=r",
+                "--minion=minion.yaml",
+                "--get=a",
+                &set,
+            ],
+        );
+        assert_eq!(
+            (ran.status, &*ran.stdout),
+            (Some(0), "1\n"),
+            "{grain}: {}",
+            ran.stderr
+        );
     }
 }
 
 #[test]
 fn quiet_and_strict_exclude_each_other() {
     let tree = Tree::new(&[MINION]);
-    let ran = run(tree.path(), &["data", "f", "--root=.", "--minion=minion.yaml", "--quiet", "--strict"]);
+    let ran = run(
+        tree.path(),
+        &[
+            "data",
+            "f",
+            "--root=.",
+            "--minion=minion.yaml",
+            "--quiet",
+            "--strict",
+        ],
+    );
     assert_eq!((ran.status, &*ran.stdout), (Some(2), ""));
 }
 
@@ -135,35 +236,96 @@ fn a_configuration_that_says_so_follows_links_out_of_its_roots() {
         ("r/f/parameters/defaults.yaml", "values: {a: 1}\n"),
         ("outside.yaml", "values: {a: 2}\n"),
         ("unset/master", "file_roots: {base: [r]}\n"),
-        ("on/master", "file_roots: {base: [r]}\nfileserver_followsymlinks: true\n"),
-        ("off/master", "file_roots: {base: [r]}\nfileserver_followsymlinks: false\n"),
-        ("odd/master", "file_roots: {base: [r]}\nfileserver_followsymlinks: maybe\n"),
+        (
+            "on/master",
+            "file_roots: {base: [r]}\nfileserver_followsymlinks: true\n",
+        ),
+        (
+            "off/master",
+            "file_roots: {base: [r]}\nfileserver_followsymlinks: false\n",
+        ),
+        (
+            "odd/master",
+            "file_roots: {base: [r]}\nfileserver_followsymlinks: maybe\n",
+        ),
         MINION,
     ]);
     tree.write("r/f/parameters/os/", b"");
-    std::os::unix::fs::symlink("../../../../outside.yaml", tree.path().join("r/f/parameters/os/Debian.yaml")).unwrap();
+    std::os::unix::fs::symlink(
+        "../../../../outside.yaml",
+        tree.path().join("r/f/parameters/os/Debian.yaml"),
+    )
+    .unwrap();
     let said = |config: &str, more: &[&str]| {
         let config = format!("--config={config}/master");
-        run(tree.path(), &[&["data", "f", &config, "--minion=minion.yaml", "--get=a"], more].concat())
+        run(
+            tree.path(),
+            &[
+                &["data", "f", &config, "--minion=minion.yaml", "--get=a"],
+                more,
+            ]
+            .concat(),
+        )
     };
     for config in ["unset", "off"] {
         let refused = said(config, &[]);
-        assert_eq!((refused.status, &*refused.stdout), (Some(0), "1\n"), "{config}: {}", refused.stderr);
-        assert!(refused.stderr.contains("is a link out of the root"), "{config}: {}", refused.stderr);
-        assert!(refused.stderr.contains("outside.yaml"), "the target is named: {}", refused.stderr);
+        assert_eq!(
+            (refused.status, &*refused.stdout),
+            (Some(0), "1\n"),
+            "{config}: {}",
+            refused.stderr
+        );
+        assert!(
+            refused.stderr.contains("is a link out of the root"),
+            "{config}: {}",
+            refused.stderr
+        );
+        assert!(
+            refused.stderr.contains("outside.yaml"),
+            "the target is named: {}",
+            refused.stderr
+        );
         let flag = said(config, &["--follow-outside-links"]);
-        assert_eq!((flag.status, &*flag.stdout, &*flag.stderr), (Some(0), "2\n", ""), "{config}");
+        assert_eq!(
+            (flag.status, &*flag.stdout, &*flag.stderr),
+            (Some(0), "2\n", ""),
+            "{config}"
+        );
     }
     let followed = said("on", &[]);
-    assert_eq!((followed.status, &*followed.stdout, &*followed.stderr), (Some(0), "2\n", ""));
+    assert_eq!(
+        (followed.status, &*followed.stdout, &*followed.stderr),
+        (Some(0), "2\n", "")
+    );
     let odd = said("odd", &[]);
     assert_eq!((odd.status, &*odd.stdout), (Some(1), ""));
-    assert!(odd.stderr.contains("`fileserver_followsymlinks` must be true or false"), "{}", odd.stderr);
+    assert!(
+        odd.stderr
+            .contains("`fileserver_followsymlinks` must be true or false"),
+        "{}",
+        odd.stderr
+    );
     // Two states of the files are served as one is.
     for (config, status) in [("unset", 0), ("on", 1)] {
         tree.write("other/r/f/parameters/defaults.yaml", b"values: {a: 1}\n");
         let config = format!("--config={config}/master");
-        let ran = run(tree.path(), &["diff", "f", &config, "--from=./other", "--to=worktree", "--minion=minion.yaml"]);
-        assert_eq!(ran.status, Some(status), "{config}: {}{}", ran.stdout, ran.stderr);
+        let ran = run(
+            tree.path(),
+            &[
+                "diff",
+                "f",
+                &config,
+                "--from=./other",
+                "--to=worktree",
+                "--minion=minion.yaml",
+            ],
+        );
+        assert_eq!(
+            ran.status,
+            Some(status),
+            "{config}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
     }
 }

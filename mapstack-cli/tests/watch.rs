@@ -28,10 +28,16 @@ fn changes_are_told_until_the_end() {
     let (errors, output) = (watch.stderr.take().unwrap(), watch.stdout.take().unwrap());
     let more = sender.clone();
     std::thread::spawn(move || {
-        BufReader::new(errors).lines().map_while(Result::ok).try_for_each(|line| more.send(line))
+        BufReader::new(errors)
+            .lines()
+            .map_while(Result::ok)
+            .try_for_each(|line| more.send(line))
     });
     std::thread::spawn(move || {
-        BufReader::new(output).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        BufReader::new(output)
+            .lines()
+            .map_while(Result::ok)
+            .try_for_each(|line| sender.send(line))
     });
     let wait = |wanted: &str| {
         let mut seen = Vec::new();
@@ -46,9 +52,15 @@ fn changes_are_told_until_the_end() {
     wait("watching r for 1 minion;");
     tree.write("r/ssh/parameters/defaults.yaml", b"values: {port: 2222}\n");
     wait("+ 2222  r/ssh/parameters/defaults.yaml:1:16");
-    tree.write("r/ssh/parameters/os/Debian.yaml", b"values: {shell: {{ nope }}}\n");
+    tree.write(
+        "r/ssh/parameters/os/Debian.yaml",
+        b"values: {shell: {{ nope }}}\n",
+    );
     wait("ssh fails now");
-    tree.write("r/ssh/parameters/os/Debian.yaml", b"values: {shell: /bin/sh}\n");
+    tree.write(
+        "r/ssh/parameters/os/Debian.yaml",
+        b"values: {shell: /bin/sh}\n",
+    );
     wait("ssh works again");
     watch.kill().unwrap();
     watch.wait().unwrap();

@@ -14,7 +14,9 @@ pub(crate) fn begins(first: &Matcher, spelling: Spelling, mode: Mode) -> Result<
 /// Whether a matcher can stand where it does, whatever is around it: paths cannot name files.
 pub(crate) fn stands_alone(matcher: &Matcher, mode: Mode) -> Result<(), Problem> {
     match mode {
-        Mode::Path if !matcher.is_typed() && matcher.kind == MatcherKind::Static => Err(Problem::YamlInPathMode),
+        Mode::Path if !matcher.is_typed() && matcher.kind == MatcherKind::Static => {
+            Err(Problem::YamlInPathMode)
+        }
         _ => Ok(()),
     }
 }

@@ -67,22 +67,33 @@ impl Definition {
     ) -> Result<Self, InvalidDefinition> {
         let matchers: Vec<Matcher> = matchers.into_iter().collect();
         let first = matchers.first().ok_or(InvalidDefinition::NoMatchers)?;
-        let misfit = |matcher: &Matcher, problem| InvalidDefinition::Chain { matcher: matcher.to_string(), problem };
+        let misfit = |matcher: &Matcher, problem| InvalidDefinition::Chain {
+            matcher: matcher.to_string(),
+            problem,
+        };
         if spelling == Spelling::Legacy && !first.is_typed() {
-            return Err(InvalidDefinition::Untyped { query: first.query.clone() });
+            return Err(InvalidDefinition::Untyped {
+                query: first.query.clone(),
+            });
         }
         if spelling == Spelling::Legacy && !first.options.is_empty() {
             return Err(InvalidDefinition::LegacyOptions);
         }
         if spelling == Spelling::Plain && !first.is_typed() && first.query.starts_with("Y!") {
-            return Err(InvalidDefinition::Prefix { query: first.query.clone() });
+            return Err(InvalidDefinition::Prefix {
+                query: first.query.clone(),
+            });
         }
         chain::begins(first, spelling, mode).map_err(|problem| misfit(first, problem))?;
         for (previous, next) in matchers.iter().zip(&matchers[1..]) {
             chain::stands_alone(next, mode).map_err(|problem| misfit(next, problem))?;
             chain::follows(previous, next, mode).map_err(|problem| misfit(next, problem))?;
         }
-        Ok(Definition { matchers, spelling, mode })
+        Ok(Definition {
+            matchers,
+            spelling,
+            mode,
+        })
     }
 
     /// The chain, never empty.
@@ -97,7 +108,9 @@ impl Definition {
         match self.spelling {
             Spelling::Prefix | Spelling::Legacy => true,
             // In paths a matcher without a type is a configuration value and nothing more.
-            Spelling::Plain => self.mode == Mode::Layer && self.matchers.first().is_some_and(|m| !m.is_typed()),
+            Spelling::Plain => {
+                self.mode == Mode::Layer && self.matchers.first().is_some_and(|m| !m.is_typed())
+            }
         }
     }
 
@@ -144,7 +157,11 @@ impl Definition {
             let query = &matcher.query;
             let mut line = match matcher.kind {
                 MatcherKind::Static => format!("the path '{query}'"),
-                kind => format!("'{query}' from {}, steps separated by '{}'", kind.described(), matcher.delimiter),
+                kind => format!(
+                    "'{query}' from {}, steps separated by '{}'",
+                    kind.described(),
+                    matcher.delimiter
+                ),
             };
             if !matcher.options.is_empty() {
                 line.push_str(&format!(", options {}", matcher.options.join(", ")));

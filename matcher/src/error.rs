@@ -35,7 +35,9 @@ pub enum Problem {
 impl ParseError {
     /// The fault must be one of the text.
     pub(crate) fn new(text: &str, mode: Mode, Fault { at, problem }: Fault<'_>) -> Self {
-        let start = (at.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize).min(text.len());
+        let start = (at.as_ptr() as usize)
+            .wrapping_sub(text.as_ptr() as usize)
+            .min(text.len());
         // Of a type that is missing the character is shown that stands in its place.
         let length = match &problem {
             Problem::UnknownType { found } if found.is_empty() => {
@@ -45,7 +47,12 @@ impl ParseError {
         };
         let span = start..(start + length).min(text.len());
         let suggestion = suggest(text, &span, &problem, mode);
-        ParseError { text: text.into(), span, problem, suggestion }
+        ParseError {
+            text: text.into(),
+            span,
+            problem,
+            suggestion,
+        }
     }
 
     /// What is wrong.
@@ -111,7 +118,11 @@ impl ParseError {
 
     fn message(&self) -> String {
         let what = self.problem.in_words(&self.text[self.span.clone()]);
-        format!("cannot read the source definition '{}': column {}: {what}", self.text, self.column())
+        format!(
+            "cannot read the source definition '{}': column {}: {what}",
+            self.text,
+            self.column()
+        )
     }
 }
 
@@ -119,13 +130,17 @@ impl Problem {
     /// What is wrong with a part of a definition.
     pub(crate) fn in_words(&self, part: &str) -> String {
         match self {
-            Problem::UnknownType { found } if found.is_empty() => "a type was expected before '@'".to_string(),
+            Problem::UnknownType { found } if found.is_empty() => {
+                "a type was expected before '@'".to_string()
+            }
             Problem::UnknownType { found } => format!("'{found}' is not a matcher type"),
             Problem::YamlInsideChain => {
                 format!("'{part}' names YAML files, which only the first matcher of a chain can")
             }
             Problem::AfterFile => format!("'{part}' follows a file's name, which ends a chain"),
-            Problem::YamlInPathMode => format!("'{part}' names YAML files where only paths are built"),
+            Problem::YamlInPathMode => {
+                format!("'{part}' names YAML files where only paths are built")
+            }
         }
     }
 }
@@ -159,7 +174,9 @@ fn suggest(text: &str, span: &Range<usize>, problem: &Problem, mode: Mode) -> Op
                 }
                 (true, _) => vec![replaced(&format!("C@{part}"))],
                 (false, Some(typed)) => vec![replaced(typed)],
-                (false, None) if part.is_empty() => vec![text.replace("||", "|").trim_matches('|').to_string()],
+                (false, None) if part.is_empty() => {
+                    vec![text.replace("||", "|").trim_matches('|').to_string()]
+                }
                 (false, None) => vec![replaced(&part.replacen("Y@", "C@", 1))],
             }
         }
@@ -172,7 +189,8 @@ fn suggest(text: &str, span: &Range<usize>, problem: &Problem, mode: Mode) -> Op
             None => vec![replaced(&format!("P@{part}"))],
         },
     };
-    let parses =
-        |candidate: &String| candidate != text && !candidate.is_empty() && crate::parse::read(candidate, mode).is_ok();
+    let parses = |candidate: &String| {
+        candidate != text && !candidate.is_empty() && crate::parse::read(candidate, mode).is_ok()
+    };
     candidates.into_iter().find(parses)
 }

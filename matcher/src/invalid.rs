@@ -10,7 +10,9 @@ pub enum InvalidDefinition {
     #[error("a definition needs at least one matcher")]
     NoMatchers,
     /// A text has a character that separates the parts of a definition.
-    #[error("the {part} '{text}' has a '{separator}', which separates the parts of a definition; nothing escapes it")]
+    #[error(
+        "the {part} '{text}' has a '{separator}', which separates the parts of a definition; nothing escapes it"
+    )]
     Separator {
         /// What the text is.
         part: &'static str,
@@ -26,7 +28,9 @@ pub enum InvalidDefinition {
     #[error("the delimiter is empty, which reads back as ':'; write ':'")]
     EmptyDelimiter,
     /// Only a matcher with a type can have options, a delimiter, or the old spelling.
-    #[error("the matcher '{query}' is written without a type, so it has no place for options, delimiters or a 'Y:'")]
+    #[error(
+        "the matcher '{query}' is written without a type, so it has no place for options, delimiters or a 'Y:'"
+    )]
     Untyped {
         /// Its query.
         query: String,
@@ -51,9 +55,17 @@ pub enum InvalidDefinition {
 }
 
 /// A text, if it has none of some separators.
-pub(crate) fn without(part: &'static str, text: String, separators: &[char]) -> Result<String, InvalidDefinition> {
+pub(crate) fn without(
+    part: &'static str,
+    text: String,
+    separators: &[char],
+) -> Result<String, InvalidDefinition> {
     match text.chars().find(|c| separators.contains(c)) {
-        Some(separator) => Err(InvalidDefinition::Separator { part, text, separator }),
+        Some(separator) => Err(InvalidDefinition::Separator {
+            part,
+            text,
+            separator,
+        }),
         None => Ok(text),
     }
 }

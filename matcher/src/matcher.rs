@@ -59,9 +59,14 @@ impl Matcher {
         options: impl IntoIterator<Item = T>,
     ) -> Result<Self, InvalidDefinition> {
         let checked = |option: T| without("option", option.into(), &[',', ':', '|', '@']);
-        let options = options.into_iter().map(checked).collect::<Result<Vec<_>, _>>()?;
+        let options = options
+            .into_iter()
+            .map(checked)
+            .collect::<Result<Vec<_>, _>>()?;
         match (&self, &*options) {
-            (Matcher { typed: false, .. }, _) => Err(InvalidDefinition::Untyped { query: self.query }),
+            (Matcher { typed: false, .. }, _) => {
+                Err(InvalidDefinition::Untyped { query: self.query })
+            }
             (_, [only]) if only.is_empty() => Err(InvalidDefinition::EmptyOption),
             _ => Ok(Matcher { options, ..self }),
         }
@@ -75,7 +80,11 @@ impl Matcher {
     /// - [`InvalidDefinition::Separator`] for one with `|` or `@`, or with `:` and something else
     pub fn with_delimiter(self, delimiter: impl Into<String>) -> Result<Self, InvalidDefinition> {
         let delimiter = delimiter.into();
-        let separators: &[char] = if delimiter == ":" { &['|', '@'] } else { &[':', '|', '@'] };
+        let separators: &[char] = if delimiter == ":" {
+            &['|', '@']
+        } else {
+            &[':', '|', '@']
+        };
         let delimiter = without("delimiter", delimiter, separators)?;
         if !self.typed {
             return Err(InvalidDefinition::Untyped { query: self.query });
@@ -87,7 +96,13 @@ impl Matcher {
     }
 
     pub(crate) fn unchecked(kind: MatcherKind, query: String, typed: bool) -> Self {
-        Matcher { kind, query, options: Vec::new(), delimiter: ":".into(), typed }
+        Matcher {
+            kind,
+            query,
+            options: Vec::new(),
+            delimiter: ":".into(),
+            typed,
+        }
     }
 
     pub(crate) fn untyped_unchecked(query: String) -> Self {
@@ -160,8 +175,14 @@ pub enum MatcherKind {
 
 impl MatcherKind {
     /// Every kind.
-    pub const ALL: [Self; 6] =
-        [Self::Config, Self::Grains, Self::Pillar, Self::MapData, Self::CustomData, Self::Static];
+    pub const ALL: [Self; 6] = [
+        Self::Config,
+        Self::Grains,
+        Self::Pillar,
+        Self::MapData,
+        Self::CustomData,
+        Self::Static,
+    ];
 
     /// The letter that stands for it.
     #[must_use]
@@ -178,7 +199,9 @@ impl MatcherKind {
 
     /// The kind that a text is the letter of.
     pub(crate) fn of_letter(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| text.strip_prefix(kind.letter()) == Some(""))
+        Self::ALL
+            .into_iter()
+            .find(|kind| text.strip_prefix(kind.letter()) == Some(""))
     }
 
     /// What it looks into, in words.

@@ -21,7 +21,10 @@ pub(crate) struct Fault<'t> {
 impl<'t> nom::error::ParseError<&'t str> for Fault<'t> {
     /// A type is all that a piece can fail to be: every other production has some reading of any text.
     fn from_error_kind(at: &'t str, _: ErrorKind) -> Self {
-        Fault { at, problem: Problem::UnknownType { found: at.into() } }
+        Fault {
+            at,
+            problem: Problem::UnknownType { found: at.into() },
+        }
     }
 
     fn append(_: &'t str, _: ErrorKind, inner: Self) -> Self {
@@ -33,7 +36,9 @@ type Parsed<'t, T> = IResult<&'t str, T, Fault<'t>>;
 
 /// Read a text as one definition.
 pub(crate) fn read(text: &str, mode: Mode) -> Result<Definition, Fault<'_>> {
-    definition(text, mode).finish().map(|(_, definition)| definition)
+    definition(text, mode)
+        .finish()
+        .map(|(_, definition)| definition)
 }
 
 /// `["Y!"] single *("|" single)`
@@ -43,7 +48,11 @@ fn definition(text: &str, mode: Mode) -> Parsed<'_, Definition> {
         return failure(at, Problem::YamlInPathMode);
     }
     let mut matchers: Vec<Matcher> = Vec::new();
-    let mut spelling = if prefix.is_some() { Spelling::Prefix } else { Spelling::Plain };
+    let mut spelling = if prefix.is_some() {
+        Spelling::Prefix
+    } else {
+        Spelling::Plain
+    };
     loop {
         let (after, (at, (legacy, matcher))) = consumed(|text| single(text, mode)).parse(text)?;
         let fits = match matchers.last() {
@@ -61,14 +70,24 @@ fn definition(text: &str, mode: Mode) -> Parsed<'_, Definition> {
         match (fits, separator) {
             (Err(problem), _) => return failure(at, problem),
             (Ok(()), Some(_)) => text = after,
-            (Ok(()), None) => return Ok((after, Definition { matchers, spelling, mode })),
+            (Ok(()), None) => {
+                return Ok((
+                    after,
+                    Definition {
+                        matchers,
+                        spelling,
+                        mode,
+                    },
+                ));
+            }
         }
     }
 }
 
 /// `[head "@"] query *("@" ignored)`, and whether the head is the old one
 fn single(text: &str, mode: Mode) -> Parsed<'_, (bool, Matcher)> {
-    let (after, (at, (head_text, query))) = consumed((opt(terminated(piece, char('@'))), query)).parse(text)?;
+    let (after, (at, (head_text, query))) =
+        consumed((opt(terminated(piece, char('@'))), query)).parse(text)?;
     let Some(head_text) = head_text else {
         let matcher = Matcher::untyped_unchecked(query.into());
         return match chain::stands_alone(&matcher, mode) {
@@ -126,7 +145,15 @@ fn head(text: &str) -> Parsed<'_, Head<'_>> {
         (true, _) | (_, "") => ("", Vec::new()),
         (false, list) => options(list)?,
     };
-    Ok((after, Head { legacy, kind, options, delimiter }))
+    Ok((
+        after,
+        Head {
+            legacy,
+            kind,
+            options,
+            delimiter,
+        },
+    ))
 }
 
 /// `option *("," option)`

@@ -28,7 +28,10 @@ pub fn join<S: AsRef<str>>(parts: impl IntoIterator<Item = S>) -> String {
 /// The suffix of the last component with its dot, as Python's `Path.suffix`; a leading dot starts
 /// none.
 fn suffix(path: &str) -> &str {
-    let name = path.rsplit('/').find(|part| !part.is_empty() && *part != ".").unwrap_or_default();
+    let name = path
+        .rsplit('/')
+        .find(|part| !part.is_empty() && *part != ".")
+        .unwrap_or_default();
     match name.rfind('.') {
         Some(dot) if dot > 0 && dot + 1 < name.len() => &name[dot..],
         _ => "",

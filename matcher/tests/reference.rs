@@ -1,19 +1,30 @@
 //! Every recorded reading of a definition by the reference, and the laws of the grammar.
 
-use mapstack_matcher::{Definition, InvalidDefinition, Matcher, MatcherKind, Mode, Spelling, has_file_suffix};
+use mapstack_matcher::{
+    Definition, InvalidDefinition, Matcher, MatcherKind, Mode, Spelling, has_file_suffix,
+};
 use proptest::prelude::*;
 use serde_json::Value;
 
 #[test]
 fn definitions_are_read_as_the_reference_reads_them() {
-    let records: Vec<Value> = serde_json::from_str(include_str!("data/matcher_parse.json")).unwrap();
+    let records: Vec<Value> =
+        serde_json::from_str(include_str!("data/matcher_parse.json")).unwrap();
     assert_eq!(records.len(), 402);
     for record in &records {
         let text = record["definition"].as_str().unwrap();
-        let mode = if record["for_path_rendering"] == true { Mode::Path } else { Mode::Layer };
+        let mode = if record["for_path_rendering"] == true {
+            Mode::Path
+        } else {
+            Mode::Layer
+        };
         match (Definition::parse(text, mode), record.get("error")) {
             (Ok(parsed), None) => {
-                assert_eq!(parsed.leads_to_files(), record["renderer"] == "yaml", "{text}");
+                assert_eq!(
+                    parsed.leads_to_files(),
+                    record["renderer"] == "yaml",
+                    "{text}"
+                );
                 let matchers: Vec<Value> = parsed
                     .matchers()
                     .iter()
@@ -90,8 +101,8 @@ fn the_old_form_has_a_modern_spelling() {
 
 fn definition_text() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
-        "Y!", "Y", "C", "G", "I", "M", "U", "P", ":", "::", "@", "|", "SUB", ",", "!", "!!", "os", "roles", ".yaml",
-        ".jinja", "x.y", "/", " ", "é", "lookup", "",
+        "Y!", "Y", "C", "G", "I", "M", "U", "P", ":", "::", "@", "|", "SUB", ",", "!", "!!", "os",
+        "roles", ".yaml", ".jinja", "x.y", "/", " ", "é", "lookup", "",
     ]);
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }
@@ -99,7 +110,8 @@ fn definition_text() -> impl Strategy<Value = String> {
 /// Parts of definitions, most of which fit.
 fn part() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
-        "Y!", "Y", "C", ":", "@", "|", ",", "!", "os", "roles", ".yaml", ".jinja", "x.y", "/", " ", "é", "SUB", "",
+        "Y!", "Y", "C", ":", "@", "|", ",", "!", "os", "roles", ".yaml", ".jinja", "x.y", "/", " ",
+        "é", "SUB", "",
     ]);
     prop::collection::vec(piece, 0..4).prop_map(|pieces| pieces.concat())
 }
@@ -108,19 +120,21 @@ fn part() -> impl Strategy<Value = String> {
 fn built_matcher() -> impl Strategy<Value = Result<Matcher, InvalidDefinition>> {
     let kind = prop::option::weighted(0.8, prop::sample::select(MatcherKind::ALL.to_vec()));
     let options = prop::option::of(prop::collection::vec(part(), 0..3));
-    (kind, part(), options, prop::option::of(part())).prop_map(|(kind, query, options, delimiter)| {
-        let mut matcher = match kind {
-            Some(kind) => Matcher::new(kind, query)?,
-            None => Matcher::untyped(query)?,
-        };
-        if let Some(options) = options {
-            matcher = matcher.with_options(options)?;
-        }
-        if let Some(delimiter) = delimiter {
-            matcher = matcher.with_delimiter(delimiter)?;
-        }
-        Ok(matcher)
-    })
+    (kind, part(), options, prop::option::of(part())).prop_map(
+        |(kind, query, options, delimiter)| {
+            let mut matcher = match kind {
+                Some(kind) => Matcher::new(kind, query)?,
+                None => Matcher::untyped(query)?,
+            };
+            if let Some(options) = options {
+                matcher = matcher.with_options(options)?;
+            }
+            if let Some(delimiter) = delimiter {
+                matcher = matcher.with_delimiter(delimiter)?;
+            }
+            Ok(matcher)
+        },
+    )
 }
 
 fn mode() -> impl Strategy<Value = Mode> {
@@ -139,7 +153,11 @@ fn rebuilt(definition: &Definition) -> Result<Definition, InvalidDefinition> {
             .with_delimiter(matcher.delimiter()),
         false => Matcher::untyped(matcher.query()),
     };
-    let matchers = definition.matchers().iter().map(matcher).collect::<Result<Vec<_>, _>>()?;
+    let matchers = definition
+        .matchers()
+        .iter()
+        .map(matcher)
+        .collect::<Result<Vec<_>, _>>()?;
     Definition::new(matchers, definition.spelling(), definition.mode())
 }
 
@@ -150,13 +168,18 @@ fn what_cannot_be_written_cannot_be_built() {
     let layer = |matchers: Vec<Matcher>, spelling| Definition::new(matchers, spelling, Mode::Layer);
     let file = Matcher::new(MatcherKind::Static, "a.yaml").unwrap();
     let table = [
-        (layer(vec![], Spelling::Plain), "a definition needs at least one matcher"),
+        (
+            layer(vec![], Spelling::Plain),
+            "a definition needs at least one matcher",
+        ),
         (
             Matcher::new(MatcherKind::Grains, "a|b@c").map(|_| unreachable!()),
             "the query 'a|b@c' has a '|', which separates the parts of a definition; nothing escapes it",
         ),
         (
-            typed("os").with_options(["SUB", "a,b"]).map(|_| unreachable!()),
+            typed("os")
+                .with_options(["SUB", "a,b"])
+                .map(|_| unreachable!()),
             "the option 'a,b' has a ',', which separates the parts of a definition; nothing escapes it",
         ),
         (
@@ -180,7 +203,10 @@ fn what_cannot_be_written_cannot_be_built() {
             "the matcher 'os' is written without a type, so it has no place for options, delimiters or a 'Y:'",
         ),
         (
-            layer(vec![typed("os").with_options(["SUB"]).unwrap()], Spelling::Legacy),
+            layer(
+                vec![typed("os").with_options(["SUB"]).unwrap()],
+                Spelling::Legacy,
+            ),
             "the old spelling 'Y:' has no place for options; write the prefix 'Y!'",
         ),
         (
@@ -191,13 +217,20 @@ fn what_cannot_be_written_cannot_be_built() {
             layer(vec![typed("a"), untyped("b")], Spelling::Prefix),
             "'b' names YAML files, which only the first matcher of a chain can",
         ),
-        (layer(vec![file, typed("b")], Spelling::Prefix), "'G@b' follows a file's name, which ends a chain"),
+        (
+            layer(vec![file, typed("b")], Spelling::Prefix),
+            "'G@b' follows a file's name, which ends a chain",
+        ),
         (
             Definition::new([typed("os")], Spelling::Prefix, Mode::Path),
             "'G@os' names YAML files where only paths are built",
         ),
         (
-            Definition::new([typed("os"), untyped("a.yaml")], Spelling::Plain, Mode::Path),
+            Definition::new(
+                [typed("os"), untyped("a.yaml")],
+                Spelling::Plain,
+                Mode::Path,
+            ),
             "'a.yaml' names YAML files where only paths are built",
         ),
     ];

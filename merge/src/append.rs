@@ -6,16 +6,33 @@ use crate::{Change, Observer, Origin, Trail};
 
 /// Append the items of the overlay that equal none of the base's. Duplicates inside either side
 /// stay.
-pub(crate) fn append<O: Observer>(base: &mut List, overlay: &[Value], at: &Trail<'_>, observer: &mut O) {
+pub(crate) fn append<O: Observer>(
+    base: &mut List,
+    overlay: &[Value],
+    at: &Trail<'_>,
+    observer: &mut O,
+) {
     let known = Membership::of(base);
-    let fresh: Vec<usize> = (0..overlay.len()).filter(|i| !known.contains(&overlay[*i])).collect();
+    let fresh: Vec<usize> = (0..overlay.len())
+        .filter(|i| !known.contains(&overlay[*i]))
+        .collect();
     if O::ACTIVE {
-        let origins: Vec<_> =
-            (0..base.len()).map(Origin::Base).chain(fresh.iter().copied().map(Origin::Overlay)).collect();
-        observer.changed(at, Change::Joined { base, overlay, origins: &origins });
+        let origins: Vec<_> = (0..base.len())
+            .map(Origin::Base)
+            .chain(fresh.iter().copied().map(Origin::Overlay))
+            .collect();
+        observer.changed(
+            at,
+            Change::Joined {
+                base,
+                overlay,
+                origins: &origins,
+            },
+        );
     }
     if !fresh.is_empty() {
-        base.make_mut().extend(fresh.into_iter().map(|i| overlay[i].clone()));
+        base.make_mut()
+            .extend(fresh.into_iter().map(|i| overlay[i].clone()));
     }
 }
 
@@ -30,7 +47,11 @@ pub(crate) struct Membership {
 impl Membership {
     pub(crate) fn of(items: &[Value]) -> Self {
         let simple = items.iter().filter_map(simple_key).collect();
-        let others = items.iter().filter(|item| simple_key(item).is_none()).cloned().collect();
+        let others = items
+            .iter()
+            .filter(|item| simple_key(item).is_none())
+            .cloned()
+            .collect();
         Membership { simple, others }
     }
 
@@ -46,9 +67,12 @@ impl Membership {
 fn simple_key(item: &Value) -> Option<Key> {
     match item {
         Value::Float(f) if f.is_nan() => None,
-        Value::None | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::Bytes(_) => {
-            Key::try_from(item).ok()
-        }
+        Value::None
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Str(_)
+        | Value::Bytes(_) => Key::try_from(item).ok(),
         Value::List(_) | Value::Tuple(_) | Value::Map(_) | Value::Set(_) => None,
     }
 }

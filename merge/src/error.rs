@@ -23,7 +23,12 @@ pub struct MergeError {
 }
 
 impl MergeError {
-    pub(crate) fn new(sides: (&Value, &Value), strategy: &Strategy, cause: MergeErrorCause, class: Exception) -> Self {
+    pub(crate) fn new(
+        sides: (&Value, &Value),
+        strategy: &Strategy,
+        cause: MergeErrorCause,
+        class: Exception,
+    ) -> Self {
         MergeError {
             base: sides.0.kind(),
             overlay: sides.1.kind(),

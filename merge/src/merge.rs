@@ -31,13 +31,23 @@ pub fn merge<O: Observer>(
     observer: &mut O,
 ) -> Result<Value, MergeError> {
     match (options.rule(), base, overlay) {
-        (Rule::Pair, Value::Map(base), Value::Map(overlay)) => Ok(pair(base, overlay, observer).into()),
-        (Rule::Pair, Value::Map(base), overlay) => pair_with_other(&base, overlay, options, observer),
-        (Rule::Aggregate, Value::Map(base), Value::Map(overlay)) => {
-            Ok(united(base.with_kind(MapKind::Aggregate), overlay, Rule::Aggregate, observer).into())
+        (Rule::Pair, Value::Map(base), Value::Map(overlay)) => {
+            Ok(pair(base, overlay, observer).into())
         }
+        (Rule::Pair, Value::Map(base), overlay) => {
+            pair_with_other(&base, overlay, options, observer)
+        }
+        (Rule::Aggregate, Value::Map(base), Value::Map(overlay)) => Ok(united(
+            base.with_kind(MapKind::Aggregate),
+            overlay,
+            Rule::Aggregate,
+            observer,
+        )
+        .into()),
         (Rule::Aggregate, base, overlay) => Ok(aggregate_other(base, overlay, observer)),
-        (rule, Value::Map(base), Value::Map(overlay)) => Ok(united(base, overlay, rule, observer).into()),
+        (rule, Value::Map(base), Value::Map(overlay)) => {
+            Ok(united(base, overlay, rule, observer).into())
+        }
         (rule, base, overlay) => Err(refusal(rule, &base, overlay, options)),
     }
 }
@@ -46,8 +56,15 @@ pub fn merge<O: Observer>(
 ///
 /// # Errors
 /// As [`merge`], for the first overlay that does not merge.
-pub fn merge_all<'a>(overlays: impl IntoIterator<Item = &'a Value>, options: &Options) -> Result<Value, MergeError> {
-    overlays.into_iter().try_fold(Value::map(), |base, overlay| merge(base, overlay, options, &mut ()))
+pub fn merge_all<'a>(
+    overlays: impl IntoIterator<Item = &'a Value>,
+    options: &Options,
+) -> Result<Value, MergeError> {
+    overlays
+        .into_iter()
+        .try_fold(Value::map(), |base, overlay| {
+            merge(base, overlay, options, &mut ())
+        })
 }
 
 fn united<O: Observer>(mut base: Map, overlay: &Map, rule: Rule, observer: &mut O) -> Map {
@@ -78,10 +95,20 @@ fn unite<O: Observer>(base: &mut Map, overlay: &Map, rule: Rule, at: &Trail<'_>,
 }
 
 /// Two values under one key.
-fn combine<O: Observer>(old: &mut Value, new: &Value, rule: Rule, at: &Trail<'_>, observer: &mut O) {
+fn combine<O: Observer>(
+    old: &mut Value,
+    new: &Value,
+    rule: Rule,
+    at: &Trail<'_>,
+    observer: &mut O,
+) {
     match (rule, &mut *old, new) {
-        (Rule::Deep { .. }, Value::Map(old), Value::Map(new)) => unite(old, new, rule, at, observer),
-        (Rule::Deep { append: true }, Value::List(old), Value::List(new)) => append(old, new, at, observer),
+        (Rule::Deep { .. }, Value::Map(old), Value::Map(new)) => {
+            unite(old, new, rule, at, observer)
+        }
+        (Rule::Deep { append: true }, Value::List(old), Value::List(new)) => {
+            append(old, new, at, observer)
+        }
         (Rule::Aggregate, Value::Map(old), Value::Map(new)) if both_aggregate(old, new) => {
             unite(old, new, rule, at, observer);
         }
@@ -93,7 +120,9 @@ fn combine<O: Observer>(old: &mut Value, new: &Value, rule: Rule, at: &Trail<'_>
             observer.changed(at, Change::Paired { old, new });
             *old = Value::from_iter([old.clone(), new.clone()]);
         }
-        (Rule::Deep { .. } | Rule::Shallow | Rule::Aggregate, ..) => replace(old, new, at, observer),
+        (Rule::Deep { .. } | Rule::Shallow | Rule::Aggregate, ..) => {
+            replace(old, new, at, observer)
+        }
     }
 }
 
@@ -109,14 +138,20 @@ fn both_aggregate(old: &Map, new: &Map) -> bool {
 /// The overlay's mapping with those of its entries united with the base's that are aggregates on
 /// both sides, at any depth. Plain data has none, and is returned as it is.
 fn with_aggregates_merged(base: &Map, overlay: &Value) -> Value {
-    let Value::Map(overlay) = overlay else { return overlay.clone() };
+    let Value::Map(overlay) = overlay else {
+        return overlay.clone();
+    };
     let mut result = overlay.clone();
     for (key, new) in overlay {
-        let (Some(Value::Map(old)), Value::Map(new_map)) = (base.get(key), new) else { continue };
+        let (Some(Value::Map(old)), Value::Map(new_map)) = (base.get(key), new) else {
+            continue;
+        };
         let merged = if both_aggregate(old, new_map) {
             united(old.clone(), new_map, Rule::Aggregate, &mut ())
         } else {
-            let Value::Map(merged) = with_aggregates_merged(old, new) else { continue };
+            let Value::Map(merged) = with_aggregates_merged(old, new) else {
+                continue;
+            };
             merged
         };
         if !merged.ptr_eq(new_map) {
@@ -132,12 +167,24 @@ fn aggregate_other<O: Observer>(base: Value, overlay: &Value, observer: &mut O) 
     match (base, overlay) {
         (Value::Map(base), overlay) => {
             let new = Value::List(as_list(overlay));
-            observer.changed(&Trail::ROOT, Change::Replaced { old: &base.into(), new: &new });
+            observer.changed(
+                &Trail::ROOT,
+                Change::Replaced {
+                    old: &base.into(),
+                    new: &new,
+                },
+            );
             new
         }
         (base, Value::Map(overlay)) => {
             let new = Value::Map(overlay.clone().with_kind(MapKind::Aggregate));
-            observer.changed(&Trail::ROOT, Change::Replaced { old: &base, new: &new });
+            observer.changed(
+                &Trail::ROOT,
+                Change::Replaced {
+                    old: &base,
+                    new: &new,
+                },
+            );
             new
         }
         (base, overlay) => {
@@ -188,7 +235,12 @@ fn pair_with_other<O: Observer>(
     for (index, (key, old)) in base.iter().enumerate() {
         let found = look_up(&key.to_value()).map_err(|class| MergeError {
             path: KeyPath(vec![key.clone()]),
-            ..MergeError::new((old, overlay), &options.strategy, MergeErrorCause::NoSuchLookUp, class)
+            ..MergeError::new(
+                (old, overlay),
+                &options.strategy,
+                MergeErrorCause::NoSuchLookUp,
+                class,
+            )
         })?;
         if let (Some(new), Some(slot)) = (found, result.value_at_mut(index)) {
             combine(slot, &new, Rule::Pair, &Trail::ROOT.then(key), observer);
@@ -198,8 +250,11 @@ fn pair_with_other<O: Observer>(
 }
 
 fn refusal(rule: Rule, base: &Value, overlay: &Value, options: &Options) -> MergeError {
-    let cause =
-        if base.as_map().is_none() { MergeErrorCause::BaseIsNoMapping } else { MergeErrorCause::OverlayIsNoMapping };
+    let cause = if base.as_map().is_none() {
+        MergeErrorCause::BaseIsNoMapping
+    } else {
+        MergeErrorCause::OverlayIsNoMapping
+    };
     let class = match rule {
         Rule::Pair => Exception::Attribute,
         Rule::Shallow => python::overwrite_failure(base, overlay),

@@ -48,7 +48,9 @@ impl Strategy {
     #[must_use]
     pub fn warning(&self) -> Option<UnknownStrategy> {
         match self {
-            Strategy::Unknown(value) => Some(UnknownStrategy { value: value.clone() }),
+            Strategy::Unknown(value) => Some(UnknownStrategy {
+                value: value.clone(),
+            }),
             _ => None,
         }
     }
@@ -58,7 +60,11 @@ impl Strategy {
     pub fn to_value(&self) -> Value {
         match self {
             Strategy::Unknown(value) => value.clone(),
-            known => NAMES.iter().find(|(_, strategy)| strategy == known).map(|(name, _)| *name).into(),
+            known => NAMES
+                .iter()
+                .find(|(_, strategy)| strategy == known)
+                .map(|(name, _)| *name)
+                .into(),
         }
     }
 }
@@ -66,8 +72,13 @@ impl Strategy {
 impl From<&Value> for Strategy {
     /// Any value is a strategy; what is no known name is [`Unknown`](Strategy::Unknown).
     fn from(value: &Value) -> Self {
-        let known = value.as_str().and_then(|text| NAMES.into_iter().find(|(name, _)| *name == text));
-        known.map_or_else(|| Strategy::Unknown(value.clone()), |(_, strategy)| strategy)
+        let known = value
+            .as_str()
+            .and_then(|text| NAMES.into_iter().find(|(name, _)| *name == text));
+        known.map_or_else(
+            || Strategy::Unknown(value.clone()),
+            |(_, strategy)| strategy,
+        )
     }
 }
 
@@ -109,7 +120,10 @@ impl Options {
     /// ```
     #[must_use]
     pub fn new(strategy: &Value, merge_lists: &Value) -> Self {
-        Options { strategy: strategy.into(), merge_lists: merge_lists.truthy() }
+        Options {
+            strategy: strategy.into(),
+            merge_lists: merge_lists.truthy(),
+        }
     }
 
     /// Whether merging mappings by them looks at more than keys and at what is a mapping: appending compares
@@ -133,7 +147,9 @@ impl Options {
     /// The rule these options come down to.
     pub(crate) fn rule(&self) -> Rule {
         match self.strategy {
-            Strategy::Smart | Strategy::Recurse => Rule::Deep { append: self.merge_lists },
+            Strategy::Smart | Strategy::Recurse => Rule::Deep {
+                append: self.merge_lists,
+            },
             Strategy::None | Strategy::Unknown(_) => Rule::Deep { append: false },
             Strategy::Overwrite => Rule::Shallow,
             Strategy::Aggregate => Rule::Aggregate,

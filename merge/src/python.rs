@@ -38,7 +38,9 @@ pub(crate) fn subscript(container: &Value, item: &Value) -> Outcome<Value> {
         Value::Bytes(bytes) => Ok(i64::from(bytes[position(bytes.len(), item)?]).into()),
         Value::Str(text) => {
             let characters: Vec<char> = text.chars().collect();
-            Ok(characters[position(characters.len(), item)?].to_string().into())
+            Ok(characters[position(characters.len(), item)?]
+                .to_string()
+                .into())
         }
         _ => Err(Exception::Type),
     }
@@ -47,7 +49,9 @@ pub(crate) fn subscript(container: &Value, item: &Value) -> Outcome<Value> {
 /// How the reference fails when `overwrite` meets a side that is no mapping: it first copies what
 /// the sides share, as if both were mappings, and only then looks at what they are.
 pub(crate) fn overwrite_failure(base: &Value, overlay: &Value) -> Exception {
-    copy_shared(base.clone(), overlay).err().unwrap_or(Exception::Type)
+    copy_shared(base.clone(), overlay)
+        .err()
+        .unwrap_or(Exception::Type)
 }
 
 fn copy_shared(mut base: Value, overlay: &Value) -> Outcome<()> {
@@ -104,7 +108,16 @@ fn integer(item: &Value) -> Option<Option<i64>> {
 
 /// The index of an item in a sequence of a length, from the end if it is negative.
 fn position(len: usize, item: &Value) -> Outcome<usize> {
-    let index = integer(item).ok_or(Exception::Type)?.ok_or(Exception::Index)?;
-    let from_start = if index < 0 { index.saturating_add_unsigned(len as u64) } else { index };
-    usize::try_from(from_start).ok().filter(|i| *i < len).ok_or(Exception::Index)
+    let index = integer(item)
+        .ok_or(Exception::Type)?
+        .ok_or(Exception::Index)?;
+    let from_start = if index < 0 {
+        index.saturating_add_unsigned(len as u64)
+    } else {
+        index
+    };
+    usize::try_from(from_start)
+        .ok()
+        .filter(|i| *i < len)
+        .ok_or(Exception::Index)
 }

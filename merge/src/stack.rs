@@ -76,8 +76,14 @@ impl Strategy {
     }
 
     fn parse(value: &Value) -> Option<Self> {
-        let all = [Strategy::MergeLast, Strategy::MergeFirst, Strategy::Remove, Strategy::Overwrite];
-        all.into_iter().find(|strategy| value.as_str() == Some(strategy.name()))
+        let all = [
+            Strategy::MergeLast,
+            Strategy::MergeFirst,
+            Strategy::Remove,
+            Strategy::Overwrite,
+        ];
+        all.into_iter()
+            .find(|strategy| value.as_str() == Some(strategy.name()))
     }
 }
 
@@ -115,7 +121,11 @@ impl StackError {
 ///
 /// # Errors
 /// [`StackError`] for a strategy that does not exist, unless it stands where nothing is merged.
-pub fn merge<O: Observer>(mut base: Map, overlay: &Map, observer: &mut O) -> Result<Map, StackError> {
+pub fn merge<O: Observer>(
+    mut base: Map,
+    overlay: &Map,
+    observer: &mut O,
+) -> Result<Map, StackError> {
     merge_into(&mut base, overlay, observer)?;
     Ok(base)
 }
@@ -124,8 +134,16 @@ pub fn merge<O: Observer>(mut base: Map, overlay: &Map, observer: &mut O) -> Res
 ///
 /// # Errors
 /// As [`merge`]. What was merged before the error stays merged, as MakoStack needs it.
-pub fn merge_into<O: Observer>(base: &mut Map, overlay: &Map, observer: &mut O) -> Result<(), StackError> {
-    Stack { observer, swapped: false }.mappings(base, overlay, &Trail::ROOT)
+pub fn merge_into<O: Observer>(
+    base: &mut Map,
+    overlay: &Map,
+    observer: &mut O,
+) -> Result<(), StackError> {
+    Stack {
+        observer,
+        swapped: false,
+    }
+    .mappings(base, overlay, &Trail::ROOT)
 }
 
 /// One merge of a left side, changed in place, with a right side that has the say.
@@ -154,7 +172,9 @@ impl<O: Observer> Stack<'_, O> {
             }
             let shared = left.index_of(key);
             match shared.and_then(|index| left.value_at_mut(index)) {
-                Some(old) if strategy == Strategy::MergeFirst => self.values_swapped(old, new, &at)?,
+                Some(old) if strategy == Strategy::MergeFirst => {
+                    self.values_swapped(old, new, &at)?
+                }
                 Some(old) => self.values(old, new, &at)?,
                 None => {
                     let new = clean(new);
@@ -167,9 +187,16 @@ impl<O: Observer> Stack<'_, O> {
     }
 
     /// Two values of one key, as `merge-last` has them.
-    fn values(&mut self, left: &mut Value, right: &Value, at: &Trail<'_>) -> Result<(), StackError> {
+    fn values(
+        &mut self,
+        left: &mut Value,
+        right: &Value,
+        at: &Trail<'_>,
+    ) -> Result<(), StackError> {
         match (&mut *left, right) {
-            (Value::Map(left), Value::Map(right)) if left.kind() == right.kind() => self.mappings(left, right, at),
+            (Value::Map(left), Value::Map(right)) if left.kind() == right.kind() => {
+                self.mappings(left, right, at)
+            }
             (Value::List(left), Value::List(right)) => self.lists(left, right, at),
             _ => {
                 let new = clean(right);
@@ -181,7 +208,12 @@ impl<O: Observer> Stack<'_, O> {
     }
 
     /// Two values of one key, as `merge-first` has them: the base's over the overlay's.
-    fn values_swapped(&mut self, left: &mut Value, right: &Value, at: &Trail<'_>) -> Result<(), StackError> {
+    fn values_swapped(
+        &mut self,
+        left: &mut Value,
+        right: &Value,
+        at: &Trail<'_>,
+    ) -> Result<(), StackError> {
         let last = std::mem::replace(left, clean(right));
         self.swapped = !self.swapped;
         let outcome = self.values(left, &last, at);
@@ -189,7 +221,12 @@ impl<O: Observer> Stack<'_, O> {
         outcome
     }
 
-    fn lists(&mut self, left: &mut List, right: &[Value], at: &Trail<'_>) -> Result<(), StackError> {
+    fn lists(
+        &mut self,
+        left: &mut List,
+        right: &[Value],
+        at: &Trail<'_>,
+    ) -> Result<(), StackError> {
         let strategy = parse(head_marker(right), true, at)?;
         let right = without_head_marker(right);
         let from_left = (0..left.len()).map(Origin::Base);
@@ -205,7 +242,9 @@ impl<O: Observer> Stack<'_, O> {
             }
             Strategy::Remove => {
                 let removed = Membership::of(right);
-                let staying = (0..left.len()).filter(|i| !removed.contains(&left[*i])).map(Origin::Base);
+                let staying = (0..left.len())
+                    .filter(|i| !removed.contains(&left[*i]))
+                    .map(Origin::Base);
                 self.report_joined(left, right, staying, at);
                 left.make_mut().retain(|item| !removed.contains(item));
             }
@@ -237,8 +276,14 @@ impl<O: Observer> Stack<'_, O> {
 
     fn report_replaced(&mut self, left: &Value, right: &Value, at: &Trail<'_>) {
         let change = match self.swapped {
-            false => Change::Replaced { old: left, new: right },
-            true => Change::Kept { old: right, rejected: left },
+            false => Change::Replaced {
+                old: left,
+                new: right,
+            },
+            true => Change::Kept {
+                old: right,
+                rejected: left,
+            },
         };
         self.observer.changed(at, change);
     }
@@ -259,7 +304,11 @@ impl<O: Observer> Stack<'_, O> {
         if !O::ACTIVE {
             return;
         }
-        let (base, overlay) = if self.swapped { (right, left) } else { (left, right) };
+        let (base, overlay) = if self.swapped {
+            (right, left)
+        } else {
+            (left, right)
+        };
         let origins: Vec<_> = origins
             .map(|origin| match origin {
                 Origin::Base(i) if self.swapped => Origin::Overlay(i),
@@ -267,13 +316,26 @@ impl<O: Observer> Stack<'_, O> {
                 origin => origin,
             })
             .collect();
-        self.observer.changed(at, Change::Joined { base, overlay, origins: &origins });
+        self.observer.changed(
+            at,
+            Change::Joined {
+                base,
+                overlay,
+                origins: &origins,
+            },
+        );
     }
 }
 
 fn parse(marker: Option<&Value>, in_list: bool, at: &Trail<'_>) -> Result<Strategy, StackError> {
-    let Some(value) = marker else { return Ok(Strategy::default()) };
-    Strategy::parse(value).ok_or_else(|| StackError { path: at.to_path(), strategy: value.clone(), in_list })
+    let Some(value) = marker else {
+        return Ok(Strategy::default());
+    };
+    Strategy::parse(value).ok_or_else(|| StackError {
+        path: at.to_path(),
+        strategy: value.clone(),
+        in_list,
+    })
 }
 
 /// The strategy that the first item of a list names.
@@ -282,7 +344,11 @@ fn head_marker(items: &[Value]) -> Option<&Value> {
 }
 
 fn without_head_marker(items: &[Value]) -> &[Value] {
-    if head_marker(items).is_some() { &items[1..] } else { items }
+    if head_marker(items).is_some() {
+        &items[1..]
+    } else {
+        items
+    }
 }
 
 /// A value that meets nothing, without its markers.

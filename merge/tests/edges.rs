@@ -11,7 +11,10 @@ fn map(text: &str) -> Map {
 }
 
 fn with(strategy: Strategy) -> Options {
-    Options { strategy, merge_lists: false }
+    Options {
+        strategy,
+        merge_lists: false,
+    }
 }
 
 #[test]
@@ -24,28 +27,60 @@ fn unknown_strategies_warn_and_none_does_not() {
         (Value::from("Recurse"), Some("'Recurse'")),
         (Value::from_iter(["recurse"]), Some("['recurse']")),
     ] {
-        let text = Strategy::from(&value).warning().map(|warning| warning.to_string());
+        let text = Strategy::from(&value)
+            .warning()
+            .map(|warning| warning.to_string());
         assert_eq!(text.is_some(), warns.is_some(), "{value:?}");
         if let (Some(text), Some(shown)) = (text, warns) {
-            assert!(text.starts_with(&format!("unknown merge strategy {shown}:")), "{text}");
+            assert!(
+                text.starts_with(&format!("unknown merge strategy {shown}:")),
+                "{text}"
+            );
         }
     }
 }
 
 #[test]
 fn lists_are_appended_if_the_option_is_true_in_python() {
-    let no = [Value::None, false.into(), 0.into(), "".into(), Value::map(), 0.0.into(), Value::Tuple([].into())];
+    let no = [
+        Value::None,
+        false.into(),
+        0.into(),
+        "".into(),
+        Value::map(),
+        0.0.into(),
+        Value::Tuple([].into()),
+    ];
     for value in no {
-        assert!(!Options::new(&"recurse".into(), &value).merge_lists, "{value:?}");
+        assert!(
+            !Options::new(&"recurse".into(), &value).merge_lists,
+            "{value:?}"
+        );
     }
-    for value in [true.into(), 1.into(), "false".into(), Value::from_iter([Value::None])] {
-        assert!(Options::new(&"recurse".into(), &value).merge_lists, "{value:?}");
+    for value in [
+        true.into(),
+        1.into(),
+        "false".into(),
+        Value::from_iter([Value::None]),
+    ] {
+        assert!(
+            Options::new(&"recurse".into(), &value).merge_lists,
+            "{value:?}"
+        );
     }
 }
 
 #[test]
 fn strategies_print_as_they_are_written() {
-    for name in ["smart", "recurse", "overwrite", "aggregate", "list", "none", "bogus"] {
+    for name in [
+        "smart",
+        "recurse",
+        "overwrite",
+        "aggregate",
+        "list",
+        "none",
+        "bogus",
+    ] {
         assert_eq!(Strategy::from(&Value::from(name)).to_string(), name);
     }
 }
@@ -53,7 +88,10 @@ fn strategies_print_as_they_are_written() {
 /// Merge, and check the message and exception of the refusal.
 fn check_refused(base: &str, overlay: &str, strategy: Strategy, message: &str, class: &str) {
     let error = merge(json(base), &json(overlay), &with(strategy), &mut ()).unwrap_err();
-    assert_eq!((error.to_string().as_str(), error.reference_class()), (message, class));
+    assert_eq!(
+        (error.to_string().as_str(), error.reference_class()),
+        (message, class)
+    );
 }
 
 #[test]
@@ -94,7 +132,12 @@ fn list_subscripts_an_overlay_list_by_integer_keys() {
 
 #[test]
 fn aggregate_marks_the_root_and_later_merges_keep_the_mark() {
-    let aggregate = merge(json(r#"{"a": {"x": 1}}"#), &json(r#"{"a": {"y": 2}}"#), &with(Strategy::Aggregate), &mut ());
+    let aggregate = merge(
+        json(r#"{"a": {"x": 1}}"#),
+        &json(r#"{"a": {"y": 2}}"#),
+        &with(Strategy::Aggregate),
+        &mut (),
+    );
     let aggregate = aggregate.unwrap();
     assert_eq!(aggregate.repr(), "{'a': {'y': 2}}");
     for (strategy, kind) in [
@@ -103,11 +146,23 @@ fn aggregate_marks_the_root_and_later_merges_keep_the_mark() {
         (Strategy::Aggregate, MapKind::Aggregate),
         (Strategy::List, MapKind::Dict),
     ] {
-        let merged = merge(aggregate.clone(), &json(r#"{"a": {"z": 3}}"#), &with(strategy.clone()), &mut ()).unwrap();
+        let merged = merge(
+            aggregate.clone(),
+            &json(r#"{"a": {"z": 3}}"#),
+            &with(strategy.clone()),
+            &mut (),
+        )
+        .unwrap();
         assert_eq!(merged.as_map().unwrap().kind(), kind, "{strategy}");
     }
     // As an overlay it is data like any other.
-    let merged = merge(json(r#"{"b": 1}"#), &aggregate, &Options::default(), &mut ()).unwrap();
+    let merged = merge(
+        json(r#"{"b": 1}"#),
+        &aggregate,
+        &Options::default(),
+        &mut (),
+    )
+    .unwrap();
     assert_eq!(merged.as_map().unwrap().kind(), MapKind::Dict);
 }
 
@@ -116,11 +171,27 @@ fn aggregates_on_both_sides_unite_one_level_deeper() {
     let nest = |text: &str, kind| Value::from(Map::from_iter([("k", map(text).with_kind(kind))]));
     let merged = |left, right| {
         let base = nest(r#"{"a": 1, "b": {"p": 1}}"#, left);
-        merge(base, &nest(r#"{"b": {"q": 2}}"#, right), &with(Strategy::Aggregate), &mut ()).unwrap().repr()
+        merge(
+            base,
+            &nest(r#"{"b": {"q": 2}}"#, right),
+            &with(Strategy::Aggregate),
+            &mut (),
+        )
+        .unwrap()
+        .repr()
     };
-    assert_eq!(merged(MapKind::Aggregate, MapKind::Aggregate), "{'k': {'a': 1, 'b': {'q': 2}}}");
-    assert_eq!(merged(MapKind::Aggregate, MapKind::Dict), "{'k': {'b': {'q': 2}}}");
-    assert_eq!(merged(MapKind::Dict, MapKind::Aggregate), "{'k': {'b': {'q': 2}}}");
+    assert_eq!(
+        merged(MapKind::Aggregate, MapKind::Aggregate),
+        "{'k': {'a': 1, 'b': {'q': 2}}}"
+    );
+    assert_eq!(
+        merged(MapKind::Aggregate, MapKind::Dict),
+        "{'k': {'b': {'q': 2}}}"
+    );
+    assert_eq!(
+        merged(MapKind::Dict, MapKind::Aggregate),
+        "{'k': {'b': {'q': 2}}}"
+    );
 }
 
 #[test]
@@ -128,7 +199,16 @@ fn a_merge_copies_only_what_it_changes() {
     let base = json(r#"{"kept": {"x": 1}, "changed": {"y": 1}}"#);
     let overlay = json(r#"{"changed": {"z": 2}, "new": {"w": 3}}"#);
     let merged = merge(base.clone(), &overlay, &Options::default(), &mut ()).unwrap();
-    let at = |value: &Value, key: &str| value.as_map().unwrap().get(key).unwrap().as_map().unwrap().clone();
+    let at = |value: &Value, key: &str| {
+        value
+            .as_map()
+            .unwrap()
+            .get(key)
+            .unwrap()
+            .as_map()
+            .unwrap()
+            .clone()
+    };
     assert!(at(&merged, "kept").ptr_eq(&at(&base, "kept")));
     assert!(at(&merged, "new").ptr_eq(&at(&overlay, "new")));
     assert!(!at(&merged, "changed").ptr_eq(&at(&base, "changed")));
@@ -138,7 +218,13 @@ fn a_merge_copies_only_what_it_changes() {
 fn one_object_under_two_keys_is_two_values() {
     let shared = json(r#"{"x": 1}"#);
     let base = Value::from(Map::from_iter([("base", shared.clone()), ("k", shared)]));
-    let merged = merge(base, &json(r#"{"base": {"y": 2}}"#), &Options::default(), &mut ()).unwrap();
+    let merged = merge(
+        base,
+        &json(r#"{"base": {"y": 2}}"#),
+        &Options::default(),
+        &mut (),
+    )
+    .unwrap();
     assert_eq!(merged, json(r#"{"base": {"x": 1, "y": 2}, "k": {"x": 1}}"#));
 }
 
@@ -149,38 +235,81 @@ fn path(keys: &[&str]) -> mapstack_merge::KeyPath {
 #[test]
 fn appended_lists_tell_whose_items_they_have() {
     let mut recorder = Recorder::default();
-    let options = Options { strategy: Strategy::Recurse, merge_lists: true };
-    merge(json(r#"{"a": {"l": [1, 2]}}"#), &json(r#"{"a": {"l": [2, 3]}}"#), &options, &mut recorder).unwrap();
-    let [(at, Recorded::Joined { origins, .. })] = &recorder.0[..] else { panic!("{recorder:?}") };
+    let options = Options {
+        strategy: Strategy::Recurse,
+        merge_lists: true,
+    };
+    merge(
+        json(r#"{"a": {"l": [1, 2]}}"#),
+        &json(r#"{"a": {"l": [2, 3]}}"#),
+        &options,
+        &mut recorder,
+    )
+    .unwrap();
+    let [(at, Recorded::Joined { origins, .. })] = &recorder.0[..] else {
+        panic!("{recorder:?}")
+    };
     assert_eq!(*at, path(&["a", "l"]));
-    assert_eq!(origins, &[Origin::Base(0), Origin::Base(1), Origin::Overlay(1)]);
+    assert_eq!(
+        origins,
+        &[Origin::Base(0), Origin::Base(1), Origin::Overlay(1)]
+    );
 }
 
 #[test]
 fn dropped_and_kept_values_are_reported() {
     let mut recorder = Recorder::default();
-    merge(json(r#"{"a": 1}"#), &json(r#"{"a": 2, "b": 3}"#), &with(Strategy::List), &mut recorder).unwrap();
-    assert_eq!(recorder.0, [(path(&["a"]), Recorded::Paired(1.into(), 2.into())), (path(&["b"]), Recorded::Dropped)]);
+    merge(
+        json(r#"{"a": 1}"#),
+        &json(r#"{"a": 2, "b": 3}"#),
+        &with(Strategy::List),
+        &mut recorder,
+    )
+    .unwrap();
+    assert_eq!(
+        recorder.0,
+        [
+            (path(&["a"]), Recorded::Paired(1.into(), 2.into())),
+            (path(&["b"]), Recorded::Dropped)
+        ]
+    );
 
     let mut recorder = Recorder::default();
     let overlay = map(r#"{"__": "merge-first", "a": {"x": 2, "y": 3}}"#);
     stack::merge(map(r#"{"a": {"x": 1, "z": 0}}"#), &overlay, &mut recorder).unwrap();
     assert_eq!(
         recorder.0,
-        [(path(&["a", "y"]), Recorded::Set(3.into())), (path(&["a", "x"]), Recorded::Kept(1.into()))]
+        [
+            (path(&["a", "y"]), Recorded::Set(3.into())),
+            (path(&["a", "x"]), Recorded::Kept(1.into()))
+        ]
     );
 }
 
 #[test]
 fn a_bad_stack_strategy_names_its_place() {
     for (overlay, message) in [
-        (r#"{"__": null}"#, "unknown strategy None under `__` of the mapping at the root"),
-        (r#"{"a": {"b": {"__": "Overwrite"}}}"#, "unknown strategy 'Overwrite' under `__` of the mapping at a:b"),
-        (r#"{"a": {"l": [{"__": "append"}]}}"#, "unknown strategy 'append' under `__` of the list at a:l"),
+        (
+            r#"{"__": null}"#,
+            "unknown strategy None under `__` of the mapping at the root",
+        ),
+        (
+            r#"{"a": {"b": {"__": "Overwrite"}}}"#,
+            "unknown strategy 'Overwrite' under `__` of the mapping at a:b",
+        ),
+        (
+            r#"{"a": {"l": [{"__": "append"}]}}"#,
+            "unknown strategy 'append' under `__` of the list at a:l",
+        ),
     ] {
         let base = map(r#"{"a": {"b": {}, "l": []}}"#);
-        let error = stack::merge(base, &map(overlay), &mut ()).unwrap_err().to_string();
-        assert_eq!(error, format!("{message}: write one of merge-last, merge-first, remove, overwrite"));
+        let error = stack::merge(base, &map(overlay), &mut ())
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            error,
+            format!("{message}: write one of merge-last, merge-first, remove, overwrite")
+        );
     }
 }
 

@@ -19,7 +19,11 @@ fn expected(record: &serde_json::Value) -> Result<String, String> {
 }
 
 /// Check all records with a function from (record, base, overlay) to the outcome.
-fn check(text: &str, count: usize, run: impl Fn(&serde_json::Value, Value, &Value) -> Result<String, String>) {
+fn check(
+    text: &str,
+    count: usize,
+    run: impl Fn(&serde_json::Value, Value, &Value) -> Result<String, String>,
+) {
     let records = records(text);
     assert_eq!(records.len(), count);
     let failures: Vec<String> = records
@@ -32,40 +36,72 @@ fn check(text: &str, count: usize, run: impl Fn(&serde_json::Value, Value, &Valu
             // `overlay_after` tell); here neither side ever notices a merge.
             assert_eq!((base.repr(), overlay.repr()), (base_before, overlay_before));
             let expected = expected(record);
-            (outcome != expected).then(|| format!("{record}\n  ours {outcome:?}\n  want {expected:?}"))
+            (outcome != expected)
+                .then(|| format!("{record}\n  ours {outcome:?}\n  want {expected:?}"))
         })
         .collect();
-    assert!(failures.is_empty(), "{} of {count} differ:\n{}", failures.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {count} differ:\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
 }
 
 #[test]
 fn every_strategy_gives_what_the_reference_gives() {
-    check(include_str!("data/merge_table.json"), 2384, |record, base, overlay| {
-        let options = Options::new(&from_json(&record["strategy"]), &from_json(&record["merge_lists"]));
-        let mut recorder = Recorder::default();
-        let observed = merge(base.clone(), overlay, &options, &mut recorder);
-        let result = merge(base.clone(), overlay, &options, &mut ());
-        if let (Ok(observed), Ok(result)) = (observed, &result) {
-            assert_eq!(observed.repr(), result.repr());
-            if !matches!(options.strategy, mapstack_merge::Strategy::Aggregate) || base.as_map().is_some() {
-                assert_eq!(recorder.replay(&base), *result, "replay of {record}");
+    check(
+        include_str!("data/merge_table.json"),
+        2384,
+        |record, base, overlay| {
+            let options = Options::new(
+                &from_json(&record["strategy"]),
+                &from_json(&record["merge_lists"]),
+            );
+            let mut recorder = Recorder::default();
+            let observed = merge(base.clone(), overlay, &options, &mut recorder);
+            let result = merge(base.clone(), overlay, &options, &mut ());
+            if let (Ok(observed), Ok(result)) = (observed, &result) {
+                assert_eq!(observed.repr(), result.repr());
+                if !matches!(options.strategy, mapstack_merge::Strategy::Aggregate)
+                    || base.as_map().is_some()
+                {
+                    assert_eq!(recorder.replay(&base), *result, "replay of {record}");
+                }
             }
-        }
-        result.map(|value| value.repr()).map_err(|error| error.reference_class().to_owned())
-    });
+            result
+                .map(|value| value.repr())
+                .map_err(|error| error.reference_class().to_owned())
+        },
+    );
 }
 
 #[test]
 fn a_stack_merges_as_pillarstack_merges() {
-    check(include_str!("data/stack_merge.json"), 213, |record, base, overlay| {
-        let (Value::Map(base), Value::Map(overlay)) = (base, overlay) else { panic!("no mappings: {record}") };
-        let mut recorder = Recorder::default();
-        let observed = stack::merge(base.clone(), overlay, &mut recorder);
-        let result = stack::merge(base.clone(), overlay, &mut ());
-        if let (Ok(observed), Ok(result)) = (observed, &result) {
-            assert_eq!(Value::from(observed).repr(), Value::from(result.clone()).repr());
-            assert_eq!(recorder.replay(&base.into()), Value::from(result.clone()), "replay of {record}");
-        }
-        result.map(|map| Value::from(map).repr()).map_err(|error| error.reference_class().to_owned())
-    });
+    check(
+        include_str!("data/stack_merge.json"),
+        213,
+        |record, base, overlay| {
+            let (Value::Map(base), Value::Map(overlay)) = (base, overlay) else {
+                panic!("no mappings: {record}")
+            };
+            let mut recorder = Recorder::default();
+            let observed = stack::merge(base.clone(), overlay, &mut recorder);
+            let result = stack::merge(base.clone(), overlay, &mut ());
+            if let (Ok(observed), Ok(result)) = (observed, &result) {
+                assert_eq!(
+                    Value::from(observed).repr(),
+                    Value::from(result.clone()).repr()
+                );
+                assert_eq!(
+                    recorder.replay(&base.into()),
+                    Value::from(result.clone()),
+                    "replay of {record}"
+                );
+            }
+            result
+                .map(|map| Value::from(map).repr())
+                .map_err(|error| error.reference_class().to_owned())
+        },
+    );
 }

@@ -8,16 +8,32 @@ use mapstack_value::{Int, Key, Map, MapKind, Value};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as Generator;
 
-const NAMED: [Strategy; 6] =
-    [Strategy::Smart, Strategy::Recurse, Strategy::Overwrite, Strategy::Aggregate, Strategy::List, Strategy::None];
+const NAMED: [Strategy; 6] = [
+    Strategy::Smart,
+    Strategy::Recurse,
+    Strategy::Overwrite,
+    Strategy::Aggregate,
+    Strategy::List,
+    Strategy::None,
+];
 
 fn options(merge_lists: bool) -> impl Generator<Value = Options> {
     let unknown = Just(Strategy::Unknown(Value::from("bogus")));
     prop_oneof![6 => proptest::sample::select(NAMED.to_vec()), 1 => unknown]
         .prop_flat_map(move |strategy| {
-            (Just(strategy), if merge_lists { any::<bool>().boxed() } else { Just(false).boxed() })
+            (
+                Just(strategy),
+                if merge_lists {
+                    any::<bool>().boxed()
+                } else {
+                    Just(false).boxed()
+                },
+            )
         })
-        .prop_map(|(strategy, merge_lists)| Options { strategy, merge_lists })
+        .prop_map(|(strategy, merge_lists)| Options {
+            strategy,
+            merge_lists,
+        })
 }
 
 fn scalar() -> impl Generator<Value = Value> {
@@ -35,7 +51,8 @@ fn scalar() -> impl Generator<Value = Value> {
 /// Keys of every type; letters for the most part, so that sides meet.
 fn key() -> impl Generator<Value = Key> {
     let hashable = || scalar().prop_map(|value| Key::try_from(&value).unwrap());
-    let pair = proptest::collection::vec(hashable(), 0..3).prop_map(|items| Key::Tuple(items.into()));
+    let pair =
+        proptest::collection::vec(hashable(), 0..3).prop_map(|items| Key::Tuple(items.into()));
     prop_oneof![8 => "[abcd]".prop_map(Key::from), 1 => hashable(), 1 => pair]
 }
 
@@ -77,13 +94,19 @@ fn mapping() -> impl Generator<Value = Value> {
 fn without_inner_aggregates(value: &Value) -> Value {
     fn plain(value: &Value) -> Value {
         match value {
-            Value::Map(map) => map.iter().map(|(k, v)| (k.clone(), plain(v))).collect::<Map>().into(),
+            Value::Map(map) => map
+                .iter()
+                .map(|(k, v)| (k.clone(), plain(v)))
+                .collect::<Map>()
+                .into(),
             Value::List(items) => items.iter().map(plain).collect(),
             Value::Tuple(items) => Value::Tuple(items.iter().map(plain).collect()),
             other => other.clone(),
         }
     }
-    let Value::Map(map) = plain(value) else { return plain(value) };
+    let Value::Map(map) = plain(value) else {
+        return plain(value);
+    };
     map.with_kind(value.as_map().unwrap().kind()).into()
 }
 
@@ -100,7 +123,8 @@ enum Kinds {
 
 /// Mappings that agree on what is where: a key's letter decides the kind of its value.
 fn agreeing(kinds: Kinds) -> impl Generator<Value = Value> {
-    let scalars = proptest::collection::vec(("[st]".prop_map(Key::from), leaf()), 0..3).prop_map(Map::from_iter);
+    let scalars = proptest::collection::vec(("[st]".prop_map(Key::from), leaf()), 0..3)
+        .prop_map(Map::from_iter);
     let tree = scalars.prop_recursive(4, 32, 4, move |inner| {
         let list = proptest::collection::vec(leaf(), 0..4).prop_map(Value::from_iter);
         let below = (inner, mapping_kind()).prop_map(move |(map, any)| (map, any));
@@ -115,7 +139,9 @@ fn agreeing(kinds: Kinds) -> impl Generator<Value = Value> {
                     _ => MapKind::Aggregate,
                 };
                 let map = match kinds {
-                    Kinds::AggregatesOutside if kind != MapKind::Aggregate => without_aggregates(&map),
+                    Kinds::AggregatesOutside if kind != MapKind::Aggregate => {
+                        without_aggregates(&map)
+                    }
                     _ => map,
                 };
                 (Key::from(key), Value::from(map.with_kind(kind)))
@@ -128,9 +154,20 @@ fn agreeing(kinds: Kinds) -> impl Generator<Value = Value> {
 
 /// A mapping without its aggregates at any depth.
 fn without_aggregates(map: &Map) -> Map {
-    let kept = map.iter().filter(|(_, value)| value.as_map().is_none_or(|map| map.kind() != MapKind::Aggregate));
+    let kept = map.iter().filter(|(_, value)| {
+        value
+            .as_map()
+            .is_none_or(|map| map.kind() != MapKind::Aggregate)
+    });
     let entries: Map = kept
-        .map(|(key, value)| (key.clone(), value.as_map().map_or(value.clone(), |map| without_aggregates(map).into())))
+        .map(|(key, value)| {
+            (
+                key.clone(),
+                value
+                    .as_map()
+                    .map_or(value.clone(), |map| without_aggregates(map).into()),
+            )
+        })
         .collect();
     entries.with_kind(map.kind())
 }
@@ -141,13 +178,20 @@ fn over(base: &Value, overlay: &Value, options: &Options) -> Value {
 
 /// Two values alike down to types and key order.
 fn same(left: &Value, right: &Value) -> Result<(), TestCaseError> {
-    prop_assert!(left.is_same(right), "{:?} is not {:?}, or not of its types", left, right);
+    prop_assert!(
+        left.is_same(right),
+        "{:?} is not {:?}, or not of its types",
+        left,
+        right
+    );
     Ok(())
 }
 
 /// A mapping as the root that a strategy leaves: `aggregate` and `list` make their own kind of mapping of the base.
 fn as_root(value: &Value, options: &Options) -> Value {
-    let Value::Map(map) = value.clone() else { return value.clone() };
+    let Value::Map(map) = value.clone() else {
+        return value.clone();
+    };
     match options.strategy {
         Strategy::Aggregate => map.with_kind(MapKind::Aggregate).into(),
         Strategy::List => map.with_kind(MapKind::Dict).into(),
@@ -155,8 +199,16 @@ fn as_root(value: &Value, options: &Options) -> Value {
     }
 }
 
-fn check_associative(x: &Value, y: &Value, z: &Value, options: &Options) -> Result<(), TestCaseError> {
-    same(&over(&over(x, y, options), z, options), &over(x, &over(y, z, options), options))
+fn check_associative(
+    x: &Value,
+    y: &Value,
+    z: &Value,
+    options: &Options,
+) -> Result<(), TestCaseError> {
+    same(
+        &over(&over(x, y, options), z, options),
+        &over(x, &over(y, z, options), options),
+    )
 }
 
 fn is_list(options: &Options) -> bool {
@@ -276,22 +328,30 @@ proptest! {
 /// Whether every scalar and list of a value is in another, at its path.
 fn within(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
-        (Value::Map(part), Value::Map(whole)) => part.iter().all(|(k, v)| whole.get(k).is_some_and(|w| within(v, w))),
+        (Value::Map(part), Value::Map(whole)) => part
+            .iter()
+            .all(|(k, v)| whole.get(k).is_some_and(|w| within(v, w))),
         (part, whole) => part == whole,
     }
 }
 
 /// Data that names stack strategies in mappings and lists.
 fn marked() -> impl Generator<Value = Map> {
-    let strategy = proptest::sample::select(vec!["merge-last", "merge-first", "remove", "overwrite"]);
+    let strategy =
+        proptest::sample::select(vec!["merge-last", "merge-first", "remove", "overwrite"]);
     let marker = strategy.prop_map(|name| Map::from_iter([("__", name)]));
     let inner = scalar().prop_recursive(3, 24, 4, move |inner| {
         let marker = prop_oneof![2 => Just(Map::new()), 1 => marker.clone()];
-        let list = (marker.clone(), proptest::collection::vec(inner.clone(), 0..4)).prop_map(|(marker, items)| {
-            let head = (!marker.is_empty()).then(|| Value::from(marker));
-            Value::from_iter(head.into_iter().chain(items))
-        });
-        let map = (marker, mapping_of(inner)).prop_map(|(marker, map)| marker.into_iter().chain(map).collect::<Map>());
+        let list = (
+            marker.clone(),
+            proptest::collection::vec(inner.clone(), 0..4),
+        )
+            .prop_map(|(marker, items)| {
+                let head = (!marker.is_empty()).then(|| Value::from(marker));
+                Value::from_iter(head.into_iter().chain(items))
+            });
+        let map = (marker, mapping_of(inner))
+            .prop_map(|(marker, map)| marker.into_iter().chain(map).collect::<Map>());
         prop_oneof![list, map.prop_map(Value::from)]
     });
     mapping_of(inner)
@@ -308,7 +368,10 @@ fn with_strategy(name: &str, map: &Map) -> Map {
 }
 
 fn has_marked_mapping(map: &Map) -> bool {
-    map.contains_key("__") || map.values().any(|v| v.as_map().is_some_and(has_marked_mapping))
+    map.contains_key("__")
+        || map
+            .values()
+            .any(|v| v.as_map().is_some_and(has_marked_mapping))
 }
 
 proptest! {
@@ -366,52 +429,110 @@ proptest! {
 }
 
 /// Folds three values both ways and compares each result with what is expected.
-fn check_both_ways(options: &Options, [x, y, z]: [&str; 3], from_the_left: &str, from_the_right: &str) {
+fn check_both_ways(
+    options: &Options,
+    [x, y, z]: [&str; 3],
+    from_the_left: &str,
+    from_the_right: &str,
+) {
     let (x, y, z) = (json(x), json(y), json(z));
-    assert_eq!(over(&over(&x, &y, options), &z, options).repr(), json(from_the_left).repr());
-    assert_eq!(over(&x, &over(&y, &z, options), options).repr(), json(from_the_right).repr());
+    assert_eq!(
+        over(&over(&x, &y, options), &z, options).repr(),
+        json(from_the_left).repr()
+    );
+    assert_eq!(
+        over(&x, &over(&y, &z, options), options).repr(),
+        json(from_the_right).repr()
+    );
 }
 
 #[test]
 fn recursion_is_not_associative_where_kinds_differ() {
     let three = [r#"{"k": {"a": 1}}"#, r#"{"k": 1}"#, r#"{"k": {"b": 2}}"#];
-    check_both_ways(&Options::default(), three, r#"{"k": {"b": 2}}"#, r#"{"k": {"a": 1, "b": 2}}"#);
+    check_both_ways(
+        &Options::default(),
+        three,
+        r#"{"k": {"b": 2}}"#,
+        r#"{"k": {"a": 1, "b": 2}}"#,
+    );
 }
 
 /// Three mappings as the values of one key, of the given types.
 fn under_one_key(texts: [&str; 3], kinds: [MapKind; 3]) -> [Value; 3] {
-    let under = |text: &str, kind| Map::from_iter([("k", json(text).as_map().unwrap().clone().with_kind(kind))]).into();
-    [under(texts[0], kinds[0]), under(texts[1], kinds[1]), under(texts[2], kinds[2])]
+    let under = |text: &str, kind| {
+        Map::from_iter([("k", json(text).as_map().unwrap().clone().with_kind(kind))]).into()
+    };
+    [
+        under(texts[0], kinds[0]),
+        under(texts[1], kinds[1]),
+        under(texts[2], kinds[2]),
+    ]
 }
 
 #[test]
 fn aggregate_is_not_associative_where_one_is_an_aggregate_and_another_not() {
     use MapKind::{Aggregate, Dict};
-    let options = Options { strategy: Strategy::Aggregate, merge_lists: false };
-    let [x, y, z] = under_one_key([r#"{"a": 1}"#, r#"{"b": 2}"#, r#"{"c": 3}"#], [Aggregate, Dict, Aggregate]);
-    assert_eq!(over(&over(&x, &y, &options), &z, &options).repr(), "{'k': {'c': 3}}");
-    assert_eq!(over(&x, &over(&y, &z, &options), &options).repr(), "{'k': {'a': 1, 'c': 3}}");
+    let options = Options {
+        strategy: Strategy::Aggregate,
+        merge_lists: false,
+    };
+    let [x, y, z] = under_one_key(
+        [r#"{"a": 1}"#, r#"{"b": 2}"#, r#"{"c": 3}"#],
+        [Aggregate, Dict, Aggregate],
+    );
+    assert_eq!(
+        over(&over(&x, &y, &options), &z, &options).repr(),
+        "{'k': {'c': 3}}"
+    );
+    assert_eq!(
+        over(&x, &over(&y, &z, &options), &options).repr(),
+        "{'k': {'a': 1, 'c': 3}}"
+    );
 }
 
 #[test]
 fn aggregate_is_not_associative_for_aggregates_inside_plain_mappings() {
-    let options = Options { strategy: Strategy::Aggregate, merge_lists: false };
-    let [inner, _, last] = under_one_key([r#"{"a": 1}"#, "{}", r#"{"c": 3}"#], [MapKind::Aggregate; 3]);
-    let [x, y, z] = [inner, json("{}"), last].map(|value| Value::from(Map::from_iter([("p", value)])));
-    assert_eq!(over(&over(&x, &y, &options), &z, &options).repr(), "{'p': {'k': {'c': 3}}}");
-    assert_eq!(over(&x, &over(&y, &z, &options), &options).repr(), "{'p': {'k': {'a': 1, 'c': 3}}}");
+    let options = Options {
+        strategy: Strategy::Aggregate,
+        merge_lists: false,
+    };
+    let [inner, _, last] = under_one_key(
+        [r#"{"a": 1}"#, "{}", r#"{"c": 3}"#],
+        [MapKind::Aggregate; 3],
+    );
+    let [x, y, z] =
+        [inner, json("{}"), last].map(|value| Value::from(Map::from_iter([("p", value)])));
+    assert_eq!(
+        over(&over(&x, &y, &options), &z, &options).repr(),
+        "{'p': {'k': {'c': 3}}}"
+    );
+    assert_eq!(
+        over(&x, &over(&y, &z, &options), &options).repr(),
+        "{'p': {'k': {'a': 1, 'c': 3}}}"
+    );
 }
 
 #[test]
 fn list_is_not_associative() {
-    let options = Options { strategy: Strategy::List, merge_lists: false };
+    let options = Options {
+        strategy: Strategy::List,
+        merge_lists: false,
+    };
     let three = [r#"{"a": 1}"#, r#"{"a": 2}"#, r#"{"a": 3}"#];
-    check_both_ways(&options, three, r#"{"a": [[1, 2], 3]}"#, r#"{"a": [1, [2, 3]]}"#);
+    check_both_ways(
+        &options,
+        three,
+        r#"{"a": [[1, 2], 3]}"#,
+        r#"{"a": [1, [2, 3]]}"#,
+    );
 }
 
 #[test]
 fn list_is_not_idempotent() {
-    let options = Options { strategy: Strategy::List, merge_lists: false };
+    let options = Options {
+        strategy: Strategy::List,
+        merge_lists: false,
+    };
     let x = json(r#"{"a": 1}"#);
     assert_eq!(over(&x, &x, &options), json(r#"{"a": [1, 1]}"#));
 }
@@ -420,12 +541,17 @@ fn list_is_not_idempotent() {
 fn nan_is_not_absorbed() {
     let nan = Value::from(Map::from_iter([("l", Value::from_iter([f64::NAN]))]));
     let other = Value::from(Map::from_iter([("l", Value::from_iter([f64::NAN]))]));
-    let options = Options { strategy: Strategy::Recurse, merge_lists: true };
+    let options = Options {
+        strategy: Strategy::Recurse,
+        merge_lists: true,
+    };
     assert_eq!(over(&nan, &other, &options).repr(), "{'l': [nan, nan]}");
 }
 
 #[test]
 fn a_stack_is_not_idempotent() {
-    let Value::Map(x) = json(r#"{"l": [1]}"#) else { unreachable!() };
+    let Value::Map(x) = json(r#"{"l": [1]}"#) else {
+        unreachable!()
+    };
     assert_eq!(Value::from(stacked(&x, &x)), json(r#"{"l": [1, 1]}"#));
 }

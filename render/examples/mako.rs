@@ -16,8 +16,15 @@ struct Files<'q>(&'q Map);
 
 impl Host for Files<'_> {
     fn template(&self, uri: &str) -> RenderResult<Option<Source>> {
-        let text = self.0.get(uri).or_else(|| self.0.get(below(uri).as_str())).and_then(Value::as_str);
-        Ok(text.map(|text| Source { name: uri.into(), text: text.into() }))
+        let text = self
+            .0
+            .get(uri)
+            .or_else(|| self.0.get(below(uri).as_str()))
+            .and_then(Value::as_str);
+        Ok(text.map(|text| Source {
+            name: uri.into(),
+            text: text.into(),
+        }))
     }
 
     fn has_function(&self, _: &str) -> bool {
@@ -53,7 +60,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let question = json::loads(&line?)?;
         let question = question.as_map().ok_or("the question is no object")?;
         let answer: Map = answer(question).into_iter().collect();
-        writeln!(out, "{}", json::dumps(&answer.into(), &json::DumpOptions::default())?)?;
+        writeln!(
+            out,
+            "{}",
+            json::dumps(&answer.into(), &json::DumpOptions::default())?
+        )?;
     }
     Ok(())
 }
@@ -64,9 +75,19 @@ fn answer(question: &Map) -> Vec<(&'static str, Value)> {
     let flag = |name: &str| question.get(name).is_some_and(Value::truthy);
     let mut request = Request::new(text(question, "source").unwrap_or_default(), &host);
     request.uri = text(question, "uri").map(Str::from);
-    let lookup = if flag("lookup") { Lookup::Stock } else { Lookup::None };
-    request.options = Options { strict: flag("strict"), lookup };
-    request.variables = map(question, "variables").iter().map(|(k, v)| (k.to_string().into(), v.clone())).collect();
+    let lookup = if flag("lookup") {
+        Lookup::Stock
+    } else {
+        Lookup::None
+    };
+    request.options = Options {
+        strict: flag("strict"),
+        lookup,
+    };
+    request.variables = map(question, "variables")
+        .iter()
+        .map(|(k, v)| (k.to_string().into(), v.clone()))
+        .collect();
     match render(request) {
         Ok(rendered) => vec![("output", rendered.text.into())],
         Err(error) => refusal(&error),
@@ -83,7 +104,11 @@ fn refusal(error: &RenderError) -> Vec<(&'static str, Value)> {
     };
     let line = error.place.as_ref().map_or(0, Place::line);
     let line = i64::try_from(line).unwrap_or_default();
-    vec![("error", class.into()), ("line", line.into()), ("message", error.message.clone().into())]
+    vec![
+        ("error", class.into()),
+        ("line", line.into()),
+        ("message", error.message.clone().into()),
+    ]
 }
 
 fn text<'q>(question: &'q Map, name: &str) -> Option<&'q str> {
@@ -91,5 +116,9 @@ fn text<'q>(question: &'q Map, name: &str) -> Option<&'q str> {
 }
 
 fn map(question: &Map, name: &str) -> Map {
-    question.get(name).and_then(Value::as_map).cloned().unwrap_or_default()
+    question
+        .get(name)
+        .and_then(Value::as_map)
+        .cloned()
+        .unwrap_or_default()
 }

@@ -30,9 +30,13 @@ fn answer(line: &str) -> Value {
         Ok(question) => question,
         Err(error) => return json!({"error": format!("not JSON: {error}")}),
     };
-    let Some(source) = question["source"].as_str() else { return json!({"error": "`source` is not a text"}) };
+    let Some(source) = question["source"].as_str() else {
+        return json!({"error": "`source` is not a text"});
+    };
     match parse(source, question["path"].as_str(), &Syntax::default()) {
         Ok(_) => json!({"ok": true}),
-        Err(error) => json!({"error": error.message, "line": error.line, "start": error.span.start}),
+        Err(error) => {
+            json!({"error": error.message, "line": error.line, "start": error.span.start})
+        }
     }
 }

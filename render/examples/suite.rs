@@ -46,11 +46,22 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn answer(question: &Json) -> Result<Json, Box<dyn Error>> {
     let missing = |name: &str| format!("the question has no '{name}'");
-    let files = Files(question["templates"].as_object().ok_or_else(|| missing("templates"))?);
-    let source = question["source"].as_str().ok_or_else(|| missing("source"))?;
+    let files = Files(
+        question["templates"]
+            .as_object()
+            .ok_or_else(|| missing("templates"))?,
+    );
+    let source = question["source"]
+        .as_str()
+        .ok_or_else(|| missing("source"))?;
     let mut request = Request::new(source, &files);
-    request.strict = question["strict"].as_bool().ok_or_else(|| missing("strict"))?;
-    for (name, value) in question["options"].as_object().ok_or_else(|| missing("options"))? {
+    request.strict = question["strict"]
+        .as_bool()
+        .ok_or_else(|| missing("strict"))?;
+    for (name, value) in question["options"]
+        .as_object()
+        .ok_or_else(|| missing("options"))?
+    {
         if let Err(problem) = request.syntax.set(name, &json::loads(&value.to_string())?) {
             return Ok(serde_json::json!({"error": problem}));
         }
@@ -68,7 +79,9 @@ fn answer(question: &Json) -> Result<Json, Box<dyn Error>> {
 /// `range(start, stop, step)`, as a template makes it.
 fn range(numbers: Vec<Obj>) -> Result<Obj, Box<dyn Error>> {
     let mut request = Request::new("{% set made = range(*numbers) %}", &NoHost);
-    request.variables.insert("numbers".into(), Obj::list(numbers));
+    request
+        .variables
+        .insert("numbers".into(), Obj::list(numbers));
     let made = render(request)?.exports.shift_remove("made");
     made.ok_or_else(|| "a template makes no range".into())
 }
@@ -76,12 +89,25 @@ fn range(numbers: Vec<Obj>) -> Result<Obj, Box<dyn Error>> {
 /// The object that a tree describes.
 fn object(tree: &Json) -> Result<Obj, Box<dyn Error>> {
     let value = &tree["value"];
-    let text = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let objects = || children(tree).iter().map(object).collect::<Result<Vec<_>, _>>();
+    let text = || {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
+    let objects = || {
+        children(tree)
+            .iter()
+            .map(object)
+            .collect::<Result<Vec<_>, _>>()
+    };
     Ok(match tree["type"].as_str().unwrap_or_default() {
         "null" => Obj::None,
         "bool" => Obj::Bool(value.as_bool().unwrap_or_default()),
-        "int" => Obj::Int(text().parse().map_err(|_| format!("{value} is no integer"))?),
+        "int" => Obj::Int(
+            text()
+                .parse()
+                .map_err(|_| format!("{value} is no integer"))?,
+        ),
         "float" => Obj::Float(text().parse()?),
         "str" => Obj::from(text()),
         "markup" => Obj::Markup(text().into()),
@@ -89,10 +115,14 @@ fn object(tree: &Json) -> Result<Obj, Box<dyn Error>> {
         "list" => Obj::list(objects()?),
         "tuple" => Obj::tuple(objects()?),
         "map" => {
-            let entries = children(tree).iter().map(|pair| Ok((key(&pair[0])?, object(&pair[1])?)));
+            let entries = children(tree)
+                .iter()
+                .map(|pair| Ok((key(&pair[0])?, object(&pair[1])?)));
             Obj::dict(entries.collect::<Result<Vec<_>, Box<dyn Error>>>()?)
         }
-        "set" => Obj::from(Value::Set(children(tree).iter().map(key).collect::<Result<Set, _>>()?)),
+        "set" => Obj::from(Value::Set(
+            children(tree).iter().map(key).collect::<Result<Set, _>>()?,
+        )),
         "bytes" => Obj::Bytes(bytes(&text())?.into()),
         other => return Err(format!("no object of type '{other}'").into()),
     })

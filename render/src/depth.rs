@@ -29,7 +29,9 @@ pub(crate) const REPR: &str = " while getting the repr of an object";
 /// A limit error.
 pub(crate) fn data(level: usize) -> Result<()> {
     if level > DATA {
-        return Err(Error::limit(format!("the data is nested more than {DATA} levels deep")));
+        return Err(Error::limit(format!(
+            "the data is nested more than {DATA} levels deep"
+        )));
     }
     Ok(())
 }
@@ -40,7 +42,10 @@ pub(crate) fn data(level: usize) -> Result<()> {
 /// A `RecursionError`.
 pub(crate) fn objects(level: usize, most: usize, doing: &str) -> Result<()> {
     if level > most {
-        return Err(Error::python("RecursionError", format!("maximum recursion depth exceeded{doing}")));
+        return Err(Error::python(
+            "RecursionError",
+            format!("maximum recursion depth exceeded{doing}"),
+        ));
     }
     Ok(())
 }

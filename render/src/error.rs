@@ -98,7 +98,10 @@ impl Place {
 pub fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
     let before = text.get(..byte).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+    (
+        before.matches('\n').count() + 1,
+        before[line_start..].chars().count() + 1,
+    )
 }
 
 impl PartialEq for Place {
@@ -109,7 +112,13 @@ impl PartialEq for Place {
 
 impl fmt::Debug for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.template.as_deref().unwrap_or("<template>"), self.line(), self.column())
+        write!(
+            f,
+            "{}:{}:{}",
+            self.template.as_deref().unwrap_or("<template>"),
+            self.line(),
+            self.column()
+        )
     }
 }
 
@@ -117,7 +126,13 @@ impl Error {
     /// An error of some kind, without a place yet.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Box<Self> {
-        Box::new(Error { kind, message: message.into(), help: None, place: None, trace: Vec::new() })
+        Box::new(Error {
+            kind,
+            message: message.into(),
+            help: None,
+            place: None,
+            trace: Vec::new(),
+        })
     }
 
     /// A Python `TypeError`.
@@ -163,7 +178,10 @@ impl Error {
     /// Record a step of the way.
     #[must_use]
     pub fn through(mut self: Box<Self>, what: impl Into<String>, place: Place) -> Box<Self> {
-        let frame = Frame { what: what.into(), place };
+        let frame = Frame {
+            what: what.into(),
+            place,
+        };
         // Recursion passes the same places again and again.
         if self.trace.len() < MAX_TRACE && !self.trace.contains(&frame) {
             self.trace.push(frame);
@@ -180,10 +198,19 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             ErrorKind::Undefined => write!(f, "Jinja variable {}", self.message),
-            ErrorKind::Syntax | ErrorKind::Security => write!(f, "Jinja syntax error: {}", self.message),
-            ErrorKind::Salt => write!(f, "Problem running salt function in Jinja template: {}", self.message),
+            ErrorKind::Syntax | ErrorKind::Security => {
+                write!(f, "Jinja syntax error: {}", self.message)
+            }
+            ErrorKind::Salt => write!(
+                f,
+                "Problem running salt function in Jinja template: {}",
+                self.message
+            ),
             ErrorKind::Nested | ErrorKind::Code(_) => f.write_str(&self.message),
-            ErrorKind::Python(_) | ErrorKind::TemplateNotFound | ErrorKind::Raised | ErrorKind::Limit => {
+            ErrorKind::Python(_)
+            | ErrorKind::TemplateNotFound
+            | ErrorKind::Raised
+            | ErrorKind::Limit => {
                 write!(f, "Jinja error: {}", self.message)
             }
         }

@@ -8,7 +8,9 @@ use mapstack_value::{MapKind, Str};
 use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::charge::Named;
 use crate::jinja::{Layer, Names, Vm};
-use crate::object::{CallArgs, DictRef, Entries, Iter, Obj, ObjIter, Object, TupleRef, as_index, required, to_str};
+use crate::object::{
+    CallArgs, DictRef, Entries, Iter, Obj, ObjIter, Object, TupleRef, as_index, required, to_str,
+};
 
 /// Jinja2's globals and Salt's additions (Salt: `JinjaGlobal`, `render_jinja_tmpl`).
 pub(crate) fn builtins() -> Rc<Layer> {
@@ -96,12 +98,16 @@ fn range(_: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         None => Ok(default),
         Some(Obj::Undefined(u)) => Err(u.error()),
         Some(object) => match as_index(&object) {
-            Some(i) => {
-                i.to_i64().ok_or_else(|| Error::python("OverflowError", "Python int too large to convert to C ssize_t"))
-            }
-            None => {
-                Err(Error::type_error(format!("'{}' object cannot be interpreted as an integer", object.type_name())))
-            }
+            Some(i) => i.to_i64().ok_or_else(|| {
+                Error::python(
+                    "OverflowError",
+                    "Python int too large to convert to C ssize_t",
+                )
+            }),
+            None => Err(Error::type_error(format!(
+                "'{}' object cannot be interpreted as an integer",
+                object.type_name()
+            ))),
         },
     };
     let (start, stop) = match b {
@@ -114,7 +120,9 @@ fn range(_: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     }
     let range = Range { start, stop, step };
     if range.count() > MAX_RANGE {
-        let message = format!("Range too big. The sandbox blocks ranges larger than MAX_RANGE ({MAX_RANGE}).");
+        let message = format!(
+            "Range too big. The sandbox blocks ranges larger than MAX_RANGE ({MAX_RANGE})."
+        );
         return Err(Error::python("OverflowError", message));
     }
     Ok(Obj::native(range))
@@ -132,7 +140,8 @@ impl Range {
 
     /// Every item lies between `start` and `stop`, but the way to it need not fit 64 bits.
     fn nth(&self, index: usize) -> Obj {
-        let item = i128::from(self.start) + i128::from(self.step) * i128::try_from(index).unwrap_or_default();
+        let item = i128::from(self.start)
+            + i128::from(self.step) * i128::try_from(index).unwrap_or_default();
         Obj::Int(item.into())
     }
 }
@@ -165,7 +174,11 @@ impl Object for Range {
     fn slice(&self, bounds: &dyn Fn(usize) -> Result<[i64; 3]>) -> Option<Result<Obj>> {
         let place = |at: i64| self.step.saturating_mul(at).saturating_add(self.start);
         Some(bounds(self.count()).map(|[from, to, step]| {
-            Obj::native(Range { start: place(from), stop: place(to), step: self.step.saturating_mul(step) })
+            Obj::native(Range {
+                start: place(from),
+                stop: place(to),
+                step: self.step.saturating_mul(step),
+            })
         }))
     }
 
@@ -174,7 +187,13 @@ impl Object for Range {
     }
 
     fn iter(&self) -> Option<Iter> {
-        Some(Iter::new("range_iterator", RangeIter { range: self.clone(), next: 0 }))
+        Some(Iter::new(
+            "range_iterator",
+            RangeIter {
+                range: self.clone(),
+                next: 0,
+            },
+        ))
     }
 
     fn len(&self) -> Option<usize> {
@@ -182,7 +201,9 @@ impl Object for Range {
     }
 
     fn item(&self, _: &Vm<'_>, key: &Obj) -> Result<Option<Obj>> {
-        Ok(as_index(key).and_then(|i| crate::object::wrap_index(&i, self.count())).map(|i| self.nth(i)))
+        Ok(as_index(key)
+            .and_then(|i| crate::object::wrap_index(&i, self.count()))
+            .map(|i| self.nth(i)))
     }
 
     fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {
@@ -196,9 +217,16 @@ impl Object for Range {
 }
 
 fn dict(vm: &Vm<'_>, args: CallArgs, kind: MapKind) -> Result<Obj> {
-    let name = if kind == MapKind::Dict { "dict" } else { "OrderedDict" };
+    let name = if kind == MapKind::Dict {
+        "dict"
+    } else {
+        "OrderedDict"
+    };
     if args.positional.len() > 1 {
-        let message = format!("{name} expected at most 1 argument, got {}", args.positional.len());
+        let message = format!(
+            "{name} expected at most 1 argument, got {}",
+            args.positional.len()
+        );
         return Err(Error::type_error(message));
     }
     let mut entries = Entries::default();
@@ -213,7 +241,9 @@ fn dict(vm: &Vm<'_>, args: CallArgs, kind: MapKind) -> Result<Obj> {
 struct Namespace(DictRef);
 
 fn namespace(vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-    let Obj::Dict(attributes) = dict(vm, args, MapKind::Dict)? else { return Ok(Obj::None) };
+    let Obj::Dict(attributes) = dict(vm, args, MapKind::Dict)? else {
+        return Ok(Obj::None);
+    };
     Ok(Obj::native(Namespace(attributes)))
 }
 
@@ -223,7 +253,10 @@ impl Object for Namespace {
     }
 
     fn repr(&self) -> Result<String> {
-        Ok(format!("<Namespace {}>", crate::object::repr(&Obj::Dict(self.0.clone()))?))
+        Ok(format!(
+            "<Namespace {}>",
+            crate::object::repr(&Obj::Dict(self.0.clone()))?
+        ))
     }
 
     fn repr_around(&self) -> Option<(&'static str, Obj, &'static str)> {
@@ -252,9 +285,15 @@ struct Cycler {
 
 fn cycler(_: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     if args.positional.is_empty() {
-        return Err(Error::python("RuntimeError", "at least one item has to be provided"));
+        return Err(Error::python(
+            "RuntimeError",
+            "at least one item has to be provided",
+        ));
     }
-    Ok(Obj::native(CyclerObject(Rc::new(Cycler { items: args.positional.into(), at: Cell::new(0) }))))
+    Ok(Obj::native(CyclerObject(Rc::new(Cycler {
+        items: args.positional.into(),
+        at: Cell::new(0),
+    }))))
 }
 
 struct CyclerObject(Rc<Cycler>);
@@ -270,7 +309,10 @@ impl Object for CyclerObject {
             "current" => Some(state.items[state.at.get()].clone()),
             "pos" => Some(Obj::from(state.at.get())),
             "items" => Some(Obj::Tuple(state.items.clone())),
-            "next" | "reset" => Some(Obj::native(CyclerMethod { state, advance: name == "next" })),
+            "next" | "reset" => Some(Obj::native(CyclerMethod {
+                state,
+                advance: name == "next",
+            })),
             _ => None,
         }
     }
@@ -312,7 +354,10 @@ struct Joiner {
 
 fn joiner(_: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let [separator] = args.bind("joiner", ["sep"])?;
-    Ok(Obj::native(Joiner { separator: [separator.unwrap_or_else(|| Obj::from(", "))].into(), used: Cell::new(false) }))
+    Ok(Obj::native(Joiner {
+        separator: [separator.unwrap_or_else(|| Obj::from(", "))].into(),
+        used: Cell::new(false),
+    }))
 }
 
 impl Object for Joiner {
@@ -326,25 +371,39 @@ impl Object for Joiner {
 
     fn call(&self, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         let [] = args.only_positional("joiner", 0)?;
-        Ok(if self.used.replace(true) { self.separator[0].clone() } else { Obj::from("") })
+        Ok(if self.used.replace(true) {
+            self.separator[0].clone()
+        } else {
+            Obj::from("")
+        })
     }
 }
 
 fn raise(_: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let [message] = args.bind("raise", ["msg"])?;
-    Err(Error::new(ErrorKind::Raised, to_str(&required(message, "jinja_raise", "msg")?)?))
+    Err(Error::new(
+        ErrorKind::Raised,
+        to_str(&required(message, "jinja_raise", "msg")?)?,
+    ))
 }
 
 /// Every variable of the render, the globals among them.
 fn show_full_context(vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let [] = args.only_positional("show_full_context", 0)?;
-    Ok(Obj::dict(vm.variables().into_iter().map(|(name, value)| (name.into(), value))))
+    Ok(Obj::dict(
+        vm.variables()
+            .into_iter()
+            .map(|(name, value)| (name.into(), value)),
+    ))
 }
 
 /// In the reference this needs a module context that templates do not have.
 fn ifelse(_: &Vm<'_>, _: CallArgs) -> Result<Obj> {
-    Err(Error::python("KeyError", "'match.filter_by' is not available to ifelse() inside a template")
-        .with_help("use an inline if: {{ a if condition else b }}"))
+    Err(Error::python(
+        "KeyError",
+        "'match.filter_by' is not available to ifelse() inside a template",
+    )
+    .with_help("use an inline if: {{ a if condition else b }}"))
 }
 
 const LOREM: &str = "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut \
@@ -353,12 +412,27 @@ const LOREM: &str = "lorem ipsum dolor sit amet consectetur adipiscing elit sed 
 /// Filler text. The reference's is random; this one is the same every time.
 fn lipsum(_: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let [n, html, _min, _max] = args.bind("lipsum", ["n", "html", "min", "max"])?;
-    let n = n.and_then(|n| as_index(&n)).and_then(|i| i.to_i64()).unwrap_or(5).clamp(0, 1000);
+    let n = n
+        .and_then(|n| as_index(&n))
+        .and_then(|i| i.to_i64())
+        .unwrap_or(5)
+        .clamp(0, 1000);
     let html = html.map_or(Ok(true), |h| h.truthy())?;
     let mut sentence = LOREM.to_string();
     sentence.replace_range(..1, "L");
-    let paragraphs: Vec<String> =
-        (0..n).map(|_| if html { format!("<p>{sentence}.</p>") } else { format!("{sentence}.") }).collect();
+    let paragraphs: Vec<String> = (0..n)
+        .map(|_| {
+            if html {
+                format!("<p>{sentence}.</p>")
+            } else {
+                format!("{sentence}.")
+            }
+        })
+        .collect();
     let text = paragraphs.join(if html { "\n" } else { "\n\n" });
-    Ok(if html { Obj::Markup(text.into()) } else { Obj::from(text) })
+    Ok(if html {
+        Obj::Markup(text.into())
+    } else {
+        Obj::from(text)
+    })
 }

@@ -41,7 +41,11 @@ struct Account {
 pub fn spend(steps: usize) -> Result<()> {
     let debt = DEBT.get().saturating_add(steps as u64);
     DEBT.set(debt);
-    if debt < STOP.get() { Ok(()) } else { look_closer(debt) }
+    if debt < STOP.get() {
+        Ok(())
+    } else {
+        look_closer(debt)
+    }
 }
 
 #[cold]
@@ -62,7 +66,8 @@ fn look_closer(debt: u64) -> Result<()> {
 /// # Errors
 /// A limit error when more would be held than may be.
 pub(crate) fn room_for(bytes: usize) -> Result<()> {
-    OPEN.with_borrow(|open| *open).map_or(Ok(()), |account| account.limits.check(bytes))
+    OPEN.with_borrow(|open| *open)
+        .map_or(Ok(()), |account| account.limits.check(bytes))
 }
 
 fn stop_after(debt: u64, most: u64) -> u64 {
@@ -71,8 +76,11 @@ fn stop_after(debt: u64, most: u64) -> u64 {
 
 /// The steps are used up.
 pub(crate) fn exhausted(limits: &Limits) -> Box<Error> {
-    Error::limit(format!("the template ran for more than {} steps", limits.fuel))
-        .with_help("look for a loop that does not end, or raise the step limit")
+    Error::limit(format!(
+        "the template ran for more than {} steps",
+        limits.fuel
+    ))
+    .with_help("look for a loop that does not end, or raise the step limit")
 }
 
 /// The steps that were taken since the last time, to be paid now.
@@ -117,7 +125,10 @@ impl Drop for Open {
         // What a render leaves unpaid, the one around it pays.
         let debt = self.debt.saturating_add(DEBT.get());
         DEBT.set(if self.before.is_some() { debt } else { 0 });
-        STOP.set(self.before.map_or(u64::MAX, |account| stop_after(debt, account.most)));
+        STOP.set(
+            self.before
+                .map_or(u64::MAX, |account| stop_after(debt, account.most)),
+        );
         OPEN.with_borrow_mut(|open| *open = self.before);
     }
 }

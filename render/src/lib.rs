@@ -42,8 +42,8 @@ pub use filters::host::is_host_filter;
 pub use filters::regex::regex_matches;
 pub use ledger::spend;
 pub use object::{
-    CallArgs, DictRef, Iter, ListRef, Obj, ObjIter, Object, Reader, SetRef, Sweep, TupleRef, Undefined, check_extent,
-    required,
+    CallArgs, DictRef, Iter, ListRef, Obj, ObjIter, Object, Reader, SetRef, Sweep, TupleRef,
+    Undefined, check_extent, required,
 };
 pub use salt::{salt_object, traverse_object};
 pub use suggest::nearest;

@@ -38,13 +38,19 @@ impl Options {
     /// What `salt.utils.templates.render_mako_tmpl` sets.
     #[must_use]
     pub fn salt() -> Self {
-        Options { strict: true, lookup: Lookup::Salt }
+        Options {
+            strict: true,
+            lookup: Lookup::Salt,
+        }
     }
 
     /// What MakoStack sets: the defaults of Mako, so a name without a value can be tested, but not printed.
     #[must_use]
     pub fn stack() -> Self {
-        Options { strict: false, lookup: Lookup::Stock }
+        Options {
+            strict: false,
+            lookup: Lookup::Stock,
+        }
     }
 }
 
@@ -125,7 +131,11 @@ impl Rendered {
             let into = u32::try_from(offset - chunk.start).unwrap_or(u32::MAX);
             span.start = span.start.saturating_add(into).min(span.end);
         }
-        Some(Place { template: chunk.name.clone(), source: chunk.source.clone(), span })
+        Some(Place {
+            template: chunk.name.clone(),
+            source: chunk.source.clone(),
+            span,
+        })
     }
 }
 
@@ -147,8 +157,19 @@ pub fn render(request: Request<'_>) -> Result<Rendered> {
         compiled: None,
     };
     match with_interpreter(request.host, &request.limits, Job::Template(job))? {
-        Outcome::Text { text, chunks, changed } => Ok(Rendered { text, changed, map: chunks }),
+        Outcome::Text {
+            text,
+            chunks,
+            changed,
+        } => Ok(Rendered {
+            text,
+            changed,
+            map: chunks,
+        }),
         Outcome::Failed { error, .. } => Err(error),
-        Outcome::Value { .. } => Err(Error::new(ErrorKind::Nested, "the interpreter answered another question")),
+        Outcome::Value { .. } => Err(Error::new(
+            ErrorKind::Nested,
+            "the interpreter answered another question",
+        )),
     }
 }

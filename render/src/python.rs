@@ -30,7 +30,10 @@ use crate::object::{CallArgs, Obj};
 pub fn filter(vm: &Vm<'_>, name: &str, input: Obj, args: CallArgs) -> Result<Obj> {
     match crate::filters::find(name) {
         Some(filter) => filter(vm, input, args),
-        None => Err(Error::python("KeyError", format!("there is no filter '{name}'"))),
+        None => Err(Error::python(
+            "KeyError",
+            format!("there is no filter '{name}'"),
+        )),
     }
 }
 
@@ -42,11 +45,18 @@ pub fn int(x: &Obj) -> Result<Int> {
     match (x, as_index(x)) {
         (_, Some(i)) => Ok(i),
         (Obj::Float(f), _) => Int::from_f64(f.trunc()).ok_or_else(|| {
-            let (class, what) = if f.is_nan() { ("ValueError", "NaN") } else { ("OverflowError", "infinity") };
+            let (class, what) = if f.is_nan() {
+                ("ValueError", "NaN")
+            } else {
+                ("OverflowError", "infinity")
+            };
             Error::python(class, format!("cannot convert float {what} to integer"))
         }),
         (Obj::Str(s) | Obj::Markup(s), _) => parse_int(s, 10).ok_or_else(|| {
-            Error::value_error(format!("invalid literal for int() with base 10: {}", mapstack_value::quote_str(s)))
+            Error::value_error(format!(
+                "invalid literal for int() with base 10: {}",
+                mapstack_value::quote_str(s)
+            ))
         }),
         (Obj::Undefined(u), _) => Err(u.error()),
         (other, _) => Err(Error::type_error(format!(

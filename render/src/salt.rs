@@ -22,7 +22,10 @@ pub(crate) fn call_by_name(vm: &Vm<'_>, name: &str, args: CallArgs) -> Result<Ob
         return host.call_function(vm, name, args);
     }
     Err(host.unanswered(name, &args).unwrap_or_else(|| {
-        let error = crate::Error::new(crate::ErrorKind::Nested, format!("there is no function '{name}'"));
+        let error = crate::Error::new(
+            crate::ErrorKind::Nested,
+            format!("there is no function '{name}'"),
+        );
         match host.missing_function_help(name) {
             Some(help) => error.with_help(help),
             None => error,
@@ -42,7 +45,9 @@ struct Functions;
 
 impl Functions {
     fn function(vm: &Vm<'_>, name: &str) -> Option<Obj> {
-        vm.host().has_function(name).then(|| Obj::native(Function(name.into())))
+        vm.host()
+            .has_function(name)
+            .then(|| Obj::native(Function(name.into())))
     }
 }
 
@@ -52,7 +57,9 @@ impl Object for Functions {
     }
 
     fn item(&self, vm: &Vm<'_>, key: &Obj) -> Result<Option<Obj>> {
-        let Some(name) = key.as_str() else { return Ok(None) };
+        let Some(name) = key.as_str() else {
+            return Ok(None);
+        };
         if let Some(function) = Self::function(vm, name) {
             return Ok(Some(function));
         }
@@ -60,11 +67,15 @@ impl Object for Functions {
         if !name.contains('.') {
             return Ok(None);
         }
-        Ok(Some(Undefined::function(vm, &salt_object(), name, name).into()))
+        Ok(Some(
+            Undefined::function(vm, &salt_object(), name, name).into(),
+        ))
     }
 
     fn contains(&self, vm: &Vm<'_>, needle: &Obj) -> Option<Result<bool>> {
-        Some(Ok(needle.as_str().is_some_and(|name| vm.host().has_function(name))))
+        Some(Ok(needle
+            .as_str()
+            .is_some_and(|name| vm.host().has_function(name))))
     }
 
     fn attr(&self, vm: &Vm<'_>, name: &str) -> Option<Obj> {

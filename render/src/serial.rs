@@ -13,7 +13,12 @@ use crate::object::Obj;
 ///
 /// # Errors
 /// The text is not in the format (Salt: `SerializerExtension.load_yaml` and its siblings).
-pub(crate) fn load_mapped(vm: &Vm<'_>, format: DataFormat, text: &Obj, map: &SourceMap) -> Result<Obj> {
+pub(crate) fn load_mapped(
+    vm: &Vm<'_>,
+    format: DataFormat,
+    text: &Obj,
+    map: &SourceMap,
+) -> Result<Obj> {
     match (format, text.as_str()) {
         (DataFormat::Yaml, Some(text)) => {
             vm.burn(text.len())?;
@@ -40,7 +45,11 @@ pub(crate) fn load(vm: &Vm<'_>, format: DataFormat, text: &Obj) -> Result<Obj> {
         DataFormat::Text => Ok(text.clone()),
         DataFormat::Yaml => load_yaml(vm, text),
         DataFormat::Json => {
-            vm.ask_for(text.as_str().map_or(0, |text| text.len()).saturating_mul(JSON_BYTES))?;
+            vm.ask_for(
+                text.as_str()
+                    .map_or(0, |text| text.len())
+                    .saturating_mul(JSON_BYTES),
+            )?;
             load_json(text)
         }
     }
@@ -53,16 +62,26 @@ fn load_yaml(vm: &Vm<'_>, object: &Obj) -> Result<Obj> {
     let text = match object {
         Obj::Str(s) | Obj::Markup(s) => s,
         Obj::Undefined(u) => return Err(u.error()),
-        _ => return Err(Error::python("AttributeError", "a string or stream input is required")),
+        _ => {
+            return Err(Error::python(
+                "AttributeError",
+                "a string or stream input is required",
+            ));
+        }
     };
     parse_yaml(vm, text).map_err(|e| {
-        let at = e.mark().map_or(String::new(), |m| format!(" (line {}, column {} of that text)", m.line, m.column));
+        let at = e.mark().map_or(String::new(), |m| {
+            format!(" (line {}, column {} of that text)", m.line, m.column)
+        });
         not_yaml(&e, &at)
     })
 }
 
 fn not_yaml(error: &mapstack_yaml::Error, at: &str) -> Box<Error> {
-    Error::new(ErrorKind::Syntax, format!("Unable to load YAML: {}{at}", error.kind()))
+    Error::new(
+        ErrorKind::Syntax,
+        format!("Unable to load YAML: {}{at}", error.kind()),
+    )
 }
 
 /// The byte a mark stands at.
@@ -70,13 +89,19 @@ fn byte_of(text: &str, mark: mapstack_yaml::Mark) -> usize {
     let line = (mark.line.saturating_sub(1)) as usize;
     let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
     let rest = text.get(start..).unwrap_or_default();
-    let column = rest.char_indices().nth(mark.column.saturating_sub(1) as usize);
+    let column = rest
+        .char_indices()
+        .nth(mark.column.saturating_sub(1) as usize);
     start + column.map_or(rest.len(), |(at, _)| at)
 }
 
 fn parse_yaml(vm: &Vm<'_>, text: &str) -> Result<Obj, mapstack_yaml::Error> {
     let loaded = mapstack_yaml::load_document(text, &vm.limits().yaml())?;
-    Ok(if loaded.shared { Obj::from_shared(&loaded.value) } else { Obj::from(loaded.value) })
+    Ok(if loaded.shared {
+        Obj::from_shared(&loaded.value)
+    } else {
+        Obj::from(loaded.value)
+    })
 }
 
 fn load_json(object: &Obj) -> Result<Obj> {
@@ -84,12 +109,18 @@ fn load_json(object: &Obj) -> Result<Obj> {
         Obj::Str(s) | Obj::Markup(s) => s.clone(),
         Obj::Undefined(u) => return Err(u.error()),
         other => {
-            let message = format!("the JSON object must be str, bytes or bytearray, not {}", other.type_name());
+            let message = format!(
+                "the JSON object must be str, bytes or bytearray, not {}",
+                other.type_name()
+            );
             return Err(Error::type_error(message));
         }
     };
     let value: Value = json::loads(&text).map_err(|e| {
-        let error = Error::new(ErrorKind::Syntax, format!("Unable to load json from {}", shortened(&text)));
+        let error = Error::new(
+            ErrorKind::Syntax,
+            format!("Unable to load json from {}", shortened(&text)),
+        );
         error.with_help(e.to_string())
     })?;
     Ok(Obj::from(value))

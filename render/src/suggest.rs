@@ -12,14 +12,22 @@ pub fn nearest<S: AsRef<str>>(wrong: &str, known: impl IntoIterator<Item = S>) -
     known
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(wrong, name.as_ref()), name))
-        .filter(|(distance, name)| *distance <= allowed && *distance < name.as_ref().chars().count())
+        .filter(|(distance, name)| {
+            *distance <= allowed && *distance < name.as_ref().chars().count()
+        })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
 }
 
 /// Advice for an undefined variable: a name like it, or the names there are.
-pub(crate) fn for_undefined(message: &str, in_scope: impl FnOnce() -> Vec<mapstack_value::Str>) -> Option<String> {
-    let name = message.strip_suffix(" is undefined")?.strip_prefix('\'')?.strip_suffix('\'')?;
+pub(crate) fn for_undefined(
+    message: &str,
+    in_scope: impl FnOnce() -> Vec<mapstack_value::Str>,
+) -> Option<String> {
+    let name = message
+        .strip_suffix(" is undefined")?
+        .strip_prefix('\'')?
+        .strip_suffix('\'')?;
     let mut names = in_scope();
     if let Some(near) = nearest(name, names.iter()) {
         return Some(format!("did you mean '{near}'?"));
@@ -36,6 +44,13 @@ pub(crate) fn for_argument<S: AsRef<str>>(wrong: &str, known: &[S]) -> String {
     }
     match known {
         [] => "it takes no arguments".into(),
-        known => format!("it takes {}", known.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ")),
+        known => format!(
+            "it takes {}",
+            known
+                .iter()
+                .map(AsRef::as_ref)
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
     }
 }

@@ -1,5 +1,8 @@
 //! Tests: what may stand after `is`.
-#![expect(clippy::needless_pass_by_value, reason = "every test has the signature of `Test`")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "every test has the signature of `Test`"
+)]
 
 use crate::error::{Error, Result};
 use crate::filters;
@@ -12,54 +15,167 @@ use crate::object::{CallArgs, Obj, as_index, binary, compare, contains, hash_key
 pub(crate) type Test = fn(&Vm<'_>, &Obj, CallArgs) -> Result<bool>;
 
 const TABLE: &[(&str, Test)] = &[
-    ("!=", |vm, x, args| comparison(vm, x, args, "ne", CompareOp::Ne)),
-    ("<", |vm, x, args| comparison(vm, x, args, "lt", CompareOp::Lt)),
-    ("<=", |vm, x, args| comparison(vm, x, args, "le", CompareOp::Le)),
-    ("==", |vm, x, args| comparison(vm, x, args, "eq", CompareOp::Eq)),
-    (">", |vm, x, args| comparison(vm, x, args, "gt", CompareOp::Gt)),
-    (">=", |vm, x, args| comparison(vm, x, args, "ge", CompareOp::Ge)),
-    ("boolean", |_, x, args| is(plain("test_boolean", "value"), args, matches!(x, Obj::Bool(_)))),
-    ("callable", |_, x, args| builtin_of_one("callable", &args).map(|()| is_callable(x))),
-    ("defined", |_, x, args| is(plain("test_defined", "value"), args, !matches!(x, Obj::Undefined(_)))),
-    ("divisibleby", divisible_by),
-    ("eq", |vm, x, args| comparison(vm, x, args, "eq", CompareOp::Eq)),
-    ("equalto", equal_to),
-    ("escaped", |_, x, args| is(plain("test_escaped", "value"), args, matches!(x, Obj::Markup(_)))),
-    ("even", |vm, x, args| remainder(vm, x, args, plain("test_even", "value"), 0)),
-    ("false", |_, x, args| is(plain("test_false", "value"), args, matches!(x, Obj::Bool(false)))),
-    ("filter", |vm, x, args| known(x, args, inner("test_filter", "value"), |name| vm.dialect().filter(name).is_some())),
-    ("float", |_, x, args| is(plain("test_float", "value"), args, matches!(x, Obj::Float(_)))),
-    ("ge", |vm, x, args| comparison(vm, x, args, "ge", CompareOp::Ge)),
-    ("greaterthan", |vm, x, args| comparison(vm, x, args, "gt", CompareOp::Gt)),
-    ("gt", |vm, x, args| comparison(vm, x, args, "gt", CompareOp::Gt)),
-    ("in", is_in),
-    ("integer", |_, x, args| is(plain("test_integer", "value"), args, matches!(x, Obj::Int(_)))),
-    ("iterable", is_iterable),
-    ("le", |vm, x, args| comparison(vm, x, args, "le", CompareOp::Le)),
-    ("lessthan", |vm, x, args| comparison(vm, x, args, "lt", CompareOp::Lt)),
-    ("list", |_, x, args| is(plain("is_list", "value"), args, matches!(x, Obj::List(_)))),
-    ("lower", |vm, x, args| cased(vm, x, args, plain("test_lower", "value"), "islower")),
-    ("lt", |vm, x, args| comparison(vm, x, args, "lt", CompareOp::Lt)),
-    ("mapping", |_, x, args| is(plain("test_mapping", "value"), args, matches!(x, Obj::Dict(_)))),
-    ("match", matches_regex),
-    ("ne", |vm, x, args| comparison(vm, x, args, "ne", CompareOp::Ne)),
-    ("none", |_, x, args| is(plain("test_none", "value"), args, x.is_none())),
-    ("number", |_, x, args| {
-        is(plain("test_number", "value"), args, as_index(x).is_some() || matches!(x, Obj::Float(_)))
+    ("!=", |vm, x, args| {
+        comparison(vm, x, args, "ne", CompareOp::Ne)
     }),
-    ("odd", |vm, x, args| remainder(vm, x, args, plain("test_odd", "value"), 1)),
+    ("<", |vm, x, args| {
+        comparison(vm, x, args, "lt", CompareOp::Lt)
+    }),
+    ("<=", |vm, x, args| {
+        comparison(vm, x, args, "le", CompareOp::Le)
+    }),
+    ("==", |vm, x, args| {
+        comparison(vm, x, args, "eq", CompareOp::Eq)
+    }),
+    (">", |vm, x, args| {
+        comparison(vm, x, args, "gt", CompareOp::Gt)
+    }),
+    (">=", |vm, x, args| {
+        comparison(vm, x, args, "ge", CompareOp::Ge)
+    }),
+    ("boolean", |_, x, args| {
+        is(
+            plain("test_boolean", "value"),
+            args,
+            matches!(x, Obj::Bool(_)),
+        )
+    }),
+    ("callable", |_, x, args| {
+        builtin_of_one("callable", &args).map(|()| is_callable(x))
+    }),
+    ("defined", |_, x, args| {
+        is(
+            plain("test_defined", "value"),
+            args,
+            !matches!(x, Obj::Undefined(_)),
+        )
+    }),
+    ("divisibleby", divisible_by),
+    ("eq", |vm, x, args| {
+        comparison(vm, x, args, "eq", CompareOp::Eq)
+    }),
+    ("equalto", equal_to),
+    ("escaped", |_, x, args| {
+        is(
+            plain("test_escaped", "value"),
+            args,
+            matches!(x, Obj::Markup(_)),
+        )
+    }),
+    ("even", |vm, x, args| {
+        remainder(vm, x, args, plain("test_even", "value"), 0)
+    }),
+    ("false", |_, x, args| {
+        is(
+            plain("test_false", "value"),
+            args,
+            matches!(x, Obj::Bool(false)),
+        )
+    }),
+    ("filter", |vm, x, args| {
+        known(x, args, inner("test_filter", "value"), |name| {
+            vm.dialect().filter(name).is_some()
+        })
+    }),
+    ("float", |_, x, args| {
+        is(
+            plain("test_float", "value"),
+            args,
+            matches!(x, Obj::Float(_)),
+        )
+    }),
+    ("ge", |vm, x, args| {
+        comparison(vm, x, args, "ge", CompareOp::Ge)
+    }),
+    ("greaterthan", |vm, x, args| {
+        comparison(vm, x, args, "gt", CompareOp::Gt)
+    }),
+    ("gt", |vm, x, args| {
+        comparison(vm, x, args, "gt", CompareOp::Gt)
+    }),
+    ("in", is_in),
+    ("integer", |_, x, args| {
+        is(
+            plain("test_integer", "value"),
+            args,
+            matches!(x, Obj::Int(_)),
+        )
+    }),
+    ("iterable", is_iterable),
+    ("le", |vm, x, args| {
+        comparison(vm, x, args, "le", CompareOp::Le)
+    }),
+    ("lessthan", |vm, x, args| {
+        comparison(vm, x, args, "lt", CompareOp::Lt)
+    }),
+    ("list", |_, x, args| {
+        is(plain("is_list", "value"), args, matches!(x, Obj::List(_)))
+    }),
+    ("lower", |vm, x, args| {
+        cased(vm, x, args, plain("test_lower", "value"), "islower")
+    }),
+    ("lt", |vm, x, args| {
+        comparison(vm, x, args, "lt", CompareOp::Lt)
+    }),
+    ("mapping", |_, x, args| {
+        is(
+            plain("test_mapping", "value"),
+            args,
+            matches!(x, Obj::Dict(_)),
+        )
+    }),
+    ("match", matches_regex),
+    ("ne", |vm, x, args| {
+        comparison(vm, x, args, "ne", CompareOp::Ne)
+    }),
+    ("none", |_, x, args| {
+        is(plain("test_none", "value"), args, x.is_none())
+    }),
+    ("number", |_, x, args| {
+        is(
+            plain("test_number", "value"),
+            args,
+            as_index(x).is_some() || matches!(x, Obj::Float(_)),
+        )
+    }),
+    ("odd", |vm, x, args| {
+        remainder(vm, x, args, plain("test_odd", "value"), 1)
+    }),
     ("sameas", same_as),
     ("sequence", is_sequence),
-    ("string", |_, x, args| is(plain("test_string", "value"), args, x.as_str().is_some())),
-    ("test", |vm, x, args| known(x, args, inner("test_test", "value"), |name| vm.dialect().test(name).is_some())),
-    ("true", |_, x, args| is(plain("test_true", "value"), args, matches!(x, Obj::Bool(true)))),
-    ("undefined", |_, x, args| is(plain("test_undefined", "value"), args, matches!(x, Obj::Undefined(_)))),
-    ("upper", |vm, x, args| cased(vm, x, args, plain("test_upper", "value"), "isupper")),
+    ("string", |_, x, args| {
+        is(plain("test_string", "value"), args, x.as_str().is_some())
+    }),
+    ("test", |vm, x, args| {
+        known(x, args, inner("test_test", "value"), |name| {
+            vm.dialect().test(name).is_some()
+        })
+    }),
+    ("true", |_, x, args| {
+        is(
+            plain("test_true", "value"),
+            args,
+            matches!(x, Obj::Bool(true)),
+        )
+    }),
+    ("undefined", |_, x, args| {
+        is(
+            plain("test_undefined", "value"),
+            args,
+            matches!(x, Obj::Undefined(_)),
+        )
+    }),
+    ("upper", |vm, x, args| {
+        cased(vm, x, args, plain("test_upper", "value"), "isupper")
+    }),
 ];
 
 /// The test of a name.
 pub(crate) fn find(name: &str) -> Option<Test> {
-    TABLE.binary_search_by_key(&name, |(known, _)| known).ok().map(|i| TABLE[i].1)
+    TABLE
+        .binary_search_by_key(&name, |(known, _)| known)
+        .ok()
+        .map(|i| TABLE[i].1)
 }
 
 /// Every name there is.
@@ -75,11 +191,16 @@ fn is(function: Function, args: CallArgs, verdict: bool) -> Result<bool> {
 /// A function of Python's `operator` module.
 fn comparison(vm: &Vm<'_>, x: &Obj, args: CallArgs, name: &str, op: CompareOp) -> Result<bool> {
     if !args.named.is_empty() {
-        return Err(Error::type_error(format!("_operator.{name}() takes no keyword arguments")));
+        return Err(Error::type_error(format!(
+            "_operator.{name}() takes no keyword arguments"
+        )));
     }
     match &args.positional[..] {
         [other] => compare(vm, op, x, other),
-        more => Err(Error::type_error(format!("{name} expected 2 arguments, got {}", more.len() + 1))),
+        more => Err(Error::type_error(format!(
+            "{name} expected 2 arguments, got {}",
+            more.len() + 1
+        ))),
     }
 }
 
@@ -105,7 +226,13 @@ fn divisible_by(vm: &Vm<'_>, x: &Obj, args: CallArgs) -> Result<bool> {
     compare(vm, CompareOp::Eq, &rest, &Obj::from(0))
 }
 
-fn remainder(vm: &Vm<'_>, x: &Obj, args: CallArgs, function: Function, wanted: i64) -> Result<bool> {
+fn remainder(
+    vm: &Vm<'_>,
+    x: &Obj,
+    args: CallArgs,
+    function: Function,
+    wanted: i64,
+) -> Result<bool> {
     function.alone(args)?;
     let rest = binary(vm, BinaryOp::Mod, x, &Obj::from(2))?;
     compare(vm, CompareOp::Eq, &rest, &Obj::from(wanted))
@@ -116,7 +243,12 @@ fn cased(vm: &Vm<'_>, x: &Obj, args: CallArgs, function: Function, name: &str) -
     method(vm, &Obj::from(to_str(x)?), name, [])?.truthy()
 }
 
-fn known(x: &Obj, args: CallArgs, function: Function, exists: impl Fn(&str) -> bool) -> Result<bool> {
+fn known(
+    x: &Obj,
+    args: CallArgs,
+    function: Function,
+    exists: impl Fn(&str) -> bool,
+) -> Result<bool> {
     function.alone(args)?;
     // Looking a name up in a dict needs its hash.
     if !filters::is_hashable(x) || matches!(x, Obj::Undefined(_)) {

@@ -9,7 +9,13 @@ use mapstack_render::{Error, ErrorKind};
 
 /// Small enough that what has no end is over soon.
 fn limits() -> Limits {
-    Limits { fuel: 200_000, output: 1 << 20, depth: 300, time: Duration::from_secs(2), memory: 512 << 20 }
+    Limits {
+        fuel: 200_000,
+        output: 1 << 20,
+        depth: 300,
+        time: Duration::from_secs(2),
+        memory: 512 << 20,
+    }
 }
 
 fn rendered(template: &str) -> Result<String, Box<Error>> {
@@ -41,7 +47,11 @@ fn what_leads_out_of_the_interpreter_leads_nowhere() {
         run(&request)
     };
     let found = read(module("    return 'len' in found\n")).unwrap();
-    assert_eq!(found.repr(), "True", "the way to the builtins is open, so the rest of the test means something");
+    assert_eq!(
+        found.repr(),
+        "True",
+        "the way to the builtins is open, so the rest of the test means something"
+    );
     for body in [
         "    return found['open']('/etc/passwd').read()\n",
         "    import io\n    return io.open('/etc/passwd').read()\n",
@@ -60,7 +70,11 @@ fn what_leads_out_of_the_interpreter_leads_nowhere() {
         "    import sys\n    return sys.stdin.read()\n",
     ] {
         let read = read(module(body));
-        assert!(read.is_err(), "{body}: {:?}", read.map(|value| value.repr()));
+        assert!(
+            read.is_err(),
+            "{body}: {:?}",
+            read.map(|value| value.repr())
+        );
     }
 }
 
@@ -68,24 +82,72 @@ fn what_leads_out_of_the_interpreter_leads_nowhere() {
 fn nothing_passes_from_one_render_to_the_next() {
     // What one template does, and what another finds afterwards.
     let table = [
-        ("<% import json\njson.dumps = lambda value: 'changed' %>", "<% import json %>${json.dumps(1)}", "1"),
-        ("<% import math\nmath.x = 1 %>", "<% import math %>${hasattr(math, 'x')}", "False"),
-        ("<% import os.path\nos.path.join = None %>", "<% import os.path %>${os.path.join('a', 'b')}", "a/b"),
-        ("<% import builtins\nbuiltins.len = lambda x: 7 %>", "${len('ab')}", "2"),
-        ("<% import sys\nsys.modules['json'] = None %>", "<% import json %>${json.dumps(1)}", "1"),
-        ("<% import sys\nsys.kept = ['secret'] %>", "<% import sys %>${hasattr(sys, 'kept')}", "False"),
+        (
+            "<% import json\njson.dumps = lambda value: 'changed' %>",
+            "<% import json %>${json.dumps(1)}",
+            "1",
+        ),
+        (
+            "<% import math\nmath.x = 1 %>",
+            "<% import math %>${hasattr(math, 'x')}",
+            "False",
+        ),
+        (
+            "<% import os.path\nos.path.join = None %>",
+            "<% import os.path %>${os.path.join('a', 'b')}",
+            "a/b",
+        ),
+        (
+            "<% import builtins\nbuiltins.len = lambda x: 7 %>",
+            "${len('ab')}",
+            "2",
+        ),
+        (
+            "<% import sys\nsys.modules['json'] = None %>",
+            "<% import json %>${json.dumps(1)}",
+            "1",
+        ),
+        (
+            "<% import sys\nsys.kept = ['secret'] %>",
+            "<% import sys %>${hasattr(sys, 'kept')}",
+            "False",
+        ),
         (
             "<% import sys\nsys.setrecursionlimit(50) %>",
             "${(lambda f: f(f, 100))(lambda f, n: n and f(f, n - 1))}",
             "0",
         ),
         ("<% __builtins__['len'] = None %>", "${len('ab')}", "2"),
-        ("<% type(context).get = lambda *args: 'changed' %>", "${context.get('nosuch', 'none')}", "none"),
-        ("<% type(self).name = 'changed' %>", "${self.name}", "self:memory:template"),
-        ("<% setattr(type(loop), '_enter', None) %>", "% for x in [1]:\n${loop.index}\n% endfor\n", "0\n"),
-        ("<%! runtime.capture = None %>", "${capture(lambda: context.write('c'))}", "c"),
-        ("<%! type(UNDEFINED).__bool__ = lambda self: True %>", "<% x = UNDEFINED %>${x or 'none'}", "none"),
-        ("<% import functools\nfunctools.partial = None %>", "${capture(lambda: context.write('c'))}", "c"),
+        (
+            "<% type(context).get = lambda *args: 'changed' %>",
+            "${context.get('nosuch', 'none')}",
+            "none",
+        ),
+        (
+            "<% type(self).name = 'changed' %>",
+            "${self.name}",
+            "self:memory:template",
+        ),
+        (
+            "<% setattr(type(loop), '_enter', None) %>",
+            "% for x in [1]:\n${loop.index}\n% endfor\n",
+            "0\n",
+        ),
+        (
+            "<%! runtime.capture = None %>",
+            "${capture(lambda: context.write('c'))}",
+            "c",
+        ),
+        (
+            "<%! type(UNDEFINED).__bool__ = lambda self: True %>",
+            "<% x = UNDEFINED %>${x or 'none'}",
+            "none",
+        ),
+        (
+            "<% import functools\nfunctools.partial = None %>",
+            "${capture(lambda: context.write('c'))}",
+            "c",
+        ),
         (
             "<% import collections\ncollections.OrderedDict.x = 1 %>",
             "<% import collections %>${hasattr(collections.OrderedDict, 'x')}",
@@ -140,22 +202,43 @@ def run():
         ends[usize::from(ran.is_err())] += 1;
         assert_eq!(rendered("${6 * 7}").unwrap(), "42", "after {seed}: {ran:?}");
     }
-    assert!(ends[1] > 0, "no variant did harm in {:?}, so this shows nothing", started.elapsed());
+    assert!(
+        ends[1] > 0,
+        "no variant did harm in {:?}, so this shows nothing",
+        started.elapsed()
+    );
 }
 
 #[test]
 fn what_brings_the_interpreter_down_is_an_error_of_its_template() {
-    let deep = |open: &str, close: &str, times: usize| format!("${{{}1{}}}", open.repeat(times), close.repeat(times));
+    let deep = |open: &str, close: &str, times: usize| {
+        format!("${{{}1{}}}", open.repeat(times), close.repeat(times))
+    };
     for (source, what) in [
         ("${eval('(' * 150000)}".to_owned(), "eval"),
-        ("${eval('[' * 150000 + ']' * 150000)}".to_owned(), "a literal in eval"),
+        (
+            "${eval('[' * 150000 + ']' * 150000)}".to_owned(),
+            "a literal in eval",
+        ),
         (deep("(", ")", 400_000), "brackets"),
         (deep("[", "]", 100_000), "lists"),
         (deep("-", "", 200_000), "signs"),
         (deep("{1:", "}", 100_000), "dicts"),
-        (format!("<% x = {} %>", "lambda: ".repeat(100_000) + "1"), "lambdas"),
-        (format!("<% match 1:\n  case {}: pass\n%>", "[".repeat(3_000) + &"]".repeat(3_000)), "patterns"),
-        ("<%def name=\"f()\">".repeat(5_000) + &"</%def>".repeat(5_000), "tags"),
+        (
+            format!("<% x = {} %>", "lambda: ".repeat(100_000) + "1"),
+            "lambdas",
+        ),
+        (
+            format!(
+                "<% match 1:\n  case {}: pass\n%>",
+                "[".repeat(3_000) + &"]".repeat(3_000)
+            ),
+            "patterns",
+        ),
+        (
+            "<%def name=\"f()\">".repeat(5_000) + &"</%def>".repeat(5_000),
+            "tags",
+        ),
     ] {
         fails_soon(&source, what);
     }
@@ -215,13 +298,20 @@ fn fails_soon(source: &str, what: &str) {
     assert!(took < Duration::from_secs(30), "{what}: {took:?}");
     assert!(!error.message.contains("panicked at"), "{what}: {error}");
     let place = error.place.as_ref().map(|place| place.template.as_deref());
-    assert!(matches!(place, Some(Some("attack.mako" | "<text>"))), "{what}: {error} at {:?}", error.place);
+    assert!(
+        matches!(place, Some(Some("attack.mako" | "<text>"))),
+        "{what}: {error} at {:?}",
+        error.place
+    );
     assert_eq!(rendered("${6 * 7}").unwrap(), "42", "after {what}");
 }
 
 #[test]
 fn a_panic_is_an_error_at_once() {
     let error = rendered("a\n${'{:c}'.format(0xd800)}").unwrap_err();
-    assert!(matches!(error.kind, ErrorKind::Nested | ErrorKind::Code(_)), "{error:?}");
+    assert!(
+        matches!(error.kind, ErrorKind::Nested | ErrorKind::Code(_)),
+        "{error:?}"
+    );
     assert_eq!(rendered("${6 * 7}").unwrap(), "42");
 }

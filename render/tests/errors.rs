@@ -9,28 +9,53 @@ use mapstack_value::{Key, Value};
 
 const FILES: [(&str, &str); 9] = [
     ("inc.jinja", "line one\n{{ grians.os }}\n"),
-    ("third.jinja", "{% macro deep(x) %}\n{{ x ~ undefined_thing }}\n{% endmacro %}\n"),
-    ("second.jinja", "{% from 'third.jinja' import deep %}\n{% macro mid(y) %}\n{{ deep(y) }}\n{% endmacro %}\n"),
+    (
+        "third.jinja",
+        "{% macro deep(x) %}\n{{ x ~ undefined_thing }}\n{% endmacro %}\n",
+    ),
+    (
+        "second.jinja",
+        "{% from 'third.jinja' import deep %}\n{% macro mid(y) %}\n{{ deep(y) }}\n{% endmacro %}\n",
+    ),
     ("base.jinja", "a: {% block v %}1{% endblock %}\n"),
     ("open.yaml", "a: 1\nb: {{ 1 + 1 }}\nc: [1, 2\nd: 4\n"),
     ("colon.yaml", "{# c #}\na: 1\nb: c: d\n"),
     ("chain.jinja", "{% import 'broken.jinja' as b %}\nx\n"),
     ("broken.jinja", "ok\n{% if x == %}\n{% endif %}\n"),
-    ("sums.yaml", "{% macro key() %}\nb: c: d\n{% endmacro %}\na: 1\n{{ key() }}\n"),
+    (
+        "sums.yaml",
+        "{% macro key() %}\nb: c: d\n{% endmacro %}\na: 1\n{{ key() }}\n",
+    ),
 ];
 
 /// Where the error is, the way there, and the advice: one line each.
 fn told(template: &str) -> Vec<String> {
-    let host = Files(FILES.into_iter().map(|(name, text)| (Key::from(name), Value::from(text))).collect());
+    let host = Files(
+        FILES
+            .into_iter()
+            .map(|(name, text)| (Key::from(name), Value::from(text)))
+            .collect(),
+    );
     let mut request = Request::new(template, &host);
     request.name = Some("main.jinja".into());
-    let grains = Obj::dict([("os_family".into(), Obj::from("Debian")), ("os".into(), Obj::from("Debian"))]);
+    let grains = Obj::dict([
+        ("os_family".into(), Obj::from("Debian")),
+        ("os".into(), Obj::from("Debian")),
+    ]);
     request.variables.insert("grains".into(), grains);
     let error = render(request).unwrap_err();
     let place = error.place.as_ref().expect("a place");
     let quoted = &place.source[place.span.start as usize..place.span.end as usize];
-    let mut told = vec![format!("{place:?} {}", quoted.lines().next().unwrap_or_default())];
-    told.extend(error.trace.iter().map(|frame| format!("{} {:?}", frame.what, frame.place)));
+    let mut told = vec![format!(
+        "{place:?} {}",
+        quoted.lines().next().unwrap_or_default()
+    )];
+    told.extend(
+        error
+            .trace
+            .iter()
+            .map(|frame| format!("{} {:?}", frame.what, frame.place)),
+    );
     told.extend(error.help.map(|help| format!("help: {help}")));
     told
 }
@@ -40,7 +65,11 @@ fn undefined_names_are_told_where_they_stand_and_how_one_got_there() {
     for (template, expected) in [
         (
             "a\n  {% include 'inc.jinja' %}",
-            &["inc.jinja:2:4 grians", "included from here main.jinja:2:3", "help: did you mean 'grains'?"][..],
+            &[
+                "inc.jinja:2:4 grians",
+                "included from here main.jinja:2:3",
+                "help: did you mean 'grains'?",
+            ][..],
         ),
         (
             "{% from 'third.jinja' import deep %}\n{{ deep(1) }}",
@@ -61,13 +90,35 @@ fn undefined_names_are_told_where_they_stand_and_how_one_got_there() {
         ),
         (
             "{% extends 'base.jinja' %}\n{% set codename = 1 %}{% block v %}{{ codenam }}{% endblock %}",
-            &["main.jinja:2:39 codenam", "the block stands here base.jinja:1:4", "help: did you mean 'codename'?"],
+            &[
+                "main.jinja:2:39 codenam",
+                "the block stands here base.jinja:1:4",
+                "help: did you mean 'codename'?",
+            ],
         ),
-        ("{{ grains.os_famly }}", &["main.jinja:1:4 grains.os_famly", "help: did you mean 'os_family'?"]),
-        ("{{ 1 + nope.a }}", &["main.jinja:1:8 nope", "help: in scope here: grains"]),
-        ("{{ grains.os == nope }}", &["main.jinja:1:17 nope", "help: in scope here: grains"]),
-        ("{{ grans.os == 1 }}", &["main.jinja:1:4 grans", "help: did you mean 'grains'?"]),
-        ("{{ nope(1) }}", &["main.jinja:1:4 nope", "help: in scope here: grains"]),
+        (
+            "{{ grains.os_famly }}",
+            &[
+                "main.jinja:1:4 grains.os_famly",
+                "help: did you mean 'os_family'?",
+            ],
+        ),
+        (
+            "{{ 1 + nope.a }}",
+            &["main.jinja:1:8 nope", "help: in scope here: grains"],
+        ),
+        (
+            "{{ grains.os == nope }}",
+            &["main.jinja:1:17 nope", "help: in scope here: grains"],
+        ),
+        (
+            "{{ grans.os == 1 }}",
+            &["main.jinja:1:4 grans", "help: did you mean 'grains'?"],
+        ),
+        (
+            "{{ nope(1) }}",
+            &["main.jinja:1:4 nope", "help: in scope here: grains"],
+        ),
         (
             "#jinja2: {\"line_statement_prefix\": \"%\"}\na\n% if grans\nb\n% endif\n",
             &["main.jinja:3:6 grans", "help: did you mean 'grains'?"],
@@ -88,9 +139,21 @@ fn yaml_errors_point_at_the_line_that_was_written() {
             "{% load_yaml as y %}\n{% for i in [1, 2] %}\nk{{ i }}: [{{ i }}\n{% endfor %}\n{% endload %}",
             &["main.jinja:3:9 : [", "loaded here main.jinja:1:1"],
         ),
-        ("{% import_yaml 'open.yaml' as d %}", &["open.yaml:4:2 : 4", "imported from here main.jinja:1:1"]),
-        ("\n{% import_yaml 'colon.yaml' as d %}", &["colon.yaml:3:5 : d", "imported from here main.jinja:2:1"]),
-        ("{% import_yaml 'sums.yaml' as d %}", &["sums.yaml:5:1 {{ key() }}", "imported from here main.jinja:1:1"]),
+        (
+            "{% import_yaml 'open.yaml' as d %}",
+            &["open.yaml:4:2 : 4", "imported from here main.jinja:1:1"],
+        ),
+        (
+            "\n{% import_yaml 'colon.yaml' as d %}",
+            &["colon.yaml:3:5 : d", "imported from here main.jinja:2:1"],
+        ),
+        (
+            "{% import_yaml 'sums.yaml' as d %}",
+            &[
+                "sums.yaml:5:1 {{ key() }}",
+                "imported from here main.jinja:1:1",
+            ],
+        ),
     ] {
         let mut told = told(template);
         told.retain(|line| !line.starts_with("help: salt://"));
@@ -101,21 +164,57 @@ fn yaml_errors_point_at_the_line_that_was_written() {
 #[test]
 fn wrong_names_come_with_the_nearest_right_one() {
     for (template, expected) in [
-        ("a: {{ 'x'|uper }}", &["main.jinja:1:7 'x'|uper", "help: did you mean 'upper'?"][..]),
-        ("{{ 'x' is defned }}", &["main.jinja:1:4 'x' is defned", "help: did you mean 'defined'?"]),
-        ("{% sett x = 1 %}", &["main.jinja:1:4 sett", "help: did you mean 'set'?"]),
-        ("{% if 1 %}\n{% endfi %}", &["main.jinja:2:4 endfi", "help: did you mean 'endif'?"]),
-        ("{{ [1]|join(atribute='x') }}", &["main.jinja:1:4 [1]|join(atribute='x')", "help: did you mean 'attribute'?"]),
-        ("{{ [1]|join(zzz='x') }}", &["main.jinja:1:4 [1]|join(zzz='x')", "help: it takes d, attribute"]),
+        (
+            "a: {{ 'x'|uper }}",
+            &["main.jinja:1:7 'x'|uper", "help: did you mean 'upper'?"][..],
+        ),
+        (
+            "{{ 'x' is defned }}",
+            &[
+                "main.jinja:1:4 'x' is defned",
+                "help: did you mean 'defined'?",
+            ],
+        ),
+        (
+            "{% sett x = 1 %}",
+            &["main.jinja:1:4 sett", "help: did you mean 'set'?"],
+        ),
+        (
+            "{% if 1 %}\n{% endfi %}",
+            &["main.jinja:2:4 endfi", "help: did you mean 'endif'?"],
+        ),
+        (
+            "{{ [1]|join(atribute='x') }}",
+            &[
+                "main.jinja:1:4 [1]|join(atribute='x')",
+                "help: did you mean 'attribute'?",
+            ],
+        ),
+        (
+            "{{ [1]|join(zzz='x') }}",
+            &[
+                "main.jinja:1:4 [1]|join(zzz='x')",
+                "help: it takes d, attribute",
+            ],
+        ),
         (
             "{{ {}|yaml(flowstyle=false) }}",
-            &["main.jinja:1:4 {}|yaml(flowstyle=false)", "help: did you mean 'flow_style'?"],
+            &[
+                "main.jinja:1:4 {}|yaml(flowstyle=false)",
+                "help: did you mean 'flow_style'?",
+            ],
         ),
         (
             "{% macro m(name) %}{% endmacro %}\n{{ m(nam=1) }}",
             &["main.jinja:2:4 m(nam=1)", "help: did you mean 'name'?"],
         ),
-        ("{{ 'a b'.split(maxsplt=1) }}", &["main.jinja:1:4 'a b'.split(maxsplt=1)", "help: did you mean 'maxsplit'?"]),
+        (
+            "{{ 'a b'.split(maxsplt=1) }}",
+            &[
+                "main.jinja:1:4 'a b'.split(maxsplt=1)",
+                "help: did you mean 'maxsplit'?",
+            ],
+        ),
     ] {
         assert_eq!(told(template), expected, "{template}");
     }
@@ -127,7 +226,11 @@ fn syntax_errors_come_with_the_way_to_the_file() {
         ("{% if true %}\na", &["main.jinja:1:14 "][..]),
         (
             "{% include 'chain.jinja' %}",
-            &["broken.jinja:2:12 %}", "imported from here chain.jinja:1:1", "included from here main.jinja:1:1"],
+            &[
+                "broken.jinja:2:12 %}",
+                "imported from here chain.jinja:1:1",
+                "included from here main.jinja:1:1",
+            ],
         ),
     ] {
         assert_eq!(told(template), expected, "{template}");
@@ -137,5 +240,8 @@ fn syntax_errors_come_with_the_way_to_the_file() {
 #[test]
 fn lines_end_in_any_way_and_are_counted_as_the_file_has_them() {
     let filler = "  k: 1\r\n".repeat(999);
-    assert_eq!(told(&format!("{filler}  last: {{{{ grans }}}}\r\n"))[0], "main.jinja:1000:12 grans");
+    assert_eq!(
+        told(&format!("{filler}  last: {{{{ grans }}}}\r\n"))[0],
+        "main.jinja:1000:12 grans"
+    );
 }

@@ -10,7 +10,9 @@ use proptest::prelude::*;
 use serde_json::Value as Json;
 
 fn rendered(template: &str) -> Result<String, String> {
-    render(Request::new(template, &NoHost)).map(|r| r.text).map_err(|e| e.to_string())
+    render(Request::new(template, &NoHost))
+        .map(|r| r.text)
+        .map_err(|e| e.to_string())
 }
 
 #[test]
@@ -29,7 +31,13 @@ fn recorded_templates_give_what_salt_gives() {
             wrong.push(format!("{template}\n   want {expected:?}\n   got  {got:?}"));
         }
     }
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), records.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        records.len(),
+        wrong.join("\n")
+    );
 }
 
 /// Templates that ask for more than they may have, each in another way.
@@ -74,8 +82,14 @@ const GREEDY: &[&str] = &[
 #[test]
 fn greed_ends_in_an_error() {
     for template in GREEDY {
-        let limits = Limits { fuel: 3_000_000, ..Limits::default() };
-        let request = Request { limits, ..Request::new(*template, &NoHost) };
+        let limits = Limits {
+            fuel: 3_000_000,
+            ..Limits::default()
+        };
+        let request = Request {
+            limits,
+            ..Request::new(*template, &NoHost)
+        };
         assert!(render(request).is_err(), "{template}");
     }
 }
@@ -94,7 +108,10 @@ fn filters_of_the_host_are_refused() {
         "http_query",
     ] {
         let refusal = rendered(&format!("{{{{ 'x'|{name} }}}}")).unwrap_err();
-        assert!(refusal.contains("does not let templates touch the host"), "{refusal}");
+        assert!(
+            refusal.contains("does not let templates touch the host"),
+            "{refusal}"
+        );
     }
 }
 
@@ -114,8 +131,7 @@ fn random_filters_choose_the_same_every_time() {
 
 #[test]
 fn escaped_output_keeps_what_filters_made_safe() {
-    let template =
-        "{% autoescape true %}{{ {'a': '<'}|json }}{{ ['<', '<b>'|safe]|join }}{{ '<'|upper }}{% endautoescape %}";
+    let template = "{% autoescape true %}{{ {'a': '<'}|json }}{{ ['<', '<b>'|safe]|join }}{{ '<'|upper }}{% endautoescape %}";
     assert_eq!(rendered(template).unwrap(), "{\"a\": \"<\"}&lt;<b>&lt;");
 }
 

@@ -13,11 +13,20 @@ fn doubled(start: &str, double: &str, end: &str) -> String {
 }
 
 /// Enough for what ends, and reached soon by what does not.
-const FEW: Limits = Limits { fuel: 5_000_000, output: 64 << 20, depth: 180, time: None, memory: None };
+const FEW: Limits = Limits {
+    fuel: 5_000_000,
+    output: 64 << 20,
+    depth: 180,
+    time: None,
+    memory: None,
+};
 
 /// What a template with few steps ends in.
 fn ended(template: &str) -> Box<mapstack_render::Error> {
-    match render(Request { limits: FEW, ..Request::new(template, &NoHost) }) {
+    match render(Request {
+        limits: FEW,
+        ..Request::new(template, &NoHost)
+    }) {
         Err(error) => error,
         Ok(_) => panic!("{template}"),
     }
@@ -25,7 +34,11 @@ fn ended(template: &str) -> Box<mapstack_render::Error> {
 
 #[test]
 fn a_few_objects_that_stand_for_many_are_refused() {
-    let shapes = [("[1]", "[ns.x, ns.x]"), ("(1,)", "(ns.x, ns.x)"), ("{}", "{'a': ns.x, 'b': ns.x}")];
+    let shapes = [
+        ("[1]", "[ns.x, ns.x]"),
+        ("(1,)", "(ns.x, ns.x)"),
+        ("{}", "{'a': ns.x, 'b': ns.x}"),
+    ];
     let ends = [
         "{{ ns.x }}",
         "{{ ns.x|string|length }}",
@@ -41,7 +54,11 @@ fn a_few_objects_that_stand_for_many_are_refused() {
             assert_eq!(error.kind, ErrorKind::Limit, "{template}: {error}");
         }
     }
-    for end in ["{{ {ns.x: 1}|length }}", "{{ ns.x < ns.y }}", "{{ [ns.x, ns.y]|sort|length }}"] {
+    for end in [
+        "{{ {ns.x: 1}|length }}",
+        "{{ ns.x < ns.y }}",
+        "{{ [ns.x, ns.y]|sort|length }}",
+    ] {
         let error = ended(&doubled("(1,)", "(ns.x, ns.x)", end));
         assert_eq!(error.kind, ErrorKind::Limit, "{end}: {error}");
     }
@@ -49,14 +66,24 @@ fn a_few_objects_that_stand_for_many_are_refused() {
 
 #[test]
 fn deep_structures_are_built_and_dropped_without_recursion() {
-    for double in ["[ns.x]", "(ns.x,)", "{'a': ns.x}", "namespace(a=ns.x)", "joiner(ns.x)", "cycler(ns.x)"] {
+    for double in [
+        "[ns.x]",
+        "(ns.x,)",
+        "{'a': ns.x}",
+        "namespace(a=ns.x)",
+        "joiner(ns.x)",
+        "cycler(ns.x)",
+    ] {
         let template = format!(
             "{{% set ns = namespace(x=1) %}}\
              {{% for i in range(600) %}}{{% for j in range(500) %}}{{% set ns.x = {double} %}}{{% endfor %}}{{% endfor %}}ok"
         );
         // A small stack shows recursion that a large one hides.
         let built = std::thread::Builder::new().stack_size(512 << 10);
-        let printed = built.spawn(move || render(Request::new(template, &NoHost)).map(|r| r.text)).unwrap().join();
+        let printed = built
+            .spawn(move || render(Request::new(template, &NoHost)).map(|r| r.text))
+            .unwrap()
+            .join();
         assert_eq!(printed.unwrap().unwrap(), "ok", "{double}");
     }
 }
@@ -69,14 +96,25 @@ fn deep_structures_are_refused_where_they_are_walked_through() {
              {{% set ns.x = (ns.x,) %}}{{% set ns.y = (ns.y,) %}}{{% endfor %}}{end}"
         )
     };
-    for end in ["{{ ns.x }}", "{{ ns.x == ns.y }}", "{{ ns.x < ns.y }}", "{{ {ns.x: 1} }}", "{{ ns.x|json }}"] {
+    for end in [
+        "{{ ns.x }}",
+        "{{ ns.x == ns.y }}",
+        "{{ ns.x < ns.y }}",
+        "{{ {ns.x: 1} }}",
+        "{{ ns.x|json }}",
+    ] {
         assert!(render(Request::new(deep(end), &NoHost)).is_err(), "{end}");
     }
 }
 
 #[test]
 fn steps_output_and_depth_are_bounded() {
-    let limits = Limits { fuel: 100_000, output: 10_000, depth: 20, ..Limits::default() };
+    let limits = Limits {
+        fuel: 100_000,
+        output: 10_000,
+        depth: 20,
+        ..Limits::default()
+    };
     let table = [
         "{% for a in range(1000) %}{% for b in range(1000) %}{% endfor %}{% endfor %}",
         "{% for a in range(100) %}{{ 'x' * 1000 }}{% endfor %}",
@@ -86,7 +124,11 @@ fn steps_output_and_depth_are_bounded() {
         "{% set t %}{{ 'x' * 20000 }}{% endset %}",
     ];
     for template in table {
-        let error = render(Request { limits, ..Request::new(template, &NoHost) }).unwrap_err();
+        let error = render(Request {
+            limits,
+            ..Request::new(template, &NoHost)
+        })
+        .unwrap_err();
         assert_eq!(error.kind, ErrorKind::Limit, "{template}: {error}");
         assert!(error.place.is_some(), "{template}");
     }
@@ -95,20 +137,33 @@ fn steps_output_and_depth_are_bounded() {
 #[test]
 fn objects_that_hold_themselves_print_and_end() {
     let table = [
-        ("{% set ns = namespace(l=1) %}{% set ns.l = ns %}{{ ns }}", "<Namespace {'l': <Namespace {...}>}>"),
+        (
+            "{% set ns = namespace(l=1) %}{% set ns.l = ns %}{{ ns }}",
+            "<Namespace {'l': <Namespace {...}>}>",
+        ),
         ("{% set l = [1] %}{% do l.append(l) %}{{ l }}", "[1, [...]]"),
-        ("{% set c = [1] %}{% set n = namespace(a=c) %}{% do c.append(n) %}{{ c }}", "[1, <Namespace {'a': [...]}>]"),
+        (
+            "{% set c = [1] %}{% set n = namespace(a=c) %}{% do c.append(n) %}{{ c }}",
+            "[1, <Namespace {'a': [...]}>]",
+        ),
     ];
     for (template, printed) in table {
-        assert_eq!(render(Request::new(template, &NoHost)).unwrap().text, printed);
+        assert_eq!(
+            render(Request::new(template, &NoHost)).unwrap().text,
+            printed
+        );
     }
 }
 
 #[test]
 fn numbers_at_the_edge_do_not_overflow() {
-    let template = "{{ range(-9223372036854775807, 9223372036854775807, 4611686018427387904)|list }}";
+    let template =
+        "{{ range(-9223372036854775807, 9223372036854775807, 4611686018427387904)|list }}";
     let printed = "[-9223372036854775807, -4611686018427387903, 1, 4611686018427387905]";
-    assert_eq!(render(Request::new(template, &NoHost)).unwrap().text, printed);
+    assert_eq!(
+        render(Request::new(template, &NoHost)).unwrap().text,
+        printed
+    );
 }
 
 #[test]
@@ -204,9 +259,15 @@ fn every_operation_pays_for_the_size_of_its_operands() {
                 "{start}{{% set t = s ~ '' if s is defined else '' %}}\
                  {{% for i in range(4000) %}}{{% set x = {operation} %}}{{% endfor %}}"
             );
-            let ended =
-                render(Request { limits: FEW, ..Request::new(&*template, &NoHost) }).map(|rendered| rendered.text);
-            if !ended.as_ref().is_err_and(|error| error.kind == ErrorKind::Limit) {
+            let ended = render(Request {
+                limits: FEW,
+                ..Request::new(&*template, &NoHost)
+            })
+            .map(|rendered| rendered.text);
+            if !ended
+                .as_ref()
+                .is_err_and(|error| error.kind == ErrorKind::Limit)
+            {
                 free.push((operation, ended));
             }
         }
@@ -216,7 +277,8 @@ fn every_operation_pays_for_the_size_of_its_operands() {
 
 #[test]
 fn what_looks_at_little_pays_little() {
-    let start = "{% set s = 'x1' * 50000 %}{% set l = range(100000)|list %}{% set d = {}.fromkeys(l, 1) %}";
+    let start =
+        "{% set s = 'x1' * 50000 %}{% set l = range(100000)|list %}{% set d = {}.fromkeys(l, 1) %}";
     let operations = [
         "d.get(5)",
         "d[5]",
@@ -243,27 +305,50 @@ fn what_looks_at_little_pays_little() {
         "l and d",
     ];
     for operation in operations {
-        let template = format!("{start}{{% for i in range(20000) %}}{{% set x = {operation} %}}{{% endfor %}}");
-        let limits = Limits { fuel: 3_000_000, ..Limits::default() };
-        let done = render(Request { limits, ..Request::new(template, &NoHost) });
+        let template = format!(
+            "{start}{{% for i in range(20000) %}}{{% set x = {operation} %}}{{% endfor %}}"
+        );
+        let limits = Limits {
+            fuel: 3_000_000,
+            ..Limits::default()
+        };
+        let done = render(Request {
+            limits,
+            ..Request::new(template, &NoHost)
+        });
         assert!(done.is_ok(), "{operation}: {:?}", done.map(|_| ()));
     }
 }
 
 #[test]
 fn large_numbers_cost_their_length_squared() {
-    for operation in
-        ["n|string", "n ~ ''", "n * n", "n // 7", "n % 7", "'%d' % n", "[n]|string", "n|float", "2 ** 60000"]
-    {
+    for operation in [
+        "n|string",
+        "n ~ ''",
+        "n * n",
+        "n // 7",
+        "n % 7",
+        "'%d' % n",
+        "[n]|string",
+        "n|float",
+        "2 ** 60000",
+    ] {
         let template = format!(
             "{{% set n = 2 ** 60000 %}}\
              {{% for i in range(2000) %}}{{% set x = {operation} %}}{{% endfor %}}"
         );
-        let result = render(Request { limits: FEW, ..Request::new(template, &NoHost) });
+        let result = render(Request {
+            limits: FEW,
+            ..Request::new(template, &NoHost)
+        });
         let error = result.unwrap_err();
         // Some are refused at once, as Python refuses them.
-        let too_large = error.message.contains("too large") || error.message.starts_with("Exceeds the limit");
-        assert!(error.kind == ErrorKind::Limit || too_large, "{operation}: {error}");
+        let too_large =
+            error.message.contains("too large") || error.message.starts_with("Exceeds the limit");
+        assert!(
+            error.kind == ErrorKind::Limit || too_large,
+            "{operation}: {error}"
+        );
     }
 }
 
@@ -280,7 +365,10 @@ fn memory_is_measured_and_asked_for() {
             HELD.get()
         });
         render(Request {
-            limits: Limits { memory: Some(memory), ..Limits::default() },
+            limits: Limits {
+                memory: Some(memory),
+                ..Limits::default()
+            },
             ..Request::new(template, &NoHost)
         })
     };
@@ -292,22 +380,37 @@ fn memory_is_measured_and_asked_for() {
         "{% set s = '[1,' * 200000 ~ '1' ~ ']' * 200000 %}{{ s|load_json }}",
     ] {
         let error = limited(template).unwrap_err();
-        assert_eq!(error.message, "the template takes more than 4 MiB of memory", "{template}");
-        assert!(error.place.is_some() && error.help.unwrap().contains("--max-memory"), "{template}");
+        assert_eq!(
+            error.message, "the template takes more than 4 MiB of memory",
+            "{template}"
+        );
+        assert!(
+            error.place.is_some() && error.help.unwrap().contains("--max-memory"),
+            "{template}"
+        );
     }
-    let error = limited("{% set s = '[' ~ '1, ' * 60000 ~ '1]' %}{{ (s|load_yaml)|length }}").unwrap_err();
+    let error =
+        limited("{% set s = '[' ~ '1, ' * 60000 ~ '1]' %}{{ (s|load_yaml)|length }}").unwrap_err();
     assert!(error.message.contains("stands for more than"), "{error}");
 }
 
 #[test]
 fn time_is_limited_where_there_is_a_limit() {
     let time = Some(Deadline::after(std::time::Duration::from_millis(1)));
-    let limits = Limits { time, fuel: u64::MAX, ..Limits::default() };
+    let limits = Limits {
+        time,
+        fuel: u64::MAX,
+        ..Limits::default()
+    };
     for template in [
         "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
         "{% set l = range(99999)|list %}{% for i in l %}{% set x = l|sort %}{% endfor %}",
     ] {
-        let error = render(Request { limits, ..Request::new(template, &NoHost) }).unwrap_err();
+        let error = render(Request {
+            limits,
+            ..Request::new(template, &NoHost)
+        })
+        .unwrap_err();
         assert_eq!(error.message, "the template ran for more than 1ms");
         assert!(error.place.is_some() && error.help.unwrap().contains("--max-time"));
     }
@@ -318,7 +421,9 @@ struct Endless;
 
 impl mapstack_render::jinja::Host for Endless {
     fn template(&self, _: &str) -> mapstack_render::Result<Option<std::sync::Arc<str>>> {
-        Ok(Some("{% extends 'self' %}{% block b %}{% endblock %}".into()))
+        Ok(Some(
+            "{% extends 'self' %}{% block b %}{% endblock %}".into(),
+        ))
     }
 
     fn has_function(&self, _: &str) -> bool {
@@ -369,7 +474,9 @@ fn a_render_leaves_nothing_behind() {
     ];
     for template in templates {
         let mut request = Request::new(template, &NoHost);
-        let object: mapstack_render::Obj = mapstack_render::Obj::native(Counted { _alive: alive.clone() });
+        let object: mapstack_render::Obj = mapstack_render::Obj::native(Counted {
+            _alive: alive.clone(),
+        });
         request.variables.insert("x".into(), object);
         drop(render(request).unwrap());
         assert_eq!(std::rc::Rc::strong_count(&alive), 1, "{template}");
@@ -389,9 +496,12 @@ fn containers_that_hold_themselves_are_freed() {
     ];
     for template in templates {
         let sweep = mapstack_render::Sweep::default();
-        let object = mapstack_render::Obj::native(Counted { _alive: alive.clone() });
+        let object = mapstack_render::Obj::native(Counted {
+            _alive: alive.clone(),
+        });
         let kept = mapstack_render::Obj::list([]);
-        let mut request = Request::new(format!("{template}{{% do kept.append([kept]) %}}"), &NoHost);
+        let mut request =
+            Request::new(format!("{template}{{% do kept.append([kept]) %}}"), &NoHost);
         request.variables.insert("x".into(), object);
         request.variables.insert("kept".into(), kept.clone());
         drop(render(request).unwrap());

@@ -9,15 +9,24 @@ use mapstack_value::{Map, Str, Value, json};
 
 /// Records that differ on purpose: the template, and the reason.
 const DIFFERENCES: &[(&str, &str)] = &[
-    ("% for x in loop:\n% endfor\n", "the reference asks itself until Python's limit of recursion"),
-    ("<%\nx = 1\ny = (\n%>", "the parser reports an open bracket at the end of the code"),
+    (
+        "% for x in loop:\n% endfor\n",
+        "the reference asks itself until Python's limit of recursion",
+    ),
+    (
+        "<%\nx = 1\ny = (\n%>",
+        "the parser reports an open bracket at the end of the code",
+    ),
 ];
 
 struct Files(Map);
 
 impl Host for Files {
     fn template(&self, uri: &str) -> Result<Option<Source>> {
-        Ok(self.0.get(uri).and_then(Value::as_str).map(|text| Source { name: uri.into(), text: text.into() }))
+        Ok(self.0.get(uri).and_then(Value::as_str).map(|text| Source {
+            name: uri.into(),
+            text: text.into(),
+        }))
     }
 
     fn has_function(&self, name: &str) -> bool {
@@ -28,7 +37,12 @@ impl Host for Files {
         module == "test"
     }
 
-    fn call(&self, name: &str, arguments: Vec<Value>, keywords: Vec<(Str, Value)>) -> Result<Value> {
+    fn call(
+        &self,
+        name: &str,
+        arguments: Vec<Value>,
+        keywords: Vec<(Str, Value)>,
+    ) -> Result<Value> {
         if keywords.iter().any(|(name, _)| &**name == "fail") {
             return Err(Error::new(ErrorKind::Salt, format!("{name} failed")));
         }
@@ -38,15 +52,29 @@ impl Host for Files {
 
 /// What one record says, and what we say.
 fn both(record: &Map, context: &Map) -> (String, String) {
-    let files = record.get("files").and_then(Value::as_map).cloned().unwrap_or_default();
+    let files = record
+        .get("files")
+        .and_then(Value::as_map)
+        .cloned()
+        .unwrap_or_default();
     let host = Files(files);
-    let template: Arc<str> = record.get("template").and_then(Value::as_str).unwrap().into();
+    let template: Arc<str> = record
+        .get("template")
+        .and_then(Value::as_str)
+        .unwrap()
+        .into();
     let mut request = Request::new(template, &host);
     let strict = record.get("strict").is_none_or(Value::truthy);
-    request.options = Options { strict, lookup: Lookup::Stock };
+    request.options = Options {
+        strict,
+        lookup: Lookup::Stock,
+    };
     request.uri = Some("/main.mako".into());
     request.name = Some("main".into());
-    request.variables = context.iter().map(|(k, v)| (k.as_str().unwrap().into(), v.clone())).collect();
+    request.variables = context
+        .iter()
+        .map(|(k, v)| (k.as_str().unwrap().into(), v.clone()))
+        .collect();
     let theirs = match (record.get("output"), record.get("error")) {
         (Some(output), _) => format!("printed {output}"),
         (None, Some(error)) => match record.get("line") {
@@ -67,7 +95,10 @@ fn both(record: &Map, context: &Map) -> (String, String) {
             };
             let place = error.place.as_ref();
             match record.get("line") {
-                Some(_) => format!("{class} in line {}", place.map_or(0, mapstack_render::Place::line)),
+                Some(_) => format!(
+                    "{class} in line {}",
+                    place.map_or(0, mapstack_render::Place::line)
+                ),
                 None => class.to_owned(),
             }
         }
@@ -91,10 +122,18 @@ fn as_recorded() {
         if known {
             differing.push((theirs != ours, template.to_owned()));
         } else if theirs != ours {
-            wrong.push(format!("{template:?}\n    Mako: {theirs:?}\n    here: {ours:?}"));
+            wrong.push(format!(
+                "{template:?}\n    Mako: {theirs:?}\n    here: {ours:?}"
+            ));
         }
     }
-    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), records.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {} differ:\n{}",
+        wrong.len(),
+        records.len(),
+        wrong.join("\n")
+    );
     let same: Vec<_> = differing.iter().filter(|(differs, _)| !differs).collect();
     assert!(same.is_empty(), "no longer different: {same:?}");
 }
@@ -116,8 +155,7 @@ fn an_open_tag_is_told_where_it_opens() {
 
 #[test]
 fn quotes_in_a_comment_are_no_text() {
-    let template =
-        "<%\n    x = 7 # someone's '''comment\n    y = '''a\n    b'''\n    # someone else's\n%>${x} ${len(y)}";
+    let template = "<%\n    x = 7 # someone's '''comment\n    y = '''a\n    b'''\n    # someone else's\n%>${x} ${len(y)}";
     assert_eq!(alone(template).unwrap(), "7 7");
 }
 

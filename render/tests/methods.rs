@@ -17,7 +17,10 @@ const DIFFERENT: &[(&str, &str)] = &[
 
 #[test]
 fn methods_answer_as_pythons_do() {
-    let [methods, views] = [include_str!("data/methods.json"), include_str!("data/views.json")];
+    let [methods, views] = [
+        include_str!("data/methods.json"),
+        include_str!("data/views.json"),
+    ];
     let mut cases: Vec<Json> = serde_json::from_str(methods).unwrap();
     cases.extend(serde_json::from_str::<Vec<Json>>(views).unwrap());
     let mut wrong = Vec::new();
@@ -28,21 +31,38 @@ fn methods_answer_as_pythons_do() {
             Some(output) => format!("prints {output}"),
             None => format!("raises {}", case["message"].as_str().unwrap()),
         };
-        let expected = DIFFERENT.iter().find(|(t, _)| *t == template).map_or(expected, |(_, ours)| (*ours).to_string());
+        let expected = DIFFERENT
+            .iter()
+            .find(|(t, _)| *t == template)
+            .map_or(expected, |(_, ours)| (*ours).to_string());
         let answer = run(template, strict);
         if answer != expected {
-            wrong.push(format!("{template}\n  expected: {expected}\n  answered: {answer}"));
+            wrong.push(format!(
+                "{template}\n  expected: {expected}\n  answered: {answer}"
+            ));
         }
     }
-    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {} differ:\n{}",
+        wrong.len(),
+        cases.len(),
+        wrong.join("\n")
+    );
 }
 
 fn run(template: &str, strict: bool) -> String {
     let mut request = Request::new(template, &NoHost);
     request.strict = strict;
     let set: Set = [1, 2, 3].map(Key::from).into_iter().collect();
-    request.variables.insert("s".into(), Obj::from(Value::Set(set)));
-    for (name, number) in [("inf", f64::INFINITY), ("ninf", f64::NEG_INFINITY), ("nan", f64::NAN)] {
+    request
+        .variables
+        .insert("s".into(), Obj::from(Value::Set(set)));
+    for (name, number) in [
+        ("inf", f64::INFINITY),
+        ("ninf", f64::NEG_INFINITY),
+        ("nan", f64::NAN),
+    ] {
         request.variables.insert(name.into(), Obj::from(number));
     }
     match render(request) {

@@ -9,8 +9,13 @@ use mapstack_value::{Str, Value};
 
 fn rendered(template: &str) -> Result<String> {
     let mut request = mako::Request::new(template, &NoHost);
-    request.limits =
-        Limits { fuel: 20_000, output: 1 << 20, depth: 300, time: Duration::from_secs(2), memory: 512 << 20 };
+    request.limits = Limits {
+        fuel: 20_000,
+        output: 1 << 20,
+        depth: 300,
+        time: Duration::from_secs(2),
+        memory: 512 << 20,
+    };
     mako::render(request).map(|rendered| rendered.text)
 }
 
@@ -61,8 +66,16 @@ fn everything_ends() {
     ];
     for source in sources {
         let error = rendered(source).map(|text| text.len()).expect_err(source);
-        let bounded = [ErrorKind::Limit, ErrorKind::Code("MemoryError"), ErrorKind::Code("OverflowError")];
-        assert!(bounded.contains(&error.kind), "{source}: {:?} {error}", error.kind);
+        let bounded = [
+            ErrorKind::Limit,
+            ErrorKind::Code("MemoryError"),
+            ErrorKind::Code("OverflowError"),
+        ];
+        assert!(
+            bounded.contains(&error.kind),
+            "{source}: {:?} {error}",
+            error.kind
+        );
     }
     for source in [
         "<%def name=\"f()\">${f()}</%def>${f()}",
@@ -70,7 +83,11 @@ fn everything_ends() {
         "<%\nx = []\nfor _ in range(9000):\n    x = [x]\n%>${x == [x]}${repr(x)}",
     ] {
         let error = rendered(source).expect_err(source);
-        assert_eq!(error.kind, ErrorKind::Code("RecursionError"), "{source}: {error}");
+        assert_eq!(
+            error.kind,
+            ErrorKind::Code("RecursionError"),
+            "{source}: {error}"
+        );
     }
     // The interpreter is as good as new.
     assert_eq!(rendered("${1 + 1}").unwrap(), "2");
@@ -80,10 +97,23 @@ fn everything_ends() {
 fn errors_tell_the_way() {
     let error = rendered("a\n<%def name=\"f()\">\n${1/0}\n</%def>\n\n${f()}").unwrap_err();
     assert_eq!(error.message, "ZeroDivisionError: division by zero");
-    assert_eq!(error.place.as_ref().map(|place| (place.line(), place.column())), Some((3, 1)));
-    assert!(error.trace.iter().any(|frame| frame.place.line() == 6), "{:?}", error.trace);
+    assert_eq!(
+        error
+            .place
+            .as_ref()
+            .map(|place| (place.line(), place.column())),
+        Some((3, 1))
+    );
+    assert!(
+        error.trace.iter().any(|frame| frame.place.line() == 6),
+        "{:?}",
+        error.trace
+    );
     let error = rendered("x\n${missing}").unwrap_err();
-    assert_eq!((error.kind, error.place.map(|place| place.line())), (ErrorKind::Code("NameError"), Some(2)));
+    assert_eq!(
+        (error.kind, error.place.map(|place| place.line())),
+        (ErrorKind::Code("NameError"), Some(2))
+    );
 }
 
 #[test]
@@ -92,8 +122,15 @@ fn prints_what_came_from_where() {
     request.name = Some("t".into());
     let rendered = mako::render(request).unwrap();
     assert_eq!(rendered.text, "a: 2\nb: c\n");
-    let place = |offset: usize| rendered.locate(offset).map(|place| (place.line(), place.column()));
-    assert_eq!([place(0), place(3), place(8)], [Some((1, 1)), Some((1, 4)), Some((2, 4))]);
+    let place = |offset: usize| {
+        rendered
+            .locate(offset)
+            .map(|place| (place.line(), place.column()))
+    };
+    assert_eq!(
+        [place(0), place(3), place(8)],
+        [Some((1, 1)), Some((1, 4)), Some((2, 4))]
+    );
 }
 
 struct Echo;
@@ -111,12 +148,21 @@ impl Host for Echo {
         module == "test"
     }
 
-    fn call(&self, name: &str, arguments: Vec<Value>, keywords: Vec<(Str, Value)>) -> Result<Value> {
+    fn call(
+        &self,
+        name: &str,
+        arguments: Vec<Value>,
+        keywords: Vec<(Str, Value)>,
+    ) -> Result<Value> {
         match name {
             "test.echo" => Ok(arguments.into_iter().next().unwrap_or_default()),
             // A render inside of a render.
-            "test.nested" => mako::render(mako::Request::new("${6 * 7}", self)).map(|r| Value::from(r.text.as_str())),
-            _ => Err(Error::new(ErrorKind::Salt, format!("{name} failed with {} keywords", keywords.len()))),
+            "test.nested" => mako::render(mako::Request::new("${6 * 7}", self))
+                .map(|r| Value::from(r.text.as_str())),
+            _ => Err(Error::new(
+                ErrorKind::Salt,
+                format!("{name} failed with {} keywords", keywords.len()),
+            )),
         }
     }
 }
@@ -133,13 +179,17 @@ fn functions_of_the_minion_and_changed_data() {
     let rendered = mako::render(request).unwrap();
     assert_eq!(rendered.text, "{'a': (1, None)} 2 42");
     assert_eq!(rendered.changed[0].1.repr(), "{'b': [1.5]}");
-    for (template, kind) in
-        [("\n${salt['test.fail'](x=1)}", ErrorKind::Salt), ("\n${salt['nope.nope']()}", ErrorKind::Code("KeyError"))]
-    {
+    for (template, kind) in [
+        ("\n${salt['test.fail'](x=1)}", ErrorKind::Salt),
+        ("\n${salt['nope.nope']()}", ErrorKind::Code("KeyError")),
+    ] {
         let mut request = mako::Request::new(template, &Echo);
         request.functions = vec!["salt".into()];
         let error = mako::render(request).unwrap_err();
-        assert_eq!((error.kind, error.place.map(|place| place.line())), (kind, Some(2)));
+        assert_eq!(
+            (error.kind, error.place.map(|place| place.line())),
+            (kind, Some(2))
+        );
     }
 }
 
@@ -154,24 +204,60 @@ fn modules_run() {
             "import re\nX = 1\ndef run():\n    return {'x': X, 'y': re.sub('a', 'b', 'aa'), 'g': __grains__['id']}\n",
             "{'x': 1, 'y': 'bb', 'g': 'm'}",
         ),
-        ("from math import *\ndef run():\n    return floor(2.5)\n", "2"),
-        ("def run():\n    return __salt__['test.echo'](10**30)\n", "1000000000000000000000000000000"),
-        ("import datetime\ndef run():\n    return datetime.date(2020, 1, 2)\n", "'2020-01-02'"),
+        (
+            "from math import *\ndef run():\n    return floor(2.5)\n",
+            "2",
+        ),
+        (
+            "def run():\n    return __salt__['test.echo'](10**30)\n",
+            "1000000000000000000000000000000",
+        ),
+        (
+            "import datetime\ndef run():\n    return datetime.date(2020, 1, 2)\n",
+            "'2020-01-02'",
+        ),
     ] {
         let mut request = Request::new(source, &Echo);
-        request.variables = vec![("__grains__".into(), Value::Map([("id", "m")].into_iter().collect()))];
+        request.variables = vec![(
+            "__grains__".into(),
+            Value::Map([("id", "m")].into_iter().collect()),
+        )];
         assert_eq!(run(&request).unwrap().repr(), expected, "{source}");
     }
     for (source, kind, line) in [
         ("x = 1\n", ErrorKind::Code("AttributeError"), None),
         ("def run(:\n", ErrorKind::Code("SyntaxError"), Some(1)),
-        ("def run():\n    return nope\n", ErrorKind::Code("NameError"), Some(2)),
-        ("X = __grains__\ndef run():\n    return 1\n", ErrorKind::Code("NameError"), Some(1)),
-        ("def run():\n    return run\n", ErrorKind::Code("TypeError"), Some(1)),
-        ("import socket\n", ErrorKind::Code("ModuleNotFoundError"), Some(1)),
-        ("def run():\n    return open('x')\n", ErrorKind::Security, Some(2)),
+        (
+            "def run():\n    return nope\n",
+            ErrorKind::Code("NameError"),
+            Some(2),
+        ),
+        (
+            "X = __grains__\ndef run():\n    return 1\n",
+            ErrorKind::Code("NameError"),
+            Some(1),
+        ),
+        (
+            "def run():\n    return run\n",
+            ErrorKind::Code("TypeError"),
+            Some(1),
+        ),
+        (
+            "import socket\n",
+            ErrorKind::Code("ModuleNotFoundError"),
+            Some(1),
+        ),
+        (
+            "def run():\n    return open('x')\n",
+            ErrorKind::Security,
+            Some(2),
+        ),
     ] {
         let error = run(&Request::new(source, &NoHost)).unwrap_err();
-        assert_eq!((error.kind, error.place.map(|place| place.line())), (kind, line), "{source}");
+        assert_eq!(
+            (error.kind, error.place.map(|place| place.line())),
+            (kind, line),
+            "{source}"
+        );
     }
 }

@@ -11,10 +11,22 @@ use mapstack_value::{Map, Value, json};
 
 /// Records that differ on purpose: the template, and the reason.
 const DIFFERENCES: &[(&str, &str)] = &[
-    ("{{ 'a: b: c'|load_yaml }}", "bad YAML is reported in the same words everywhere"),
-    ("{% load_yaml as y %}a: b: c{% endload %}", "bad YAML is reported in the same words everywhere"),
-    ("{% import_yaml 'f/bad.yaml' as y %}", "bad YAML is reported in the same words everywhere"),
-    ("{{ salt['cmd.run']('echo $HOME | wc -l') }}", "templates run no commands"),
+    (
+        "{{ 'a: b: c'|load_yaml }}",
+        "bad YAML is reported in the same words everywhere",
+    ),
+    (
+        "{% load_yaml as y %}a: b: c{% endload %}",
+        "bad YAML is reported in the same words everywhere",
+    ),
+    (
+        "{% import_yaml 'f/bad.yaml' as y %}",
+        "bad YAML is reported in the same words everywhere",
+    ),
+    (
+        "{{ salt['cmd.run']('echo $HOME | wc -l') }}",
+        "templates run no commands",
+    ),
 ];
 
 struct Recorded {
@@ -23,8 +35,14 @@ struct Recorded {
 
 impl Host for Recorded {
     fn template(&self, path: &str) -> Result<Option<Arc<str>>> {
-        let plain = !path.starts_with('/') && !path.contains("://") && !path.split('/').any(|part| part == "..");
-        Ok(self.files.get(path).filter(|_| plain).map(|text| text.to_string().into()))
+        let plain = !path.starts_with('/')
+            && !path.contains("://")
+            && !path.split('/').any(|part| part == "..");
+        Ok(self
+            .files
+            .get(path)
+            .filter(|_| plain)
+            .map(|text| text.to_string().into()))
     }
 
     fn has_function(&self, name: &str) -> bool {
@@ -41,7 +59,9 @@ impl Host for Recorded {
         match name {
             "test.echo" => Ok(argument),
             "grains.get" => {
-                let grains = vm.variable("grains").ok_or_else(|| Error::new(ErrorKind::Salt, "no grains"))?;
+                let grains = vm
+                    .variable("grains")
+                    .ok_or_else(|| Error::new(ErrorKind::Salt, "no grains"))?;
                 vm.get_key(&grains, &argument)
             }
             _ => Err(Error::new(ErrorKind::Salt, "unknown")),
@@ -65,27 +85,41 @@ fn context(recorded: &Map) -> Vec<(String, Obj)> {
         })
         .collect();
     names.push(("salt".into(), salt_object()));
-    names.push(("opts".into(), Obj::from(Value::from([("id", "m1")].into_iter().collect::<Map>()))));
+    names.push((
+        "opts".into(),
+        Obj::from(Value::from([("id", "m1")].into_iter().collect::<Map>())),
+    ));
     names.push(("saltenv".into(), Obj::from("base")));
     names
 }
 
 #[test]
 fn templates_print_what_salt_prints() {
-    let Value::Map(recorded) = json::loads(include_str!("data/jinja_render.json")).unwrap() else { panic!() };
-    let host = Recorded { files: recorded.get("files").unwrap().as_map().unwrap().clone() };
+    let Value::Map(recorded) = json::loads(include_str!("data/jinja_render.json")).unwrap() else {
+        panic!()
+    };
+    let host = Recorded {
+        files: recorded.get("files").unwrap().as_map().unwrap().clone(),
+    };
     let cases = recorded.get("cases").unwrap().as_list().unwrap();
     assert_eq!(cases.len(), 310);
     assert_repeated(cases, DIFFERENCES, |case| {
         let template = case.get("template").unwrap().to_string();
         let mut request = Request::new(template.as_str(), &host);
-        request.variables = context(&recorded).into_iter().map(|(k, v)| (k.into(), v)).collect();
+        request.variables = context(&recorded)
+            .into_iter()
+            .map(|(k, v)| (k.into(), v))
+            .collect();
         match (render(request), case.get("output"), case.get("message")) {
             (Ok(got), Some(wanted), _) if got.text == wanted.to_string() => None,
             (Ok(got), Some(wanted), _) => Some(format!("got {:?}, wanted {wanted:?}", got.text)),
             (Err(e), None, Some(message)) => {
                 let wanted = message.to_string();
-                let wanted = wanted.split("; line ").next().unwrap_or_default().to_string();
+                let wanted = wanted
+                    .split("; line ")
+                    .next()
+                    .unwrap_or_default()
+                    .to_string();
                 (!wanted.starts_with(&e.to_string())).then(|| format!("got {e}, wanted {wanted}"))
             }
             (Ok(got), None, message) => Some(format!("got {:?}, wanted {message:?}", got.text)),

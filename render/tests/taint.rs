@@ -9,7 +9,13 @@ const SECRET: &str = "Hunter2 says: it's 48213, über all\nand more";
 
 fn pillar() -> Value {
     let list: Value = ["opensesame", "9-of-10"].into_iter().collect();
-    let pillar: Map = [("pw", Value::from(SECRET)), ("port", 48213.into()), ("list", list)].into_iter().collect();
+    let pillar: Map = [
+        ("pw", Value::from(SECRET)),
+        ("port", 48213.into()),
+        ("list", list),
+    ]
+    .into_iter()
+    .collect();
     pillar.into()
 }
 
@@ -21,7 +27,10 @@ fn rendered(template: &str, taint: Option<&Taint>) -> Option<Rendered> {
         taint.add_object(&pillar);
     }
     let mut request = Request::new(template, &NoHost);
-    let both = [("open".into(), Obj::from("plain")), ("closed".into(), Obj::from(SECRET))];
+    let both = [
+        ("open".into(), Obj::from("plain")),
+        ("closed".into(), Obj::from(SECRET)),
+    ];
     request.variables.insert("both".into(), Obj::dict(both));
     request.variables.insert("pillar".into(), pillar);
     request.taint = taint;
@@ -30,10 +39,22 @@ fn rendered(template: &str, taint: Option<&Taint>) -> Option<Rendered> {
 
 /// The output with `#` for the bytes that are secret.
 fn shown(template: &str) -> String {
-    let rendered = rendered(template, Some(&Taint::default())).unwrap_or_else(|| panic!("{template} fails"));
+    let rendered =
+        rendered(template, Some(&Taint::default())).unwrap_or_else(|| panic!("{template} fails"));
     let mut shown = String::new();
     for (at, c) in rendered.text.char_indices() {
-        shown.push(if rendered.map.secret().iter().any(|range| range.contains(&at)) { '#' } else { c });
+        shown.push(
+            if rendered
+                .map
+                .secret()
+                .iter()
+                .any(|range| range.contains(&at))
+            {
+                '#'
+            } else {
+                c
+            },
+        );
     }
     let mut short = String::new();
     shown.chars().for_each(|c| {
@@ -48,26 +69,80 @@ fn shown(template: &str) -> String {
 fn what_is_made_of_a_secret_is_secret_and_nothing_else() {
     for (template, expected) in [
         ("a {{ pillar.pw }} b", "a # b"),
-        ("{{ pillar.pw[:4] }} {{ pillar.pw[0] }} {{ pillar['port'] + 1 }}", "# # #"),
-        ("{{ 'x' ~ pillar.port }} {{ '%s' % pillar.pw }} {{ '{}'.format(pillar.pw) }}", "# # #"),
-        ("{{ pillar.pw.upper().splitlines()[0] }} {{ -pillar.port }}", "# #"),
-        ("{{ pillar.pw|list|join('-') }} {{ pillar.list|map('upper')|join }}", "# #"),
-        ("{{ pillar.list|map('upper')|list }} {{ pillar.pw|length }}", "# #"),
-        ("{% for x in pillar.list|map('upper') %}{{ x }},{% endfor %}", "#,#,"),
+        (
+            "{{ pillar.pw[:4] }} {{ pillar.pw[0] }} {{ pillar['port'] + 1 }}",
+            "# # #",
+        ),
+        (
+            "{{ 'x' ~ pillar.port }} {{ '%s' % pillar.pw }} {{ '{}'.format(pillar.pw) }}",
+            "# # #",
+        ),
+        (
+            "{{ pillar.pw.upper().splitlines()[0] }} {{ -pillar.port }}",
+            "# #",
+        ),
+        (
+            "{{ pillar.pw|list|join('-') }} {{ pillar.list|map('upper')|join }}",
+            "# #",
+        ),
+        (
+            "{{ pillar.list|map('upper')|list }} {{ pillar.pw|length }}",
+            "# #",
+        ),
+        (
+            "{% for x in pillar.list|map('upper') %}{{ x }},{% endfor %}",
+            "#,#,",
+        ),
         ("{% set p = pillar.port * 2 %}{{ p }} {{ p - 1 }}", "# #"),
-        ("{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(pillar.pw) }} {{ m('a') }}", "<#> <a>"),
-        ("{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(pillar.pw)|upper }}", "#"),
-        ("{% set b %}a {{ pillar.port }}{% endset %}{{ b }} {{ b|upper }}", "a # #"),
+        (
+            "{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(pillar.pw) }} {{ m('a') }}",
+            "<#> <a>",
+        ),
+        (
+            "{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(pillar.pw)|upper }}",
+            "#",
+        ),
+        (
+            "{% set b %}a {{ pillar.port }}{% endset %}{{ b }} {{ b|upper }}",
+            "a # #",
+        ),
         ("{% filter upper %}a {{ pillar.pw }}{% endfilter %}", "#"),
-        ("{% macro m() %}{{ caller() }}!{% endmacro %}{% call m() %}{{ pillar.pw }}{% endcall %}", "#!"),
-        ("{% load_yaml as d %}a: 1{{ pillar.port }}{% endload %}{{ d.a }} {{ d.a + 1 }}", "# #"),
-        ("{{ both.open }} {{ both.closed }} {{ both|json }}", "plain # {\"closed\": \"#\", \"open\": \"plain\"}"),
-        ("{{ both.get('open') }} {{ both.open|upper }} {{ 2 + 3 }}", "plain PLAIN 5"),
-        ("{{ pillar.nope|default('fallback') }} {{ 'yes' if pillar.pw else 'no' }}", "fallback yes"),
-        ("{{ pillar.pw == 'x' }} {{ pillar.pw is string }} {{ 48213 }}", "False True 48213"),
-        ("{{ {'a': 1, 'b': pillar.pw}.a }} {{ [pillar.pw, 'b'][1] }}", "1 b"),
-        ("{{ pillar.pw or 'x' }} {{ '' or pillar.port }} {{ pillar.pw and 'x' }}", "# # x"),
-        ("{{ [pillar.pw|upper, 'b'] }} {{ namespace(a=pillar.pw|lower).a }}", "[\"#\", 'b'] #"),
+        (
+            "{% macro m() %}{{ caller() }}!{% endmacro %}{% call m() %}{{ pillar.pw }}{% endcall %}",
+            "#!",
+        ),
+        (
+            "{% load_yaml as d %}a: 1{{ pillar.port }}{% endload %}{{ d.a }} {{ d.a + 1 }}",
+            "# #",
+        ),
+        (
+            "{{ both.open }} {{ both.closed }} {{ both|json }}",
+            "plain # {\"closed\": \"#\", \"open\": \"plain\"}",
+        ),
+        (
+            "{{ both.get('open') }} {{ both.open|upper }} {{ 2 + 3 }}",
+            "plain PLAIN 5",
+        ),
+        (
+            "{{ pillar.nope|default('fallback') }} {{ 'yes' if pillar.pw else 'no' }}",
+            "fallback yes",
+        ),
+        (
+            "{{ pillar.pw == 'x' }} {{ pillar.pw is string }} {{ 48213 }}",
+            "False True 48213",
+        ),
+        (
+            "{{ {'a': 1, 'b': pillar.pw}.a }} {{ [pillar.pw, 'b'][1] }}",
+            "1 b",
+        ),
+        (
+            "{{ pillar.pw or 'x' }} {{ '' or pillar.port }} {{ pillar.pw and 'x' }}",
+            "# # x",
+        ),
+        (
+            "{{ [pillar.pw|upper, 'b'] }} {{ namespace(a=pillar.pw|lower).a }}",
+            "[\"#\", 'b'] #",
+        ),
     ] {
         assert_eq!(shown(template), expected, "{template}");
     }

@@ -15,8 +15,18 @@ pub fn run(sh: &Shell, _: &Args) -> Result {
     // The README's own command.
     cmd!(sh, "cargo test --workspace").run()?;
     // A workspace of its own, so that nothing above reaches it.
-    cmd!(sh, "cargo run --manifest-path fuzz/Cargo.toml --target-dir target -- --seconds 30").run()?;
-    if cmd!(sh, "cargo deny --version").quiet().ignore_stdout().ignore_stderr().run().is_ok() {
+    cmd!(
+        sh,
+        "cargo run --manifest-path fuzz/Cargo.toml --target-dir target -- --seconds 30"
+    )
+    .run()?;
+    if cmd!(sh, "cargo deny --version")
+        .quiet()
+        .ignore_stdout()
+        .ignore_stderr()
+        .run()
+        .is_ok()
+    {
         cmd!(sh, "cargo deny check licenses bans sources").run()?;
     }
     let _denied = sh.push_env("RUSTDOCFLAGS", "-D warnings");

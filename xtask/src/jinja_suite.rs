@@ -18,7 +18,8 @@ pub const SUITE: Suite = Suite {
 };
 
 fn compare(ours: &Value, theirs: &Value) -> Outcome {
-    let text = |answer: &Value, name: &str| answer.get(name).and_then(Value::as_str).map(str::to_owned);
+    let text =
+        |answer: &Value, name: &str| answer.get(name).and_then(Value::as_str).map(str::to_owned);
     if let (Some(ours), Some(theirs)) = (text(ours, "text"), text(theirs, "text"))
         && ours == theirs
     {
@@ -26,7 +27,9 @@ fn compare(ours: &Value, theirs: &Value) -> Outcome {
     }
     // Salt appends the excerpt, or Python's trace of calls, to the same message.
     if let (Some(ours), Some(theirs)) = (text(ours, "error"), text(theirs, "error"))
-        && theirs.strip_prefix(&ours).is_some_and(|rest| rest.is_empty() || rest.starts_with('\n'))
+        && theirs
+            .strip_prefix(&ours)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('\n'))
     {
         return Outcome::SameError;
     }
@@ -42,11 +45,31 @@ mod tests {
     #[test]
     fn answers_are_equal_by_text_and_by_message() {
         let cases = [
-            (json!({"text": "1"}), json!({"text": "1"}), Outcome::SameText),
-            (json!({"text": "1"}), json!({"text": "2"}), Outcome::Different),
-            (json!({"error": "a"}), json!({"error": "a\nTrace"}), Outcome::SameError),
-            (json!({"error": "a"}), json!({"error": "ab"}), Outcome::Different),
-            (json!({"error": "a"}), json!({"text": "1"}), Outcome::Different),
+            (
+                json!({"text": "1"}),
+                json!({"text": "1"}),
+                Outcome::SameText,
+            ),
+            (
+                json!({"text": "1"}),
+                json!({"text": "2"}),
+                Outcome::Different,
+            ),
+            (
+                json!({"error": "a"}),
+                json!({"error": "a\nTrace"}),
+                Outcome::SameError,
+            ),
+            (
+                json!({"error": "a"}),
+                json!({"error": "ab"}),
+                Outcome::Different,
+            ),
+            (
+                json!({"error": "a"}),
+                json!({"text": "1"}),
+                Outcome::Different,
+            ),
         ];
         for (ours, theirs, outcome) in cases {
             assert_eq!(compare(&ours, &theirs), outcome, "{ours} {theirs}");

@@ -86,7 +86,13 @@ fn project_root() -> &'static Path {
 
 /// Where cargo puts what it builds.
 fn target_directory(sh: &Shell) -> Result<PathBuf> {
-    let metadata: Value =
-        serde_json::from_str(&cmd!(sh, "cargo metadata --format-version 1 --no-deps").quiet().read()?)?;
-    Ok(metadata["target_directory"].as_str().ok_or("cargo metadata names no target directory")?.into())
+    let metadata: Value = serde_json::from_str(
+        &cmd!(sh, "cargo metadata --format-version 1 --no-deps")
+            .quiet()
+            .read()?,
+    )?;
+    Ok(metadata["target_directory"]
+        .as_str()
+        .ok_or("cargo metadata names no target directory")?
+        .into())
 }

@@ -12,15 +12,26 @@ pub const SUITE: Suite = Suite {
     example: &["mako"],
     compare,
     reasons: &[
-        (|source, _, _| source.contains("cached=\"True\""), "there is no cache"),
+        (
+            |source, _, _| source.contains("cached=\"True\""),
+            "there is no cache",
+        ),
         (
             |_, ours, _| ours["error"] == "refused" || ours["error"] == "ModuleNotFoundError",
             "modules that can be imported are those that need no machine",
         ),
-        (|source, _, _| source.contains("open("), "no file of the machine is read"),
-        (ends_open, "a bracket or a tag that is never closed is told where the parser, or where it, stands"),
         (
-            |source, _, theirs| source.contains("# someone's '''comment") && theirs["error"] == "SyntaxError",
+            |source, _, _| source.contains("open("),
+            "no file of the machine is read",
+        ),
+        (
+            ends_open,
+            "a bracket or a tag that is never closed is told where the parser, or where it, stands",
+        ),
+        (
+            |source, _, theirs| {
+                source.contains("# someone's '''comment") && theirs["error"] == "SyntaxError"
+            },
             "Mako takes quotes in a comment for those of a text",
         ),
     ],
@@ -41,7 +52,9 @@ fn compare(ours: &Value, theirs: &Value) -> Outcome {
     {
         return Outcome::SameText;
     }
-    let same_line = theirs.get("line").is_none_or(|line| ours.get("line") == Some(line));
+    let same_line = theirs
+        .get("line")
+        .is_none_or(|line| ours.get("line") == Some(line));
     match (ours.get("error"), theirs.get("error")) {
         (Some(ours), Some(theirs)) if ours == theirs && same_line => Outcome::SameError,
         _ => Outcome::Different,
@@ -56,19 +69,46 @@ mod tests {
 
     #[test]
     fn answers_are_equal_by_text_and_by_class_and_line() {
-        let unclosed =
-            json!({"error": "SyntaxException", "line": 1, "message": "SyntaxException: Unclosed tag: <%def>"});
+        let unclosed = json!({"error": "SyntaxException", "line": 1, "message": "SyntaxException: Unclosed tag: <%def>"});
         let cases = [
-            (json!({"output": "1"}), json!({"output": "1"}), Outcome::SameText),
-            (json!({"output": "1"}), json!({"output": "2"}), Outcome::Different),
-            (json!({"error": "KeyError", "line": 3}), json!({"error": "KeyError", "message": "k"}), Outcome::SameError),
-            (unclosed.clone(), json!({"error": "SyntaxException", "line": 2}), Outcome::Different),
-            (json!({"error": "KeyError"}), json!({"output": "1"}), Outcome::Different),
+            (
+                json!({"output": "1"}),
+                json!({"output": "1"}),
+                Outcome::SameText,
+            ),
+            (
+                json!({"output": "1"}),
+                json!({"output": "2"}),
+                Outcome::Different,
+            ),
+            (
+                json!({"error": "KeyError", "line": 3}),
+                json!({"error": "KeyError", "message": "k"}),
+                Outcome::SameError,
+            ),
+            (
+                unclosed.clone(),
+                json!({"error": "SyntaxException", "line": 2}),
+                Outcome::Different,
+            ),
+            (
+                json!({"error": "KeyError"}),
+                json!({"output": "1"}),
+                Outcome::Different,
+            ),
         ];
         for (ours, theirs, outcome) in cases {
             assert_eq!(compare(&ours, &theirs), outcome, "{ours} {theirs}");
         }
-        assert!(ends_open("<%def name='f()'>", &unclosed, &json!({"error": "SyntaxException", "line": 2})));
-        assert!(!ends_open("c = (", &json!({"error": "SyntaxException", "message": "x"}), &json!({"output": ""})));
+        assert!(ends_open(
+            "<%def name='f()'>",
+            &unclosed,
+            &json!({"error": "SyntaxException", "line": 2})
+        ));
+        assert!(!ends_open(
+            "c = (",
+            &json!({"error": "SyntaxException", "message": "x"}),
+            &json!({"output": ""})
+        ));
     }
 }

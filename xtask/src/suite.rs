@@ -56,16 +56,26 @@ impl Suite {
         let records = tempfile::NamedTempFile::new()?;
         self.record(sh, &suite, records.path())?;
         let records = std::fs::read_to_string(records.path())?;
-        let (counts, records) = records.split_once('\n').ok_or("the tests recorded nothing")?;
+        let (counts, records) = records
+            .split_once('\n')
+            .ok_or("the tests recorded nothing")?;
         let counts: Value = serde_json::from_str(counts)?;
-        let (comparable, other): (Vec<&str>, Vec<&str>) = records.lines().partition(|line| is_comparable(line));
+        let (comparable, other): (Vec<&str>, Vec<&str>) =
+            records.lines().partition(|line| is_comparable(line));
         let questions = comparable.join("\n");
         let example = self.example;
         cmd!(sh, "cargo build --quiet --package mapstack-python").run()?;
-        let run = cmd!(sh, "cargo run --quiet --package mapstack-render --example {example...}");
+        let run = cmd!(
+            sh,
+            "cargo run --quiet --package mapstack-render --example {example...}"
+        );
         let ours = run.quiet().stdin(&questions).read()?;
         let script = self.script();
-        let theirs = cmd!(sh, "{python} {script} expect").quiet().ignore_stderr().stdin(&questions).read()?;
+        let theirs = cmd!(sh, "{python} {script} expect")
+            .quiet()
+            .ignore_stderr()
+            .stdin(&questions)
+            .read()?;
         let tally = self.tally(&questions, &ours, &theirs)?;
         println!(
             "{} tests, {} templates recorded, {} comparable",
@@ -76,18 +86,27 @@ impl Suite {
         for (reason, templates) in reasons(&other)? {
             println!("{} not comparable: {reason}", templates.len());
             if args.verbose {
-                templates.iter().for_each(|template| println!("  {template}"));
+                templates
+                    .iter()
+                    .for_each(|template| println!("  {template}"));
             }
         }
         print!("{tally}");
         if tally.unexplained.is_empty() {
             return Ok(());
         }
-        Err(format!("{} differences from the reference that nothing explains", tally.unexplained.len()).into())
+        Err(format!(
+            "{} differences from the reference that nothing explains",
+            tally.unexplained.len()
+        )
+        .into())
     }
 
     fn script(&self) -> PathBuf {
-        project_root().join(format!("xtask/reference/{}_suite.py", self.package.trim_end_matches('2')))
+        project_root().join(format!(
+            "xtask/reference/{}_suite.py",
+            self.package.trim_end_matches('2')
+        ))
     }
 
     fn home(&self) -> PathBuf {
@@ -97,13 +116,19 @@ impl Suite {
     /// The unpacked source distribution, fetched if it is not there yet.
     fn fetch(&self, sh: &Shell) -> Result<PathBuf> {
         let (python, home, package) = (python(sh)?, self.home(), self.package);
-        let code = format!("import importlib.metadata; print(importlib.metadata.version('{package}'))");
+        let code =
+            format!("import importlib.metadata; print(importlib.metadata.version('{package}'))");
         let version = cmd!(sh, "{python} -c {code}").quiet().read()?;
         let (name, tools) = (format!("{package}-{version}"), home.join("tools"));
         let suite = home.join(&name);
         if !sh.path_exists(&tools) {
             let needed = self.tools;
-            cmd!(sh, "{python} -m pip install --quiet --target {tools} {needed...}").ignore_stderr().run()?;
+            cmd!(
+                sh,
+                "{python} -m pip install --quiet --target {tools} {needed...}"
+            )
+            .ignore_stderr()
+            .run()?;
         }
         if !sh.path_exists(&suite) {
             let package = format!("{package}=={version}");
@@ -133,17 +158,27 @@ impl Suite {
 
     fn tally(&self, questions: &str, ours: &str, theirs: &str) -> Result<Tally> {
         let mut tally = Tally::default();
-        each_answer("templates", [questions, ours, theirs], |question, ours, theirs| {
-            let source = question["source"].as_str().unwrap_or_default();
-            match (self.compare)(ours, theirs) {
-                Outcome::SameText => tally.texts += 1,
-                Outcome::SameError => tally.errors += 1,
-                Outcome::Different => match self.reasons.iter().find(|(shows, _)| shows(source, ours, theirs)) {
-                    Some((_, reason)) => *tally.explained.entry(reason).or_default() += 1,
-                    None => tally.unexplained.push(format!("{question}\n  ours   {ours}\n  theirs {theirs}")),
-                },
-            }
-        })?;
+        each_answer(
+            "templates",
+            [questions, ours, theirs],
+            |question, ours, theirs| {
+                let source = question["source"].as_str().unwrap_or_default();
+                match (self.compare)(ours, theirs) {
+                    Outcome::SameText => tally.texts += 1,
+                    Outcome::SameError => tally.errors += 1,
+                    Outcome::Different => match self
+                        .reasons
+                        .iter()
+                        .find(|(shows, _)| shows(source, ours, theirs))
+                    {
+                        Some((_, reason)) => *tally.explained.entry(reason).or_default() += 1,
+                        None => tally
+                            .unexplained
+                            .push(format!("{question}\n  ours   {ours}\n  theirs {theirs}")),
+                    },
+                }
+            },
+        )?;
         Ok(tally)
     }
 }
@@ -158,7 +193,10 @@ fn reasons(records: &[&str]) -> Result<BTreeMap<String, Vec<String>>> {
     for line in records {
         let record: Value = serde_json::from_str(line)?;
         let reason = record["reason"].as_str().unwrap_or_default().to_owned();
-        reasons.entry(reason).or_default().push(format!("{}: {}", record["test"], record["source"]));
+        reasons
+            .entry(reason)
+            .or_default()
+            .push(format!("{}: {}", record["test"], record["source"]));
     }
     Ok(reasons)
 }
@@ -178,7 +216,11 @@ impl std::fmt::Display for Tally {
             writeln!(f, "{difference}")?;
         }
         let equal = self.texts + self.errors;
-        writeln!(f, "{equal} equal: {} texts, {} errors", self.texts, self.errors)?;
+        writeln!(
+            f,
+            "{equal} equal: {} texts, {} errors",
+            self.texts, self.errors
+        )?;
         for (reason, count) in &self.explained {
             writeln!(f, "{count} differ on purpose: {reason}")?;
         }
@@ -195,7 +237,13 @@ mod tests {
         tests: "tests",
         tools: &[],
         example: &[],
-        compare: |ours, theirs| if ours == theirs { Outcome::SameText } else { Outcome::Different },
+        compare: |ours, theirs| {
+            if ours == theirs {
+                Outcome::SameText
+            } else {
+                Outcome::Different
+            }
+        },
         reasons: &[(|source, _, _| source.contains("random"), "chance")],
     };
 
@@ -203,7 +251,14 @@ mod tests {
     fn what_differs_is_explained_or_listed() {
         let questions = "{\"source\": \"a\"}\n{\"source\": \"random\"}\n{\"source\": \"b\"}";
         let tally = SUITE.tally(questions, "1\n2\n3", "1\n1\n1").unwrap();
-        assert_eq!((tally.texts, tally.explained["chance"], tally.unexplained.len()), (1, 1, 1));
+        assert_eq!(
+            (
+                tally.texts,
+                tally.explained["chance"],
+                tally.unexplained.len()
+            ),
+            (1, 1, 1)
+        );
         assert!(tally.to_string().contains("theirs 1"), "{tally}");
     }
 

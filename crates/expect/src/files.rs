@@ -10,31 +10,53 @@ use mapstack::{Error, ErrorKind, yaml};
 const LARGEST: u64 = 64 << 20;
 
 pub(crate) fn text(file: &Path) -> Result<String, Error> {
-    let failed = |e: std::io::Error| Error::new(ErrorKind::File, format!("cannot read {}: {e}", file.display()));
+    let failed = |e: std::io::Error| {
+        Error::new(
+            ErrorKind::File,
+            format!("cannot read {}: {e}", file.display()),
+        )
+    };
     let mut bytes = Vec::new();
-    File::open(file).map_err(failed)?.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
+    File::open(file)
+        .map_err(failed)?
+        .take(LARGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
     if bytes.len() as u64 > LARGEST {
         let message = format!("{} is larger than {} MiB", file.display(), LARGEST >> 20);
         return Err(Error::new(ErrorKind::Limit, message));
     }
-    let text =
-        yaml::decode(&bytes).map_err(|e| Error::new(ErrorKind::Yaml, format!("{} is no text: {e}", file.display())))?;
+    let text = yaml::decode(&bytes).map_err(|e| {
+        Error::new(
+            ErrorKind::Yaml,
+            format!("{} is no text: {e}", file.display()),
+        )
+    })?;
     Ok(text.to_owned())
 }
 
 /// What a directory holds, sorted by name; nothing if it is none.
 pub(crate) fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
-    let failed = |e: std::io::Error| Error::new(ErrorKind::File, format!("cannot read {}: {e}", directory.display()));
+    let failed = |e: std::io::Error| {
+        Error::new(
+            ErrorKind::File,
+            format!("cannot read {}: {e}", directory.display()),
+        )
+    };
     if !directory.is_dir() {
         return Ok(Vec::new());
     }
     let listed = directory.read_dir().map_err(failed)?;
-    let mut found =
-        listed.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let mut found = listed
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(failed)?;
     found.sort();
     Ok(found)
 }
 
 pub(crate) fn name(path: &Path) -> String {
-    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    path.file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
 }

@@ -71,7 +71,11 @@ impl Places<'_> {
             self.in_named(directory, &self.home_of(directory), &mut found)?;
         }
         if self.named.is_empty() {
-            for base in self.roots.iter().flat_map(|root| [root.clone(), beside(root)]) {
+            for base in self
+                .roots
+                .iter()
+                .flat_map(|root| [root.clone(), beside(root)])
+            {
                 for suite in inner(&below(&base, "test/integration"), &base)? {
                     self.mapdata(&suite.join("files").join(MAPDATA), &base, &mut found)?;
                 }
@@ -79,9 +83,15 @@ impl Places<'_> {
             }
         }
         let mut seen = HashSet::new();
-        found.retain(|one: &Expectation| seen.insert(one.file.canonicalize().unwrap_or_else(|_| one.file.clone())));
+        found.retain(|one: &Expectation| {
+            seen.insert(one.file.canonicalize().unwrap_or_else(|_| one.file.clone()))
+        });
         let key = |one: &Expectation| {
-            (one.formula.clone(), one.suite.as_ref().map(|(suite, _)| suite.clone()), one.name.clone())
+            (
+                one.formula.clone(),
+                one.suite.as_ref().map(|(suite, _)| suite.clone()),
+                one.name.clone(),
+            )
         };
         found.sort_by_key(key);
         Ok(found)
@@ -102,28 +112,69 @@ impl Places<'_> {
         if let Some(directory) = self.named.first() {
             let home = self.home_of(directory);
             if is_mapdata(directory) {
-                return Some(expectation(directory.join(name), Form::Mapdata, suite(directory), home));
+                return Some(expectation(
+                    directory.join(name),
+                    Form::Mapdata,
+                    suite(directory),
+                    home,
+                ));
             }
-            return Some(expectation(directory.join(formula).join(name), Form::Plain, None, home));
+            return Some(expectation(
+                directory.join(formula).join(name),
+                Form::Plain,
+                None,
+                home,
+            ));
         }
-        let mut usual = self.roots.iter().flat_map(|root| [root.clone(), beside(root)]);
-        let own = || self.roots.iter().find(|root| root.join(formula).is_dir()).cloned();
-        let home = usual.find(|base| below(base, PLAIN).is_dir()).or_else(own)?;
-        Some(expectation(below(&home, PLAIN).join(formula).join(name), Form::Plain, None, home))
+        let mut usual = self
+            .roots
+            .iter()
+            .flat_map(|root| [root.clone(), beside(root)]);
+        let own = || {
+            self.roots
+                .iter()
+                .find(|root| root.join(formula).is_dir())
+                .cloned()
+        };
+        let home = usual
+            .find(|base| below(base, PLAIN).is_dir())
+            .or_else(own)?;
+        Some(expectation(
+            below(&home, PLAIN).join(formula).join(name),
+            Form::Plain,
+            None,
+            home,
+        ))
     }
 
     /// A directory of the repository that a named directory belongs to: the lowest that holds a root as well. Where
     /// that is everything, the directory stands for itself.
     fn home_of(&self, directory: &Path) -> PathBuf {
-        let Ok(own) = std::path::absolute(directory) else { return directory.into() };
-        let roots = self.roots.iter().filter_map(|root| root.canonicalize().ok());
+        let Ok(own) = std::path::absolute(directory) else {
+            return directory.into();
+        };
+        let roots = self
+            .roots
+            .iter()
+            .filter_map(|root| root.canonicalize().ok());
         let real = own.canonicalize().unwrap_or(own);
-        let homes =
-            roots.filter_map(|root| real.ancestors().find(|above| root.starts_with(above)).map(Path::to_path_buf));
-        homes.filter(|home| home.parent().is_some()).min_by_key(|home| home.components().count()).unwrap_or(real)
+        let homes = roots.filter_map(|root| {
+            real.ancestors()
+                .find(|above| root.starts_with(above))
+                .map(Path::to_path_buf)
+        });
+        homes
+            .filter(|home| home.parent().is_some())
+            .min_by_key(|home| home.components().count())
+            .unwrap_or(real)
     }
 
-    fn in_named(&self, directory: &Path, home: &Path, found: &mut Vec<Expectation>) -> Result<(), Error> {
+    fn in_named(
+        &self,
+        directory: &Path,
+        home: &Path,
+        found: &mut Vec<Expectation>,
+    ) -> Result<(), Error> {
         if is_mapdata(directory) {
             return self.mapdata(directory, home, found);
         }
@@ -134,58 +185,100 @@ impl Places<'_> {
             (_, []) => return Ok(()),
             ([only], _) => only,
             _ => {
-                let message = format!("{} holds expectations, and nothing says of which formula", directory.display());
-                return Err(Error::new(ErrorKind::File, message).note("name one formula, or keep them in FORMULA/"));
+                let message = format!(
+                    "{} holds expectations, and nothing says of which formula",
+                    directory.display()
+                );
+                return Err(Error::new(ErrorKind::File, message)
+                    .note("name one formula, or keep them in FORMULA/"));
             }
         };
         if found.len() == before {
-            found.extend(own.into_iter().map(|file| expectation(formula, file, Form::Plain, None, home)));
+            found.extend(
+                own.into_iter()
+                    .map(|file| expectation(formula, file, Form::Plain, None, home)),
+            );
         }
         Ok(())
     }
 
-    fn plain(&self, directory: &Path, home: &Path, found: &mut Vec<Expectation>) -> Result<(), Error> {
+    fn plain(
+        &self,
+        directory: &Path,
+        home: &Path,
+        found: &mut Vec<Expectation>,
+    ) -> Result<(), Error> {
         let folders: Vec<String> = match self.every {
-            true => inner(directory, home)?.iter().filter(|path| path.is_dir()).map(|path| name(path)).collect(),
+            true => inner(directory, home)?
+                .iter()
+                .filter(|path| path.is_dir())
+                .map(|path| name(path))
+                .collect(),
             false => self.formulas.into(),
         };
         for formula in folders.iter().filter(|name| !name.starts_with('.')) {
             let files = yaml_files(&directory.join(formula), home)?;
-            found.extend(files.into_iter().map(|file| expectation(formula, file, Form::Plain, None, home)));
+            found.extend(
+                files
+                    .into_iter()
+                    .map(|file| expectation(formula, file, Form::Plain, None, home)),
+            );
         }
         Ok(())
     }
 
-    fn mapdata(&self, directory: &Path, home: &Path, found: &mut Vec<Expectation>) -> Result<(), Error> {
+    fn mapdata(
+        &self,
+        directory: &Path,
+        home: &Path,
+        found: &mut Vec<Expectation>,
+    ) -> Result<(), Error> {
         let files = yaml_files(directory, home)?;
         if files.is_empty() {
             return Ok(());
         }
         let suite = suite(directory);
-        let Some(formula) = self.formula_of(directory, suite.as_ref())? else { return Ok(()) };
-        found.extend(files.into_iter().map(|file| expectation(&formula, file, Form::Mapdata, suite.clone(), home)));
+        let Some(formula) = self.formula_of(directory, suite.as_ref())? else {
+            return Ok(());
+        };
+        found.extend(
+            files
+                .into_iter()
+                .map(|file| expectation(&formula, file, Form::Mapdata, suite.clone(), home)),
+        );
         Ok(())
     }
 
     /// Whose the files of platforms are; `None` if of a formula that is not meant.
-    fn formula_of(&self, directory: &Path, suite: Option<&(String, PathBuf)>) -> Result<Option<String>, Error> {
+    fn formula_of(
+        &self,
+        directory: &Path,
+        suite: Option<&(String, PathBuf)>,
+    ) -> Result<Option<String>, Error> {
         // A kitchen.yml that cannot be read is told of when its suites are needed.
         let kitchen = suite.and_then(|(_, base)| Kitchen::of(base).ok().flatten());
         if let Some(name) = kitchen.as_ref().and_then(Kitchen::formula) {
             if self.formulas.iter().any(|formula| formula == name) {
                 return Ok(Some(name.to_owned()));
             }
-            if suite.is_some_and(|(_, base)| self.roots.iter().any(|root| root.join(name).is_dir() && same(root, base)))
-            {
+            if suite.is_some_and(|(_, base)| {
+                self.roots
+                    .iter()
+                    .any(|root| root.join(name).is_dir() && same(root, base))
+            }) {
                 return Ok(None);
             }
         }
         match (self.with_state, self.formulas) {
             ([only], _) | ([], [only]) => Ok(Some(only.clone())),
             _ => {
-                let message = format!("nothing says of which formula the files in {} are", directory.display());
-                Err(Error::new(ErrorKind::File, message)
-                    .note("name the formula, or let kitchen.yml say it: provisioner: {formula: NAME}"))
+                let message = format!(
+                    "nothing says of which formula the files in {} are",
+                    directory.display()
+                );
+                Err(Error::new(ErrorKind::File, message).note(
+                    "name the formula, or let kitchen.yml say it: provisioner: {formula: NAME}",
+                ))
             }
         }
     }
@@ -193,16 +286,36 @@ impl Places<'_> {
 
 /// A path below a directory, as a person would write it.
 pub(crate) fn below(directory: &Path, path: &str) -> PathBuf {
-    if directory == Path::new(".") { path.into() } else { directory.join(path) }
+    if directory == Path::new(".") {
+        path.into()
+    } else {
+        directory.join(path)
+    }
 }
 
 fn same(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-fn expectation(formula: &str, file: PathBuf, form: Form, suite: Option<(String, PathBuf)>, home: &Path) -> Expectation {
-    let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    Expectation { formula: formula.into(), file, form, name, suite, home: home.into() }
+fn expectation(
+    formula: &str,
+    file: PathBuf,
+    form: Form,
+    suite: Option<(String, PathBuf)>,
+    home: &Path,
+) -> Expectation {
+    let name = file
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    Expectation {
+        formula: formula.into(),
+        file,
+        form,
+        name,
+        suite,
+        home: home.into(),
+    }
 }
 
 fn is_mapdata(directory: &Path) -> bool {
@@ -211,17 +324,29 @@ fn is_mapdata(directory: &Path) -> bool {
 
 /// The suite of `BASE/test/integration/SUITE/files/_mapdata`, and the base.
 fn suite(directory: &Path) -> Option<(String, PathBuf)> {
-    let suite = directory.parent().filter(|files| name(files) == "files")?.parent()?;
-    let integration = suite.parent().filter(|folder| name(folder) == "integration")?;
-    let test = integration.parent().filter(|folder| name(folder) == "test")?;
-    let base = test.parent().filter(|base| !base.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let suite = directory
+        .parent()
+        .filter(|files| name(files) == "files")?
+        .parent()?;
+    let integration = suite
+        .parent()
+        .filter(|folder| name(folder) == "integration")?;
+    let test = integration
+        .parent()
+        .filter(|folder| name(folder) == "test")?;
+    let base = test
+        .parent()
+        .filter(|base| !base.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     Some((name(suite), base.to_path_buf()))
 }
 
 /// The directory that a directory lies in.
 fn beside(directory: &Path) -> PathBuf {
     match directory.parent() {
-        Some(parent) if directory.file_name().is_some() && parent.as_os_str().is_empty() => ".".into(),
+        Some(parent) if directory.file_name().is_some() && parent.as_os_str().is_empty() => {
+            ".".into()
+        }
         Some(parent) if directory.file_name().is_some() => parent.into(),
         _ => directory.join(".."),
     }
@@ -237,7 +362,10 @@ fn inner(directory: &Path, home: &Path) -> Result<Vec<PathBuf>, Error> {
 
 fn yaml_files(directory: &Path, home: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut files = inner(directory, home)?;
-    let is_yaml = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
+    let is_yaml = |file: &PathBuf| {
+        file.extension()
+            .is_some_and(|extension| extension == "yaml" || extension == "yml")
+    };
     files.retain(|file| is_yaml(file) && !name(file).starts_with('.') && file.is_file());
     Ok(files)
 }
@@ -249,8 +377,14 @@ mod tests {
     #[test]
     fn a_suite_is_told_from_the_path() {
         for (path, found) in [
-            ("test/integration/default/files/_mapdata", Some(("default", "."))),
-            ("/a/b/test/integration/x/files/_mapdata", Some(("x", "/a/b"))),
+            (
+                "test/integration/default/files/_mapdata",
+                Some(("default", ".")),
+            ),
+            (
+                "/a/b/test/integration/x/files/_mapdata",
+                Some(("x", "/a/b")),
+            ),
             ("../test/integration/x/files/_mapdata", Some(("x", ".."))),
             ("_mapdata", None),
             ("test/x/files/_mapdata", None),
@@ -263,9 +397,19 @@ mod tests {
 
     #[test]
     fn a_directory_lies_in_another() {
-        for (directory, found) in [("a/b", "a"), ("a", "."), (".", "./.."), ("..", "../.."), ("/", "/.."), ("/a", "/")]
-        {
-            assert_eq!(beside(Path::new(directory)), Path::new(found), "{directory}");
+        for (directory, found) in [
+            ("a/b", "a"),
+            ("a", "."),
+            (".", "./.."),
+            ("..", "../.."),
+            ("/", "/.."),
+            ("/a", "/"),
+        ] {
+            assert_eq!(
+                beside(Path::new(directory)),
+                Path::new(found),
+                "{directory}"
+            );
         }
         assert_eq!(below(Path::new("."), "a/b"), Path::new("a/b"));
         assert_eq!(below(Path::new("x"), "a"), Path::new("x/a"));
@@ -279,16 +423,32 @@ mod tests {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(file, "a: 1\n").unwrap();
         };
-        for path in ["f/x.yaml", "f/a.yml", "f/.hidden.yaml", "f/notes.txt", "gone/x.yaml", ".git/x.yaml"] {
+        for path in [
+            "f/x.yaml",
+            "f/a.yml",
+            "f/.hidden.yaml",
+            "f/notes.txt",
+            "gone/x.yaml",
+            ".git/x.yaml",
+        ] {
             write(&format!("tests/mapstack/{path}"));
         }
         std::fs::create_dir(home.path().join("salt")).unwrap();
         let roots = [home.path().to_path_buf(), home.path().join("salt")];
         let found = |every: bool| {
             let formulas = ["f".to_owned()];
-            let places = Places { roots: &roots, named: &[], formulas: &formulas, every, with_state: &[] };
+            let places = Places {
+                roots: &roots,
+                named: &[],
+                formulas: &formulas,
+                every,
+                with_state: &[],
+            };
             let found = places.find().unwrap();
-            found.iter().map(|one| format!("{} {}", one.formula, one.name)).collect::<Vec<_>>()
+            found
+                .iter()
+                .map(|one| format!("{} {}", one.formula, one.name))
+                .collect::<Vec<_>>()
         };
         assert_eq!(found(false), ["f a", "f x"]);
         assert_eq!(found(true), ["f a", "f x", "gone x"]);

@@ -55,7 +55,9 @@ impl Kitchen {
     /// It cannot be read, or is no YAML, such as one with templates of Ruby in it.
     pub fn of(base: &Path) -> Result<Option<Self>, Error> {
         let named = ["kitchen.yml", ".kitchen.yml", "kitchen.yaml"].map(|name| below(base, name));
-        let Some(file) = named.into_iter().find(|file| file.is_file()) else { return Ok(None) };
+        let Some(file) = named.into_iter().find(|file| file.is_file()) else {
+            return Ok(None);
+        };
         let repository = Repository::around(base)?;
         repository.check(&file)?;
         let shown = file.display().to_string();
@@ -66,13 +68,23 @@ impl Kitchen {
             )
         })?;
         let map = value.as_map().cloned().unwrap_or_default();
-        let provisioner = map.get("provisioner").and_then(Value::as_map).cloned().unwrap_or_default();
-        let suites = map.get("suites").and_then(Value::as_list).unwrap_or_default();
+        let provisioner = map
+            .get("provisioner")
+            .and_then(Value::as_map)
+            .cloned()
+            .unwrap_or_default();
+        let suites = map
+            .get("suites")
+            .and_then(Value::as_list)
+            .unwrap_or_default();
         Ok(Some(Kitchen {
             shown,
             base: base.into(),
             repository,
-            formula: provisioner.get("formula").and_then(Value::as_str).map(str::to_owned),
+            formula: provisioner
+                .get("formula")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
             suites: suites.iter().filter_map(Value::as_map).cloned().collect(),
             provisioner,
         }))
@@ -94,16 +106,28 @@ impl Kitchen {
     #[must_use]
     pub fn suite_of(&self, folder: &str, platform: &str) -> Option<usize> {
         let wanted = format!("test/integration/{folder}");
-        let platform = IN_KITCHEN.iter().find(|(name, _)| *name == platform).map_or(platform, |(_, kitchen)| kitchen);
-        let is_listed = |list: &[Value]| list.iter().filter_map(Value::as_str).any(|name| name.starts_with(platform));
+        let platform = IN_KITCHEN
+            .iter()
+            .find(|(name, _)| *name == platform)
+            .map_or(platform, |(_, kitchen)| kitchen);
+        let is_listed = |list: &[Value]| {
+            list.iter()
+                .filter_map(Value::as_str)
+                .any(|name| name.starts_with(platform))
+        };
         self.suites.iter().position(|suite| {
             let list = |key: &str| suite.get(key).and_then(Value::as_list);
             let verifier = suite.get("verifier").and_then(Value::as_map);
-            let tests = verifier.and_then(|verifier| verifier.get("inspec_tests")).and_then(Value::as_list);
-            let mut paths = tests.unwrap_or_default().iter().filter_map(|test| match test {
-                Value::Map(test) => test.get("path")?.as_str(),
-                other => other.as_str(),
-            });
+            let tests = verifier
+                .and_then(|verifier| verifier.get("inspec_tests"))
+                .and_then(Value::as_list);
+            let mut paths = tests
+                .unwrap_or_default()
+                .iter()
+                .filter_map(|test| match test {
+                    Value::Map(test) => test.get("path")?.as_str(),
+                    other => other.as_str(),
+                });
             paths.any(|path| path.trim_start_matches("./").trim_end_matches('/') == wanted)
                 && list("includes").is_none_or(is_listed)
                 && !list("excludes").is_some_and(is_listed)
@@ -116,32 +140,65 @@ impl Kitchen {
     /// A file of its pillar cannot be read, or lies outside the repository.
     pub fn suite(&self, index: usize) -> Result<Suite, Error> {
         let suite = self.suites.get(index).cloned().unwrap_or_default();
-        let own = suite.get("provisioner").and_then(Value::as_map).cloned().unwrap_or_default();
+        let own = suite
+            .get("provisioner")
+            .and_then(Value::as_map)
+            .cloned()
+            .unwrap_or_default();
         let given = |key: &str| own.get(key).or_else(|| self.provisioner.get(key));
         let mut files: Vec<(String, String)> = Vec::new();
-        for directory in given("pillars_from_directories").and_then(Value::as_list).unwrap_or_default() {
+        for directory in given("pillars_from_directories")
+            .and_then(Value::as_list)
+            .unwrap_or_default()
+        {
             let directory = directory.as_str().unwrap_or_default();
             self.read_all(&self.inside(directory)?, "", &mut files)?;
         }
-        for (name, text) in given("pillars").and_then(Value::as_map).into_iter().flat_map(Map::iter) {
+        for (name, text) in given("pillars")
+            .and_then(Value::as_map)
+            .into_iter()
+            .flat_map(Map::iter)
+        {
             files.push((name.to_string(), dump(text, &DumpOptions::output())));
         }
-        for (name, source) in given("pillars_from_files").and_then(Value::as_map).into_iter().flat_map(Map::iter) {
-            files.push((name.to_string(), files::text(&self.inside(&source.to_string())?)?));
+        for (name, source) in given("pillars_from_files")
+            .and_then(Value::as_map)
+            .into_iter()
+            .flat_map(Map::iter)
+        {
+            files.push((
+                name.to_string(),
+                files::text(&self.inside(&source.to_string())?)?,
+            ));
         }
         let driver = suite.get("driver").and_then(Value::as_map);
         Ok(Suite {
-            name: suite.get("name").map(ToString::to_string).unwrap_or_default(),
-            host: driver.and_then(|driver| driver.get("hostname")).filter(|host| host.truthy()).cloned(),
-            grains: given("grains").and_then(Value::as_map).cloned().unwrap_or_default(),
+            name: suite
+                .get("name")
+                .map(ToString::to_string)
+                .unwrap_or_default(),
+            host: driver
+                .and_then(|driver| driver.get("hostname"))
+                .filter(|host| host.truthy())
+                .cloned(),
+            grains: given("grains")
+                .and_then(Value::as_map)
+                .cloned()
+                .unwrap_or_default(),
             has_top: files.iter().any(|(name, _)| name == top::FILE),
-            files: files.iter().fold(MemoryFiles::new(), |files, (name, text)| files.file(top::ENV, name, text)),
+            files: files
+                .iter()
+                .fold(MemoryFiles::new(), |files, (name, text)| {
+                    files.file(top::ENV, name, text)
+                }),
         })
     }
 
     /// A path below the repository.
     fn inside(&self, path: &str) -> Result<PathBuf, Error> {
-        let leaves = Path::new(path).components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir));
+        let leaves = Path::new(path)
+            .components()
+            .any(|part| !matches!(part, Component::Normal(_) | Component::CurDir));
         match leaves || path.is_empty() {
             true => Err(self.refused(&format!("'{path}' is no path below the repository"))),
             false => {
@@ -152,7 +209,12 @@ impl Kitchen {
         }
     }
 
-    fn read_all(&self, directory: &Path, below: &str, found: &mut Vec<(String, String)>) -> Result<(), Error> {
+    fn read_all(
+        &self,
+        directory: &Path,
+        below: &str,
+        found: &mut Vec<(String, String)>,
+    ) -> Result<(), Error> {
         if !directory.is_dir() {
             return Err(self.refused(&format!("there is no directory {}", directory.display())));
         }
@@ -228,10 +290,23 @@ mod tests {
             ("d", "gentoo-2-sysd", None),
             ("e", "debian-12", None),
         ] {
-            assert_eq!(kitchen.suite_of(folder, platform), suite, "{folder} {platform}");
+            assert_eq!(
+                kitchen.suite_of(folder, platform),
+                suite,
+                "{folder} {platform}"
+            );
         }
-        assert_eq!((kitchen.formula(), kitchen.suite(0).unwrap().name), (None, "a".into()));
+        assert_eq!(
+            (kitchen.formula(), kitchen.suite(0).unwrap().name),
+            (None, "a".into())
+        );
         std::fs::write(home.path().join(".kitchen.yml"), "- no mapping\n").unwrap();
-        assert_eq!(Kitchen::of(home.path()).unwrap().unwrap().suite_of("d", "debian-12"), None);
+        assert_eq!(
+            Kitchen::of(home.path())
+                .unwrap()
+                .unwrap()
+                .suite_of("d", "debian-12"),
+            None
+        );
     }
 }

@@ -72,7 +72,9 @@ impl Recorded {
     pub fn parse(form: Form, text: &str, shown: &str) -> Result<Self, Error> {
         let text: Arc<str> = text.into();
         let at = |mark: Option<Mark>, message: String| refused(&text, shown, mark, message);
-        let load = |text: &str| load_marked(text, &Limits::default()).map_err(|e| at(e.mark(), e.kind().to_string()));
+        let load = |text: &str| {
+            load_marked(text, &Limits::default()).map_err(|e| at(e.mark(), e.kind().to_string()))
+        };
         let (header, data) = match form {
             Form::Mapdata => (None, 0),
             Form::Plain => split(&text),
@@ -88,20 +90,39 @@ impl Recorded {
         // Lines that are not data keep their numbers.
         let blank: String = head.chars().filter(|c| *c == '\n').collect();
         let (value, marks) = load(&format!("{blank}{body}"))?;
-        let data = if form == Form::Mapdata { leading(&text) } else { data };
-        let under = value.as_map().filter(|map| form == Form::Mapdata && map.len() == 1);
+        let data = if form == Form::Mapdata {
+            leading(&text)
+        } else {
+            data
+        };
+        let under = value
+            .as_map()
+            .filter(|map| form == Form::Mapdata && map.len() == 1);
         let under = under.and_then(|map| Some((map.get(VALUES)?.clone(), marks.child(0)?.clone())));
         let has_values = under.is_some();
         let (value, marks) = under.unwrap_or((value, marks));
         if form == Form::Mapdata && value.as_map().is_none_or(mapstack::value::Map::is_empty) {
-            let what = if value.is_none() { "empty" } else { value.kind().described() };
+            let what = if value.is_none() {
+                "empty"
+            } else {
+                value.kind().described()
+            };
             return Err(at(
                 Some(marks.mark()),
                 format!("the file of a platform is {what}; it has `values:` and data below"),
             ));
         }
         let lead = text[..data].to_owned();
-        Ok(Recorded { header, data: value, form, has_values, shown: shown.into(), text, marks, lead })
+        Ok(Recorded {
+            header,
+            data: value,
+            form,
+            has_values,
+            shown: shown.into(),
+            text,
+            marks,
+            lead,
+        })
     }
 
     /// The text of a file with such data, behind what stands before it.
@@ -114,7 +135,11 @@ impl Recorded {
     #[must_use]
     pub fn with_data(&self, data: &Value) -> String {
         let text = dumped(self.form, self.has_values, data);
-        let text = if self.text.contains("\r\n") { text.replace('\n', "\r\n") } else { text };
+        let text = if self.text.contains("\r\n") {
+            text.replace('\n', "\r\n")
+        } else {
+            text
+        };
         // A border or a comment can be the last thing in the file.
         let open = !self.lead.is_empty() && !self.lead.ends_with(is_break);
         format!("{}{}{text}", self.lead, if open { "\n" } else { "" })
@@ -132,18 +157,36 @@ impl Recorded {
         match (expected, actual) {
             (Value::Map(wanted), Value::Map(map)) => {
                 let settled = |(key, value): (&Key, &Value)| {
-                    (key.clone(), wanted.get(key).map_or_else(|| value.clone(), |wanted| self.settle(wanted, value)))
+                    (
+                        key.clone(),
+                        wanted
+                            .get(key)
+                            .map_or_else(|| value.clone(), |wanted| self.settle(wanted, value)),
+                    )
                 };
                 map.iter().map(settled).collect::<Map>().into()
             }
             (Value::List(wanted), Value::List(items)) if wanted.len() == items.len() => {
-                let same = wanted.iter().zip(items.iter()).all(|(wanted, item)| self.is_alike(wanted, item));
-                if same { expected.clone() } else { actual.clone() }
+                let same = wanted
+                    .iter()
+                    .zip(items.iter())
+                    .all(|(wanted, item)| self.is_alike(wanted, item));
+                if same {
+                    expected.clone()
+                } else {
+                    actual.clone()
+                }
             }
             (Value::Str(wanted), Value::Str(text)) if self.form == Form::Mapdata => {
                 let is_cut = text.ends_with('\n')
-                    && wanted.strip_suffix(' ').is_some_and(|wanted| wanted == text.trim_end_matches('\n'));
-                if is_cut { expected.clone() } else { actual.clone() }
+                    && wanted
+                        .strip_suffix(' ')
+                        .is_some_and(|wanted| wanted == text.trim_end_matches('\n'));
+                if is_cut {
+                    expected.clone()
+                } else {
+                    actual.clone()
+                }
             }
             _ => actual.clone(),
         }
@@ -153,8 +196,11 @@ impl Recorded {
     fn is_alike(&self, expected: &Value, actual: &Value) -> bool {
         match (expected, actual) {
             (Value::Map(wanted), Value::Map(map)) => {
-                let same =
-                    |(key, value): (&Key, &Value)| wanted.get(key).is_some_and(|wanted| self.is_alike(wanted, value));
+                let same = |(key, value): (&Key, &Value)| {
+                    wanted
+                        .get(key)
+                        .is_some_and(|wanted| self.is_alike(wanted, value))
+                };
                 wanted.len() == map.len() && map.iter().all(same)
             }
             _ => expected.is_same(&self.settle(expected, actual)),
@@ -171,24 +217,39 @@ impl Recorded {
 }
 
 fn dumped(form: Form, has_values: bool, data: &Value) -> String {
-    let sorted = DumpOptions { sort_keys: true, sort_ordered: true, ..DumpOptions::output() };
+    let sorted = DumpOptions {
+        sort_keys: true,
+        sort_ordered: true,
+        ..DumpOptions::output()
+    };
     match form {
         Form::Plain => dump(data, &DumpOptions::output()),
-        Form::Mapdata if has_values => dump(&Map::from_iter([(VALUES, data.clone())]).into(), &sorted),
+        Form::Mapdata if has_values => {
+            dump(&Map::from_iter([(VALUES, data.clone())]).into(), &sorted)
+        }
         Form::Mapdata => dump(data, &sorted),
     }
 }
 
 fn place(text: &Arc<str>, shown: &str, mark: Mark) -> Place {
     let start = mark.offset(text);
-    let end = text[start..].find(['\r', '\n']).map_or(text.len(), |end| start + end);
-    Place { file: shown.into(), source: text.clone(), start, end }
+    let end = text[start..]
+        .find(['\r', '\n'])
+        .map_or(text.len(), |end| start + end);
+    Place {
+        file: shown.into(),
+        source: text.clone(),
+        start,
+        end,
+    }
 }
 
 fn refused(text: &Arc<str>, shown: &str, mark: Option<Mark>, message: String) -> Error {
     let mut diagnostic = Diagnostic::warning(ErrorKind::Yaml, message);
     diagnostic.place = Some(place(text, shown, mark.unwrap_or_default()));
-    diagnostic.notes.push("this file says what the formula should make; delete it to have it recorded anew".into());
+    diagnostic.notes.push(
+        "this file says what the formula should make; delete it to have it recorded anew".into(),
+    );
     diagnostic.into()
 }
 
@@ -203,7 +264,11 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         let end = rest.find(is_break).map_or(rest.len(), |at| {
             let pair = rest[at..].starts_with("\r\n");
-            at + if pair { 2 } else { rest[at..].chars().next().map_or(0, char::len_utf8) }
+            at + if pair {
+                2
+            } else {
+                rest[at..].chars().next().map_or(0, char::len_utf8)
+            }
         });
         let (line, after) = rest.split_at(end);
         rest = after;
@@ -249,15 +314,25 @@ impl Header {
     #[must_use]
     pub fn text(&self) -> String {
         let mut map = Map::new();
-        let texts =
-            [("minion", &self.minion), ("platform", &self.platform), ("pillar", &self.pillar), ("of", &self.of)];
+        let texts = [
+            ("minion", &self.minion),
+            ("platform", &self.platform),
+            ("pillar", &self.pillar),
+            ("of", &self.of),
+        ];
         for (key, text) in texts.into_iter().chain([("variable", &self.variable)]) {
             if let Some(text) = text {
                 map.insert(key, text.as_str());
             }
         }
         if !self.set.is_empty() {
-            map.insert("set", self.set.iter().map(|(path, value)| (path.as_str(), value.clone())).collect::<Map>());
+            map.insert(
+                "set",
+                self.set
+                    .iter()
+                    .map(|(path, value)| (path.as_str(), value.clone()))
+                    .collect::<Map>(),
+            );
         }
         match map.is_empty() {
             true => String::new(),
@@ -271,7 +346,10 @@ impl Header {
             let what = value.kind().described();
             return Err((
                 marks.mark(),
-                format!("the document before the data is {what}, not a mapping of {}", KEYS.join(", ")),
+                format!(
+                    "the document before the data is {what}, not a mapping of {}",
+                    KEYS.join(", ")
+                ),
             ));
         };
         let mut header = Header::default();
@@ -279,7 +357,10 @@ impl Header {
             let mark = marks.child(index).map(Marks::mark).unwrap_or_default();
             let text = || match value.as_str() {
                 Some(text) if !text.is_empty() => Ok(Some(text.to_owned())),
-                _ => Err((mark, format!("`{key}` is {}, not a text", value.kind().described()))),
+                _ => Err((
+                    mark,
+                    format!("`{key}` is {}, not a text", value.kind().described()),
+                )),
             };
             match key.as_str().unwrap_or_default() {
                 "minion" => header.minion = text()?,
@@ -294,9 +375,16 @@ impl Header {
                 }
                 "set" => {
                     let facts = value.as_map();
-                    let facts =
-                        facts.ok_or_else(|| (mark, "`set` is no mapping, such as {grains.os: Debian}".into()))?;
-                    header.set = facts.iter().map(|(path, value)| (path.to_string(), value.clone())).collect();
+                    let facts = facts.ok_or_else(|| {
+                        (
+                            mark,
+                            "`set` is no mapping, such as {grains.os: Debian}".into(),
+                        )
+                    })?;
+                    header.set = facts
+                        .iter()
+                        .map(|(path, value)| (path.to_string(), value.clone()))
+                        .collect();
                 }
                 _ => {
                     let name = key.to_string();
@@ -305,7 +393,10 @@ impl Header {
                         None => format!("it can have {}", KEYS.join(", ")),
                     };
                     let mark = marks.key(index).unwrap_or_default();
-                    return Err((mark, format!("the document before the data has no `{name}`; {advice}")));
+                    return Err((
+                        mark,
+                        format!("the document before the data has no `{name}`; {advice}"),
+                    ));
                 }
             }
         }
@@ -326,23 +417,82 @@ mod tests {
     #[test]
     fn a_file_has_comments_a_header_and_data() {
         for (form, text, header, data, place) in [
-            (Form::Plain, "a: {b: 1}\n", false, "{'a': {'b': 1}}", "x.yaml:1:8"),
-            (Form::Plain, "# c\n---\na: {b: 1}\n", false, "{'a': {'b': 1}}", "x.yaml:3:8"),
-            (Form::Plain, "platform: arch\n---\na: {b: 1}\n", true, "{'a': {'b': 1}}", "x.yaml:3:8"),
-            (Form::Plain, "---\nplatform: arch\n---\n\na: {b: 1}\n", true, "{'a': {'b': 1}}", "x.yaml:5:8"),
-            (Form::Plain, "\u{feff}platform: arch\r\n---\r\na:\r\n  b: 1\r\n", true, "{'a': {'b': 1}}", "x.yaml:4:6"),
-            (Form::Mapdata, "# c\n---\nvalues: {a: {b: 1}}\n", false, "{'a': {'b': 1}}", "x.yaml:3:17"),
-            (Form::Mapdata, "a:\n  b: 1\n", false, "{'a': {'b': 1}}", "x.yaml:2:6"),
-            (Form::Mapdata, "values: {}\na:\n  b: 1\n", false, "{'values': {}, 'a': {'b': 1}}", "x.yaml:3:6"),
+            (
+                Form::Plain,
+                "a: {b: 1}\n",
+                false,
+                "{'a': {'b': 1}}",
+                "x.yaml:1:8",
+            ),
+            (
+                Form::Plain,
+                "# c\n---\na: {b: 1}\n",
+                false,
+                "{'a': {'b': 1}}",
+                "x.yaml:3:8",
+            ),
+            (
+                Form::Plain,
+                "platform: arch\n---\na: {b: 1}\n",
+                true,
+                "{'a': {'b': 1}}",
+                "x.yaml:3:8",
+            ),
+            (
+                Form::Plain,
+                "---\nplatform: arch\n---\n\na: {b: 1}\n",
+                true,
+                "{'a': {'b': 1}}",
+                "x.yaml:5:8",
+            ),
+            (
+                Form::Plain,
+                "\u{feff}platform: arch\r\n---\r\na:\r\n  b: 1\r\n",
+                true,
+                "{'a': {'b': 1}}",
+                "x.yaml:4:6",
+            ),
+            (
+                Form::Mapdata,
+                "# c\n---\nvalues: {a: {b: 1}}\n",
+                false,
+                "{'a': {'b': 1}}",
+                "x.yaml:3:17",
+            ),
+            (
+                Form::Mapdata,
+                "a:\n  b: 1\n",
+                false,
+                "{'a': {'b': 1}}",
+                "x.yaml:2:6",
+            ),
+            (
+                Form::Mapdata,
+                "values: {}\na:\n  b: 1\n",
+                false,
+                "{'values': {}, 'a': {'b': 1}}",
+                "x.yaml:3:6",
+            ),
         ] {
             let recorded = recorded(form, text);
             assert_eq!(recorded.header != Header::default(), header, "{text:?}");
             assert_eq!(recorded.data.repr(), data, "{text:?}");
-            assert_eq!(recorded.place(&["a".into(), "b".into()]).unwrap().to_string(), place, "{text:?}");
+            assert_eq!(
+                recorded
+                    .place(&["a".into(), "b".into()])
+                    .unwrap()
+                    .to_string(),
+                place,
+                "{text:?}"
+            );
             assert_eq!(recorded.place(&["a".into(), "c".into()]), None);
             let again = recorded.with_data(&load("{a: {b: 2}}").unwrap());
             let again = self::recorded(form, &again);
-            assert_eq!((again.header, again.data.repr()), (recorded.header, "{'a': {'b': 2}}".into()), "{text:?}");
+            assert_eq!(
+                (again.header, again.data.repr()),
+                (recorded.header, "{'a': {'b': 2}}".into()),
+                "{text:?}"
+            );
         }
     }
 
@@ -359,7 +509,11 @@ mod tests {
             let recorded = recorded(Form::Plain, text);
             let again = recorded.with_data(&load("a: 1").unwrap());
             assert_eq!(again, written, "{text:?}");
-            assert_eq!(self::recorded(Form::Plain, &again).data.repr(), "{'a': 1}", "{text:?}");
+            assert_eq!(
+                self::recorded(Form::Plain, &again).data.repr(),
+                "{'a': 1}",
+                "{text:?}"
+            );
         }
     }
 
@@ -372,14 +526,25 @@ mod tests {
             (Form::Mapdata, "{a: 'x'}", "{a: \"x\\n\"}", false),
             (Form::Mapdata, "{a: 'x '}", "{a: x}", false),
             (Form::Plain, "{a: 'x '}", "{a: \"x\\n\"}", false),
-            (Form::Plain, "{a: [{b: 1, c: 2}]}", "{a: [{c: 2, b: 1}]}", true),
-            (Form::Plain, "{a: [{b: 1, c: 2}]}", "{a: [{c: 2, b: 1, d: 3}]}", false),
+            (
+                Form::Plain,
+                "{a: [{b: 1, c: 2}]}",
+                "{a: [{c: 2, b: 1}]}",
+                true,
+            ),
+            (
+                Form::Plain,
+                "{a: [{b: 1, c: 2}]}",
+                "{a: [{c: 2, b: 1, d: 3}]}",
+                false,
+            ),
             (Form::Plain, "{a: [{b: 1}, 1]}", "{a: [1, {b: 1}]}", false),
             (Form::Plain, "{a: 1}", "{a: 1.0}", false),
             (Form::Plain, "{a: 1}", "{a: true}", false),
         ] {
             let recorded = recorded(form, expected);
-            let found = mapstack_fleet::changes(&recorded.data, &recorded.settled(&load(actual).unwrap()));
+            let found =
+                mapstack_fleet::changes(&recorded.data, &recorded.settled(&load(actual).unwrap()));
             assert_eq!(found.is_empty(), same, "{expected} {actual}");
         }
     }
@@ -389,7 +554,10 @@ mod tests {
         let header = Header {
             minion: Some("../m.yaml".into()),
             pillar: Some("p: x.yaml".into()),
-            set: vec![("grains.os".into(), "no".into()), ("pillar:a.b".into(), 1.into())],
+            set: vec![
+                ("grains.os".into(), "no".into()),
+                ("pillar:a.b".into(), 1.into()),
+            ],
             of: Some("map".into()),
             variable: Some("ssh".into()),
             ..Header::default()

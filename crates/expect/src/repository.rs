@@ -33,8 +33,13 @@ impl Repository {
     /// The directory cannot be looked at.
     pub fn around(directory: &Path) -> Result<Self, Error> {
         let real = resolved(directory).map_err(|e| failed(directory, &e))?;
-        let tree = real.ancestors().find(|above| above.join(".git").exists()).map(Path::to_path_buf);
-        Ok(Repository { real: tree.unwrap_or(real) })
+        let tree = real
+            .ancestors()
+            .find(|above| above.join(".git").exists())
+            .map(Path::to_path_buf);
+        Ok(Repository {
+            real: tree.unwrap_or(real),
+        })
     }
 
     /// The directory, without links.
@@ -53,7 +58,10 @@ impl Repository {
             return Ok(());
         }
         let (shown, home) = (path.display(), self.real.display());
-        let error = Error::new(ErrorKind::File, format!("{shown} leads out of the repository {home}"));
+        let error = Error::new(
+            ErrorKind::File,
+            format!("{shown} leads out of the repository {home}"),
+        );
         Err(error.note(
             "what a repository names lies in it, also behind links: it is read and written by who trusts it least",
         ))
@@ -72,15 +80,25 @@ impl Repository {
 /// What is there cannot be looked at, or a link leads nowhere.
 pub fn resolved(path: &Path) -> io::Result<PathBuf> {
     let mut new = Vec::new();
-    let mut there = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let mut there = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
     loop {
         match there.canonicalize() {
             Ok(real) => return Ok(new.iter().rev().fold(real, |real, name| real.join(name))),
             Err(e) if e.kind() == io::ErrorKind::NotFound && !there.is_symlink() => {
                 // A path that ends in `..` has no name, and nothing is made behind what is not there.
-                let (Some(parent), Some(name)) = (there.parent(), there.file_name()) else { return Err(e) };
+                let (Some(parent), Some(name)) = (there.parent(), there.file_name()) else {
+                    return Err(e);
+                };
                 new.push(name.to_owned());
-                there = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+                there = if parent.as_os_str().is_empty() {
+                    Path::new(".")
+                } else {
+                    parent
+                };
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 let message = format!("{} is a link that leads nowhere", there.display());
@@ -92,7 +110,10 @@ pub fn resolved(path: &Path) -> io::Result<PathBuf> {
 }
 
 fn failed(path: &Path, e: &io::Error) -> Error {
-    Error::new(ErrorKind::File, format!("cannot look at {}: {e}", path.display()))
+    Error::new(
+        ErrorKind::File,
+        format!("cannot look at {}: {e}", path.display()),
+    )
 }
 
 #[cfg(test)]
@@ -139,18 +160,37 @@ mod tests {
             ("repo", ""),
             ("repository", "leads out of the repository"),
             ("other/secret", "leads out of the repository"),
-            ("repo/tests/../../other/secret", "leads out of the repository"),
+            (
+                "repo/tests/../../other/secret",
+                "leads out of the repository",
+            ),
             ("repo/tests/outside", "leads out of the repository"),
             ("repo/tests/folder/secret", "leads out of the repository"),
-            ("repo/tests/folder/new/file.yaml", "leads out of the repository"),
+            (
+                "repo/tests/folder/new/file.yaml",
+                "leads out of the repository",
+            ),
             ("repo/tests/folder/../repo/minion.yaml", ""),
-            ("repo/tests/dangling", "repo/tests/dangling is a link that leads nowhere"),
-            ("repo/tests/dangling/file.yaml", "repo/tests/dangling is a link that leads nowhere"),
+            (
+                "repo/tests/dangling",
+                "repo/tests/dangling is a link that leads nowhere",
+            ),
+            (
+                "repo/tests/dangling/file.yaml",
+                "repo/tests/dangling is a link that leads nowhere",
+            ),
             ("repo/tests/round", "cannot look at"),
             ("repo/new/../../other/x", "cannot look at"),
         ] {
-            let told = repository.check(&at(path)).err().map(|e| e.to_string()).unwrap_or_default();
-            assert!(told.contains(expected) && told.is_empty() == expected.is_empty(), "{path}: {told}");
+            let told = repository
+                .check(&at(path))
+                .err()
+                .map(|e| e.to_string())
+                .unwrap_or_default();
+            assert!(
+                told.contains(expected) && told.is_empty() == expected.is_empty(),
+                "{path}: {told}"
+            );
         }
     }
 }

@@ -65,16 +65,31 @@ impl<'e> Subject<'e> {
     ///
     /// # Errors
     /// There is no such formula, or its files cannot be read.
-    pub fn new(engine: &'e Engine, formula: &str, saltenv: &str, options: DataOptions) -> Result<Self, Error> {
+    pub fn new(
+        engine: &'e Engine,
+        formula: &str,
+        saltenv: &str,
+        options: DataOptions,
+    ) -> Result<Self, Error> {
         let prefix = format!("{formula}/");
         let listed = engine.files().list(saltenv, &prefix);
-        let listed =
-            listed.map_err(|e| Error::new(ErrorKind::File, format!("cannot list the files of {formula}: {e}")))?;
+        let listed = listed.map_err(|e| {
+            Error::new(
+                ErrorKind::File,
+                format!("cannot list the files of {formula}: {e}"),
+            )
+        })?;
         if listed.is_empty() {
             let message = format!("no file lies below salt://{prefix} in saltenv {saltenv}");
-            return Err(Error::new(ErrorKind::File, message).note("check the formula's name and the roots"));
+            return Err(
+                Error::new(ErrorKind::File, message).note("check the formula's name and the roots")
+            );
         }
-        let has = |wanted: &str| listed.iter().any(|path| path.strip_prefix(&prefix) == Some(wanted));
+        let has = |wanted: &str| {
+            listed
+                .iter()
+                .any(|path| path.strip_prefix(&prefix) == Some(wanted))
+        };
         let parameters = format!("{prefix}parameters/");
         let subject = Subject {
             engine,
@@ -87,7 +102,11 @@ impl<'e> Subject<'e> {
             has_state: has(STATE),
             has_parameters: listed.iter().any(|path| path.starts_with(&parameters)),
         };
-        if has("map.jinja") { subject.of(Kind::Map) } else { Ok(subject) }
+        if has("map.jinja") {
+            subject.of(Kind::Map)
+        } else {
+            Ok(subject)
+        }
     }
 
     /// The same formula, taken for one of its results.
@@ -121,7 +140,10 @@ impl<'e> Subject<'e> {
     #[must_use]
     pub fn actual(&self, form: Form, minion: &Minion) -> Actual {
         let run = self.run(minion);
-        let mapped = |form| run.map_of(form, self.variable.as_deref()).map(|exported| exported.value);
+        let mapped = |form| {
+            run.map_of(form, self.variable.as_deref())
+                .map(|exported| exported.value)
+        };
         let by_state = form == Form::Mapdata && self.has_state && self.variable.is_none();
         let result = match &self.form {
             None => run.data(&self.formula, &self.options),
@@ -132,7 +154,11 @@ impl<'e> Subject<'e> {
             Some(form) => mapped(form),
         };
         let (warnings, secret_texts) = (run.warnings(), run.secret_texts());
-        Actual { result: result.map(|value| read_back(&value)), warnings, secret_texts }
+        Actual {
+            result: result.map(|value| read_back(&value)),
+            warnings,
+            secret_texts,
+        }
     }
 
     /// How what came out on a minion differs from what was recorded. `secret_texts` are those of the
@@ -147,7 +173,8 @@ impl<'e> Subject<'e> {
     ) -> Vec<Difference> {
         let changes = changes(&recorded.data, &recorded.settled(actual));
         // Who made it matters only where it differs.
-        let explained = match changes.is_empty() || (self.kind == Kind::Map && !self.has_parameters) {
+        let explained = match changes.is_empty() || (self.kind == Kind::Map && !self.has_parameters)
+        {
             true => None,
             false => self.run(minion).explain(&self.formula, &self.options).ok(),
         };
@@ -155,20 +182,33 @@ impl<'e> Subject<'e> {
             let (data, lineage) = explained.as_ref()?;
             // The templates of a formula may make something else of its layers.
             let same = self.kind == Kind::Data || read_back(at(data, path)?).is_same(value);
-            same.then(|| lineage.at(path).map(|known| known.spot)).flatten()
+            same.then(|| lineage.at(path).map(|known| known.spot))
+                .flatten()
         };
-        let by_origin = explained.as_ref().map(|(_, lineage)| lineage.secret_paths(&[])).unwrap_or_default();
+        let by_origin = explained
+            .as_ref()
+            .map(|(_, lineage)| lineage.secret_paths(&[]))
+            .unwrap_or_default();
         let secret = |change: &Change| {
-            let mut secret: HashSet<Vec<Key>> =
-                by_origin.iter().filter(|path| path.starts_with(&change.path)).cloned().collect();
+            let mut secret: HashSet<Vec<Key>> = by_origin
+                .iter()
+                .filter(|path| path.starts_with(&change.path))
+                .cloned()
+                .collect();
             for value in change.old.iter().chain(&change.new) {
                 add_secret_numbers(value, &mut change.path.clone(), secret_texts, &mut secret);
             }
             secret
         };
         let difference = |change: Change| Difference {
-            expected_at: change.old.as_ref().and_then(|_| recorded.place(&change.path)),
-            actual_at: change.new.as_ref().and_then(|value| origin(&change.path, value)),
+            expected_at: change
+                .old
+                .as_ref()
+                .and_then(|_| recorded.place(&change.path)),
+            actual_at: change
+                .new
+                .as_ref()
+                .and_then(|value| origin(&change.path, value)),
             secret: secret(&change),
             change,
         };
@@ -176,21 +216,37 @@ impl<'e> Subject<'e> {
     }
 
     fn run(&self, minion: &Minion) -> Run<'e> {
-        self.engine.run(minion).with_saltenv(self.saltenv.as_str()).following_secrets()
+        self.engine
+            .run(minion)
+            .with_saltenv(self.saltenv.as_str())
+            .following_secrets()
     }
 }
 
 /// What a state hands to the template of a file as `map`, or the values in it.
 fn written(states: &Value) -> Option<Value> {
-    let arguments = states.as_map()?.values().find_map(|state| state.as_map()?.get("file.managed")?.as_list())?;
-    let context = arguments.iter().find_map(|argument| argument.as_map()?.get("context")?.as_map())?;
+    let arguments = states
+        .as_map()?
+        .values()
+        .find_map(|state| state.as_map()?.get("file.managed")?.as_list())?;
+    let context = arguments
+        .iter()
+        .find_map(|argument| argument.as_map()?.get("context")?.as_map())?;
     let map = context.get("map")?;
-    let values = map.as_map().filter(|map| map.len() == 1).and_then(|map| map.get(VALUES));
+    let values = map
+        .as_map()
+        .filter(|map| map.len() == 1)
+        .and_then(|map| map.get(VALUES));
     Some(values.unwrap_or(map).clone())
 }
 
 /// The paths of numbers that are secret by what they say: nobody searches for those.
-fn add_secret_numbers(value: &Value, path: &mut Vec<Key>, texts: &[Str], secret: &mut HashSet<Vec<Key>>) {
+fn add_secret_numbers(
+    value: &Value,
+    path: &mut Vec<Key>,
+    texts: &[Str],
+    secret: &mut HashSet<Vec<Key>>,
+) {
     match value {
         Value::Map(map) => {
             for (key, value) in map {
@@ -214,7 +270,8 @@ fn add_secret_numbers(value: &Value, path: &mut Vec<Key>, texts: &[Str], secret:
 }
 
 fn at<'v>(value: &'v Value, path: &[Key]) -> Option<&'v Value> {
-    path.iter().try_fold(value, |value, key| value.as_map()?.get(key))
+    path.iter()
+        .try_fold(value, |value, key| value.as_map()?.get(key))
 }
 
 /// A value as a file has it: tuples are lists there.

@@ -32,12 +32,23 @@ pub(crate) fn pillar(engine: &Engine, minion: &Minion) -> Result<Map, Error> {
         let candidates = [format!("{path}.sls"), format!("{path}/init.sls")];
         let there = candidates.iter().find(|path| is_there(engine, path));
         let path = there.ok_or_else(|| {
-            Error::new(ErrorKind::File, format!("{FILE} names '{name}', and there is no {}", candidates.join(" or ")))
+            Error::new(
+                ErrorKind::File,
+                format!(
+                    "{FILE} names '{name}', and there is no {}",
+                    candidates.join(" or ")
+                ),
+            )
         })?;
         let data = render(engine, minion, path)?;
-        if data.as_map().is_some_and(|data| data.contains_key("include")) {
-            let message = format!("{path} includes others, which is not built in for the pillars of tests");
-            return Err(Error::new(ErrorKind::Unsupported, message).note("give the whole pillar with --pillar FILE"));
+        if data
+            .as_map()
+            .is_some_and(|data| data.contains_key("include"))
+        {
+            let message =
+                format!("{path} includes others, which is not built in for the pillars of tests");
+            return Err(Error::new(ErrorKind::Unsupported, message)
+                .note("give the whole pillar with --pillar FILE"));
         }
         if data.truthy() {
             pillar = merge(pillar, &data, &options, &mut ())
@@ -60,21 +71,39 @@ fn is_there(engine: &Engine, path: &str) -> bool {
 fn names(engine: &Engine, minion: &Minion, top: &Value) -> Result<Vec<String>, Error> {
     let wrong = |message: String| Error::new(ErrorKind::DataSource, format!("{FILE}: {message}"));
     let Some(envs) = top.as_map() else {
-        return Err(wrong(format!("it is {}, not a mapping of saltenvs", top.kind().described())));
+        return Err(wrong(format!(
+            "it is {}, not a mapping of saltenvs",
+            top.kind().described()
+        )));
     };
     if let Some((env, _)) = envs.iter().find(|(env, _)| env.as_str() != Some(ENV)) {
-        return Err(wrong(format!("it has the saltenv '{env}', and the pillars of tests have only {ENV}")));
+        return Err(wrong(format!(
+            "it has the saltenv '{env}', and the pillars of tests have only {ENV}"
+        )));
     }
-    let targets = envs.get(ENV).and_then(Value::as_map).into_iter().flat_map(Map::iter);
+    let targets = envs
+        .get(ENV)
+        .and_then(Value::as_map)
+        .into_iter()
+        .flat_map(Map::iter);
     let mut names: Vec<String> = Vec::new();
     for (target, list) in targets {
-        let list = list.as_list().ok_or_else(|| wrong(format!("what '{target}' gets is no list")))?;
-        let kind = list.iter().filter_map(Value::as_map).find_map(|entry| entry.get("match"));
+        let list = list
+            .as_list()
+            .ok_or_else(|| wrong(format!("what '{target}' gets is no list")))?;
+        let kind = list
+            .iter()
+            .filter_map(Value::as_map)
+            .find_map(|entry| entry.get("match"));
         let kind = kind.map_or_else(|| "compound".to_owned(), ToString::to_string);
         let (_, function) = KINDS
             .iter()
             .find(|(name, _)| *name == kind)
-            .ok_or_else(|| wrong(format!("'{target}' is matched by '{kind}', which is not built in")))?;
+            .ok_or_else(|| {
+                wrong(format!(
+                    "'{target}' is matched by '{kind}', which is not built in"
+                ))
+            })?;
         if matches(engine, minion, function, target)? {
             names.extend(list.iter().filter_map(Value::as_str).map(str::to_owned));
         }
@@ -86,5 +115,8 @@ fn names(engine: &Engine, minion: &Minion, top: &Value) -> Result<Vec<String>, E
 
 fn matches(engine: &Engine, minion: &Minion, function: &str, target: &Key) -> Result<bool, Error> {
     let target = Value::from(target.to_string()).repr();
-    engine.holds(&Condition::parse(&format!("salt['match.{function}']({target})"))?, minion)
+    engine.holds(
+        &Condition::parse(&format!("salt['match.{function}']({target})"))?,
+        minion,
+    )
 }

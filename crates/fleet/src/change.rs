@@ -33,7 +33,11 @@ pub fn changes(old: &Value, new: &Value) -> Vec<Change> {
 fn compare(old: &Value, new: &Value, path: &mut Vec<Key>, found: &mut Vec<Change>) {
     let (Value::Map(before), Value::Map(after)) = (old, new) else {
         if !old.is_same(new) {
-            found.push(Change { path: path.clone(), old: Some(old.clone()), new: Some(new.clone()) });
+            found.push(Change {
+                path: path.clone(),
+                old: Some(old.clone()),
+                new: Some(new.clone()),
+            });
         }
         return;
     };
@@ -43,7 +47,11 @@ fn compare(old: &Value, new: &Value, path: &mut Vec<Key>, found: &mut Vec<Change
     let at = |path: &[Key], key: &Key| [path, std::slice::from_ref(key)].concat();
     for (key, old) in before {
         match after.get(key) {
-            None => found.push(Change { path: at(path, key), old: Some(old.clone()), new: None }),
+            None => found.push(Change {
+                path: at(path, key),
+                old: Some(old.clone()),
+                new: None,
+            }),
             Some(new) => {
                 path.push(key.clone());
                 compare(old, new, path, found);
@@ -52,7 +60,11 @@ fn compare(old: &Value, new: &Value, path: &mut Vec<Key>, found: &mut Vec<Change
         }
     }
     for (key, new) in after.iter().filter(|(key, _)| !before.contains_key(*key)) {
-        found.push(Change { path: at(path, key), old: None, new: Some(new.clone()) });
+        found.push(Change {
+            path: at(path, key),
+            old: None,
+            new: Some(new.clone()),
+        });
     }
 }
 

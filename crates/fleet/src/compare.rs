@@ -98,7 +98,13 @@ impl<'f, 'e> Comparison<'f, 'e> {
     /// Compare two fleets of the same formulas in the same order.
     #[must_use]
     pub fn new(before: &'f Fleet<'e>, after: &'f Fleet<'e>) -> Self {
-        Comparison { before, after, ignored: Vec::new(), changed: None, known: Mutex::default() }
+        Comparison {
+            before,
+            after,
+            ignored: Vec::new(),
+            changed: None,
+            known: Mutex::default(),
+        }
     }
 
     /// Leave changes under some keys out.
@@ -126,8 +132,14 @@ impl<'f, 'e> Comparison<'f, 'e> {
     pub fn begin(&self, minion: &Minion) -> (Compared, Vec<Arc<Outcome>>) {
         let before = match self.before.report(minion) {
             None => return (Compared::LeftOut, Vec::new()),
-            Some(Report { outcomes: Err(error), .. }) => return (Compared::Broken(error), Vec::new()),
-            Some(Report { outcomes: Ok(before), .. }) => before,
+            Some(Report {
+                outcomes: Err(error),
+                ..
+            }) => return (Compared::Broken(error), Vec::new()),
+            Some(Report {
+                outcomes: Ok(before),
+                ..
+            }) => before,
         };
         let after = self.after(&before, &self.reached(&before), minion);
         (Compared::Formulas(self.pairs(&before, &after)), after)
@@ -138,7 +150,11 @@ impl<'f, 'e> Comparison<'f, 'e> {
     ///
     /// # Errors
     /// The minion cannot be read.
-    pub fn advance(&self, before: &[Arc<Outcome>], read: impl FnOnce() -> Result<Minion>) -> Result<Advanced> {
+    pub fn advance(
+        &self,
+        before: &[Arc<Outcome>],
+        read: impl FnOnce() -> Result<Minion>,
+    ) -> Result<Advanced> {
         let reached = self.reached(before);
         if !reached.contains(&true) {
             let fails = before.iter().any(|outcome| outcome.result.is_err());
@@ -154,52 +170,87 @@ impl<'f, 'e> Comparison<'f, 'e> {
     fn reached(&self, before: &[Arc<Outcome>]) -> Vec<bool> {
         let formulas: Vec<&str> = self.before.formulas().collect();
         let is_reached = |(name, outcome): (&&str, &Arc<Outcome>)| {
-            self.changed.as_ref().is_none_or(|changed| changed.reaches(name, &formulas, &outcome.files))
+            self.changed
+                .as_ref()
+                .is_none_or(|changed| changed.reaches(name, &formulas, &outcome.files))
         };
         formulas.iter().zip(before).map(is_reached).collect()
     }
 
     /// The outcomes after the change: those that it does not reach are what they were.
-    fn after(&self, before: &[Arc<Outcome>], reached: &[bool], minion: &Minion) -> Vec<Arc<Outcome>> {
+    fn after(
+        &self,
+        before: &[Arc<Outcome>],
+        reached: &[bool],
+        minion: &Minion,
+    ) -> Vec<Arc<Outcome>> {
         let witness = Witness::new(minion);
-        let outcomes = before.iter().zip(reached).enumerate().map(|(index, (before, is_reached))| {
-            let after = is_reached.then(|| self.after.outcome(index, &witness)).flatten();
-            after.unwrap_or_else(|| before.clone())
-        });
+        let outcomes =
+            before
+                .iter()
+                .zip(reached)
+                .enumerate()
+                .map(|(index, (before, is_reached))| {
+                    let after = is_reached
+                        .then(|| self.after.outcome(index, &witness))
+                        .flatten();
+                    after.unwrap_or_else(|| before.clone())
+                });
         outcomes.collect()
     }
 
     fn pairs(&self, before: &[Arc<Outcome>], after: &[Arc<Outcome>]) -> Vec<Arc<Pair>> {
         let both = before.iter().zip(after).enumerate();
-        let told = both.filter(|(_, (before, after))| !Arc::ptr_eq(before, after) || before.result.is_err());
-        told.map(|(index, (before, after))| self.pair(index, before.clone(), after.clone())).collect()
+        let told = both
+            .filter(|(_, (before, after))| !Arc::ptr_eq(before, after) || before.result.is_err());
+        told.map(|(index, (before, after))| self.pair(index, before.clone(), after.clone()))
+            .collect()
     }
 
     fn pair(&self, formula: usize, before: Arc<Outcome>, after: Arc<Outcome>) -> Arc<Pair> {
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (formula, Arc::as_ptr(&before) as usize, Arc::as_ptr(&after) as usize);
+        let key = (
+            formula,
+            Arc::as_ptr(&before) as usize,
+            Arc::as_ptr(&after) as usize,
+        );
         if let Some((_, pair)) = known().get(&key) {
             return pair.clone();
         }
         let kinds = [before.kind(), after.kind()];
-        let pair = Arc::new(Pair { formula, kinds, what: self.what(&before, &after) });
+        let pair = Arc::new(Pair {
+            formula,
+            kinds,
+            what: self.what(&before, &after),
+        });
         let mut known = known();
         if known.len() >= MOST_PAIRS {
             known.clear();
         }
-        known.entry(key).or_insert(([before, after], pair)).1.clone()
+        known
+            .entry(key)
+            .or_insert(([before, after], pair))
+            .1
+            .clone()
     }
 
     fn what(&self, before: &Outcome, after: &Outcome) -> What {
         match (&before.result, &after.result) {
             (Ok(old), Ok(new)) => {
                 let mut found = changes(old, new);
-                found.retain(|change| !self.ignored.iter().any(|ignored| ignored.has(&change.path)));
-                if found.is_empty() { What::Same } else { What::Changed(found) }
+                found
+                    .retain(|change| !self.ignored.iter().any(|ignored| ignored.has(&change.path)));
+                if found.is_empty() {
+                    What::Same
+                } else {
+                    What::Changed(found)
+                }
             }
             (Ok(_), Err(error)) => What::Broken(error.clone()),
             (Err(error), Ok(_)) => What::Mended(error.clone()),
-            (Err(old), Err(new)) if old.diagnostic().message == new.diagnostic().message => What::FailsStill,
+            (Err(old), Err(new)) if old.diagnostic().message == new.diagnostic().message => {
+                What::FailsStill
+            }
             (Err(_), Err(error)) => What::FailsOtherwise(error.clone()),
         }
     }
@@ -207,7 +258,10 @@ impl<'f, 'e> Comparison<'f, 'e> {
     /// Where values of a formula come from in each state.
     /// What is secret on a minion, and what a formula's templates make of that in both states.
     pub(crate) fn secret_texts(&self, formula: usize, minion: &Minion) -> Vec<Str> {
-        [self.before, self.after].iter().flat_map(|fleet| fleet.secret_texts(formula, minion)).collect()
+        [self.before, self.after]
+            .iter()
+            .flat_map(|fleet| fleet.secret_texts(formula, minion))
+            .collect()
     }
 
     pub(crate) fn lineages(&self, formula: usize, minion: &Minion) -> [Option<Lineage>; 2] {

@@ -85,7 +85,13 @@ pub enum Turn {
 impl Differences {
     /// Take in what became of a minion, which is read for the first of each change: where values come from is
     /// asked for that one.
-    pub fn add(&mut self, comparison: &Comparison<'_, '_>, id: &str, compared: Compared, read: impl Fn() -> Minion) {
+    pub fn add(
+        &mut self,
+        comparison: &Comparison<'_, '_>,
+        id: &str,
+        compared: Compared,
+        read: impl Fn() -> Minion,
+    ) {
         let pairs = match compared {
             Compared::LeftOut => return,
             Compared::Broken(error) => {
@@ -105,10 +111,19 @@ impl Differences {
                     continue;
                 }
                 What::Changed(_) => self.changed(comparison, id, &pair, &read),
-                What::Broken(error) => self.failure(comparison, (Turn::Broken, pair.formula, error), id, &read),
-                What::Mended(error) => self.failure(comparison, (Turn::Mended, pair.formula, error), id, &read),
+                What::Broken(error) => {
+                    self.failure(comparison, (Turn::Broken, pair.formula, error), id, &read)
+                }
+                What::Mended(error) => {
+                    self.failure(comparison, (Turn::Mended, pair.formula, error), id, &read)
+                }
                 What::FailsOtherwise(error) => {
-                    self.failure(comparison, (Turn::Otherwise, pair.formula, error), id, &read);
+                    self.failure(
+                        comparison,
+                        (Turn::Otherwise, pair.formula, error),
+                        id,
+                        &read,
+                    );
                 }
             }
             affected = true;
@@ -124,15 +139,25 @@ impl Differences {
         self.fail_still += usize::from(fails);
     }
 
-    fn changed(&mut self, comparison: &Comparison<'_, '_>, id: &str, pair: &Arc<Pair>, read: &impl Fn() -> Minion) {
+    fn changed(
+        &mut self,
+        comparison: &Comparison<'_, '_>,
+        id: &str,
+        pair: &Arc<Pair>,
+        read: &impl Fn() -> Minion,
+    ) {
         let address = Arc::as_ptr(pair) as usize;
         if !self.by_pair.contains_key(&address) {
             let groups = self.groups_of(comparison, pair, read);
             self.by_pair.insert(address, (pair.clone(), groups));
         }
-        let Some((_, groups)) = self.by_pair.get(&address) else { return };
+        let Some((_, groups)) = self.by_pair.get(&address) else {
+            return;
+        };
         for group in groups {
-            let Some(group) = self.groups.get_mut(*group) else { continue };
+            let Some(group) = self.groups.get_mut(*group) else {
+                continue;
+            };
             if !group.formulas.contains(&pair.formula) {
                 group.formulas.push(pair.formula);
             }
@@ -143,15 +168,25 @@ impl Differences {
         }
     }
 
-    fn groups_of(&mut self, comparison: &Comparison<'_, '_>, pair: &Pair, read: &impl Fn() -> Minion) -> Vec<usize> {
-        let What::Changed(changes) = &pair.what else { return Vec::new() };
+    fn groups_of(
+        &mut self,
+        comparison: &Comparison<'_, '_>,
+        pair: &Pair,
+        read: &impl Fn() -> Minion,
+    ) -> Vec<usize> {
+        let What::Changed(changes) = &pair.what else {
+            return Vec::new();
+        };
         if self.lineages.len() >= MOST_LINEAGES {
             self.lineages.clear();
         }
         let lineages = self.lineages.entry((pair.formula, pair.kinds));
-        let [before, after] = lineages.or_insert_with(|| comparison.lineages(pair.formula, &read()));
+        let [before, after] =
+            lineages.or_insert_with(|| comparison.lineages(pair.formula, &read()));
         let origin = |lineage: &Option<Lineage>, change: &Change, is_there: bool| {
-            is_there.then(|| Some(lineage.as_ref()?.at(&change.path)?.spot)).flatten()
+            is_there
+                .then(|| Some(lineage.as_ref()?.at(&change.path)?.spot))
+                .flatten()
         };
         let groups = changes.iter().map(|change| {
             let old_origin = origin(before, change, change.old.is_some());
@@ -170,7 +205,10 @@ impl Differences {
             *self.by_key.entry(key).or_insert_with(|| {
                 let change = change.clone();
                 let secret = |lineage: &Option<Lineage>| {
-                    lineage.as_ref().map(|lineage| lineage.secret_paths(&change.path)).unwrap_or_default()
+                    lineage
+                        .as_ref()
+                        .map(|lineage| lineage.secret_paths(&change.path))
+                        .unwrap_or_default()
                 };
                 let (old_secret, new_secret) = (secret(before), secret(after));
                 let (formulas, minions, example) = (Vec::new(), Vec::new(), read());
@@ -197,17 +235,26 @@ impl Differences {
         id: &str,
         read: &impl Fn() -> Minion,
     ) {
-        let index = *self.by_failure.entry((turn, formula, error.to_string())).or_insert_with(|| {
-            let example = read();
-            // A limit says nothing of what templates made, and is a long way to go.
-            let secret_texts = match error.kind() {
-                ErrorKind::Limit => Vec::new(),
-                _ => comparison.secret_texts(formula, &example),
-            };
-            let failing = Failing { formula, error: error.clone(), minions: Vec::new(), example, secret_texts };
-            self.failing.push((turn, failing));
-            self.failing.len() - 1
-        });
+        let index = *self
+            .by_failure
+            .entry((turn, formula, error.to_string()))
+            .or_insert_with(|| {
+                let example = read();
+                // A limit says nothing of what templates made, and is a long way to go.
+                let secret_texts = match error.kind() {
+                    ErrorKind::Limit => Vec::new(),
+                    _ => comparison.secret_texts(formula, &example),
+                };
+                let failing = Failing {
+                    formula,
+                    error: error.clone(),
+                    minions: Vec::new(),
+                    example,
+                    secret_texts,
+                };
+                self.failing.push((turn, failing));
+                self.failing.len() - 1
+            });
         if let Some((_, failing)) = self.failing.get_mut(index) {
             failing.minions.push(id.into());
         }

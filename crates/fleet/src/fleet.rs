@@ -6,7 +6,9 @@ use std::thread::Scope;
 use mapstack::lineage::Lineage;
 use mapstack::minion::Minion;
 use mapstack::value::Str;
-use mapstack::{Condition, DataOptions, Engine, Error, ErrorKind, FactRead, Outcome, Recipe, Result, Witness};
+use mapstack::{
+    Condition, DataOptions, Engine, Error, ErrorKind, FactRead, Outcome, Recipe, Result, Witness,
+};
 
 use crate::Pace;
 use crate::ordered::{Panicked, ordered};
@@ -30,7 +32,11 @@ pub struct Report {
 impl<'e> Fleet<'e> {
     /// A fleet for which nothing is computed yet.
     pub fn new(engine: &'e Engine) -> Self {
-        Fleet { engine, recipes: Vec::new(), conditions: Vec::new() }
+        Fleet {
+            engine,
+            recipes: Vec::new(),
+            conditions: Vec::new(),
+        }
     }
 
     /// Compute a formula's configuration, too.
@@ -67,14 +73,27 @@ impl<'e> Fleet<'e> {
                 Ok(true) => {}
                 Ok(false) => return None,
                 Err(e) => {
-                    let error = e.note(format!("while it was asked whether {} is meant", condition.as_str()));
-                    return Some(Report { id, outcomes: Err(error) });
+                    let error = e.note(format!(
+                        "while it was asked whether {} is meant",
+                        condition.as_str()
+                    ));
+                    return Some(Report {
+                        id,
+                        outcomes: Err(error),
+                    });
                 }
             }
         }
         let witness = Witness::new(minion);
-        let outcomes = self.recipes.iter().map(|recipe| recipe.outcome_for(&witness)).collect();
-        Some(Report { id, outcomes: Ok(outcomes) })
+        let outcomes = self
+            .recipes
+            .iter()
+            .map(|recipe| recipe.outcome_for(&witness))
+            .collect();
+        Some(Report {
+            id,
+            outcomes: Ok(outcomes),
+        })
     }
 
     /// What comes of one formula, by its index, on a minion, whether the minion is meant or not.
@@ -98,7 +117,10 @@ impl<'e> Fleet<'e> {
     /// The texts that a formula's templates, by its index, made of a minion's secrets, and those secrets.
     #[must_use]
     pub fn secret_texts(&self, formula: usize, minion: &Minion) -> Vec<Str> {
-        self.recipes.get(formula).map(|recipe| recipe.secret_texts(minion)).unwrap_or_default()
+        self.recipes
+            .get(formula)
+            .map(|recipe| recipe.secret_texts(minion))
+            .unwrap_or_default()
     }
 
     /// What comes of each minion, in order, without those that are left out. Minions are read from
@@ -115,10 +137,14 @@ impl<'e> Fleet<'e> {
     {
         let work = |minion: Result<Minion>| match minion {
             Ok(minion) => self.report(&minion),
-            Err(error) => Some(Report { id: String::new(), outcomes: Err(error) }),
+            Err(error) => Some(Report {
+                id: String::new(),
+                outcomes: Err(error),
+            }),
         };
-        ordered(scope, minions, pace, work)
-            .filter_map(|report| report.unwrap_or_else(|panicked| Some(Report::panicked("", &panicked))))
+        ordered(scope, minions, pace, work).filter_map(|report| {
+            report.unwrap_or_else(|panicked| Some(Report::panicked("", &panicked)))
+        })
     }
 }
 
@@ -127,14 +153,22 @@ impl Report {
     #[must_use]
     pub fn panicked(id: &str, panicked: &Panicked) -> Self {
         let Panicked(message) = panicked;
-        let error = Error::new(ErrorKind::Unsupported, format!("this is a fault of mapstack: {message}"));
-        Report { id: id.into(), outcomes: Err(error) }
+        let error = Error::new(
+            ErrorKind::Unsupported,
+            format!("this is a fault of mapstack: {message}"),
+        );
+        Report {
+            id: id.into(),
+            outcomes: Err(error),
+        }
     }
 
     /// Whether every formula has a result.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.outcomes.as_ref().is_ok_and(|outcomes| outcomes.iter().all(|outcome| outcome.result.is_ok()))
+        self.outcomes
+            .as_ref()
+            .is_ok_and(|outcomes| outcomes.iter().all(|outcome| outcome.result.is_ok()))
     }
 
     /// What went wrong, with the index of the formula if it was one of them.
@@ -144,8 +178,9 @@ impl Report {
             Err(error) => (&[][..], Some((None, error))),
         };
         let of_formulas = outcomes.iter().enumerate();
-        facts
-            .into_iter()
-            .chain(of_formulas.filter_map(|(index, outcome)| Some((Some(index), outcome.result.as_ref().err()?))))
+        facts.into_iter().chain(
+            of_formulas
+                .filter_map(|(index, outcome)| Some((Some(index), outcome.result.as_ref().err()?))),
+        )
     }
 }

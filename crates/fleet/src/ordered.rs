@@ -29,14 +29,22 @@ const UNNOTICED: Duration = Duration::from_millis(5);
 /// });
 /// assert_eq!(squares[..4], [0, 1, 4, 9]);
 /// ```
-pub fn ordered<'scope, I, T, F>(scope: &'scope Scope<'scope, '_>, items: I, pace: Pace, work: F) -> Ordered<T>
+pub fn ordered<'scope, I, T, F>(
+    scope: &'scope Scope<'scope, '_>,
+    items: I,
+    pace: Pace,
+    work: F,
+) -> Ordered<T>
 where
     I: Iterator + Send + 'scope,
     I::Item: Send,
     T: Send + 'scope,
     F: Fn(I::Item) -> T + Send + Sync + 'scope,
 {
-    let pace = Pace { threads: pace.threads.max(1), window: pace.window.max(1) };
+    let pace = Pace {
+        threads: pace.threads.max(1),
+        window: pace.window.max(1),
+    };
     let shared = Arc::new(Shared {
         pace,
         state: Mutex::new(State {
@@ -52,18 +60,26 @@ where
         made: Condvar::new(),
         room: Condvar::new(),
     });
-    let source = Arc::new(Mutex::new(Source { items: Some(items), next: 0, limit: pace.window }));
+    let source = Arc::new(Mutex::new(Source {
+        items: Some(items),
+        next: 0,
+        limit: pace.window,
+    }));
     let work = Arc::new(work);
     for _ in 0..pace.threads {
         let (shared, source, work) = (shared.clone(), source.clone(), work.clone());
         scope.spawn(move || {
             while let Some((index, item)) = next(&shared, &source) {
-                let result = catch_unwind(AssertUnwindSafe(|| work(item))).map_err(|panic| said(&*panic));
+                let result =
+                    catch_unwind(AssertUnwindSafe(|| work(item))).map_err(|panic| said(&*panic));
                 shared.put(index, result);
             }
         });
     }
-    Ordered { shared, at_hand: VecDeque::new() }
+    Ordered {
+        shared,
+        at_hand: VecDeque::new(),
+    }
 }
 
 /// Results of [`ordered`], in order.
@@ -148,8 +164,13 @@ fn next<T, I: Iterator>(shared: &Shared<T>, source: &Mutex<Source<I>>) -> Option
     }
     let stopped = shared.stopped.load(Ordering::SeqCst);
     // An iterator that panics has no more items.
-    let item =
-        if stopped { None } else { catch_unwind(AssertUnwindSafe(|| source.items.as_mut()?.next())).ok().flatten() };
+    let item = if stopped {
+        None
+    } else {
+        catch_unwind(AssertUnwindSafe(|| source.items.as_mut()?.next()))
+            .ok()
+            .flatten()
+    };
     match item {
         Some(item) => {
             let index = source.next;
@@ -176,9 +197,14 @@ impl<T> Shared<T> {
             self.wake_for_result(&mut state);
             // Not for one item only, since the next would wait again.
             let end = index.saturating_add(self.pace.at_once());
-            while !self.stopped.load(Ordering::SeqCst) && end > state.taken.saturating_add(self.pace.window) {
+            while !self.stopped.load(Ordering::SeqCst)
+                && end > state.taken.saturating_add(self.pace.window)
+            {
                 state.needs_room = true;
-                state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self
+                    .room
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner);
             }
             state.needs_room = false;
         }
@@ -197,7 +223,9 @@ impl<T> Shared<T> {
         while let Some(Some(_)) = state.slots.get(state.ready) {
             state.ready += 1;
         }
-        let is_last = state.end.is_some_and(|end| state.first + state.ready >= end);
+        let is_last = state
+            .end
+            .is_some_and(|end| state.first + state.ready >= end);
         if state.ready >= self.pace.at_once() || is_last {
             self.wake_for_result(&mut state);
         }
@@ -226,7 +254,11 @@ impl<T> Shared<T> {
             }
             state.needs_result = true;
             // A few results wake nobody, and who made them may be busy with the next for long.
-            state = self.made.wait_timeout(state, UNNOTICED).unwrap_or_else(PoisonError::into_inner).0;
+            state = self
+                .made
+                .wait_timeout(state, UNNOTICED)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
         state.needs_result = false;
         let count = state.ready.min(self.pace.at_once());
@@ -250,7 +282,10 @@ impl<T> Shared<T> {
 /// What a panic said.
 fn said(panic: &(dyn std::any::Any + Send)) -> Panicked {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    Panicked(text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into()))
+    Panicked(
+        text.or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "no message".into()),
+    )
 }
 
 /// A panic elsewhere leaves nothing half-written here.
@@ -269,11 +304,18 @@ mod tests {
     fn results_come_in_order_whatever_takes_long() {
         for threads in [1, 2, 7] {
             let slow_first = |n: u64| {
-                std::thread::sleep(Duration::from_micros(if n.is_multiple_of(10) { 300 } else { 1 }));
+                std::thread::sleep(Duration::from_micros(if n.is_multiple_of(10) {
+                    300
+                } else {
+                    1
+                }));
                 n
             };
-            let all: Vec<u64> =
-                scope(|s| ordered(s, 0..500, Pace { threads, window: 9 }, slow_first).map(Result::unwrap).collect());
+            let all: Vec<u64> = scope(|s| {
+                ordered(s, 0..500, Pace { threads, window: 9 }, slow_first)
+                    .map(Result::unwrap)
+                    .collect()
+            });
             assert_eq!(all, (0..500).collect::<Vec<_>>());
         }
     }
@@ -287,7 +329,15 @@ mod tests {
                 let ahead = begun.fetch_add(1, Ordering::SeqCst) + 1 - taken.load(Ordering::SeqCst);
                 most.fetch_max(ahead, Ordering::SeqCst);
             };
-            for _ in ordered(s, 0..300, Pace { threads: 4, window: 5 }, work) {
+            for _ in ordered(
+                s,
+                0..300,
+                Pace {
+                    threads: 4,
+                    window: 5,
+                },
+                work,
+            ) {
                 std::thread::sleep(Duration::from_micros(50));
                 taken.fetch_add(1, Ordering::SeqCst);
             }
@@ -324,7 +374,9 @@ mod tests {
                 all_begun.wait();
                 n
             };
-            ordered(s, 0..8, Pace::threads(8), work).map(Result::unwrap).collect::<Vec<_>>()
+            ordered(s, 0..8, Pace::threads(8), work)
+                .map(Result::unwrap)
+                .collect::<Vec<_>>()
         });
         assert_eq!(results, (0..8).collect::<Vec<_>>());
     }
@@ -333,7 +385,9 @@ mod tests {
     fn no_window_is_too_narrow_or_too_wide() {
         for (threads, window) in [(1, 1), (4, 1), (4, 3), (2, 40), (3, 300), (1, usize::MAX)] {
             let results = scope(|s| {
-                ordered(s, 0..2_000, Pace { threads, window }, |n| n).map(Result::unwrap).collect::<Vec<_>>()
+                ordered(s, 0..2_000, Pace { threads, window }, |n| n)
+                    .map(Result::unwrap)
+                    .collect::<Vec<_>>()
             });
             assert_eq!(results, (0..2_000).collect::<Vec<_>>());
         }
@@ -354,7 +408,15 @@ mod tests {
         let done = AtomicUsize::new(0);
         scope(|s| {
             let work = |_| done.fetch_add(1, Ordering::SeqCst);
-            let mut results = ordered(s, 0..1_000_000_usize, Pace { threads: 3, window: 8 }, work);
+            let mut results = ordered(
+                s,
+                0..1_000_000_usize,
+                Pace {
+                    threads: 3,
+                    window: 8,
+                },
+                work,
+            );
             assert!(results.next().is_some() && results.next().is_some());
         });
         assert!(done.load(Ordering::SeqCst) <= 11, "{done:?}");
@@ -363,13 +425,18 @@ mod tests {
     #[test]
     fn an_iterator_that_panics_has_no_more_items() {
         let items = (0..).map(|n| if n == 4 { panic!("no more") } else { n });
-        let results: Vec<u32> = scope(|s| ordered(s, items, Pace::threads(3), |n| n).map(Result::unwrap).collect());
+        let results: Vec<u32> = scope(|s| {
+            ordered(s, items, Pace::threads(3), |n| n)
+                .map(Result::unwrap)
+                .collect()
+        });
         assert_eq!(results, [0, 1, 2, 3]);
     }
 
     #[test]
     fn nothing_is_no_items() {
-        let results = scope(|s| ordered(s, std::iter::empty::<u8>(), Pace::threads(2), |n| n).count());
+        let results =
+            scope(|s| ordered(s, std::iter::empty::<u8>(), Pace::threads(2), |n| n).count());
         assert_eq!(results, 0);
     }
 }

@@ -20,7 +20,10 @@ impl Pace {
     #[must_use]
     pub fn threads(threads: usize) -> Self {
         let threads = threads.max(1);
-        Pace { threads, window: threads.saturating_mul(AHEAD) }
+        Pace {
+            threads,
+            window: threads.saturating_mul(AHEAD),
+        }
     }
 
     /// How many results are handed over at once. Waking a thread costs as much as the work for some

@@ -35,9 +35,16 @@ impl ChangedFiles {
             let paths: BTreeSet<String> = old.into_iter().chain(new).collect();
             for path in paths {
                 let asked = SaltPath::from_relative(&path);
-                let (old, new) = (content(before, &asked, &env)?, content(after, &asked, &env)?);
+                let (old, new) = (
+                    content(before, &asked, &env)?,
+                    content(after, &asked, &env)?,
+                );
                 if old != new {
-                    changed.files.entry(env.clone()).or_default().insert(path, old.is_some());
+                    changed
+                        .files
+                        .entry(env.clone())
+                        .or_default()
+                        .insert(path, old.is_some());
                 }
             }
         }
@@ -46,7 +53,10 @@ impl ChangedFiles {
 
     /// The paths, by saltenv and name.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
-        self.files.values().flat_map(BTreeMap::keys).map(String::as_str)
+        self.files
+            .values()
+            .flat_map(BTreeMap::keys)
+            .map(String::as_str)
     }
 
     /// Whether nothing is different.
@@ -65,12 +75,20 @@ impl ChangedFiles {
             let folder = folder(path);
             folder == formula || !formulas.contains(&&*folder)
         };
-        let new = || self.files.values().flatten().filter(|(_, was_there)| !**was_there).map(|(path, _)| path);
+        let new = || {
+            self.files
+                .values()
+                .flatten()
+                .filter(|(_, was_there)| !**was_there)
+                .map(|(path, _)| path)
+        };
         new().any(is_new_layer) || reads.iter().any(|read| self.is_read(read))
     }
 
     fn is_read(&self, read: &FileRead) -> bool {
-        let Some(files) = self.files.get(&*read.saltenv) else { return false };
+        let Some(files) = self.files.get(&*read.saltenv) else {
+            return false;
+        };
         match read.kind {
             FileReadKind::Found | FileReadKind::Absent => files.contains_key(&*read.path),
             FileReadKind::List => files.keys().any(|path| path.starts_with(&*read.path)),
@@ -79,10 +97,16 @@ impl ChangedFiles {
 }
 
 /// What is served under a path, as text where it is refused.
-fn content(files: &dyn FileServer, path: &SaltPath, env: &str) -> Result<Option<Arc<[u8]>>, LoadError> {
+fn content(
+    files: &dyn FileServer,
+    path: &SaltPath,
+    env: &str,
+) -> Result<Option<Arc<[u8]>>, LoadError> {
     Ok(match files.fetch(path, env)? {
         Fetched::Found { bytes, .. } => Some(bytes),
         Fetched::Missing => None,
-        Fetched::Refused { reason } | Fetched::Unusable { reason } => Some(reason.into_bytes().into()),
+        Fetched::Refused { reason } | Fetched::Unusable { reason } => {
+            Some(reason.into_bytes().into())
+        }
     })
 }

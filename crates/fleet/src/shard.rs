@@ -34,7 +34,11 @@ pub struct NoShard(String);
 
 impl fmt::Display for NoShard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is no part of a fleet: write K/N, as 1/4 for the first of four parts", self.0)
+        write!(
+            f,
+            "'{}' is no part of a fleet: write K/N, as 1/4 for the first of four parts",
+            self.0
+        )
     }
 }
 
@@ -44,7 +48,9 @@ impl FromStr for Shard {
     type Err = NoShard;
 
     fn from_str(text: &str) -> Result<Self, NoShard> {
-        let numbers = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
+        let numbers = text
+            .split_once('/')
+            .and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
         match numbers {
             Some((number, parts)) if (1..=parts).contains(&number) => Ok(Shard { number, parts }),
             _ => Err(NoShard(text.chars().take(40).collect())),
@@ -63,7 +69,10 @@ impl Shard {
     #[must_use]
     pub fn has(&self, id: &str) -> bool {
         let digest = Sha256::digest(id.as_bytes());
-        let first = digest.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+        let first = digest
+            .iter()
+            .take(8)
+            .fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
         first % self.parts == self.number - 1
     }
 }
@@ -76,7 +85,13 @@ mod tests {
     fn parts_are_what_they_are_documented_to_be() {
         // As Python's hashlib has it.
         for (id, part) in [("web1", 3), ("db2.example.org", 7), ("мин", 2)] {
-            let own = (1..=7).find(|number| Shard { number: *number, parts: 7 }.has(id));
+            let own = (1..=7).find(|number| {
+                Shard {
+                    number: *number,
+                    parts: 7,
+                }
+                .has(id)
+            });
             assert_eq!(own, Some(part), "{id}");
         }
     }
@@ -84,13 +99,26 @@ mod tests {
     #[test]
     fn parts_are_about_equal() {
         let shard: Shard = "2/8".parse().unwrap();
-        let count = (0..8000).filter(|n| shard.has(&format!("minion-{n}.example.org"))).count();
+        let count = (0..8000)
+            .filter(|n| shard.has(&format!("minion-{n}.example.org")))
+            .count();
         assert!((880..1120).contains(&count), "{count}");
     }
 
     #[test]
     fn what_is_no_part_is_refused() {
-        for text in ["", "1", "0/3", "4/3", "1/0", "-1/3", "1/3/5", "a/b", "1 / 3", "99999999999999999999/3"] {
+        for text in [
+            "",
+            "1",
+            "0/3",
+            "4/3",
+            "1/0",
+            "-1/3",
+            "1/3/5",
+            "a/b",
+            "1 / 3",
+            "99999999999999999999/3",
+        ] {
             assert!(text.parse::<Shard>().is_err(), "{text}");
         }
         assert_eq!("1/1".parse::<Shard>().unwrap().to_string(), "1/1");

@@ -43,14 +43,25 @@ impl Tally {
     /// Counts that remember so many minions for each value.
     #[must_use]
     pub fn new(examples: usize) -> Self {
-        Tally { examples, by_text: HashMap::new() }
+        Tally {
+            examples,
+            by_text: HashMap::new(),
+        }
     }
 
     /// Count one minion's value.
     pub fn add(&mut self, id: &str, value: Option<&Value>) {
         let seen = self.by_text.len();
-        let fresh = || Count { value: value.cloned(), count: 0, minions: Vec::new(), seen };
-        let entry = self.by_text.entry(value.map(Value::repr)).or_insert_with(fresh);
+        let fresh = || Count {
+            value: value.cloned(),
+            count: 0,
+            minions: Vec::new(),
+            seen,
+        };
+        let entry = self
+            .by_text
+            .entry(value.map(Value::repr))
+            .or_insert_with(fresh);
         entry.count += 1;
         if entry.minions.len() < self.examples {
             entry.minions.push(id.into());

@@ -31,13 +31,27 @@ const CONTENTS: [&str; 8] = [
 ];
 
 fn files(choice: &[Option<usize>]) -> MemoryFiles {
-    let chosen = PATHS.iter().zip(choice).filter_map(|(path, content)| Some((path, CONTENTS[(*content)?])));
-    chosen.fold(MemoryFiles::new(), |files, (path, content)| files.file("base", path, content))
+    let chosen = PATHS
+        .iter()
+        .zip(choice)
+        .filter_map(|(path, content)| Some((path, CONTENTS[(*content)?])));
+    chosen.fold(MemoryFiles::new(), |files, (path, content)| {
+        files.file("base", path, content)
+    })
 }
 
 fn minions() -> Vec<Minion> {
-    let names = ["debian-12", "ubuntu-22.04", "ubuntu-24.04", "rockylinux-9", "freebsd-14"];
-    names.iter().map(|name| platforms::find(name).unwrap().minion().complete()).collect()
+    let names = [
+        "debian-12",
+        "ubuntu-22.04",
+        "ubuntu-24.04",
+        "rockylinux-9",
+        "freebsd-14",
+    ];
+    names
+        .iter()
+        .map(|name| platforms::find(name).unwrap().minion().complete())
+        .collect()
 }
 
 /// Everything there is to say about a change, as text.
@@ -47,18 +61,26 @@ fn told(old: &[Option<usize>], new: &[Option<usize>], only_reached: bool) -> Str
     let (older, newer) = (fleet(&before), fleet(&after));
     let mut comparison = Comparison::new(&older, &newer);
     if only_reached {
-        comparison = comparison.reached_by(ChangedFiles::between(before.files(), after.files()).unwrap());
+        comparison =
+            comparison.reached_by(ChangedFiles::between(before.files(), after.files()).unwrap());
     }
     let mut differences = Differences::default();
     for minion in minions() {
-        differences.add(&comparison, &minion.id().to_string(), comparison.compare(&minion), || minion.clone());
+        differences.add(
+            &comparison,
+            &minion.id().to_string(),
+            comparison.compare(&minion),
+            || minion.clone(),
+        );
     }
     text(&differences)
 }
 
 fn text(differences: &Differences) -> String {
     let groups = differences.groups().iter().map(|group| {
-        let value = |value: &Option<mapstack::value::Value>| value.as_ref().map(mapstack::value::Value::repr);
+        let value = |value: &Option<mapstack::value::Value>| {
+            value.as_ref().map(mapstack::value::Value::repr)
+        };
         format!(
             "{:?} {:?} {:?} {:?} {:?} {:?}",
             group.change.path,
@@ -69,14 +91,24 @@ fn text(differences: &Differences) -> String {
             group.minions
         )
     });
-    let failing =
-        differences.failing().map(|(turn, failing)| format!("{turn:?} {} {:?}", failing.error, failing.minions));
+    let failing = differences
+        .failing()
+        .map(|(turn, failing)| format!("{turn:?} {} {:?}", failing.error, failing.minions));
     let all: Vec<String> = groups.chain(failing).collect();
-    format!("{}\n{} {} {}", all.join("\n"), differences.minions, differences.unaffected, differences.fail_still)
+    format!(
+        "{}\n{} {} {}",
+        all.join("\n"),
+        differences.minions,
+        differences.unaffected,
+        differences.fail_still
+    )
 }
 
 fn choice() -> impl Strategy<Value = Vec<Option<usize>>> {
-    proptest::collection::vec(proptest::option::weighted(0.7, 0..CONTENTS.len()), PATHS.len())
+    proptest::collection::vec(
+        proptest::option::weighted(0.7, 0..CONTENTS.len()),
+        PATHS.len(),
+    )
 }
 
 proptest! {
@@ -97,16 +129,30 @@ fn what_fails_and_works_again_is_told_apart() {
         MemoryFiles::new().file("base", "f/parameters/os/Ubuntu.yaml", "values: {{ nope }}"),
     );
     let (before, after) = (Engine::new(old), Engine::new(new));
-    let (older, newer) = (Fleet::new(&before).formula("f"), Fleet::new(&after).formula("f"));
+    let (older, newer) = (
+        Fleet::new(&before).formula("f"),
+        Fleet::new(&after).formula("f"),
+    );
     let comparison = Comparison::new(&older, &newer);
     let mut differences = Differences::default();
     for minion in minions() {
-        differences.add(&comparison, &minion.id().to_string(), comparison.compare(&minion), || minion.clone());
+        differences.add(
+            &comparison,
+            &minion.id().to_string(),
+            comparison.compare(&minion),
+            || minion.clone(),
+        );
     }
-    let turns: Vec<_> = differences.failing().map(|(turn, failing)| (turn, failing.minions.join(" "))).collect();
+    let turns: Vec<_> = differences
+        .failing()
+        .map(|(turn, failing)| (turn, failing.minions.join(" ")))
+        .collect();
     assert_eq!(
         turns,
-        [(Turn::Mended, "debian-12".to_string()), (Turn::Broken, "ubuntu-22.04 ubuntu-24.04".to_string())]
+        [
+            (Turn::Mended, "debian-12".to_string()),
+            (Turn::Broken, "ubuntu-22.04 ubuntu-24.04".to_string())
+        ]
     );
     assert_eq!((differences.minions, differences.unaffected), (5, 2));
 }
@@ -115,29 +161,60 @@ fn what_fails_and_works_again_is_told_apart() {
 fn minions_that_are_left_out_are_not_counted() {
     let engine = Engine::new(files(&[Some(0); 9]));
     let only = || Condition::parse("grains.os == 'Debian'").unwrap();
-    let (older, newer) = (Fleet::new(&engine).formula("f").only(only()), Fleet::new(&engine).formula("f").only(only()));
+    let (older, newer) = (
+        Fleet::new(&engine).formula("f").only(only()),
+        Fleet::new(&engine).formula("f").only(only()),
+    );
     let comparison = Comparison::new(&older, &newer);
     let mut differences = Differences::default();
     for minion in minions() {
-        differences.add(&comparison, &minion.id().to_string(), comparison.compare(&minion), || minion.clone());
+        differences.add(
+            &comparison,
+            &minion.id().to_string(),
+            comparison.compare(&minion),
+            || minion.clone(),
+        );
     }
-    assert_eq!((differences.minions, differences.unaffected, differences.is_empty()), (1, 1, true));
+    assert_eq!(
+        (
+            differences.minions,
+            differences.unaffected,
+            differences.is_empty()
+        ),
+        (1, 1, true)
+    );
 }
 
 #[test]
 fn a_change_of_what_prints_a_name_is_told_as_without_sharing() {
     let state = |name: &str, shell: &str| {
         let files = MemoryFiles::new()
-            .file("base", "f/parameters/defaults.yaml", format!("values: {{{name}: {{{{ grains.id }}}}, shell: sh}}\n"))
-            .file("base", "f/parameters/os/A.yaml", format!("values: {{shell: {shell}}}\n"))
+            .file(
+                "base",
+                "f/parameters/defaults.yaml",
+                format!("values: {{{name}: {{{{ grains.id }}}}, shell: sh}}\n"),
+            )
+            .file(
+                "base",
+                "f/parameters/os/A.yaml",
+                format!("values: {{shell: {shell}}}\n"),
+            )
             .file("base", "f/parameters/os/B.yaml", "values: {shell: zsh}\n");
         Engine::new(files)
     };
     let minion = |n: usize| {
-        let text = format!("{{id: web{n}.example.org, grains: {{os: {}}}}}", ["A", "B", "C"][n % 3]);
+        let text = format!(
+            "{{id: web{n}.example.org, grains: {{os: {}}}}}",
+            ["A", "B", "C"][n % 3]
+        );
         Minion::parse(text.as_bytes(), "minion").unwrap().complete()
     };
-    let states = [("name", "bash"), ("name", "fish"), ("host", "fish"), ("host", "{{ nope }}")];
+    let states = [
+        ("name", "bash"),
+        ("name", "fish"),
+        ("host", "fish"),
+        ("host", "{{ nope }}"),
+    ];
     for pair in states.windows(2) {
         let (before, after) = (state(pair[0].0, pair[0].1), state(pair[1].0, pair[1].1));
         let all = |memory: Option<usize>| {
@@ -151,16 +228,23 @@ fn a_change_of_what_prints_a_name_is_told_as_without_sharing() {
             let (older, newer) = (fleet(&before), fleet(&after));
             let changed = ChangedFiles::between(before.files(), after.files()).unwrap();
             let comparison = Comparison::new(&older, &newer).reached_by(changed);
-            let (mut differences, mut step_by_step) = (Differences::default(), Differences::default());
+            let (mut differences, mut step_by_step) =
+                (Differences::default(), Differences::default());
             for minion in (0..300).map(minion) {
                 let id = minion.id().to_string();
                 let Report { outcomes, .. } = older.report(&minion).unwrap();
                 let compared = comparison.compare(&minion);
                 // Who knows the outcomes before comes to the same.
-                match comparison.advance(&outcomes.unwrap(), || Ok(minion.clone())).unwrap() {
+                match comparison
+                    .advance(&outcomes.unwrap(), || Ok(minion.clone()))
+                    .unwrap()
+                {
                     Advanced::Reached(advanced, now) => {
                         let plain = newer.report(&minion).unwrap().outcomes.unwrap();
-                        assert_eq!(format!("{:?}", now[0].result), format!("{:?}", plain[0].result));
+                        assert_eq!(
+                            format!("{:?}", now[0].result),
+                            format!("{:?}", plain[0].result)
+                        );
                         step_by_step.add(&comparison, &id, advanced, || minion.clone());
                     }
                     Advanced::Unreached { fails } => step_by_step.add_unreached(fails),

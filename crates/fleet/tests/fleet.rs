@@ -11,10 +11,26 @@ use mapstack_fleet::{Fleet, Pace, Report, Shard};
 
 fn files() -> MemoryFiles {
     MemoryFiles::new()
-        .file("base", "plain/parameters/defaults.yaml", "values: {a: 1, list: [1]}\n")
-        .file("base", "plain/parameters/os/Debian.yaml", "values: {a: 2}\n")
-        .file("base", "plain/parameters/os/Arch.yaml", "strategy: smrat\nvalues: {b: {{ grains.num }}}\n")
-        .file("base", "own/parameters/defaults.yaml", "values: {name: {{ grains.id }}, os: {{ grains.os }}}\n")
+        .file(
+            "base",
+            "plain/parameters/defaults.yaml",
+            "values: {a: 1, list: [1]}\n",
+        )
+        .file(
+            "base",
+            "plain/parameters/os/Debian.yaml",
+            "values: {a: 2}\n",
+        )
+        .file(
+            "base",
+            "plain/parameters/os/Arch.yaml",
+            "strategy: smrat\nvalues: {b: {{ grains.num }}}\n",
+        )
+        .file(
+            "base",
+            "own/parameters/defaults.yaml",
+            "values: {name: {{ grains.id }}, os: {{ grains.os }}}\n",
+        )
         .file("base", "loop/parameters/defaults.yaml", LOOP)
 }
 
@@ -24,8 +40,15 @@ const LOOP: &str = "values: {n: {% if grains.endless is defined %}{% for a in ra
 
 fn minion(n: usize) -> Minion {
     let os = ["Debian", "Arch", "SLES"][n * 7 % 3];
-    let endless = if n % 1000 == 500 { ", endless: yes" } else { "" };
-    let text = format!("{{id: m{n:05}, grains: {{os: {os}, num: {}, serial: {n}{endless}}}}}", n % 5);
+    let endless = if n % 1000 == 500 {
+        ", endless: yes"
+    } else {
+        ""
+    };
+    let text = format!(
+        "{{id: m{n:05}, grains: {{os: {os}, num: {}, serial: {n}{endless}}}}}",
+        n % 5
+    );
     Minion::parse(text.as_bytes(), "minion").unwrap().complete()
 }
 
@@ -38,22 +61,42 @@ fn minions(count: usize) -> impl Iterator<Item = mapstack::Result<Minion>> + Sen
 }
 
 fn limits() -> Limits {
-    Limits { fuel: 200_000, ..Limits::default() }
+    Limits {
+        fuel: 200_000,
+        ..Limits::default()
+    }
 }
 
 fn told(report: &Report) -> Vec<String> {
     match &report.outcomes {
         Err(e) => vec![format!("{e:?}")],
-        Ok(outcomes) => outcomes.iter().map(|outcome| format!("{:?} {:?}", outcome.result, outcome.warnings)).collect(),
+        Ok(outcomes) => outcomes
+            .iter()
+            .map(|outcome| format!("{:?} {:?}", outcome.result, outcome.warnings))
+            .collect(),
     }
 }
 
 #[test]
 fn threads_share_and_everybody_has_his_own() {
     let shared = Engine::new(Snapshot::new(files())).with_limits(limits());
-    let fleet = Fleet::new(&shared).formula("plain").formula("own").formula("loop");
+    let fleet = Fleet::new(&shared)
+        .formula("plain")
+        .formula("own")
+        .formula("loop");
     let count = 1_800;
-    let reports: Vec<Report> = scope(|s| fleet.reports(s, minions(count), Pace { threads: 4, window: 64 }).collect());
+    let reports: Vec<Report> = scope(|s| {
+        fleet
+            .reports(
+                s,
+                minions(count),
+                Pace {
+                    threads: 4,
+                    window: 64,
+                },
+            )
+            .collect()
+    });
     assert_eq!(reports.len(), count);
     let alone = Engine::new(files()).with_limits(limits());
     for (n, report) in reports.iter().enumerate() {
@@ -71,22 +114,38 @@ fn threads_share_and_everybody_has_his_own() {
             }
         }
     }
-    assert_eq!(reports.iter().filter(|report| !report.is_whole()).count(), 4);
+    assert_eq!(
+        reports.iter().filter(|report| !report.is_whole()).count(),
+        4
+    );
 }
 
 #[test]
 fn conditions_and_shards_leave_minions_out() {
     let engine = Engine::new(files());
     let shard: Shard = "1/2".parse().unwrap();
-    let some = minions(600).filter(|minion| minion.as_ref().is_ok_and(|minion| shard.has(&minion.id.to_string())));
-    let condition = Condition::parse("grains.os == 'Arch' and grains.serial.foo == 1 or grains.os == 'SLES'").unwrap();
+    let some = minions(600).filter(|minion| {
+        minion
+            .as_ref()
+            .is_ok_and(|minion| shard.has(&minion.id.to_string()))
+    });
+    let condition =
+        Condition::parse("grains.os == 'Arch' and grains.serial.foo == 1 or grains.os == 'SLES'")
+            .unwrap();
     let fleet = Fleet::new(&engine).formula("plain").only(condition);
     let reports: Vec<Report> = scope(|s| fleet.reports(s, some, Pace::threads(2)).collect());
     assert!((70..140).contains(&reports.len()), "{}", reports.len());
     for report in &reports {
         // An integer has no attributes; to compare one of them with something is no error in Jinja.
         assert!(report.is_whole() && shard.has(&report.id), "{report:?}");
-        assert!(minion(report.id[1..].parse().unwrap()).grains.get("os").unwrap().as_str() == Some("SLES"));
+        assert!(
+            minion(report.id[1..].parse().unwrap())
+                .grains
+                .get("os")
+                .unwrap()
+                .as_str()
+                == Some("SLES")
+        );
     }
 }
 
@@ -97,9 +156,10 @@ impl FileServer for Vanishing {
     fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError> {
         match self.1.fetch_add(1, Ordering::SeqCst) {
             0..=400 => self.0.fetch(path, saltenv),
-            401..=600 => {
-                Err(LoadError::Io { path: path.to_string().into(), source: std::io::ErrorKind::NotFound.into() })
-            }
+            401..=600 => Err(LoadError::Io {
+                path: path.to_string().into(),
+                source: std::io::ErrorKind::NotFound.into(),
+            }),
             _ => Ok(Fetched::Missing),
         }
     }
@@ -120,14 +180,25 @@ fn files_that_vanish_meanwhile_are_errors_of_some_or_nobody_sees_it() {
     let engine = Engine::new(Vanishing(files(), AtomicUsize::new(0)));
     let recipe = Recipe::new(&engine, "own", DataOptions::default()).with_memory(0);
     let fleet = Fleet::new(&engine).recipe(recipe);
-    let reports: Vec<Report> = scope(|s| fleet.reports(s, minions(400), Pace::threads(3)).collect());
+    let reports: Vec<Report> =
+        scope(|s| fleet.reports(s, minions(400), Pace::threads(3)).collect());
     let failed = reports.iter().filter(|report| !report.is_whole()).count();
-    assert!(reports.len() == 400 && (1..300).contains(&failed), "{failed}");
-    assert!(told(&reports[0])[0].contains("'name': 'm00000'"), "{}", told(&reports[0])[0]);
+    assert!(
+        reports.len() == 400 && (1..300).contains(&failed),
+        "{failed}"
+    );
+    assert!(
+        told(&reports[0])[0].contains("'name': 'm00000'"),
+        "{}",
+        told(&reports[0])[0]
+    );
 
     // A snapshot has what it has seen: every file there is, by then.
-    let few =
-        |count| (0..count).map(|n| Ok(Minion::new("same").with(mapstack::minion::Part::Grains, minion(n % 3).grains)));
+    let few = |count| {
+        (0..count).map(|n| {
+            Ok(Minion::new("same").with(mapstack::minion::Part::Grains, minion(n % 3).grains))
+        })
+    };
     let engine = Engine::new(Snapshot::new(Vanishing(files(), AtomicUsize::new(0))));
     let fleet = Fleet::new(&engine).formula("plain");
     let reports: Vec<Report> = scope(|s| fleet.reports(s, few(5_000), Pace::threads(3)).collect());

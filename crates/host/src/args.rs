@@ -11,7 +11,10 @@ pub(crate) type Result<T, E = CallError> = std::result::Result<T, E>;
 /// An argument without which the call makes no sense.
 pub(crate) fn required(argument: Option<Value>, call: &Call, name: &str) -> Result<Value> {
     argument.ok_or_else(|| {
-        let message = format!("{}() missing 1 required positional argument: '{name}'", call.name);
+        let message = format!(
+            "{}() missing 1 required positional argument: '{name}'",
+            call.name
+        );
         CallError::python("TypeError", message)
     })
 }
@@ -21,15 +24,28 @@ pub(crate) fn text(argument: Option<Value>, call: &Call, name: &str) -> Result<S
     match required(argument, call, name)? {
         Value::Str(text) => Ok(text.to_string()),
         other => {
-            let message = format!("{}(): argument '{name}' must be text, not {}", call.name, other.kind().described());
+            let message = format!(
+                "{}(): argument '{name}' must be text, not {}",
+                call.name,
+                other.kind().described()
+            );
             Err(CallError::python("TypeError", message))
         }
     }
 }
 
 /// An optional argument that has to be text.
-pub(crate) fn text_or(argument: Option<Value>, call: &Call, name: &str, default: &str) -> Result<String> {
-    if argument.is_none() { Ok(default.into()) } else { text(argument, call, name) }
+pub(crate) fn text_or(
+    argument: Option<Value>,
+    call: &Call,
+    name: &str,
+    default: &str,
+) -> Result<String> {
+    if argument.is_none() {
+        Ok(default.into())
+    } else {
+        text(argument, call, name)
+    }
 }
 
 /// An optional argument's truth.
@@ -51,9 +67,10 @@ pub(crate) fn only_path(call: &Call) -> Result<PathBuf> {
 /// `os.path.expanduser`, for one's own home.
 pub(crate) fn expand_home(path: &str) -> PathBuf {
     match path.strip_prefix('~') {
-        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-            home().map_or_else(|| path.into(), |home| format!("{}{rest}", home.trim_end_matches('/')).into())
-        }
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => home().map_or_else(
+            || path.into(),
+            |home| format!("{}{rest}", home.trim_end_matches('/')).into(),
+        ),
         _ => path.into(),
     }
 }
@@ -75,7 +92,10 @@ pub(crate) fn real_path(path: &Path) -> PathBuf {
         path = parent.join(target);
     }
     match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => parent.canonicalize().unwrap_or_else(|_| parent.into()).join(name),
+        (Some(parent), Some(name)) => parent
+            .canonicalize()
+            .unwrap_or_else(|_| parent.into())
+            .join(name),
         _ => path,
     }
 }
@@ -96,7 +116,12 @@ pub(crate) fn listed(value: &Value) -> Vec<String> {
         Value::List(items) => items.iter().map(ToString::to_string).collect(),
         Value::Tuple(items) => items.iter().map(ToString::to_string).collect(),
         Value::None => Vec::new(),
-        other => other.to_string().split(',').map(|part| part.trim().to_string()).filter(|p| !p.is_empty()).collect(),
+        other => other
+            .to_string()
+            .split(',')
+            .map(|part| part.trim().to_string())
+            .filter(|p| !p.is_empty())
+            .collect(),
     }
 }
 
@@ -105,15 +130,23 @@ pub(crate) fn pairs(value: &Value) -> Vec<(String, Value)> {
     let text = |(key, value): (&Key, &Value)| (key.to_string(), value.clone());
     match value {
         Value::Map(map) => map.iter().map(text).collect(),
-        Value::List(items) => items.iter().filter_map(Value::as_map).flat_map(Map::iter).map(text).collect(),
+        Value::List(items) => items
+            .iter()
+            .filter_map(Value::as_map)
+            .flat_map(Map::iter)
+            .map(text)
+            .collect(),
         _ => Vec::new(),
     }
 }
 
 /// An argument that is understood but cannot be honoured.
 pub(crate) fn unsupported(call: &Call, argument: &str) -> CallError {
-    CallError::new(format!("{}: the argument '{argument}' is not supported here", call.name))
-        .with_help("leave it out, or write the answer down with --stub")
+    CallError::new(format!(
+        "{}: the argument '{argument}' is not supported here",
+        call.name
+    ))
+    .with_help("leave it out, or write the answer down with --stub")
 }
 
 /// Python's exception for a failed system call.
@@ -132,7 +165,10 @@ pub(crate) fn os_error(e: &io::Error, path: &Path) -> CallError {
 /// `[Errno 2] No such file or directory`
 pub(crate) fn errno(e: &io::Error) -> String {
     match e.raw_os_error() {
-        Some(number) => format!("[Errno {number}] {}", nix::errno::Errno::from_raw(number).desc()),
+        Some(number) => format!(
+            "[Errno {number}] {}",
+            nix::errno::Errno::from_raw(number).desc()
+        ),
         None => e.to_string(),
     }
 }

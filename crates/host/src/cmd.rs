@@ -15,11 +15,14 @@ use crate::process::{self, Ended, Setting};
 use crate::split::split;
 
 pub(crate) const TABLE: Table = &[
-    ("cmd.retcode", |call| Ok(execute(call, true)?.returned("retcode"))),
+    ("cmd.retcode", |call| {
+        Ok(execute(call, true)?.returned("retcode"))
+    }),
     ("cmd.run", |call| {
         let given = Given::new(call)?;
         let ran = execute(call, given.truth("redirect_stderr", true))?;
-        let failed = ran.returned("retcode") != Value::from(0) && !given.truth("ignore_retcode", false);
+        let failed =
+            ran.returned("retcode") != Value::from(0) && !given.truth("ignore_retcode", false);
         if failed && given.truth("raise_err", false) {
             return Err(CallError::new(ran.shown("stdout").to_string()));
         }
@@ -34,8 +37,12 @@ pub(crate) const TABLE: Table = &[
         }
         Ok(all.into())
     }),
-    ("cmd.run_stderr", |call| Ok(execute(call, false)?.shown("stderr"))),
-    ("cmd.run_stdout", |call| Ok(execute(call, false)?.shown("stdout"))),
+    ("cmd.run_stderr", |call| {
+        Ok(execute(call, false)?.shown("stderr"))
+    }),
+    ("cmd.run_stdout", |call| {
+        Ok(execute(call, false)?.shown("stdout"))
+    }),
     ("cmd.shell", |call| {
         let mut call = call.clone();
         if call.kwargs.get("python_shell").is_none_or(Value::is_none) {
@@ -48,11 +55,27 @@ pub(crate) const TABLE: Table = &[
 
 /// Parameters that can be given without their names, in order; the rest differ from function to
 /// function, and nobody counts so far.
-const POSITIONAL: [&str; 7] = ["cmd", "cwd", "stdin", "runas", "group", "shell", "python_shell"];
+const POSITIONAL: [&str; 7] = [
+    "cmd",
+    "cwd",
+    "stdin",
+    "runas",
+    "group",
+    "shell",
+    "python_shell",
+];
 
 /// What is not done here, and would change the result.
-const UNSUPPORTED: [&str; 8] =
-    ["runas", "group", "template", "umask", "use_vt", "bg", "encoded_cmd", "output_encoding"];
+const UNSUPPORTED: [&str; 8] = [
+    "runas",
+    "group",
+    "template",
+    "umask",
+    "use_vt",
+    "bg",
+    "encoded_cmd",
+    "output_encoding",
+];
 
 /// The time a program has unless `timeout` says otherwise.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -63,9 +86,17 @@ struct Given(Map);
 impl Given {
     fn new(call: &Call) -> Result<Self> {
         // `cmd.shell` has no parameter `python_shell`.
-        let names = if &*call.name == "cmd.shell" { &POSITIONAL[..6] } else { &POSITIONAL[..] };
+        let names = if &*call.name == "cmd.shell" {
+            &POSITIONAL[..6]
+        } else {
+            &POSITIONAL[..]
+        };
         if call.args.len() > names.len() {
-            let message = format!("{} takes at most {} arguments without their names", call.name, names.len());
+            let message = format!(
+                "{} takes at most {} arguments without their names",
+                call.name,
+                names.len()
+            );
             return Err(CallError::python("TypeError", message));
         }
         // Unknown names are ignored, as Salt does.
@@ -76,7 +107,10 @@ impl Given {
                 return Err(CallError::python("TypeError", message));
             }
         }
-        match UNSUPPORTED.iter().find(|name| all.get(**name).is_some_and(Value::truthy)) {
+        match UNSUPPORTED
+            .iter()
+            .find(|name| all.get(**name).is_some_and(Value::truthy))
+        {
             Some(name) => Err(unsupported(call, name)),
             None => Ok(Given(all)),
         }
@@ -104,7 +138,11 @@ impl Ran {
     }
 
     fn shown(&self, what: &str) -> Value {
-        if self.hidden { "".into() } else { self.returned(what) }
+        if self.hidden {
+            "".into()
+        } else {
+            self.returned(what)
+        }
     }
 }
 
@@ -117,42 +155,94 @@ fn execute(call: &Call, merged: bool) -> Result<Ran> {
     let mut command = line.command()?;
     command.current_dir(&cwd);
     set_environment(&mut command, &given);
-    let stdin = given.get("stdin").map(|text| text.to_string().replace("\\n", "\n").into_bytes());
+    let stdin = given
+        .get("stdin")
+        .map(|text| text.to_string().replace("\\n", "\n").into_bytes());
     let (time, timeout) = time(&given)?;
     let hidden = given.truth("hide_output", false);
-    let ended = process::run(command, Setting { stdin, merged, time });
+    let ended = process::run(
+        command,
+        Setting {
+            stdin,
+            merged,
+            time,
+        },
+    );
     let ended = ended.map_err(|e| {
         let reason = crate::args::errno(&e);
-        CallError::new(format!("Unable to run command '{}' in {cwd}, reason: {reason}", line.shown()))
+        CallError::new(format!(
+            "Unable to run command '{}' in {cwd}, reason: {reason}",
+            line.shown()
+        ))
     })?;
     let output = match ended {
         Ended::Done(output) => output,
         Ended::Late if timeout.is_some() => {
-            let text = format!("{} : Timed out after {} seconds", line.shown(), timeout.unwrap_or_default());
-            let all = map([("stdout", text.into()), ("stderr", "".into()), ("retcode", 1.into())]);
-            return Ok(Ran { all: all.as_map().cloned().unwrap_or_default(), hidden });
+            let text = format!(
+                "{} : Timed out after {} seconds",
+                line.shown(),
+                timeout.unwrap_or_default()
+            );
+            let all = map([
+                ("stdout", text.into()),
+                ("stderr", "".into()),
+                ("retcode", 1.into()),
+            ]);
+            return Ok(Ran {
+                all: all.as_map().cloned().unwrap_or_default(),
+                hidden,
+            });
         }
         Ended::Late => {
-            let message = format!("{} did not end within {} seconds", line.shown(), PATIENCE.as_secs());
+            let message = format!(
+                "{} did not end within {} seconds",
+                line.shown(),
+                PATIENCE.as_secs()
+            );
             return Err(CallError::new(message).with_help("the argument timeout gives it more"));
         }
-        Ended::Talkative => return Err(CallError::new(format!("{}: {}", line.shown(), process::talkative()))),
+        Ended::Talkative => {
+            return Err(CallError::new(format!(
+                "{}: {}",
+                line.shown(),
+                process::talkative()
+            )));
+        }
     };
     let strip = given.truth("rstrip", true);
     let text = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);
-        if strip { text.trim_end_matches(is_space).to_string() } else { text.into_owned() }
+        if strip {
+            text.trim_end_matches(is_space).to_string()
+        } else {
+            text.into_owned()
+        }
     };
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     // A program that a signal ended has that as a negative number.
-    let code = output.status.code().or_else(|| output.status.signal().map(|n| -n)).unwrap_or(-1);
+    let code = output
+        .status
+        .code()
+        .or_else(|| output.status.signal().map(|n| -n))
+        .unwrap_or(-1);
     let all = map([
         ("pid", i64::from(output.pid).into()),
-        ("retcode", if given.succeeded(code, &stdout, &stderr)? { 0 } else { code }.into()),
+        (
+            "retcode",
+            if given.succeeded(code, &stdout, &stderr)? {
+                0
+            } else {
+                code
+            }
+            .into(),
+        ),
         ("stdout", stdout.into()),
         ("stderr", stderr.into()),
     ]);
-    Ok(Ran { all: all.as_map().cloned().unwrap_or_default(), hidden })
+    Ok(Ran {
+        all: all.as_map().cloned().unwrap_or_default(),
+        hidden,
+    })
 }
 
 /// What Python's `str.rstrip` takes off.
@@ -164,11 +254,19 @@ impl Given {
     /// Whether the caller counts this as success.
     fn succeeded(&self, code: i32, stdout: &str, stderr: &str) -> Result<bool> {
         let list = |name: &str| self.get(name).map(listed).unwrap_or_default();
-        let codes = list("success_retcodes").iter().map(|code| code.parse::<i32>()).collect::<Result<Vec<_>, _>>();
-        let codes = codes.map_err(|_| CallError::new("success_retcodes must be a list of integers"))?;
+        let codes = list("success_retcodes")
+            .iter()
+            .map(|code| code.parse::<i32>())
+            .collect::<Result<Vec<_>, _>>();
+        let codes =
+            codes.map_err(|_| CallError::new("success_retcodes must be a list of integers"))?;
         Ok(codes.contains(&code)
-            || list("success_stdout").iter().any(|text| stdout.contains(text))
-            || list("success_stderr").iter().any(|text| stderr.contains(text)))
+            || list("success_stdout")
+                .iter()
+                .any(|text| stdout.contains(text))
+            || list("success_stderr")
+                .iter()
+                .any(|text| stderr.contains(text)))
     }
 }
 
@@ -184,22 +282,28 @@ fn directory(given: &Given) -> Result<String> {
             if path.is_absolute() && path.is_dir() {
                 return Ok(cwd);
             }
-            Err(CallError::new(format!("Specified cwd '{cwd}' either not absolute or does not exist")))
+            Err(CallError::new(format!(
+                "Specified cwd '{cwd}' either not absolute or does not exist"
+            )))
         }
     }
 }
 
 /// The time it has, and the limit that the caller set.
 fn time(given: &Given) -> Result<(Duration, Option<String>)> {
-    let Some(timeout) = given.get("timeout").filter(|timeout| timeout.truthy()) else { return Ok((PATIENCE, None)) };
+    let Some(timeout) = given.get("timeout").filter(|timeout| timeout.truthy()) else {
+        return Ok((PATIENCE, None));
+    };
     let seconds = match timeout {
         Value::Int(n) => n.to_i64().map(|n| n as f64),
         Value::Float(n) => Some(*n),
         Value::Bool(_) => Some(1.0),
         _ => None,
     };
-    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds.clamp(0.0, LONGEST)).ok());
-    let time = time.ok_or_else(|| CallError::new(format!("Error: timeout {timeout} must be a number")))?;
+    let time =
+        seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds.clamp(0.0, LONGEST)).ok());
+    let time =
+        time.ok_or_else(|| CallError::new(format!("Error: timeout {timeout} must be a number")))?;
     Ok((time, Some(timeout.to_string())))
 }
 
@@ -211,25 +315,41 @@ enum Line {
     /// Words, the first of which is the program.
     Words(Vec<String>),
     /// Text for a shell, and its arguments.
-    Shell { shell: String, text: String, rest: Vec<String> },
+    Shell {
+        shell: String,
+        text: String,
+        rest: Vec<String>,
+    },
 }
 
 impl Line {
     fn new(given: &Given, cmd: &Value) -> Result<Self> {
-        let shell = given.get("shell").map_or_else(default_shell, ToString::to_string);
+        let shell = given
+            .get("shell")
+            .map_or_else(default_shell, ToString::to_string);
         let is_there = Path::new(&shell).is_file() && access(&*shell, AccessFlags::X_OK).is_ok();
         if !shell.is_empty() && !is_there {
-            return Err(CallError::new(format!("The shell {shell} is not available")));
+            return Err(CallError::new(format!(
+                "The shell {shell} is not available"
+            )));
         }
-        let words = cmd.as_list().map(|words| words.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let words = cmd
+            .as_list()
+            .map(|words| words.iter().map(ToString::to_string).collect::<Vec<_>>());
         if given.get("python_shell") == Some(&Value::Bool(true)) {
             let mut words = words.unwrap_or_else(|| vec![cmd.to_string()]).into_iter();
             let text = words.next().unwrap_or_default();
-            return Ok(Line::Shell { shell, text, rest: words.collect() });
+            return Ok(Line::Shell {
+                shell,
+                text,
+                rest: words.collect(),
+            });
         }
         let words = match words {
             Some(words) => words,
-            None => split(&cmd.to_string()).map_err(|e| CallError::python("ValueError", e.message()))?,
+            None => {
+                split(&cmd.to_string()).map_err(|e| CallError::python("ValueError", e.message()))?
+            }
         };
         Ok(Line::Words(words))
     }
@@ -238,9 +358,8 @@ impl Line {
         match self {
             Line::Words(words) => {
                 let Some((program, rest)) = words.split_first() else {
-                    return Err(
-                        CallError::python("IndexError", "list index out of range").with_help("the command is empty")
-                    );
+                    return Err(CallError::python("IndexError", "list index out of range")
+                        .with_help("the command is empty"));
                 };
                 let mut command = Command::new(program);
                 command.args(rest);
@@ -268,7 +387,10 @@ impl Line {
 fn default_shell() -> String {
     std::env::var("SHELL").ok().unwrap_or_else(|| {
         let user = User::from_uid(geteuid()).ok().flatten();
-        user.map_or_else(|| "/bin/sh".into(), |user| user.shell.to_string_lossy().into_owned())
+        user.map_or_else(
+            || "/bin/sh".into(),
+            |user| user.shell.to_string_lossy().into_owned(),
+        )
     })
 }
 
@@ -294,16 +416,32 @@ fn set_environment(command: &mut Command, given: &Given) {
         command.env_clear();
     }
     command.env_remove("NOTIFY_SOCKET");
-    if given.0.get("reset_system_locale").is_none_or(|reset| *reset == Value::Bool(true)) {
+    if given
+        .0
+        .get("reset_system_locale")
+        .is_none_or(|reset| *reset == Value::Bool(true))
+    {
         command.envs(LOCALE.iter().map(|name| (name, "C")));
     }
     for (name, value) in &env {
-        let text = if value.is_none() { String::new() } else { value.to_string() };
+        let text = if value.is_none() {
+            String::new()
+        } else {
+            value.to_string()
+        };
         command.env(name, text);
     }
     if let Some(first) = given.get("prepend_path").filter(|path| path.truthy()) {
-        let given_path = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.to_string());
-        let rest = given_path.or_else(|| std::env::var("PATH").ok()).unwrap_or_default();
-        command.env("PATH", format!("{}:{rest}", expand_home(&first.to_string()).display()));
+        let given_path = env
+            .iter()
+            .find(|(name, _)| name == "PATH")
+            .map(|(_, value)| value.to_string());
+        let rest = given_path
+            .or_else(|| std::env::var("PATH").ok())
+            .unwrap_or_default();
+        command.env(
+            "PATH",
+            format!("{}:{rest}", expand_home(&first.to_string()).display()),
+        );
     }
 }

@@ -6,8 +6,12 @@ use mapstack::value::{Map, Value};
 use crate::Table;
 use crate::args::{Result, required};
 
-pub(crate) const TABLE: Table =
-    &[("environ.get", get), ("environ.has_value", has_value), ("environ.item", item), ("environ.items", items)];
+pub(crate) const TABLE: Table = &[
+    ("environ.get", get),
+    ("environ.has_value", has_value),
+    ("environ.item", item),
+    ("environ.items", items),
+];
 
 fn variable(name: &str) -> Option<Value> {
     // Python and Rust disagree on what to do with these.
@@ -19,15 +23,21 @@ fn variable(name: &str) -> Option<Value> {
 
 fn get(call: &Call) -> Result<Value> {
     let [key, default] = call.bind(["key", "default"])?;
-    let Value::Str(key) = required(key, call, "key")? else { return Ok(false.into()) };
+    let Value::Str(key) = required(key, call, "key")? else {
+        return Ok(false.into());
+    };
     Ok(variable(&key).unwrap_or_else(|| default.unwrap_or_else(|| "".into())))
 }
 
 fn has_value(call: &Call) -> Result<Value> {
     let [key, value] = call.bind(["key", "value"])?;
-    let Value::Str(key) = required(key, call, "key")? else { return Ok(false.into()) };
+    let Value::Str(key) = required(key, call, "key")? else {
+        return Ok(false.into());
+    };
     let wanted = value.filter(|value| !value.is_none());
-    Ok(variable(&key).is_some_and(|found| wanted.is_none_or(|wanted| found == wanted)).into())
+    Ok(variable(&key)
+        .is_some_and(|found| wanted.is_none_or(|wanted| found == wanted))
+        .into())
 }
 
 fn item(call: &Call) -> Result<Value> {
@@ -47,6 +57,11 @@ fn item(call: &Call) -> Result<Value> {
 
 fn items(call: &Call) -> Result<Value> {
     let [] = call.bind([])?;
-    let all = std::env::vars_os().map(|(k, v)| (k.to_string_lossy().into_owned(), v.to_string_lossy().into_owned()));
+    let all = std::env::vars_os().map(|(k, v)| {
+        (
+            k.to_string_lossy().into_owned(),
+            v.to_string_lossy().into_owned(),
+        )
+    });
     Ok(all.collect::<Map>().into())
 }

@@ -10,15 +10,21 @@ use mapstack::{Call, CallError, regex_matches};
 use nix::unistd::{AccessFlags, access};
 
 use crate::Table;
-use crate::args::{Result, only_path, os_error, path, path_value, real_path, required, text, text_or, truth_or};
+use crate::args::{
+    Result, only_path, os_error, path, path_value, real_path, required, text, text_or, truth_or,
+};
 use crate::find;
 
 pub(crate) const TABLE: Table = &[
     ("file.access", may_access),
     ("file.contains", contains),
     ("file.contains_regex", contains_regex),
-    ("file.directory_exists", |call| Ok(only_path(call)?.is_dir().into())),
-    ("file.file_exists", |call| Ok(only_path(call)?.is_file().into())),
+    ("file.directory_exists", |call| {
+        Ok(only_path(call)?.is_dir().into())
+    }),
+    ("file.file_exists", |call| {
+        Ok(only_path(call)?.is_file().into())
+    }),
     ("file.is_link", is_link),
     ("file.path_exists_glob", path_exists_glob),
     ("file.read", read),
@@ -36,22 +42,36 @@ const LARGEST: u64 = 32 << 20;
 pub(crate) fn open(path: &Path) -> Result<File> {
     let failed = |e: std::io::Error| os_error(&e, path);
     let mut options = OpenOptions::new();
-    let file = options.read(true).custom_flags(nix::libc::O_NONBLOCK).open(path).map_err(failed)?;
+    let file = options
+        .read(true)
+        .custom_flags(nix::libc::O_NONBLOCK)
+        .open(path)
+        .map_err(failed)?;
     let kind = file.metadata().map_err(failed)?.file_type();
     if kind.is_dir() {
         return Err(failed(nix::errno::Errno::EISDIR.into()));
     }
     if !kind.is_file() {
-        return Err(CallError::new(format!("{} is a device or a pipe, which may have no end", path.display())));
+        return Err(CallError::new(format!(
+            "{} is a device or a pipe, which may have no end",
+            path.display()
+        )));
     }
     Ok(file)
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open(path)?.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|e| os_error(&e, path))?;
+    open(path)?
+        .take(LARGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|e| os_error(&e, path))?;
     if bytes.len() as u64 > LARGEST {
-        return Err(CallError::new(format!("{} is larger than {} MiB", path.display(), LARGEST >> 20)));
+        return Err(CallError::new(format!(
+            "{} is larger than {} MiB",
+            path.display(),
+            LARGEST >> 20
+        )));
     }
     Ok(bytes)
 }
@@ -59,7 +79,10 @@ fn bytes(path: &Path) -> Result<Vec<u8>> {
 /// The text of a file; its line breaks stay as they are.
 fn content(path: &Path) -> Result<String> {
     String::from_utf8(bytes(path)?).map_err(|e| {
-        CallError::python("UnicodeDecodeError", format!("{} is not UTF-8: {}", path.display(), e.utf8_error()))
+        CallError::python(
+            "UnicodeDecodeError",
+            format!("{} is not UTF-8: {}", path.display(), e.utf8_error()),
+        )
     })
 }
 
@@ -89,16 +112,25 @@ fn contains(call: &Call) -> Result<Value> {
     let wanted = required(wanted, call, "text")?.to_string();
     let text = searched(&path(given, call, "path")?)?;
     // An empty file has no piece that anything could be in.
-    Ok(text.is_some_and(|text| !text.is_empty() && text.contains(wanted.trim())).into())
+    Ok(text
+        .is_some_and(|text| !text.is_empty() && text.contains(wanted.trim()))
+        .into())
 }
 
 fn contains_regex(call: &Call) -> Result<Value> {
     let [given, regex, lchar] = call.bind(["path", "regex", "lchar"])?;
     let regex = text(regex, call, "regex")?;
     let lchar = text_or(lchar, call, "lchar", "")?;
-    let Some(text) = searched(&path(given, call, "path")?)? else { return Ok(false.into()) };
+    let Some(text) = searched(&path(given, call, "path")?)? else {
+        return Ok(false.into());
+    };
     for line in lines(&text) {
-        if regex_matches(&regex, line.trim_start_matches(|c| lchar.contains(c)), false, false)? {
+        if regex_matches(
+            &regex,
+            line.trim_start_matches(|c| lchar.contains(c)),
+            false,
+            false,
+        )? {
             return Ok(true.into());
         }
     }
@@ -109,8 +141,13 @@ fn contains_regex(call: &Call) -> Result<Value> {
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let end =
-            rest.find(['\n', '\r']).map_or(rest.len(), |i| if rest[i..].starts_with("\r\n") { i + 2 } else { i + 1 });
+        let end = rest.find(['\n', '\r']).map_or(rest.len(), |i| {
+            if rest[i..].starts_with("\r\n") {
+                i + 2
+            } else {
+                i + 1
+            }
+        });
         let (line, after) = rest.split_at(end);
         rest = after;
         (!line.is_empty()).then_some(line)
@@ -131,9 +168,14 @@ fn may_access(call: &Call) -> Result<Value> {
             "x" => Some(AccessFlags::X_OK),
             _ => None,
         },
-        mode => [AccessFlags::F_OK, AccessFlags::X_OK, AccessFlags::W_OK, AccessFlags::R_OK]
-            .into_iter()
-            .find(|flag| Value::from(flag.bits()) == mode),
+        mode => [
+            AccessFlags::F_OK,
+            AccessFlags::X_OK,
+            AccessFlags::W_OK,
+            AccessFlags::R_OK,
+        ]
+        .into_iter()
+        .find(|flag| Value::from(flag.bits()) == mode),
     };
     let flags = flags.ok_or_else(|| CallError::new("Invalid mode specified."))?;
     Ok(access(&path, flags).is_ok().into())
@@ -148,15 +190,23 @@ fn readlink(call: &Call) -> Result<Value> {
     let [given, canonicalize] = call.bind(["path", "canonicalize"])?;
     let path = path(given, call, "path")?;
     if !path.is_absolute() {
-        return Err(CallError::new(format!("Path to link must be absolute: {}", path.display())));
+        return Err(CallError::new(format!(
+            "Path to link must be absolute: {}",
+            path.display()
+        )));
     }
     if !path.is_symlink() {
-        return Err(CallError::new(format!("A valid link was not specified: {}", path.display())));
+        return Err(CallError::new(format!(
+            "A valid link was not specified: {}",
+            path.display()
+        )));
     }
     if truth_or(canonicalize, false) {
         return Ok(path_value(&real_path(&path)));
     }
-    Ok(path_value(&path.read_link().map_err(|e| os_error(&e, &path))?))
+    Ok(path_value(
+        &path.read_link().map_err(|e| os_error(&e, &path))?,
+    ))
 }
 
 fn readdir(call: &Call) -> Result<Value> {
@@ -165,11 +215,17 @@ fn readdir(call: &Call) -> Result<Value> {
         return Err(CallError::new("Dir path must be absolute."));
     }
     if !path.is_dir() {
-        return Err(CallError::new(format!("A valid directory was not specified: {}", path.display())));
+        return Err(CallError::new(format!(
+            "A valid directory was not specified: {}",
+            path.display()
+        )));
     }
     // The reference has them in the order of the disk.
     let names = find::names_in(&path).map_err(|e| os_error(&e, &path))?;
-    Ok([".".to_string(), "..".to_string()].into_iter().chain(names).collect())
+    Ok([".".to_string(), "..".to_string()]
+        .into_iter()
+        .chain(names)
+        .collect())
 }
 
 fn path_exists_glob(call: &Call) -> Result<Value> {
@@ -179,13 +235,20 @@ fn path_exists_glob(call: &Call) -> Result<Value> {
 fn is_empty(call: &Call) -> Result<Value> {
     let [filename] = call.bind(["filename"])?;
     let filename = text(filename, call, "filename")?;
-    Ok(Path::new(&filename).metadata().is_ok_and(|m| m.len() == 0).into())
+    Ok(Path::new(&filename)
+        .metadata()
+        .is_ok_and(|m| m.len() == 0)
+        .into())
 }
 
 fn is_text_file(call: &Call) -> Result<Value> {
     let [path, blocksize] = call.bind(["fp_", "blocksize"])?;
     let most = match blocksize {
-        Some(Value::Int(n)) => n.to_i64().and_then(|n| u64::try_from(n).ok()).unwrap_or(LARGEST).min(LARGEST),
+        Some(Value::Int(n)) => n
+            .to_i64()
+            .and_then(|n| u64::try_from(n).ok())
+            .unwrap_or(LARGEST)
+            .min(LARGEST),
         _ => 512,
     };
     let start = start_of(Path::new(&text(path, call, "fp_")?), most);
@@ -210,7 +273,9 @@ fn is_binary(data: &[u8]) -> bool {
         return true;
     }
     // A character cut off at the end is no reason to doubt the rest.
-    let utf8 = std::str::from_utf8(data).err().is_none_or(|e| e.error_len().is_none());
+    let utf8 = std::str::from_utf8(data)
+        .err()
+        .is_none_or(|e| e.error_len().is_none());
     let is_text = |byte: &&u8| match byte {
         32..=126 | b'\n' | b'\r' | b'\t' | 0x0c | 0x08 => true,
         128..=254 => utf8,

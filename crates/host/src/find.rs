@@ -29,12 +29,21 @@ pub(crate) fn names_in(directory: &Path) -> io::Result<Vec<String>> {
 pub(crate) fn glob(pattern: &Path) -> Result<Vec<PathBuf>> {
     let text = pattern.to_string_lossy();
     if !text.contains(['*', '?', '[']) {
-        return Ok(if pattern.symlink_metadata().is_ok() { vec![pattern.to_path_buf()] } else { Vec::new() });
+        return Ok(if pattern.symlink_metadata().is_ok() {
+            vec![pattern.to_path_buf()]
+        } else {
+            Vec::new()
+        });
     }
-    let options =
-        glob::MatchOptions { require_literal_separator: true, require_literal_leading_dot: true, ..Default::default() };
+    let options = glob::MatchOptions {
+        require_literal_separator: true,
+        require_literal_leading_dot: true,
+        ..Default::default()
+    };
     // What the reference cannot read as a pattern is none that matches.
-    let Ok(paths) = glob::glob_with(&text, options) else { return Ok(Vec::new()) };
+    let Ok(paths) = glob::glob_with(&text, options) else {
+        return Ok(Vec::new());
+    };
     let mut found = Vec::new();
     for path in paths.flatten() {
         enough(found.len())?;
@@ -47,7 +56,10 @@ fn enough(entries: usize) -> Result<()> {
     if entries < MOST_ENTRIES {
         return Ok(());
     }
-    Err(CallError::new(format!("more than {MOST_ENTRIES} files were found")).with_help("start in a smaller directory"))
+    Err(
+        CallError::new(format!("more than {MOST_ENTRIES} files were found"))
+            .with_help("start in a smaller directory"),
+    )
 }
 
 /// What a file has to be like.
@@ -67,17 +79,27 @@ impl Criterion {
         let ignore_case = option.starts_with('i');
         Ok(Ok(match option {
             "name" | "iname" => {
-                let regex = value.replace('.', r"\.").replace('?', ".?").replace('*', ".*") + "$";
+                let regex = value
+                    .replace('.', r"\.")
+                    .replace('?', ".?")
+                    .replace('*', ".*")
+                    + "$";
                 Criterion::Name { regex, ignore_case }
             }
             "regex" | "iregex" => {
                 if regex_matches(&value, "", ignore_case, true).is_err() {
                     return Ok(Err(format!("invalid regular expression: \"{value}\"")));
                 }
-                Criterion::Name { regex: value, ignore_case }
+                Criterion::Name {
+                    regex: value,
+                    ignore_case,
+                }
             }
             "type" => {
-                let kinds: String = value.chars().filter(|c| !c.is_whitespace() && *c != ',').collect();
+                let kinds: String = value
+                    .chars()
+                    .filter(|c| !c.is_whitespace() && *c != ',')
+                    .collect();
                 if let Some(unknown) = kinds.chars().find(|c| !"bcdflps".contains(*c)) {
                     return Ok(Err(format!("invalid file type \"{unknown}\"")));
                 }
@@ -96,7 +118,9 @@ impl Criterion {
 
     fn fits(&self, path: &Path, name: &str) -> Result<bool> {
         Ok(match self {
-            Criterion::Name { regex, ignore_case } => regex_matches(regex, name, *ignore_case, true)?,
+            Criterion::Name { regex, ignore_case } => {
+                regex_matches(regex, name, *ignore_case, true)?
+            }
             Criterion::Kind(kinds) => kind(path).is_some_and(|kind| kinds.contains(kind)),
             Criterion::Size { least, most } => {
                 let metadata = path.metadata().or_else(|_| path.symlink_metadata());
@@ -108,7 +132,11 @@ impl Criterion {
 
 /// The letter of a file's type; a link counts as what it leads to.
 fn kind(path: &Path) -> Option<char> {
-    let kind = path.metadata().or_else(|_| path.symlink_metadata()).ok()?.file_type();
+    let kind = path
+        .metadata()
+        .or_else(|_| path.symlink_metadata())
+        .ok()?
+        .file_type();
     let kinds = [
         (kind.is_file(), 'f'),
         (kind.is_dir(), 'd'),
@@ -118,7 +146,10 @@ fn kind(path: &Path) -> Option<char> {
         (kind.is_block_device(), 'b'),
         (kind.is_char_device(), 'c'),
     ];
-    kinds.into_iter().find(|(is, _)| *is).map(|(_, letter)| letter)
+    kinds
+        .into_iter()
+        .find(|(is, _)| *is)
+        .map(|(_, letter)| letter)
 }
 
 /// `10k`, `+1m`, `-5`: the least and the most bytes.
@@ -136,7 +167,11 @@ fn size(text: &str) -> Option<(u64, u64)> {
     let bytes = match number.parse::<u64>() {
         Ok(n) => n.checked_mul(unit)?,
         // A size with a fraction is cut down to bytes.
-        Err(_) => number.parse::<f64>().ok().filter(|n| *n >= 0.0).map(|n| (n * unit as f64) as u64)?,
+        Err(_) => number
+            .parse::<f64>()
+            .ok()
+            .filter(|n| *n >= 0.0)
+            .map(|n| (n * unit as f64) as u64)?,
     };
     Some(match style {
         '+' => (bytes, u64::MAX),
@@ -146,16 +181,25 @@ fn size(text: &str) -> Option<(u64, u64)> {
 }
 
 fn find(call: &Call) -> Result<Value> {
-    let Some((start, actions)) = call.args.split_first() else { return required(None, call, "path") };
+    let Some((start, actions)) = call.args.split_first() else {
+        return required(None, call, "path");
+    };
     let start = expand_home(&text(Some(start.clone()), call, "path")?);
-    if let Some(action) = actions.iter().find(|action| matches!(action.as_str(), Some("delete" | "print"))) {
+    if let Some(action) = actions
+        .iter()
+        .find(|action| matches!(action.as_str(), Some("delete" | "print")))
+    {
         return Err(unsupported(call, &action.to_string()));
     }
     let (mut criteria, mut least, mut most) = (Vec::new(), 0, i64::MAX);
     for (option, value) in &call.kwargs {
         match (option, value) {
-            (Key::Str(name), Value::Int(depth)) if **name == *"mindepth" => least = depth.to_i64().unwrap_or(i64::MAX),
-            (Key::Str(name), Value::Int(depth)) if **name == *"maxdepth" => most = depth.to_i64().unwrap_or(i64::MAX),
+            (Key::Str(name), Value::Int(depth)) if **name == *"mindepth" => {
+                least = depth.to_i64().unwrap_or(i64::MAX)
+            }
+            (Key::Str(name), Value::Int(depth)) if **name == *"maxdepth" => {
+                most = depth.to_i64().unwrap_or(i64::MAX)
+            }
             (Key::Str(name), Value::None) if **name == *"maxdepth" => {}
             (Key::Str(name), _) if name.starts_with('_') => {}
             (name, value) => match Criterion::new(call, &name.to_string(), value)? {
@@ -191,7 +235,12 @@ fn find(call: &Call) -> Result<Value> {
 }
 
 /// Everything below a directory, links not followed; what cannot be listed is passed over.
-fn walk(top: &Path, depth: i64, most: i64, visit: &mut impl FnMut(&Path, i64) -> Result<()>) -> Result<()> {
+fn walk(
+    top: &Path,
+    depth: i64,
+    most: i64,
+    visit: &mut impl FnMut(&Path, i64) -> Result<()>,
+) -> Result<()> {
     let mut open: Vec<(PathBuf, i64)> = vec![(top.to_path_buf(), depth)];
     while let Some((directory, depth)) = open.pop() {
         if depth > most {

@@ -12,8 +12,11 @@ use crate::Table;
 use crate::args::{Result, expand_home, os_error, text, text_or};
 use crate::file::open;
 
-pub(crate) const TABLE: Table =
-    &[("file.get_hash", get_hash), ("file.get_sum", get_sum), ("file_hashsum", file_hashsum)];
+pub(crate) const TABLE: Table = &[
+    ("file.get_hash", get_hash),
+    ("file.get_sum", get_sum),
+    ("file_hashsum", file_hashsum),
+];
 
 fn get_hash(call: &Call) -> Result<Value> {
     let [path, form, _chunk_size] = call.bind(["path", "form", "chunk_size"])?;
@@ -46,8 +49,10 @@ pub(crate) fn of_file(path: &Path, form: &str) -> Result<String> {
         "sha256" => digest::<sha2::Sha256>(path),
         "sha384" => digest::<sha2::Sha384>(path),
         "sha512" => digest::<sha2::Sha512>(path),
-        _ => Err(CallError::python("ValueError", format!("Invalid hash type: {form}"))
-            .with_help("there are md5, sha1, sha224, sha256, sha384 and sha512")),
+        _ => Err(
+            CallError::python("ValueError", format!("Invalid hash type: {form}"))
+                .with_help("there are md5, sha1, sha224, sha256, sha384 and sha512"),
+        ),
     }
 }
 

@@ -83,12 +83,24 @@ fn query(call: &Call) -> Result<Value> {
         let message = format!("{}() got multiple values for argument 'url'", call.name);
         return Err(CallError::python("TypeError", message));
     }
-    let given = Given { call, all: &call.kwargs };
-    if let Some(name) = UNSUPPORTED.iter().find(|name| given.get(name).is_some_and(Value::truthy)) {
+    let given = Given {
+        call,
+        all: &call.kwargs,
+    };
+    if let Some(name) = UNSUPPORTED
+        .iter()
+        .find(|name| given.get(name).is_some_and(Value::truthy))
+    {
         return Err(unsupported(call, name));
     }
-    let url = with_params(&text(Some(required(url, call, "url")?), call, "url")?, given.get("params"));
-    if !["http://", "https://"].iter().any(|scheme| url.to_ascii_lowercase().starts_with(scheme)) {
+    let url = with_params(
+        &text(Some(required(url, call, "url")?), call, "url")?,
+        given.get("params"),
+    );
+    if !["http://", "https://"]
+        .iter()
+        .any(|scheme| url.to_ascii_lowercase().starts_with(scheme))
+    {
         return Err(CallError::new(format!("Unsupported url scheme: {url}")));
     }
     let request = request(&given, &url)?;
@@ -100,8 +112,12 @@ fn query(call: &Call) -> Result<Value> {
 
 /// The URL with more in its query.
 fn with_params(url: &str, params: Option<&Value>) -> String {
-    let Some(params) = params.filter(|params| params.truthy()) else { return url.into() };
-    let (url, fragment) = url.split_once('#').map_or((url, String::new()), |(url, f)| (url, format!("#{f}")));
+    let Some(params) = params.filter(|params| params.truthy()) else {
+        return url.into();
+    };
+    let (url, fragment) = url
+        .split_once('#')
+        .map_or((url, String::new()), |(url, f)| (url, format!("#{f}")));
     let joined = match url.split_once('?') {
         None => "?",
         Some((_, "")) => "",
@@ -112,8 +128,14 @@ fn with_params(url: &str, params: Option<&Value>) -> String {
 
 /// `urllib.parse.urlencode`.
 fn encoded(fields: &Value) -> String {
-    let field = |(name, value): (String, Value)| format!("{}={}", quoted(&name), quoted(&value.to_string()));
-    pairs(fields).into_iter().map(field).collect::<Vec<_>>().join("&")
+    let field = |(name, value): (String, Value)| {
+        format!("{}={}", quoted(&name), quoted(&value.to_string()))
+    };
+    pairs(fields)
+        .into_iter()
+        .map(field)
+        .collect::<Vec<_>>()
+        .join("&")
 }
 
 /// `urllib.parse.quote_plus`.
@@ -121,7 +143,9 @@ fn quoted(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'.' | b'-' | b'~' => out.push(char::from(byte)),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'.' | b'-' | b'~' => {
+                out.push(char::from(byte))
+            }
             b' ' => out.push('+'),
             other => out.push_str(&format!("%{other:02X}")),
         }
@@ -130,17 +154,25 @@ fn quoted(text: &str) -> String {
 }
 
 fn request(given: &Given<'_>, url: &str) -> Result<Request<Vec<u8>>> {
-    let method = given.get("method").map_or_else(|| "GET".into(), ToString::to_string);
+    let method = given
+        .get("method")
+        .map_or_else(|| "GET".into(), ToString::to_string);
     let mut headers: Vec<(String, String)> = Vec::new();
-    let mut set =
-        |name: &str, value: String| match headers.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
-            Some(known) => known.1 = value,
-            None => headers.push((name.into(), value)),
-        };
+    let mut set = |name: &str, value: String| match headers
+        .iter_mut()
+        .find(|(known, _)| known.eq_ignore_ascii_case(name))
+    {
+        Some(known) => known.1 = value,
+        None => headers.push((name.into(), value)),
+    };
     for (name, value) in given.get("header_dict").map(pairs).unwrap_or_default() {
         set(&name, value.to_string());
     }
-    for header in given.get("header_list").and_then(Value::as_list).unwrap_or_default() {
+    for header in given
+        .get("header_list")
+        .and_then(Value::as_list)
+        .unwrap_or_default()
+    {
         // What follows a second colon is lost in the reference, too.
         let header = header.to_string();
         let mut parts = header.split(':').map(str::trim);
@@ -148,9 +180,20 @@ fn request(given: &Given<'_>, url: &str) -> Result<Request<Vec<u8>>> {
             set(name, value.into());
         }
     }
-    set("User-agent", given.get("agent").map_or_else(|| AGENT.into(), ToString::to_string));
+    set(
+        "User-agent",
+        given
+            .get("agent")
+            .map_or_else(|| AGENT.into(), ToString::to_string),
+    );
     if let (Some(user), Some(password)) = (given.get("username"), given.get("password")) {
-        set("Authorization", format!("Basic {}", BASE64_STANDARD.encode(format!("{user}:{password}"))));
+        set(
+            "Authorization",
+            format!(
+                "Basic {}",
+                BASE64_STANDARD.encode(format!("{user}:{password}"))
+            ),
+        );
     }
     let body = match given.get("data") {
         None => Vec::new(),
@@ -158,19 +201,34 @@ fn request(given: &Given<'_>, url: &str) -> Result<Request<Vec<u8>>> {
         Some(Value::Bytes(bytes)) => bytes.to_vec(),
         Some(data) => data.to_string().into_bytes(),
     };
-    if method == "POST" && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
-        headers.push(("Content-Type".into(), "application/x-www-form-urlencoded".into()));
+    if method == "POST"
+        && !headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("content-type"))
+    {
+        headers.push((
+            "Content-Type".into(),
+            "application/x-www-form-urlencoded".into(),
+        ));
     }
     let mut request = Request::builder().method(&*method).uri(url);
     for (name, value) in &headers {
         request = request.header(name, value);
     }
-    request.body(body).map_err(|e| CallError::new(format!("{}: {url} cannot be requested: {e}", given.call.name)))
+    request.body(body).map_err(|e| {
+        CallError::new(format!(
+            "{}: {url} cannot be requested: {e}",
+            given.call.name
+        ))
+    })
 }
 
 fn agent(given: &Given<'_>) -> Result<ureq::Agent> {
     let timeout = match given.get("timeout") {
-        Some(Value::Int(n)) => n.to_i64().and_then(|n| u64::try_from(n).ok()).map(Duration::from_secs),
+        Some(Value::Int(n)) => n
+            .to_i64()
+            .and_then(|n| u64::try_from(n).ok())
+            .map(Duration::from_secs),
         _ => None,
     };
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -188,7 +246,9 @@ fn agent(given: &Given<'_>) -> Result<ureq::Agent> {
             .max_redirects(5)
             .max_redirects_will_error(false)
             .timeout_connect(Some(CONNECT_PATIENCE))
-            .timeout_global(Some(timeout.map_or(PATIENCE, |timeout| timeout.min(PATIENCE))))
+            .timeout_global(Some(
+                timeout.map_or(PATIENCE, |timeout| timeout.min(PATIENCE)),
+            ))
             // Which way requests go is not for the environment to say.
             .proxy(None)
             .build(),
@@ -227,23 +287,45 @@ const NO_SUCH_NAME: &str = "[Errno -2] Name or service not known";
 fn unreachable_host(e: &std::io::Error) -> Option<String> {
     let text = e.to_string();
     let why = text.strip_prefix("failed to lookup address information: ")?;
-    Some(if why.starts_with("Temporary failure") { format!("[Errno -3] {why}") } else { NO_SUCH_NAME.into() })
+    Some(if why.starts_with("Temporary failure") {
+        format!("[Errno -3] {why}")
+    } else {
+        NO_SUCH_NAME.into()
+    })
 }
 
 fn answer(given: &Given<'_>, response: ureq::http::Response<ureq::Body>) -> Result<Value> {
     let (parts, body) = response.into_parts();
     let mut bytes = Vec::new();
-    let read = body.into_with_config().limit(LARGEST).reader().read_to_end(&mut bytes);
+    let read = body
+        .into_with_config()
+        .limit(LARGEST)
+        .reader()
+        .read_to_end(&mut bytes);
     if let Err(e) = read {
-        return Err(CallError::new(format!("{}: the answer cannot be read: {e}", given.call.name)));
+        return Err(CallError::new(format!(
+            "{}: the answer cannot be read: {e}",
+            given.call.name
+        )));
     }
-    let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
+    let header = |name: &str| {
+        parts
+            .headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+    };
     let body = decoded(given, bytes, header("content-type"))?;
     let code = i64::from(parts.status.as_u16());
     let mut ret = Map::new();
     if !parts.status.is_success() && given.truth("raise_error", true) {
         ret.insert("status", code);
-        ret.insert("error", format!("HTTP {code}: {}", parts.status.canonical_reason().unwrap_or("Unknown")));
+        ret.insert(
+            "error",
+            format!(
+                "HTTP {code}: {}",
+                parts.status.canonical_reason().unwrap_or("Unknown")
+            ),
+        );
         ret.insert("body", body);
         return Ok(ret.into());
     }
@@ -256,27 +338,44 @@ fn answer(given: &Given<'_>, response: ureq::http::Response<ureq::Body>) -> Resu
     }
     let mut wants_text = given.is_true("text");
     if given.is_true("decode") {
-        let named = given.get("decode_type").map_or_else(|| "auto".into(), ToString::to_string);
+        let named = given
+            .get("decode_type")
+            .map_or_else(|| "auto".into(), ToString::to_string);
         let kind = header("content-type").unwrap_or("application/json");
-        let automatic = ["xml", "json", "yaml"].into_iter().find(|format| kind.contains(format)).unwrap_or("plain");
+        let automatic = ["xml", "json", "yaml"]
+            .into_iter()
+            .find(|format| kind.contains(format))
+            .unwrap_or("plain");
         let text = || body.as_str().unwrap_or_default();
         match if named == "auto" { automatic } else { &*named } {
             "json" => {
                 let data = json::loads(text());
-                ret.insert("dict", data.map_err(|e| CallError::new(format!("the answer is no JSON: {e}")))?);
+                ret.insert(
+                    "dict",
+                    data.map_err(|e| CallError::new(format!("the answer is no JSON: {e}")))?,
+                );
             }
             "yaml" => {
                 let data = yaml::load(text());
-                ret.insert("dict", data.map_err(|e| CallError::new(format!("the answer is no YAML: {e}")))?);
+                ret.insert(
+                    "dict",
+                    data.map_err(|e| CallError::new(format!("the answer is no YAML: {e}")))?,
+                );
             }
             "xml" => {
-                return Err(CallError::new(format!("{}: answers in XML are not decoded here", given.call.name))
-                    .with_help("ask for text=True in place of decode=True"));
+                return Err(CallError::new(format!(
+                    "{}: answers in XML are not decoded here",
+                    given.call.name
+                ))
+                .with_help("ask for text=True in place of decode=True"));
             }
             "plain" => wants_text = true,
             _ => {
                 let choice = "('json', 'xml', 'yaml', 'plain')";
-                ret.insert("error", format!("Invalid decode_type specified. Valid decode types are: {choice}"));
+                ret.insert(
+                    "error",
+                    format!("Invalid decode_type specified. Valid decode types are: {choice}"),
+                );
                 return Ok(ret.into());
             }
         }
@@ -290,7 +389,10 @@ fn answer(given: &Given<'_>, response: ureq::http::Response<ureq::Body>) -> Resu
 /// The body as text, unless the caller wants bytes.
 fn decoded(given: &Given<'_>, bytes: Vec<u8>, content_type: Option<&str>) -> Result<Value> {
     let content_type = content_type.unwrap_or_default().to_ascii_lowercase();
-    let charset = content_type.split("charset=").nth(1).map(|c| c.split(';').next().unwrap_or_default());
+    let charset = content_type
+        .split("charset=")
+        .nth(1)
+        .map(|c| c.split(';').next().unwrap_or_default());
     let charset = charset.map(|c| c.trim_matches(|c: char| c == '"' || c.is_whitespace()));
     match charset.filter(|_| content_type.starts_with("text/")) {
         Some("iso-8859-1" | "latin-1" | "latin1") => {
@@ -298,7 +400,12 @@ fn decoded(given: &Given<'_>, bytes: Vec<u8>, content_type: Option<&str>) -> Res
         }
         // The reference decodes what names its encoding in any case.
         Some("utf-8" | "utf8" | "us-ascii" | "ascii") => {}
-        Some(other) => return Err(CallError::python("LookupError", format!("unknown encoding: {other}"))),
+        Some(other) => {
+            return Err(CallError::python(
+                "LookupError",
+                format!("unknown encoding: {other}"),
+            ));
+        }
         None if !given.truth("decode_body", true) => return Ok(Value::Bytes(bytes.into())),
         None => {}
     }
@@ -313,12 +420,17 @@ fn decoded(given: &Given<'_>, bytes: Vec<u8>, content_type: Option<&str>) -> Res
 fn headers(all: &HeaderMap) -> Map {
     let capital = |word: &str| {
         let mut chars = word.chars();
-        chars.next().map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + chars.as_str())
+        chars.next().map_or_else(String::new, |first| {
+            first.to_ascii_uppercase().to_string() + chars.as_str()
+        })
     };
     let mut map = Map::new();
     for name in all.keys() {
-        let values: Vec<String> =
-            all.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect();
+        let values: Vec<String> = all
+            .get_all(name)
+            .iter()
+            .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+            .collect();
         let name: Vec<String> = name.as_str().split('-').map(capital).collect();
         map.insert(name.join("-"), values.join(","));
     }

@@ -88,7 +88,12 @@ fn names() -> impl Iterator<Item = &'static str> {
 }
 
 fn find_function(name: &str) -> Option<Function> {
-    TABLES.iter().copied().flatten().find(|(known, _)| *known == name).map(|(_, function)| *function)
+    TABLES
+        .iter()
+        .copied()
+        .flatten()
+        .find(|(known, _)| *known == name)
+        .map(|(_, function)| *function)
 }
 
 /// The functions of this machine that templates may call.
@@ -112,7 +117,9 @@ impl Functions for Host {
     }
 
     fn has_module(&self, module: &str) -> bool {
-        names().any(|name| name.split_once('.').is_some_and(|(m, _)| m == module) && self.permissions.allow(name))
+        names().any(|name| {
+            name.split_once('.').is_some_and(|(m, _)| m == module) && self.permissions.allow(name)
+        })
     }
 
     fn call(&self, call: &Call) -> Option<Result<Value, CallError>> {
@@ -121,7 +128,13 @@ impl Functions for Host {
     }
 
     fn advice(&self, call: &Call) -> Option<String> {
-        let permissible = find_function(&call.name).is_some() && !self.permissions.allow(&call.name);
-        permissible.then(|| format!("--allow {} answers it on this machine, which need not be the minion", call.name))
+        let permissible =
+            find_function(&call.name).is_some() && !self.permissions.allow(&call.name);
+        permissible.then(|| {
+            format!(
+                "--allow {} answers it on this machine, which need not be the minion",
+                call.name
+            )
+        })
     }
 }

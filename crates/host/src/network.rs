@@ -17,7 +17,8 @@ pub(crate) const TABLE: Table = &[
     ("dnsutil.AAAA", |call| resolved(call, SocketAddr::is_ipv6)),
     ("network.get_hostname", |call| {
         let [] = call.bind([])?;
-        let name = nix::unistd::gethostname().map_err(|e| CallError::new(format!("the machine has no name: {e}")))?;
+        let name = nix::unistd::gethostname()
+            .map_err(|e| CallError::new(format!("the machine has no name: {e}")))?;
         Ok(name.to_string_lossy().into_owned().into())
     }),
     ("network.hw_addr", hw_addr),
@@ -33,7 +34,8 @@ pub(crate) const TABLE: Table = &[
 ];
 
 fn all_addresses() -> Result<Vec<InterfaceAddress>> {
-    let found = getifaddrs().map_err(|e| CallError::new(format!("the interfaces cannot be listed: {e}")))?;
+    let found = getifaddrs()
+        .map_err(|e| CallError::new(format!("the interfaces cannot be listed: {e}")))?;
     Ok(found.collect())
 }
 
@@ -53,7 +55,9 @@ fn interfaces() -> Result<Map> {
         if !all.contains_key(name) {
             all.insert(name, Map::new());
         }
-        let Some(Value::Map(interface)) = all.get_mut(name) else { continue };
+        let Some(Value::Map(interface)) = all.get_mut(name) else {
+            continue;
+        };
         interface.insert("up", entry.flags.contains(InterfaceFlags::IFF_UP));
         if let Some(link) = entry.address.as_ref().and_then(|a| a.as_link_addr())
             && let Some(bytes) = link.addr()
@@ -61,16 +65,30 @@ fn interfaces() -> Result<Map> {
             let parts: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
             interface.insert("hwaddr", parts.join(":"));
         }
-        let Some(ip) = address(entry.address.as_ref()) else { continue };
+        let Some(ip) = address(entry.address.as_ref()) else {
+            continue;
+        };
         let netmask = address(entry.netmask.as_ref());
         let (list, described) = match ip {
             IpAddr::V4(ip) => {
                 let mask = netmask.map_or(Value::None, |mask| mask.to_string().into());
-                let brd =
-                    address(entry.broadcast.as_ref().filter(|_| entry.flags.contains(InterfaceFlags::IFF_BROADCAST)));
+                let brd = address(
+                    entry
+                        .broadcast
+                        .as_ref()
+                        .filter(|_| entry.flags.contains(InterfaceFlags::IFF_BROADCAST)),
+                );
                 let brd = brd.map_or(Value::None, |brd| brd.to_string().into());
                 let address = ip.to_string().into();
-                ("inet", map([("address", address), ("netmask", mask), ("broadcast", brd), ("label", label.into())]))
+                (
+                    "inet",
+                    map([
+                        ("address", address),
+                        ("netmask", mask),
+                        ("broadcast", brd),
+                        ("label", label.into()),
+                    ]),
+                )
             }
             IpAddr::V6(ip) => {
                 let ones = match netmask {
@@ -85,7 +103,14 @@ fn interfaces() -> Result<Map> {
                     "global"
                 };
                 let address = ip.to_string().into();
-                ("inet6", map([("address", address), ("prefixlen", ones.to_string().into()), ("scope", scope.into())]))
+                (
+                    "inet6",
+                    map([
+                        ("address", address),
+                        ("prefixlen", ones.to_string().into()),
+                        ("scope", scope.into()),
+                    ]),
+                )
             }
         };
         match interface.get_mut(list) {
@@ -104,32 +129,45 @@ fn hw_addr(call: &Call) -> Result<Value> {
     let iface = text(iface, call, "iface")?;
     let all = interfaces()?;
     Ok(match all.get(&*iface) {
-        Some(Value::Map(interface)) => interface.get("hwaddr").cloned().unwrap_or_else(|| "".into()),
+        Some(Value::Map(interface)) => interface
+            .get("hwaddr")
+            .cloned()
+            .unwrap_or_else(|| "".into()),
         _ => {
             let names: Vec<String> = all.keys().map(ToString::to_string).collect();
-            format!("Interface \"{iface}\" not in available interfaces: \"{}\"", names.join("\", \"")).into()
+            format!(
+                "Interface \"{iface}\" not in available interfaces: \"{}\"",
+                names.join("\", \"")
+            )
+            .into()
         }
     })
 }
 
 fn ip_addrs(call: &Call, family: impl Fn(&IpAddr) -> bool) -> Result<Value> {
-    let [interface, loopback, cidr, kind] = call.bind(["interface", "include_loopback", "cidr", "type"])?;
+    let [interface, loopback, cidr, kind] =
+        call.bind(["interface", "include_loopback", "cidr", "type"])?;
     for (name, given) in [("cidr", cidr), ("type", kind)] {
         if given.is_some_and(|value| value.truthy()) {
             return Err(unsupported(call, name));
         }
     }
     let loopback = truth_or(loopback, false);
-    let patterns = interface.filter(|i| !i.is_none()).map(|interface| listed(&interface));
+    let patterns = interface
+        .filter(|i| !i.is_none())
+        .map(|interface| listed(&interface));
     let wanted = |name: &str| match &patterns {
         None => true,
-        Some(patterns) => patterns.iter().any(|p| glob::Pattern::new(p).is_ok_and(|p| p.matches(name))),
+        Some(patterns) => patterns
+            .iter()
+            .any(|p| glob::Pattern::new(p).is_ok_and(|p| p.matches(name))),
     };
     let mut found: Vec<IpAddr> = Vec::new();
     for entry in all_addresses()? {
         let name = entry.interface_name.split(':').next().unwrap_or_default();
         found.extend(
-            address(entry.address.as_ref()).filter(|ip| family(ip) && wanted(name) && (loopback || !ip.is_loopback())),
+            address(entry.address.as_ref())
+                .filter(|ip| family(ip) && wanted(name) && (loopback || !ip.is_loopback())),
         );
     }
     found.sort_unstable();
@@ -144,10 +182,17 @@ fn resolved(call: &Call, family: fn(&SocketAddr) -> bool) -> Result<Value> {
     }
     let host = text(host, call, "host")?;
     let found: Vec<String> = match (&*host, 0).to_socket_addrs() {
-        Ok(addresses) => addresses.filter(family).map(|address| address.ip().to_string()).collect(),
+        Ok(addresses) => addresses
+            .filter(family)
+            .map(|address| address.ip().to_string())
+            .collect(),
         Err(_) => Vec::new(),
     };
-    Ok(if found.is_empty() { format!("Unable to resolve {host}").into() } else { found.into_iter().collect() })
+    Ok(if found.is_empty() {
+        format!("Unable to resolve {host}").into()
+    } else {
+        found.into_iter().collect()
+    })
 }
 
 /// A name's address, the first that something answers at if any does.
@@ -155,22 +200,30 @@ fn dns_check(call: &Call) -> Result<Value> {
     let [addr, port, _safe, ipv6] = call.bind(["addr", "port", "safe", "ipv6"])?;
     let addr = text(addr, call, "addr")?;
     let port = required(port, call, "port")?.to_string();
-    let port: u16 = port.parse().map_err(|_| CallError::new(format!("dns_check: '{port}' is no port")))?;
+    let port: u16 = port
+        .parse()
+        .map_err(|_| CallError::new(format!("dns_check: '{port}' is no port")))?;
     let wanted = |address: &SocketAddr| match &ipv6 {
         Some(Value::Bool(false)) => address.is_ipv4(),
         Some(v6) if v6.truthy() => address.is_ipv6(),
         _ => true,
     };
-    let resolved: Vec<SocketAddr> = (&*addr, port).to_socket_addrs().map(Iterator::collect).unwrap_or_default();
+    let resolved: Vec<SocketAddr> = (&*addr, port)
+        .to_socket_addrs()
+        .map(Iterator::collect)
+        .unwrap_or_default();
     let mut found: Vec<SocketAddr> = resolved.iter().copied().filter(wanted).collect();
     if found.is_empty() && ipv6.as_ref().is_some_and(Value::truthy) {
         found = resolved;
     }
-    let answers = |address: &&SocketAddr| TcpStream::connect_timeout(address, Duration::from_secs(2)).is_ok();
+    let answers =
+        |address: &&SocketAddr| TcpStream::connect_timeout(address, Duration::from_secs(2)).is_ok();
     // A name with many dead addresses must not hold everything up.
     match found.iter().take(8).find(answers).or(found.first()) {
         Some(SocketAddr::V4(address)) => Ok(address.ip().to_string().into()),
         Some(SocketAddr::V6(address)) => Ok(format!("[{}]", address.ip()).into()),
-        None => Err(CallError::new(format!("DNS lookup or connection check of '{addr}' failed."))),
+        None => Err(CallError::new(format!(
+            "DNS lookup or connection check of '{addr}' failed."
+        ))),
     }
 }

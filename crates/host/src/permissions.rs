@@ -33,20 +33,33 @@ impl Permissions {
         let check = |name: S| {
             let name = name.as_ref();
             let known = names_and_modules().any(|known| known == name);
-            if known { Ok(name.to_string()) } else { Err(UnknownName { name: name.into() }) }
+            if known {
+                Ok(name.to_string())
+            } else {
+                Err(UnknownName { name: name.into() })
+            }
         };
-        Ok(Permissions(names.into_iter().map(check).collect::<Result<_, _>>()?))
+        Ok(Permissions(
+            names.into_iter().map(check).collect::<Result<_, _>>()?,
+        ))
     }
 
     pub(crate) fn allow(&self, name: &str) -> bool {
         let module = name.split_once('.').map(|(module, _)| module);
-        self.0.iter().any(|allowed| *allowed == *name || allowed.strip_suffix(".*").is_some_and(|m| Some(m) == module))
+        self.0.iter().any(|allowed| {
+            *allowed == *name
+                || allowed
+                    .strip_suffix(".*")
+                    .is_some_and(|m| Some(m) == module)
+        })
     }
 }
 
 /// Every name, and `module.*` for every module.
 fn names_and_modules() -> impl Iterator<Item = String> {
-    let modules = names().filter_map(|name| name.split_once('.')).map(|(module, _)| format!("{module}.*"));
+    let modules = names()
+        .filter_map(|name| name.split_once('.'))
+        .map(|(module, _)| format!("{module}.*"));
     names().map(String::from).chain(modules)
 }
 
@@ -57,16 +70,23 @@ impl fmt::Display for UnknownName {
             return write!(f, "did you mean '{near}'?");
         }
         let module = self.name.split('.').next().unwrap_or_default();
-        let mut choice: Vec<&str> =
-            names().filter(|name| name.split_once('.').is_some_and(|(m, _)| m == module)).collect();
+        let mut choice: Vec<&str> = names()
+            .filter(|name| name.split_once('.').is_some_and(|(m, _)| m == module))
+            .collect();
         if !choice.is_empty() {
             choice.sort_unstable();
             return write!(f, "from that module: {}", choice.join(", "));
         }
-        let mut all: Vec<String> = names_and_modules().filter(|n| n.ends_with(".*") || !n.contains('.')).collect();
+        let mut all: Vec<String> = names_and_modules()
+            .filter(|n| n.ends_with(".*") || !n.contains('.'))
+            .collect();
         all.sort_unstable();
         all.dedup();
-        write!(f, "there are {}, and functions by their full names", all.join(", "))
+        write!(
+            f,
+            "there are {}, and functions by their full names",
+            all.join(", ")
+        )
     }
 }
 
@@ -83,7 +103,10 @@ mod tests {
     fn nothing_is_permitted_by_itself() {
         let host = Host::default();
         for name in names() {
-            assert!(!host.has(name) && host.call(&Call::new(name)).is_none(), "{name}");
+            assert!(
+                !host.has(name) && host.call(&Call::new(name)).is_none(),
+                "{name}"
+            );
             let advice = host.advice(&Call::new(name)).unwrap();
             assert!(advice.starts_with(&format!("--allow {name} ")), "{advice}");
         }
@@ -108,8 +131,14 @@ mod tests {
     #[test]
     fn wrong_names_are_told() {
         for (name, expected) in [
-            ("fiel.*", "nothing here is called 'fiel.*'; did you mean 'file.*'?"),
-            ("environ.something", "nothing here is called 'environ.something'; from that module: environ.get,"),
+            (
+                "fiel.*",
+                "nothing here is called 'fiel.*'; did you mean 'file.*'?",
+            ),
+            (
+                "environ.something",
+                "nothing here is called 'environ.something'; from that module: environ.get,",
+            ),
             ("*", "nothing here is called '*'; there are cmd.*,"),
             ("", "nothing here is called ''; there are"),
         ] {

@@ -55,7 +55,11 @@ pub(crate) fn run(mut command: Command, setting: Setting) -> io::Result<Ended> {
         command.stderr(err_writer);
     }
     command.stdout(out_writer);
-    command.stdin(if setting.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+    command.stdin(if setting.stdin.is_some() {
+        Stdio::piped()
+    } else {
+        Stdio::null()
+    });
     // What it starts ends with it.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -74,7 +78,11 @@ pub(crate) fn run(mut command: Command, setting: Setting) -> io::Result<Ended> {
     ended
 }
 
-fn listen(child: &mut Child, outputs: &[Receiver<io::Result<Vec<u8>>>; 2], deadline: Instant) -> io::Result<Ended> {
+fn listen(
+    child: &mut Child,
+    outputs: &[Receiver<io::Result<Vec<u8>>>; 2],
+    deadline: Instant,
+) -> io::Result<Ended> {
     let mut texts: [Vec<u8>; 2] = Default::default();
     for (output, text) in outputs.iter().zip(&mut texts) {
         match output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -97,7 +105,12 @@ fn listen(child: &mut Child, outputs: &[Receiver<io::Result<Vec<u8>>>; 2], deadl
         pause = (pause * 2).min(Duration::from_millis(20));
     };
     let [stdout, stderr] = texts;
-    Ok(Ended::Done(Output { pid: child.id(), status, stdout, stderr }))
+    Ok(Ended::Done(Output {
+        pid: child.id(),
+        status,
+        stdout,
+        stderr,
+    }))
 }
 
 /// Read to the end, elsewhere.
@@ -116,7 +129,11 @@ fn kill(child: &mut Child) {
     // Each of these fails only if there is nothing left to end.
     #[cfg(unix)]
     if let Ok(group) = i32::try_from(child.id()) {
-        nix::sys::signal::killpg(nix::unistd::Pid::from_raw(group), nix::sys::signal::Signal::SIGKILL).ok();
+        nix::sys::signal::killpg(
+            nix::unistd::Pid::from_raw(group),
+            nix::sys::signal::Signal::SIGKILL,
+        )
+        .ok();
     }
     child.kill().ok();
     child.wait().ok();
@@ -129,28 +146,52 @@ mod tests {
     fn ended(script: &str, time: Duration) -> Ended {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
-        run(command, Setting { stdin: None, merged: false, time }).unwrap()
+        run(
+            command,
+            Setting {
+                stdin: None,
+                merged: false,
+                time,
+            },
+        )
+        .unwrap()
     }
 
     #[test]
     fn a_program_that_does_not_end_is_ended_with_what_it_started() {
         let started = Instant::now();
-        for script in ["sleep 100", "sleep 100 & sleep 100", "sleep 100 &", "exec >&- 2>&-; sleep 100"] {
-            assert!(matches!(ended(script, Duration::from_millis(200)), Ended::Late), "{script}");
+        for script in [
+            "sleep 100",
+            "sleep 100 & sleep 100",
+            "sleep 100 &",
+            "exec >&- 2>&-; sleep 100",
+        ] {
+            assert!(
+                matches!(ended(script, Duration::from_millis(200)), Ended::Late),
+                "{script}"
+            );
         }
         assert!(started.elapsed() < Duration::from_secs(20));
     }
 
     #[test]
     fn output_without_end_is_not_kept() {
-        assert!(matches!(ended("yes", Duration::from_secs(60)), Ended::Talkative));
+        assert!(matches!(
+            ended("yes", Duration::from_secs(60)),
+            Ended::Talkative
+        ));
     }
 
     #[test]
     fn both_outputs_are_read_whole() {
         let script = "head -c 300000 /dev/zero; head -c 200000 /dev/zero >&2; exit 3";
-        let Ended::Done(output) = ended(script, Duration::from_secs(60)) else { panic!("not done") };
-        assert_eq!((output.stdout.len(), output.stderr.len()), (300_000, 200_000));
+        let Ended::Done(output) = ended(script, Duration::from_secs(60)) else {
+            panic!("not done")
+        };
+        assert_eq!(
+            (output.stdout.len(), output.stderr.len()),
+            (300_000, 200_000)
+        );
         assert_eq!(output.status.code(), Some(3));
     }
 }

@@ -59,24 +59,45 @@ impl SaltCall {
         if command.is_empty() {
             return Err(UnreadableCommand("No command"));
         }
-        Ok(SaltCall { command, answers: Mutex::default() })
+        Ok(SaltCall {
+            command,
+            answers: Mutex::default(),
+        })
     }
 
     fn ask(&self, arguments: &[String]) -> Result<Value, CallError> {
-        let (program, rest) = self.command.split_first().ok_or_else(|| CallError::new("No command"))?;
+        let (program, rest) = self
+            .command
+            .split_first()
+            .ok_or_else(|| CallError::new("No command"))?;
         let mut command = Command::new(program);
         command.args(rest).arg("--out=json").args(arguments);
         let failed = |why: String| CallError::new(format!("{}: {why}", self.command.join(" ")));
-        let setting = Setting { stdin: None, merged: false, time: PATIENCE };
-        let output = match process::run(command, setting).map_err(|e| failed(format!("cannot be run: {e}")))? {
+        let setting = Setting {
+            stdin: None,
+            merged: false,
+            time: PATIENCE,
+        };
+        let output = match process::run(command, setting)
+            .map_err(|e| failed(format!("cannot be run: {e}")))?
+        {
             Ended::Done(output) => output,
-            Ended::Late => return Err(failed(format!("it did not end within {} seconds", PATIENCE.as_secs()))),
+            Ended::Late => {
+                return Err(failed(format!(
+                    "it did not end within {} seconds",
+                    PATIENCE.as_secs()
+                )));
+            }
             Ended::Talkative => return Err(failed(process::talkative())),
         };
         let said = String::from_utf8_lossy(&output.stderr);
         let with_said = |why: String| {
             let error = failed(why);
-            if said.trim().is_empty() { error } else { error.with_help(format!("it said: {}", ending(said.trim()))) }
+            if said.trim().is_empty() {
+                error
+            } else {
+                error.with_help(format!("it said: {}", ending(said.trim())))
+            }
         };
         if !output.status.success() {
             return Err(with_said(format!("it failed, {}", output.status)));
@@ -86,7 +107,9 @@ impl SaltCall {
             Ok(Value::Map(map)) if map.len() == 1 && map.contains_key("local") => {
                 Ok(map.get("local").cloned().unwrap_or_default())
             }
-            Ok(_) => Err(with_said("it printed JSON without the one key 'local'".into())),
+            Ok(_) => Err(with_said(
+                "it printed JSON without the one key 'local'".into(),
+            )),
             Err(e) => Err(with_said(format!("it printed no JSON: {e}"))),
         }
     }
@@ -95,7 +118,11 @@ impl SaltCall {
 /// The last lines of a long message, where the reason is.
 fn ending(text: &str) -> String {
     const MOST: usize = 1_000;
-    let start = text.char_indices().rev().nth(MOST).map_or(0, |(start, _)| start);
+    let start = text
+        .char_indices()
+        .rev()
+        .nth(MOST)
+        .map_or(0, |(start, _)| start);
     let lines: Vec<&str> = text[start..].lines().rev().take(8).collect();
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }
@@ -103,7 +130,8 @@ fn ending(text: &str) -> String {
 impl Functions for SaltCall {
     /// Whether Salt has a function shows when it is called.
     fn has(&self, name: &str) -> bool {
-        name.split_once('.').is_some_and(|(module, function)| is_name(module) && is_name(function))
+        name.split_once('.')
+            .is_some_and(|(module, function)| is_name(module) && is_name(function))
     }
 
     fn has_module(&self, module: &str) -> bool {
@@ -144,8 +172,14 @@ fn arguments(call: &Call) -> Result<Vec<String>, CallError> {
     let mut all = vec![call.name.to_string(), "--".into()];
     for value in &call.args {
         if value.as_str().is_some_and(looks_named) {
-            let message = format!("{}: salt-call takes the argument {} for a named one", call.name, value.repr());
-            return Err(CallError::new(message).with_help("write its name in the template: cmd='A=b …'"));
+            let message = format!(
+                "{}: salt-call takes the argument {} for a named one",
+                call.name,
+                value.repr()
+            );
+            return Err(
+                CallError::new(message).with_help("write its name in the template: cmd='A=b …'")
+            );
         }
         all.push(written(call, value)?);
     }
@@ -157,24 +191,36 @@ fn arguments(call: &Call) -> Result<Vec<String>, CallError> {
 
 /// Whether `salt-call` takes text for `name=value`, which quotes do not keep it from.
 fn looks_named(text: &str) -> bool {
-    let Some((name, value)) = text.split_once('=') else { return false };
+    let Some((name, value)) = text.split_once('=') else {
+        return false;
+    };
     name.starts_with(|c: char| c.is_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_alphanumeric() || "_.-".contains(c))
+        && name
+            .chars()
+            .all(|c| c.is_alphanumeric() || "_.-".contains(c))
         && !value.starts_with('=')
         && !value.trim_end_matches('\n').contains('\n')
 }
 
 /// A value as JSON that is the same in YAML.
 fn written(call: &Call, value: &Value) -> Result<String, CallError> {
-    let options = json::DumpOptions { ensure_ascii: false, ..json::DumpOptions::default() };
-    let text = json::dumps(value, &options)
-        .map_err(|e| CallError::new(format!("an argument of {call} cannot be handed to another program: {e}")))?;
+    let options = json::DumpOptions {
+        ensure_ascii: false,
+        ..json::DumpOptions::default()
+    };
+    let text = json::dumps(value, &options).map_err(|e| {
+        CallError::new(format!(
+            "an argument of {call} cannot be handed to another program: {e}"
+        ))
+    })?;
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         // These stand inside strings. Salt looks for `=` and `#` before it reads what is around
         // them, and YAML knows no pairs of surrogates.
         match u32::from(c) {
-            n if c == '#' || c == '=' || (0x7f..0x1_0000).contains(&n) => out.push_str(&format!("\\u{n:04x}")),
+            n if c == '#' || c == '=' || (0x7f..0x1_0000).contains(&n) => {
+                out.push_str(&format!("\\u{n:04x}"))
+            }
             n if n >= 0x1_0000 => out.push_str(&format!("\\U{n:08x}")),
             _ => out.push(c),
         }
@@ -206,9 +252,22 @@ mod tests {
             "n={}",
         ];
         assert_eq!(arguments(&call).unwrap(), expected);
-        for (text, named) in [("A=b c", true), ("a.b-c=", true), ("a==b", false), ("=b", false), ("1=b", false)] {
-            assert_eq!(arguments(&Call::new("cmd.run").arg(text)).is_err(), named, "{text}");
-            assert!(arguments(&Call::new("cmd.run").kwarg("cmd", text)).is_ok(), "{text}");
+        for (text, named) in [
+            ("A=b c", true),
+            ("a.b-c=", true),
+            ("a==b", false),
+            ("=b", false),
+            ("1=b", false),
+        ] {
+            assert_eq!(
+                arguments(&Call::new("cmd.run").arg(text)).is_err(),
+                named,
+                "{text}"
+            );
+            assert!(
+                arguments(&Call::new("cmd.run").kwarg("cmd", text)).is_ok(),
+                "{text}"
+            );
         }
         let bytes = Value::Bytes(b"x".as_slice().into());
         assert!(arguments(&Call::new("test.arg").arg(bytes)).is_err());
@@ -217,7 +276,10 @@ mod tests {
     #[test]
     fn commands_are_words() {
         assert_eq!(SaltCall::new("a 'b c'").unwrap().command, ["a", "b c"]);
-        assert_eq!(SaltCall::new("a 'b").unwrap_err().to_string(), "No closing quotation");
+        assert_eq!(
+            SaltCall::new("a 'b").unwrap_err().to_string(),
+            "No closing quotation"
+        );
         assert_eq!(SaltCall::new(" ").unwrap_err().to_string(), "No command");
     }
 }

@@ -47,7 +47,9 @@ pub(crate) fn split(line: &str) -> Result<Vec<String>, Unfinished> {
                     }
                 }
             }
-            '\\' => word.get_or_insert_default().push(chars.next().ok_or(Unfinished::Escape)?),
+            '\\' => word
+                .get_or_insert_default()
+                .push(chars.next().ok_or(Unfinished::Escape)?),
             other => word.get_or_insert_default().push(other),
         }
     }
@@ -74,7 +76,8 @@ mod tests {
             ("a\\", Err(Unfinished::Escape)),
         ];
         for (line, expected) in cases {
-            let expected = expected.map(|words| words.iter().map(ToString::to_string).collect::<Vec<_>>());
+            let expected =
+                expected.map(|words| words.iter().map(ToString::to_string).collect::<Vec<_>>());
             assert_eq!(split(line), expected, "{line}");
         }
     }

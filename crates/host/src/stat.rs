@@ -20,7 +20,12 @@ pub(crate) const TABLE: Table = &[
     ("file.stats", |call| {
         let [given, hash_type, follow] = call.bind(["path", "hash_type", "follow_symlinks"])?;
         let hash_type = hash_type.filter(Value::truthy).map(|form| form.to_string());
-        Ok(stats(&path(given, call, "path")?, hash_type.as_deref(), truth_or(follow, true))?.into())
+        Ok(stats(
+            &path(given, call, "path")?,
+            hash_type.as_deref(),
+            truth_or(follow, true),
+        )?
+        .into())
     }),
 ];
 
@@ -32,7 +37,11 @@ fn one(call: &Call, what: &str) -> Result<Value> {
 
 fn stats(path: &Path, hash_type: Option<&str>, follow: bool) -> Result<Map> {
     // A link to nothing is described itself.
-    let found = if follow { path.metadata().or_else(|_| path.symlink_metadata()) } else { path.symlink_metadata() };
+    let found = if follow {
+        path.metadata().or_else(|_| path.symlink_metadata())
+    } else {
+        path.symlink_metadata()
+    };
     let m = found.map_err(|_| CallError::new(format!("Path not found: {}", path.display())))?;
     let seconds = |whole: i64, nanoseconds: i64| whole as f64 + 1e-9 * nanoseconds as f64;
     let mut all = Map::new();
@@ -58,8 +67,18 @@ fn stats(path: &Path, hash_type: Option<&str>, follow: bool) -> Result<Map> {
         (kind.is_fifo(), "pipe"),
         (kind.is_socket(), "socket"),
     ];
-    all.insert("type", kinds.into_iter().find(|(is, _)| *is).map_or("file", |(_, name)| name));
-    let target = if follow { real_path(path) } else { std::path::absolute(path).map_err(|e| os_error(&e, path))? };
+    all.insert(
+        "type",
+        kinds
+            .into_iter()
+            .find(|(is, _)| *is)
+            .map_or("file", |(_, name)| name),
+    );
+    let target = if follow {
+        real_path(path)
+    } else {
+        std::path::absolute(path).map_err(|e| os_error(&e, path))?
+    };
     all.insert("target", path_value(&target));
     Ok(all)
 }

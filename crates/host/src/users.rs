@@ -38,7 +38,9 @@ fn named(call: &Call) -> Result<String> {
 }
 
 fn user_info(call: &Call) -> Result<Value> {
-    let Some(user) = find_user(&named(call)?) else { return Ok(Value::map()) };
+    let Some(user) = find_user(&named(call)?) else {
+        return Ok(Value::map());
+    };
     let gecos = user.gecos.to_string_lossy().into_owned();
     let mut fields = gecos.splitn(5, ',');
     let mut field = || Value::from(fields.next().unwrap_or_default());
@@ -65,14 +67,20 @@ fn groups(user: &str) -> Value {
         getgrouplist(&CString::new(user).ok()?, gid).ok()
     };
     let name = |gid: Gid| Group::from_gid(gid).ok().flatten().map(|group| group.name);
-    let mut names: Vec<String> = gids().unwrap_or_default().into_iter().filter_map(name).collect();
+    let mut names: Vec<String> = gids()
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(name)
+        .collect();
     names.sort_unstable();
     names.dedup();
     names.into_iter().collect()
 }
 
 fn group_info(call: &Call) -> Result<Value> {
-    let Some(group) = Group::from_name(&named(call)?).ok().flatten() else { return Ok(Value::map()) };
+    let Some(group) = Group::from_name(&named(call)?).ok().flatten() else {
+        return Ok(Value::map());
+    };
     Ok(map([
         ("name", group.name.into()),
         ("passwd", group.passwd.to_string_lossy().into_owned().into()),
@@ -85,8 +93,7 @@ fn get_uid(call: &Call) -> Result<Value> {
     let [user] = call.bind(["user"])?;
     match user.filter(|user| !user.is_none()) {
         None => Ok(i64::from(geteuid().as_raw()).into()),
-        name => {
-            Ok(find_user(&text(name, call, "user")?).map_or(Value::None, |user| i64::from(user.uid.as_raw()).into()))
-        }
+        name => Ok(find_user(&text(name, call, "user")?)
+            .map_or(Value::None, |user| i64::from(user.uid.as_raw()).into())),
     }
 }

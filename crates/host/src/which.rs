@@ -10,14 +10,20 @@ use crate::Table;
 use crate::args::{Result, required};
 
 pub(crate) const TABLE: Table = &[
-    ("cmd.has_exec", |call| Ok((!asked(call, "cmd")?.is_none()).into())),
+    ("cmd.has_exec", |call| {
+        Ok((!asked(call, "cmd")?.is_none()).into())
+    }),
     ("cmd.which", |call| asked(call, "cmd")),
     ("cmd.which_bin", |call| {
         let [cmds] = call.bind(["cmds"])?;
         let cmds = required(cmds, call, "cmds")?;
         let one = [cmds.clone()];
         let all = cmds.as_list().unwrap_or(&one);
-        Ok(all.iter().filter_map(Value::as_str).find_map(which).map_or(Value::None, Value::from))
+        Ok(all
+            .iter()
+            .filter_map(Value::as_str)
+            .find_map(which)
+            .map_or(Value::None, Value::from))
     }),
     ("which", |call| asked(call, "exe")),
 ];
@@ -25,11 +31,21 @@ pub(crate) const TABLE: Table = &[
 fn asked(call: &Call, parameter: &str) -> Result<Value> {
     let [name] = call.bind([parameter])?;
     let name = required(name, call, parameter)?;
-    Ok(name.as_str().and_then(which).map_or(Value::None, Value::from))
+    Ok(name
+        .as_str()
+        .and_then(which)
+        .map_or(Value::None, Value::from))
 }
 
 /// Searched after `PATH`, for services have a short one.
-const MORE: [&str; 6] = ["/sbin", "/bin", "/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"];
+const MORE: [&str; 6] = [
+    "/sbin",
+    "/bin",
+    "/usr/sbin",
+    "/usr/bin",
+    "/usr/local/sbin",
+    "/usr/local/bin",
+];
 
 /// The path of a program.
 fn which(name: &str) -> Option<String> {
@@ -41,10 +57,20 @@ fn which(name: &str) -> Option<String> {
     }
     let path = std::env::var("PATH").unwrap_or_default();
     let mut places: Vec<&str> = path.split(':').collect();
-    places.extend(MORE.iter().filter(|more| !path.split(':').any(|place| place == **more)));
-    let candidates =
-        places.into_iter().map(|place| format!("{}/{}", place.trim_end_matches('/'), name.trim_start_matches('/')));
-    candidates.into_iter().find(|candidate| is_program(Path::new(candidate)))
+    places.extend(
+        MORE.iter()
+            .filter(|more| !path.split(':').any(|place| place == **more)),
+    );
+    let candidates = places.into_iter().map(|place| {
+        format!(
+            "{}/{}",
+            place.trim_end_matches('/'),
+            name.trim_start_matches('/')
+        )
+    });
+    candidates
+        .into_iter()
+        .find(|candidate| is_program(Path::new(candidate)))
 }
 
 fn is_program(path: &Path) -> bool {

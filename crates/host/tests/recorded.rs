@@ -40,9 +40,15 @@ const EVERYTHING: [&str; 20] = [
 
 /// Errors that the reference tells in other words, and why.
 const DIFFERENT: &[(&str, &str)] = &[
-    ("salt['cmd.run']('/nonexistent/prog')", "shows the arguments of a Python function"),
+    (
+        "salt['cmd.run']('/nonexistent/prog')",
+        "shows the arguments of a Python function",
+    ),
     ("salt['cmd.run'](12)", "as above"),
-    ("salt['http.query']('@URL/bad-json', decode=True, status=True, text=True)", "does not say what is no JSON"),
+    (
+        "salt['http.query']('@URL/bad-json', decode=True, status=True, text=True)",
+        "does not say what is no JSON",
+    ),
 ];
 
 /// Classes of errors in words of our own.
@@ -61,9 +67,9 @@ fn make_tree(root: &Path, tree: &Json) {
             continue;
         }
         let content = match entry["hex"].as_str() {
-            Some(hex) => {
-                (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).expect("hex")).collect()
-            }
+            Some(hex) => (0..hex.len() / 2)
+                .map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).expect("hex"))
+                .collect(),
             None => entry["text"].as_str().expect("text").as_bytes().to_vec(),
         };
         fs::write(&path, content).expect("a file can be written");
@@ -93,10 +99,15 @@ fn answer(stream: TcpStream, answers: &Json) -> Option<()> {
     loop {
         let mut line = String::new();
         reader.read_line(&mut line).ok()?;
-        let Some((name, value)) = line.trim().split_once(':') else { break };
+        let Some((name, value)) = line.trim().split_once(':') else {
+            break;
+        };
         headers.push((name.to_lowercase(), value.trim().into()));
     }
-    let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, n)| n.parse().ok());
+    let length = headers
+        .iter()
+        .find(|(name, _)| name == "content-length")
+        .and_then(|(_, n)| n.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body).ok()?;
     let text = match answers[request.get(1)?].as_str() {
@@ -107,7 +118,9 @@ fn answer(stream: TcpStream, answers: &Json) -> Option<()> {
 }
 
 fn echo(request: &[String], mut headers: Vec<(String, String)>, body: &[u8]) -> String {
-    headers.retain(|(name, _)| name == "authorization" || name == "content-type" || name.starts_with("x-"));
+    headers.retain(|(name, _)| {
+        name == "authorization" || name == "content-type" || name.starts_with("x-")
+    });
     headers.sort();
     let asked: Value = [
         Value::from(&*request[0]),
@@ -118,7 +131,10 @@ fn echo(request: &[String], mut headers: Vec<(String, String)>, body: &[u8]) -> 
     .into_iter()
     .collect();
     let text = json::dumps(&asked, &json::DumpOptions::default()).expect("JSON");
-    format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{text}", text.len())
+    format!(
+        "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{text}",
+        text.len()
+    )
 }
 
 /// What a call does, as the record says it.
@@ -128,7 +144,11 @@ fn outcome(answer: Result<Value, CallError>, name: &str) -> (String, String) {
             if let (Value::Map(map), "cmd.run_all") = (&mut value, name) {
                 map.shift_remove("pid");
             }
-            ("result".into(), json::dumps(&value, &json::DumpOptions::default()).unwrap_or_else(|e| e.to_string()))
+            (
+                "result".into(),
+                json::dumps(&value, &json::DumpOptions::default())
+                    .unwrap_or_else(|e| e.to_string()),
+            )
         }
         Err(e) => (e.class().unwrap_or("Salt").into(), e.to_string()),
     }
@@ -140,12 +160,18 @@ fn calls_are_answered_as_salt_answers_them() {
     let directory = TempDir::new().expect("a temporary directory");
     let root = directory.path().canonicalize().expect("it is there");
     make_tree(&root, &recorded["tree"]);
-    let (root, url) = (root.to_str().expect("text").to_string(), serve(recorded["answers"].clone()));
+    let (root, url) = (
+        root.to_str().expect("text").to_string(),
+        serve(recorded["answers"].clone()),
+    );
     let host = Host::new(Permissions::parse(EVERYTHING).expect("known names"));
     let (mut wrong, mut excused) = (Vec::new(), Vec::new());
     for record in recorded["calls"].as_array().expect("a list") {
         let given = |what: &str| {
-            let text = record[what].to_string().replace("@DIR", &root).replace("@URL", &url);
+            let text = record[what]
+                .to_string()
+                .replace("@DIR", &root)
+                .replace("@URL", &url);
             json::loads(&text).expect("JSON")
         };
         let name = record["call"].as_str().expect("a name");
@@ -158,12 +184,26 @@ fn calls_are_answered_as_salt_answers_them() {
         let expected = match record["error"].as_str() {
             None => {
                 let value = json::loads(&record["result"].to_string()).expect("JSON");
-                ("result".to_string(), json::dumps(&value, &json::DumpOptions::default()).expect("JSON"))
+                (
+                    "result".to_string(),
+                    json::dumps(&value, &json::DumpOptions::default()).expect("JSON"),
+                )
             }
             Some(class) => {
-                let salts = ["CommandExecutionError", "SaltInvocationError", "TimedProcTimeoutError"];
-                let class = if salts.contains(&class) { "Salt" } else { class };
-                (class.to_string(), record["message"].as_str().expect("a message").to_string())
+                let salts = [
+                    "CommandExecutionError",
+                    "SaltInvocationError",
+                    "TimedProcTimeoutError",
+                ];
+                let class = if salts.contains(&class) {
+                    "Salt"
+                } else {
+                    class
+                };
+                (
+                    class.to_string(),
+                    record["message"].as_str().expect("a message").to_string(),
+                )
             }
         };
         let same_words = said == expected.1 || OTHER_WORDS.contains(&&*kind);
@@ -171,12 +211,27 @@ fn calls_are_answered_as_salt_answers_them() {
         if kind == expected.0 && same_words {
             continue;
         }
-        match DIFFERENT.iter().find(|(call, _)| *call == shown && kind == expected.0) {
+        match DIFFERENT
+            .iter()
+            .find(|(call, _)| *call == shown && kind == expected.0)
+        {
             Some((call, _)) => excused.push(*call),
-            None => wrong.push(format!("{shown}\n  Salt: {} {}\n  here: {kind} {said}", expected.0, expected.1)),
+            None => wrong.push(format!(
+                "{shown}\n  Salt: {} {}\n  here: {kind} {said}",
+                expected.0, expected.1
+            )),
         }
     }
-    assert!(wrong.is_empty(), "{} calls differ:\n{}", wrong.len(), wrong.join("\n"));
-    let stale: Vec<&&str> = DIFFERENT.iter().map(|(call, _)| call).filter(|call| !excused.contains(call)).collect();
+    assert!(
+        wrong.is_empty(),
+        "{} calls differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    let stale: Vec<&&str> = DIFFERENT
+        .iter()
+        .map(|(call, _)| call)
+        .filter(|call| !excused.contains(call))
+        .collect();
     assert!(stale.is_empty(), "no longer different: {stale:?}");
 }

@@ -28,25 +28,44 @@ fn arguments_that_cannot_be_honoured_are_refused() {
         ("network.ip_addrs", "lo", "cidr", "10.0.0.0/8".into()),
     ] {
         let error = refused(&Call::new(name).arg(first).kwarg(argument, value));
-        assert_eq!(error, format!("{name}: the argument '{argument}' is not supported here"));
+        assert_eq!(
+            error,
+            format!("{name}: the argument '{argument}' is not supported here")
+        );
     }
     let error = refused(&Call::new("file.find").arg("/nonexistent").arg("delete"));
-    assert_eq!(error, "file.find: the argument 'delete' is not supported here");
+    assert_eq!(
+        error,
+        "file.find: the argument 'delete' is not supported here"
+    );
 }
 
 #[test]
 fn what_has_no_end_is_refused() {
-    for (name, path) in [("file.read", "/dev/zero"), ("file.get_hash", "/dev/zero"), ("file_hashsum", "/dev/zero")] {
+    for (name, path) in [
+        ("file.read", "/dev/zero"),
+        ("file.get_hash", "/dev/zero"),
+        ("file_hashsum", "/dev/zero"),
+    ] {
         let error = refused(&Call::new(name).arg(path));
-        assert_eq!(error, "/dev/zero is a device or a pipe, which may have no end");
+        assert_eq!(
+            error,
+            "/dev/zero is a device or a pipe, which may have no end"
+        );
     }
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pipe");
     nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
     let error = refused(&Call::new("file.read").arg(path.to_str().unwrap()));
-    assert!(error.ends_with("is a device or a pipe, which may have no end"), "{error}");
+    assert!(
+        error.ends_with("is a device or a pipe, which may have no end"),
+        "{error}"
+    );
     let large = directory.path().join("large");
-    std::fs::File::create(&large).unwrap().set_len(1 << 30).unwrap();
+    std::fs::File::create(&large)
+        .unwrap()
+        .set_len(1 << 30)
+        .unwrap();
     let error = refused(&Call::new("file.read").arg(large.to_str().unwrap()));
     assert!(error.ends_with("large is larger than 32 MiB"), "{error}");
     let error = refused(&Call::new("cmd.run").arg("yes"));
@@ -57,11 +76,23 @@ fn what_has_no_end_is_refused() {
 fn a_program_gets_what_the_call_says_and_no_more() {
     let host = Host::new(Permissions::parse(["cmd.run"]).unwrap());
     let env = Map::from_iter([("GIVEN", "1")]);
-    let call = Call::new("cmd.run").arg("env").kwarg("clean_env", true).kwarg("env", env);
+    let call = Call::new("cmd.run")
+        .arg("env")
+        .kwarg("clean_env", true)
+        .kwarg("env", env);
     let printed = host.call(&call).unwrap().unwrap().to_string();
-    let mut names: Vec<&str> = printed.lines().filter_map(|line| line.split('=').next()).collect();
+    let mut names: Vec<&str> = printed
+        .lines()
+        .filter_map(|line| line.split('=').next())
+        .collect();
     names.retain(|name| !name.starts_with("LC_") && *name != "LANGUAGE");
     assert_eq!(names, ["GIVEN"]);
     // Nobody can answer a program that asks.
-    assert_eq!(host.call(&Call::new("cmd.run").arg("cat")).unwrap().unwrap().as_str(), Some(""));
+    assert_eq!(
+        host.call(&Call::new("cmd.run").arg("cat"))
+            .unwrap()
+            .unwrap()
+            .as_str(),
+        Some("")
+    );
 }

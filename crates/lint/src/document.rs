@@ -20,8 +20,17 @@ pub(crate) struct SourceFile {
 }
 
 impl SourceFile {
-    pub fn new(path: impl Into<String>, shown: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
-        SourceFile { path: path.into(), shown: shown.into(), text: text.into(), lines: OnceLock::new() }
+    pub fn new(
+        path: impl Into<String>,
+        shown: impl Into<String>,
+        text: impl Into<Arc<str>>,
+    ) -> Self {
+        SourceFile {
+            path: path.into(),
+            shown: shown.into(),
+            text: text.into(),
+            lines: OnceLock::new(),
+        }
     }
 
     fn lines(&self) -> &Lines {
@@ -39,12 +48,20 @@ impl SourceFile {
     }
 
     pub fn place(&self, start: usize, end: usize) -> Place {
-        Place { file: self.shown.clone(), source: self.text.clone(), start, end }
+        Place {
+            file: self.shown.clone(),
+            source: self.text.clone(),
+            start,
+            end,
+        }
     }
 
     /// Whether a template has to run before it is YAML.
     pub fn is_template(&self) -> bool {
-        ["{{", "{%", "{#"].iter().any(|mark| self.text.contains(mark)) || self.text.starts_with("#!")
+        ["{{", "{%", "{#"]
+            .iter()
+            .any(|mark| self.text.contains(mark))
+            || self.text.starts_with("#!")
     }
 
     /// The part below the last slash.
@@ -122,7 +139,13 @@ pub(crate) struct Scalar<'d> {
 impl Document {
     pub fn parse(path: &str, content: Content) -> Result<Self, mapstack::yaml::Error> {
         let loaded = mapstack::yaml::load_document(content.text(), &Limits::default())?;
-        Ok(Document { path: path.into(), value: loaded.value, marks: loaded.marks, shared: loaded.shared, content })
+        Ok(Document {
+            path: path.into(),
+            value: loaded.value,
+            marks: loaded.marks,
+            shared: loaded.shared,
+            content,
+        })
     }
 
     /// Whether a template printed it.
@@ -132,11 +155,12 @@ impl Document {
 
     /// The value and the marks under keys.
     pub fn at(&self, path: &[&str]) -> Option<(&Value, &Marks)> {
-        path.iter().try_fold((&self.value, &self.marks), |(value, marks), key| {
-            let map = value.as_map()?;
-            let index = map.index_of(*key)?;
-            Some((map.entry_at(index)?.1, marks.child(index)?))
-        })
+        path.iter()
+            .try_fold((&self.value, &self.marks), |(value, marks), key| {
+                let map = value.as_map()?;
+                let index = map.index_of(*key)?;
+                Some((map.entry_at(index)?.1, marks.child(index)?))
+            })
     }
 
     /// Visit keys and scalars in the order of the text.
@@ -151,7 +175,9 @@ impl Document {
             match value {
                 Value::Map(map) => {
                     for (index, (key, inside)) in map.iter().enumerate() {
-                        let Some(child) = marks.child(index) else { continue };
+                        let Some(child) = marks.child(index) else {
+                            continue;
+                        };
                         if let Some(mark) = marks.key(index) {
                             visit(key, mark, child.mark());
                         }
@@ -159,7 +185,10 @@ impl Document {
                     }
                 }
                 Value::List(items) => {
-                    let inside = items.iter().enumerate().filter_map(|(index, item)| Some((item, marks.child(index)?)));
+                    let inside = items
+                        .iter()
+                        .enumerate()
+                        .filter_map(|(index, item)| Some((item, marks.child(index)?)));
                     inside.for_each(|(item, child)| walk(item, child, visit));
                 }
                 _ => {}
@@ -181,7 +210,14 @@ impl Document {
                     path.push(key.clone());
                     if let Some(mark) = marks.key(index) {
                         let (document, value) = (self, key.to_value());
-                        visit(&Scalar { document, path, is_key: true, value, mark, parent: None });
+                        visit(&Scalar {
+                            document,
+                            path,
+                            is_key: true,
+                            value,
+                            mark,
+                            parent: None,
+                        });
                     }
                     if let Some(child) = marks.child(index) {
                         self.walk((inside, child), Some(value), path, visit);
@@ -191,7 +227,9 @@ impl Document {
             }
             Value::List(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    let Some(child) = marks.child(index) else { continue };
+                    let Some(child) = marks.child(index) else {
+                        continue;
+                    };
                     path.push(Key::from(i64::try_from(index).unwrap_or(i64::MAX)));
                     self.walk((item, child), Some(value), path, visit);
                     path.pop();
@@ -199,7 +237,14 @@ impl Document {
             }
             scalar => {
                 let (document, value, mark) = (self, scalar.clone(), marks.mark());
-                visit(&Scalar { document, path, is_key: false, value, mark, parent });
+                visit(&Scalar {
+                    document,
+                    path,
+                    is_key: false,
+                    value,
+                    mark,
+                    parent,
+                });
             }
         }
     }
@@ -246,7 +291,9 @@ impl<'d> Scalar<'d> {
     /// The text from the scalar to the end of its line.
     pub fn rest_of_line(&self) -> &'d str {
         let text = self.document.content.text();
-        let rest = text.get(self.document.content.offset(self.mark)..).unwrap_or_default();
+        let rest = text
+            .get(self.document.content.offset(self.mark)..)
+            .unwrap_or_default();
         rest.lines().next().unwrap_or_default()
     }
 

@@ -84,7 +84,10 @@ impl Finding {
     /// About a file as a whole.
     pub(crate) fn of_file(rule: Rule, mut place: Place, message: impl Into<String>) -> Self {
         (place.start, place.end) = (0, 0);
-        Finding { whole_file: true, ..Finding::new(rule, place, message) }
+        Finding {
+            whole_file: true,
+            ..Finding::new(rule, place, message)
+        }
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
@@ -98,7 +101,10 @@ impl Finding {
     }
 
     pub(crate) fn related(mut self, what: impl Into<String>, place: Place) -> Self {
-        self.related.push(Step { what: what.into(), place });
+        self.related.push(Step {
+            what: what.into(),
+            place,
+        });
         self
     }
 
@@ -107,8 +113,13 @@ impl Finding {
     pub(crate) fn meant(self, wrong: &str, near: &str, is_literal: bool) -> Self {
         let Place { start, end, .. } = self.place;
         let stands = is_literal && self.place.source.get(start..end) == Some(wrong);
-        let edit = Edit { start, end, text: near.into() };
-        self.help(format!("did you mean '{near}'?")).fix(stands.then_some(edit))
+        let edit = Edit {
+            start,
+            end,
+            text: near.into(),
+        };
+        self.help(format!("did you mean '{near}'?"))
+            .fix(stands.then_some(edit))
     }
 
     pub(crate) fn fix(mut self, edits: impl IntoIterator<Item = Edit>) -> Self {
@@ -119,13 +130,21 @@ impl Finding {
     /// The file and, unless it is about the whole of it, line and column.
     #[must_use]
     pub fn position(&self) -> String {
-        if self.whole_file { self.place.file.clone() } else { self.place.to_string() }
+        if self.whole_file {
+            self.place.file.clone()
+        } else {
+            self.place.to_string()
+        }
     }
 
     /// The same as a message about a run; [`Report::diagnostic`](crate::Report::diagnostic) keeps
     /// secrets back.
     pub(crate) fn diagnostic(&self) -> Diagnostic {
-        let severity = if self.level == Level::Error { Severity::Error } else { Severity::Warning };
+        let severity = if self.level == Level::Error {
+            Severity::Error
+        } else {
+            Severity::Warning
+        };
         Diagnostic {
             severity,
             place: Some(self.place.clone()),
@@ -140,6 +159,13 @@ impl Finding {
 /// On one line: where, how much, what, and the rule.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: {} [{}]", self.position(), self.level.name(), self.message, self.rule)
+        write!(
+            f,
+            "{}: {}: {} [{}]",
+            self.position(),
+            self.level.name(),
+            self.message,
+            self.rule
+        )
     }
 }

@@ -18,7 +18,9 @@ pub fn apply(text: &str, edits: &[Edit]) -> String {
     let (mut out, mut done) = (String::with_capacity(text.len()), 0);
     for edit in sorted {
         // Of two changes of the same bytes the first counts.
-        let (true, Some(kept)) = (edit.start >= done, text.get(done..edit.start)) else { continue };
+        let (true, Some(kept)) = (edit.start >= done, text.get(done..edit.start)) else {
+            continue;
+        };
         out.push_str(kept);
         out.push_str(&edit.text);
         done = edit.end;
@@ -43,13 +45,21 @@ pub struct Fixed {
 pub fn fixed(findings: &[Finding]) -> BTreeMap<String, Fixed> {
     let mut edits: BTreeMap<&str, (&str, Vec<Edit>, usize)> = BTreeMap::new();
     for finding in findings.iter().filter(|finding| !finding.fix.is_empty()) {
-        let (_, of_file, count) =
-            edits.entry(&finding.place.file).or_insert_with(|| (&finding.place.source, Vec::new(), 0));
+        let (_, of_file, count) = edits
+            .entry(&finding.place.file)
+            .or_insert_with(|| (&finding.place.source, Vec::new(), 0));
         of_file.extend(finding.fix.iter().cloned());
         *count += 1;
     }
     let change = |(file, (before, edits, findings)): (&str, (&str, Vec<Edit>, usize))| {
-        (file.to_owned(), Fixed { before: before.into(), after: apply(before, &edits), findings })
+        (
+            file.to_owned(),
+            Fixed {
+                before: before.into(),
+                after: apply(before, &edits),
+                findings,
+            },
+        )
     };
     edits.into_iter().map(change).collect()
 }

@@ -71,7 +71,9 @@ impl Report {
     /// Whether something does not work.
     #[must_use]
     pub fn has_errors(&self) -> bool {
-        self.findings.iter().any(|finding| finding.level == Level::Error)
+        self.findings
+            .iter()
+            .any(|finding| finding.level == Level::Error)
     }
 
     /// A text of one of the files with stars for what stands behind the names of secrets.
@@ -84,9 +86,16 @@ impl Report {
     #[must_use]
     pub fn diagnostic(&self, finding: &Finding) -> Redacted<Diagnostic> {
         let mut diagnostic = finding.diagnostic();
-        let places = diagnostic.place.iter_mut().chain(diagnostic.trace.iter_mut().map(|step| &mut step.place));
+        let places = diagnostic
+            .place
+            .iter_mut()
+            .chain(diagnostic.trace.iter_mut().map(|step| &mut step.place));
         for place in places {
-            if let Some(masked) = self.masked.get(&place.file).filter(|masked| masked.len() == place.source.len()) {
+            if let Some(masked) = self
+                .masked
+                .get(&place.file)
+                .filter(|masked| masked.len() == place.source.len())
+            {
                 place.source = masked.clone();
             }
         }
@@ -98,7 +107,10 @@ impl<'e> Linter<'e> {
     /// A linter for formulas of an engine's file server, which runs them on every built-in platform.
     #[must_use]
     pub fn new(engine: &'e Engine) -> Self {
-        let minions = platforms::all().iter().map(|platform| platform.minion().complete()).collect();
+        let minions = platforms::all()
+            .iter()
+            .map(|platform| platform.minion().complete())
+            .collect();
         let (saltenv, options) = ("base".into(), DataOptions::default());
         Linter {
             engine,
@@ -159,13 +171,23 @@ impl<'e> Linter<'e> {
     /// The formula's files cannot be listed or read, there are none, or it has no schema and is to be
     /// checked against its own.
     pub fn lint(&self, formula: &str) -> Result<Report, Error> {
-        let subject =
-            Subject::examine(self.engine, formula, &self.saltenv, &self.minions, &self.options, &self.secrets)?;
+        let subject = Subject::examine(
+            self.engine,
+            formula,
+            &self.saltenv,
+            &self.minions,
+            &self.options,
+            &self.secrets,
+        )?;
         let made = subject.runs.iter().flat_map(|run| &run.secret_texts);
         let secrets = Arc::new(Secrets::clone(&self.secrets).derived(made));
         let schema = self.schema_of(&subject)?;
         let mut findings = rules::all(&subject);
-        findings.extend(schema.iter().flat_map(|schema| rules::schema(&subject, schema)));
+        findings.extend(
+            schema
+                .iter()
+                .flat_map(|schema| rules::schema(&subject, schema)),
+        );
         let lines = Lines::of(&subject);
         distinct(&mut findings, &lines);
         let suppressions = Suppressions::read(subject.files.values().map(|file| &**file));
@@ -183,16 +205,31 @@ impl<'e> Linter<'e> {
         });
         for finding in &mut findings {
             finding.message = secrets.scrubbed(&finding.message);
-            finding.notes.iter_mut().for_each(|note| *note = secrets.scrubbed(note));
+            finding
+                .notes
+                .iter_mut()
+                .for_each(|note| *note = secrets.scrubbed(note));
             finding.help = finding.help.as_ref().map(|help| secrets.scrubbed(help));
-            finding.related.iter_mut().for_each(|step| step.what = secrets.scrubbed(&step.what));
+            finding
+                .related
+                .iter_mut()
+                .for_each(|step| step.what = secrets.scrubbed(&step.what));
         }
         findings.sort_by(|a, b| order(a).cmp(&order(b)));
         let masked = mask::masked(&subject, &secrets);
         let unanswered = rules::unanswered_calls(&subject);
         let (files, minions) = (subject.files.len(), self.minions.len());
         let ignored = subject.ignored.clone();
-        Ok(Report { findings, suppressed, files, minions, unanswered, ignored, masked, secrets })
+        Ok(Report {
+            findings,
+            suppressed,
+            files,
+            minions,
+            unanswered,
+            ignored,
+            masked,
+            secrets,
+        })
     }
 }
 
@@ -214,18 +251,32 @@ impl Linter<'_> {
     /// # Errors
     /// The formula's files cannot be read, or it has no parameter file with values.
     pub fn infer_schema(&self, formula: &str) -> Result<Value, Error> {
-        let subject =
-            Subject::examine(self.engine, formula, &self.saltenv, &self.minions, &self.options, &self.secrets)?;
-        let values = |document: &'_ Document| document.at(&["values"]).map(|(values, _)| values.clone());
+        let subject = Subject::examine(
+            self.engine,
+            formula,
+            &self.saltenv,
+            &self.minions,
+            &self.options,
+            &self.secrets,
+        )?;
+        let values =
+            |document: &'_ Document| document.at(&["values"]).map(|(values, _)| values.clone());
         let is_default = |document: &Document| {
-            document.path.ends_with("/defaults.yaml") || document.path.ends_with("/defaults.yaml.jinja")
+            document.path.ends_with("/defaults.yaml")
+                || document.path.ends_with("/defaults.yaml.jinja")
         };
-        let (defaults, others): (Vec<_>, Vec<_>) = subject.layers().partition(|document| is_default(document));
+        let (defaults, others): (Vec<_>, Vec<_>) =
+            subject.layers().partition(|document| is_default(document));
         let mut defaults = defaults.into_iter().filter_map(values);
         let first = defaults.next().unwrap_or_else(Value::map);
-        let others: Vec<Value> = defaults.chain(others.into_iter().filter_map(values)).collect();
+        let others: Vec<Value> = defaults
+            .chain(others.into_iter().filter_map(values))
+            .collect();
         if others.is_empty() && first.as_map().is_none_or(Map::is_empty) {
-            let message = format!("the formula {} has no parameter file with values", subject.formula);
+            let message = format!(
+                "the formula {} has no parameter file with values",
+                subject.formula
+            );
             return Err(Error::new(ErrorKind::DataSource, message));
         }
         let shows = |path: &[Key], value: &Value| !self.secrets.hide(path, false, value);
@@ -237,15 +288,23 @@ impl Linter<'_> {
     fn schema_of(&self, subject: &Subject<'_>) -> Result<Option<Arc<SourceFile>>, Error> {
         match &self.schema {
             SchemaFrom::Nowhere => Ok(None),
-            SchemaFrom::File { name, text } => {
-                Ok(Some(Arc::new(SourceFile::new(name.as_str(), name.as_str(), text.as_str()))))
-            }
+            SchemaFrom::File { name, text } => Ok(Some(Arc::new(SourceFile::new(
+                name.as_str(),
+                name.as_str(),
+                text.as_str(),
+            )))),
             SchemaFrom::Formula => {
                 let names = ["schema.yaml", "schema.yml", "schema.json"];
-                let found = names.iter().find_map(|name| subject.files.get(&format!("{}/{name}", subject.formula)));
+                let found = names
+                    .iter()
+                    .find_map(|name| subject.files.get(&format!("{}/{name}", subject.formula)));
                 found.cloned().map(Some).ok_or_else(|| {
-                    let message = format!("the formula {} has no schema.yaml and no schema.json", subject.formula);
-                    Error::new(ErrorKind::File, message).note("`mapstack schema` makes one to begin with")
+                    let message = format!(
+                        "the formula {} has no schema.yaml and no schema.json",
+                        subject.formula
+                    );
+                    Error::new(ErrorKind::File, message)
+                        .note("`mapstack schema` makes one to begin with")
                 })
             }
         }
@@ -253,8 +312,20 @@ impl Linter<'_> {
 }
 
 fn order(finding: &Finding) -> (&str, usize, std::cmp::Reverse<Level>, Rule, &str) {
-    let Finding { place, level, rule, message, .. } = finding;
-    (&place.file, place.start, std::cmp::Reverse(*level), *rule, message)
+    let Finding {
+        place,
+        level,
+        rule,
+        message,
+        ..
+    } = finding;
+    (
+        &place.file,
+        place.start,
+        std::cmp::Reverse(*level),
+        *rule,
+        message,
+    )
 }
 
 /// The lines of findings: files know where theirs start.
@@ -262,12 +333,21 @@ struct Lines<'s>(HashMap<&'s str, &'s SourceFile>);
 
 impl<'s> Lines<'s> {
     fn of(subject: &'s Subject<'_>) -> Self {
-        Lines(subject.files.values().map(|file| (file.shown.as_str(), &**file)).collect())
+        Lines(
+            subject
+                .files
+                .values()
+                .map(|file| (file.shown.as_str(), &**file))
+                .collect(),
+        )
     }
 
     fn line(&self, finding: &Finding) -> usize {
         let known = self.0.get(finding.place.file.as_str());
-        known.map_or_else(|| finding.place.line(), |file| file.line(finding.place.start))
+        known.map_or_else(
+            || finding.place.line(),
+            |file| file.line(finding.place.start),
+        )
     }
 }
 
@@ -276,8 +356,10 @@ fn distinct(findings: &mut Vec<Finding>, lines: &Lines<'_>) {
     findings.sort_by(|a, b| order(a).cmp(&order(b)));
     let place = |finding: &Finding| (finding.place.file.clone(), lines.line(finding));
     let of_files = || findings.iter().filter(|finding| !finding.of_run);
-    let shown: HashSet<(String, usize)> =
-        of_files().filter(|finding| finding.rule.can_fail_a_run()).map(place).collect();
+    let shown: HashSet<(String, usize)> = of_files()
+        .filter(|finding| finding.rule.can_fail_a_run())
+        .map(place)
+        .collect();
     let bad_source = of_files().any(|finding| finding.rule == Rule::BadSource);
     // A file as a whole that is wrong is wrong at whichever line a run stumbled.
     let whole: HashSet<(String, Rule)> = of_files()

@@ -26,7 +26,11 @@ pub(crate) fn masked(subject: &Subject<'_>, secrets: &Secrets) -> BTreeMap<Strin
 }
 
 /// What YAML has under the names of secrets, or is a secret by itself.
-fn of_document(document: &Document, secrets: &Secrets, hidden: &mut BTreeMap<String, (Arc<str>, Vec<Range<usize>>)>) {
+fn of_document(
+    document: &Document,
+    secrets: &Secrets,
+    hidden: &mut BTreeMap<String, (Arc<str>, Vec<Range<usize>>)>,
+) {
     let mut offsets: Vec<usize> = Vec::new();
     let mut secret: Vec<mapstack::yaml::Mark> = Vec::new();
     document.visit(&mut |scalar| {
@@ -40,14 +44,21 @@ fn of_document(document: &Document, secrets: &Secrets, hidden: &mut BTreeMap<Str
         let (place, computed) = document.content.place(mark, 0);
         let end = match &document.content {
             // Up to whatever comes next: the text can go over lines.
-            Content::Plain(_) => offsets.get(offsets.partition_point(|offset| *offset <= place.start)).copied(),
+            Content::Plain(_) => offsets
+                .get(offsets.partition_point(|offset| *offset <= place.start))
+                .copied(),
             // An expression is no secret; its literals are found by name.
             Content::Rendered(_) if computed => Some(place.start),
-            Content::Rendered(_) => {
-                place.source.get(place.start..).and_then(|rest| Some(place.start + rest.find('\n')?))
-            }
+            Content::Rendered(_) => place
+                .source
+                .get(place.start..)
+                .and_then(|rest| Some(place.start + rest.find('\n')?)),
         };
         let end = end.unwrap_or(place.source.len());
-        hidden.entry(place.file).or_insert_with(|| (place.source, Vec::new())).1.push(place.start..end);
+        hidden
+            .entry(place.file)
+            .or_insert_with(|| (place.source, Vec::new()))
+            .1
+            .push(place.start..end);
     }
 }

@@ -8,14 +8,25 @@ use mapstack::nearest;
 use mapstack::value::Value;
 
 /// Grains that say what system a minion is.
-const GRAINS: [&str; 8] = ["os_family", "os", "osfinger", "oscodename", "kernel", "init", "osarch", "cpuarch"];
+const GRAINS: [&str; 8] = [
+    "os_family",
+    "os",
+    "osfinger",
+    "oscodename",
+    "kernel",
+    "init",
+    "osarch",
+    "cpuarch",
+];
 
 /// Grains of which nearly all names are known: systems that Salt has no table for have their own.
 const COMPLETE: [&str; 3] = ["os_family", "os", "osfinger"];
 
 /// Names that grains have had, beside those of the platforms.
 static RECORDED: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
-    let lines = include_str!("../data/names.tsv").lines().filter(|line| !line.starts_with('#'));
+    let lines = include_str!("../data/names.tsv")
+        .lines()
+        .filter(|line| !line.starts_with('#'));
     lines.filter_map(|line| line.split_once('\t')).collect()
 });
 
@@ -45,14 +56,23 @@ pub(crate) struct Never {
 impl Never {
     /// What was meant, as far as that is known.
     pub fn help(&self) -> Option<String> {
-        let other = self.other.map(|grain| format!("it is a name of the grain {grain}"));
-        other.or_else(|| self.near.as_ref().map(|near| format!("did you mean '{near}'?")))
+        let other = self
+            .other
+            .map(|grain| format!("it is a name of the grain {grain}"));
+        other.or_else(|| {
+            self.near
+                .as_ref()
+                .map(|near| format!("did you mean '{near}'?"))
+        })
     }
 }
 
 /// The names that need no minions.
 static BUILT_IN: LazyLock<Names> = LazyLock::new(|| {
-    let known = GRAINS.into_iter().map(|grain| (grain, Known::default())).collect();
+    let known = GRAINS
+        .into_iter()
+        .map(|grain| (grain, Known::default()))
+        .collect();
     let mut names = Names { known };
     for (grain, shape) in RECORDED.iter() {
         if let Some(known) = names.known.get_mut(grain) {
@@ -62,7 +82,9 @@ static BUILT_IN: LazyLock<Names> = LazyLock::new(|| {
             }
         }
     }
-    platforms::all().iter().for_each(|platform| names.add(&platform.minion()));
+    platforms::all()
+        .iter()
+        .for_each(|platform| names.add(&platform.minion()));
     names
 });
 
@@ -108,9 +130,15 @@ pub(crate) fn is_slip(name: &str, meant: &str) -> bool {
     if name == meant || digits(name) != digits(meant) {
         return false;
     }
-    let (own, other): (Vec<&str>, Vec<&str>) = (name.split(['_', '-']).collect(), meant.split(['_', '-']).collect());
+    let (own, other): (Vec<&str>, Vec<&str>) = (
+        name.split(['_', '-']).collect(),
+        meant.split(['_', '-']).collect(),
+    );
     if own.len() == other.len() {
-        return own.iter().zip(&other).all(|(own, other)| own == other || is_word_slip(own, other));
+        return own
+            .iter()
+            .zip(&other)
+            .all(|(own, other)| own == other || is_word_slip(own, other));
     }
     is_word_slip(name, meant)
 }
@@ -142,7 +170,12 @@ impl Names {
 
     fn add(&mut self, minion: &Minion) {
         for (grain, known) in &mut self.known {
-            if let Some(name) = minion.grains.get(*grain).and_then(Value::as_str).filter(|name| !name.is_empty()) {
+            if let Some(name) = minion
+                .grains
+                .get(*grain)
+                .and_then(Value::as_str)
+                .filter(|name| !name.is_empty())
+            {
                 known.shapes.insert(shape(name));
                 known.names.insert(name.into());
             }
@@ -155,8 +188,13 @@ impl Names {
         if known.shapes.contains(&shape(name)) || known.names.contains(name) {
             return None;
         }
-        let has =
-            |other: &&&str| **other != grain && self.known.get(**other).is_some_and(|known| known.names.contains(name));
+        let has = |other: &&&str| {
+            **other != grain
+                && self
+                    .known
+                    .get(**other)
+                    .is_some_and(|known| known.names.contains(name))
+        };
         let (near, other) = (known.near(name), GRAINS.iter().find(has).copied());
         (near.is_some() || COMPLETE.contains(&grain)).then_some(Never { near, other })
     }
@@ -166,19 +204,31 @@ impl Known {
     /// A name that differs by its case, leaves words out, or is misspelt.
     fn near(&self, name: &str) -> Option<String> {
         let lower = name.to_lowercase();
-        let same = self.names.iter().find(|known| known.to_lowercase() == lower).cloned();
-        same.or_else(|| self.in_a_shape(&lower)).or_else(|| self.with_words(&lower)).or_else(|| {
-            let near = nearest(&lower, self.names.iter().map(|known| known.to_lowercase()))?;
-            // Other digits are another version, and no slip.
-            let near = self.names.iter().find(|known| known.to_lowercase() == near)?;
-            (digits(near) == digits(name)).then(|| near.clone())
-        })
+        let same = self
+            .names
+            .iter()
+            .find(|known| known.to_lowercase() == lower)
+            .cloned();
+        same.or_else(|| self.in_a_shape(&lower))
+            .or_else(|| self.with_words(&lower))
+            .or_else(|| {
+                let near = nearest(&lower, self.names.iter().map(|known| known.to_lowercase()))?;
+                // Other digits are another version, and no slip.
+                let near = self
+                    .names
+                    .iter()
+                    .find(|known| known.to_lowercase() == near)?;
+                (digits(near) == digits(name)).then(|| near.clone())
+            })
     }
 
     /// The name in a known shape that differs by its case.
     fn in_a_shape(&self, lower: &str) -> Option<String> {
         let wanted = shape(lower);
-        let found = self.shapes.iter().find(|known| known.to_lowercase() == wanted)?;
+        let found = self
+            .shapes
+            .iter()
+            .find(|known| known.to_lowercase() == wanted)?;
         Some(numbered(found, lower))
     }
 
@@ -189,26 +239,50 @@ impl Known {
             let known = words(&known.to_lowercase());
             wanted.iter().all(|word| known.contains(word))
         };
-        let found = self.names.iter().filter(has_all).min_by_key(|known| known.len());
+        let found = self
+            .names
+            .iter()
+            .filter(has_all)
+            .min_by_key(|known| known.len());
         found.cloned().or_else(|| {
             let wanted = words(&shape(lower));
             let has_all = |known: &&String| {
                 let known = words(&known.to_lowercase());
                 wanted.len() > 1 && wanted.iter().all(|word| known.contains(word))
             };
-            Some(numbered(self.shapes.iter().filter(has_all).min_by_key(|known| known.len())?, lower))
+            Some(numbered(
+                self.shapes
+                    .iter()
+                    .filter(has_all)
+                    .min_by_key(|known| known.len())?,
+                lower,
+            ))
         })
     }
 }
 
 /// A shape with the numbers of a name.
 fn numbered(shape: &str, name: &str) -> String {
-    let mut numbers = name.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty());
-    shape.chars().map(|c| if c == '#' { numbers.next().unwrap_or("#").into() } else { String::from(c) }).collect()
+    let mut numbers = name
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|run| !run.is_empty());
+    shape
+        .chars()
+        .map(|c| {
+            if c == '#' {
+                numbers.next().unwrap_or("#").into()
+            } else {
+                String::from(c)
+            }
+        })
+        .collect()
 }
 
 fn words(name: &str) -> Vec<String> {
-    name.split(|c: char| !c.is_alphanumeric() && c != '#').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    name.split(|c: char| !c.is_alphanumeric() && c != '#')
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn digits(name: &str) -> String {
@@ -234,7 +308,11 @@ mod tests {
 
     #[test]
     fn slips_are_few_letters_of_many() {
-        for (name, meant) in [("dig_pgk", "dig_pkg"), ("os_famly", "os_family"), ("servcie_name", "service_name")] {
+        for (name, meant) in [
+            ("dig_pgk", "dig_pkg"),
+            ("os_famly", "os_family"),
+            ("servcie_name", "service_name"),
+        ] {
             assert!(is_slip(name, meant), "{name}");
         }
         for (name, meant) in [
@@ -252,7 +330,11 @@ mod tests {
     #[test]
     fn names_are_told_from_slips() {
         let names = Names::of([]);
-        let never = |grain, name| names.never(grain, name).map(|never| never.near.unwrap_or_default());
+        let never = |grain, name| {
+            names
+                .never(grain, name)
+                .map(|never| never.near.unwrap_or_default())
+        };
         for (grain, name) in [
             ("os_family", "RedHat"),
             ("os_family", "Solaris"),

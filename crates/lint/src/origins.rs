@@ -49,24 +49,45 @@ pub(crate) struct Tracer<'t> {
 
 impl<'t> Tracer<'t> {
     pub fn new(templates: &'t Templates, imports: &'t [ImportSite]) -> Self {
-        let site = |site: &'t ImportSite| Some(((&*site.place.file, site.place.start), site.template.as_deref()?));
-        Tracer { templates, imports: imports.iter().filter_map(site).collect(), seen: HashSet::new() }
+        let site = |site: &'t ImportSite| {
+            Some((
+                (&*site.place.file, site.place.start),
+                site.template.as_deref()?,
+            ))
+        };
+        Tracer {
+            templates,
+            imports: imports.iter().filter_map(site).collect(),
+            seen: HashSet::new(),
+        }
     }
 
     /// The facts behind what stands at a place.
     pub fn at(&mut self, place: &Place) -> Origins {
-        let Some(parsed) = self.templates.at(place) else { return Origins::default() };
+        let Some(parsed) = self.templates.at(place) else {
+            return Origins::default();
+        };
         let (start, end) = (place.start, place.end.max(place.start));
         let covers = |span: Span| span.start as usize <= start && end <= span.end as usize;
         let inside = |span: Span| start <= span.start as usize && (span.end as usize) <= end;
         let expressions = parsed.expressions();
-        let smallest = expressions.iter().filter(|e| covers(e.span)).min_by_key(|e| e.span.end - e.span.start);
+        let smallest = expressions
+            .iter()
+            .filter(|e| covers(e.span))
+            .min_by_key(|e| e.span.end - e.span.start);
         let found: Vec<&Expr> = match smallest {
             Some(e) => vec![e],
-            None => expressions.into_iter().filter(|e| inside(e.span)).take(1).collect(),
+            None => expressions
+                .into_iter()
+                .filter(|e| inside(e.span))
+                .take(1)
+                .collect(),
         };
         self.seen.clear();
-        let facts = found.into_iter().flat_map(|e| self.expr(parsed, e)).collect::<BTreeSet<_>>();
+        let facts = found
+            .into_iter()
+            .flat_map(|e| self.expr(parsed, e))
+            .collect::<BTreeSet<_>>();
         let mut origins = Origins::default();
         for fact in facts {
             match (fact.root, fact.is_whole, fact.key) {
@@ -96,11 +117,16 @@ impl<'t> Tracer<'t> {
             ExprKind::Slice { object, .. } => self.expr(parsed, object),
             ExprKind::Call { callee, args } => self.call(parsed, callee, args),
             ExprKind::Filter { input, args, .. } => {
-                let mut facts: Vec<Fact> = input.iter().flat_map(|input| self.expr(parsed, input)).collect();
+                let mut facts: Vec<Fact> = input
+                    .iter()
+                    .flat_map(|input| self.expr(parsed, input))
+                    .collect();
                 facts.extend(self.parts(parsed, args));
                 facts
             }
-            ExprKind::Cond { then, otherwise, .. } => {
+            ExprKind::Cond {
+                then, otherwise, ..
+            } => {
                 let mut facts = self.expr(parsed, then);
                 facts.extend(otherwise.iter().flat_map(|e| self.expr(parsed, e)));
                 facts
@@ -110,12 +136,16 @@ impl<'t> Tracer<'t> {
                 facts.extend(self.expr(parsed, b));
                 facts
             }
-            ExprKind::Concat(items) | ExprKind::List(items) | ExprKind::Tuple(items) => {
-                items.iter().flat_map(|item| self.expr(parsed, item)).map(Fact::into_part).collect()
-            }
-            ExprKind::Dict(entries) => {
-                entries.iter().flat_map(|(_, value)| self.expr(parsed, value)).map(Fact::into_part).collect()
-            }
+            ExprKind::Concat(items) | ExprKind::List(items) | ExprKind::Tuple(items) => items
+                .iter()
+                .flat_map(|item| self.expr(parsed, item))
+                .map(Fact::into_part)
+                .collect(),
+            ExprKind::Dict(entries) => entries
+                .iter()
+                .flat_map(|(_, value)| self.expr(parsed, value))
+                .map(Fact::into_part)
+                .collect(),
             ExprKind::Compare(first, rest) => {
                 let mut facts = self.expr(parsed, first);
                 facts.extend(rest.iter().flat_map(|(_, e)| self.expr(parsed, e)));
@@ -129,31 +159,52 @@ impl<'t> Tracer<'t> {
     fn call(&mut self, parsed: &'t Parsed, callee: &'t Expr, args: &'t Args) -> Vec<Fact> {
         let first = args.positional.first();
         if let Some(function) = salt_function(callee) {
-            let whole = |root, key| Fact { root, key, is_whole: true };
+            let whole = |root, key| Fact {
+                root,
+                key,
+                is_whole: true,
+            };
             return match (function, first) {
                 ("pillar.get" | "config.get" | "pillar.raw" | "pillar.item", Some(e)) => {
-                    let rest: Vec<&Expr> =
-                        args.positional.iter().skip(1).chain(args.named.iter().map(|(_, e)| e)).collect();
+                    let rest: Vec<&Expr> = args
+                        .positional
+                        .iter()
+                        .skip(1)
+                        .chain(args.named.iter().map(|(_, e)| e))
+                        .collect();
                     // A value that has parts of its own, or is merged over some, is not the pillar's alone.
-                    let is_own =
-                        rest.iter().all(|e| is_plain(e)) && args.named.iter().all(|(name, _)| **name != *"merge");
+                    let is_own = rest.iter().all(|e| is_plain(e))
+                        && args.named.iter().all(|(name, _)| **name != *"merge");
                     let key = text_of(parsed, e);
                     let mut facts = match (key, is_own) {
-                        (Some(key), _) => vec![Fact { is_whole: is_own, ..whole(Root::Pillar, key) }],
+                        (Some(key), _) => vec![Fact {
+                            is_whole: is_own,
+                            ..whole(Root::Pillar, key)
+                        }],
                         (None, true) => vec![whole(Root::Pillar, parsed.source(e.span).to_owned())],
                         (None, false) => Vec::new(),
                     };
                     facts.retain(|fact| !OPTIONS.iter().any(|option| fact.key.ends_with(option)));
-                    facts.extend(rest.into_iter().flat_map(|e| self.expr(parsed, e)).map(Fact::into_part));
+                    facts.extend(
+                        rest.into_iter()
+                            .flat_map(|e| self.expr(parsed, e))
+                            .map(Fact::into_part),
+                    );
                     facts
                 }
                 ("grains.get" | "grains.item", Some(e)) => {
-                    vec![whole(Root::Grains, text_of(parsed, e).unwrap_or_else(|| parsed.source(e.span).to_owned()))]
+                    vec![whole(
+                        Root::Grains,
+                        text_of(parsed, e).unwrap_or_else(|| parsed.source(e.span).to_owned()),
+                    )]
                 }
                 // Its usual sources end with the pillar of the formula.
                 ("map.data", Some(_)) => {
                     let formula = parsed.path.split('/').next().unwrap_or_default();
-                    vec![Fact { is_whole: false, ..whole(Root::Pillar, formula.to_owned()) }]
+                    vec![Fact {
+                        is_whole: false,
+                        ..whole(Root::Pillar, formula.to_owned())
+                    }]
                 }
                 _ => self.parts(parsed, args),
             };
@@ -173,17 +224,42 @@ impl<'t> Tracer<'t> {
     }
 
     fn parts(&mut self, parsed: &'t Parsed, args: &'t Args) -> Vec<Fact> {
-        let all = args.positional.iter().chain(args.named.iter().map(|(_, e)| e));
-        let all = all.chain(args.star.as_deref()).chain(args.star_star.as_deref());
-        all.flat_map(|e| self.expr(parsed, e)).map(Fact::into_part).collect()
+        let all = args
+            .positional
+            .iter()
+            .chain(args.named.iter().map(|(_, e)| e));
+        let all = all
+            .chain(args.star.as_deref())
+            .chain(args.star_star.as_deref());
+        all.flat_map(|e| self.expr(parsed, e))
+            .map(Fact::into_part)
+            .collect()
     }
 
     /// The facts behind a variable: of everything that binds it anywhere in the template.
     fn name(&mut self, parsed: &'t Parsed, name: &'t str) -> Vec<Fact> {
         match name {
-            "pillar" => return vec![Fact { root: Root::Pillar, key: String::new(), is_whole: true }],
-            "grains" => return vec![Fact { root: Root::Grains, key: String::new(), is_whole: true }],
-            "opts" => return vec![Fact { root: Root::Opts, key: String::new(), is_whole: true }],
+            "pillar" => {
+                return vec![Fact {
+                    root: Root::Pillar,
+                    key: String::new(),
+                    is_whole: true,
+                }];
+            }
+            "grains" => {
+                return vec![Fact {
+                    root: Root::Grains,
+                    key: String::new(),
+                    is_whole: true,
+                }];
+            }
+            "opts" => {
+                return vec![Fact {
+                    root: Root::Opts,
+                    key: String::new(),
+                    is_whole: true,
+                }];
+            }
             _ => {}
         }
         if !self.seen.insert((&parsed.path, name)) {
@@ -197,7 +273,9 @@ impl<'t> Tracer<'t> {
                 bound.contains(name)
             };
             match &stmt.kind {
-                StmtKind::Set { target, value } if binds(target) => facts.extend(self.expr(parsed, value)),
+                StmtKind::Set { target, value } if binds(target) => {
+                    facts.extend(self.expr(parsed, value))
+                }
                 StmtKind::For(f) if binds(&f.target) => facts.extend(self.expr(parsed, &f.iter)),
                 StmtKind::With { bindings, .. } => {
                     for (_, value) in bindings.iter().filter(|(target, _)| binds(target)) {
@@ -205,8 +283,13 @@ impl<'t> Tracer<'t> {
                     }
                 }
                 StmtKind::FromImport { names, .. } => {
-                    let there = names.iter().find(|(_, here)| **here == *name).map(|(there, _)| &**there);
-                    let path = self.imports.get(&(&*parsed.shown, stmt.span.start as usize));
+                    let there = names
+                        .iter()
+                        .find(|(_, here)| **here == *name)
+                        .map(|(there, _)| &**there);
+                    let path = self
+                        .imports
+                        .get(&(&*parsed.shown, stmt.span.start as usize));
                     let from = path.and_then(|path| self.templates.get(path));
                     if let (Some(there), Some(from)) = (there, from) {
                         facts.extend(self.name(from, there));
@@ -218,7 +301,10 @@ impl<'t> Tracer<'t> {
                     }
                 }
                 // `{% do name.update(…) %}`
-                StmtKind::Do(Expr { kind: ExprKind::Call { callee, args }, .. }) => {
+                StmtKind::Do(Expr {
+                    kind: ExprKind::Call { callee, args },
+                    ..
+                }) => {
                     if let ExprKind::Attr(object, _) = &callee.kind
                         && matches!(&object.kind, ExprKind::Name(changed) if **changed == *name)
                     {
@@ -236,13 +322,22 @@ impl<'t> Tracer<'t> {
         let mut facts = Vec::new();
         for parsed in self.templates.all() {
             for e in parsed.expressions() {
-                let ExprKind::Call { callee, args } = &e.kind else { continue };
+                let ExprKind::Call { callee, args } = &e.kind else {
+                    continue;
+                };
                 let is_it = match &callee.kind {
                     ExprKind::Name(name) | ExprKind::Attr(_, name) => **name == *called,
                     _ => false,
                 };
-                let named = args.named.iter().find(|(name, _)| **name == *param).map(|(_, e)| e);
-                if let Some(given) = named.or_else(|| args.positional.get(index)).filter(|_| is_it) {
+                let named = args
+                    .named
+                    .iter()
+                    .find(|(name, _)| **name == *param)
+                    .map(|(_, e)| e);
+                if let Some(given) = named
+                    .or_else(|| args.positional.get(index))
+                    .filter(|_| is_it)
+                {
                     facts.extend(self.expr(parsed, given));
                 }
             }
@@ -253,7 +348,10 @@ impl<'t> Tracer<'t> {
 
 impl Fact {
     fn into_part(self) -> Self {
-        Fact { is_whole: false, ..self }
+        Fact {
+            is_whole: false,
+            ..self
+        }
     }
 }
 
@@ -261,7 +359,11 @@ impl Fact {
 fn below(facts: Vec<Fact>, name: &str) -> Vec<Fact> {
     let deeper = |mut fact: Fact| {
         if fact.is_whole {
-            fact.key = if fact.key.is_empty() { name.to_owned() } else { format!("{}:{name}", fact.key) };
+            fact.key = if fact.key.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{}:{name}", fact.key)
+            };
         }
         fact
     };
@@ -277,19 +379,22 @@ pub(crate) fn salt_function(callee: &Expr) -> Option<&str> {
             _ => None,
         },
         ExprKind::Attr(object, function) => match &object.kind {
-            ExprKind::Attr(salt, module) if is_salt(salt) => {
-                DOTTED.iter().find(|name| name.split_once('.') == Some((&**module, &**function))).copied()
-            }
+            ExprKind::Attr(salt, module) if is_salt(salt) => DOTTED
+                .iter()
+                .find(|name| name.split_once('.') == Some((&**module, &**function)))
+                .copied(),
             _ => None,
         },
-        ExprKind::Call { callee, args } => match (&callee.kind, args.positional.first().map(|e| &e.kind)) {
-            (ExprKind::Attr(object, get), Some(ExprKind::Const(Value::Str(name))))
-                if is_salt(object) && **get == *"get" =>
-            {
-                Some(name)
+        ExprKind::Call { callee, args } => {
+            match (&callee.kind, args.positional.first().map(|e| &e.kind)) {
+                (ExprKind::Attr(object, get), Some(ExprKind::Const(Value::Str(name))))
+                    if is_salt(object) && **get == *"get" =>
+                {
+                    Some(name)
+                }
+                _ => None,
             }
-            _ => None,
-        },
+        }
         _ => None,
     }
 }
@@ -323,7 +428,9 @@ fn is_plain(e: &Expr) -> bool {
 pub(crate) fn text_of(parsed: &Parsed, e: &Expr) -> Option<String> {
     match &e.kind {
         ExprKind::Const(Value::Str(text)) => Some(text.to_string()),
-        ExprKind::Name(name) if **name == *"tplroot" => parsed.path.split('/').next().map(str::to_owned),
+        ExprKind::Name(name) if **name == *"tplroot" => {
+            parsed.path.split('/').next().map(str::to_owned)
+        }
         ExprKind::Concat(parts) => parts.iter().map(|part| text_of(parsed, part)).collect(),
         ExprKind::Binary(BinaryOp::Add, a, b) => Some(text_of(parsed, a)? + &text_of(parsed, b)?),
         _ => None,

@@ -145,7 +145,8 @@ pub struct UnknownRule {
 impl fmt::Display for UnknownRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "there is no rule '{}'", self.name)?;
-        self.near.map_or(Ok(()), |near| write!(f, "; did you mean {near}?"))
+        self.near
+            .map_or(Ok(()), |near| write!(f, "; did you mean {near}?"))
     }
 }
 
@@ -159,7 +160,10 @@ impl FromStr for Rule {
         all.clone().find(|rule| rule.name() == name).ok_or_else(|| {
             let near = mapstack::nearest(name, Rule::ALL.iter().map(|rule| rule.name()));
             let near = near.and_then(|near| all.clone().find(|rule| rule.name() == near));
-            UnknownRule { name: name.chars().take(80).collect(), near }
+            UnknownRule {
+                name: name.chars().take(80).collect(),
+                near,
+            }
         })
     }
 }

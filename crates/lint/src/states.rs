@@ -39,9 +39,15 @@ pub(crate) struct Made {
 const OTHERS: [&str; 5] = ["files", "templates", "test", "tests", "_modules"];
 
 /// Why a file is not rendered as states.
-pub(crate) fn why_not_rendered(file: &SourceFile, loaded: &BTreeSet<String>) -> Option<&'static str> {
-    let is_in =
-        |folder: &dyn Fn(&str) -> bool| file.path.rsplit_once('/').is_some_and(|(all, _)| all.split('/').any(folder));
+pub(crate) fn why_not_rendered(
+    file: &SourceFile,
+    loaded: &BTreeSet<String>,
+) -> Option<&'static str> {
+    let is_in = |folder: &dyn Fn(&str) -> bool| {
+        file.path
+            .rsplit_once('/')
+            .is_some_and(|(all, _)| all.split('/').any(folder))
+    };
     if is_in(&|folder| OTHERS.contains(&folder)) {
         Some("it lies in a folder for other files")
     } else if is_in(&|folder| folder.starts_with("react") || folder.starts_with("orch"))
@@ -84,26 +90,44 @@ impl Library<'_> {
     ///
     /// # Errors
     /// A fault of the program.
-    pub fn render(&self, files: &[Arc<SourceFile>], targets: &[Target<'_>]) -> Result<Vec<State>, Error> {
+    pub fn render(
+        &self,
+        files: &[Arc<SourceFile>],
+        targets: &[Target<'_>],
+    ) -> Result<Vec<State>, Error> {
         let kinds: Vec<Vec<usize>> = files.iter().map(|file| self.kinds(file, targets)).collect();
         // The first minion of each kind stands for all.
         let mut jobs: BTreeMap<(usize, usize), &Minion> = BTreeMap::new();
         for (file, kinds) in kinds.iter().enumerate() {
-            for (kind, target) in kinds.iter().zip(targets).filter(|(_, target)| target.is_supported) {
+            for (kind, target) in kinds
+                .iter()
+                .zip(targets)
+                .filter(|(_, target)| target.is_supported)
+            {
                 jobs.entry((file, *kind)).or_insert(target.minion);
             }
         }
         let jobs: Vec<_> = jobs.into_iter().collect();
-        let render = |((file, _), minion): &((usize, usize), &Minion)| Arc::new(self.made(minion, &files[*file].path));
+        let render = |((file, _), minion): &((usize, usize), &Minion)| {
+            Arc::new(self.made(minion, &files[*file].path))
+        };
         let rendered = side_by_side(&jobs, render)?;
         let known: HashMap<(usize, usize), Arc<Result<Made, Error>>> =
             jobs.iter().map(|(job, _)| *job).zip(rendered).collect();
         let state = |(number, file): (usize, &Arc<SourceFile>)| {
             let outcome = |(kind, target): (&usize, &Target<'_>)| {
-                target.is_supported.then(|| known.get(&(number, *kind)).cloned()).flatten()
+                target
+                    .is_supported
+                    .then(|| known.get(&(number, *kind)).cloned())
+                    .flatten()
             };
             let outcomes = kinds[number].iter().zip(targets).map(outcome).collect();
-            State { file: file.clone(), name: sls_name(&file.path), outcomes, used: BTreeSet::new() }
+            State {
+                file: file.clone(),
+                name: sls_name(&file.path),
+                outcomes,
+                used: BTreeSet::new(),
+            }
         };
         let mut states: Vec<State> = files.iter().enumerate().map(state).collect();
         find_used(&mut states);
@@ -111,7 +135,11 @@ impl Library<'_> {
     }
 
     fn made(&self, minion: &Minion, path: &str) -> Result<Made, Error> {
-        let run = self.engine.run(minion).with_saltenv(self.saltenv).following_secrets();
+        let run = self
+            .engine
+            .run(minion)
+            .with_saltenv(self.saltenv)
+            .following_secrets();
         // What templates made of secrets is known to this run alone.
         let redacted = |e: Error| e.redacted(&self.secrets.clone().derived(run.secret_texts()));
         run.sls(path).map(|value| made_of(&value)).map_err(redacted)
@@ -124,18 +152,28 @@ impl Library<'_> {
         let read = self.read_by(file, has_maps);
         let looks_around = self.looks_around(&read);
         let is_named = |grain: &str| {
-            read.iter().any(|parsed| parsed.words().contains(grain)) || (looks_around && FAMILIES.contains(&grain))
+            read.iter().any(|parsed| parsed.words().contains(grain))
+                || (looks_around && FAMILIES.contains(&grain))
         };
         let mut known: HashMap<String, usize> = HashMap::new();
         let mut numbers = Vec::new();
         for Target { minion, map, .. } in targets {
-            let is_told =
-                |name: &str, value: &Value| is_named(name) && (name != "id" || self.is_known_by(value, &read));
-            let grains =
-                minion.grains.iter().filter(|(name, value)| name.as_str().is_none_or(|name| is_told(name, value)));
-            let grains: Vec<String> = grains.map(|(name, value)| format!("{name}={}", value.repr())).collect();
+            let is_told = |name: &str, value: &Value| {
+                is_named(name) && (name != "id" || self.is_known_by(value, &read))
+            };
+            let grains = minion
+                .grains
+                .iter()
+                .filter(|(name, value)| name.as_str().is_none_or(|name| is_told(name, value)));
+            let grains: Vec<String> = grains
+                .map(|(name, value)| format!("{name}={}", value.repr()))
+                .collect();
             let pillar = Value::Map(minion.pillar.clone()).repr();
-            let facts = format!("{}\n{pillar}\n{}", grains.join("\n"), map.as_deref().unwrap_or_default());
+            let facts = format!(
+                "{}\n{pillar}\n{}",
+                grains.join("\n"),
+                map.as_deref().unwrap_or_default()
+            );
             let next = known.len();
             numbers.push(*known.entry(facts).or_insert(next));
         }
@@ -146,7 +184,10 @@ impl Library<'_> {
     /// `grains.filter_by`.
     fn looks_around(&self, read: &[&Parsed]) -> bool {
         let is_plain = |name: &str| PLAIN.contains(&name) || name.starts_with("log.");
-        let mut calls = self.calls.iter().filter(|call| read.iter().any(|parsed| parsed.shown == call.place.file));
+        let mut calls = self
+            .calls
+            .iter()
+            .filter(|call| read.iter().any(|parsed| parsed.shown == call.place.file));
         calls.any(|call| !call.function.as_deref().is_some_and(is_plain))
     }
 
@@ -155,7 +196,8 @@ impl Library<'_> {
         let id = id.to_string();
         // Names of hosts are several words.
         let parts = words([&*id]);
-        self.paths.keys().any(|path| path.contains(&id)) || read.iter().any(|parsed| parts.is_subset(parsed.words()))
+        self.paths.keys().any(|path| path.contains(&id))
+            || read.iter().any(|parsed| parts.is_subset(parsed.words()))
     }
 
     /// The templates that an sls comes to, with or without the formula's map and what only that loads.
@@ -165,8 +207,14 @@ impl Library<'_> {
         while let Some(parsed) = paths.get(read).map(|path| self.templates.get(path)) {
             read += 1;
             let Some(parsed) = parsed else { continue };
-            let loaded = parsed.loaded().iter().filter_map(|path| Some(&*self.templates.get(path)?.path));
-            let own = self.imports.iter().filter(|site| site.place.file == parsed.shown);
+            let loaded = parsed
+                .loaded()
+                .iter()
+                .filter_map(|path| Some(&*self.templates.get(path)?.path));
+            let own = self
+                .imports
+                .iter()
+                .filter(|site| site.place.file == parsed.shown);
             let imported = own.filter_map(|site| site.template.as_deref());
             for path in loaded.chain(imported) {
                 if !(paths.contains(&path) || without_map && path == self.map) {
@@ -174,7 +222,10 @@ impl Library<'_> {
                 }
             }
         }
-        paths.into_iter().filter_map(|path| self.templates.get(path)).collect()
+        paths
+            .into_iter()
+            .filter_map(|path| self.templates.get(path))
+            .collect()
     }
 }
 
@@ -235,27 +286,39 @@ pub(crate) fn included(file: &SourceFile, entry: &Value) -> Option<(String, Opti
         parts.push("init");
     }
     let kept = parts.len().checked_sub(dots)?;
-    let parts: Vec<&str> = parts[..kept].iter().copied().chain([&name[dots..]]).collect();
+    let parts: Vec<&str> = parts[..kept]
+        .iter()
+        .copied()
+        .chain([&name[dots..]])
+        .collect();
     Some((parts.join("."), saltenv))
 }
 
 /// Find the runs on which each sls is used: what others include is meant for where they do.
 fn find_used(states: &mut [State]) {
-    let by_name: BTreeMap<String, usize> =
-        states.iter().enumerate().map(|(number, state)| (state.name.clone(), number)).collect();
+    let by_name: BTreeMap<String, usize> = states
+        .iter()
+        .enumerate()
+        .map(|(number, state)| (state.name.clone(), number))
+        .collect();
     let mut edges: BTreeSet<(usize, usize, usize)> = BTreeSet::new();
     for (from, state) in states.iter().enumerate() {
         for (run, outcome) in state.outcomes.iter().enumerate() {
-            let made = outcome.as_ref().and_then(|outcome| outcome.as_ref().as_ref().ok());
-            let names =
-                made.into_iter().flat_map(|made| &made.includes).filter_map(|entry| included(&state.file, entry));
+            let made = outcome
+                .as_ref()
+                .and_then(|outcome| outcome.as_ref().as_ref().ok());
+            let names = made
+                .into_iter()
+                .flat_map(|made| &made.includes)
+                .filter_map(|entry| included(&state.file, entry));
             let to = names.filter_map(|(name, _)| by_name.get(&name).copied());
             edges.extend(to.filter(|to| *to != from).map(|to| (from, run, to)));
         }
     }
     let included: BTreeSet<usize> = edges.iter().map(|(_, _, to)| *to).collect();
     let is_entry = |number: usize, state: &State| {
-        !included.contains(&number) || (state.file.name() == "init.sls" && state.file.path.matches('/').count() == 1)
+        !included.contains(&number)
+            || (state.file.name() == "init.sls" && state.file.path.matches('/').count() == 1)
     };
     for (number, state) in states.iter_mut().enumerate() {
         if is_entry(number, state) {
@@ -282,19 +345,31 @@ fn find_used(states: &mut [State]) {
 impl State {
     /// The runs on which it is used, with what came of them.
     pub fn used(&self) -> impl Iterator<Item = (usize, &Result<Made, Error>)> {
-        self.used.iter().filter_map(|run| Some((*run, &**self.outcomes.get(*run)?.as_ref()?)))
+        self.used
+            .iter()
+            .filter_map(|run| Some((*run, &**self.outcomes.get(*run)?.as_ref()?)))
     }
 
     /// What it failed with on a run that uses it.
     pub fn error(&self, run: usize) -> Option<&Error> {
         let outcome = self.outcomes.get(run)?.as_ref()?;
-        outcome.as_ref().as_ref().err().filter(|_| self.used.contains(&run))
+        outcome
+            .as_ref()
+            .as_ref()
+            .err()
+            .filter(|_| self.used.contains(&run))
     }
 
     /// Why it cannot be rendered here: the renderer that is missing.
     pub fn unsupported(&self) -> Option<&Error> {
-        let errors = self.outcomes.iter().flatten().filter_map(|outcome| outcome.as_ref().as_ref().err());
-        errors.into_iter().find(|error| error.kind() == ErrorKind::Unsupported)
+        let errors = self
+            .outcomes
+            .iter()
+            .flatten()
+            .filter_map(|outcome| outcome.as_ref().as_ref().err());
+        errors
+            .into_iter()
+            .find(|error| error.kind() == ErrorKind::Unsupported)
     }
 }
 

@@ -76,16 +76,30 @@ pub(crate) struct Examined<'s> {
 
 impl Examined<'_> {
     pub fn data(&self) -> Option<(&Value, &Lineage)> {
-        self.layered.as_ref()?.as_ref().ok().map(|(data, lineage)| (data, lineage))
+        self.layered
+            .as_ref()?
+            .as_ref()
+            .ok()
+            .map(|(data, lineage)| (data, lineage))
     }
 
     pub fn errors(&self) -> impl Iterator<Item = &Error> {
-        self.layered.iter().filter_map(|layered| layered.as_ref().err()).chain(&self.map_error)
+        self.layered
+            .iter()
+            .filter_map(|layered| layered.as_ref().err())
+            .chain(&self.map_error)
     }
 }
 
 /// Folders whose files are no configuration of the formula.
-const NOT_CONFIGURATION: [&str; 6] = ["files", "templates", "test", "tests", "_mapdata", "_modules"];
+const NOT_CONFIGURATION: [&str; 6] = [
+    "files",
+    "templates",
+    "test",
+    "tests",
+    "_mapdata",
+    "_modules",
+];
 
 impl<'s> Subject<'s> {
     pub fn examine(
@@ -96,16 +110,23 @@ impl<'s> Subject<'s> {
         options: &DataOptions,
         secrets: &'s Secrets,
     ) -> Result<Self, Error> {
-        let formula = formula.strip_prefix("./").unwrap_or(formula).trim_end_matches('/').to_owned();
+        let formula = formula
+            .strip_prefix("./")
+            .unwrap_or(formula)
+            .trim_end_matches('/')
+            .to_owned();
         if formula.is_empty() || formula.contains('/') || formula == "." || formula == ".." {
-            let message = format!("'{formula}' is no formula: give the name of its folder below a root");
+            let message =
+                format!("'{formula}' is no formula: give the name of its folder below a root");
             return Err(Error::new(ErrorKind::File, message));
         }
         let survey = engine.survey(&formula, saltenv)?;
         let files = read_files(engine, &formula, saltenv)?;
         if files.is_empty() {
             let message = format!("no file lies below salt://{formula}/ in saltenv {saltenv}");
-            return Err(Error::new(ErrorKind::File, message).note("check the formula's name and the roots"));
+            return Err(
+                Error::new(ErrorKind::File, message).note("check the formula's name and the roots")
+            );
         }
         let dialect = Dialect::of(&survey, &files, &formula);
         let supported = Supported::read(engine, saltenv, &files, minions);
@@ -129,27 +150,49 @@ impl<'s> Subject<'s> {
         };
         let has_parameters = dialect != Dialect::MapJinja || options.parameter_dirs.is_some();
         let map = format!("{}/map.jinja", subject.formula);
-        let form =
-            subject.files.contains_key(&map).then(|| engine.map_form(&subject.formula, None, saltenv)).transpose()?;
+        let form = subject
+            .files
+            .contains_key(&map)
+            .then(|| engine.map_form(&subject.formula, None, saltenv))
+            .transpose()?;
         subject.runs = side_by_side(minions, |minion| {
             let run = || engine.run(minion).with_saltenv(saltenv).following_secrets();
             let (of_layers, of_map) = (run(), run());
-            let (layered, events) = if has_parameters { subject.layered(&of_layers) } else { (None, Vec::new()) };
-            let (map_error, map_text) = form.as_ref().map(|form| map_of(&of_map, form)).unwrap_or_default();
-            let secret_texts: Vec<Str> = [of_layers, of_map].iter().flat_map(Run::secret_texts).collect();
-            (supported.has(minion), layered, map_error, map_text, events, secret_texts)
+            let (layered, events) = if has_parameters {
+                subject.layered(&of_layers)
+            } else {
+                (None, Vec::new())
+            };
+            let (map_error, map_text) = form
+                .as_ref()
+                .map(|form| map_of(&of_map, form))
+                .unwrap_or_default();
+            let secret_texts: Vec<Str> = [of_layers, of_map]
+                .iter()
+                .flat_map(Run::secret_texts)
+                .collect();
+            (
+                supported.has(minion),
+                layered,
+                map_error,
+                map_text,
+                events,
+                secret_texts,
+            )
         })?
         .into_iter()
         .zip(minions)
-        .map(|((supported, layered, map_error, map_text, events, secret_texts), minion)| Examined {
-            minion,
-            supported,
-            layered,
-            map_error,
-            map_text,
-            events,
-            secret_texts,
-        })
+        .map(
+            |((supported, layered, map_error, map_text, events, secret_texts), minion)| Examined {
+                minion,
+                supported,
+                layered,
+                map_error,
+                map_text,
+                events,
+                secret_texts,
+            },
+        )
         .collect();
         subject.render_states()?;
         subject.find_directories();
@@ -163,7 +206,11 @@ impl<'s> Subject<'s> {
     fn render_states(&mut self) -> Result<(), Error> {
         let loaded = self.templates.loaded();
         let (mut files, mut ignored) = (Vec::new(), BTreeMap::new());
-        for file in self.files.values().filter(|file| file.name().ends_with(".sls")) {
+        for file in self
+            .files
+            .values()
+            .filter(|file| file.name().ends_with(".sls"))
+        {
             match states::why_not_rendered(file, &loaded) {
                 Some(why) => drop(ignored.insert(file.path.clone(), why.to_owned())),
                 None => files.push(file.clone()),
@@ -181,8 +228,16 @@ impl<'s> Subject<'s> {
             paths: &self.files,
         };
         // Whether a map's only variable is all that anybody imports.
-        let sites = || self.survey.imports.iter().filter(|site| site.template.as_deref() == Some(&*map));
-        let names: BTreeSet<&str> = sites().flat_map(|site| &site.names).map(|name| &**name).collect();
+        let sites = || {
+            self.survey
+                .imports
+                .iter()
+                .filter(|site| site.template.as_deref() == Some(&*map))
+        };
+        let names: BTreeSet<&str> = sites()
+            .flat_map(|site| &site.names)
+            .map(|name| &**name)
+            .collect();
         let is_all = names.len() <= 1 && sites().all(|site| !site.names.is_empty());
         let target = |run: &Examined<'s>| Target {
             minion: run.minion,
@@ -202,10 +257,18 @@ impl<'s> Subject<'s> {
 
     /// Find the files that no rule looks into.
     fn find_ignored(&mut self) {
-        let documents: BTreeSet<&str> = self.documents.iter().map(|document| &*document.path).collect();
+        let documents: BTreeSet<&str> = self
+            .documents
+            .iter()
+            .map(|document| &*document.path)
+            .collect();
         let broken: BTreeSet<&str> = self.broken.iter().map(|(file, _)| &*file.path).collect();
-        let refused: BTreeSet<&str> =
-            self.survey.errors.iter().filter_map(|error| Some(&*error.diagnostic().place.as_ref()?.file)).collect();
+        let refused: BTreeSet<&str> = self
+            .survey
+            .errors
+            .iter()
+            .filter_map(|error| Some(&*error.diagnostic().place.as_ref()?.file))
+            .collect();
         let is_read = |file: &SourceFile| {
             self.survey.templates.contains(&file.path)
                 || documents.contains(&*file.path)
@@ -213,13 +276,19 @@ impl<'s> Subject<'s> {
                 || refused.contains(&*file.shown)
                 || self.is_parameter_file(&file.path)
         };
-        let unread: Vec<_> =
-            self.files.values().filter(|file| !is_read(file) && !file.text.trim().is_empty()).collect();
+        let unread: Vec<_> = self
+            .files
+            .values()
+            .filter(|file| !is_read(file) && !file.text.trim().is_empty())
+            .collect();
         let why = |file: &SourceFile| match self.survey.skipped.get(&file.path) {
             Some(why) => why.clone(),
             None => "it is no template, and no template names it as data".to_owned(),
         };
-        let unread: Vec<_> = unread.into_iter().map(|file| (file.path.clone(), why(file))).collect();
+        let unread: Vec<_> = unread
+            .into_iter()
+            .map(|file| (file.path.clone(), why(file)))
+            .collect();
         for (path, why) in unread {
             self.ignored.entry(path).or_insert(why);
         }
@@ -227,8 +296,16 @@ impl<'s> Subject<'s> {
 
     /// What failed on a run, with the sls that it failed for.
     pub fn errors(&self, run: usize) -> impl Iterator<Item = (Option<&State>, &Error)> {
-        let own = self.runs.get(run).into_iter().flat_map(Examined::errors).map(|error| (None, error));
-        let of_states = self.states.iter().filter_map(move |state| Some((Some(state), state.error(run)?)));
+        let own = self
+            .runs
+            .get(run)
+            .into_iter()
+            .flat_map(Examined::errors)
+            .map(|error| (None, error));
+        let of_states = self
+            .states
+            .iter()
+            .filter_map(move |state| Some((Some(state), state.error(run)?)));
         own.chain(of_states)
     }
 
@@ -241,8 +318,13 @@ impl<'s> Subject<'s> {
         let own = format!("{}/parameters", self.formula);
         let mut found: BTreeSet<String> = BTreeSet::new();
         for (data, _) in self.runs.iter().filter_map(Examined::data) {
-            let meta = data.as_map().and_then(|data| data.get("map_jinja")).and_then(Value::as_map);
-            let listed = meta.and_then(|meta| meta.get("parameter_dirs")).and_then(Value::as_list);
+            let meta = data
+                .as_map()
+                .and_then(|data| data.get("map_jinja"))
+                .and_then(Value::as_map);
+            let listed = meta
+                .and_then(|meta| meta.get("parameter_dirs"))
+                .and_then(Value::as_list);
             let listed = listed.into_iter().flatten().filter_map(Value::as_str);
             found.extend(listed.map(|directory| directory.trim_matches('/').to_owned()));
         }
@@ -255,51 +337,79 @@ impl<'s> Subject<'s> {
     /// Read the files of directories with parameters that lie elsewhere.
     fn read_other_directories(&mut self) -> Result<(), Error> {
         let own = format!("{}/", self.formula);
-        for directory in
-            self.directories.iter().filter(|directory| !directory.is_empty() && !directory.starts_with(&own))
+        for directory in self
+            .directories
+            .iter()
+            .filter(|directory| !directory.is_empty() && !directory.starts_with(&own))
         {
-            self.files.extend(read_files(self.engine, directory, &self.saltenv)?);
+            self.files
+                .extend(read_files(self.engine, directory, &self.saltenv)?);
         }
         Ok(())
     }
 
     /// Whether a source leads to a file that no run asked for, on some minion or another.
     pub fn is_led_to(&self, path: &str) -> bool {
-        let Some((run, (data, _))) = self.runs.iter().find_map(|run| Some((run, run.data()?))) else { return true };
-        let answer = self.engine.run(run.minion).why_not_asked(data, &self.options, path);
-        !matches!(answer, Ok(WhyNot::NoSource { .. } | WhyNot::Elsewhere { .. }))
+        let Some((run, (data, _))) = self.runs.iter().find_map(|run| Some((run, run.data()?)))
+        else {
+            return true;
+        };
+        let answer = self
+            .engine
+            .run(run.minion)
+            .why_not_asked(data, &self.options, path);
+        !matches!(
+            answer,
+            Ok(WhyNot::NoSource { .. } | WhyNot::Elsewhere { .. })
+        )
     }
 
     /// The file that says what the configuration is, for what has no place of its own.
     pub fn main_file(&self) -> Place {
-        let names = ["parameters/map_jinja.yaml", "parameters/defaults.yaml", "map.jinja"];
-        let named = names.iter().find_map(|name| self.files.get(&format!("{}/{name}", self.formula)));
+        let names = [
+            "parameters/map_jinja.yaml",
+            "parameters/defaults.yaml",
+            "map.jinja",
+        ];
+        let named = names
+            .iter()
+            .find_map(|name| self.files.get(&format!("{}/{name}", self.formula)));
         match named.or_else(|| self.files.values().next()) {
             Some(file) => file.place(0, 0),
-            None => Place { file: self.formula.clone(), source: "".into(), start: 0, end: 0 },
+            None => Place {
+                file: self.formula.clone(),
+                source: "".into(),
+                start: 0,
+                end: 0,
+            },
         }
     }
 
     /// Whether a file lies where parameters do.
     pub fn is_parameter_file(&self, path: &str) -> bool {
-        self.directories
-            .iter()
-            .any(|directory| path.strip_prefix(&**directory).is_some_and(|rest| rest.starts_with('/')))
+        self.directories.iter().any(|directory| {
+            path.strip_prefix(&**directory)
+                .is_some_and(|rest| rest.starts_with('/'))
+        })
     }
 
     /// Whether a file's data is configuration of the formula.
     fn is_data_file(&self, file: &SourceFile) -> bool {
-        let has_suffix =
-            [".yaml", ".yml", ".yaml.jinja", ".yml.jinja"].iter().any(|suffix| file.name().ends_with(suffix));
+        let has_suffix = [".yaml", ".yml", ".yaml.jinja", ".yml.jinja"]
+            .iter()
+            .any(|suffix| file.name().ends_with(suffix));
         let inside = file.path.strip_prefix(&*self.formula).unwrap_or(&file.path);
         let mut folders = inside.split('/').filter(|part| !part.is_empty());
         folders.next_back();
         // What no template names may be anything.
         let is_loaded = || {
             let others = self.files.values().filter(|other| other.path != file.path);
-            others.into_iter().any(|other| other.text.contains(file.name()))
+            others
+                .into_iter()
+                .any(|other| other.text.contains(file.name()))
         };
-        let mut is_configuration = || !folders.any(|folder| NOT_CONFIGURATION.contains(&folder)) && is_loaded();
+        let mut is_configuration =
+            || !folders.any(|folder| NOT_CONFIGURATION.contains(&folder)) && is_loaded();
         has_suffix && (self.is_parameter_file(&file.path) || is_configuration())
     }
 
@@ -309,7 +419,10 @@ impl<'s> Subject<'s> {
         let mut documents = Vec::new();
         for (_, lineage) in self.runs.iter().filter_map(Examined::data) {
             for (index, layer) in lineage.layers().iter().enumerate() {
-                let (LayerKind::File { path, .. }, Some(text)) = (&layer.kind, lineage.text(index)) else { continue };
+                let (LayerKind::File { path, .. }, Some(text)) = (&layer.kind, lineage.text(index))
+                else {
+                    continue;
+                };
                 if !text.is_rendered() || !seen.insert((path.clone(), text.as_str().into())) {
                     continue;
                 }
@@ -318,7 +431,11 @@ impl<'s> Subject<'s> {
             }
         }
         let mut broken = Vec::new();
-        for file in self.files.values().filter(|file| self.is_data_file(file) && !file.is_template()) {
+        for file in self
+            .files
+            .values()
+            .filter(|file| self.is_data_file(file) && !file.is_template())
+        {
             match Document::parse(&file.path, Content::Plain(file.clone())) {
                 Ok(document) => documents.push(document),
                 Err(error) => broken.push((file.clone(), error)),
@@ -331,14 +448,21 @@ impl<'s> Subject<'s> {
     /// Whether the formula reads the same sources by a library of its own where `map.data` is missing.
     /// The library knows only the form of old.
     pub fn has_fallback(&self) -> bool {
-        let has_library =
-            || self.files.values().any(|file| matches!(file.name(), "libmapstack.jinja" | "libmatchers.jinja"));
+        let has_library = || {
+            self.files
+                .values()
+                .any(|file| matches!(file.name(), "libmapstack.jinja" | "libmatchers.jinja"))
+        };
         self.survey.asked.contains("map.data") && has_library()
     }
 
     /// The parameter files that took part in some run.
     pub fn merged(&self) -> BTreeSet<&str> {
-        let layers = self.runs.iter().filter_map(Examined::data).flat_map(|(_, lineage)| lineage.layers());
+        let layers = self
+            .runs
+            .iter()
+            .filter_map(Examined::data)
+            .flat_map(|(_, lineage)| lineage.layers());
         let paths = layers.filter_map(|layer| match &layer.kind {
             LayerKind::File { path, .. } => Some(path.as_str()),
             _ => None,
@@ -348,12 +472,16 @@ impl<'s> Subject<'s> {
 
     /// The documents that are data sources, those of `map_jinja.yaml` left out.
     pub fn layers(&self) -> impl Iterator<Item = &Document> {
-        self.documents.iter().filter(|document| self.is_parameter_file(&document.path) && !is_meta(&document.path))
+        self.documents
+            .iter()
+            .filter(|document| self.is_parameter_file(&document.path) && !is_meta(&document.path))
     }
 
     /// The documents of `map_jinja.yaml`.
     pub fn meta(&self) -> impl Iterator<Item = &Document> {
-        self.documents.iter().filter(|document| self.is_parameter_file(&document.path) && is_meta(&document.path))
+        self.documents
+            .iter()
+            .filter(|document| self.is_parameter_file(&document.path) && is_meta(&document.path))
     }
 
     /// The files that some run asked for.
@@ -368,32 +496,54 @@ impl<'s> Subject<'s> {
 }
 
 pub(crate) fn is_meta(path: &str) -> bool {
-    path.rsplit('/').next().is_some_and(|name| matches!(name, "map_jinja.yaml" | "map_jinja.yaml.jinja"))
+    path.rsplit('/')
+        .next()
+        .is_some_and(|name| matches!(name, "map_jinja.yaml" | "map_jinja.yaml.jinja"))
 }
 
 /// What came of a formula's `map.jinja`: what it failed with, and all of it as text.
 fn map_of(run: &Run<'_>, form: &MapForm) -> (Option<Error>, String) {
     match run.map_of(form, None) {
-        Ok(exported) => (None, format!("{}={}", exported.variable, exported.value.repr())),
+        Ok(exported) => (
+            None,
+            format!("{}={}", exported.variable, exported.value.repr()),
+        ),
         Err(error) => {
             let text = error.to_string();
             // Which of its variables is meant does not matter here.
-            (Some(error).filter(|error| error.kind() != ErrorKind::Lookup), text)
+            (
+                Some(error).filter(|error| error.kind() != ErrorKind::Lookup),
+                text,
+            )
         }
     }
 }
 
-fn read_files(engine: &Engine, formula: &str, saltenv: &str) -> Result<BTreeMap<String, Arc<SourceFile>>, Error> {
-    let failed =
-        |what: &str, e: &dyn std::fmt::Display| Error::new(ErrorKind::File, format!("cannot read {what}: {e}"));
+fn read_files(
+    engine: &Engine,
+    formula: &str,
+    saltenv: &str,
+) -> Result<BTreeMap<String, Arc<SourceFile>>, Error> {
+    let failed = |what: &str, e: &dyn std::fmt::Display| {
+        Error::new(ErrorKind::File, format!("cannot read {what}: {e}"))
+    };
     let prefix = format!("{formula}/");
-    let listed = engine.files().list(saltenv, &prefix).map_err(|e| failed(&format!("salt://{prefix}"), &e))?;
+    let listed = engine
+        .files()
+        .list(saltenv, &prefix)
+        .map_err(|e| failed(&format!("salt://{prefix}"), &e))?;
     let mut files = BTreeMap::new();
     for path in listed {
-        let fetched = engine.files().fetch(&SaltPath::from_relative(&path), saltenv);
+        let fetched = engine
+            .files()
+            .fetch(&SaltPath::from_relative(&path), saltenv);
         let fetched = fetched.map_err(|e| failed(&format!("salt://{path}"), &e))?;
-        let Fetched::Found { on_disk, bytes } = fetched else { continue };
-        let Ok(text) = std::str::from_utf8(&bytes) else { continue };
+        let Fetched::Found { on_disk, bytes } = fetched else {
+            continue;
+        };
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            continue;
+        };
         let file = SourceFile::new(path.as_str(), on_disk.display().to_string(), text);
         files.insert(path, Arc::new(file));
     }
@@ -402,7 +552,12 @@ fn read_files(engine: &Engine, formula: &str, saltenv: &str) -> Result<BTreeMap<
 
 impl Dialect {
     fn of(survey: &Survey, files: &BTreeMap<String, Arc<SourceFile>>, formula: &str) -> Self {
-        let calls = |name: &str| survey.calls.iter().any(|call| call.function.as_deref() == Some(name));
+        let calls = |name: &str| {
+            survey
+                .calls
+                .iter()
+                .any(|call| call.function.as_deref() == Some(name))
+        };
         let parameters = format!("{formula}/parameters/");
         let has_parameters = files.keys().any(|path| path.starts_with(&parameters));
         let has_map = files.contains_key(&format!("{formula}/map.jinja"));
@@ -416,11 +571,20 @@ impl Dialect {
     }
 
     /// The sources of a formula whose library reads them its own way.
-    fn options(self, given: &DataOptions, files: &BTreeMap<String, Arc<SourceFile>>, formula: &str) -> DataOptions {
+    fn options(
+        self,
+        given: &DataOptions,
+        files: &BTreeMap<String, Arc<SourceFile>>,
+        formula: &str,
+    ) -> DataOptions {
         let mut options = given.clone();
-        let says = files.keys().any(|path| path.starts_with(formula) && is_meta(path));
+        let says = files
+            .keys()
+            .any(|path| path.starts_with(formula) && is_meta(path));
         if self == Dialect::Libmapstack && options.sources.is_none() && !says {
-            let named = files.get(&format!("{formula}/parameters/defaults.yaml")).and_then(|file| named_sources(file));
+            let named = files
+                .get(&format!("{formula}/parameters/defaults.yaml"))
+                .and_then(|file| named_sources(file));
             let names = named.unwrap_or_else(|| LIBMAPSTACK.map(String::from).into());
             options.sources = Some(names.iter().map(|name| definition(name, formula)).collect());
         }
@@ -429,13 +593,23 @@ impl Dialect {
 }
 
 /// The sources of template-formula's library by the names that its first version had for them.
-const LIBMAPSTACK: [&str; 7] = ["osarch", "os_family", "os", "osfinger", "config_get_lookup", "config_get", "id"];
+const LIBMAPSTACK: [&str; 7] = [
+    "osarch",
+    "os_family",
+    "os",
+    "osfinger",
+    "config_get_lookup",
+    "config_get",
+    "id",
+];
 
 /// The list that the first version read from `map_jinja:sources` of the defaults.
 fn named_sources(defaults: &SourceFile) -> Option<Vec<String>> {
     let value = yaml::load(&defaults.text).ok()?;
     let top = value.as_map()?;
-    let meta = top.get("map_jinja").or_else(|| top.get("values")?.as_map()?.get("map_jinja"))?;
+    let meta = top
+        .get("map_jinja")
+        .or_else(|| top.get("values")?.as_map()?.get("map_jinja"))?;
     let sources = meta.as_map()?.get("sources")?.as_list()?;
     Some(sources.iter().map(ToString::to_string).collect())
 }
@@ -458,30 +632,63 @@ struct Supported {
 
 impl Supported {
     /// Read the file beside the formula's folder; one that no minion at hand matches says nothing.
-    fn read(engine: &Engine, saltenv: &str, files: &BTreeMap<String, Arc<SourceFile>>, minions: &[Minion]) -> Self {
+    fn read(
+        engine: &Engine,
+        saltenv: &str,
+        files: &BTreeMap<String, Arc<SourceFile>>,
+        minions: &[Minion],
+    ) -> Self {
         let path = SaltPath::from_relative("FORMULA");
         let own = |on_disk: &Path| {
-            let beside =
-                |file: &Arc<SourceFile>| Path::new(&file.shown).strip_prefix(on_disk.parent()?).ok().map(|_| ());
-            files.values().next().is_some_and(|file| beside(file).is_some())
+            let beside = |file: &Arc<SourceFile>| {
+                Path::new(&file.shown)
+                    .strip_prefix(on_disk.parent()?)
+                    .ok()
+                    .map(|_| ())
+            };
+            files
+                .values()
+                .next()
+                .is_some_and(|file| beside(file).is_some())
         };
         let bytes = match engine.files().fetch(&path, saltenv) {
             Ok(Fetched::Found { on_disk, bytes }) if own(&on_disk) => bytes,
             _ => return Supported::default(),
         };
-        let value = std::str::from_utf8(&bytes).ok().and_then(|text| yaml::load(text).ok()).unwrap_or_default();
-        let listed =
-            ["os", "os_family"].iter().filter_map(|key| value.as_map()?.get(*key)).flat_map(|names| match names {
+        let value = std::str::from_utf8(&bytes)
+            .ok()
+            .and_then(|text| yaml::load(text).ok())
+            .unwrap_or_default();
+        let listed = ["os", "os_family"]
+            .iter()
+            .filter_map(|key| value.as_map()?.get(*key))
+            .flat_map(|names| match names {
                 Value::List(names) => names.iter().map(ToString::to_string).collect(),
-                other => other.to_string().split(',').map(|name| name.trim().to_owned()).collect::<Vec<_>>(),
+                other => other
+                    .to_string()
+                    .split(',')
+                    .map(|name| name.trim().to_owned())
+                    .collect::<Vec<_>>(),
             });
-        let names = listed.map(|name| name.to_lowercase()).filter(|name| !name.is_empty()).collect();
+        let names = listed
+            .map(|name| name.to_lowercase())
+            .filter(|name| !name.is_empty())
+            .collect();
         let supported = Supported { names };
-        if minions.iter().any(|minion| supported.has(minion)) { supported } else { Supported::default() }
+        if minions.iter().any(|minion| supported.has(minion)) {
+            supported
+        } else {
+            Supported::default()
+        }
     }
 
     fn has(&self, minion: &Minion) -> bool {
-        let grain = |name: &str| minion.grains.get(name).map(|value| value.to_string().to_lowercase());
+        let grain = |name: &str| {
+            minion
+                .grains
+                .get(name)
+                .map(|value| value.to_string().to_lowercase())
+        };
         let own = [grain("os"), grain("os_family")];
         self.names.is_empty() || own.iter().flatten().any(|name| self.names.contains(name))
     }

@@ -46,16 +46,27 @@ impl Suppressions {
             let (own, rest) = (line.split_once(MARK), line.trim_start());
             let alone = rest.starts_with('#') || rest.starts_with("{#");
             if !alone && !rest.is_empty() {
-                self.lines.entry((file.shown.clone(), number)).or_default().append(&mut pending);
+                self.lines
+                    .entry((file.shown.clone(), number))
+                    .or_default()
+                    .append(&mut pending);
             }
             let is_comment = |before: &str| before.trim_end_matches([' ', '-', '+']).ends_with('#');
             if let Some((before, comment)) = own.filter(|(before, _)| is_comment(before)) {
                 let at = start + before.len() + MARK.len();
                 let (for_file, rules) = self.comment(file, comment, at);
                 match (for_file, alone) {
-                    (true, _) => self.files.entry(file.shown.clone()).or_default().extend(rules),
+                    (true, _) => self
+                        .files
+                        .entry(file.shown.clone())
+                        .or_default()
+                        .extend(rules),
                     (false, true) => pending.extend(rules),
-                    (false, false) => self.lines.entry((file.shown.clone(), number)).or_default().extend(rules),
+                    (false, false) => self
+                        .lines
+                        .entry((file.shown.clone(), number))
+                        .or_default()
+                        .extend(rules),
                 }
             }
             start += line.len();
@@ -64,15 +75,23 @@ impl Suppressions {
 
     /// Whether a comment is for the whole file, and the rules it names.
     fn comment(&mut self, file: &SourceFile, comment: &str, at: usize) -> (bool, Vec<Rule>) {
-        let comment = comment.split("#}").next().unwrap_or_default().trim_end().trim_end_matches(['-', '+']);
+        let comment = comment
+            .split("#}")
+            .next()
+            .unwrap_or_default()
+            .trim_end()
+            .trim_end_matches(['-', '+']);
         let (what, names) = comment.split_once('=').unwrap_or((comment, ""));
         let what = what.trim();
         if !matches!(what, "ignore" | "ignore-file") || names.trim().is_empty() {
             let message = "this comment silences nothing";
-            let help =
-                "write `mapstack-lint: ignore=RULE, …` for a line or `mapstack-lint: ignore-file=RULE, …` for a file";
-            let (start, end) = (at + comment.len() - comment.trim_start().len(), at + comment.trim_end().len());
-            self.mistakes.push(Finding::new(Rule::Suppression, file.place(start, end), message).help(help));
+            let help = "write `mapstack-lint: ignore=RULE, …` for a line or `mapstack-lint: ignore-file=RULE, …` for a file";
+            let (start, end) = (
+                at + comment.len() - comment.trim_start().len(),
+                at + comment.trim_end().len(),
+            );
+            self.mistakes
+                .push(Finding::new(Rule::Suppression, file.place(start, end), message).help(help));
             return (false, Vec::new());
         }
         let mut rules = Vec::new();
@@ -84,7 +103,11 @@ impl Suppressions {
                 Err(UnknownRule { name: wrong, near }) => {
                     let start = at + comment.find(&name).unwrap_or_default();
                     let place = file.place(start, start + name.len());
-                    let finding = Finding::new(Rule::Suppression, place, format!("there is no rule '{wrong}'"));
+                    let finding = Finding::new(
+                        Rule::Suppression,
+                        place,
+                        format!("there is no rule '{wrong}'"),
+                    );
                     self.mistakes.push(match near {
                         Some(near) => finding.help(format!("did you mean {near}?")),
                         None => finding.help("`mapstack lint --rules` lists them"),
@@ -98,8 +121,10 @@ impl Suppressions {
     /// Whether a comment silences a finding.
     pub fn silence(&self, finding: &Finding, line: usize) -> bool {
         let file = &finding.place.file;
-        let has = |rules: Option<&Vec<Rule>>| rules.is_some_and(|rules| rules.contains(&finding.rule));
-        has(self.files.get(file)) || (!finding.whole_file && has(self.lines.get(&(file.clone(), line))))
+        let has =
+            |rules: Option<&Vec<Rule>>| rules.is_some_and(|rules| rules.contains(&finding.rule));
+        has(self.files.get(file))
+            || (!finding.whole_file && has(self.lines.get(&(file.clone(), line))))
     }
 
     /// Comments that are wrong themselves.

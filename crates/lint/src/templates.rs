@@ -34,13 +34,32 @@ impl Templates {
     /// Read the templates of a survey again, as trees.
     pub fn read(engine: &Engine, saltenv: &str, survey: &Survey) -> Self {
         let read = |path: &String| {
-            let fetched = engine.files().fetch(&SaltPath::from_relative(path), saltenv);
-            let Ok(Fetched::Found { on_disk, bytes }) = fetched else { return None };
+            let fetched = engine
+                .files()
+                .fetch(&SaltPath::from_relative(path), saltenv);
+            let Ok(Fetched::Found { on_disk, bytes }) = fetched else {
+                return None;
+            };
             let text = std::str::from_utf8(&bytes).ok()?;
-            let tree = compile(Some(&Str::from(path.as_str())), text.into(), &Syntax::default()).ok()?;
+            let tree = compile(
+                Some(&Str::from(path.as_str())),
+                text.into(),
+                &Syntax::default(),
+            )
+            .ok()?;
             let shown = on_disk.display().to_string();
             let (words, bound, loaded) = Default::default();
-            Some((path.clone(), Parsed { path: path.clone(), shown, tree, words, bound, loaded }))
+            Some((
+                path.clone(),
+                Parsed {
+                    path: path.clone(),
+                    shown,
+                    tree,
+                    words,
+                    bound,
+                    loaded,
+                },
+            ))
         };
         Templates(survey.templates.iter().filter_map(read).collect())
     }
@@ -55,12 +74,18 @@ impl Templates {
 
     /// The paths of the templates that others load.
     pub fn loaded(&self) -> BTreeSet<String> {
-        self.all().flat_map(Parsed::loaded).filter(|path| self.get(path).is_some()).cloned().collect()
+        self.all()
+            .flat_map(Parsed::loaded)
+            .filter(|path| self.get(path).is_some())
+            .cloned()
+            .collect()
     }
 
     /// The template of a place.
     pub fn at(&self, place: &Place) -> Option<&Parsed> {
-        self.all().find(|parsed| parsed.shown == place.file || place.file == format!("salt://{}", parsed.path))
+        self.all().find(|parsed| {
+            parsed.shown == place.file || place.file == format!("salt://{}", parsed.path)
+        })
     }
 }
 
@@ -85,10 +110,18 @@ impl Parsed {
     fn find_loaded(&self) -> Vec<String> {
         let mut loaded = Vec::new();
         for stmt in self.statements() {
-            let (StmtKind::Include { template: named, .. }
-            | StmtKind::Import { template: named, .. }
-            | StmtKind::FromImport { template: named, .. }
-            | StmtKind::ImportData { template: named, .. }) = &stmt.kind
+            let (StmtKind::Include {
+                template: named, ..
+            }
+            | StmtKind::Import {
+                template: named, ..
+            }
+            | StmtKind::FromImport {
+                template: named, ..
+            }
+            | StmtKind::ImportData {
+                template: named, ..
+            }) = &stmt.kind
             else {
                 continue;
             };
@@ -96,7 +129,12 @@ impl Parsed {
                 ExprKind::List(names) | ExprKind::Tuple(names) => names.as_slice(),
                 _ => std::slice::from_ref(named),
             };
-            loaded.extend(names.iter().filter_map(|name| text_of(self, name)).map(|name| self.beside(&name)));
+            loaded.extend(
+                names
+                    .iter()
+                    .filter_map(|name| text_of(self, name))
+                    .map(|name| self.beside(&name)),
+            );
         }
         loaded
     }
@@ -132,21 +170,32 @@ impl Parsed {
     }
 
     pub fn source(&self, span: Span) -> &str {
-        self.tree.source.get(span.start as usize..span.end as usize).unwrap_or_default()
+        self.tree
+            .source
+            .get(span.start as usize..span.end as usize)
+            .unwrap_or_default()
     }
 
     pub fn place(&self, span: Span) -> Place {
         let (start, end) = (span.start as usize, span.end as usize);
-        Place { file: self.shown.clone(), source: self.tree.source.clone(), start, end }
+        Place {
+            file: self.shown.clone(),
+            source: self.tree.source.clone(),
+            start,
+            end,
+        }
     }
 
     /// The texts in the template that are no comments: what its expressions say, and the text around tags
     /// without what YAML and most configuration files call a comment.
     pub fn said(&self) -> Vec<String> {
-        let texts = self.statements().into_iter().filter_map(|stmt| match &stmt.kind {
-            StmtKind::Text(text) => Some(without_comments(text)),
-            _ => None,
-        });
+        let texts = self
+            .statements()
+            .into_iter()
+            .filter_map(|stmt| match &stmt.kind {
+                StmtKind::Text(text) => Some(without_comments(text)),
+                _ => None,
+            });
         texts.chain(self.literals()).collect()
     }
 
@@ -162,9 +211,13 @@ impl Parsed {
         let mut said = Vec::new();
         for e in expressions {
             match &e.kind {
-                ExprKind::Const(Value::Str(text)) if !keys.contains(&e.span.start) => said.push(text.to_string()),
+                ExprKind::Const(Value::Str(text)) if !keys.contains(&e.span.start) => {
+                    said.push(text.to_string())
+                }
                 ExprKind::Attr(_, name) => said.push(name.to_string()),
-                ExprKind::Call { args, .. } => said.extend(args.named.iter().map(|(name, _)| name.to_string())),
+                ExprKind::Call { args, .. } => {
+                    said.extend(args.named.iter().map(|(name, _)| name.to_string()))
+                }
                 _ => {}
             }
         }
@@ -173,12 +226,14 @@ impl Parsed {
 
     /// The words that the template says outside of comments.
     pub fn words(&self) -> &BTreeSet<String> {
-        self.words.get_or_init(|| words(self.said().iter().map(String::as_str)))
+        self.words
+            .get_or_init(|| words(self.said().iter().map(String::as_str)))
     }
 
     /// The names that the template binds anywhere, which another may import.
     pub fn bound(&self) -> &HashSet<String> {
-        self.bound.get_or_init(|| self.find_bound().into_iter().map(str::to_owned).collect())
+        self.bound
+            .get_or_init(|| self.find_bound().into_iter().map(str::to_owned).collect())
     }
 
     fn find_bound(&self) -> HashSet<&str> {
@@ -190,7 +245,9 @@ impl Parsed {
                 | StmtKind::Load { target, .. }
                 | StmtKind::ImportData { target, .. } => names(target, &mut bound),
                 StmtKind::Import { target, .. } => drop(bound.insert(&**target)),
-                StmtKind::FromImport { names, .. } => bound.extend(names.iter().map(|(_, here)| &**here)),
+                StmtKind::FromImport { names, .. } => {
+                    bound.extend(names.iter().map(|(_, here)| &**here))
+                }
                 StmtKind::Macro(m) => drop(bound.insert(&*m.name)),
                 _ => {}
             }
@@ -210,8 +267,17 @@ pub(crate) fn names<'t>(target: &'t Target, found: &mut HashSet<&'t str>) {
 /// A text without what stands behind a # at the start of a line or after a blank.
 pub(crate) fn without_comments(text: &str) -> String {
     let line = |line: &str| {
-        let starts = |at: usize| line[..at].chars().next_back().is_none_or(char::is_whitespace);
-        let end = line.match_indices('#').map(|(at, _)| at).find(|at| starts(*at)).unwrap_or(line.len());
+        let starts = |at: usize| {
+            line[..at]
+                .chars()
+                .next_back()
+                .is_none_or(char::is_whitespace)
+        };
+        let end = line
+            .match_indices('#')
+            .map(|(at, _)| at)
+            .find(|at| starts(*at))
+            .unwrap_or(line.len());
         line[..end].to_owned()
     };
     text.lines().map(line).collect::<Vec<_>>().join("\n")
@@ -221,8 +287,10 @@ pub(crate) fn without_comments(text: &str) -> String {
 /// comments are not known.
 pub(crate) fn said_in_file(path: &str, text: &str) -> Option<String> {
     let extension = Path::new(path).extension()?.to_str()?;
-    let is_read =
-        matches!(extension, "yaml" | "yml" | "json" | "sls" | "jinja" | "j2" | "jinja2" | "py" | "mako" | "tera");
+    let is_read = matches!(
+        extension,
+        "yaml" | "yml" | "json" | "sls" | "jinja" | "j2" | "jinja2" | "py" | "mako" | "tera"
+    );
     is_read.then(|| without_comments(text))
 }
 
@@ -230,5 +298,9 @@ pub(crate) fn said_in_file(path: &str, text: &str) -> Option<String> {
 pub(crate) fn words<'t>(texts: impl IntoIterator<Item = &'t str>) -> BTreeSet<String> {
     let texts = texts.into_iter();
     let of = |text: &'t str| text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-');
-    texts.flat_map(of).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    texts
+        .flat_map(of)
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
 }

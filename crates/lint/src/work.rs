@@ -13,8 +13,14 @@ pub(crate) fn side_by_side<T: Sync, R: Send>(
 ) -> Result<Vec<R>, Error> {
     std::thread::scope(|scope| {
         let done = ordered(scope, items.iter(), Pace::default(), &work);
-        let fault = |said: String| Error::new(ErrorKind::Unsupported, format!("this is a fault of mapstack: {said}"));
-        done.map(|result| result.map_err(|panicked| fault(panicked.0))).collect()
+        let fault = |said: String| {
+            Error::new(
+                ErrorKind::Unsupported,
+                format!("this is a fault of mapstack: {said}"),
+            )
+        };
+        done.map(|result| result.map_err(|panicked| fault(panicked.0)))
+            .collect()
     })
 }
 

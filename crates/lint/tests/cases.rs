@@ -36,7 +36,10 @@ fn cases() -> Vec<(PathBuf, Case)> {
         for file in std::fs::read_dir(rule.unwrap().path()).unwrap() {
             let path = file.unwrap().path();
             let case = serde_yaml::from_str(&std::fs::read_to_string(&path).unwrap());
-            found.push((path.clone(), case.unwrap_or_else(|e| panic!("{}: {e}", path.display()))));
+            found.push((
+                path.clone(),
+                case.unwrap_or_else(|e| panic!("{}: {e}", path.display())),
+            ));
         }
     }
     found.sort_by(|a, b| a.0.cmp(&b.0));
@@ -44,7 +47,12 @@ fn cases() -> Vec<(PathBuf, Case)> {
 }
 
 fn findings(case: &Case) -> Vec<String> {
-    let files = case.files.iter().fold(MemoryFiles::new(), |files, (path, text)| files.file("base", path, text));
+    let files = case
+        .files
+        .iter()
+        .fold(MemoryFiles::new(), |files, (path, text)| {
+            files.file("base", path, text)
+        });
     let engine = Engine::new(files);
     let mut linter = Linter::new(&engine);
     if !case.platforms.is_empty() {
@@ -55,7 +63,11 @@ fn findings(case: &Case) -> Vec<String> {
         linter = linter.schema(SchemaFrom::Formula);
     }
     let report = linter.lint(&case.formula).unwrap();
-    report.findings.iter().map(|finding| format!("{} {}", finding.rule, finding.position())).collect()
+    report
+        .findings
+        .iter()
+        .map(|finding| format!("{} {}", finding.rule, finding.position()))
+        .collect()
 }
 
 #[test]
@@ -68,19 +80,42 @@ fn every_mistake_is_found_and_nothing_else() {
         expected.sort();
         found.sort();
         if found != expected {
-            wrong.push(format!("{}\n  expected {expected:#?}\n  found    {found:#?}", path.display()));
+            wrong.push(format!(
+                "{}\n  expected {expected:#?}\n  found    {found:#?}",
+                path.display()
+            ));
         }
     }
-    assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {} cases:\n{}",
+        wrong.len(),
+        cases.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]
 fn every_rule_has_a_case_that_fails_and_one_that_passes() {
     let cases = cases();
     for rule in Rule::ALL {
-        let of_rule = || cases.iter().filter(|(path, _)| path.parent().unwrap().ends_with(rule.name()));
-        let finds = |case: &Case| case.findings.iter().any(|finding| finding.starts_with(&format!("{rule} ")));
-        assert!(of_rule().any(|(_, case)| finds(case)), "no case fails {rule}");
-        assert!(of_rule().any(|(_, case)| !finds(case)), "no case passes {rule}");
+        let of_rule = || {
+            cases
+                .iter()
+                .filter(|(path, _)| path.parent().unwrap().ends_with(rule.name()))
+        };
+        let finds = |case: &Case| {
+            case.findings
+                .iter()
+                .any(|finding| finding.starts_with(&format!("{rule} ")))
+        };
+        assert!(
+            of_rule().any(|(_, case)| finds(case)),
+            "no case fails {rule}"
+        );
+        assert!(
+            of_rule().any(|(_, case)| !finds(case)),
+            "no case passes {rule}"
+        );
     }
 }

@@ -5,10 +5,14 @@ use mapstack_lint::{Level, Linter};
 
 /// The level of the only finding, and its notes but for the last, which names the minions.
 fn only(files: &[(&str, &str)]) -> (Level, String, String) {
-    let files = files.iter().fold(MemoryFiles::new(), |all, (path, text)| all.file("base", path, text));
+    let files = files.iter().fold(MemoryFiles::new(), |all, (path, text)| {
+        all.file("base", path, text)
+    });
     let engine = Engine::new(files);
     let report = Linter::new(&engine).lint("web").unwrap();
-    let [finding] = &report.findings[..] else { panic!("{:#?}", report.findings) };
+    let [finding] = &report.findings[..] else {
+        panic!("{:#?}", report.findings)
+    };
     let (minions, notes) = finding.notes.split_last().unwrap();
     (finding.level, notes.join("; "), minions.clone())
 }
@@ -16,9 +20,18 @@ fn only(files: &[(&str, &str)]) -> (Level, String, String) {
 #[test]
 fn what_a_pillar_could_mend_is_a_warning_that_names_its_key() {
     for (template, named) in [
-        ("{{ pillar['web']['port'] }}: {test.nop: []}", "looks up 'web' in the pillar"),
-        ("{{ pillar.web.port }}: {test.nop: []}", "looks up 'web' in the pillar"),
-        ("{{ salt['pillar.get']('web', {}).port }}: {test.nop: []}", "looks up 'web:port' in the pillar"),
+        (
+            "{{ pillar['web']['port'] }}: {test.nop: []}",
+            "looks up 'web' in the pillar",
+        ),
+        (
+            "{{ pillar.web.port }}: {test.nop: []}",
+            "looks up 'web' in the pillar",
+        ),
+        (
+            "{{ salt['pillar.get']('web', {}).port }}: {test.nop: []}",
+            "looks up 'web:port' in the pillar",
+        ),
         (
             "{% set web = salt.pillar.get('web', {}) %}{{ web.port }}: {test.nop: []}",
             "looks up 'web:port' in the pillar",
@@ -32,11 +45,21 @@ fn what_a_pillar_could_mend_is_a_warning_that_names_its_key() {
              {{ web.port }}: {test.nop: []}",
             "a pillar with 'web:lookup' could set it",
         ),
-        ("{{ grains.datacenter }}: {test.nop: []}", "has the grain 'datacenter'"),
-        ("{{ opts.own_option }}: {test.nop: []}", "has the option 'own_option'"),
+        (
+            "{{ grains.datacenter }}: {test.nop: []}",
+            "has the grain 'datacenter'",
+        ),
+        (
+            "{{ opts.own_option }}: {test.nop: []}",
+            "has the option 'own_option'",
+        ),
     ] {
         let (level, notes, minions) = only(&[("web/init.sls", template)]);
-        assert_eq!((level, &*minions), (Level::Warning, "on all 47 minions"), "{template}");
+        assert_eq!(
+            (level, &*minions),
+            (Level::Warning, "on all 47 minions"),
+            "{template}"
+        );
         assert!(notes.contains(named), "{template}: {notes}");
     }
 }
@@ -44,7 +67,10 @@ fn what_a_pillar_could_mend_is_a_warning_that_names_its_key() {
 #[test]
 fn what_nothing_could_mend_is_an_error() {
     for (files, minions) in [
-        (&[("web/init.sls", "{{ nothing.at_all }}: {test.nop: []}")][..], "on all 47 minions"),
+        (
+            &[("web/init.sls", "{{ nothing.at_all }}: {test.nop: []}")][..],
+            "on all 47 minions",
+        ),
         // A slip in the name of a key.
         (
             &[(
@@ -56,8 +82,14 @@ fn what_nothing_could_mend_is_an_error() {
         // A key that the map has for other families.
         (
             &[
-                ("web/map.jinja", "{% set web = salt['grains.filter_by']({'Debian': {'pkg': 'a'}, 'default': {}}) %}"),
-                ("web/init.sls", "{% from 'web/map.jinja' import web %}{{ web.pkg }}: {test.nop: []}"),
+                (
+                    "web/map.jinja",
+                    "{% set web = salt['grains.filter_by']({'Debian': {'pkg': 'a'}, 'default': {}}) %}",
+                ),
+                (
+                    "web/init.sls",
+                    "{% from 'web/map.jinja' import web %}{{ web.pkg }}: {test.nop: []}",
+                ),
             ],
             "on 39 of 47 minions: almalinux-8, almalinux-9, almalinux-10, alpine-3.20, alpine-3.21 and 34 more",
         ),
@@ -73,8 +105,14 @@ fn what_nothing_could_mend_is_an_error() {
         // A map that loads nothing.
         (
             &[
-                ("web/map.jinja", "{% import_yaml 'web/defauls.yaml' as defaults %}{% set web = defaults %}"),
-                ("web/init.sls", "{% from 'web/map.jinja' import web %}{{ web.pkg }}: {test.nop: []}"),
+                (
+                    "web/map.jinja",
+                    "{% import_yaml 'web/defauls.yaml' as defaults %}{% set web = defaults %}",
+                ),
+                (
+                    "web/init.sls",
+                    "{% from 'web/map.jinja' import web %}{{ web.pkg }}: {test.nop: []}",
+                ),
             ],
             "on all 47 minions",
         ),

@@ -30,7 +30,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let roots: Vec<String> = args.collect();
     let minion = Minion::from_path(minion)?.complete();
     let options = DataOptions::default();
-    let engine = || Engine::new(roots.iter().fold(Roots::new(), |served, root| served.root("base", root)));
+    let engine = || {
+        Engine::new(
+            roots
+                .iter()
+                .fold(Roots::new(), |served, root| served.root("base", root)),
+        )
+    };
     let form = engine().map_form(&formula, None, "base")?;
     let answer = |engine: &Engine| {
         let run = engine.run(&minion);
@@ -46,7 +52,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let files: Vec<PathBuf> = events
         .into_iter()
         .filter_map(|event| match event.asked {
-            Asked::File { outcome: Outcome::Hit(path), .. } => Some(path),
+            Asked::File {
+                outcome: Outcome::Hit(path),
+                ..
+            } => Some(path),
             _ => None,
         })
         .collect();
@@ -55,7 +64,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let cold = median(|| drop(black_box(answer(&engine()))));
     let floor = median(|| files.iter().for_each(read_and_parse));
     let [warm, cold, floor] = [warm, cold, floor].map(|d| d.as_nanos());
-    println!("{{\"warm\": {warm}, \"cold\": {cold}, \"floor\": {floor}, \"files\": {}}}", files.len());
+    println!(
+        "{{\"warm\": {warm}, \"cold\": {cold}, \"floor\": {floor}, \"files\": {}}}",
+        files.len()
+    );
     Ok(())
 }
 

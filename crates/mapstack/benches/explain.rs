@@ -43,8 +43,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                     }
                 },
             ]);
-            let [data, explain, told] =
-                compared.map(|one| format!("{{\"fastest\": {}, \"times\": {:.3}}}", one.fastest.as_nanos(), one.times));
+            let [data, explain, told] = compared.map(|one| {
+                format!(
+                    "{{\"fastest\": {}, \"times\": {:.3}}}",
+                    one.fastest.as_nanos(),
+                    one.times
+                )
+            });
             println!("{{\"data\": {data}, \"explain\": {explain}, \"told\": {told}}}");
             return Ok(());
         }

@@ -26,7 +26,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("nothing to measure: name a kind of stack and a config file");
         return Ok(());
     };
-    let kind = if kind == "makostack" { StackKind::MakoStack } else { StackKind::PillarStack };
+    let kind = if kind == "makostack" {
+        StackKind::MakoStack
+    } else {
+        StackKind::PillarStack
+    };
     let pillars = ExtPillars::new().with_stack(kind, [config]);
     let engine = Engine::new(MemoryFiles::new());
     let compile = |number: usize| {
@@ -39,6 +43,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         number += 1;
         drop(black_box(compile(number)));
     });
-    println!("{{\"warm\": {}, \"peak\": {}}}", warm.as_nanos(), peak().unwrap_or_default());
+    println!(
+        "{{\"warm\": {}, \"peak\": {}}}",
+        warm.as_nanos(),
+        peak().unwrap_or_default()
+    );
     Ok(())
 }

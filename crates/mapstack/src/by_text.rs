@@ -21,7 +21,13 @@ struct Kept<V> {
 impl<V: Clone> ByText<V> {
     /// Nothing; later that many bytes of text at most.
     pub fn new(most: usize) -> Self {
-        ByText { kept: Mutex::new(Kept { by_text: HashMap::default(), bytes: 0 }), most }
+        ByText {
+            kept: Mutex::new(Kept {
+                by_text: HashMap::default(),
+                bytes: 0,
+            }),
+            most,
+        }
     }
 
     /// What was made of a text.
@@ -37,7 +43,10 @@ impl<V: Clone> ByText<V> {
             return;
         }
         if kept.bytes.saturating_add(text.len()) > self.most {
-            *kept = Kept { by_text: HashMap::default(), bytes: 0 };
+            *kept = Kept {
+                by_text: HashMap::default(),
+                bytes: 0,
+            };
         }
         kept.by_text.insert(text.into(), value);
         kept.bytes += text.len();
@@ -59,7 +68,10 @@ mod tests {
         for (number, text) in ["aaaa", "bbbb", "aaaa"].into_iter().enumerate() {
             kept.put(text, number);
         }
-        assert_eq!((kept.get("aaaa"), kept.get("bbbb"), kept.get("cccc")), (Some(2), Some(1), None));
+        assert_eq!(
+            (kept.get("aaaa"), kept.get("bbbb"), kept.get("cccc")),
+            (Some(2), Some(1), None)
+        );
         kept.put("cccc", 3);
         assert_eq!((kept.get("aaaa"), kept.get("cccc")), (None, Some(3)));
     }

@@ -79,7 +79,12 @@ impl Call {
     /// assert_eq!(Call::new("which").arg("bash").to_string(), "'bash'|which");
     /// ```
     pub fn new(name: impl Into<Str>) -> Self {
-        Call { name: name.into(), args: Vec::new(), kwargs: Map::new(), minion: "".into() }
+        Call {
+            name: name.into(),
+            args: Vec::new(),
+            kwargs: Map::new(),
+            minion: "".into(),
+        }
     }
 
     /// The same with one more positional argument.
@@ -101,12 +106,21 @@ impl Call {
     /// # Errors
     /// An argument is undefined, or no data.
     pub(crate) fn of(name: &str, args: &CallArgs, minion: Str) -> mapstack_render::Result<Self> {
-        let positional = args.positional.iter().map(Obj::to_value).collect::<mapstack_render::Result<_>>()?;
+        let positional = args
+            .positional
+            .iter()
+            .map(Obj::to_value)
+            .collect::<mapstack_render::Result<_>>()?;
         let mut kwargs = Map::new();
         for (name, value) in &args.named {
             kwargs.insert(&**name, value.to_value()?);
         }
-        Ok(Call { name: name.into(), args: positional, kwargs, minion })
+        Ok(Call {
+            name: name.into(),
+            args: positional,
+            kwargs,
+            minion,
+        })
     }
 
     /// The arguments by the names of a function's parameters, as Python binds them; `None` where
@@ -115,7 +129,9 @@ impl Call {
     /// # Errors
     /// Python's `TypeError` for arguments too many, repeated or unknown.
     pub fn bind<const N: usize>(&self, names: [&str; N]) -> Result<[Option<Value>; N], CallError> {
-        let named = |(name, value): (&mapstack_value::Key, &Value)| (name.to_string().into(), Obj::from(value.clone()));
+        let named = |(name, value): (&mapstack_value::Key, &Value)| {
+            (name.to_string().into(), Obj::from(value.clone()))
+        };
         let args = CallArgs {
             positional: self.args.iter().cloned().map(Obj::from).collect(),
             named: self.kwargs.iter().map(named).collect(),
@@ -135,16 +151,28 @@ impl Call {
 /// The call as a template would write it, long arguments cut.
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = self.kwargs.iter().map(|(name, value)| format!("{name}={}", shortened(&value.repr())));
+        let named = self
+            .kwargs
+            .iter()
+            .map(|(name, value)| format!("{name}={}", shortened(&value.repr())));
         let mut args = self.args.iter().map(|value| shortened(&value.repr()));
         if self.is_filter() {
             let input = args.next().unwrap_or_default();
             let rest: Vec<String> = args.chain(named).collect();
             write!(f, "{input}|{}", self.name)?;
-            return if rest.is_empty() { Ok(()) } else { write!(f, "({})", rest.join(", ")) };
+            return if rest.is_empty() {
+                Ok(())
+            } else {
+                write!(f, "({})", rest.join(", "))
+            };
         }
         let all: Vec<String> = args.chain(named).collect();
-        write!(f, "salt[{}]({})", mapstack_value::quote_str(&self.name), all.join(", "))
+        write!(
+            f,
+            "salt[{}]({})",
+            mapstack_value::quote_str(&self.name),
+            all.join(", ")
+        )
     }
 }
 
@@ -168,12 +196,19 @@ pub struct CallError {
 impl CallError {
     /// What Salt calls a `CommandExecutionError`: the function could not do it.
     pub fn new(message: impl Into<String>) -> Self {
-        CallError { class: None, message: message.into(), help: None }
+        CallError {
+            class: None,
+            message: message.into(),
+            help: None,
+        }
     }
 
     /// A Python exception of a class.
     pub fn python(class: &'static str, message: impl Into<String>) -> Self {
-        CallError { class: Some(class), ..CallError::new(message) }
+        CallError {
+            class: Some(class),
+            ..CallError::new(message)
+        }
     }
 
     /// The same with advice.
@@ -205,13 +240,20 @@ impl From<Box<Error>> for CallError {
             ErrorKind::Python(class) => Some(class),
             _ => None,
         };
-        CallError { class, message: e.message, help: e.help }
+        CallError {
+            class,
+            message: e.message,
+            help: e.help,
+        }
     }
 }
 
 impl From<CallError> for Box<Error> {
     fn from(e: CallError) -> Self {
-        let mut error = Error::new(e.class.map_or(ErrorKind::Salt, ErrorKind::Python), e.message);
+        let mut error = Error::new(
+            e.class.map_or(ErrorKind::Salt, ErrorKind::Python),
+            e.message,
+        );
         error.help = e.help;
         error
     }
@@ -224,7 +266,12 @@ pub(crate) fn weight(value: &Value) -> usize {
         Value::Bytes(bytes) => bytes.len(),
         Value::List(items) => items.iter().map(weight).sum::<usize>() + 1,
         Value::Tuple(items) => items.iter().map(weight).sum::<usize>() + 1,
-        Value::Map(map) => map.iter().map(|(_, value)| weight(value) + 1).sum::<usize>() + 1,
+        Value::Map(map) => {
+            map.iter()
+                .map(|(_, value)| weight(value) + 1)
+                .sum::<usize>()
+                + 1
+        }
         Value::Set(set) => set.len() + 1,
         _ => 1,
     }

@@ -46,15 +46,31 @@ impl Condition {
     pub fn parse(text: &str) -> Result<Self> {
         let source = format!("{BEFORE}{text}{AFTER}");
         let bytes: Arc<[u8]> = source.as_bytes().into();
-        let file = File { path: NAME.into(), shown: NAME.into(), bytes };
-        let condition = Condition { text: text.into(), template: Arc::new(file) };
+        let file = File {
+            path: NAME.into(),
+            shown: NAME.into(),
+            bytes,
+        };
+        let condition = Condition {
+            text: text.into(),
+            template: Arc::new(file),
+        };
         let refused = |message: String, start: usize, end: usize| {
-            let place = Place { file: NAME.into(), source: source.as_str().into(), start, end };
+            let place = Place {
+                file: NAME.into(),
+                source: source.as_str().into(),
+                start,
+                end,
+            };
             condition.located(Error::new(ErrorKind::Template, message).at(Some(place)))
         };
         let parsed = parse(&source, None, &Syntax::default()).map_err(|e| {
-            refused(e.message.clone(), e.span.start as usize, e.span.end as usize)
-                .help("write an expression as in a template, such as: grains.os == 'Debian'")
+            refused(
+                e.message.clone(),
+                e.span.start as usize,
+                e.span.end as usize,
+            )
+            .help("write an expression as in a template, such as: grains.os == 'Debian'")
         })?;
         let is_one = match parsed.body.as_slice() {
             [only] => match &only.kind {
@@ -68,7 +84,11 @@ impl Condition {
         };
         match is_one {
             true => Ok(condition),
-            false => Err(refused("this is more than one expression".into(), BEFORE.len(), source.len())),
+            false => Err(refused(
+                "this is more than one expression".into(),
+                BEFORE.len(),
+                source.len(),
+            )),
         }
     }
 
@@ -102,9 +122,17 @@ impl Engine {
         let mut variables = run.common_variables(&run.saltenv);
         variables.insert("id".into(), minion.id().into());
         let (syntax, saltenv) = (Syntax::default(), run.saltenv.clone());
-        let job = Job { language: Language::Jinja, variables, syntax: &syntax, saltenv: &saltenv, watch: None };
+        let job = Job {
+            language: Language::Jinja,
+            variables,
+            syntax: &syntax,
+            saltenv: &saltenv,
+            watch: None,
+        };
         let file = &*condition.template;
         let printed = run.run_template(file, &file.text()?.into(), job, Vec::new());
-        printed.map(|text| !text.as_str().is_empty()).map_err(|e| condition.located(e))
+        printed
+            .map(|text| !text.as_str().is_empty())
+            .map_err(|e| condition.located(e))
     }
 }

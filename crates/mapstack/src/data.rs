@@ -39,7 +39,9 @@ impl Run<'_> {
     fn layered(&self, tpldir: &str, options: &DataOptions) -> Result<Value> {
         let tplroot = tplroot(tpldir);
         let before = self.event_count();
-        let mut meta = in_stage(self, Stage::Meta, || self.meta_configuration(tplroot, options))?;
+        let mut meta = in_stage(self, Stage::Meta, || {
+            self.meta_configuration(tplroot, options)
+        })?;
         let meta_events = before..self.event_count();
         let from_meta = |e: Error| match self.files_found(meta_events.clone()).join(", ") {
             files if files.is_empty() => e,
@@ -48,7 +50,9 @@ impl Run<'_> {
         let given = Value::from(meta.clone());
         prepend_defaults(&mut meta).map_err(from_meta)?;
         if let Some(mut tracker) = self.tracker() {
-            let layer = in_stage(self, Stage::Meta, || self.layer(LayerKind::Arguments, Vec::new(), None));
+            let layer = in_stage(self, Stage::Meta, || {
+                self.layer(LayerKind::Arguments, Vec::new(), None)
+            });
             tracker.put_aside(layer, &given, &meta.clone().into());
         }
         let layered = StackOptions {
@@ -60,7 +64,9 @@ impl Run<'_> {
             custom_data: options.custom_data.clone(),
         };
         let sources = or(meta.get("sources"), Value::None);
-        let layered = in_stage(self, Stage::Layers, || self.stacked(tplroot, &sources, &layered));
+        let layered = in_stage(self, Stage::Layers, || {
+            self.stacked(tplroot, &sources, &layered)
+        });
         let mut mapdata = layered.map_err(|e| match e.kind() {
             ErrorKind::Definition | ErrorKind::Options => from_meta(e),
             _ => e,
@@ -80,7 +86,9 @@ impl Run<'_> {
         if let Some(mut tracker) = self.tracker() {
             tracker.put_under("map_jinja");
         }
-        in_stage(self, Stage::PostMap, || self.post_map(tpldir, tplroot, &meta, &mut mapdata))?;
+        in_stage(self, Stage::PostMap, || {
+            self.post_map(tpldir, tplroot, &meta, &mut mapdata)
+        })?;
         Ok(mapdata)
     }
 
@@ -94,8 +102,9 @@ impl Run<'_> {
             ..StackOptions::default()
         };
         let sources: Value = ["map_jinja.yaml"].into_iter().collect();
-        let meta =
-            self.stacked(tplroot, &sources, &stack_options).map_err(|e| e.note("while loading map_jinja.yaml"))?;
+        let meta = self
+            .stacked(tplroot, &sources, &stack_options)
+            .map_err(|e| e.note("while loading map_jinja.yaml"))?;
         let Value::Map(meta) = meta else {
             let what = meta.kind().described();
             return Err(Error::new(
@@ -120,17 +129,43 @@ impl Run<'_> {
                 Some(given) => Ok(iterate(given, name)?.into_iter().collect()),
             }
         };
-        let default_sources = ["Y!G@osarch", "Y!G@os_family", "Y!G@os", "Y!G@osfinger"].map(String::from);
-        let default_sources = default_sources.into_iter().chain([format!("C@{tplroot}"), "Y!G@id".into()]).collect();
+        let default_sources =
+            ["Y!G@osarch", "Y!G@os_family", "Y!G@os", "Y!G@osfinger"].map(String::from);
+        let default_sources = default_sources
+            .into_iter()
+            .chain([format!("C@{tplroot}"), "Y!G@id".into()])
+            .collect();
         let default_dirs = vec![format!("{tplroot}/parameters")];
         let mut arguments = Map::new();
-        arguments.insert("sources", as_list(options.sources.as_ref(), "`sources`", default_sources)?);
-        arguments.insert("parameter_dirs", as_list(options.parameter_dirs.as_ref(), "`parameter_dirs`", default_dirs)?);
-        arguments.insert("config_get_strategy", or(options.config_get_strategy.as_ref(), Value::None));
-        arguments.insert("default_merge_strategy", or(options.default_merge_strategy.as_ref(), Value::None));
-        arguments.insert("default_merge_lists", or(options.default_merge_lists.as_ref(), false));
+        arguments.insert(
+            "sources",
+            as_list(options.sources.as_ref(), "`sources`", default_sources)?,
+        );
+        arguments.insert(
+            "parameter_dirs",
+            as_list(
+                options.parameter_dirs.as_ref(),
+                "`parameter_dirs`",
+                default_dirs,
+            )?,
+        );
+        arguments.insert(
+            "config_get_strategy",
+            or(options.config_get_strategy.as_ref(), Value::None),
+        );
+        arguments.insert(
+            "default_merge_strategy",
+            or(options.default_merge_strategy.as_ref(), Value::None),
+        );
+        arguments.insert(
+            "default_merge_lists",
+            or(options.default_merge_lists.as_ref(), false),
+        );
         arguments.insert("post_map", or(options.post_map.as_ref(), "post-map.jinja"));
-        arguments.insert("post_map_template", or(options.post_map_template.as_ref(), "jinja"));
+        arguments.insert(
+            "post_map_template",
+            or(options.post_map_template.as_ref(), "jinja"),
+        );
         arguments.insert("cache", or(options.cache.as_ref(), true));
         if let Some(usual) = usual {
             usual.put(tplroot, arguments.clone());
@@ -139,10 +174,15 @@ impl Run<'_> {
     }
 
     fn warn_about_unknown_keys(&self, meta: &Map) {
-        for key in meta.keys().filter(|k| !k.as_str().is_some_and(|name| ARGUMENTS.contains(&name))) {
+        for key in meta
+            .keys()
+            .filter(|k| !k.as_str().is_some_and(|name| ARGUMENTS.contains(&name)))
+        {
             let name = key.to_string();
-            let warning =
-                Diagnostic::warning(ErrorKind::Options, format!("map_jinja.yaml sets '{name}', which means nothing"));
+            let warning = Diagnostic::warning(
+                ErrorKind::Options,
+                format!("map_jinja.yaml sets '{name}', which means nothing"),
+            );
             self.warn(match nearest(&name, ARGUMENTS) {
                 Some(near) => warning.with_help(format!("did you mean '{near}'?")),
                 None => warning,
@@ -152,8 +192,10 @@ impl Run<'_> {
 
     fn warn_about_missing_formula(&self, tplroot: &str, meta: &Map) {
         let directories = or(meta.get("parameter_dirs"), Value::None);
-        let message =
-            format!("no file of a formula '{tplroot}' was found below {directories} in saltenv {}", self.saltenv);
+        let message = format!(
+            "no file of a formula '{tplroot}' was found below {directories} in saltenv {}",
+            self.saltenv
+        );
         self.warn(Diagnostic::warning(ErrorKind::File, message).with_help(
             "check the formula's name and the --root directories; `mapstack sources` lists every path tried",
         ));
@@ -166,7 +208,9 @@ impl Run<'_> {
         if matches!(post_map, Value::Bool(false)) {
             return Ok(());
         }
-        let Some(file) = self.fetch_file(&format!("{tplroot}/{post_map}"))? else { return Ok(()) };
+        let Some(file) = self.fetch_file(&format!("{tplroot}/{post_map}"))? else {
+            return Ok(());
+        };
         let engine = or(meta.get("post_map_template"), Value::None);
         let stage = RenderStage::PostMap { tpldir, tplroot };
         let known = template_engine(engine.as_str().unwrap_or_default(), &file.shown);
@@ -179,14 +223,25 @@ impl Run<'_> {
             #[cfg(feature = "tera")]
             Some(Language::Tera) => {
                 let default = |key| or(meta.get(key), Value::None);
-                let strategy = Some(default("default_merge_strategy")).filter(Value::truthy).unwrap_or("smart".into());
-                let options = mapstack_merge::Options::new(&strategy, &default("default_merge_lists"));
+                let strategy = Some(default("default_merge_strategy"))
+                    .filter(Value::truthy)
+                    .unwrap_or("smart".into());
+                let options =
+                    mapstack_merge::Options::new(&strategy, &default("default_merge_lists"));
                 self.merge_printed(&file, &stage, &options, mapdata)
             }
-            Some(language @ (Language::Mako | Language::Py)) => self.change_by_python(language, &file, &stage, mapdata),
+            Some(language @ (Language::Mako | Language::Py)) => {
+                self.change_by_python(language, &file, &stage, mapdata)
+            }
             None => {
-                let message = format!("'{engine}' is no template engine; {} was not run", file.shown);
-                self.warn(Diagnostic::warning(ErrorKind::Options, message).with_help("set post_map_template: jinja"));
+                let message = format!(
+                    "'{engine}' is no template engine; {} was not run",
+                    file.shown
+                );
+                self.warn(
+                    Diagnostic::warning(ErrorKind::Options, message)
+                        .with_help("set post_map_template: jinja"),
+                );
                 Ok(())
             }
         }
@@ -196,12 +251,18 @@ impl Run<'_> {
 /// Put `defaults.yaml` first unless it is among the sources (saltext-formula: `map.data`).
 fn prepend_defaults(meta: &mut Map) -> Result<()> {
     let wrong = |what: &str| {
-        Err(Error::new(ErrorKind::Options, format!("`sources` in the meta configuration is {what}, not a list"))
-            .help("set `sources` in map_jinja.yaml to a list of definitions such as Y!G@os"))
+        Err(Error::new(
+            ErrorKind::Options,
+            format!("`sources` in the meta configuration is {what}, not a list"),
+        )
+        .help("set `sources` in map_jinja.yaml to a list of definitions such as Y!G@os"))
     };
     match meta.get_mut("sources") {
         Some(Value::List(sources)) => {
-            if !sources.iter().any(|s| s.as_str().is_some_and(|s| DEFAULTS.contains(&s))) {
+            if !sources
+                .iter()
+                .any(|s| s.as_str().is_some_and(|s| DEFAULTS.contains(&s)))
+            {
                 sources.make_mut().insert(0, "Y!P@defaults.yaml".into());
             }
             Ok(())

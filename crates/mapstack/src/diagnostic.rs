@@ -168,7 +168,10 @@ pub struct Error(Box<Diagnostic>);
 impl Error {
     /// An error of some kind.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Error(Box::new(Diagnostic { severity: Severity::Error, ..Diagnostic::warning(kind, message) }))
+        Error(Box::new(Diagnostic {
+            severity: Severity::Error,
+            ..Diagnostic::warning(kind, message)
+        }))
     }
 
     pub(crate) fn of(diagnostic: Diagnostic) -> Self {
@@ -215,7 +218,12 @@ impl Error {
 
     /// Name files in another way, where there is one.
     pub(crate) fn with_files(mut self, name: impl Fn(&str) -> Option<String>) -> Self {
-        for place in self.0.place.iter_mut().chain(self.0.trace.iter_mut().map(|step| &mut step.place)) {
+        for place in self
+            .0
+            .place
+            .iter_mut()
+            .chain(self.0.trace.iter_mut().map(|step| &mut step.place))
+        {
             if let Some(file) = name(&place.file) {
                 place.file = file;
             }
@@ -225,7 +233,11 @@ impl Error {
 
     /// Change the places.
     pub(crate) fn with_places(mut self, change: impl Fn(&mut Place)) -> Self {
-        self.0.place.iter_mut().chain(self.0.trace.iter_mut().map(|step| &mut step.place)).for_each(change);
+        self.0
+            .place
+            .iter_mut()
+            .chain(self.0.trace.iter_mut().map(|step| &mut step.place))
+            .for_each(change);
         self
     }
 
@@ -238,7 +250,11 @@ impl Error {
 impl From<Diagnostic> for Error {
     /// Make an error of a warning.
     fn from(warning: Diagnostic) -> Self {
-        Error(Box::new(Diagnostic { severity: Severity::Error, kind: ErrorKind::Strict, ..warning }))
+        Error(Box::new(Diagnostic {
+            severity: Severity::Error,
+            kind: ErrorKind::Strict,
+            ..warning
+        }))
     }
 }
 

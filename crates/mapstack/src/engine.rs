@@ -163,7 +163,11 @@ pub struct Run<'e> {
 /// Facts as a dict that templates can change; a recorder is told what is read.
 fn live_dict(recorder: Option<&Recorder<'_>>, root: Root, part: &Map) -> Obj {
     match recorder {
-        Some(recorder) => Obj::Dict(DictRef::watched(part.clone(), recorder.reader(root), Vec::new())),
+        Some(recorder) => Obj::Dict(DictRef::watched(
+            part.clone(),
+            recorder.reader(root),
+            Vec::new(),
+        )),
         None => Obj::from(part.clone()),
     }
 }
@@ -185,7 +189,11 @@ impl<'e> Run<'e> {
     /// A run that records what it looks at. `probe` is of the same minion, in the same saltenv.
     /// Of layers that are `printing` what every minion has for itself, it records what they print.
     pub(crate) fn recorded(probe: Rc<Probe<'e>>, minion: &Minion, printing: Arc<Printing>) -> Self {
-        Run::with_facts(probe.run.engine, minion, Some(Recorder::new(probe, printing)))
+        Run::with_facts(
+            probe.run.engine,
+            minion,
+            Some(Recorder::new(probe, printing)),
+        )
     }
 
     fn with_facts(engine: &'e Engine, minion: &Minion, recorder: Option<Recorder<'e>>) -> Self {
@@ -225,7 +233,10 @@ impl<'e> Run<'e> {
             _sweep: Sweep::default(),
         };
         let syntax = || run.jinja_options("jinja_env");
-        let syntax = run.facts.recorder().map_or_else(syntax, |recorder| recorder.quietly(syntax));
+        let syntax = run
+            .facts
+            .recorder()
+            .map_or_else(syntax, |recorder| recorder.quietly(syntax));
         Run { syntax, ..run }
     }
 
@@ -242,10 +253,16 @@ impl<'e> Run<'e> {
         let env = self.option(option).as_map().cloned().unwrap_or_default();
         for (name, value) in &env {
             if let Err(problem) = syntax.set(&name.to_string().to_lowercase(), value) {
-                self.warn(Diagnostic::warning(ErrorKind::Options, format!("option {option}: {problem}")));
+                self.warn(Diagnostic::warning(
+                    ErrorKind::Options,
+                    format!("option {option}: {problem}"),
+                ));
             }
         }
-        for (option, setting) in [("jinja_trim_blocks", "trim_blocks"), ("jinja_lstrip_blocks", "lstrip_blocks")] {
+        for (option, setting) in [
+            ("jinja_trim_blocks", "trim_blocks"),
+            ("jinja_lstrip_blocks", "lstrip_blocks"),
+        ] {
             if self.option(option).truthy() {
                 // Both names are known to `set`.
                 let _ = syntax.set(setting, &Value::Bool(true));
@@ -272,7 +289,9 @@ impl<'e> Run<'e> {
         match self.live.opts.get() {
             Some(Obj::Dict(opts)) if !opts.is_pending() => {
                 let given = Value::Map(self.facts.unchanged().options());
-                Obj::Dict(opts.clone()).to_value_unread().is_ok_and(|now| now.is_same(&given))
+                Obj::Dict(opts.clone())
+                    .to_value_unread()
+                    .is_ok_and(|now| now.is_same(&given))
             }
             _ => true,
         }
@@ -326,12 +345,20 @@ impl<'e> Run<'e> {
 
     pub(crate) fn note_read(&self, saltenv: &str, path: &str, kind: FileReadKind) {
         // The run's own saltenv is that of nearly all.
-        let saltenv = if *saltenv == *self.saltenv { self.saltenv.clone() } else { saltenv.into() };
+        let saltenv = if *saltenv == *self.saltenv {
+            self.saltenv.clone()
+        } else {
+            saltenv.into()
+        };
         let mut reads = self.reads.borrow_mut();
         if reads.is_empty() {
             reads.reserve(USUAL_READS);
         }
-        reads.insert(FileRead { saltenv, path: path.into(), kind });
+        reads.insert(FileRead {
+            saltenv,
+            path: path.into(),
+            kind,
+        });
     }
 
     /// Note what was looked at elsewhere, on behalf of the run.
@@ -340,14 +367,27 @@ impl<'e> Run<'e> {
     }
 
     /// Note what came of asking for a file's content.
-    pub(crate) fn note_fetched(&self, saltenv: &str, path: &SaltPath, fetched: &Result<Fetched, LoadError>) {
+    pub(crate) fn note_fetched(
+        &self,
+        saltenv: &str,
+        path: &SaltPath,
+        fetched: &Result<Fetched, LoadError>,
+    ) {
         let found = matches!(fetched, Ok(Fetched::Found { .. }));
-        let kind = if found { FileReadKind::Found } else { FileReadKind::Absent };
+        let kind = if found {
+            FileReadKind::Found
+        } else {
+            FileReadKind::Absent
+        };
         self.note_read(path.saltenv().unwrap_or(saltenv), path.as_str(), kind);
     }
 
     pub(crate) fn record(&self, asked: Asked) {
-        let event = Event { stage: self.stage.get(), definition: self.definition.borrow().clone(), asked };
+        let event = Event {
+            stage: self.stage.get(),
+            definition: self.definition.borrow().clone(),
+            asked,
+        };
         let mut events = self.events.borrow_mut();
         if events.is_empty() {
             events.reserve(USUAL_READS);
@@ -358,16 +398,31 @@ impl<'e> Run<'e> {
     /// The files found in some of the events.
     pub(crate) fn files_found(&self, events: Range<usize>) -> Vec<String> {
         let all = self.events.borrow();
-        let hits = all.get(events).into_iter().flatten().filter_map(|event| match &event.asked {
-            Asked::File { outcome: Outcome::Hit(on_disk), .. } => Some(on_disk.display().to_string()),
-            _ => None,
-        });
+        let hits = all
+            .get(events)
+            .into_iter()
+            .flatten()
+            .filter_map(|event| match &event.asked {
+                Asked::File {
+                    outcome: Outcome::Hit(on_disk),
+                    ..
+                } => Some(on_disk.display().to_string()),
+                _ => None,
+            });
         hits.collect()
     }
 
     /// Whether a file was found since an event.
     pub(crate) fn has_found_files(&self, since: usize) -> bool {
-        let is_hit = |event: &Event| matches!(event.asked, Asked::File { outcome: Outcome::Hit(_), .. });
+        let is_hit = |event: &Event| {
+            matches!(
+                event.asked,
+                Asked::File {
+                    outcome: Outcome::Hit(_),
+                    ..
+                }
+            )
+        };
         self.events.borrow().iter().skip(since).any(is_hit)
     }
 
@@ -383,7 +438,9 @@ impl<'e> Run<'e> {
             Root::Grains | Root::Opts => (&self.live.grains, &facts.grains),
         };
         match live.to_value_unread() {
-            Ok(Value::Map(now)) if now.ptr_eq(known) => live_dict(self.facts.recorder(), root, known),
+            Ok(Value::Map(now)) if now.ptr_eq(known) => {
+                live_dict(self.facts.recorder(), root, known)
+            }
             _ => {
                 // What was put into facts can be the stack.
                 self.blanks.look();
@@ -403,7 +460,10 @@ impl<'e> Run<'e> {
         };
         let (grains, pillar) = {
             let facts = self.facts.unchanged();
-            (changed(&self.live.grains, &facts.grains)?, changed(&self.live.pillar, &facts.pillar)?)
+            (
+                changed(&self.live.grains, &facts.grains)?,
+                changed(&self.live.pillar, &facts.pillar)?,
+            )
         };
         if grains.is_some() || pillar.is_some() {
             // What was put into facts can be the stack.

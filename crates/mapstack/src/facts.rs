@@ -16,7 +16,10 @@ pub(crate) struct Facts<'e> {
 
 impl<'e> Facts<'e> {
     pub fn new(minion: Minion, recorder: Option<Recorder<'e>>) -> Self {
-        Facts { minion: RefCell::new(minion), recorder }
+        Facts {
+            minion: RefCell::new(minion),
+            recorder,
+        }
     }
 
     /// Who records, if anybody does.
@@ -98,7 +101,11 @@ impl<'e> Facts<'e> {
         self.minion.borrow().pillar_get(key.clone(), query)
     }
 
-    pub fn config_get(&self, key: &Value, query: &ConfigGet) -> Result<Answer<Option<Value>>, LookupError> {
+    pub fn config_get(
+        &self,
+        key: &Value,
+        query: &ConfigGet,
+    ) -> Result<Answer<Option<Value>>, LookupError> {
         self.note(|| Question::config(key, query));
         self.minion.borrow().config_get(key.clone(), query)
     }

@@ -27,7 +27,12 @@ impl File {
             let place = e.mark().map(|mark| {
                 let source: Arc<str> = lossy.as_ref().into();
                 let start = mark.offset(&source);
-                Place { file: self.shown.clone(), source, start, end: start }
+                Place {
+                    file: self.shown.clone(),
+                    source,
+                    start,
+                    end: start,
+                }
             });
             Error::new(ErrorKind::File, format!("{}: {e}", self.shown)).at(place)
         })
@@ -49,12 +54,21 @@ impl Run<'_> {
             self.note_fetched(&self.saltenv, &asked, &fetched);
         }
         let found = unreadable(&asked, fetched).inspect_err(|e| {
-            self.record(Asked::File { path: path.into(), outcome: Outcome::Refused(e.to_string()) });
+            self.record(Asked::File {
+                path: path.into(),
+                outcome: Outcome::Refused(e.to_string()),
+            });
         })?;
         let (outcome, file) = match found {
             Fetched::Found { on_disk, bytes } => {
-                self.on_disk.borrow_mut().insert(path.into(), on_disk.clone());
-                let file = File { path: path.into(), shown: shown(&on_disk), bytes };
+                self.on_disk
+                    .borrow_mut()
+                    .insert(path.into(), on_disk.clone());
+                let file = File {
+                    path: path.into(),
+                    shown: shown(&on_disk),
+                    bytes,
+                };
                 (Outcome::Hit(on_disk), Some(file))
             }
             Fetched::Missing => (Outcome::Miss, None),
@@ -64,7 +78,10 @@ impl Run<'_> {
                 (Outcome::Refused(reason), None)
             }
         };
-        self.record(Asked::File { path: path.into(), outcome });
+        self.record(Asked::File {
+            path: path.into(),
+            outcome,
+        });
         Ok(file)
     }
 
@@ -74,7 +91,9 @@ impl Run<'_> {
         match on_disk.get(salt_path) {
             Some(path) => path.display().to_string(),
             // What came out of a nested run names its file already.
-            None if on_disk.values().any(|path| *path.as_os_str() == *salt_path) => salt_path.to_string(),
+            None if on_disk.values().any(|path| *path.as_os_str() == *salt_path) => {
+                salt_path.to_string()
+            }
             None => format!("salt://{salt_path}"),
         }
     }
@@ -83,10 +102,14 @@ impl Run<'_> {
 /// A path as a person would write it.
 pub(crate) fn shown(path: &Path) -> String {
     // By far the most are text, which needs no look at each character.
-    path.to_str().map_or_else(|| path.display().to_string(), Into::into)
+    path.to_str()
+        .map_or_else(|| path.display().to_string(), Into::into)
 }
 
 /// What is said of a file that cannot be read.
-pub(crate) fn unreadable(path: &SaltPath, fetched: std::result::Result<Fetched, LoadError>) -> Result<Fetched> {
+pub(crate) fn unreadable(
+    path: &SaltPath,
+    fetched: std::result::Result<Fetched, LoadError>,
+) -> Result<Fetched> {
     fetched.map_err(|e| Error::new(ErrorKind::File, format!("cannot read salt://{path}: {e}")))
 }

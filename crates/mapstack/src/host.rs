@@ -38,23 +38,40 @@ impl<'r, 'e> RunHost<'r, 'e> {
 
     /// The same for a saltenv of their own.
     pub fn in_saltenv(run: &'r Run<'e>, saltenv: &'r str) -> Self {
-        RunHost { run, templates: Templates::Saltenv(saltenv) }
+        RunHost {
+            run,
+            templates: Templates::Saltenv(saltenv),
+        }
     }
 
     /// The same for templates that no file server has.
-    pub fn with_templates(run: &'r Run<'e>, find: &'r dyn Fn(&str) -> Result<Option<Arc<str>>>) -> Self {
-        RunHost { run, templates: Templates::Elsewhere(find) }
+    pub fn with_templates(
+        run: &'r Run<'e>,
+        find: &'r dyn Fn(&str) -> Result<Option<Arc<str>>>,
+    ) -> Self {
+        RunHost {
+            run,
+            templates: Templates::Elsewhere(find),
+        }
     }
 
     /// Those that are asked about what is not built in.
     fn others(&self) -> impl Iterator<Item = &dyn Functions> {
-        self.run.engine.functions.iter().map(|functions| &**functions)
+        self.run
+            .engine
+            .functions
+            .iter()
+            .map(|functions| &**functions)
     }
 
     fn call(&self, name: &str, args: &CallArgs) -> Result<Call> {
         let facts = &self.run.facts;
         let tells_apart = self.run.engine.stubs.tell_minions_apart(name);
-        let id = if tells_apart { facts.given_id() } else { facts.unchanged().id.clone() };
+        let id = if tells_apart {
+            facts.given_id()
+        } else {
+            facts.unchanged().id.clone()
+        };
         let minion = match &id {
             Value::Str(id) => id.clone(),
             other => Str::from(other.to_string()),
@@ -80,7 +97,10 @@ impl<'r, 'e> RunHost<'r, 'e> {
     }
 
     fn ask_others(&self, vm: &Vm<'_>, call: &Call) -> Option<Result<Obj>> {
-        let mut able = self.others().filter(|functions| functions.has(&call.name)).peekable();
+        let mut able = self
+            .others()
+            .filter(|functions| functions.has(&call.name))
+            .peekable();
         if able.peek().is_some() {
             self.is_own();
         }
@@ -91,7 +111,10 @@ impl<'r, 'e> RunHost<'r, 'e> {
     fn advice(&self, call: &Call) -> String {
         // Whoever advises knows who calls.
         self.is_own();
-        let mut ways: Vec<String> = self.others().filter_map(|functions| functions.advice(call)).collect();
+        let mut ways: Vec<String> = self
+            .others()
+            .filter_map(|functions| functions.advice(call))
+            .collect();
         let stub = stubs::entry_for(call);
         ways.push(format!(
             "to write the answer down, put this in a file for --stub and fill in `return`:\n\n{}",
@@ -102,7 +125,10 @@ impl<'r, 'e> RunHost<'r, 'e> {
 
     fn nobody_answers(&self, call: &Call) -> Box<Error> {
         let name = mapstack_value::quote_str(&call.name);
-        let error = Error::new(ErrorKind::Undefined, format!("salt[{name}] is undefined: nothing answers {call}"));
+        let error = Error::new(
+            ErrorKind::Undefined,
+            format!("salt[{name}] is undefined: nothing answers {call}"),
+        );
         error.with_help(match functions::similar(&call.name) {
             Some(near) => format!("did you mean salt['{near}']?\n{}", self.advice(call)),
             None => self.advice(call),
@@ -120,7 +146,11 @@ impl Host for RunHost<'_, '_> {
             Templates::Elsewhere(find) => return find(path),
         };
         let failed = |e: crate::Error| Error::new(ErrorKind::TemplateNotFound, e.to_string());
-        match self.run.fetch_from(&SaltPath::from_relative(path), saltenv).map_err(failed)? {
+        match self
+            .run
+            .fetch_from(&SaltPath::from_relative(path), saltenv)
+            .map_err(failed)?
+        {
             Some(file) => Ok(Some(file.text().map_err(failed)?.into())),
             None => Ok(None),
         }
@@ -156,7 +186,8 @@ impl Host for RunHost<'_, '_> {
             });
         }
         let call = self.call(name, &args)?;
-        self.ask_others(vm, &call).unwrap_or_else(|| Err(self.nobody_answers(&call)))
+        self.ask_others(vm, &call)
+            .unwrap_or_else(|| Err(self.nobody_answers(&call)))
     }
 
     fn missing_function_help(&self, name: &str) -> Option<String> {
@@ -164,13 +195,24 @@ impl Host for RunHost<'_, '_> {
     }
 
     fn unanswered(&self, name: &str, args: &CallArgs) -> Option<Box<Error>> {
-        Some(self.call(name, args).map_or_else(|e| e, |call| self.nobody_answers(&call)))
+        Some(
+            self.call(name, args)
+                .map_or_else(|e| e, |call| self.nobody_answers(&call)),
+        )
     }
 
-    fn host_filter(&self, vm: &Vm<'_>, name: &str, args: CallArgs, refusal: Box<Error>) -> Result<Obj> {
+    fn host_filter(
+        &self,
+        vm: &Vm<'_>,
+        name: &str,
+        args: CallArgs,
+        refusal: Box<Error>,
+    ) -> Result<Obj> {
         let call = self.call(name, &args)?;
         let stubbed = self.ask(vm, &self.run.engine.stubs, &call);
-        stubbed.or_else(|| self.ask_others(vm, &call)).unwrap_or_else(|| Err(refusal.with_help(self.advice(&call))))
+        stubbed
+            .or_else(|| self.ask_others(vm, &call))
+            .unwrap_or_else(|| Err(refusal.with_help(self.advice(&call))))
     }
 
     fn log(&self, level: &str, message: &str) {
@@ -182,7 +224,10 @@ impl Host for RunHost<'_, '_> {
 
 /// The first argument that is strictly undefined.
 fn missing_argument(args: &CallArgs) -> Option<Rc<Undefined>> {
-    let all = args.positional.iter().chain(args.named.iter().map(|(_, value)| value));
+    let all = args
+        .positional
+        .iter()
+        .chain(args.named.iter().map(|(_, value)| value));
     all.filter_map(|argument| match argument {
         Obj::Undefined(undefined) if undefined.strict => Some(undefined.clone()),
         _ => None,

@@ -33,7 +33,8 @@ pub(crate) struct Positions {
 impl LayerFile {
     /// The content that a mapping says; `None` if it has other keys.
     pub fn of(map: &Map) -> Option<Self> {
-        let known = |key: &mapstack_value::Key| key.as_str().is_some_and(|k| LAYER_KEYS.contains(&k));
+        let known =
+            |key: &mapstack_value::Key| key.as_str().is_some_and(|k| LAYER_KEYS.contains(&k));
         if !map.keys().all(known) {
             return None;
         }
@@ -48,17 +49,21 @@ impl LayerFile {
 
     /// Where everything stands in the text that the file was read from.
     pub fn positions(&self, text: &str) -> &Positions {
-        self.marks.get_or_init(|| match load_marked(text, &Limits::default()) {
-            Ok((Value::Map(map), marks)) => Positions::of(&map, &marks),
-            _ => Positions::default(),
-        })
+        self.marks
+            .get_or_init(|| match load_marked(text, &Limits::default()) {
+                Ok((Value::Map(map), marks)) => Positions::of(&map, &marks),
+                _ => Positions::default(),
+            })
     }
 }
 
 impl Positions {
     fn of(map: &Map, marks: &Marks) -> Self {
         let child = |key: &str| map.index_of(key).and_then(|index| marks.child(index));
-        Positions { values: child("values").cloned().unwrap_or_default(), strategy: child("strategy").map(Marks::mark) }
+        Positions {
+            values: child("values").cloned().unwrap_or_default(),
+            strategy: child("strategy").map(Marks::mark),
+        }
     }
 }
 
@@ -90,26 +95,37 @@ impl Run<'_> {
         {
             return Ok((layer.into(), Text::made(file, String::new())));
         }
-        let stage =
-            Stage::Layer { tpldir: variables.tpldir, tplroot: variables.tplroot, custom_data: variables.custom_data };
+        let stage = Stage::Layer {
+            tpldir: variables.tpldir,
+            tplroot: variables.tplroot,
+            custom_data: variables.custom_data,
+        };
         let mut render = || self.render(file, &source.into(), &stage, stack);
         let text = match self.facts.recorder() {
-            Some(recorder) if self.is_layer_of_formula() => recorder.in_layer(&file.path, render)?,
+            Some(recorder) if self.is_layer_of_formula() => {
+                recorder.in_layer(&file.path, render)?
+            }
             _ => render()?,
         };
-        let layer = self.engine.parsed_layer(text.as_str(), || self.parse(&text))?;
+        let layer = self
+            .engine
+            .parsed_layer(text.as_str(), || self.parse(&text))?;
         self.note_printed_secrets(&layer, &text);
         Ok((layer, text))
     }
 
     /// What a layer has that is secret: under names that say so, and where its template printed a secret.
     fn note_printed_secrets(&self, layer: &LayerFile, text: &Text<'_>) {
-        let Some(taint) = self.taint.get() else { return };
+        let Some(taint) = self.taint.get() else {
+            return;
+        };
         self.note_secrets(layer.values.as_ref());
         if text.secret().is_empty() {
             return;
         }
-        let Ok((whole, marks)) = load_marked(text.as_str(), &Limits::default()) else { return };
+        let Ok((whole, marks)) = load_marked(text.as_str(), &Limits::default()) else {
+            return;
+        };
         let lines = Lines::of(text.as_str());
         let offset = |mark| lines.offset(text.as_str(), mark);
         let leaves = SecretLeaves::of(&whole, &marks, text.secret(), offset);
@@ -123,23 +139,32 @@ pub const LAYER_KEYS: [&str; 3] = ["values", "strategy", "merge_lists"];
 impl Run<'_> {
     fn parse(&self, text: &Text<'_>) -> Result<LayerFile> {
         let loaded = match self.is_tracked() {
-            true => load_marked(text.as_str(), &self.limits.yaml()).map(|(value, marks)| (value, Some(marks))),
+            true => load_marked(text.as_str(), &self.limits.yaml())
+                .map(|(value, marks)| (value, Some(marks))),
             false => self.engine.moulds.load(text).map(|value| (value, None)),
         };
         let (value, marks) = loaded.map_err(|e| text.yaml_error(&e))?;
-        let Value::Map(map) = &value else { return Err(text.not_a_mapping(&value)) };
+        let Value::Map(map) = &value else {
+            return Err(text.not_a_mapping(&value));
+        };
         let mut layer = LayerFile::of(map).ok_or_else(|| text.wrong_key(map))?;
-        layer.marks = marks.map(|marks| Positions::of(map, &marks).into()).unwrap_or_default();
+        layer.marks = marks
+            .map(|marks| Positions::of(map, &marks).into())
+            .unwrap_or_default();
         Ok(layer)
     }
 }
 
 impl Text<'_> {
     fn wrong_key(&self, map: &Map) -> Error {
-        let wrong = map.keys().find(|k| !k.as_str().is_some_and(|k| LAYER_KEYS.contains(&k)));
+        let wrong = map
+            .keys()
+            .find(|k| !k.as_str().is_some_and(|k| LAYER_KEYS.contains(&k)));
         let name = wrong.map(ToString::to_string).unwrap_or_default();
         let place = wrong.and_then(|key| self.place_of_key(map.index_of(key)?));
-        let message = format!("'{name}' is no key of a data source: only values, strategy and merge_lists are");
+        let message = format!(
+            "'{name}' is no key of a data source: only values, strategy and merge_lists are"
+        );
         let error = Error::new(ErrorKind::DataSource, message).at(place);
         match nearest(&name, LAYER_KEYS) {
             Some(near) => error.help(format!("did you mean '{near}'?")),
@@ -153,9 +178,12 @@ impl Text<'_> {
             Value::None => "is empty".to_string(),
             other => format!("holds {}", other.kind().described()),
         };
-        Error::new(ErrorKind::DataSource, format!("the data source {what}; it must be a mapping with `values:`"))
-            .at(Some(self.place_of_root()))
-            .help("write `values: {}` for a source without values, or delete the file")
+        Error::new(
+            ErrorKind::DataSource,
+            format!("the data source {what}; it must be a mapping with `values:`"),
+        )
+        .at(Some(self.place_of_root()))
+        .help("write `values: {}` for a source without values, or delete the file")
     }
 
     /// The place of the document, behind comments and markers.

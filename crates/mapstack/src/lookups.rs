@@ -25,7 +25,12 @@ impl From<ReadError> for Error {
         let place = e.place.mark.and_then(|mark| {
             let source: Arc<str> = std::fs::read_to_string(&e.place.file).ok()?.into();
             let start = mark.offset(&source);
-            Some(Place { file: e.place.file.clone(), source, start, end: start })
+            Some(Place {
+                file: e.place.file.clone(),
+                source,
+                start,
+                end: start,
+            })
         });
         match place {
             Some(place) => Error::new(ErrorKind::Facts, message).at(Some(place)),
@@ -41,7 +46,8 @@ impl Run<'_> {
 
     /// A pillar value as a matcher asks for it: nothing is nothing, whatever the options say.
     pub(crate) fn pillar_find(&self, query: &str, delimiter: &str) -> Result<Option<Value>> {
-        let path = Path::split(query, delimiter).map_err(|e| Error::new(ErrorKind::Lookup, e.to_string()))?;
+        let path = Path::split(query, delimiter)
+            .map_err(|e| Error::new(ErrorKind::Lookup, e.to_string()))?;
         Ok(self.facts.pillar_find(query, delimiter, &path))
     }
 
@@ -76,13 +82,17 @@ impl Run<'_> {
         delimiter: &str,
     ) -> mapstack_render::Result<Option<Obj>> {
         let path = match key {
-            Value::Str(text) => Path::split(text, delimiter).map_err(|e| RenderError::value_error(e.to_string()))?,
+            Value::Str(text) => {
+                Path::split(text, delimiter).map_err(|e| RenderError::value_error(e.to_string()))?
+            }
             Value::List(items) => path_of(items)?,
             Value::Tuple(items) => path_of(items)?,
             Value::Int(_) | Value::Bool(_) => path_of(std::slice::from_ref(key))?,
             other => {
                 let what = other.kind().described();
-                return Err(RenderError::type_error(format!("a key to look up must be text, not {what}")));
+                return Err(RenderError::type_error(format!(
+                    "a key to look up must be text, not {what}"
+                )));
             }
         };
         Ok(mapstack_yaml::traverse(data, &path))
@@ -100,12 +110,22 @@ impl Run<'_> {
         self.note_fetched(saltenv, asked, &fetched);
         match unreadable(asked, fetched)? {
             mapstack_loader::Fetched::Found { on_disk, bytes } => {
-                self.on_disk.borrow_mut().insert(path.clone(), on_disk.clone());
-                Ok(Some(File { path, shown: shown(&on_disk), bytes }))
+                self.on_disk
+                    .borrow_mut()
+                    .insert(path.clone(), on_disk.clone());
+                Ok(Some(File {
+                    path,
+                    shown: shown(&on_disk),
+                    bytes,
+                }))
             }
             mapstack_loader::Fetched::Missing => Ok(None),
-            mapstack_loader::Fetched::Refused { reason } | mapstack_loader::Fetched::Unusable { reason } => {
-                self.warn(Diagnostic::warning(ErrorKind::File, format!("salt://{path} is not served: {reason}")));
+            mapstack_loader::Fetched::Refused { reason }
+            | mapstack_loader::Fetched::Unusable { reason } => {
+                self.warn(Diagnostic::warning(
+                    ErrorKind::File,
+                    format!("salt://{path} is not served: {reason}"),
+                ));
                 Ok(None)
             }
         }
@@ -115,10 +135,18 @@ impl Run<'_> {
     pub(crate) fn list_files(&self, saltenv: &str, directory: &str) -> Result<Vec<String>> {
         self.note_read(saltenv, directory, FileReadKind::List);
         let listed = self.engine.files.list(saltenv, directory);
-        listed.map_err(|e| Error::new(ErrorKind::File, format!("cannot list salt://{directory}: {e}")))
+        listed.map_err(|e| {
+            Error::new(
+                ErrorKind::File,
+                format!("cannot list salt://{directory}: {e}"),
+            )
+        })
     }
 }
 
 fn path_of(items: &[Value]) -> mapstack_render::Result<Path> {
-    items.iter().map(|i| Key::try_from(i).map_err(|e| RenderError::type_error(e.to_string()))).collect()
+    items
+        .iter()
+        .map(|i| Key::try_from(i).map_err(|e| RenderError::type_error(e.to_string())))
+        .collect()
 }

@@ -45,17 +45,32 @@ impl Engine {
     ///
     /// # Errors
     /// The file server cannot list or read the formula's files.
-    pub fn map_form(&self, formula: &str, template: Option<&str>, saltenv: &str) -> Result<MapForm> {
+    pub fn map_form(
+        &self,
+        formula: &str,
+        template: Option<&str>,
+        saltenv: &str,
+    ) -> Result<MapForm> {
         let formula = formula.trim_end_matches('/');
         let path = format!("{formula}/{}", template.unwrap_or("map.jinja"));
         let survey = self.survey(formula, saltenv)?;
-        let sites = || survey.imports.iter().filter(|site| site.template.as_deref() == Some(&*path));
+        let sites = || {
+            survey
+                .imports
+                .iter()
+                .filter(|site| site.template.as_deref() == Some(&*path))
+        };
         let mut imported = HashMap::new();
         for name in sites().flat_map(|site| &site.names) {
             *imported.entry(name.clone()).or_insert(0) += 1;
         }
         let with_context = sites().next().is_none() || sites().any(|site| site.with_context);
-        Ok(MapForm { formula: formula.into(), path, with_context, imported })
+        Ok(MapForm {
+            formula: formula.into(),
+            path,
+            with_context,
+            imported,
+        })
     }
 }
 
@@ -79,7 +94,9 @@ impl Run<'_> {
     /// # Errors
     /// There is no such template, it fails, or it has no such variable.
     pub fn map(&self, formula: &str, options: &MapOptions) -> Result<Exported> {
-        let form = self.engine.map_form(formula, options.template.as_deref(), &self.saltenv)?;
+        let form = self
+            .engine
+            .map_form(formula, options.template.as_deref(), &self.saltenv)?;
         self.map_of(&form, options.variable.as_deref())
     }
 
@@ -88,23 +105,32 @@ impl Run<'_> {
     /// # Errors
     /// As [`map`](Run::map).
     pub fn map_of(&self, form: &MapForm, variable: Option<&str>) -> Result<Exported> {
-        let file = self.fetch_file(&form.path)?.ok_or_else(|| self.no_map(&form.formula, &form.path))?;
+        let file = self
+            .fetch_file(&form.path)?
+            .ok_or_else(|| self.no_map(&form.formula, &form.path))?;
         let exports = self.exports(&file, form)?;
         let variable = match variable {
             Some(name) => Str::from(name),
             None => form.variable(&exports)?,
         };
         let Some(value) = exports.get(&variable) else {
-            let error = Error::new(ErrorKind::Lookup, format!("{} sets no variable '{variable}'", file.shown));
-            return Err(error.help(match nearest(&variable, exports.keys().map(|name| &**name)) {
-                Some(near) => format!("did you mean '{near}'?"),
-                None => sets(&exports),
-            }));
+            let error = Error::new(
+                ErrorKind::Lookup,
+                format!("{} sets no variable '{variable}'", file.shown),
+            );
+            return Err(error.help(
+                match nearest(&variable, exports.keys().map(|name| &**name)) {
+                    Some(near) => format!("did you mean '{near}'?"),
+                    None => sets(&exports),
+                },
+            ));
         };
         let value = value.to_value().map_err(|e| {
             let what = value.type_name();
-            let error =
-                Error::new(ErrorKind::Lookup, format!("'{variable}' of {} is no data but a {what}", file.shown));
+            let error = Error::new(
+                ErrorKind::Lookup,
+                format!("'{variable}' of {} is no data but a {what}", file.shown),
+            );
             error.note(e.to_string()).help(sets(&exports))
         })?;
         Ok(Exported { variable, value })
@@ -114,17 +140,28 @@ impl Run<'_> {
     fn exports(&self, file: &File, form: &MapForm) -> Result<Names> {
         let root = file.shown.strip_suffix(&*file.path).unwrap_or_default();
         let sls = form.formula.replace('/', ".");
-        let (mut variables, syntax) = self.sls_environment(&format!("{root}{}/init.sls", form.formula), &sls);
+        let (mut variables, syntax) =
+            self.sls_environment(&format!("{root}{}/init.sls", form.formula), &sls);
         if !form.with_context {
             // A template loaded without context has a place of its own.
-            let directory = form.path.rsplit_once('/').map_or("", |(directory, _)| directory);
+            let directory = form
+                .path
+                .rsplit_once('/')
+                .map_or("", |(directory, _)| directory);
             variables.insert("tplpath".into(), Obj::from(&*file.shown));
             variables.insert("tplfile".into(), Obj::from(&*form.path));
             variables.insert("tpldir".into(), Obj::from(directory));
             variables.insert("tpldot".into(), Obj::from(directory.replace('/', ".")));
         }
-        let job = Job { language: Language::Jinja, variables, syntax: &syntax, saltenv: &self.saltenv, watch: None };
-        let (_, mut exports) = self.run_template_for_names(file, &file.text()?.into(), job, Vec::new())?;
+        let job = Job {
+            language: Language::Jinja,
+            variables,
+            syntax: &syntax,
+            saltenv: &self.saltenv,
+            watch: None,
+        };
+        let (_, mut exports) =
+            self.run_template_for_names(file, &file.text()?.into(), job, Vec::new())?;
         // Jinja keeps these to the template.
         exports.retain(|name, _| !name.starts_with('_'));
         Ok(exports)
@@ -133,14 +170,23 @@ impl Run<'_> {
     /// What to do where there is no `map.jinja`.
     fn no_map(&self, formula: &str, path: &str) -> Error {
         let error = Error::new(ErrorKind::File, format!("there is no salt://{path}"));
-        let listed = self.list_files(&self.saltenv, &format!("{formula}/")).unwrap_or_default();
+        let listed = self
+            .list_files(&self.saltenv, &format!("{formula}/"))
+            .unwrap_or_default();
         let is_map = |file: &&String| file.ends_with("map.jinja");
-        let others: Vec<&str> =
-            listed.iter().filter(is_map).filter_map(|f| f.strip_prefix(formula)?.strip_prefix('/')).collect();
+        let others: Vec<&str> = listed
+            .iter()
+            .filter(is_map)
+            .filter_map(|f| f.strip_prefix(formula)?.strip_prefix('/'))
+            .collect();
         match (listed.is_empty(), others.is_empty()) {
             (true, _) => error.help("no file lies below that folder: check its name and the roots"),
-            (false, true) => error.help("the formula has no map.jinja; if it has parameter files, ask for its data"),
-            (false, false) => error.help(format!("there is {}; name one as the template", others.join(", "))),
+            (false, true) => error
+                .help("the formula has no map.jinja; if it has parameter files, ask for its data"),
+            (false, false) => error.help(format!(
+                "there is {}; name one as the template",
+                others.join(", ")
+            )),
         }
     }
 }
@@ -148,25 +194,46 @@ impl Run<'_> {
 impl MapForm {
     /// The variable that a formula means by its map, if it is not told.
     fn variable(&self, exports: &Names) -> Result<Str> {
-        let is_data = |name: &str| exports.get(name).is_some_and(|value| value.to_value().is_ok());
+        let is_data = |name: &str| {
+            exports
+                .get(name)
+                .is_some_and(|value| value.to_value().is_ok())
+        };
         if is_data("mapdata") {
             return Ok("mapdata".into());
         }
-        let own_name = self.formula.rsplit('/').next().unwrap_or_default().replace('-', "_");
+        let own_name = self
+            .formula
+            .rsplit('/')
+            .next()
+            .unwrap_or_default()
+            .replace('-', "_");
         let candidates = exports.keys().filter(|name| is_data(name));
-        let rank = |name: &Str| (self.imported.get(name).copied().unwrap_or_default(), **name == *own_name);
+        let rank = |name: &Str| {
+            (
+                self.imported.get(name).copied().unwrap_or_default(),
+                **name == *own_name,
+            )
+        };
         // Of names that are imported equally often, the formula's own, or the one set first.
-        if let Some((rank, name)) = candidates.map(|name| (rank(name), name)).rev().max_by_key(|(rank, _)| *rank)
+        if let Some((rank, name)) = candidates
+            .map(|name| (rank(name), name))
+            .rev()
+            .max_by_key(|(rank, _)| *rank)
             && rank > (0, false)
         {
             return Ok(name.clone());
         }
-        let mut mappings = exports.iter().filter(|(_, value)| matches!(value, Obj::Dict(_)));
+        let mut mappings = exports
+            .iter()
+            .filter(|(_, value)| matches!(value, Obj::Dict(_)));
         match (mappings.next(), mappings.next()) {
             (Some((name, _)), None) => Ok(name.clone()),
             _ => {
                 let Self { formula, path, .. } = self;
-                let message = format!("no template of {formula} tells which variable of {path} is its configuration");
+                let message = format!(
+                    "no template of {formula} tells which variable of {path} is its configuration"
+                );
                 Err(Error::new(ErrorKind::Lookup, message).help(sets(exports)))
             }
         }
@@ -176,5 +243,9 @@ impl MapForm {
 /// What a template sets, for a person who looks for a name.
 fn sets(exports: &Names) -> String {
     let names: Vec<&str> = exports.keys().map(|name| &**name).collect();
-    if names.is_empty() { "it sets nothing".into() } else { format!("it sets {}", names.join(", ")) }
+    if names.is_empty() {
+        "it sets nothing".into()
+    } else {
+        format!("it sets {}", names.join(", "))
+    }
 }

@@ -39,8 +39,12 @@ impl Moulds {
     /// As [`mapstack_yaml::load`].
     pub fn load(&self, text: &Text<'_>) -> Result<Value, Error> {
         let (common, words) = without_words(text);
-        let known = (!words.is_empty()).then(|| self.mould(&common, words.len())).flatten();
-        known.and_then(|mould| mould.fill(&words)).map_or_else(|| mapstack_yaml::load(text.as_str()), Ok)
+        let known = (!words.is_empty())
+            .then(|| self.mould(&common, words.len()))
+            .flatten();
+        known
+            .and_then(|mould| mould.fill(&words))
+            .map_or_else(|| mapstack_yaml::load(text.as_str()), Ok)
     }
 
     /// The mould of a text that was met before.
@@ -48,7 +52,8 @@ impl Moulds {
         let learnt = match self.0.get(common) {
             Some(Known::Mould(mould)) => return Some(mould),
             Some(Known::Nothing) => return None,
-            Some(Known::Once) => Mould::read(common, holes).map_or(Known::Nothing, |mould| Known::Mould(mould.into())),
+            Some(Known::Once) => Mould::read(common, holes)
+                .map_or(Known::Nothing, |mould| Known::Mould(mould.into())),
             None => Known::Once,
         };
         self.0.put(common, learnt.clone());
@@ -65,9 +70,15 @@ pub(crate) fn without_words<'t>(text: &'t Text<'_>) -> (Cow<'t, str>, Vec<&'t st
     let (mut common, mut words, mut done) = (String::new(), Vec::new(), 0);
     for range in text.printed() {
         // The last line's break belongs to nothing else than what was printed last.
-        let printed = whole.get(range.clone()).map(|printed| printed.trim_end_matches('\n'));
-        let Some(word) = printed.filter(|word| Mould::takes(word)) else { continue };
-        let Some(hole) = Mould::hole(words.len()) else { break };
+        let printed = whole
+            .get(range.clone())
+            .map(|printed| printed.trim_end_matches('\n'));
+        let Some(word) = printed.filter(|word| Mould::takes(word)) else {
+            continue;
+        };
+        let Some(hole) = Mould::hole(words.len()) else {
+            break;
+        };
         if common.is_empty() {
             common.reserve(whole.len() + 64);
         }

@@ -114,7 +114,10 @@ options! {
 }
 
 fn unknown_argument(function: &str, name: &str, known: &[&str]) -> Error {
-    let error = Error::new(ErrorKind::Options, format!("{function}() has no argument '{name}'"));
+    let error = Error::new(
+        ErrorKind::Options,
+        format!("{function}() has no argument '{name}'"),
+    );
     match nearest(name, known) {
         Some(near) => error.help(format!("did you mean '{near}'?")),
         None => error.help(format!("it takes {}", known.join(", "))),
@@ -139,7 +142,10 @@ pub(crate) fn iterate(value: &Value, what: &str) -> Result<Vec<Value>> {
         Value::Str(text) => text.chars().map(|c| Value::from(c.to_string())).collect(),
         Value::Bytes(bytes) => bytes.iter().map(|b| Value::from(i64::from(*b))).collect(),
         other => {
-            return Err(Error::new(ErrorKind::Options, format!("{what} is {}, not a list", other.kind().described())));
+            return Err(Error::new(
+                ErrorKind::Options,
+                format!("{what} is {}, not a list", other.kind().described()),
+            ));
         }
     })
 }

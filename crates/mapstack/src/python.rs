@@ -5,15 +5,25 @@ use mapstack_render::{Error, ErrorKind, Result, mako, sandbox};
 use mapstack_value::{Str, Value};
 
 /// Run a Mako template as Salt does (Salt: `render_mako_tmpl`), and read back variables.
-pub(crate) fn mako(request: &Request<'_>, changed: &[&str]) -> Result<(Rendered, Vec<(Str, Value)>)> {
+pub(crate) fn mako(
+    request: &Request<'_>,
+    changed: &[&str],
+) -> Result<(Rendered, Vec<(Str, Value)>)> {
     // What it includes is relative to its sls; Salt gives other templates no place of their own.
-    let sls = request.variables.get("sls").and_then(|sls| sls.as_str()).filter(|sls| !sls.is_empty());
+    let sls = request
+        .variables
+        .get("sls")
+        .and_then(|sls| sls.as_str())
+        .filter(|sls| !sls.is_empty());
     let uri = sls.map(|sls| sls.replace('.', "/"));
     mako::render_as(request, mako::Options::salt(), uri.as_deref(), changed)
 }
 
 /// Run a Python module as Salt does (Salt: `salt.utils.templates.py`), and read back variables.
-pub(crate) fn module(request: &Request<'_>, changed: &[&str]) -> Result<(Value, Vec<(Str, Value)>)> {
+pub(crate) fn module(
+    request: &Request<'_>,
+    changed: &[&str],
+) -> Result<(Value, Vec<(Str, Value)>)> {
     let mut variables = request.variables.clone();
     for (name, also) in [
         ("grains", "__grains__"),
@@ -40,11 +50,16 @@ pub(crate) fn module(request: &Request<'_>, changed: &[&str]) -> Result<(Value, 
 pub(crate) fn text(request: &Request<'_>) -> Result<Rendered> {
     let (value, _) = module(request, &[])?;
     match value {
-        Value::Str(text) => {
-            Ok(Rendered { text: text.to_string(), map: SourceMap::default(), exports: Default::default() })
-        }
+        Value::Str(text) => Ok(Rendered {
+            text: text.to_string(),
+            map: SourceMap::default(),
+            exports: Default::default(),
+        }),
         other => {
-            let message = format!("run() returned {}, not the text of a file", other.kind().described());
+            let message = format!(
+                "run() returned {}, not the text of a file",
+                other.kind().described()
+            );
             Err(Error::new(ErrorKind::Nested, message).with_help("return the text of the file"))
         }
     }

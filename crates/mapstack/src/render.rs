@@ -21,7 +21,11 @@ use crate::python;
 /// Which template of the flow is run, and the variables that go with it.
 pub(crate) enum Stage<'s> {
     /// A data-source file.
-    Layer { tpldir: &'s str, tplroot: &'s str, custom_data: &'s Value },
+    Layer {
+        tpldir: &'s str,
+        tplroot: &'s str,
+        custom_data: &'s Value,
+    },
     /// The template after the last layer.
     PostMap { tpldir: &'s str, tplroot: &'s str },
 }
@@ -68,12 +72,20 @@ pub(crate) struct Text<'f> {
 impl<'f> Text<'f> {
     /// A file as it is.
     pub fn plain(file: &'f File, text: &'f str) -> Self {
-        Text { file: Cow::Borrowed(file), text: Cow::Borrowed(text), maps: Vec::new() }
+        Text {
+            file: Cow::Borrowed(file),
+            text: Cow::Borrowed(text),
+            maps: Vec::new(),
+        }
     }
 
     /// A text that no place of the file stands for.
     pub fn made(file: &'f File, text: String) -> Self {
-        Text { file: Cow::Borrowed(file), text: Cow::Owned(text), maps: vec![SourceMap::default()] }
+        Text {
+            file: Cow::Borrowed(file),
+            text: Cow::Owned(text),
+            maps: vec![SourceMap::default()],
+        }
     }
 
     /// What the next template stage needs: where the text came from, and the text.
@@ -83,13 +95,21 @@ impl<'f> Text<'f> {
 
     /// What a template printed.
     pub fn rendered(file: &'f File, text: String, map: SourceMap) -> Self {
-        Text { file: Cow::Borrowed(file), text: Cow::Owned(text), maps: vec![map] }
+        Text {
+            file: Cow::Borrowed(file),
+            text: Cow::Owned(text),
+            maps: vec![map],
+        }
     }
 
     /// The same, for keeping.
     pub fn into_owned(self) -> Text<'static> {
         let file = Cow::Owned(self.file.into_owned());
-        Text { file, text: Cow::Owned(self.text.into_owned()), maps: self.maps }
+        Text {
+            file,
+            text: Cow::Owned(self.text.into_owned()),
+            maps: self.maps,
+        }
     }
 
     pub fn as_str(&self) -> &str {
@@ -103,19 +123,29 @@ impl<'f> Text<'f> {
 
     /// Whether a byte of the text is not literally in the file.
     pub fn is_computed(&self, offset: usize) -> bool {
-        self.is_rendered() && self.locate(offset).is_none_or(|(_, origin)| origin.is_computed())
+        self.is_rendered()
+            && self
+                .locate(offset)
+                .is_none_or(|(_, origin)| origin.is_computed())
     }
 
     /// Whether an expression printed a byte as the text of a value, and not as data written out.
     pub fn is_text_of_value(&self, offset: usize) -> bool {
-        self.locate(offset).is_some_and(|(_, origin)| origin == Origin::Text)
+        self.locate(offset)
+            .is_some_and(|(_, origin)| origin == Origin::Text)
     }
 
     /// Where expressions of the last template stage printed something, in order.
     pub fn printed(&self) -> impl Iterator<Item = Range<usize>> {
         let runs = || self.maps.last().into_iter().flat_map(SourceMap::runs);
-        let ends = runs().map(|(start, _)| start).skip(1).chain([self.text.len()]);
-        runs().zip(ends).filter(|((_, origin), _)| origin.is_computed()).map(|((start, _), end)| start..end)
+        let ends = runs()
+            .map(|(start, _)| start)
+            .skip(1)
+            .chain([self.text.len()]);
+        runs()
+            .zip(ends)
+            .filter(|((_, origin), _)| origin.is_computed())
+            .map(|((start, _), end)| start..end)
     }
 
     /// The bytes that the last template stage is known to have made of secrets, in order.
@@ -135,7 +165,12 @@ impl<'f> Text<'f> {
                     Some(name) if **name != *self.file.path => format!("salt://{name}"),
                     _ => self.file.shown.clone(),
                 };
-                Place { file, source: place.source, start: place.span.start as usize, end: place.span.end as usize }
+                Place {
+                    file,
+                    source: place.source,
+                    start: place.span.start as usize,
+                    end: place.span.end as usize,
+                }
             }
             // Nothing was printed there: the file as a whole is what is wrong.
             None if self.is_rendered() => Place {
@@ -144,7 +179,12 @@ impl<'f> Text<'f> {
                 start: 0,
                 end: 0,
             },
-            None => Place { file: self.file.shown.clone(), source: (&*self.text).into(), start: offset, end: offset },
+            None => Place {
+                file: self.file.shown.clone(),
+                source: (&*self.text).into(),
+                start: offset,
+                end: offset,
+            },
         }
     }
 
@@ -177,20 +217,41 @@ impl<'f> Text<'f> {
     /// A YAML error, told in the source that produced the text.
     pub fn yaml_error(&self, e: &mapstack_yaml::Error) -> Error {
         let error = Error::new(ErrorKind::Yaml, e.kind().to_string()).of_yaml(e.kind());
-        let Some(mark) = e.mark() else { return error.at(Some(self.place(0))) };
+        let Some(mark) = e.mark() else {
+            return error.at(Some(self.place(0)));
+        };
         self.placed(error, mark.line as usize, mark.offset(&self.text))
     }
 
     /// A JSON error, told in the source; `start` is where the JSON begins in the text.
     pub fn json_error(&self, e: &JsonError, start: usize) -> Error {
-        let JsonError::Syntax { message, line, column } = e else {
+        let JsonError::Syntax {
+            message,
+            line,
+            column,
+        } = e
+        else {
             return Error::new(ErrorKind::Json, e.to_string()).at(Some(self.place(start)));
         };
         let number = |n: &usize| u32::try_from(*n).unwrap_or(u32::MAX);
         let json = self.text.get(start..).unwrap_or_default();
-        let at = start + Mark { line: number(line), column: number(column) }.offset(json);
-        let lines_before = self.text.get(..start).unwrap_or_default().matches('\n').count();
-        self.placed(Error::new(ErrorKind::Json, format!("this is no JSON: {message}")), line + lines_before, at)
+        let at = start
+            + Mark {
+                line: number(line),
+                column: number(column),
+            }
+            .offset(json);
+        let lines_before = self
+            .text
+            .get(..start)
+            .unwrap_or_default()
+            .matches('\n')
+            .count();
+        self.placed(
+            Error::new(ErrorKind::Json, format!("this is no JSON: {message}")),
+            line + lines_before,
+            at,
+        )
     }
 
     /// An error at a byte of the text, told in the source.
@@ -199,8 +260,16 @@ impl<'f> Text<'f> {
         match self.locate(at) {
             None => error,
             Some((_, origin)) => {
-                let shown = self.text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
-                let how = if origin.is_computed() { ", printed by the expression above" } else { "" };
+                let shown = self
+                    .text
+                    .lines()
+                    .nth(line.saturating_sub(1))
+                    .unwrap_or_default();
+                let how = if origin.is_computed() {
+                    ", printed by the expression above"
+                } else {
+                    ""
+                };
                 error.note(format!("line {line} of the rendered text{how}: {shown}"))
             }
         }
@@ -210,8 +279,18 @@ impl<'f> Text<'f> {
 /// Whether a template of a language whose expressions nobody follows can print a secret: it names where they
 /// are, or other templates.
 fn may_read_secrets(source: &str) -> bool {
-    const READS: [&str; 10] =
-        ["pillar", "opts", "salt", "mapdata", "stack", "custom_data", "include", "import", "extends", "inherit"];
+    const READS: [&str; 10] = [
+        "pillar",
+        "opts",
+        "salt",
+        "mapdata",
+        "stack",
+        "custom_data",
+        "include",
+        "import",
+        "extends",
+        "inherit",
+    ];
     READS.iter().any(|word| source.contains(word))
 }
 
@@ -221,7 +300,9 @@ impl Run<'_> {
         if self.syntax != Syntax::default() {
             return true;
         }
-        let opens = |(brace, _): (usize, &str)| matches!(text.as_bytes().get(brace + 1), Some(b'{' | b'%' | b'#'));
+        let opens = |(brace, _): (usize, &str)| {
+            matches!(text.as_bytes().get(brace + 1), Some(b'{' | b'%' | b'#'))
+        };
         text.match_indices('{').any(opens) || text.contains("#jinja2:")
     }
 
@@ -238,16 +319,28 @@ impl Run<'_> {
         let watch = self.is_tracked().then(|| Watch::new(live.clone()));
         let variables = self.variables(stage, &live);
         let (syntax, saltenv) = (&self.syntax, &self.saltenv);
-        let job = Job { language: Language::Jinja, variables, syntax, saltenv, watch: watch.as_ref() };
+        let job = Job {
+            language: Language::Jinja,
+            variables,
+            syntax,
+            saltenv,
+            watch: watch.as_ref(),
+        };
         let text = self.run_template(file, source, job, Vec::new())?;
         if !self.blanks.is_empty() && self.blanks.are_unread(&live, mapdata) {
             return Ok(text);
         }
         let changed = live.to_value_lossy();
-        let (value, missing) =
-            changed.map_err(|e| self.template_error(*e, file).note("this template put it into mapdata"))?;
+        let (value, missing) = changed.map_err(|e| {
+            self.template_error(*e, file)
+                .note("this template put it into mapdata")
+        })?;
         let before = std::mem::replace(mapdata, value);
-        self.track_edits(file, (&before, mapdata), watch.map(Watch::into_edits).unwrap_or_default());
+        self.track_edits(
+            file,
+            (&before, mapdata),
+            watch.map(Watch::into_edits).unwrap_or_default(),
+        );
         self.warn_of_no_data(file, "mapdata", &missing);
         Ok(text)
     }
@@ -256,9 +349,14 @@ impl Run<'_> {
     /// itself, which fails when something uses it.
     pub(crate) fn warn_of_no_data(&self, file: &File, variable: &str, missing: &[String]) {
         for what in missing {
-            let message = format!("{} puts something into {variable} that is no data: {what}", file.shown);
+            let message = format!(
+                "{} puts something into {variable} that is no data: {what}",
+                file.shown
+            );
             let warning = Diagnostic::warning(ErrorKind::Template, message);
-            self.warn(warning.with_help("it is null in the result; give it a value with |default(…)"));
+            self.warn(
+                warning.with_help("it is null in the result; give it a value with |default(…)"),
+            );
         }
     }
 
@@ -306,7 +404,13 @@ impl Run<'_> {
     ) -> Result<()> {
         let variables = self.variables(stage, &Obj::from(mapdata.clone()));
         let (syntax, saltenv) = (&self.syntax, &self.saltenv);
-        let job = Job { language: Language::Tera, variables, syntax, saltenv, watch: None };
+        let job = Job {
+            language: Language::Tera,
+            variables,
+            syntax,
+            saltenv,
+            watch: None,
+        };
         let text = self.run_template(file, &file.text()?.into(), job, Vec::new())?;
         let printed = mapstack_yaml::load(text.as_str()).map_err(|e| text.yaml_error(&e))?;
         match &printed {
@@ -315,7 +419,16 @@ impl Run<'_> {
                 let describe = || {
                     let merged = Some(Merged::by_default(options));
                     let at = LayerText::new(text.clone().into_owned()).whole();
-                    (self.layer(LayerKind::Edits { shown: file.shown.clone() }, Vec::new(), merged), at)
+                    (
+                        self.layer(
+                            LayerKind::Edits {
+                                shown: file.shown.clone(),
+                            },
+                            Vec::new(),
+                            merged,
+                        ),
+                        at,
+                    )
                 };
                 let merged = self.merge_layer(std::mem::take(mapdata), &printed, options, describe);
                 *mapdata = merged.map_err(|e| {
@@ -325,9 +438,13 @@ impl Run<'_> {
                 Ok(())
             }
             other => {
-                let message = format!("the post-map template prints {}, not a mapping", other.kind().described());
+                let message = format!(
+                    "the post-map template prints {}, not a mapping",
+                    other.kind().described()
+                );
                 let error = Error::new(ErrorKind::DataSource, message).at(Some(text.place(0)));
-                Err(error.help("print the keys to change, as YAML; print nothing to change nothing"))
+                Err(error
+                    .help("print the keys to change, as YAML; print nothing to change nothing"))
             }
         }
     }
@@ -340,7 +457,8 @@ impl Run<'_> {
         job: Job<'_>,
         before: Vec<SourceMap>,
     ) -> Result<Text<'f>> {
-        self.run_template_for_names(file, source, job, before).map(|(text, _)| text)
+        self.run_template_for_names(file, source, job, before)
+            .map(|(text, _)| text)
     }
 
     /// The same, and what the template's top level has bound.
@@ -377,11 +495,18 @@ impl Run<'_> {
         let rendered = match rendered {
             Ok(rendered) => rendered,
             Err(e) => {
-                let source = Text { file: Cow::Borrowed(file), text: Cow::Borrowed(""), maps: before };
+                let source = Text {
+                    file: Cow::Borrowed(file),
+                    text: Cow::Borrowed(""),
+                    maps: before,
+                };
                 return Err(self.stage_error(*e, job.language, &source));
             }
         };
-        self.sync_facts().map_err(|e| self.template_error(*e, file).note("the minion's facts were changed to this"))?;
+        self.sync_facts().map_err(|e| {
+            self.template_error(*e, file)
+                .note("the minion's facts were changed to this")
+        })?;
         let map = match self.taint() {
             // Nobody follows the expressions of other languages.
             Some(_) if job.language != Language::Jinja && may_read_secrets(source) => {
@@ -390,7 +515,14 @@ impl Run<'_> {
             _ => rendered.map,
         };
         before.push(map);
-        Ok((Text { file: Cow::Borrowed(file), text: Cow::Owned(rendered.text), maps: before }, rendered.exports))
+        Ok((
+            Text {
+                file: Cow::Borrowed(file),
+                text: Cow::Owned(rendered.text),
+                maps: before,
+            },
+            rendered.exports,
+        ))
     }
 
     /// Note the language of a template: only Jinja's is known to be told all it looks at, and to look
@@ -402,7 +534,12 @@ impl Run<'_> {
     }
 
     /// A stage's error, told in the file that the stages before it read.
-    pub(crate) fn stage_error(&self, mut e: mapstack_render::Error, language: Language, source: &Text<'_>) -> Error {
+    pub(crate) fn stage_error(
+        &self,
+        mut e: mapstack_render::Error,
+        language: Language,
+        source: &Text<'_>,
+    ) -> Error {
         let back = |place: &mut mapstack_render::Place| {
             let is_own = place.template.as_deref() == Some(&*source.file.path);
             if is_own && let Some((mut found, origin)) = source.locate(place.span.start as usize) {
@@ -414,7 +551,10 @@ impl Run<'_> {
             }
         };
         e.place.iter_mut().for_each(back);
-        e.trace.iter_mut().map(|frame| &mut frame.place).for_each(back);
+        e.trace
+            .iter_mut()
+            .map(|frame| &mut frame.place)
+            .for_each(back);
         // The words of the error's kinds name Jinja.
         let message = match language {
             Language::Jinja => e.to_string(),
@@ -433,7 +573,11 @@ impl Run<'_> {
         let mut set = |name: &str, value: Obj| names.insert(name.into(), value);
         set("mapdata", mapdata.clone());
         match stage {
-            Stage::Layer { tpldir, tplroot, custom_data } => {
+            Stage::Layer {
+                tpldir,
+                tplroot,
+                custom_data,
+            } => {
                 set("tpldir", Obj::from(*tpldir));
                 set("tplroot", Obj::from(*tplroot));
                 set("custom_data", Obj::from((*custom_data).clone()));
@@ -470,11 +614,16 @@ impl Run<'_> {
             _ => ErrorKind::Template,
         };
         let place = |place| self.place_in_template(place, file);
-        let steps = e.trace.into_iter().map(|frame| Step { what: frame.what, place: place(frame.place) });
+        let steps = e.trace.into_iter().map(|frame| Step {
+            what: frame.what,
+            place: place(frame.place),
+        });
         let mut steps: Vec<Step> = steps.collect();
         // A formula that asks for itself comes by the same place on every level.
         steps.dedup();
-        let error = Error::new(kind, message).at(e.place.map(place)).trace(steps);
+        let error = Error::new(kind, message)
+            .at(e.place.map(place))
+            .trace(steps);
         match e.help {
             Some(help) => error.help(help),
             None => error,

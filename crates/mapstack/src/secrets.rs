@@ -18,7 +18,10 @@ impl Redact for Diagnostic {
             redacted.message = secrets.scrubbed(&self.message);
         }
         redacted.help = self.help.redacted(secrets);
-        redacted.notes.iter_mut().for_each(|note| *note = secrets.scrubbed(note));
+        redacted
+            .notes
+            .iter_mut()
+            .for_each(|note| *note = secrets.scrubbed(note));
         let starred = |place: &mut Place| {
             // A document of facts that cannot be read has secrets that nobody knows.
             let source = match self.kind {
@@ -73,7 +76,9 @@ impl<'e> Run<'e> {
             let minion: &Minion = &self.facts.all();
             taint.add(&Value::Map(minion.pillar.clone()));
             taint.add_object(&self.live.pillar);
-            [&minion.grains, &minion.opts].into_iter().for_each(|facts| add_named(&taint, facts));
+            [&minion.grains, &minion.opts]
+                .into_iter()
+                .for_each(|facts| add_named(&taint, facts));
             taint
         });
     }

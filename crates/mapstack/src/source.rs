@@ -27,7 +27,11 @@ impl Found {
             strategy = map.shift_remove("strategy").filter(|v| !v.is_none());
             merge_lists = map.shift_remove("merge_lists").filter(|v| !v.is_none());
         }
-        Found { value, strategy, merge_lists }
+        Found {
+            value,
+            strategy,
+            merge_lists,
+        }
     }
 }
 
@@ -44,10 +48,17 @@ pub(crate) struct Surroundings<'s> {
 }
 
 /// Look a matcher's query up; `None` if there is nothing.
-pub(crate) fn fetch(run: &Run<'_>, matcher: &Matcher, around: &Surroundings<'_>) -> Result<Option<Found>> {
+pub(crate) fn fetch(
+    run: &Run<'_>,
+    matcher: &Matcher,
+    around: &Surroundings<'_>,
+) -> Result<Option<Found>> {
     let value = match matcher.kind() {
         MatcherKind::Static => {
-            let message = format!("P@{} is a path, not data: it cannot be merged", matcher.query());
+            let message = format!(
+                "P@{} is a path, not data: it cannot be merged",
+                matcher.query()
+            );
             return Err(Error::new(ErrorKind::Definition, message)
                 .help(format!("to read that file write Y!P@{}", matcher.query())));
         }
@@ -69,24 +80,35 @@ pub(crate) fn fetch(run: &Run<'_>, matcher: &Matcher, around: &Surroundings<'_>)
     };
     let found = value.map(Found::new);
     if let (Some(found), Some(notes)) = (&found, around.notes) {
-        notes.borrow_mut().push(Because { matcher: matcher.to_string(), found: found.value.clone() });
+        notes.borrow_mut().push(Because {
+            matcher: matcher.to_string(),
+            found: found.value.clone(),
+        });
     }
     Ok(found)
 }
 
 fn look_into(data: &Value, matcher: &Matcher) -> Result<Option<Value>> {
-    let path =
-        Path::split(matcher.query(), matcher.delimiter()).map_err(|e| Error::new(ErrorKind::Lookup, e.to_string()))?;
+    let path = Path::split(matcher.query(), matcher.delimiter())
+        .map_err(|e| Error::new(ErrorKind::Lookup, e.to_string()))?;
     Ok(mapstack_yaml::traverse(data, &path))
 }
 
 /// Take the merge options that matchers of type `M` found out of the merged data itself, where the
 /// caller can see that they are gone (the reference pops them from the live object).
 pub(crate) fn pop_options(definition: &Definition, stack: &mut Value) {
-    for matcher in definition.matchers().iter().filter(|m| m.kind() == MatcherKind::MapData) {
-        let Ok(path) = Path::split(matcher.query(), matcher.delimiter()) else { continue };
-        let carries =
-            |v: Value| v.as_map().is_some_and(|m| m.contains_key("strategy") || m.contains_key("merge_lists"));
+    for matcher in definition
+        .matchers()
+        .iter()
+        .filter(|m| m.kind() == MatcherKind::MapData)
+    {
+        let Ok(path) = Path::split(matcher.query(), matcher.delimiter()) else {
+            continue;
+        };
+        let carries = |v: Value| {
+            v.as_map()
+                .is_some_and(|m| m.contains_key("strategy") || m.contains_key("merge_lists"))
+        };
         if mapstack_yaml::traverse(stack, &path).is_some_and(carries)
             && let Some(Value::Map(map)) = locate(stack, path.steps())
         {
@@ -98,7 +120,9 @@ pub(crate) fn pop_options(definition: &Definition, stack: &mut Value) {
 
 /// What a path leads to, to be changed. The steps are those of a path that leads somewhere.
 fn locate<'v>(data: &'v mut Value, steps: &[Step]) -> Option<&'v mut Value> {
-    let Some((step, rest)) = steps.split_first() else { return Some(data) };
+    let Some((step, rest)) = steps.split_first() else {
+        return Some(data);
+    };
     let one = |value: &Value| mapstack_yaml::traverse(value, &Path::from_iter([step.0.clone()]));
     let next = match data {
         Value::Map(map) => {
@@ -112,7 +136,9 @@ fn locate<'v>(data: &'v mut Value, steps: &[Step]) -> Option<&'v mut Value> {
         Value::List(list) => {
             let found = one(&Value::List(list.clone()))?;
             // The step leads into one of the items, or to one of them.
-            let inside = list.iter().position(|item| item.as_map().is_some() && one(item).is_some_and(|v| v == found));
+            let inside = list
+                .iter()
+                .position(|item| item.as_map().is_some() && one(item).is_some_and(|v| v == found));
             match inside {
                 Some(index) => return locate(&mut list.make_mut()[index], steps),
                 None => {
@@ -127,8 +153,14 @@ fn locate<'v>(data: &'v mut Value, steps: &[Step]) -> Option<&'v mut Value> {
 }
 
 /// The value of a raw definition's first matcher, nested below its query for `SUB`.
-pub(crate) fn fetch_layer(run: &Run<'_>, matcher: &Matcher, around: &Surroundings<'_>) -> Result<Option<Found>> {
-    let Some(mut found) = fetch(run, matcher, around)? else { return Ok(None) };
+pub(crate) fn fetch_layer(
+    run: &Run<'_>,
+    matcher: &Matcher,
+    around: &Surroundings<'_>,
+) -> Result<Option<Found>> {
+    let Some(mut found) = fetch(run, matcher, around)? else {
+        return Ok(None);
+    };
     if matcher.has_sub() {
         let nested: Map = [(sub_key(matcher), found.value)].into_iter().collect();
         found.value = nested.into();
@@ -178,7 +210,10 @@ pub(crate) struct PathRules {
 
 impl PathRules {
     /// The rules of layers.
-    pub const LAYERS: PathRules = PathRules { include_query: true, fallback_to_query: false };
+    pub const LAYERS: PathRules = PathRules {
+        include_query: true,
+        fallback_to_query: false,
+    };
 }
 
 /// The relative paths a definition leads to (saltext-formula: `Renderer.render_path`).
@@ -194,9 +229,10 @@ pub(crate) fn paths(
         let found = match matcher.kind() {
             MatcherKind::Static => vec![join([matcher.query()])],
             _ => match fetch(run, matcher, around)? {
-                Some(found) if rules.include_query => {
-                    texts(&found.value).iter().map(|part| join([matcher.query(), part])).collect()
-                }
+                Some(found) if rules.include_query => texts(&found.value)
+                    .iter()
+                    .map(|part| join([matcher.query(), part]))
+                    .collect(),
                 Some(found) => texts(&found.value),
                 None if rules.fallback_to_query => vec![matcher.query().to_string()],
                 None => return Ok(Paths::Absent(matcher.query().to_string())),
@@ -206,7 +242,11 @@ pub(crate) fn paths(
         count *= found.len();
         parts.push(found);
     }
-    Ok(Paths::Relative((0..count).map(|number| join(chosen(&parts, number))).collect()))
+    Ok(Paths::Relative(
+        (0..count)
+            .map(|number| join(chosen(&parts, number)))
+            .collect(),
+    ))
 }
 
 /// One of each list's texts, by the number of the choice: the last list varies fastest.
@@ -214,7 +254,8 @@ fn chosen(parts: &[Vec<String>], number: usize) -> impl Iterator<Item = &str> {
     let mut below: usize = parts.iter().map(Vec::len).product();
     parts.iter().filter_map(move |list| {
         below = below.checked_div(list.len())?;
-        list.get(number.checked_div(below)? % list.len()).map(String::as_str)
+        list.get(number.checked_div(below)? % list.len())
+            .map(String::as_str)
     })
 }
 
@@ -226,7 +267,8 @@ impl Run<'_> {
         if a.saturating_mul(b) <= MAX_PATHS {
             return Ok(());
         }
-        let message = format!("a chain of matchers leads to {a} × {b} paths, more than {MAX_PATHS}");
+        let message =
+            format!("a chain of matchers leads to {a} × {b} paths, more than {MAX_PATHS}");
         Err(Error::new(ErrorKind::Limit, message).help("some grain or pillar list is far too long"))
     }
 }
@@ -238,9 +280,13 @@ mod tests {
     #[test]
     fn every_choice_comes_once_and_the_last_varies_fastest() {
         let parts = [vec!["a", "b"], vec!["c"], vec!["d", "e", "f"]];
-        let parts: Vec<Vec<String>> =
-            parts.into_iter().map(|list| list.into_iter().map(Into::into).collect()).collect();
-        let all: Vec<String> = (0..6).map(|number| chosen(&parts, number).collect()).collect();
+        let parts: Vec<Vec<String>> = parts
+            .into_iter()
+            .map(|list| list.into_iter().map(Into::into).collect())
+            .collect();
+        let all: Vec<String> = (0..6)
+            .map(|number| chosen(&parts, number).collect())
+            .collect();
         assert_eq!(all, ["acd", "ace", "acf", "bcd", "bce", "bcf"]);
         assert_eq!(chosen(&[], 0).count(), 0);
     }

@@ -14,7 +14,9 @@ use crate::engine::Run;
 use crate::layer::Variables;
 use crate::lineage::{At, Because, Chosen, LayerKind, LayerText, Merged};
 use crate::options::{StackOptions, iterate, or};
-use crate::source::{Found, PathRules, Paths, Surroundings, fetch, fetch_layer, paths, pop_options, texts};
+use crate::source::{
+    Found, PathRules, Paths, Surroundings, fetch, fetch_layer, paths, pop_options, texts,
+};
 use crate::trace::{Asked, FileReadKind, Stage};
 
 /// Everything a fold needs besides the minion.
@@ -45,19 +47,28 @@ impl Run<'_> {
     /// A call of a map function, of which templates may make more.
     pub(crate) fn called<T>(&self, call: impl FnOnce() -> Result<T>) -> Result<T> {
         let what = "map functions call each other through templates";
-        self.nested(what, "a template must not ask for the configuration it is part of", || {
-            let outer = self.definition.replace(None);
-            let result = call();
-            self.definition.replace(outer);
-            result
-        })
+        self.nested(
+            what,
+            "a template must not ask for the configuration it is part of",
+            || {
+                let outer = self.definition.replace(None);
+                let result = call();
+                self.definition.replace(outer);
+                result
+            },
+        )
     }
 
     /// Do work that templates can ask for again from inside.
     ///
     /// # Errors
     /// A limit error where that never ends, else what `work` returns.
-    pub(crate) fn nested<T>(&self, what: &str, help: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub(crate) fn nested<T>(
+        &self,
+        what: &str,
+        help: &str,
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
         if self.depth.get() >= MAX_NESTING {
             let message = format!("{what} more than {MAX_NESTING} levels deep");
             return Err(Error::new(ErrorKind::Limit, message).help(help));
@@ -74,30 +85,60 @@ impl Run<'_> {
     }
 
     /// `map.stack` within the call at hand.
-    pub(crate) fn stacked(&self, tpldir: &str, sources: &Value, options: &StackOptions) -> Result<Value> {
+    pub(crate) fn stacked(
+        &self,
+        tpldir: &str,
+        sources: &Value,
+        options: &StackOptions,
+    ) -> Result<Value> {
         let tplroot = tplroot(tpldir);
         let directories = match &options.parameter_dirs {
-            None | Some(Value::None) => vec!["parameters".to_string(), format!("{tplroot}/parameters")],
+            None | Some(Value::None) => {
+                vec!["parameters".to_string(), format!("{tplroot}/parameters")]
+            }
             Some(given) => directories(given)?,
         };
-        let falsy_to_map = |value: Option<&Value>| value.filter(|v| v.truthy()).cloned().unwrap_or_else(Value::map);
+        let falsy_to_map = |value: Option<&Value>| {
+            value
+                .filter(|v| v.truthy())
+                .cloned()
+                .unwrap_or_else(Value::map)
+        };
         let fold = Fold {
             tpldir,
             tplroot,
             parameter_dirs: directories,
             custom_data: falsy_to_map(options.custom_data.as_ref()),
             config_get_strategy: or(options.config_get_strategy.as_ref(), Value::None),
-            merge_strategy: options.default_merge_strategy.clone().filter(Value::truthy).unwrap_or("smart".into()),
-            default_is_given: options.default_merge_strategy.as_ref().is_some_and(Value::truthy),
-            merge_lists: options.default_merge_lists.clone().filter(|v| !v.is_none()).unwrap_or(false.into()),
+            merge_strategy: options
+                .default_merge_strategy
+                .clone()
+                .filter(Value::truthy)
+                .unwrap_or("smart".into()),
+            default_is_given: options
+                .default_merge_strategy
+                .as_ref()
+                .is_some_and(Value::truthy),
+            merge_lists: options
+                .default_merge_lists
+                .clone()
+                .filter(|v| !v.is_none())
+                .unwrap_or(false.into()),
         };
-        self.fold(&fold, sources, falsy_to_map(options.default_values.as_ref()))
+        self.fold(
+            &fold,
+            sources,
+            falsy_to_map(options.default_values.as_ref()),
+        )
     }
 
     /// Apply sources in order.
     fn fold(&self, fold: &Fold<'_>, sources: &Value, mut stack: Value) -> Result<Value> {
         if let Some(mut tracker) = self.tracker() {
-            tracker.begin(|| self.layer(LayerKind::Arguments, Vec::new(), None), &stack);
+            tracker.begin(
+                || self.layer(LayerKind::Arguments, Vec::new(), None),
+                &stack,
+            );
         }
         let result = self.fold_all(fold, sources, &mut stack);
         self.definition.replace(None);
@@ -107,10 +148,13 @@ impl Run<'_> {
     fn fold_all(&self, fold: &Fold<'_>, sources: &Value, stack: &mut Value) -> Result<()> {
         for (index, source) in iterate(sources, "`sources`")?.iter().enumerate() {
             let Value::Str(text) = source else {
-                let message = format!("source {} is {}, not a source definition", index + 1, source.kind().described());
-                return Err(
-                    Error::new(ErrorKind::Definition, message).help("definitions are strings such as \"Y!G@os\"")
+                let message = format!(
+                    "source {} is {}, not a source definition",
+                    index + 1,
+                    source.kind().described()
                 );
+                return Err(Error::new(ErrorKind::Definition, message)
+                    .help("definitions are strings such as \"Y!G@os\""));
             };
             self.definition.replace(Some(text.clone()));
             let definition = self.layer_definition(text)?;
@@ -136,22 +180,34 @@ impl Run<'_> {
     }
 
     /// A definition that leads to files.
-    fn apply_files(&self, fold: &Fold<'_>, definition: &Definition, stack: &mut Value) -> Result<()> {
-        let evaluate = |around: &Surroundings<'_>| paths(self, definition, around, PathRules::LAYERS);
+    fn apply_files(
+        &self,
+        fold: &Fold<'_>,
+        definition: &Definition,
+        stack: &mut Value,
+    ) -> Result<()> {
+        let evaluate =
+            |around: &Surroundings<'_>| paths(self, definition, around, PathRules::LAYERS);
         // Minions that differ in what leads to files can have the same files: none, as a rule.
-        let of_minion = self
-            .facts
-            .recorder()
-            .filter(|recorder| recorder.note_files(definition, &fold.parameter_dirs, &fold.config_get_strategy));
+        let of_minion = self.facts.recorder().filter(|recorder| {
+            recorder.note_files(definition, &fold.parameter_dirs, &fold.config_get_strategy)
+        });
         let asked_again = of_minion.is_some();
         let (found, because) = match of_minion {
             None => self.evaluate(fold, definition, stack, evaluate)?,
-            Some(recorder) => recorder.quietly(|| self.evaluate(fold, definition, stack, evaluate))?,
+            Some(recorder) => {
+                recorder.quietly(|| self.evaluate(fold, definition, stack, evaluate))?
+            }
         };
         if asked_again && self.stage.get() != Stage::Meta {
             // Which files of a folder of somebody else's are not there is not told by an outcome that is shared.
-            let is_own = |directory: &String| self.depth.get() == 1 && tplroot(directory) == fold.tplroot;
-            for directory in fold.parameter_dirs.iter().filter(|directory| !is_own(directory)) {
+            let is_own =
+                |directory: &String| self.depth.get() == 1 && tplroot(directory) == fold.tplroot;
+            for directory in fold
+                .parameter_dirs
+                .iter()
+                .filter(|directory| !is_own(directory))
+            {
                 self.note_read(&self.saltenv, &format!("{directory}/"), FileReadKind::List);
             }
         }
@@ -182,7 +238,11 @@ impl Run<'_> {
         because: &[Because],
         stack: &mut Value,
     ) -> Result<()> {
-        let variables = Variables { tpldir: fold.tpldir, tplroot: fold.tplroot, custom_data: &fold.custom_data };
+        let variables = Variables {
+            tpldir: fold.tpldir,
+            tplroot: fold.tplroot,
+            custom_data: &fold.custom_data,
+        };
         let mut files = Vec::new();
         for candidate in variants(path) {
             files.push(self.fetch_candidate(&candidate, asked_again)?);
@@ -192,35 +252,70 @@ impl Run<'_> {
             layers.push((self.load_layer(file, &variables, stack)?, file));
         }
         for ((layer, text), file) in layers {
-            let Some(values) = &layer.values else { continue };
-            let options = self.merge_options(fold, layer.strategy.as_ref(), layer.merge_lists.as_ref(), &file.shown);
+            let Some(values) = &layer.values else {
+                continue;
+            };
+            let options = self.merge_options(
+                fold,
+                layer.strategy.as_ref(),
+                layer.merge_lists.as_ref(),
+                &file.shown,
+            );
             let describe = || {
                 let positions = layer.positions(text.as_str());
                 let source = Arc::new(LayerText::new(text.clone().into_owned()));
-                let own = layer.strategy.is_some().then(|| positions.strategy.map(|mark| source.spot(mark).0));
-                let kind = LayerKind::File { path: file.path.clone(), shown: file.shown.clone() };
+                let own = layer
+                    .strategy
+                    .is_some()
+                    .then(|| positions.strategy.map(|mark| source.spot(mark).0));
+                let kind = LayerKind::File {
+                    path: file.path.clone(),
+                    shown: file.shown.clone(),
+                };
                 let merged = self.merged(fold, &options, own);
-                (self.layer(kind, because.to_vec(), Some(merged)), At::Text(source, positions.values.clone()))
+                (
+                    self.layer(kind, because.to_vec(), Some(merged)),
+                    At::Text(source, positions.values.clone()),
+                )
             };
             let base = std::mem::take(stack);
-            *stack = self.merge_layer(base, values, &options, describe).map_err(|e| {
-                Error::new(ErrorKind::Merge, format!("`values` cannot be merged: {e}"))
-                    .at(text.place_of_value("values"))
-            })?;
+            *stack = self
+                .merge_layer(base, values, &options, describe)
+                .map_err(|e| {
+                    Error::new(ErrorKind::Merge, format!("`values` cannot be merged: {e}"))
+                        .at(text.place_of_value("values"))
+                })?;
         }
         Ok(())
     }
 
     /// A definition that is data itself.
-    fn apply_values(&self, fold: &Fold<'_>, definition: &Definition, stack: &mut Value) -> Result<()> {
-        let (layer, because) = self.evaluate(fold, definition, stack, |around| self.chain(fold, definition, around))?;
-        self.record(Asked::Value { found: layer.is_some() });
+    fn apply_values(
+        &self,
+        fold: &Fold<'_>,
+        definition: &Definition,
+        stack: &mut Value,
+    ) -> Result<()> {
+        let (layer, because) = self.evaluate(fold, definition, stack, |around| {
+            self.chain(fold, definition, around)
+        })?;
+        self.record(Asked::Value {
+            found: layer.is_some(),
+        });
         let Some(layer) = layer else { return Ok(()) };
         let origin = definition.to_string();
-        let options = self.merge_options(fold, layer.strategy.as_ref(), layer.merge_lists.as_ref(), &origin);
+        let options = self.merge_options(
+            fold,
+            layer.strategy.as_ref(),
+            layer.merge_lists.as_ref(),
+            &origin,
+        );
         let describe = || {
             let merged = self.merged(fold, &options, layer.strategy.is_some().then_some(None));
-            (self.layer(LayerKind::Value, because, Some(merged)), self.whereabouts(fold, definition))
+            (
+                self.layer(LayerKind::Value, because, Some(merged)),
+                self.whereabouts(fold, definition),
+            )
         };
         let base = std::mem::take(stack);
         *stack = self.merge_layer(base, &layer.value, &options, describe).map_err(|e| {
@@ -239,9 +334,17 @@ impl Run<'_> {
 
     /// The value of a raw chain: each further matcher picks keys out of what there is
     /// (saltext-formula: `Renderer.render`).
-    fn chain(&self, fold: &Fold<'_>, definition: &Definition, around: &Surroundings<'_>) -> Result<Option<Found>> {
+    fn chain(
+        &self,
+        fold: &Fold<'_>,
+        definition: &Definition,
+        around: &Surroundings<'_>,
+    ) -> Result<Option<Found>> {
         let mut matchers = definition.matchers().iter();
-        let Some(mut layer) = matchers.next().map_or(Ok(None), |first| fetch_layer(self, first, around))? else {
+        let Some(mut layer) = matchers
+            .next()
+            .map_or(Ok(None), |first| fetch_layer(self, first, around))?
+        else {
             return Ok(None);
         };
         for matcher in matchers {
@@ -253,13 +356,23 @@ impl Run<'_> {
                 },
             };
             let origin = definition.to_string();
-            let options = self.merge_options(fold, layer.strategy.as_ref(), layer.merge_lists.as_ref(), &origin);
+            let options = self.merge_options(
+                fold,
+                layer.strategy.as_ref(),
+                layer.merge_lists.as_ref(),
+                &origin,
+            );
             let mut picked = Value::map();
             for key in keys {
-                let path = Path::split(&key, ":").map_err(|e| Error::new(ErrorKind::Lookup, e.to_string()))?;
+                let path = Path::split(&key, ":")
+                    .map_err(|e| Error::new(ErrorKind::Lookup, e.to_string()))?;
                 let item = mapstack_yaml::traverse(&layer.value, &path).unwrap_or_else(Value::map);
-                picked = merge::merge(picked, &item, &options, &mut ())
-                    .map_err(|e| Error::new(ErrorKind::Merge, format!("'{key}' of {origin} cannot be merged: {e}")))?;
+                picked = merge::merge(picked, &item, &options, &mut ()).map_err(|e| {
+                    Error::new(
+                        ErrorKind::Merge,
+                        format!("'{key}' of {origin} cannot be merged: {e}"),
+                    )
+                })?;
             }
             layer.value = picked;
         }
@@ -277,10 +390,18 @@ impl Run<'_> {
     ) -> Result<(T, Vec<Because>)> {
         let notes = self.is_tracked().then(RefCell::default);
         let (custom_data, config_get_strategy) = (&fold.custom_data, &fold.config_get_strategy);
-        let around = Surroundings { stack, custom_data, config_get_strategy, notes: notes.as_ref() };
+        let around = Surroundings {
+            stack,
+            custom_data,
+            config_get_strategy,
+            notes: notes.as_ref(),
+        };
         let found = evaluate(&around)?;
         pop_options(definition, stack);
-        if definition.matchers().iter().any(|matcher| matcher.kind() == MatcherKind::MapData)
+        if definition
+            .matchers()
+            .iter()
+            .any(|matcher| matcher.kind() == MatcherKind::MapData)
             && let Some(mut tracker) = self.tracker()
         {
             tracker.reduced(stack);
@@ -290,8 +411,12 @@ impl Run<'_> {
 
     /// Where the value of a raw definition stands.
     fn whereabouts(&self, fold: &Fold<'_>, definition: &Definition) -> At {
-        let Some((first, rest)) = definition.matchers().split_first() else { return At::Nowhere };
-        let Ok(path) = Path::split(first.query(), first.delimiter()) else { return At::Nowhere };
+        let Some((first, rest)) = definition.matchers().split_first() else {
+            return At::Nowhere;
+        };
+        let Ok(path) = Path::split(first.query(), first.delimiter()) else {
+            return At::Nowhere;
+        };
         let path: Vec<Key> = path.steps().iter().map(|step| step.0.clone()).collect();
         let at = match first.kind() {
             MatcherKind::Grains => At::Fact(Some(Part::Grains), path),
@@ -304,19 +429,36 @@ impl Run<'_> {
             MatcherKind::MapData => self.tracked_at(&path),
             MatcherKind::CustomData | MatcherKind::Static => At::Nowhere,
         };
-        let at = if first.has_sub() { At::Below(Box::new(at)) } else { at };
+        let at = if first.has_sub() {
+            At::Below(Box::new(at))
+        } else {
+            at
+        };
         // What further matchers pick can come from several places inside.
-        if rest.is_empty() { at } else { At::Somewhere(Box::new(at)) }
+        if rest.is_empty() {
+            at
+        } else {
+            At::Somewhere(Box::new(at))
+        }
     }
 
     /// How a layer is merged, and who said so; `own` is where the layer itself did.
-    fn merged(&self, fold: &Fold<'_>, options: &merge::Options, own: Option<Option<Place>>) -> Merged {
+    fn merged(
+        &self,
+        fold: &Fold<'_>,
+        options: &merge::Options,
+        own: Option<Option<Place>>,
+    ) -> Merged {
         let chosen = match own {
             Some(place) => Chosen::Layer(place),
             None if fold.default_is_given => Chosen::Default,
             None => Chosen::BuiltIn,
         };
-        Merged { strategy: options.strategy.to_string(), merge_lists: options.merge_lists, chosen }
+        Merged {
+            strategy: options.strategy.to_string(),
+            merge_lists: options.merge_lists,
+            chosen,
+        }
     }
 
     /// A layer's own options, else the run's.
@@ -346,8 +488,13 @@ pub const STRATEGIES: [&str; 6] = ["smart", "recurse", "overwrite", "aggregate",
 /// The name of the option that a configuration query finds on every minion (Salt's built-in options
 /// come before grains and pillar).
 fn built_in_option(definition: &Definition) -> Option<&str> {
-    let first = definition.matchers().first().filter(|m| m.kind() == MatcherKind::Config)?;
-    builtin::options().contains_key(first.query()).then_some(first.query())
+    let first = definition
+        .matchers()
+        .first()
+        .filter(|m| m.kind() == MatcherKind::Config)?;
+    builtin::options()
+        .contains_key(first.query())
+        .then_some(first.query())
 }
 
 /// The text before the first slash.
@@ -365,7 +512,10 @@ pub(crate) fn directories(given: &Value) -> Result<Vec<String>> {
             falsy if !falsy.truthy() => Ok(String::new()),
             other => {
                 let what = other.kind().described();
-                Err(Error::new(ErrorKind::Options, format!("an item of `parameter_dirs` is {what}, not a path")))
+                Err(Error::new(
+                    ErrorKind::Options,
+                    format!("an item of `parameter_dirs` is {what}, not a path"),
+                ))
             }
         })
         .collect()
@@ -378,7 +528,12 @@ pub(crate) fn directories(given: &Value) -> Result<Vec<String>> {
 pub fn parse(text: &str, mode: Mode) -> Result<Definition> {
     Definition::parse(text, mode).map_err(|e| {
         let span = e.span();
-        let place = Place { file: "source definition".into(), source: text.into(), start: span.start, end: span.end };
+        let place = Place {
+            file: "source definition".into(),
+            source: text.into(),
+            start: span.start,
+            end: span.end,
+        };
         let error = Error::new(ErrorKind::Definition, e.to_string()).at(Some(place));
         match e.help() {
             Some(help) => error.help(help),

@@ -66,7 +66,10 @@ impl Stubs {
             if document.is_none() {
                 return Ok(Stubs::default());
             }
-            let message = format!("a stub file maps function names to what they return; this is {}", kind(&document));
+            let message = format!(
+                "a stub file maps function names to what they return; this is {}",
+                kind(&document)
+            );
             return Err(reader.error(&marks, message).help(SHORT_FORM));
         };
         let mut stubs = Stubs::default();
@@ -75,8 +78,10 @@ impl Stubs {
             let entries = match given {
                 Value::List(entries) => {
                     let each = entries.iter().enumerate();
-                    each.map(|(i, entry)| reader.stub(entry, &marks.child(i).cloned().unwrap_or_default()))
-                        .collect::<Result<Vec<_>>>()?
+                    each.map(|(i, entry)| {
+                        reader.stub(entry, &marks.child(i).cloned().unwrap_or_default())
+                    })
+                    .collect::<Result<Vec<_>>>()?
                 }
                 entry => vec![reader.stub(entry, &marks)?],
             };
@@ -98,7 +103,10 @@ impl Stubs {
     }
 
     fn entries(&self, name: &str) -> impl Iterator<Item = &Stub> {
-        self.0.iter().filter(move |(function, _)| *function == name).flat_map(|(_, entries)| entries)
+        self.0
+            .iter()
+            .filter(move |(function, _)| *function == name)
+            .flat_map(|(_, entries)| entries)
     }
 }
 
@@ -110,21 +118,32 @@ impl Functions for Stubs {
     }
 
     fn has_module(&self, module: &str) -> bool {
-        self.0.iter().any(|(name, _)| name.split_once('.').is_some_and(|(m, _)| m == module))
+        self.0
+            .iter()
+            .any(|(name, _)| name.split_once('.').is_some_and(|(m, _)| m == module))
     }
 
     fn call(&self, call: &Call) -> Option<Result<Value, CallError>> {
-        self.entries(&call.name).find(|stub| stub.fits(call)).map(|stub| stub.answer.clone())
+        self.entries(&call.name)
+            .find(|stub| stub.fits(call))
+            .map(|stub| stub.answer.clone())
     }
 }
 
 impl Stub {
     fn fits(&self, call: &Call) -> bool {
         let given = |(name, wanted): (&mapstack_value::Key, &Value)| {
-            call.kwargs.get(name).is_some_and(|given| same(given, wanted))
+            call.kwargs
+                .get(name)
+                .is_some_and(|given| same(given, wanted))
         };
-        self.minions.as_ref().is_none_or(|globs| globs.iter().any(|glob| glob.matches(&call.minion)))
-            && self.args.as_ref().is_none_or(|args| all_same(&call.args, args))
+        self.minions
+            .as_ref()
+            .is_none_or(|globs| globs.iter().any(|glob| glob.matches(&call.minion)))
+            && self
+                .args
+                .as_ref()
+                .is_none_or(|args| all_same(&call.args, args))
             && self.kwargs.iter().all(given)
             && (!self.exact || self.kwargs.len() == call.kwargs.len())
     }
@@ -137,14 +156,20 @@ fn same(given: &Value, written: &Value) -> bool {
         (Value::List(given), Value::List(written)) => all_same(given, written),
         (Value::Map(given), Value::Map(written)) => {
             given.len() == written.len()
-                && given.iter().all(|(key, value)| written.get(key).is_some_and(|written| same(value, written)))
+                && given.iter().all(|(key, value)| {
+                    written.get(key).is_some_and(|written| same(value, written))
+                })
         }
         _ => given == written,
     }
 }
 
 fn all_same(given: &[Value], written: &[Value]) -> bool {
-    given.len() == written.len() && given.iter().zip(written).all(|(given, written)| same(given, written))
+    given.len() == written.len()
+        && given
+            .iter()
+            .zip(written)
+            .all(|(given, written)| same(given, written))
 }
 
 /// The lines of a stub file that would answer a call, with `return` left to fill in.
@@ -161,12 +186,19 @@ pub(crate) fn entry_for(call: &Call) -> String {
         let entries: Value = [Value::from(entry)].into_iter().collect();
         dump(
             &Value::from(Map::from_iter([(&*call.name, entries)])),
-            &DumpOptions { width: 10_000, ..DumpOptions::output() },
+            &DumpOptions {
+                width: 10_000,
+                ..DumpOptions::output()
+            },
         )
     };
     let text = written(entry);
     // Nobody reads, or pastes, pages of arguments.
-    if text.len() <= 2_000 { text } else { written(Map::from_iter([("return", "")])) }
+    if text.len() <= 2_000 {
+        text
+    } else {
+        written(Map::from_iter([("return", "")]))
+    }
 }
 
 fn kind(value: &Value) -> &'static str {
@@ -181,7 +213,12 @@ struct Reader<'t> {
 
 impl Reader<'_> {
     fn place(&self, at: usize) -> Place {
-        Place { file: self.name.into(), source: self.text.into(), start: at, end: at }
+        Place {
+            file: self.name.into(),
+            source: self.text.into(),
+            start: at,
+            end: at,
+        }
     }
 
     fn error(&self, marks: &Marks, message: impl Into<String>) -> Error {
@@ -190,18 +227,33 @@ impl Reader<'_> {
 
     fn stub(&self, entry: &Value, marks: &Marks) -> Result<Stub> {
         let Value::Map(map) = entry else {
-            let message = format!("a stub is a mapping with `return` or `error`, not {}", kind(entry));
+            let message = format!(
+                "a stub is a mapping with `return` or `error`, not {}",
+                kind(entry)
+            );
             return Err(self.error(marks, message).help(SHORT_FORM));
         };
-        let mut stub = Stub { args: None, kwargs: Map::new(), exact: false, minions: None, answer: Ok(Value::None) };
+        let mut stub = Stub {
+            args: None,
+            kwargs: Map::new(),
+            exact: false,
+            minions: None,
+            answer: Ok(Value::None),
+        };
         let mut answered = false;
         for (i, (key, value)) in map.iter().enumerate() {
             let here = marks.child(i).unwrap_or(marks);
-            let wrong = |wanted: &str| self.error(here, format!("`{key}` must be {wanted}, not {}", kind(value)));
+            let wrong = |wanted: &str| {
+                self.error(
+                    here,
+                    format!("`{key}` must be {wanted}, not {}", kind(value)),
+                )
+            };
             match (key.as_str().unwrap_or_default(), value) {
                 ("args", Value::List(args)) => stub.args = Some(args.iter().cloned().collect()),
                 ("args", _) => {
-                    return Err(wrong("a list").help(format!("one argument is a list of one: [{}]", value.repr())));
+                    return Err(wrong("a list")
+                        .help(format!("one argument is a list of one: [{}]", value.repr())));
                 }
                 ("kwargs", Value::Map(kwargs)) => stub.kwargs = kwargs.clone(),
                 ("kwargs", _) => return Err(wrong("a mapping of argument names to values")),
@@ -227,7 +279,9 @@ impl Reader<'_> {
                         Some(near) => format!("did you mean '{near}'?"),
                         None => format!("its keys are {}", KEYS.join(", ")),
                     };
-                    return Err(Error::new(ErrorKind::Stub, message).at(Some(self.place(at))).help(help));
+                    return Err(Error::new(ErrorKind::Stub, message)
+                        .at(Some(self.place(at)))
+                        .help(help));
                 }
             }
         }
@@ -240,7 +294,10 @@ impl Reader<'_> {
 
     fn glob(&self, value: &Value, marks: &Marks) -> Result<glob::Pattern> {
         let Value::Str(text) = value else {
-            let message = format!("`minions` holds globs for ids, such as 'web*', not {}", kind(value));
+            let message = format!(
+                "`minions` holds globs for ids, such as 'web*', not {}",
+                kind(value)
+            );
             return Err(self.error(marks, message));
         };
         glob::Pattern::new(text).map_err(|e| self.error(marks, format!("'{text}' is no glob: {e}")))
@@ -259,9 +316,19 @@ mod tests {
     fn answer(stubs: &Stubs, args: &str, kwargs: &str) -> Option<Value> {
         let mut call = Call::new("f.x");
         call.minion = "web1".into();
-        call.args = mapstack_yaml::load(args).unwrap().as_list().unwrap().to_vec();
-        call.kwargs = mapstack_yaml::load(kwargs).unwrap().as_map().unwrap().clone();
-        stubs.call(&call).map(|answer| answer.unwrap_or_else(|e| format!("error: {e}").into()))
+        call.args = mapstack_yaml::load(args)
+            .unwrap()
+            .as_list()
+            .unwrap()
+            .to_vec();
+        call.kwargs = mapstack_yaml::load(kwargs)
+            .unwrap()
+            .as_map()
+            .unwrap()
+            .clone();
+        stubs
+            .call(&call)
+            .map(|answer| answer.unwrap_or_else(|e| format!("error: {e}").into()))
     }
 
     #[test]
@@ -288,7 +355,11 @@ f.x:
             ("[]", "{}", Some("web")),
             ("[boom]", "{}", Some("error: it broke")),
         ] {
-            assert_eq!(answer(&stubs, args, kwargs), expected.map(Value::from), "{args} {kwargs}");
+            assert_eq!(
+                answer(&stubs, args, kwargs),
+                expected.map(Value::from),
+                "{args} {kwargs}"
+            );
         }
     }
 
@@ -306,7 +377,12 @@ f.x:
         let awkward = "a: 'b' # {c} \"d\"\nnext\t[line] é";
         for call in [
             Call::new("f.x"),
-            Call::new("f.x").arg(awkward).arg(1).arg(Value::None).kwarg("k", true).kwarg("l", awkward),
+            Call::new("f.x")
+                .arg(awkward)
+                .arg(1)
+                .arg(Value::None)
+                .kwarg("k", true)
+                .kwarg("l", awkward),
             Call::new("f.x").arg("x".repeat(300)).arg("y ".repeat(300)),
             Call::new("f.x").arg("long".repeat(1_000)),
             Call::new("which").arg("bash"),
@@ -322,23 +398,55 @@ f.x:
         let both = stubs("f.x: {args: [a], return: 1}").or(stubs("f.x: {return: 2}"));
         assert_eq!(answer(&both, "[a]", "{}"), Some(Value::from(1)));
         assert_eq!(answer(&both, "[b]", "{}"), Some(Value::from(2)));
-        assert!(both.has("f.x") && both.has_module("f") && !both.has("f.y") && !both.has_module("g"));
+        assert!(
+            both.has("f.x") && both.has_module("f") && !both.has("f.y") && !both.has_module("g")
+        );
         assert!(stubs("").0.is_empty());
     }
 
     #[test]
     fn mistakes_have_a_place_and_a_reason() {
         for (text, expected) in [
-            ("[1]", "s.yaml:1:1: a stub file maps function names to what they return; this is a list"),
-            ("a.b: 1", "s.yaml:1:6: a stub is a mapping with `return` or `error`, not an integer"),
-            ("a.b:\n  - retrun: 1", "s.yaml:2:5: a stub has no key 'retrun' (did you mean 'return'?)"),
-            ("a.b: {args: x, return: 1}", "s.yaml:1:13: `args` must be a list, not a string"),
-            ("a.b: {kwargs: [x], return: 1}", "s.yaml:1:15: `kwargs` must be a mapping"),
-            ("a.b: {exact: 1, return: 1}", "s.yaml:1:14: `exact` must be true or false"),
-            ("a.b: {minions: 1, return: 1}", "s.yaml:1:16: `minions` holds globs"),
-            ("a.b: {minions: '[', return: 1}", "s.yaml:1:16: '[' is no glob"),
-            ("a.b: {return: 1, error: x}", "s.yaml:1:25: a stub has either"),
-            ("a.b: {error: 1}", "s.yaml:1:14: `error` must be the message"),
+            (
+                "[1]",
+                "s.yaml:1:1: a stub file maps function names to what they return; this is a list",
+            ),
+            (
+                "a.b: 1",
+                "s.yaml:1:6: a stub is a mapping with `return` or `error`, not an integer",
+            ),
+            (
+                "a.b:\n  - retrun: 1",
+                "s.yaml:2:5: a stub has no key 'retrun' (did you mean 'return'?)",
+            ),
+            (
+                "a.b: {args: x, return: 1}",
+                "s.yaml:1:13: `args` must be a list, not a string",
+            ),
+            (
+                "a.b: {kwargs: [x], return: 1}",
+                "s.yaml:1:15: `kwargs` must be a mapping",
+            ),
+            (
+                "a.b: {exact: 1, return: 1}",
+                "s.yaml:1:14: `exact` must be true or false",
+            ),
+            (
+                "a.b: {minions: 1, return: 1}",
+                "s.yaml:1:16: `minions` holds globs",
+            ),
+            (
+                "a.b: {minions: '[', return: 1}",
+                "s.yaml:1:16: '[' is no glob",
+            ),
+            (
+                "a.b: {return: 1, error: x}",
+                "s.yaml:1:25: a stub has either",
+            ),
+            (
+                "a.b: {error: 1}",
+                "s.yaml:1:14: `error` must be the message",
+            ),
             ("a.b: {args: []}", "s.yaml:1:6: a stub needs `return`"),
             ("a.b: {", "s.yaml:1:"),
         ] {

@@ -109,7 +109,9 @@ impl Engine {
     #[must_use]
     pub fn advice(&self, name: &str) -> Option<String> {
         let call = Call::new(name);
-        self.functions.iter().find_map(|functions| functions.advice(&call))
+        self.functions
+            .iter()
+            .find_map(|functions| functions.advice(&call))
     }
 
     /// Read the templates of a formula without running them.
@@ -131,18 +133,28 @@ impl Engine {
     pub fn survey(&self, formula: &str, saltenv: &str) -> Result<Survey> {
         let prefix = format!("{}/", formula.trim_end_matches('/'));
         let listed = self.files.list(saltenv, &prefix);
-        let listed = listed.map_err(|e| Error::new(ErrorKind::File, format!("cannot list salt://{prefix}: {e}")))?;
+        let listed = listed.map_err(|e| {
+            Error::new(ErrorKind::File, format!("cannot list salt://{prefix}: {e}"))
+        })?;
         let mut survey = Survey::default();
         let mut asked: BTreeSet<String> = listed.iter().cloned().collect();
         let mut queue: Vec<String> = listed.into_iter().rev().collect();
         while let Some(path) = queue.pop() {
             let fetched = self.files.fetch(&SaltPath::from_relative(&path), saltenv);
-            let fetched =
-                fetched.map_err(|e| Error::new(ErrorKind::File, format!("cannot read salt://{path}: {e}")))?;
+            let fetched = fetched.map_err(|e| {
+                Error::new(ErrorKind::File, format!("cannot read salt://{path}: {e}"))
+            })?;
             // What a template names and does not exist may be optional, or never reached.
-            let Fetched::Found { on_disk, bytes } = fetched else { continue };
-            let Ok(text) = std::str::from_utf8(&bytes) else { continue };
-            let file = TemplateFile { path: &path, shown: on_disk.display().to_string() };
+            let Fetched::Found { on_disk, bytes } = fetched else {
+                continue;
+            };
+            let Ok(text) = std::str::from_utf8(&bytes) else {
+                continue;
+            };
+            let file = TemplateFile {
+                path: &path,
+                shown: on_disk.display().to_string(),
+            };
             for loaded in file.read(text, &mut survey) {
                 if asked.insert(loaded.clone()) {
                     queue.push(loaded);
@@ -168,14 +180,21 @@ const OTHERS: [&str; 4] = ["mako", "tera", "erb", "py"];
 impl TemplateFile<'_> {
     /// Note what the file refers to, and return the templates it loads.
     fn read(&self, text: &str, survey: &mut Survey) -> Vec<String> {
-        let extension = self.path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, e)| e);
+        let extension = self
+            .path
+            .rsplit('/')
+            .next()
+            .and_then(|name| name.rsplit_once('.'))
+            .map(|(_, e)| e);
         let is_jinja = extension.is_some_and(|e| JINJA.contains(&e));
         let has_marks = ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark));
         if !is_jinja && (!has_marks || extension.is_some_and(|e| OTHERS.contains(&e))) {
             return Vec::new();
         }
         if let Some(pipe) = other_pipe(text) {
-            survey.skipped.insert(self.path.into(), format!("it is rendered by {pipe}"));
+            survey
+                .skipped
+                .insert(self.path.into(), format!("it is rendered by {pipe}"));
             return Vec::new();
         }
         let name = Str::from(self.path);
@@ -185,7 +204,10 @@ impl TemplateFile<'_> {
                 self.walk(&template, survey)
             }
             Err(e) if is_jinja => {
-                let place = e.place.as_ref().map(|place| self.place(&place.source, place.span));
+                let place = e
+                    .place
+                    .as_ref()
+                    .map(|place| self.place(&place.source, place.span));
                 let error = Error::new(ErrorKind::Template, e.to_string()).at(place);
                 survey.errors.push(match &e.help {
                     Some(help) => error.help(help.clone()),
@@ -202,7 +224,12 @@ impl TemplateFile<'_> {
     }
 
     fn place(&self, source: &Arc<str>, span: Span) -> Place {
-        Place { file: self.shown.clone(), source: source.clone(), start: span.start as usize, end: span.end as usize }
+        Place {
+            file: self.shown.clone(),
+            source: source.clone(),
+            start: span.start as usize,
+            end: span.end as usize,
+        }
     }
 
     fn walk(&self, template: &Template, survey: &mut Survey) -> Vec<String> {
@@ -214,41 +241,61 @@ impl TemplateFile<'_> {
         let mut import = |from: &Expr, names: Vec<Str>, with_context: bool, span: Span| {
             let path = self.fold_path(from);
             let place = self.place(&template.source, span);
-            imports.push(ImportSite { template: path.clone(), names, with_context, place });
+            imports.push(ImportSite {
+                template: path.clone(),
+                names,
+                with_context,
+                place,
+            });
             path
         };
-        let walked: std::result::Result<(), std::convert::Infallible> = visit(template, &mut |node, _| {
-            match node {
-                Node::Expr(e) => {
-                    asked.extend(asked_for(e));
-                    let given = literal_sources(e).map(|(text, span)| (text, self.place(&template.source, span)));
-                    sources.extend(given);
-                    if let Some(function) = salt_function(e, &mut noted).or_else(|| host_filter(e)) {
-                        calls.push(CallSite { function, place: self.place(&template.source, e.span) });
-                    }
-                }
-                Node::Stmt(stmt) => match &stmt.kind {
-                    StmtKind::FromImport { template: from, names, with_context } => {
-                        let names = names.iter().map(|(name, _)| name.clone()).collect();
-                        loaded.extend(import(from, names, *with_context, stmt.span));
-                    }
-                    StmtKind::Import { template: from, with_context, .. } => {
-                        loaded.extend(import(from, Vec::new(), *with_context, stmt.span));
-                    }
-                    StmtKind::Include { template, .. } => match &template.kind {
-                        ExprKind::List(names) | ExprKind::Tuple(names) => {
-                            loaded.extend(names.iter().filter_map(|name| self.fold_path(name)));
+        let walked: std::result::Result<(), std::convert::Infallible> =
+            visit(template, &mut |node, _| {
+                match node {
+                    Node::Expr(e) => {
+                        asked.extend(asked_for(e));
+                        let given = literal_sources(e)
+                            .map(|(text, span)| (text, self.place(&template.source, span)));
+                        sources.extend(given);
+                        if let Some(function) =
+                            salt_function(e, &mut noted).or_else(|| host_filter(e))
+                        {
+                            calls.push(CallSite {
+                                function,
+                                place: self.place(&template.source, e.span),
+                            });
                         }
-                        _ => loaded.extend(self.fold_path(template)),
-                    },
-                    StmtKind::Extends(template) | StmtKind::ImportData { template, .. } => {
-                        loaded.extend(self.fold_path(template));
                     }
-                    _ => {}
-                },
-            }
-            Ok(())
-        });
+                    Node::Stmt(stmt) => match &stmt.kind {
+                        StmtKind::FromImport {
+                            template: from,
+                            names,
+                            with_context,
+                        } => {
+                            let names = names.iter().map(|(name, _)| name.clone()).collect();
+                            loaded.extend(import(from, names, *with_context, stmt.span));
+                        }
+                        StmtKind::Import {
+                            template: from,
+                            with_context,
+                            ..
+                        } => {
+                            loaded.extend(import(from, Vec::new(), *with_context, stmt.span));
+                        }
+                        StmtKind::Include { template, .. } => match &template.kind {
+                            ExprKind::List(names) | ExprKind::Tuple(names) => {
+                                loaded.extend(names.iter().filter_map(|name| self.fold_path(name)));
+                            }
+                            _ => loaded.extend(self.fold_path(template)),
+                        },
+                        StmtKind::Extends(template) | StmtKind::ImportData { template, .. } => {
+                            loaded.extend(self.fold_path(template));
+                        }
+                        _ => {}
+                    },
+                }
+                Ok(())
+            });
         match walked {
             Ok(()) => loaded,
             Err(never) => match never {},
@@ -258,11 +305,17 @@ impl TemplateFile<'_> {
     /// The path behind the name of a template.
     fn fold_path(&self, name: &Expr) -> Option<String> {
         let name = self.fold(name)?;
-        let directory = self.path.rsplit_once('/').map_or("", |(directory, _)| directory);
+        let directory = self
+            .path
+            .rsplit_once('/')
+            .map_or("", |(directory, _)| directory);
         if !name.starts_with("./") && !name.starts_with("../") {
             return Some(name);
         }
-        let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
+        let mut parts: Vec<&str> = directory
+            .split('/')
+            .filter(|part| !part.is_empty())
+            .collect();
         for part in name.split('/') {
             match part {
                 "." | "" => {}
@@ -280,7 +333,10 @@ impl TemplateFile<'_> {
             ExprKind::Const(Value::Str(text)) => Some(text.to_string()),
             ExprKind::Name(name) => match &**name {
                 "tplroot" => self.path.split('/').next().map(String::from),
-                "tpldir" | "slspath" => self.path.rsplit_once('/').map(|(directory, _)| directory.to_string()),
+                "tpldir" | "slspath" => self
+                    .path
+                    .rsplit_once('/')
+                    .map(|(directory, _)| directory.to_string()),
                 _ => None,
             },
             ExprKind::Concat(parts) => parts.iter().map(|part| self.fold(part)).collect(),
@@ -292,7 +348,12 @@ impl TemplateFile<'_> {
 
 /// The engine of a first line that names another one than Jinja.
 fn other_pipe(text: &str) -> Option<&str> {
-    let pipe = text.lines().next()?.strip_prefix("#!").filter(|rest| !rest.starts_with('/'))?.trim();
+    let pipe = text
+        .lines()
+        .next()?
+        .strip_prefix("#!")
+        .filter(|rest| !rest.starts_with('/'))?
+        .trim();
     let engine = pipe.split(['|', ' ']).next()?;
     (!engine.starts_with("jinja")).then_some(pipe)
 }
@@ -327,7 +388,11 @@ fn salt_function(expr: &Expr, noted: &mut BTreeSet<u32>) -> Option<Option<Str>> 
         },
         // `'a.b' in salt` asks, and calls nothing.
         ExprKind::Compare(_, rest) => {
-            noted.extend(rest.iter().filter(|(_, e)| is_salt(e)).map(|(_, e)| e.span.start));
+            noted.extend(
+                rest.iter()
+                    .filter(|(_, e)| is_salt(e))
+                    .map(|(_, e)| e.span.start),
+            );
             None
         }
         ExprKind::Name(_) if is_salt(expr) && !noted.contains(&expr.span.start) => Some(None),
@@ -337,10 +402,14 @@ fn salt_function(expr: &Expr, noted: &mut BTreeSet<u32>) -> Option<Option<Str>> 
 
 /// The function of `'a.b' in salt`.
 fn asked_for(expr: &Expr) -> Option<Str> {
-    let ExprKind::Compare(left, rest) = &expr.kind else { return None };
+    let ExprKind::Compare(left, rest) = &expr.kind else {
+        return None;
+    };
     let is_salt = |e: &Expr| matches!(&e.kind, ExprKind::Name(name) if **name == *"salt");
     match &left.kind {
-        ExprKind::Const(Value::Str(name)) if rest.iter().any(|(_, e)| is_salt(e)) => Some(name.clone()),
+        ExprKind::Const(Value::Str(name)) if rest.iter().any(|(_, e)| is_salt(e)) => {
+            Some(name.clone())
+        }
         _ => None,
     }
 }
@@ -350,11 +419,17 @@ fn literal_sources(expr: &Expr) -> impl Iterator<Item = (Str, Span)> {
     let args = match &expr.kind {
         ExprKind::Call { callee, args } => {
             let function = salt_function(callee, &mut BTreeSet::new()).flatten();
-            function.filter(|name| matches!(&**name, "map.data" | "map.stack")).map(|_| args)
+            function
+                .filter(|name| matches!(&**name, "map.data" | "map.stack"))
+                .map(|_| args)
         }
         _ => None,
     };
-    let given = args.into_iter().flat_map(|args| args.positional.iter().chain(args.named.iter().map(|(_, e)| e)));
+    let given = args.into_iter().flat_map(|args| {
+        args.positional
+            .iter()
+            .chain(args.named.iter().map(|(_, e)| e))
+    });
     given
         .flat_map(|e| match &e.kind {
             ExprKind::List(items) | ExprKind::Tuple(items) => items.as_slice(),
@@ -381,14 +456,24 @@ mod tests {
     use super::*;
 
     fn survey(files: &[(&str, &str)]) -> Survey {
-        let files = files.iter().fold(MemoryFiles::new(), |all, (path, text)| all.file("base", path, text));
+        let files = files.iter().fold(MemoryFiles::new(), |all, (path, text)| {
+            all.file("base", path, text)
+        });
         Engine::new(files).survey("f", "base").unwrap()
     }
 
     fn calls(template: &str) -> String {
         let called = survey(&[("f/x.jinja", template)]).calls;
-        let names: Vec<String> =
-            called.iter().map(|c| format!("{}@{}", c.function.as_deref().unwrap_or("?"), c.place.column())).collect();
+        let names: Vec<String> = called
+            .iter()
+            .map(|c| {
+                format!(
+                    "{}@{}",
+                    c.function.as_deref().unwrap_or("?"),
+                    c.place.column()
+                )
+            })
+            .collect();
         names.join(" ")
     }
 
@@ -404,8 +489,14 @@ mod tests {
             ("{% if 'a.b' in salt %}{% endif %}", ""),
             ("{{ f(salt) }}", "?@6"),
             ("{{ salt['a.b'](salt['c.d']()) }}", "a.b@4 c.d@16"),
-            ("{% macro m(x=salt['a.b']()) %}{{ salt.c.d }}{% endmacro %}", "a.b@14 c.d@34"),
-            ("{{ x if salt['a.b']() else salt['c.d']() }}", "a.b@9 c.d@28"),
+            (
+                "{% macro m(x=salt['a.b']()) %}{{ salt.c.d }}{% endmacro %}",
+                "a.b@14 c.d@34",
+            ),
+            (
+                "{{ x if salt['a.b']() else salt['c.d']() }}",
+                "a.b@9 c.d@28",
+            ),
             ("{{ pillar['salt'] }}{{ x.salt.a.b }}", ""),
             ("{{ 'bash' | which | upper }}", "which@4"),
         ] {
@@ -416,21 +507,40 @@ mod tests {
     #[test]
     fn templates_elsewhere_are_followed_where_their_names_are_plain() {
         let found = survey(&[
-            ("f/map.jinja", "{% from tplroot ~ '/lib.jinja' import a, b as c with context %}"),
-            ("f/lib.jinja", "{% import 'g/macros.jinja' as m %}{% include ['none.jinja', './sub/own.jinja'] %}"),
+            (
+                "f/map.jinja",
+                "{% from tplroot ~ '/lib.jinja' import a, b as c with context %}",
+            ),
+            (
+                "f/lib.jinja",
+                "{% import 'g/macros.jinja' as m %}{% include ['none.jinja', './sub/own.jinja'] %}",
+            ),
             ("f/sub/own.jinja", "{% extends '../../h/base.jinja' %}"),
             ("f/computed.jinja", "{% include x ~ '.jinja' %}"),
-            ("g/macros.jinja", "{{ salt['g.g']() }}{% import_yaml tplroot ~ '/data.yaml' as d %}"),
+            (
+                "g/macros.jinja",
+                "{{ salt['g.g']() }}{% import_yaml tplroot ~ '/data.yaml' as d %}",
+            ),
             ("g/data.yaml", "{{ salt['g.data']() }}"),
             ("h/base.jinja", "{{ salt['h.h']() }}"),
             ("i/unrelated.jinja", "{{ salt['i.i']() }}"),
         ]);
-        let names: Vec<_> = found.calls.iter().filter_map(|c| c.function.as_deref()).collect();
+        let names: Vec<_> = found
+            .calls
+            .iter()
+            .filter_map(|c| c.function.as_deref())
+            .collect();
         assert_eq!(names, ["g.g", "g.data", "h.h"]);
-        let imports: Vec<_> =
-            found.imports.iter().map(|i| (i.template.as_deref(), i.names.join(" "), i.with_context)).collect();
+        let imports: Vec<_> = found
+            .imports
+            .iter()
+            .map(|i| (i.template.as_deref(), i.names.join(" "), i.with_context))
+            .collect();
         let expected = [("g/macros.jinja", "", false), ("f/lib.jinja", "a b", true)];
-        assert_eq!(imports, expected.map(|(path, names, context)| (Some(path), names.to_string(), context)));
+        assert_eq!(
+            imports,
+            expected.map(|(path, names, context)| (Some(path), names.to_string(), context))
+        );
     }
 
     #[test]
@@ -447,6 +557,13 @@ mod tests {
         assert_eq!((place.line(), place.column()), (2, 9));
         let skipped: Vec<_> = found.skipped.keys().map(String::as_str).collect();
         assert_eq!(skipped, ["f/other.sls", "f/shell.sh"]);
-        assert_eq!(found.templates.iter().map(String::as_str).collect::<Vec<_>>(), ["f/binary.j2"]);
+        assert_eq!(
+            found
+                .templates
+                .iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>(),
+            ["f/binary.j2"]
+        );
     }
 }

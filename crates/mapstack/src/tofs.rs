@@ -15,7 +15,12 @@ impl Run<'_> {
     /// # Errors
     /// A bad definition, a configuration of the wrong shape, or whatever `map.data` raises when no
     /// configuration is passed.
-    pub fn tofs(&self, tpldir: &str, source_files: &Value, options: &TofsOptions) -> Result<Vec<String>> {
+    pub fn tofs(
+        &self,
+        tpldir: &str,
+        source_files: &Value,
+        options: &TofsOptions,
+    ) -> Result<Vec<String>> {
         let root = tplroot(tpldir);
         let config = match &options.config {
             None | Some(Value::None) => self.data(tpldir, &DataOptions::default())?,
@@ -24,19 +29,37 @@ impl Run<'_> {
         let settings = Settings::new(&config, root, options)?;
         let source_files = settings.source_files(source_files, options.lookup.as_ref())?;
         let strategy = or(look(&config, "map_jinja", ":")?.as_ref(), Value::None);
-        let Some(strategy) = strategy.as_map().and_then(|meta| meta.get("config_get_strategy")) else {
+        let Some(strategy) = strategy
+            .as_map()
+            .and_then(|meta| meta.get("config_get_strategy"))
+        else {
             return Err(Error::new(
                 ErrorKind::Options,
                 "the configuration passed has no map_jinja:config_get_strategy",
             )
             .help("pass the result of map.data as `config`"));
         };
-        let custom_data = options.custom_data.clone().filter(Value::truthy).unwrap_or_else(Value::map);
-        let around =
-            Surroundings { stack: &config, custom_data: &custom_data, config_get_strategy: strategy, notes: None };
-        let rules = PathRules { include_query: settings.include_query, fallback_to_query: true };
+        let custom_data = options
+            .custom_data
+            .clone()
+            .filter(Value::truthy)
+            .unwrap_or_else(Value::map);
+        let around = Surroundings {
+            stack: &config,
+            custom_data: &custom_data,
+            config_get_strategy: strategy,
+            notes: None,
+        };
+        let rules = PathRules {
+            include_query: settings.include_query,
+            fallback_to_query: true,
+        };
         let mut found = Vec::new();
-        for subpath in subpaths(tpldir, root, options.use_subpath.as_ref().is_some_and(Value::truthy)) {
+        for subpath in subpaths(
+            tpldir,
+            root,
+            options.use_subpath.as_ref().is_some_and(Value::truthy),
+        ) {
             let base = join([&*settings.path_prefix, &subpath, &settings.files_dir]);
             for matcher in settings.matchers(&config, &subpath)? {
                 let definition = parse(&matcher, Mode::Path)?;
@@ -45,7 +68,11 @@ impl Run<'_> {
                     Paths::Absent(_) => Vec::new(),
                 };
                 for file in &source_files {
-                    found.extend(relative.iter().map(|path| format!("salt://{}", join([&*join([&base, path]), file]))));
+                    found.extend(
+                        relative
+                            .iter()
+                            .map(|path| format!("salt://{}", join([&*join([&base, path]), file]))),
+                    );
                 }
             }
         }
@@ -67,7 +94,10 @@ impl Settings {
     fn new(config: &Value, root: &str, options: &TofsOptions) -> Result<Self> {
         let Some(config) = config.as_map() else {
             let what = config.kind().described();
-            return Err(Error::new(ErrorKind::Options, format!("`config` is {what}, not a mapping")));
+            return Err(Error::new(
+                ErrorKind::Options,
+                format!("`config` is {what}, not a mapping"),
+            ));
         };
         let own = match config.get("tofs") {
             None => Map::new(),
@@ -82,9 +112,13 @@ impl Settings {
         };
         let setting = |name: &str, argument: Option<&Value>, default: Value| match own.get(name) {
             Some(value) => value.clone(),
-            None => argument.filter(|v| !v.is_none()).cloned().unwrap_or(default),
+            None => argument
+                .filter(|v| !v.is_none())
+                .cloned()
+                .unwrap_or(default),
         };
-        let argument = |given: &Option<Value>, default: &str| given.clone().unwrap_or_else(|| default.into());
+        let argument =
+            |given: &Option<Value>, default: &str| given.clone().unwrap_or_else(|| default.into());
         let directory = |name: &str, given: Value| match own.get("dirs") {
             Some(Value::Map(dirs)) => dirs.get(name).cloned().unwrap_or(given),
             _ => given,
@@ -96,9 +130,16 @@ impl Settings {
         };
         Ok(Settings {
             files_switch: setting("files_switch", options.default_matchers.as_ref(), matchers),
-            path_prefix: path_text(&setting("path_prefix", options.path_prefix.as_ref(), root.into()), "path_prefix")?,
-            files_dir: path_text(&directory("files", argument(&options.files_dir, "files")), "dirs:files")?,
-            default_dir: directory("default", argument(&options.default_dir, "default")).to_string(),
+            path_prefix: path_text(
+                &setting("path_prefix", options.path_prefix.as_ref(), root.into()),
+                "path_prefix",
+            )?,
+            files_dir: path_text(
+                &directory("files", argument(&options.files_dir, "files")),
+                "dirs:files",
+            )?,
+            default_dir: directory("default", argument(&options.default_dir, "default"))
+                .to_string(),
             include_query,
             own,
         })
@@ -108,23 +149,33 @@ impl Settings {
     fn source_files(&self, given: &Value, lookup: Option<&Value>) -> Result<Vec<String>> {
         let mut all = Vec::new();
         if let Some(lookup) = lookup.filter(|l| !l.is_none()) {
-            let configured = look(&Value::Map(self.own.clone()), &format!("source_files:{lookup}"), ":")?;
+            let configured = look(
+                &Value::Map(self.own.clone()),
+                &format!("source_files:{lookup}"),
+                ":",
+            )?;
             match configured {
                 None => {}
                 Some(Value::List(items)) => all.extend(items.to_vec()),
                 Some(other) => {
                     let what = other.kind().described();
-                    let message = format!("tofs:source_files:{lookup} is {what}, not a list of file names");
+                    let message =
+                        format!("tofs:source_files:{lookup} is {what}, not a list of file names");
                     return Err(Error::new(ErrorKind::Options, message));
                 }
             }
             if !matches!(given, Value::List(_)) {
                 let what = given.kind().described();
-                return Err(Error::new(ErrorKind::Options, format!("`source_files` is {what}, not a list")));
+                return Err(Error::new(
+                    ErrorKind::Options,
+                    format!("`source_files` is {what}, not a list"),
+                ));
             }
         }
         all.extend(iterate(given, "`source_files`")?);
-        all.iter().map(|file| path_text(file, "an item of `source_files`")).collect()
+        all.iter()
+            .map(|file| path_text(file, "an item of `source_files`"))
+            .collect()
     }
 
     /// The matchers for a sub-path, with the directory for every minion among them.
@@ -132,7 +183,9 @@ impl Settings {
         let key = join([subpath, "files_switch"]);
         let switch = match look(config, &key, "/")? {
             Some(own) => own,
-            None => iterate(&self.files_switch, "`files_switch`")?.into_iter().collect(),
+            None => iterate(&self.files_switch, "`files_switch`")?
+                .into_iter()
+                .collect(),
         };
         let mut items = iterate(&switch, "`files_switch`")?;
         let empty = Value::from("");
@@ -144,7 +197,10 @@ impl Settings {
             Value::Map(map) if map.contains_key("") => {}
             other => {
                 let what = other.kind().described();
-                return Err(Error::new(ErrorKind::Options, format!("`files_switch` is {what}, not a list")));
+                return Err(Error::new(
+                    ErrorKind::Options,
+                    format!("`files_switch` is {what}, not a list"),
+                ));
             }
         }
         items
@@ -154,7 +210,10 @@ impl Settings {
                 falsy if !falsy.truthy() => Ok(format!("P@{}", self.default_dir)),
                 other => {
                     let what = other.kind().described();
-                    Err(Error::new(ErrorKind::Options, format!("an item of `files_switch` is {what}, not a matcher")))
+                    Err(Error::new(
+                        ErrorKind::Options,
+                        format!("an item of `files_switch` is {what}, not a matcher"),
+                    ))
                 }
             })
             .collect()
@@ -165,7 +224,11 @@ impl Settings {
 fn subpaths(tpldir: &str, root: &str, use_subpath: bool) -> Vec<String> {
     let mut all = Vec::new();
     if use_subpath && root != tpldir {
-        let mut parts: Vec<&str> = tpldir.split('/').filter(|p| !p.is_empty() && *p != ".").skip(1).collect();
+        let mut parts: Vec<&str> = tpldir
+            .split('/')
+            .filter(|p| !p.is_empty() && *p != ".")
+            .skip(1)
+            .collect();
         while !parts.is_empty() {
             all.push(parts.join("/"));
             parts.pop();
@@ -176,7 +239,8 @@ fn subpaths(tpldir: &str, root: &str, use_subpath: bool) -> Vec<String> {
 }
 
 fn look(data: &Value, key: &str, delimiter: &str) -> Result<Option<Value>> {
-    let path = Path::split(key, delimiter).map_err(|e| Error::new(ErrorKind::Lookup, e.to_string()))?;
+    let path =
+        Path::split(key, delimiter).map_err(|e| Error::new(ErrorKind::Lookup, e.to_string()))?;
     Ok(mapstack_yaml::traverse(data, &path))
 }
 
@@ -184,6 +248,9 @@ fn path_text(value: &Value, name: &str) -> Result<String> {
     match value {
         Value::Str(text) => Ok(text.to_string()),
         falsy if !falsy.truthy() => Ok(String::new()),
-        other => Err(Error::new(ErrorKind::Options, format!("{name} is {}, not text", other.kind().described()))),
+        other => Err(Error::new(
+            ErrorKind::Options,
+            format!("{name} is {}, not text", other.kind().described()),
+        )),
     }
 }

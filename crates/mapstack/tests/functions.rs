@@ -13,15 +13,27 @@ pillar: {d: {p: 1}, master: {d: {m: 1}}}
 ";
 
 fn minion(facts: &str) -> Minion {
-    Minion::parse(facts.as_bytes(), "minion.yaml").unwrap().complete()
+    Minion::parse(facts.as_bytes(), "minion.yaml")
+        .unwrap()
+        .complete()
 }
 
 /// What a template prints, and what it warned of.
 fn print_with(engine: &Engine, minion: &Minion) -> (Result<String>, Vec<String>) {
     let run = engine.run(minion);
     let result = run.data("f", &DataOptions::default());
-    let warnings = run.warnings().iter().map(|warning| warning.message.clone()).collect();
-    let text = |mapdata: Value| mapdata.as_map().and_then(|map| map.get("out")).unwrap().to_string();
+    let warnings = run
+        .warnings()
+        .iter()
+        .map(|warning| warning.message.clone())
+        .collect();
+    let text = |mapdata: Value| {
+        mapdata
+            .as_map()
+            .and_then(|map| map.get("out"))
+            .unwrap()
+            .to_string()
+    };
     (result.map(text), warnings)
 }
 
@@ -47,14 +59,27 @@ fn unseeded_choices_depend_on_the_minion_alone() {
         {{ salt['random.get_str'](30) }}";
     let first = text(template);
     assert_eq!(text(template), first);
-    let other = print_with(&Engine::new(files(template)), &minion("id: web2")).0.unwrap();
-    assert!(first.split(' ').zip(other.split(' ')).filter(|(a, b)| a == b).count() < 10, "{first}\n{other}");
+    let other = print_with(&Engine::new(files(template)), &minion("id: web2"))
+        .0
+        .unwrap();
+    assert!(
+        first
+            .split(' ')
+            .zip(other.split(' '))
+            .filter(|(a, b)| a == b)
+            .count()
+            < 10,
+        "{first}\n{other}"
+    );
 }
 
 #[test]
 fn a_text_that_is_no_secret_is_warned_of() {
     let (_, warnings) = print("{{ salt['random.get_str']() }}");
-    assert!(warnings.iter().any(|warning| warning.contains("no secret")), "{warnings:?}");
+    assert!(
+        warnings.iter().any(|warning| warning.contains("no secret")),
+        "{warnings:?}"
+    );
 }
 
 #[test]
@@ -86,22 +111,32 @@ fn no_function_leads_out_of_a_root() {
     let template = "{{ salt['cp.get_file_str']('salt://../../etc/passwd') }}{{ salt['cp.cache_file']('salt://|/etc/passwd') }}\
         {{ salt['slsutil.path_exists']('../x') }}{{ salt['defaults.get']('../..') }}";
     assert_eq!(text(template), "FalseFalseFalseNone");
-    let error = print("{{ salt['cp.get_file_str']('/etc/hostname') }}").0.unwrap_err().to_string();
+    let error = print("{{ salt['cp.get_file_str']('/etc/hostname') }}")
+        .0
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("reads no file of the machine"), "{error}");
 }
 
 #[test]
 fn the_pillar_is_the_one_that_was_given() {
     assert_eq!(text("{{ salt['pillar.items']() == pillar }}"), "True");
-    let error = print("{{ salt['pillar.items'](pillar={'a': 1}) }}").0.unwrap_err().to_string();
+    let error = print("{{ salt['pillar.items'](pillar={'a': 1}) }}")
+        .0
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("cannot compile the pillar"), "{error}");
 }
 
 #[test]
 fn a_state_exists_where_its_file_does() {
-    let template = "{{ salt['state.sls_exists']('broken') }}{{ salt['state.sls_exists']('nosuch') }}";
+    let template =
+        "{{ salt['state.sls_exists']('broken') }}{{ salt['state.sls_exists']('nosuch') }}";
     let files = files(template).file("base", "broken.sls", "a: [");
-    assert_eq!(print_with(&Engine::new(files), &minion(FACTS)).0.unwrap(), "TrueFalse");
+    assert_eq!(
+        print_with(&Engine::new(files), &minion(FACTS)).0.unwrap(),
+        "TrueFalse"
+    );
 }
 
 #[test]
@@ -126,14 +161,19 @@ fn templates_that_load_each_other_end() {
         "a.jinja",
         "{% set x = salt['jinja.load_map']('a.jinja', 'x') %}",
     );
-    let error = print_with(&Engine::new(files), &minion(FACTS)).0.unwrap_err().to_string();
+    let error = print_with(&Engine::new(files), &minion(FACTS))
+        .0
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("nested too deep"), "{error}");
 }
 
 #[test]
 fn hostile_arguments_end() {
     // Groups that stand for 2**40 words.
-    let groups: String = (0..40).map(|i| format!("n{i}: 'N@n{next} or N@n{next}', ", next = i + 1)).collect();
+    let groups: String = (0..40)
+        .map(|i| format!("n{i}: 'N@n{next} or N@n{next}', ", next = i + 1))
+        .collect();
     let facts = format!("{FACTS}opts: {{nodegroups: {{{groups} n40: '*'}}}}");
     let minion = minion(&facts);
     for expression in [
@@ -154,9 +194,15 @@ fn hostile_arguments_end() {
         "salt['test.try']('test.try', module='test.try')",
         "salt['config.manage_mode'](10 ** 2000) | length > 1",
     ] {
-        let (printed, _) = print_with(&Engine::new(files(&format!("{{{{ {expression} }}}}"))), &minion);
+        let (printed, _) = print_with(
+            &Engine::new(files(&format!("{{{{ {expression} }}}}"))),
+            &minion,
+        );
         match printed {
-            Ok(printed) => assert!(["True", "False"].contains(&&*printed), "{expression}: {printed:.100}"),
+            Ok(printed) => assert!(
+                ["True", "False"].contains(&&*printed),
+                "{expression}: {printed:.100}"
+            ),
             Err(e) => assert!(!e.to_string().is_empty(), "{expression}"),
         }
     }
@@ -164,8 +210,14 @@ fn hostile_arguments_end() {
 
 /// What a template ends in that may take few steps.
 fn ended(template: &str) -> String {
-    let limits = mapstack::Limits { fuel: 3_000_000, ..mapstack::Limits::default() };
-    let (result, _) = print_with(&Engine::new(files(template)).with_limits(limits), &minion(FACTS));
+    let limits = mapstack::Limits {
+        fuel: 3_000_000,
+        ..mapstack::Limits::default()
+    };
+    let (result, _) = print_with(
+        &Engine::new(files(template)).with_limits(limits),
+        &minion(FACTS),
+    );
     match result {
         Err(error) => error.to_string(),
         Ok(printed) => panic!("{template}: {printed}"),
@@ -184,11 +236,16 @@ fn updates_of_dicts_that_hold_each_other_many_times_are_paid_for() {
         "salt['defaults.update'](ns.x, ns.y)",
     ] {
         let error = ended(&format!("{doubled}{{{{ {call} }}}}"));
-        assert!(error.contains("steps") || error.contains("stands for more than"), "{call}: {error}");
+        assert!(
+            error.contains("steps") || error.contains("stands for more than"),
+            "{call}: {error}"
+        );
     }
     // Where the reference ends, the answer is its own.
     let few = doubled.replace("range(40)", "range(3)");
-    let updated = text(&format!("{few}{{{{ salt['slsutil.update'](ns.x, ns.y) == ns.y }}}}"));
+    let updated = text(&format!(
+        "{few}{{{{ salt['slsutil.update'](ns.x, ns.y) == ns.y }}}}"
+    ));
     assert_eq!(updated, "True");
 }
 
@@ -204,7 +261,12 @@ fn data_of_shared_parts_is_bounded_however_it_is_made() {
              {{{{ ns.x|length }}}}"
         );
         let error = ended(&template);
-        assert!(error.contains("steps") || error.contains("stands for more") || error.contains("nested"), "{error}");
+        assert!(
+            error.contains("steps")
+                || error.contains("stands for more")
+                || error.contains("nested"),
+            "{error}"
+        );
     }
 }
 
@@ -213,7 +275,10 @@ fn lists_are_merged_by_hash_and_as_the_reference_does() {
     // salt.utils.dictupdate.update(…, merge_lists=True)
     let template = "{{ salt['slsutil.update']({'a': [1, {'x': 1}, '1', None, [1]]}, \
         {'a': [2, 2, True, 1.0, {'x': 1.0}, '1', [True], [2], None]}, merge_lists=True) }}";
-    assert_eq!(text(template), "{'a': [1, {'x': 1}, '1', None, [1], 2, 2, [2]]}");
+    assert_eq!(
+        text(template),
+        "{'a': [1, {'x': 1}, '1', None, [1], 2, 2, [2]]}"
+    );
     let template = "{% set a = range(100000)|list %}{% set b = range(1, 100001)|list %}\
         {% do salt['slsutil.update']({'a': a}, {'a': b}, merge_lists=True) %}\
         {{ salt['slsutil.update']({'a': a}, {'a': b}, merge_lists=True).a|length }}";

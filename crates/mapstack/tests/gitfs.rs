@@ -24,7 +24,12 @@ const DIFFERENCES: &[(&str, &str, &str, &str)] = &[
         "list",
         "Salt lists a link out of the root, and does not serve it; here it is neither",
     ),
-    ("", "", "large.bin", "a pointer to a file in Git LFS is not served as if it were the file"),
+    (
+        "",
+        "",
+        "large.bin",
+        "a pointer to a file in Git LFS is not served as if it were the file",
+    ),
     (
         "defaults",
         "193d72b50d4fac3be4e211a4c00843893b51f3cd",
@@ -34,20 +39,33 @@ const DIFFERENCES: &[(&str, &str, &str, &str)] = &[
 ];
 
 /// Scenarios in which nothing can be compared, and why.
-const NOT_RECORDED: &[(&str, &str)] =
-    &[("fileserver_backend: ['-gitfs']", "Salt's loader fails on the name; here it is a warning")];
+const NOT_RECORDED: &[(&str, &str)] = &[(
+    "fileserver_backend: ['-gitfs']",
+    "Salt's loader fails on the name; here it is a warning",
+)];
 
 fn fixture() -> Map {
-    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/gitfs.json")).unwrap();
+    let text = fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/data/gitfs.json"
+    ))
+    .unwrap();
     json::loads(&text).unwrap().as_map().unwrap().clone()
 }
 
 fn map<'m>(map: &'m Map, key: &str) -> &'m Map {
-    map.get(key).and_then(Value::as_map).unwrap_or_else(|| panic!("no {key}"))
+    map.get(key)
+        .and_then(Value::as_map)
+        .unwrap_or_else(|| panic!("no {key}"))
 }
 
 fn texts(map: &Map, key: &str) -> Vec<String> {
-    map.get(key).and_then(Value::as_list).unwrap().iter().map(ToString::to_string).collect()
+    map.get(key)
+        .and_then(Value::as_list)
+        .unwrap()
+        .iter()
+        .map(ToString::to_string)
+        .collect()
 }
 
 fn text(map: &Map, key: &str) -> Option<String> {
@@ -64,18 +82,35 @@ struct Folder {
 impl Folder {
     fn add(&mut self, path: &str, mode: EntryKind, oid: ObjectId) {
         match path.split_once('/') {
-            Some((folder, rest)) => self.folders.entry(folder.into()).or_default().add(rest, mode, oid),
-            None => self.entries.push(Entry { mode: mode.into(), filename: BString::from(path), oid }),
+            Some((folder, rest)) => self
+                .folders
+                .entry(folder.into())
+                .or_default()
+                .add(rest, mode, oid),
+            None => self.entries.push(Entry {
+                mode: mode.into(),
+                filename: BString::from(path),
+                oid,
+            }),
         }
     }
 
     fn write(mut self, repository: &gix::Repository) -> ObjectId {
         for (name, folder) in std::mem::take(&mut self.folders) {
             let oid = folder.write(repository);
-            self.entries.push(Entry { mode: EntryKind::Tree.into(), filename: name.into(), oid });
+            self.entries.push(Entry {
+                mode: EntryKind::Tree.into(),
+                filename: name.into(),
+                oid,
+            });
         }
         self.entries.sort();
-        repository.write_object(Tree { entries: self.entries }).unwrap().detach()
+        repository
+            .write_object(Tree {
+                entries: self.entries,
+            })
+            .unwrap()
+            .detach()
     }
 }
 
@@ -88,8 +123,15 @@ fn build(at: &Path, described: &Map, who: &str, ids: &Map) {
         for (path, file) in map(commit, "files") {
             let file = file.as_map().unwrap();
             let blob = |bytes: &[u8]| repository.write_blob(bytes).unwrap().detach();
-            let (mode, id) = match (text(file, "submodule"), text(file, "link"), text(file, "text")) {
-                (Some(id), ..) => (EntryKind::Commit, ObjectId::from_hex(id.as_bytes()).unwrap()),
+            let (mode, id) = match (
+                text(file, "submodule"),
+                text(file, "link"),
+                text(file, "text"),
+            ) {
+                (Some(id), ..) => (
+                    EntryKind::Commit,
+                    ObjectId::from_hex(id.as_bytes()).unwrap(),
+                ),
                 (_, Some(target), _) => (EntryKind::Link, blob(target.as_bytes())),
                 (.., Some(text)) if file.contains_key("executable") => {
                     (EntryKind::BlobExecutable, blob(text.as_bytes()))
@@ -100,14 +142,32 @@ fn build(at: &Path, described: &Map, who: &str, ids: &Map) {
             folder.add(&path.to_string(), mode, id);
         }
         let mut lines = vec![format!("tree {}", folder.write(&repository))];
-        lines.extend(texts(commit, "parents").iter().map(|parent| format!("parent {}", known[parent])));
-        lines.extend([format!("author {who}"), format!("committer {who}"), String::new(), format!("{name}\n")]);
-        let id = repository.objects.write_buf(Kind::Commit, lines.join("\n").as_bytes()).unwrap();
-        assert_eq!(Some(id.to_string()), text(ids, &name.to_string()), "the commit {name}");
+        lines.extend(
+            texts(commit, "parents")
+                .iter()
+                .map(|parent| format!("parent {}", known[parent])),
+        );
+        lines.extend([
+            format!("author {who}"),
+            format!("committer {who}"),
+            String::new(),
+            format!("{name}\n"),
+        ]);
+        let id = repository
+            .objects
+            .write_buf(Kind::Commit, lines.join("\n").as_bytes())
+            .unwrap();
+        assert_eq!(
+            Some(id.to_string()),
+            text(ids, &name.to_string()),
+            "the commit {name}"
+        );
         known.insert(name.to_string(), id);
     }
     let point = |name: String, id: ObjectId| {
-        repository.reference(name, id, gix::refs::transaction::PreviousValue::Any, "").unwrap();
+        repository
+            .reference(name, id, gix::refs::transaction::PreviousValue::Any, "")
+            .unwrap();
     };
     for (name, commit) in map(described, "branches") {
         point(format!("refs/heads/{name}"), known[&commit.to_string()]);
@@ -119,7 +179,10 @@ fn build(at: &Path, described: &Map, who: &str, ids: &Map) {
         if tag.contains_key("annotated") {
             let kind = repository.find_header(at).unwrap().kind();
             let lines = format!("object {at}\ntype {kind}\ntag {name}\ntagger {who}\n\n{name}\n");
-            id = repository.objects.write_buf(Kind::Tag, lines.as_bytes()).unwrap();
+            id = repository
+                .objects
+                .write_buf(Kind::Tag, lines.as_bytes())
+                .unwrap();
             known.insert(name.to_string(), id);
         }
         point(format!("refs/tags/{name}"), id);
@@ -132,7 +195,12 @@ fn place(fixture: &Map) -> tempfile::TempDir {
     let who = text(fixture, "who").unwrap();
     for (name, described) in map(fixture, "repositories") {
         let ids = map(map(fixture, "ids"), &name.to_string());
-        build(&place.path().join(name.to_string()), described.as_map().unwrap(), &who, ids);
+        build(
+            &place.path().join(name.to_string()),
+            described.as_map().unwrap(),
+            &who,
+            ids,
+        );
     }
     for (name, content) in map(fixture, "files") {
         let file = place.path().join("files").join(name.to_string());
@@ -150,19 +218,29 @@ fn place(fixture: &Map) -> tempfile::TempDir {
 /// The first digits of what Salt served.
 fn digest(bytes: &[u8]) -> String {
     use sha2::Digest;
-    sha2::Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    sha2::Sha256::digest(bytes)
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Which of the differences an answer is one of.
 fn difference(scenario: &str, saltenv: &str, path: &str) -> Option<usize> {
     let fits = |wanted: &str, found: &str| wanted.is_empty() || wanted == found;
-    DIFFERENCES.iter().position(|(s, e, p, _)| fits(s, scenario) && fits(e, saltenv) && fits(p, path))
+    DIFFERENCES
+        .iter()
+        .position(|(s, e, p, _)| fits(s, scenario) && fits(e, saltenv) && fits(p, path))
 }
 
 /// Compare one scenario; the number of files that were looked for, and what differs.
 fn compare(scenario: &Map, place: &Path, seen: &mut BTreeSet<usize>) -> (usize, Vec<String>) {
     let name = text(scenario, "name").unwrap();
-    let options = json::dumps(scenario.get("options").unwrap(), &json::DumpOptions::default()).unwrap();
+    let options = json::dumps(
+        scenario.get("options").unwrap(),
+        &json::DumpOptions::default(),
+    )
+    .unwrap();
     let options = json::loads(&options.replace("<DIR>", &place.display().to_string())).unwrap();
     let configured = match fileserver::open(options.as_map().unwrap(), place) {
         Ok(configured) => configured,
@@ -174,8 +252,17 @@ fn compare(scenario: &Map, place: &Path, seen: &mut BTreeSet<usize>) -> (usize, 
     };
     if scenario.contains_key("error") {
         let expected = NOT_RECORDED.iter().any(|(known, _)| *known == name);
-        assert!(!configured.warnings.is_empty(), "{name}: Salt fails, and there is no warning");
-        return (0, (!expected).then(|| format!("{name}: Salt fails")).into_iter().collect());
+        assert!(
+            !configured.warnings.is_empty(),
+            "{name}: Salt fails, and there is no warning"
+        );
+        return (
+            0,
+            (!expected)
+                .then(|| format!("{name}: Salt fails"))
+                .into_iter()
+                .collect(),
+        );
     }
     let mut differing = Vec::new();
     let files = configured.files;
@@ -184,7 +271,11 @@ fn compare(scenario: &Map, place: &Path, seen: &mut BTreeSet<usize>) -> (usize, 
             differing.push(format!("{name}: {what}: {ours} here, {theirs} recorded"));
         }
     };
-    check("envs".into(), files.envs().join(" "), texts(scenario, "envs").join(" "));
+    check(
+        "envs".into(),
+        files.envs().join(" "),
+        texts(scenario, "envs").join(" "),
+    );
     let mut count = 0;
     for (saltenv, found) in map(scenario, "found") {
         let saltenv = saltenv.to_string();
@@ -193,11 +284,15 @@ fn compare(scenario: &Map, place: &Path, seen: &mut BTreeSet<usize>) -> (usize, 
             let salt_path = SaltPath::parse(&format!("salt://{path}")).unwrap();
             let ours = match files.fetch(&salt_path, &saltenv) {
                 Ok(Fetched::Found { bytes, .. }) => digest(&bytes),
-                Ok(Fetched::Missing | Fetched::Refused { .. } | Fetched::Unusable { .. }) => "None".into(),
+                Ok(Fetched::Missing | Fetched::Refused { .. } | Fetched::Unusable { .. }) => {
+                    "None".into()
+                }
                 Err(e) => e.to_string(),
             };
             count += 1;
-            if let Some(known) = difference(&name, &saltenv, &path).filter(|_| ours != recorded.to_string()) {
+            if let Some(known) =
+                difference(&name, &saltenv, &path).filter(|_| ours != recorded.to_string())
+            {
                 seen.insert(known);
                 continue;
             }
@@ -206,8 +301,15 @@ fn compare(scenario: &Map, place: &Path, seen: &mut BTreeSet<usize>) -> (usize, 
     }
     for (saltenv, recorded) in map(scenario, "lists") {
         let saltenv = saltenv.to_string();
-        let ours = files.list(&saltenv, "").unwrap_or_else(|e| vec![e.to_string()]);
-        let recorded: Vec<String> = recorded.as_list().unwrap().iter().map(ToString::to_string).collect();
+        let ours = files
+            .list(&saltenv, "")
+            .unwrap_or_else(|e| vec![e.to_string()]);
+        let recorded: Vec<String> = recorded
+            .as_list()
+            .unwrap()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         let (ours, recorded) = (ours.join(" "), recorded.join(" "));
         if let Some(known) = difference(&name, &saltenv, "list").filter(|_| ours != recorded) {
             seen.insert(known);
@@ -229,6 +331,15 @@ fn files_come_out_of_git_as_recorded() {
         differing.extend(found);
     }
     assert!(count > 1_500, "only {count} files were looked for");
-    assert_eq!(seen.len(), DIFFERENCES.len(), "a difference is none any more");
-    assert!(differing.is_empty(), "{} differ:\n{}", differing.len(), differing.join("\n"));
+    assert_eq!(
+        seen.len(),
+        DIFFERENCES.len(),
+        "a difference is none any more"
+    );
+    assert!(
+        differing.is_empty(),
+        "{} differ:\n{}",
+        differing.len(),
+        differing.join("\n")
+    );
 }

@@ -16,20 +16,27 @@ strategy: {{ grains.word }}
 {%- endif %}
 ";
 /// Words that are keys, and words that are not on lines of their own.
-const OTHER: &str = "values: {same: {a: 1}, {{ grains.word }}: 1, long: x{{ grains.number }}-{{ grains.word }}}\n";
+const OTHER: &str =
+    "values: {same: {a: 1}, {{ grains.word }}: 1, long: x{{ grains.number }}-{{ grains.word }}}\n";
 
 fn answer(engine: &Engine, minion: &Minion) -> (Result<Value, String>, Vec<String>) {
     let run = engine.run(minion);
-    let result = run.data("f", &DataOptions::default()).map_err(|e| e.to_string());
-    (result, run.warnings().iter().map(|warning| format!("{warning:?}")).collect())
+    let result = run
+        .data("f", &DataOptions::default())
+        .map_err(|e| e.to_string());
+    (
+        result,
+        run.warnings()
+            .iter()
+            .map(|warning| format!("{warning:?}"))
+            .collect(),
+    )
 }
 
 fn engine() -> Engine {
-    let files = MemoryFiles::new().file("base", "f/parameters/defaults.yaml", DEFAULTS).file(
-        "base",
-        "f/parameters/os/Other.yaml",
-        OTHER,
-    );
+    let files = MemoryFiles::new()
+        .file("base", "f/parameters/defaults.yaml", DEFAULTS)
+        .file("base", "f/parameters/os/Other.yaml", OTHER);
     Engine::new(files)
 }
 

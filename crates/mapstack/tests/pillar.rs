@@ -14,22 +14,58 @@ use mapstack::{Engine, Result};
 
 /// Records whose result here differs on purpose, with the reason.
 const DIFFERENCES: &[(&str, &str)] = &[
-    ("args+kwargs: args first", "a master's configuration has either the one or the other"),
-    ("a: {{ (1).__class__.__mro__ }}", "templates are sandboxed here, too"),
+    (
+        "args+kwargs: args first",
+        "a master's configuration has either the one or the other",
+    ),
+    (
+        "a: {{ (1).__class__.__mro__ }}",
+        "templates are sandboxed here, too",
+    ),
     (
         "anchors alias in stack (same object mutated!)",
         "values are values: a file that merges into one spelling of a YAML anchor does not change the other",
     ),
-    ("indent ok upstream", "Salt's own PillarStack is followed, which takes blanks as part of the name"),
-    ("__env__ upstream", "Salt's own PillarStack is followed, which knows __env__"),
-    ("pillarenv upstream", "Salt's own PillarStack is followed, which has pillarenv"),
-    ("cfg: \u{feff}a.yml", "a byte order mark is no part of a name"),
-    ("master: item is text", "a malformed ext_pillar is an error at once"),
-    ("master: malformed", "a malformed ext_pillar is an error at once"),
-    ("data: coding comment of another code", "templates are UTF-8"),
-    ("stack: shares with itself", "values are values: two keys that a template gives one mapping do not stay one"),
-    ("fails: stack holds itself", "what is no data does not come into the stack"),
-    ("fails: undefined into stack", "what is no data does not come into the stack"),
+    (
+        "indent ok upstream",
+        "Salt's own PillarStack is followed, which takes blanks as part of the name",
+    ),
+    (
+        "__env__ upstream",
+        "Salt's own PillarStack is followed, which knows __env__",
+    ),
+    (
+        "pillarenv upstream",
+        "Salt's own PillarStack is followed, which has pillarenv",
+    ),
+    (
+        "cfg: \u{feff}a.yml",
+        "a byte order mark is no part of a name",
+    ),
+    (
+        "master: item is text",
+        "a malformed ext_pillar is an error at once",
+    ),
+    (
+        "master: malformed",
+        "a malformed ext_pillar is an error at once",
+    ),
+    (
+        "data: coding comment of another code",
+        "templates are UTF-8",
+    ),
+    (
+        "stack: shares with itself",
+        "values are values: two keys that a template gives one mapping do not stay one",
+    ),
+    (
+        "fails: stack holds itself",
+        "what is no data does not come into the stack",
+    ),
+    (
+        "fails: undefined into stack",
+        "what is no data does not come into the stack",
+    ),
     ("master: text", "a malformed ext_pillar is an error at once"),
 ];
 
@@ -39,13 +75,19 @@ fn tree(record: &Map) -> tempfile::TempDir {
     fs::create_dir(dir.path().join("here")).unwrap();
     let here = dir.path().join("here").display().to_string();
     for (name, text) in &map(record, "files") {
-        let path = dir.path().join("here").join(name.to_string().replace("<DIR>", &here));
+        let path = dir
+            .path()
+            .join("here")
+            .join(name.to_string().replace("<DIR>", &here));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let text = text.to_string().replace("<DIR>", &here);
         fs::write(path, text).unwrap();
     }
     for (name, target) in &map(record, "links") {
-        link(&target.to_string(), &dir.path().join("here").join(name.to_string()));
+        link(
+            &target.to_string(),
+            &dir.path().join("here").join(name.to_string()),
+        );
     }
     dir
 }
@@ -68,25 +110,44 @@ fn here(value: &Value, dir: &Path) -> Value {
 fn pillars(record: &Map, dir: &Path) -> Result<ExtPillars> {
     let module = record.get("module").unwrap().to_string();
     if module == "master" {
-        let master = json::dumps(&here(record.get("master").unwrap(), dir), &json::DumpOptions::default()).unwrap();
+        let master = json::dumps(
+            &here(record.get("master").unwrap(), dir),
+            &json::DumpOptions::default(),
+        )
+        .unwrap();
         return Ok(ExtPillars::from_master_config(master.as_bytes(), "master")?.keep_going(true));
     }
-    let kind = if module == "makostack" { StackKind::MakoStack } else { StackKind::PillarStack };
+    let kind = if module == "makostack" {
+        StackKind::MakoStack
+    } else {
+        StackKind::PillarStack
+    };
     let tables = map(record, "kwargs");
     let arguments = if tables.is_empty() {
         here(record.get("args").unwrap(), dir)
     } else {
         let pair = |pair: &Value| {
             let pair = pair.as_list().unwrap();
-            (mapstack::value::Key::try_from(&pair[0]).unwrap(), here(&pair[1], dir))
+            (
+                mapstack::value::Key::try_from(&pair[0]).unwrap(),
+                here(&pair[1], dir),
+            )
         };
         let table = |table: &Value| match table {
             Value::List(pairs) => Value::Map(pairs.iter().map(pair).collect()),
             other => here(other, dir),
         };
-        Value::Map(tables.iter().map(|(selector, pairs)| (selector.clone(), table(pairs))).collect())
+        Value::Map(
+            tables
+                .iter()
+                .map(|(selector, pairs)| (selector.clone(), table(pairs)))
+                .collect(),
+        )
     };
-    Ok(ExtPillars::new().with(kind, arguments).with_opts(map(record, "opts")).with_directory(dir.parent().unwrap()))
+    Ok(ExtPillars::new()
+        .with(kind, arguments)
+        .with_opts(map(record, "opts"))
+        .with_directory(dir.parent().unwrap()))
 }
 
 /// What the external pillars of a record give here, in JSON, and how many failed.
@@ -101,12 +162,23 @@ fn answer(record: &Map, dir: &Path) -> Result<(String, usize)> {
     let engine = Engine::new(MemoryFiles::new());
     let mut compiled = engine.pillar_run(&minion, &pillars).compile()?;
     // What an engine keeps changes no answer.
-    assert_eq!(engine.pillar_run(&minion, &pillars).compile()?, compiled, "{:?}", record.get("name"));
+    assert_eq!(
+        engine.pillar_run(&minion, &pillars).compile()?,
+        compiled,
+        "{:?}",
+        record.get("name")
+    );
     let whole = record.get("module").unwrap().as_str() == Some("master");
     let errors = compiled.merged.shift_remove("_errors");
-    let given = if whole { compiled.merged } else { compiled.external };
+    let given = if whole {
+        compiled.merged
+    } else {
+        compiled.external
+    };
     let text = json::dumps(&Value::Map(given), &json::DumpOptions::default()).unwrap();
-    let failed = errors.and_then(|errors| errors.as_list().map(<[Value]>::len)).unwrap_or_default();
+    let failed = errors
+        .and_then(|errors| errors.as_list().map(<[Value]>::len))
+        .unwrap_or_default();
     Ok((text.replace(&dir.display().to_string(), "<DIR>"), failed))
 }
 
@@ -120,9 +192,14 @@ fn check(record: &Map) -> std::result::Result<(), String> {
             if *got == wanted && failed.to_string() == errors {
                 return Ok(());
             }
-            Err(format!("got {got} ({failed} failed)\n    not {wanted} ({errors} failed)"))
+            Err(format!(
+                "got {got} ({failed} failed)\n    not {wanted} ({errors} failed)"
+            ))
         }
-        (Ok((got, _)), None) => Err(format!("got {got}, not an error: {:?}", record.get("message"))),
+        (Ok((got, _)), None) => Err(format!(
+            "got {got}, not an error: {:?}",
+            record.get("message")
+        )),
         (Err(e), Some(wanted)) => Err(format!("failed: {e}\n    not {}", wanted.repr())),
         (Err(_), None) => Ok(()),
     }
@@ -156,18 +233,38 @@ fn minions_that_share_layers_get_what_they_would_get_alone() {
     write("s.cfg", "a.yml\nb.yml\n{{ __grains__.role }}.yml\nc.yml\n");
     write("a.yml", "l: [1]\nm: {x: 1, y: {z: 2}}\n");
     write("b.yml", "l: [2]\nm: {__: merge-first, x: 2, w: 3}\n");
-    write("web.yml", "l: [{__: overwrite}, web]\nm: {y: {__: remove, z: null}}\n");
-    write("db.yml", "l: [db]\nseen: {{ stack.l }}\n{% do stack.m.update(changed=1) %}\n");
+    write(
+        "web.yml",
+        "l: [{__: overwrite}, web]\nm: {y: {__: remove, z: null}}\n",
+    );
+    write(
+        "db.yml",
+        "l: [db]\nseen: {{ stack.l }}\n{% do stack.m.update(changed=1) %}\n",
+    );
     write("c.yml", "last: true\nl: [9]\n");
-    let pillars =
-        ExtPillars::new().with_stack(StackKind::PillarStack, [dir.path().join("s.cfg").display().to_string()]);
+    let pillars = ExtPillars::new().with_stack(
+        StackKind::PillarStack,
+        [dir.path().join("s.cfg").display().to_string()],
+    );
     let of = |engine: &Engine, role: &str| {
-        let minion = Minion::parse(format!("id: m\ngrains: {{role: {role}}}\n").as_bytes(), "m").unwrap();
-        Value::from(engine.pillar_run(&minion, &pillars).compile().unwrap().external).repr()
+        let minion =
+            Minion::parse(format!("id: m\ngrains: {{role: {role}}}\n").as_bytes(), "m").unwrap();
+        Value::from(
+            engine
+                .pillar_run(&minion, &pillars)
+                .compile()
+                .unwrap()
+                .external,
+        )
+        .repr()
     };
     let shared = Engine::new(MemoryFiles::new());
     for role in ["web", "db", "web", "none", "db", "web"] {
-        assert_eq!(of(&shared, role), of(&Engine::new(MemoryFiles::new()), role), "{role}");
+        assert_eq!(
+            of(&shared, role),
+            of(&Engine::new(MemoryFiles::new()), role),
+            "{role}"
+        );
     }
     // A file that changed counts at once.
     write("c.yml", "last: changed now\n");

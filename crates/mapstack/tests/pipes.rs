@@ -9,8 +9,10 @@ use mapstack::value::{Map, Value};
 use mapstack::{Engine, Run, TemplateOptions};
 
 /// Records whose result here differs on purpose, with the reason.
-const DIFFERENCES: &[(&str, &str)] =
-    &[("sls: variables of a/init.sls as a.init", "an sls is asked for by its file here, so that it has one name")];
+const DIFFERENCES: &[(&str, &str)] = &[(
+    "sls: variables of a/init.sls as a.init",
+    "an sls is asked for by its file here, so that it has one name",
+)];
 
 fn text<'r>(record: &'r Map, key: &str) -> Option<&'r str> {
     record.get(key).and_then(Value::as_str)
@@ -18,11 +20,17 @@ fn text<'r>(record: &'r Map, key: &str) -> Option<&'r str> {
 
 fn engine(record: &Map, files: &[(&str, &str)]) -> Engine {
     let recorded = map(record, "files");
-    let recorded = recorded.iter().map(|(path, text)| (path.to_string(), text.to_string()));
-    let more = files.iter().map(|(path, text)| ((*path).to_string(), (*text).to_string()));
+    let recorded = recorded
+        .iter()
+        .map(|(path, text)| (path.to_string(), text.to_string()));
+    let more = files
+        .iter()
+        .map(|(path, text)| ((*path).to_string(), (*text).to_string()));
     let files = recorded
         .chain(more)
-        .fold(MemoryFiles::new(), |files, (path, text)| files.file("base", &path, &text).file("dev", &path, &text));
+        .fold(MemoryFiles::new(), |files, (path, text)| {
+            files.file("base", &path, &text).file("dev", &path, &text)
+        });
     Engine::new(files)
 }
 
@@ -35,7 +43,9 @@ fn answer(run: &Run<'_>, record: &Map) -> mapstack::Result<(&'static str, String
             context: map(record, "context"),
             defaults: map(record, "defaults"),
         };
-        return run.template(template, &options).map(|text| ("output", text));
+        return run
+            .template(template, &options)
+            .map(|text| ("output", text));
     }
     if let Some(path) = text(record, "path") {
         return match record.contains_key("output") {
@@ -46,8 +56,12 @@ fn answer(run: &Run<'_>, record: &Map) -> mapstack::Result<(&'static str, String
     let mut context = Map::new();
     context.insert("args", record.get("args").cloned().unwrap_or_default());
     context.insert("kwargs", record.get("kwargs").cloned().unwrap_or_default());
-    let options = TemplateOptions { context, ..TemplateOptions::default() };
-    run.template("call.jinja", &options).map(|text| ("result", text))
+    let options = TemplateOptions {
+        context,
+        ..TemplateOptions::default()
+    };
+    run.template("call.jinja", &options)
+        .map(|text| ("result", text))
 }
 
 /// A file that makes the recorded call. A list is printed as Python prints it, whatever is in it.
@@ -57,18 +71,29 @@ fn check(record: &Map) -> Result<(), String> {
     let engine = engine(record, &[("call.jinja", CALL)]);
     let run = engine.run(&minion(record));
     let answer = answer(&run, record);
-    let wanted = ["output", "result"].into_iter().find_map(|key| Some((key, text(record, key)?)));
+    let wanted = ["output", "result"]
+        .into_iter()
+        .find_map(|key| Some((key, text(record, key)?)));
     match (&answer, wanted) {
         (Ok((key, got)), Some((wanted_key, wanted))) => {
             let inner = got.strip_prefix('[').and_then(|got| got.strip_suffix(']'));
-            let got = if record.contains_key("args") { inner.unwrap_or(got) } else { got };
+            let got = if record.contains_key("args") {
+                inner.unwrap_or(got)
+            } else {
+                got
+            };
             if (*key, got) == (wanted_key, wanted) {
                 return Ok(());
             }
-            Err(format!("got    {key} {got:?}\n  wanted {wanted_key} {wanted:?}"))
+            Err(format!(
+                "got    {key} {got:?}\n  wanted {wanted_key} {wanted:?}"
+            ))
         }
         (Err(_), None) => Ok(()),
-        (Ok((_, got)), None) => Err(format!("got {got:?}, wanted an error: {:?}", text(record, "message"))),
+        (Ok((_, got)), None) => Err(format!(
+            "got {got:?}, wanted an error: {:?}",
+            text(record, "message")
+        )),
         (Err(e), Some((_, wanted))) => Err(format!("got an error: {e}\n  wanted {wanted:?}")),
     }
 }
@@ -90,19 +115,41 @@ fn compare(records: &[Map], count: usize) {
 
 #[test]
 fn tplpath_is_where_the_file_lies() {
-    let files = MemoryFiles::new().file("base", "a/b.sls", "path: {{ tplpath }}\nloader: {{ renderers is defined }}\n");
+    let files = MemoryFiles::new().file(
+        "base",
+        "a/b.sls",
+        "path: {{ tplpath }}\nloader: {{ renderers is defined }}\n",
+    );
     let engine = Engine::new(files);
-    let states = engine.run(&Minion::new("m").complete()).sls("salt://a/b.sls").unwrap();
+    let states = engine
+        .run(&Minion::new("m").complete())
+        .sls("salt://a/b.sls")
+        .unwrap();
     assert_eq!(states.repr(), "{'path': 'a/b.sls', 'loader': False}");
 }
 
 #[test]
 fn only_served_files_are_rendered() {
-    for path in ["/etc/passwd", "file:///etc/passwd", "https://example.org/x.sls", "a/b.sls"] {
+    for path in [
+        "/etc/passwd",
+        "file:///etc/passwd",
+        "https://example.org/x.sls",
+        "a/b.sls",
+    ] {
         let call = format!("{{{{ salt['slsutil.renderer']('{path}') }}}}");
-        let engine = Engine::new(MemoryFiles::new().file("base", "a/b.sls", "a: 1").file("base", "call", call));
-        let error = engine.run(&Minion::new("m").complete()).template("call", &TemplateOptions::default()).unwrap_err();
-        assert!(error.to_string().contains("is not on the file server"), "{error}");
+        let engine = Engine::new(
+            MemoryFiles::new()
+                .file("base", "a/b.sls", "a: 1")
+                .file("base", "call", call),
+        );
+        let error = engine
+            .run(&Minion::new("m").complete())
+            .template("call", &TemplateOptions::default())
+            .unwrap_err();
+        assert!(
+            error.to_string().contains("is not on the file server"),
+            "{error}"
+        );
     }
 }
 
@@ -111,12 +158,20 @@ fn a_saltenv_holds_for_everything_a_pipe_loads() {
     let files = MemoryFiles::new()
         .file("base", "m.jinja", "{% set m = 'base' %}")
         .file("dev", "m.jinja", "{% set m = 'dev' %}")
-        .file("dev", "x.sls", "{% from 'm.jinja' import m %}m: {{ m }}\nenv: {{ saltenv }}\n");
+        .file(
+            "dev",
+            "x.sls",
+            "{% from 'm.jinja' import m %}m: {{ m }}\nenv: {{ saltenv }}\n",
+        );
     let engine = Engine::new(files);
     let minion = Minion::new("m").complete();
     for states in [
         engine.run(&minion).sls("salt://x.sls?saltenv=dev").unwrap(),
-        engine.run(&minion).with_saltenv("dev").sls("x.sls").unwrap(),
+        engine
+            .run(&minion)
+            .with_saltenv("dev")
+            .sls("x.sls")
+            .unwrap(),
     ] {
         assert_eq!(states.repr(), "{'m': 'dev', 'env': 'dev'}");
     }
@@ -132,8 +187,9 @@ fn an_sls_changes_a_pillar_of_its_own() {
              {{{{ salt['grains.get']('{key}', 'x') }}}}, {{{{ grains.{key}|default('x') }}}}]"
         )
     };
-    let change =
-        |key: &str| format!("{{% do pillar.update({{'{key}': 1}}) %}}{{% do grains.update({{'{key}': 1}}) %}}");
+    let change = |key: &str| {
+        format!("{{% do pillar.update({{'{key}': 1}}) %}}{{% do grains.update({{'{key}': 1}}) %}}")
+    };
     let outer = [
         format!("before: {}", shown("inner")),
         "inner: {{ salt['slsutil.renderer']('salt://inner.sls')|json }}".into(),
@@ -142,13 +198,18 @@ fn an_sls_changes_a_pillar_of_its_own() {
         "inside: {{ salt['slsutil.renderer'](string='a: {{ pillar.own|default(7) }}').a }}".into(),
         "options: {{ opts.pillar.own|default('x') }}".into(),
     ];
-    let files = MemoryFiles::new().file("base", "outer.sls", outer.join("\n")).file(
-        "base",
-        "inner.sls",
-        format!("{}a: {}", change("inner"), shown("inner")),
-    );
+    let files = MemoryFiles::new()
+        .file("base", "outer.sls", outer.join("\n"))
+        .file(
+            "base",
+            "inner.sls",
+            format!("{}a: {}", change("inner"), shown("inner")),
+        );
     let engine = Engine::new(files);
-    let states = engine.run(&Minion::new("m").complete()).sls("outer.sls").unwrap();
+    let states = engine
+        .run(&Minion::new("m").complete())
+        .sls("outer.sls")
+        .unwrap();
     let wanted = "{'before': ['x', 'x', 'x', 'x'], 'inner': {'a': ['x', 1, 'x', 1]}, 'after': ['x', 'x', 'x', 'x'], \
                   'own': ['x', 1, 1, 1], 'inside': 7, 'options': 'x'}";
     assert_eq!(states.repr(), wanted);
@@ -159,7 +220,10 @@ fn an_sls_changes_a_pillar_of_its_own() {
 fn what_functions_render_shares_its_pillar_with_them() {
     let template = "{% do pillar.update({'x': 1}) %}{{ salt['pillar.get']('x') }}";
     let engine = Engine::new(MemoryFiles::new().file("base", "x.conf", template));
-    let text = engine.run(&Minion::new("m").complete()).template("x.conf", &TemplateOptions::default()).unwrap();
+    let text = engine
+        .run(&Minion::new("m").complete())
+        .template("x.conf", &TemplateOptions::default())
+        .unwrap();
     assert_eq!(text, "1");
 }
 
@@ -169,11 +233,22 @@ fn a_minion_without_a_master_has_rendered_its_pillar() {
     let engine = Engine::new(MemoryFiles::new().file("base", "x.conf", template));
     let rendered = |opts: &str| {
         let document = format!("pillar: {{m: {{zeta: 1, alpha: 2}}}}\nopts: {opts}\n");
-        let minion = Minion::parse(document.as_bytes(), "minion").unwrap().complete();
-        engine.run(&minion).template("x.conf", &TemplateOptions::default()).unwrap()
+        let minion = Minion::parse(document.as_bytes(), "minion")
+            .unwrap()
+            .complete();
+        engine
+            .run(&minion)
+            .template("x.conf", &TemplateOptions::default())
+            .unwrap()
     };
     let ordered = "OrderedDict([('zeta', 1), ('alpha', 2)])";
-    assert_eq!(rendered("{file_client: local}"), format!("{ordered} {{zeta: 1, alpha: 2}} {ordered}"));
+    assert_eq!(
+        rendered("{file_client: local}"),
+        format!("{ordered} {{zeta: 1, alpha: 2}} {ordered}")
+    );
     let plain = "{'zeta': 1, 'alpha': 2}";
-    assert_eq!(rendered("{}"), format!("{plain} {{alpha: 2, zeta: 1}} {plain}"));
+    assert_eq!(
+        rendered("{}"),
+        format!("{plain} {{alpha: 2, zeta: 1}} {plain}")
+    );
 }

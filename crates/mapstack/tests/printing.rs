@@ -198,14 +198,25 @@ fn minion(number: usize, odd: usize) -> Minion {
         "grains: {{own: {}, number: {number}, os: {os}}}",
         json::dumps(&own.as_str().into(), &json::DumpOptions::default()).unwrap()
     );
-    Minion::parse(format!("{{id: m{number}, {grains}}}").as_bytes(), "minion").unwrap().complete()
+    Minion::parse(format!("{{id: m{number}, {grains}}}").as_bytes(), "minion")
+        .unwrap()
+        .complete()
 }
 
 fn layer() -> impl Strategy<Value = String> {
-    prop::collection::vec((select(PLACES.to_vec()), select(EXPRESSIONS.to_vec())), 0..3).prop_map(|printed| {
+    prop::collection::vec(
+        (select(PLACES.to_vec()), select(EXPRESSIONS.to_vec())),
+        0..3,
+    )
+    .prop_map(|printed| {
         let mut text = "values:\n  plain: [a, 1]\n".to_owned();
         for (number, (place, expression)) in printed.iter().enumerate() {
-            text += &format!("  {}\n", place.replace('#', &number.to_string()).replace('@', expression));
+            text += &format!(
+                "  {}\n",
+                place
+                    .replace('#', &number.to_string())
+                    .replace('@', expression)
+            );
         }
         text
     })
@@ -214,8 +225,15 @@ fn layer() -> impl Strategy<Value = String> {
 fn files() -> impl Strategy<Value = MemoryFiles> {
     let later = || select(LATER.to_vec());
     let sources = subsequence(SOURCES.to_vec(), 0..5).prop_shuffle();
-    (layer(), later(), later(), layer(), select(POST_MAPS.to_vec()), sources).prop_map(
-        |(defaults, os, second, third, post_map, sources)| {
+    (
+        layer(),
+        later(),
+        later(),
+        layer(),
+        select(POST_MAPS.to_vec()),
+        sources,
+    )
+        .prop_map(|(defaults, os, second, third, post_map, sources)| {
             let sources: Vec<String> = sources.iter().map(|source| format!("'{source}'")).collect();
             let meta = format!("values: {{sources: [{}]}}\n", sources.join(", "));
             let of = |files: MemoryFiles, path: &str, text: &str| files.file("base", path, text);
@@ -228,16 +246,21 @@ fn files() -> impl Strategy<Value = MemoryFiles> {
             let files = of(files, "f/parameters/id/m7.yaml", "values: {k0: seven}");
             let files = of(files, "part-A.jinja", "part");
             of(files, "f/post-map.jinja", post_map)
-        },
-    )
+        })
 }
 
 fn options() -> DataOptions {
-    DataOptions { custom_data: Some(Value::map()), ..DataOptions::default() }
+    DataOptions {
+        custom_data: Some(Value::map()),
+        ..DataOptions::default()
+    }
 }
 
 fn warned(warnings: &[mapstack::Diagnostic]) -> Vec<String> {
-    warnings.iter().map(|warning| format!("{warning:?}")).collect()
+    warnings
+        .iter()
+        .map(|warning| format!("{warning:?}"))
+        .collect()
 }
 
 /// Counts runs: each looks for the post-map template.
@@ -275,13 +298,23 @@ fn compare(files: &MemoryFiles, minions: impl Iterator<Item = Minion>) -> usize 
         let run = plain.run(&minion);
         let alone = run.data("f", &options());
         match (&outcome.result, &alone) {
-            (Ok(shared), Ok(own)) => assert!(shared.is_same(own), "{}\n{shared:?}\n{own:?}", minion.id()),
+            (Ok(shared), Ok(own)) => {
+                assert!(shared.is_same(own), "{}\n{shared:?}\n{own:?}", minion.id())
+            }
             (Err(shared), Err(own)) => {
-                assert_eq!(format!("{:?}", shared.diagnostic()), format!("{:?}", own.diagnostic()));
+                assert_eq!(
+                    format!("{:?}", shared.diagnostic()),
+                    format!("{:?}", own.diagnostic())
+                );
             }
             (shared, own) => panic!("{}\n{shared:?}\n{own:?}", minion.id()),
         }
-        assert_eq!(warned(&outcome.warnings), warned(&run.warnings()), "{}", minion.id());
+        assert_eq!(
+            warned(&outcome.warnings),
+            warned(&run.warnings()),
+            "{}",
+            minion.id()
+        );
         // What a run alone looked at besides is names of files that are not there.
         let reads = run.file_reads();
         let is_known = |read: &FileRead| reads.contains(read) || read.kind == FileReadKind::List;
@@ -291,7 +324,10 @@ fn compare(files: &MemoryFiles, minions: impl Iterator<Item = Minion>) -> usize 
 }
 
 fn cases(most: u32) -> u32 {
-    std::env::var("MAPSTACK_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(most)
+    std::env::var("MAPSTACK_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok())
+        .unwrap_or(most)
 }
 
 proptest! {
@@ -305,8 +341,14 @@ proptest! {
 
 /// A formula with a layer that prints, and more files.
 fn formula(printed: &str, more: &[(&str, &str)]) -> MemoryFiles {
-    let files = MemoryFiles::new().file("base", "f/parameters/defaults.yaml", format!("values:\n{printed}"));
-    more.iter().fold(files, |files, (path, text)| files.file("base", &format!("f/{path}"), *text))
+    let files = MemoryFiles::new().file(
+        "base",
+        "f/parameters/defaults.yaml",
+        format!("values:\n{printed}"),
+    );
+    more.iter().fold(files, |files, (path, text)| {
+        files.file("base", &format!("f/{path}"), *text)
+    })
 }
 
 /// Runs that five hundred minions take.
@@ -325,7 +367,10 @@ fn runs(files: &MemoryFiles) -> usize {
 
 #[test]
 fn a_name_that_is_printed_takes_no_run_of_its_own() {
-    let layer = ("parameters/os/A.yaml", "values: {a: {{ grains.os }}, c: {e: 1}}");
+    let layer = (
+        "parameters/os/A.yaml",
+        "values: {a: {{ grains.os }}, c: {e: 1}}",
+    );
     for printed in [
         "  a: {{ grains.id }}",
         "  c: {d: '{{ grains.id }}'}",
@@ -333,7 +378,14 @@ fn a_name_that_is_printed_takes_no_run_of_its_own() {
         "  a: {{ grains.number }}",
         "  a: [{{ grains.id }}, {b: {{ grains.id|upper }}}]",
     ] {
-        for more in [&[][..], &[layer][..], &[layer, ("post-map.jinja", "{% if grains.os == 'A' %}1{% endif %}")][..]] {
+        for more in [
+            &[][..],
+            &[layer][..],
+            &[
+                layer,
+                ("post-map.jinja", "{% if grains.os == 'A' %}1{% endif %}"),
+            ][..],
+        ] {
             let runs = runs(&formula(printed, more));
             assert!(runs < 100, "{printed} {more:?}: {runs}");
         }
@@ -345,9 +397,15 @@ fn a_name_that_somebody_looks_at_takes_a_run() {
     let printed = "  a: {{ grains.id }}\n";
     let looks = [
         ("parameters/os/A.yaml", "values: {b: {{ mapdata.a }}}"),
-        ("post-map.jinja", "{% do mapdata.update({'b': mapdata.a[:3]}) %}"),
+        (
+            "post-map.jinja",
+            "{% do mapdata.update({'b': mapdata.a[:3]}) %}",
+        ),
         ("parameters/os/A.yaml", "values: {a: 1}\nstrategy: list"),
-        ("parameters/map_jinja.yaml", "values: {sources: ['Y!M@a', 'Y!G@os']}"),
+        (
+            "parameters/map_jinja.yaml",
+            "values: {sources: ['Y!M@a', 'Y!G@os']}",
+        ),
     ];
     for look in looks {
         assert!(runs(&formula(printed, &[look])) >= 250, "{look:?}");
@@ -364,18 +422,36 @@ fn a_name_that_somebody_looks_at_takes_a_run() {
 
 #[test]
 fn what_a_layer_does_besides_printing_is_done() {
-    let meta = ("parameters/map_jinja.yaml", "values: {sources: ['Y!P@b.yaml', 'Y!G@m:a', 'G@m']}");
+    let meta = (
+        "parameters/map_jinja.yaml",
+        "values: {sources: ['Y!P@b.yaml', 'Y!G@m:a', 'G@m']}",
+    );
     let cases = [
         // Options that a template changes are seen by the next.
-        ("  a: {{ grains.id }}{% do opts.update({'role': 'web'}) %}", "values: {role: {{ opts.get('role', 'none') }}}"),
+        (
+            "  a: {{ grains.id }}{% do opts.update({'role': 'web'}) %}",
+            "values: {role: {{ opts.get('role', 'none') }}}",
+        ),
         // Facts become the data, with what is printed in it.
-        ("  a: {{ grains.id }}", "{% do grains.update({'m': mapdata}) %}values: {}"),
-        ("  a: {{ grains.id }}", "{% do pillar.update({'m': mapdata}) %}values: {p: {{ pillar.m.a }}}"),
+        (
+            "  a: {{ grains.id }}",
+            "{% do grains.update({'m': mapdata}) %}values: {}",
+        ),
+        (
+            "  a: {{ grains.id }}",
+            "{% do pillar.update({'m': mapdata}) %}values: {p: {{ pillar.m.a }}}",
+        ),
         // What is overwritten was an error for some.
-        ("  a: {{ ['x', '0x'][grains.number // 490] }}_", "values: {a: over}"),
+        (
+            "  a: {{ ['x', '0x'][grains.number // 490] }}_",
+            "values: {a: over}",
+        ),
     ];
     for (printed, layer) in cases {
-        runs(&formula(&format!("{printed}\n"), &[meta, ("parameters/b.yaml", layer)]));
+        runs(&formula(
+            &format!("{printed}\n"),
+            &[meta, ("parameters/b.yaml", layer)],
+        ));
     }
     // Errors have their place for each.
     runs(&MemoryFiles::new().file(
@@ -390,14 +466,36 @@ fn a_path_with_an_odd_end_leads_where_it_does_alone() {
     let meta = ("parameters/map_jinja.yaml", "values: {sources: ['Y!G@k']}");
     let files = formula(
         "  a: 1\n",
-        &[meta, ("parameters/k/a.yaml", "values: {a: 2}"), ("parameters/k.yaml", "values: {a: 3}")],
+        &[
+            meta,
+            ("parameters/k/a.yaml", "values: {a: 2}"),
+            ("parameters/k.yaml", "values: {a: 3}"),
+        ],
     );
-    let odd = ["a.yaml/.", ".", "", "/", "a.yaml", "a", "./a", "b/../a.yaml", "a.yaml/", "x."];
-    let names = (0..100).map(|n| format!("web{n}")).chain(odd.map(str::to_owned));
+    let odd = [
+        "a.yaml/.",
+        ".",
+        "",
+        "/",
+        "a.yaml",
+        "a",
+        "./a",
+        "b/../a.yaml",
+        "a.yaml/",
+        "x.",
+    ];
+    let names = (0..100)
+        .map(|n| format!("web{n}"))
+        .chain(odd.map(str::to_owned));
     compare(
         &files,
         names.map(|name| {
-            Minion::parse(format!("{{id: m, grains: {{k: '{name}'}}}}").as_bytes(), "minion").unwrap().complete()
+            Minion::parse(
+                format!("{{id: m, grains: {{k: '{name}'}}}}").as_bytes(),
+                "minion",
+            )
+            .unwrap()
+            .complete()
         }),
     );
 }

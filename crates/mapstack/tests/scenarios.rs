@@ -14,10 +14,22 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "stack: anchor aliasing leak across layers",
         "values are values: a layer that merges into one spelling of a YAML anchor does not change the other",
     ),
-    ("stack: pillar masked outside templates", "pillar values are never masked"),
-    ("stack: pillar masked outside templates: paths", "pillar values are never masked"),
-    ("data: custom_data is not forwarded", "map.data's custom_data reaches the layers"),
-    ("data: cache false + meta cache true", "there is no cache that could be in the wrong state"),
+    (
+        "stack: pillar masked outside templates",
+        "pillar values are never masked",
+    ),
+    (
+        "stack: pillar masked outside templates: paths",
+        "pillar values are never masked",
+    ),
+    (
+        "data: custom_data is not forwarded",
+        "map.data's custom_data reaches the layers",
+    ),
+    (
+        "data: cache false + meta cache true",
+        "there is no cache that could be in the wrong state",
+    ),
     (
         "data: map_jinja post_map_template=bogus",
         "a post-map file that is there is recorded as found, even though no engine runs it",
@@ -29,24 +41,39 @@ const DIFFERENCES: &[(&str, &str)] = &[
 ];
 
 fn strings(record: &Map, key: &str) -> Option<Vec<String>> {
-    Some(record.get(key)?.as_list()?.iter().map(ToString::to_string).collect())
+    Some(
+        record
+            .get(key)?
+            .as_list()?
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+    )
 }
 
 fn engine(record: &Map) -> Engine {
     let files = map(record, "files")
         .iter()
-        .fold(MemoryFiles::new(), |files, (path, text)| files.file("base", &path.to_string(), text.to_string()));
+        .fold(MemoryFiles::new(), |files, (path, text)| {
+            files.file("base", &path.to_string(), text.to_string())
+        });
     Engine::new(files)
 }
 
 /// Arguments by position and by name, as the reference's functions take them.
 fn kwargs(record: &Map, leading: &[&str], names: &[&str]) -> (Vec<Value>, Map) {
-    let args = record.get("args").and_then(Value::as_list).unwrap_or_default();
+    let args = record
+        .get("args")
+        .and_then(Value::as_list)
+        .unwrap_or_default();
     let mut kwargs = map(record, "kwargs");
     for (name, value) in leading.iter().chain(names).zip(args) {
         kwargs.insert(*name, value.clone());
     }
-    let first = leading.iter().map(|name| kwargs.shift_remove(*name).unwrap_or_default()).collect();
+    let first = leading
+        .iter()
+        .map(|name| kwargs.shift_remove(*name).unwrap_or_default())
+        .collect();
     (first, kwargs)
 }
 
@@ -58,11 +85,19 @@ fn call(run: &Run<'_>, record: &Map) -> Result<Value> {
         }
         "map.stack" => {
             let (first, kwargs) = kwargs(record, &["tpldir", "sources"], StackOptions::NAMES);
-            run.stack(&first[0].to_string(), &first[1], &StackOptions::from_kwargs(&kwargs)?)
+            run.stack(
+                &first[0].to_string(),
+                &first[1],
+                &StackOptions::from_kwargs(&kwargs)?,
+            )
         }
         "map.tofs" => {
             let (first, kwargs) = kwargs(record, &["tpldir", "source_files"], TofsOptions::NAMES);
-            let paths = run.tofs(&first[0].to_string(), &first[1], &TofsOptions::from_kwargs(&kwargs)?)?;
+            let paths = run.tofs(
+                &first[0].to_string(),
+                &first[1],
+                &TofsOptions::from_kwargs(&kwargs)?,
+            )?;
             Ok(paths.into_iter().collect())
         }
         other => panic!("{other}"),
@@ -73,7 +108,10 @@ fn requested(events: &[Event], hits_only: bool) -> Vec<String> {
     events
         .iter()
         .filter_map(|event| match &event.asked {
-            Asked::File { outcome: Outcome::Miss | Outcome::Refused(_), .. } if hits_only => None,
+            Asked::File {
+                outcome: Outcome::Miss | Outcome::Refused(_),
+                ..
+            } if hits_only => None,
             Asked::File { path, .. } => Some(path.clone()),
             Asked::Value { .. } | Asked::NoPaths { .. } => None,
         })
@@ -87,19 +125,34 @@ fn check(record: &Map) -> std::result::Result<(), String> {
     match (&result, record.get("result"), record.get("error")) {
         (Ok(got), Some(wanted), None) if got.repr() == wanted.repr() => {}
         (Err(_), None, Some(_)) => {}
-        (Ok(got), Some(wanted), None) => return Err(format!("got    {}\n  wanted {}", got.repr(), wanted.repr())),
+        (Ok(got), Some(wanted), None) => {
+            return Err(format!("got    {}\n  wanted {}", got.repr(), wanted.repr()));
+        }
         (Ok(got), _, Some(class)) => {
-            return Err(format!("got {}, wanted {class}: {:?}", got.repr(), record.get("message")));
+            return Err(format!(
+                "got {}, wanted {class}: {:?}",
+                got.repr(),
+                record.get("message")
+            ));
         }
         (Err(e), ..) => return Err(format!("got an error: {e}")),
         other => return Err(format!("{other:?}")),
     }
     for (key, hits_only) in [("templates_requested", false), ("templates_found", true)] {
-        let Some(wanted) = strings(record, key) else { continue };
+        let Some(wanted) = strings(record, key) else {
+            continue;
+        };
         let got = requested(&run.events(), hits_only);
-        let wanted: Vec<String> = wanted.iter().map(|p| p.trim_start_matches("salt://").to_string()).collect();
+        let wanted: Vec<String> = wanted
+            .iter()
+            .map(|p| p.trim_start_matches("salt://").to_string())
+            .collect();
         // Up to an error; the file that raised it is not in the record.
-        let same = if result.is_err() { got.starts_with(&wanted) } else { got == wanted };
+        let same = if result.is_err() {
+            got.starts_with(&wanted)
+        } else {
+            got == wanted
+        };
         if !same {
             return Err(format!("{key}:\n  got    {got:?}\n  wanted {wanted:?}"));
         }

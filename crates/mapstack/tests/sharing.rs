@@ -117,7 +117,15 @@ const SOURCES: &[&str] = &[
 
 const MINIONS: [&[&str]; 9] = [
     &["web1", "web2", "web3", "db1", "db2"],
-    &["os: Debian", "os: Debian", "os: Arch", "os: '1'", "os: 1", "os: null", "os: '../up'"],
+    &[
+        "os: Debian",
+        "os: Debian",
+        "os: Arch",
+        "os: '1'",
+        "os: 1",
+        "os: null",
+        "os: '../up'",
+    ],
     &["num: 1", "num: 1", "num: 1.0", "num: true", "num: 0"],
     &[
         "nested: {a: 1}",
@@ -127,9 +135,22 @@ const MINIONS: [&[&str]; 9] = [
         "nested: {a: true}",
         "nested: []",
     ],
-    &["list: [one, two]", "list: [one, two]", "list: []", "list: [1]", "list: {0: x}"],
+    &[
+        "list: [one, two]",
+        "list: [one, two]",
+        "list: []",
+        "list: [1]",
+        "list: {0: x}",
+    ],
     &["", "", "flag: yes", "ipv4: [10.0.0.1]"],
-    &["", "", "p: {q: 1}", "p: {q: '1'}", "p: {q: {r: 2}, list: [1]}", "p: text"],
+    &[
+        "",
+        "",
+        "p: {q: 1}",
+        "p: {q: '1'}",
+        "p: {q: {r: 2}, list: [1]}",
+        "p: text",
+    ],
     &[
         "",
         "",
@@ -147,9 +168,14 @@ fn minion() -> impl Strategy<Value = String> {
     let [id, os, num, nested, list, more, pillar, opts, unread] = MINIONS.map(select);
     (id, os, num, nested, list, more, pillar, opts, unread).prop_map(
         |(id, os, num, nested, list, more, pillar, opts, unread)| {
-            let grains: Vec<&str> =
-                [os, num, nested, list, more, unread].into_iter().filter(|g| !g.is_empty()).collect();
-            format!("{{id: {id}, grains: {{{}}}, pillar: {{{pillar}}}, opts: {{{opts}}}}}", grains.join(", "))
+            let grains: Vec<&str> = [os, num, nested, list, more, unread]
+                .into_iter()
+                .filter(|g| !g.is_empty())
+                .collect();
+            format!(
+                "{{id: {id}, grains: {{{}}}, pillar: {{{pillar}}}, opts: {{{opts}}}}}",
+                grains.join(", ")
+            )
         },
     )
 }
@@ -162,7 +188,11 @@ fn files() -> impl Strategy<Value = Vec<(String, String)>> {
             let mut text = format!("values:\n  {name}: yes\n  shared: {name}\n");
             for (n, look) in looks.iter().enumerate() {
                 // What prints what is no YAML is an error, half of the time.
-                let value = if sure { format!("!!str |-\n    {look}\n") } else { format!("{look}\n") };
+                let value = if sure {
+                    format!("!!str |-\n    {look}\n")
+                } else {
+                    format!("{look}\n")
+                };
                 text += &format!("  {name}{n}: {value}");
             }
             text
@@ -170,55 +200,96 @@ fn files() -> impl Strategy<Value = Vec<(String, String)>> {
     };
     let sources = subsequence(SOURCES.to_vec(), 1..7).prop_shuffle();
     let strategy = select(vec!["null", "null", "recurse", "overwrite", "bogus"]);
-    let parts = (layer("d", 3), layer("os", 2), layer("other", 1), looks(2), sources, strategy, 0..5_usize);
-    parts.prop_map(|(defaults, os, other, post_map, sources, strategy, which)| {
-        let meta: Vec<String> = sources.iter().map(|source| format!("'{source}'")).collect();
-        let mut files = vec![
-            ("f/parameters/defaults.yaml".to_owned(), defaults),
-            (
-                "f/parameters/map_jinja.yaml".to_owned(),
-                format!("values: {{sources: [{}], config_get_strategy: {strategy}}}\n", meta.join(", ")),
-            ),
-            ("f/post-map.jinja".to_owned(), post_map.concat()),
-            ("other/parameters/defaults.yaml".to_owned(), other),
-            ("other/parameters/os/Arch.yaml".to_owned(), "values: {from: arch}\n".to_owned()),
-            ("Debian.yaml".to_owned(), "imported: yes\n".to_owned()),
-            ("part-Arch.jinja".to_owned(), "part of {{ grains.num }}".to_owned()),
-        ];
-        let values = ["{v: 1}", "{x: Debian, n: {k: 1}}", "{nested: {z: 1}}", "[1]", "{a: 1}\nstrategy: smrat"];
-        for (n, path) in
-            ["os/Debian.yaml", "list/one.yaml", "id/web1.yaml", "p/q/1.yaml", "plain.yaml", "x/Debian.yaml"]
-                .iter()
-                .enumerate()
-        {
-            let text = match values.get((which + n) % 7) {
-                Some(values) => format!("values: {values}\n"),
-                None => os.clone(),
-            };
-            files.push((format!("f/parameters/{path}"), text));
-        }
-        files
-    })
+    let parts = (
+        layer("d", 3),
+        layer("os", 2),
+        layer("other", 1),
+        looks(2),
+        sources,
+        strategy,
+        0..5_usize,
+    );
+    parts.prop_map(
+        |(defaults, os, other, post_map, sources, strategy, which)| {
+            let meta: Vec<String> = sources.iter().map(|source| format!("'{source}'")).collect();
+            let mut files = vec![
+                ("f/parameters/defaults.yaml".to_owned(), defaults),
+                (
+                    "f/parameters/map_jinja.yaml".to_owned(),
+                    format!(
+                        "values: {{sources: [{}], config_get_strategy: {strategy}}}\n",
+                        meta.join(", ")
+                    ),
+                ),
+                ("f/post-map.jinja".to_owned(), post_map.concat()),
+                ("other/parameters/defaults.yaml".to_owned(), other),
+                (
+                    "other/parameters/os/Arch.yaml".to_owned(),
+                    "values: {from: arch}\n".to_owned(),
+                ),
+                ("Debian.yaml".to_owned(), "imported: yes\n".to_owned()),
+                (
+                    "part-Arch.jinja".to_owned(),
+                    "part of {{ grains.num }}".to_owned(),
+                ),
+            ];
+            let values = [
+                "{v: 1}",
+                "{x: Debian, n: {k: 1}}",
+                "{nested: {z: 1}}",
+                "[1]",
+                "{a: 1}\nstrategy: smrat",
+            ];
+            for (n, path) in [
+                "os/Debian.yaml",
+                "list/one.yaml",
+                "id/web1.yaml",
+                "p/q/1.yaml",
+                "plain.yaml",
+                "x/Debian.yaml",
+            ]
+            .iter()
+            .enumerate()
+            {
+                let text = match values.get((which + n) % 7) {
+                    Some(values) => format!("values: {values}\n"),
+                    None => os.clone(),
+                };
+                files.push((format!("f/parameters/{path}"), text));
+            }
+            files
+        },
+    )
 }
 
 fn served(files: &[(String, String)]) -> MemoryFiles {
-    let both =
-        files.iter().flat_map(|(path, text)| [("base", path, text.clone()), ("dev", path, text.replace("yes", "no"))]);
-    both.fold(MemoryFiles::new(), |files, (env, path, text)| files.file(env, path, text))
+    let both = files.iter().flat_map(|(path, text)| {
+        [
+            ("base", path, text.clone()),
+            ("dev", path, text.replace("yes", "no")),
+        ]
+    });
+    both.fold(MemoryFiles::new(), |files, (env, path, text)| {
+        files.file(env, path, text)
+    })
 }
 
 fn engine(files: impl FileServer + 'static) -> Engine {
-    let stubs =
-        "test.stub: [{args: [Debian], return: stubbed}, {args: [b], minions: 'web*', return: mine}, {return: other}]";
+    let stubs = "test.stub: [{args: [Debian], return: stubbed}, {args: [b], minions: 'web*', return: mine}, {return: other}]";
     Engine::new(files).with_stubs(Stubs::parse(stubs, "stubs.yaml").unwrap())
 }
 
 fn options() -> DataOptions {
-    DataOptions { custom_data: Some(yaml::load("c: {d: 1}").unwrap()), ..DataOptions::default() }
+    DataOptions {
+        custom_data: Some(yaml::load("c: {d: 1}").unwrap()),
+        ..DataOptions::default()
+    }
 }
 
 fn parsed(text: &str) -> Minion {
-    Minion::parse(text.as_bytes(), "minion.yaml").unwrap().complete()
+    Minion::parse(text.as_bytes(), "minion.yaml")
+        .unwrap()
+        .complete()
 }
 
 /// What a minion has of its own, with nothing shared at all.
@@ -226,17 +297,28 @@ fn alone(files: &[(String, String)], minion: &Minion) -> (mapstack::Result<Value
     let engine = engine(served(files));
     let run = engine.run(minion);
     let result = run.data("f", &options());
-    let warnings = run.warnings().iter().map(|warning| format!("{warning:?}")).collect();
+    let warnings = run
+        .warnings()
+        .iter()
+        .map(|warning| format!("{warning:?}"))
+        .collect();
     (result, warnings)
 }
 
 fn assert_same(outcome: &Outcome, alone: &(mapstack::Result<Value>, Vec<String>)) {
     match (&outcome.result, &alone.0) {
         (Ok(shared), Ok(own)) => assert!(shared.is_same(own), "{shared:?}\n{own:?}"),
-        (Err(shared), Err(own)) => assert_eq!(format!("{:?}", shared.diagnostic()), format!("{:?}", own.diagnostic())),
+        (Err(shared), Err(own)) => assert_eq!(
+            format!("{:?}", shared.diagnostic()),
+            format!("{:?}", own.diagnostic())
+        ),
         (shared, own) => panic!("{shared:?}\n{own:?}"),
     }
-    let warnings: Vec<String> = outcome.warnings.iter().map(|warning| format!("{warning:?}")).collect();
+    let warnings: Vec<String> = outcome
+        .warnings
+        .iter()
+        .map(|warning| format!("{warning:?}"))
+        .collect();
     assert_eq!(warnings, alone.1);
 }
 
@@ -269,7 +351,10 @@ proptest! {
 
 /// `MAPSTACK_CASES` makes more of them.
 fn cases() -> u32 {
-    std::env::var("MAPSTACK_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(100)
+    std::env::var("MAPSTACK_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok())
+        .unwrap_or(100)
 }
 
 #[test]
@@ -278,24 +363,38 @@ fn every_look_is_the_same_shared_or_not() {
     let mut shared = 0;
     for look in LOOKS {
         let files = [
-            ("f/parameters/defaults.yaml".to_owned(), format!("values:\n  a: !!str |-\n    {look}\n  b: 1\n")),
+            (
+                "f/parameters/defaults.yaml".to_owned(),
+                format!("values:\n  a: !!str |-\n    {look}\n  b: 1\n"),
+            ),
             ("f/post-map.jinja".to_owned(), (*look).to_owned()),
-            ("other/parameters/defaults.yaml".to_owned(), "values: {from: {{ grains.num }}}\n".to_owned()),
+            (
+                "other/parameters/defaults.yaml".to_owned(),
+                "values: {from: {{ grains.num }}}\n".to_owned(),
+            ),
             ("Debian.yaml".to_owned(), "imported: yes\n".to_owned()),
-            ("part-Arch.jinja".to_owned(), "part of {{ grains.num }}".to_owned()),
+            (
+                "part-Arch.jinja".to_owned(),
+                "part of {{ grains.num }}".to_owned(),
+            ),
         ];
         let engine = engine(served(&files));
         let recipe = Recipe::new(&engine, "f", options());
         let mut seen: Vec<Arc<Outcome>> = Vec::new();
         for n in 0..40_usize {
-            let [id, os, num, nested, list, more, pillar, opts, unread] = std::array::from_fn(|at| {
-                let choices = MINIONS[at];
-                choices[(n * (2 * at + 3) + n / 5) % choices.len()]
-            });
-            let grains: Vec<&str> =
-                [os, num, nested, list, more, unread].into_iter().filter(|g| !g.is_empty()).collect();
-            let text =
-                format!("{{id: {id}, grains: {{{}}}, pillar: {{{pillar}}}, opts: {{{opts}}}}}", grains.join(", "));
+            let [id, os, num, nested, list, more, pillar, opts, unread] =
+                std::array::from_fn(|at| {
+                    let choices = MINIONS[at];
+                    choices[(n * (2 * at + 3) + n / 5) % choices.len()]
+                });
+            let grains: Vec<&str> = [os, num, nested, list, more, unread]
+                .into_iter()
+                .filter(|g| !g.is_empty())
+                .collect();
+            let text = format!(
+                "{{id: {id}, grains: {{{}}}, pillar: {{{pillar}}}, opts: {{{opts}}}}}",
+                grains.join(", ")
+            );
             let minion = parsed(&text);
             let outcome = recipe.outcome(&minion);
             assert_same(&outcome, &alone(&files, &minion));
@@ -312,8 +411,18 @@ fn recipe_of<'e>(engine: &'e Engine) -> Recipe<'e> {
 }
 
 fn value_of(outcome: &Outcome) -> String {
-    json::dumps(outcome.result.as_ref().unwrap().as_map().unwrap().get("v").unwrap(), &json::DumpOptions::default())
-        .unwrap()
+    json::dumps(
+        outcome
+            .result
+            .as_ref()
+            .unwrap()
+            .as_map()
+            .unwrap()
+            .get("v")
+            .unwrap(),
+        &json::DumpOptions::default(),
+    )
+    .unwrap()
 }
 
 /// Counts its calls.
@@ -327,13 +436,19 @@ impl Functions for Counter {
         module == "my"
     }
     fn call(&self, _: &Call) -> Option<Result<Value, CallError>> {
-        Some(Ok(Value::from(self.0.fetch_add(1, Ordering::SeqCst) as u64)))
+        Some(Ok(
+            Value::from(self.0.fetch_add(1, Ordering::SeqCst) as u64),
+        ))
     }
 }
 
 #[test]
 fn what_comes_from_outside_is_asked_for_every_time() {
-    let files = MemoryFiles::new().file("base", "f/parameters/defaults.yaml", "values: {v: {{ salt['my.count']() }}}");
+    let files = MemoryFiles::new().file(
+        "base",
+        "f/parameters/defaults.yaml",
+        "values: {v: {{ salt['my.count']() }}}",
+    );
     let engine = Engine::new(files).with_functions(Counter(AtomicUsize::new(0)));
     let recipe = recipe_of(&engine);
     let minion = parsed("{id: web1}");
@@ -343,9 +458,14 @@ fn what_comes_from_outside_is_asked_for_every_time() {
 
 #[test]
 fn the_time_is_asked_for_every_time() {
-    for look in ["none|strftime('%s.%f')", "'now'|strftime('%s.%f')", "'today'|strftime('%s')"] {
+    for look in [
+        "none|strftime('%s.%f')",
+        "'now'|strftime('%s.%f')",
+        "'today'|strftime('%s')",
+    ] {
         let text = format!("values: {{v: \"{{{{ {look} }}}}\"}}");
-        let engine = Engine::new(MemoryFiles::new().file("base", "f/parameters/defaults.yaml", text));
+        let engine =
+            Engine::new(MemoryFiles::new().file("base", "f/parameters/defaults.yaml", text));
         let recipe = recipe_of(&engine);
         let minion = parsed("{id: web1}");
         let (one, two) = (recipe.outcome(&minion), recipe.outcome(&minion));
@@ -357,26 +477,48 @@ fn the_time_is_asked_for_every_time() {
 #[test]
 fn other_languages_are_run_every_time() {
     let files = MemoryFiles::new()
-        .file("base", "f/parameters/map_jinja.yaml", "values: {post_map: post.tera, post_map_template: tera}")
+        .file(
+            "base",
+            "f/parameters/map_jinja.yaml",
+            "values: {post_map: post.tera, post_map_template: tera}",
+        )
         .file("base", "f/post.tera", "v: {{ grains.os }}\n");
     let engine = Engine::new(files);
     let recipe = recipe_of(&engine);
-    let (one, two) = (recipe.outcome(&parsed("{grains: {os: A}}")), recipe.outcome(&parsed("{grains: {os: B}}")));
-    assert_eq!((value_of(&one), value_of(&two)), ("\"A\"".into(), "\"B\"".into()));
-    assert!(!Arc::ptr_eq(&one, &recipe.outcome(&parsed("{grains: {os: A}}"))));
+    let (one, two) = (
+        recipe.outcome(&parsed("{grains: {os: A}}")),
+        recipe.outcome(&parsed("{grains: {os: B}}")),
+    );
+    assert_eq!(
+        (value_of(&one), value_of(&two)),
+        ("\"A\"".into(), "\"B\"".into())
+    );
+    assert!(!Arc::ptr_eq(
+        &one,
+        &recipe.outcome(&parsed("{grains: {os: A}}"))
+    ));
 }
 
 #[test]
 fn a_fact_that_everybody_has_for_himself_is_told_right_however_many_there_are() {
     let files = MemoryFiles::new()
-        .file("base", "f/parameters/defaults.yaml", "values: {v: {{ grains.id }}-{{ grains.os }}}")
+        .file(
+            "base",
+            "f/parameters/defaults.yaml",
+            "values: {v: {{ grains.id }}-{{ grains.os }}}",
+        )
         .file("base", "f/parameters/id/m7.yaml", "values: {v: own}");
     let engine = Engine::new(Snapshot::new(files));
     let recipe = recipe_of(&engine);
     for round in 0..2 {
         for n in 0..1500 {
-            let outcome = recipe.outcome(&parsed(&format!("{{id: m{n}, grains: {{os: {}}}}}", n % 3)));
-            let expected = if n == 7 { "\"own\"".to_owned() } else { format!("\"m{n}-{}\"", n % 3) };
+            let outcome =
+                recipe.outcome(&parsed(&format!("{{id: m{n}, grains: {{os: {}}}}}", n % 3)));
+            let expected = if n == 7 {
+                "\"own\"".to_owned()
+            } else {
+                format!("\"m{n}-{}\"", n % 3)
+            };
             assert_eq!(value_of(&outcome), expected, "round {round}");
         }
     }
@@ -384,17 +526,23 @@ fn a_fact_that_everybody_has_for_himself_is_told_right_however_many_there_are() 
 
 #[test]
 fn with_next_to_no_memory_everything_is_still_right() {
-    let files = MemoryFiles::new().file("base", "f/parameters/defaults.yaml", "values: {v: {{ grains.os }}}").file(
-        "base",
-        "f/parameters/os/3.yaml",
-        "values: {v: three}",
-    );
+    let files = MemoryFiles::new()
+        .file(
+            "base",
+            "f/parameters/defaults.yaml",
+            "values: {v: {{ grains.os }}}",
+        )
+        .file("base", "f/parameters/os/3.yaml", "values: {v: three}");
     let engine = Engine::new(files);
     for memory in [0, 1, 3_000, 20_000] {
         let recipe = recipe_of(&engine).with_memory(memory);
         for n in 0..200 {
             let outcome = recipe.outcome(&parsed(&format!("{{grains: {{os: {}}}}}", n % 9)));
-            let expected = if n % 9 == 3 { "\"three\"".to_owned() } else { (n % 9).to_string() };
+            let expected = if n % 9 == 3 {
+                "\"three\"".to_owned()
+            } else {
+                (n % 9).to_string()
+            };
             assert_eq!(value_of(&outcome), expected);
         }
     }
@@ -404,14 +552,25 @@ fn with_next_to_no_memory_everything_is_still_right() {
 struct Shaky(MemoryFiles, AtomicUsize);
 
 impl FileServer for Shaky {
-    fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<mapstack::loader::Fetched, LoadError> {
+    fn fetch(
+        &self,
+        path: &SaltPath,
+        saltenv: &str,
+    ) -> Result<mapstack::loader::Fetched, LoadError> {
         if path.to_string().ends_with("os/A.yaml") && self.1.fetch_add(1, Ordering::SeqCst) < 4 {
             let source = std::io::Error::other("not now");
-            return Err(LoadError::Io { path: path.to_string().into(), source });
+            return Err(LoadError::Io {
+                path: path.to_string().into(),
+                source,
+            });
         }
         self.0.fetch(path, saltenv)
     }
-    fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<std::path::PathBuf>, LoadError> {
+    fn find_all(
+        &self,
+        path: &SaltPath,
+        saltenv: &str,
+    ) -> Result<Vec<std::path::PathBuf>, LoadError> {
         self.0.find_all(path, saltenv)
     }
     fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
@@ -424,11 +583,9 @@ impl FileServer for Shaky {
 
 #[test]
 fn a_file_that_cannot_be_read_now_is_asked_for_again() {
-    let files = MemoryFiles::new().file("base", "f/parameters/defaults.yaml", "values: {v: 1}").file(
-        "base",
-        "f/parameters/os/A.yaml",
-        "values: {v: 2}",
-    );
+    let files = MemoryFiles::new()
+        .file("base", "f/parameters/defaults.yaml", "values: {v: 1}")
+        .file("base", "f/parameters/os/A.yaml", "values: {v: 2}");
     let engine = Engine::new(Snapshot::new(Shaky(files, AtomicUsize::new(0))));
     let recipe = recipe_of(&engine);
     let minion = parsed("{id: web1, grains: {os: A}}");
@@ -441,12 +598,22 @@ fn a_file_that_cannot_be_read_now_is_asked_for_again() {
 fn what_a_template_took_away_hides_nothing_any_more() {
     // The first template takes a grain away, so that a later look-up finds what is behind it.
     let files = MemoryFiles::new()
-        .file("base", "f/parameters/defaults.yaml", "values: {v: 0}\n{% do grains.n.pop('a') %}")
-        .file("base", "f/post-map.jinja", "{% do mapdata.update({'v': salt['config.get']('n:a')}) %}");
+        .file(
+            "base",
+            "f/parameters/defaults.yaml",
+            "values: {v: 0}\n{% do grains.n.pop('a') %}",
+        )
+        .file(
+            "base",
+            "f/post-map.jinja",
+            "{% do mapdata.update({'v': salt['config.get']('n:a')}) %}",
+        );
     let engine = Engine::new(files);
     let recipe = recipe_of(&engine);
     for a in ["1", "2", "3"] {
-        let minion = parsed(&format!("{{id: web1, grains: {{n: {{a: 0}}}}, pillar: {{n: {{a: {a}}}}}}}"));
+        let minion = parsed(&format!(
+            "{{id: web1, grains: {{n: {{a: 0}}}}, pillar: {{n: {{a: {a}}}}}}}"
+        ));
         assert_eq!(value_of(&recipe.outcome(&minion)), a);
     }
 }
@@ -454,15 +621,30 @@ fn what_a_template_took_away_hides_nothing_any_more() {
 #[test]
 fn an_outcome_names_the_files_it_depends_on() {
     let files = MemoryFiles::new()
-        .file("base", "f/parameters/defaults.yaml", "values: {v: {% include 'part.jinja' %}}")
-        .file("base", "f/parameters/os/A.yaml", "values: {w: {{ salt['cp.get_file_str']('salt://gone.txt') }}}")
+        .file(
+            "base",
+            "f/parameters/defaults.yaml",
+            "values: {v: {% include 'part.jinja' %}}",
+        )
+        .file(
+            "base",
+            "f/parameters/os/A.yaml",
+            "values: {w: {{ salt['cp.get_file_str']('salt://gone.txt') }}}",
+        )
         .file("base", "part.jinja", "1");
     let engine = Engine::new(files);
     let recipe = recipe_of(&engine);
     let read = |outcome: &Outcome| -> Vec<String> {
-        outcome.files.iter().map(|file| format!("{}:{} {:?}", file.saltenv, file.path, file.kind)).collect()
+        outcome
+            .files
+            .iter()
+            .map(|file| format!("{}:{} {:?}", file.saltenv, file.path, file.kind))
+            .collect()
     };
-    let (one, two) = (parsed("{id: web1, grains: {os: A}}"), parsed("{id: web2, grains: {os: A}}"));
+    let (one, two) = (
+        parsed("{id: web1, grains: {os: A}}"),
+        parsed("{id: web2, grains: {os: A}}"),
+    );
     let outcome = recipe.outcome(&one);
     let expected = [
         "base:f/parameters/defaults.yaml Found",
@@ -471,11 +653,21 @@ fn an_outcome_names_the_files_it_depends_on() {
         "base:gone.txt Absent",
         "base:f/post-map.jinja Absent",
     ];
-    assert_eq!(read(&outcome).iter().filter(|file| !file.contains("map_jinja")).collect::<Vec<_>>(), expected);
+    assert_eq!(
+        read(&outcome)
+            .iter()
+            .filter(|file| !file.contains("map_jinja"))
+            .collect::<Vec<_>>(),
+        expected
+    );
     // No other minion's name is among them.
     assert!(Arc::ptr_eq(&outcome, &recipe.outcome(&two)));
     // A run by itself names every file it looked for.
     let run = engine.run(&two);
     run.data("f", &DataOptions::default()).unwrap();
-    assert!(run.file_reads().iter().any(|file| file.path.contains("id/web2.yaml")));
+    assert!(
+        run.file_reads()
+            .iter()
+            .any(|file| file.path.contains("id/web2.yaml"))
+    );
 }

@@ -31,27 +31,62 @@ struct Layout {
 
 #[divan::bench(args = SIZES, sample_count = 10)]
 fn json_file(bencher: divan::Bencher<'_, '_>, kilobytes: usize) {
-    read(bencher, kilobytes, &Layout { path: "minions.json", put: put_json });
+    read(
+        bencher,
+        kilobytes,
+        &Layout {
+            path: "minions.json",
+            put: put_json,
+        },
+    );
 }
 
 #[divan::bench(args = SIZES, sample_count = 10)]
 fn json_directory(bencher: divan::Bencher<'_, '_>, kilobytes: usize) {
-    read(bencher, kilobytes, &Layout { path: "minions", put: put_directory });
+    read(
+        bencher,
+        kilobytes,
+        &Layout {
+            path: "minions",
+            put: put_directory,
+        },
+    );
 }
 
 #[divan::bench(args = SIZES, sample_count = 10)]
 fn cache_3008(bencher: divan::Bencher<'_, '_>, kilobytes: usize) {
-    read(bencher, kilobytes, &Layout { path: "", put: put_cache });
+    read(
+        bencher,
+        kilobytes,
+        &Layout {
+            path: "",
+            put: put_cache,
+        },
+    );
 }
 
 #[divan::bench(args = SIZES, sample_count = 10)]
 fn cache_3006(bencher: divan::Bencher<'_, '_>, kilobytes: usize) {
-    read(bencher, kilobytes, &Layout { path: "", put: put_older_cache });
+    read(
+        bencher,
+        kilobytes,
+        &Layout {
+            path: "",
+            put: put_older_cache,
+        },
+    );
 }
 
 #[divan::bench(args = SIZES, sample_count = 3)]
 fn yaml_file(bencher: divan::Bencher<'_, '_>, kilobytes: usize) {
-    read(bencher, kilobytes, &Layout { path: "minions.yaml", put: put_yaml });
+    read(
+        bencher,
+        kilobytes,
+        &Layout {
+            path: "minions.yaml",
+            put: put_yaml,
+        },
+    );
 }
 
 fn read(bencher: divan::Bencher<'_, '_>, kilobytes: usize, layout: &Layout) {
@@ -62,7 +97,16 @@ fn read(bencher: divan::Bencher<'_, '_>, kilobytes: usize, layout: &Layout) {
         let minions = Minions::open(&path, &CacheOptions::default()).expect("minions");
         let ids = minions.ids().expect("ids");
         assert_eq!(ids.len(), MINIONS);
-        ids.iter().map(|id| minions.minion(id).expect("a minion").expect("a minion").grains.len()).sum::<usize>()
+        ids.iter()
+            .map(|id| {
+                minions
+                    .minion(id)
+                    .expect("a minion")
+                    .expect("a minion")
+                    .grains
+                    .len()
+            })
+            .sum::<usize>()
     });
 }
 
@@ -74,9 +118,15 @@ fn minions(kilobytes: usize) -> Vec<(String, Map)> {
         let mut grains = platforms[number % platforms.len()].minion().grains;
         grains.insert("id", id.as_str());
         let mut addresses = Map::new();
-        while json(&grains.clone().into()).len() + json(&addresses.clone().into()).len() < kilobytes << 10 {
+        while json(&grains.clone().into()).len() + json(&addresses.clone().into()).len()
+            < kilobytes << 10
+        {
             let at = addresses.len();
-            let inside = [("address", Value::from(format!("192.0.2.{at}"))), ("up", true.into()), ("mtu", 1500.into())];
+            let inside = [
+                ("address", Value::from(format!("192.0.2.{at}"))),
+                ("up", true.into()),
+                ("mtu", 1500.into()),
+            ];
             addresses.insert(format!("eth{at}"), inside.into_iter().collect::<Map>());
         }
         grains.insert("interfaces", addresses);
@@ -86,7 +136,14 @@ fn minions(kilobytes: usize) -> Vec<(String, Map)> {
 }
 
 fn json(value: &Value) -> String {
-    dumps(value, &DumpOptions { indent: Some(4), ..DumpOptions::default() }).expect("grains have JSON")
+    dumps(
+        value,
+        &DumpOptions {
+            indent: Some(4),
+            ..DumpOptions::default()
+        },
+    )
+    .expect("grains have JSON")
 }
 
 fn one(id: &str, grains: &Map) -> Value {
@@ -94,13 +151,19 @@ fn one(id: &str, grains: &Map) -> Value {
 }
 
 fn put_json(directory: &Path, minions: &[(String, Map)]) {
-    let text: String = minions.iter().map(|(id, grains)| json(&one(id, grains)) + "\n").collect();
+    let text: String = minions
+        .iter()
+        .map(|(id, grains)| json(&one(id, grains)) + "\n")
+        .collect();
     fs::write(directory.join("minions.json"), text).expect("a written file");
 }
 
 fn put_yaml(directory: &Path, minions: &[(String, Map)]) {
     let options = mapstack_yaml::DumpOptions::output();
-    let text: String = minions.iter().map(|(id, grains)| mapstack_yaml::dump(&one(id, grains), &options)).collect();
+    let text: String = minions
+        .iter()
+        .map(|(id, grains)| mapstack_yaml::dump(&one(id, grains), &options))
+        .collect();
     fs::write(directory.join("minions.yaml"), text).expect("a written file");
 }
 
@@ -117,7 +180,11 @@ fn put_cache(directory: &Path, minions: &[(String, Map)]) {
         fs::create_dir(directory.join(bank)).expect("a directory");
     }
     for (id, grains) in minions {
-        fs::write(directory.join(format!("grains/{id}.p")), packed(&grains.clone().into())).expect("a written file");
+        fs::write(
+            directory.join(format!("grains/{id}.p")),
+            packed(&grains.clone().into()),
+        )
+        .expect("a written file");
         fs::write(directory.join(format!("pillar/{id}.p")), [0x80]).expect("a written file");
     }
 }
@@ -143,10 +210,14 @@ fn pack(value: &Value, out: &mut Vec<u8>) {
         Value::None => encode::write_nil(out).expect("memory"),
         Value::Bool(flag) => encode::write_bool(out, *flag).expect("memory"),
         Value::Int(number) => {
-            encode::write_sint(out, number.to_i64().expect("a small number")).map(|_| ()).expect("memory");
+            encode::write_sint(out, number.to_i64().expect("a small number"))
+                .map(|_| ())
+                .expect("memory");
         }
         Value::Map(map) => {
-            encode::write_map_len(out, length(map.len())).map(|_| ()).expect("memory");
+            encode::write_map_len(out, length(map.len()))
+                .map(|_| ())
+                .expect("memory");
             for (key, value) in map {
                 pack(&key.to_value(), out);
                 pack(value, out);
@@ -159,7 +230,9 @@ fn pack(value: &Value, out: &mut Vec<u8>) {
                     Value::Tuple(items) => items.iter().collect(),
                     list => list.as_list().expect("a list").iter().collect(),
                 };
-                encode::write_array_len(out, length(items.len())).map(|_| ()).expect("memory");
+                encode::write_array_len(out, length(items.len()))
+                    .map(|_| ())
+                    .expect("memory");
                 items.into_iter().for_each(|item| pack(item, out));
             }
         },

@@ -13,9 +13,19 @@ struct Recorded {
 static RECORDED: LazyLock<Recorded> = LazyLock::new(|| {
     // The text is part of the program and a test reads it, so that nothing is lost by defaults.
     let record = json::loads(include_str!("../data/builtin.json")).unwrap_or_default();
-    let part = |name: &str| record.as_map().and_then(|map| map.get(name)).cloned().unwrap_or_default();
+    let part = |name: &str| {
+        record
+            .as_map()
+            .and_then(|map| map.get(name))
+            .cloned()
+            .unwrap_or_default()
+    };
     let mapping = |name: &str| part(name).as_map().cloned().unwrap_or_default();
-    Recorded { salt: part("salt"), options: mapping("options"), defaults: mapping("defaults") }
+    Recorded {
+        salt: part("salt"),
+        options: mapping("options"),
+        defaults: mapping("defaults"),
+    }
 });
 
 /// The options of a masterless minion without file roots; `id`, `grains` and `pillar` are left out.

@@ -24,7 +24,8 @@ impl fmt::Display for Place {
     /// `file:line:column`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
-        self.mark.map_or(Ok(()), |mark| write!(f, ":{}:{}", mark.line, mark.column))
+        self.mark
+            .map_or(Ok(()), |mark| write!(f, ":{}:{}", mark.line, mark.column))
     }
 }
 
@@ -66,7 +67,9 @@ pub enum ReadErrorKind {
         found: Kind,
     },
     /// A file of a master's cache holds something else than Salt packs.
-    #[error("is no data that Salt has packed: {0}; the master writes it anew when the minion next asks for its pillar")]
+    #[error(
+        "is no data that Salt has packed: {0}; the master writes it anew when the minion next asks for its pillar"
+    )]
     Packed(#[source] UnpackError),
     /// Something in a master's cache is no number.
     #[error("{what} must be a number, not {}", found.described())]
@@ -112,7 +115,9 @@ pub enum ReadErrorKind {
     #[error("has no id; write `id: NAME` beside its `grains`")]
     NoId,
     /// An id that can be none.
-    #[error("'{id}' is no id: Salt refuses ids that are empty, `.` or `..`, or have `/` or `\\` in them")]
+    #[error(
+        "'{id}' is no id: Salt refuses ids that are empty, `.` or `..`, or have `/` or `\\` in them"
+    )]
     NoName {
         /// The id.
         id: String,
@@ -174,7 +179,10 @@ impl ReadErrorKind {
         matches!(
             self,
             ReadErrorKind::NoFacts
-                | ReadErrorKind::NotAMapping { what: "a minion", .. }
+                | ReadErrorKind::NotAMapping {
+                    what: "a minion",
+                    ..
+                }
                 | ReadErrorKind::NoAnswer { .. }
         )
     }
@@ -190,7 +198,9 @@ pub(crate) fn cut(text: &str) -> String {
 }
 
 fn suggestion(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
+    nearest.map_or_else(String::new, |nearest| {
+        format!("; did you mean `{nearest}`?")
+    })
 }
 
 /// A fact cannot be set at a path.
@@ -222,7 +232,9 @@ pub enum SetError {
         found: Kind,
     },
     /// A step into a list that is no index of it.
-    #[error("`{path}` is a list of {len}, and `{step}` is no index of it; give a number, or set the whole list")]
+    #[error(
+        "`{path}` is a list of {len}, and `{step}` is no index of it; give a number, or set the whole list"
+    )]
     NoSuchItem {
         /// The path of the list.
         path: String,
@@ -306,7 +318,9 @@ pub enum Warning {
         found: Option<Kind>,
     },
     /// Salt would ask a database.
-    #[error("'{uri}' stays as it is: databases are not asked here; set the value itself to go on with it")]
+    #[error(
+        "'{uri}' stays as it is: databases are not asked here; set the value itself to go on with it"
+    )]
     Sdb {
         /// The text.
         uri: String,
@@ -326,7 +340,10 @@ const SYNONYMS: [(&str, &str); 6] = [
 /// The known name that a mistaken one was probably meant to be.
 pub(crate) fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
     let name = name.to_lowercase();
-    let synonym = SYNONYMS.iter().find(|(word, _)| *word == name).map(|(_, meant)| *meant);
+    let synonym = SYNONYMS
+        .iter()
+        .find(|(word, _)| *word == name)
+        .map(|(_, meant)| *meant);
     let mistyped = |known: &&&str| strsim::damerau_levenshtein(&name, known) <= known.len() / 3;
     synonym.or_else(|| known.iter().find(mistyped).copied())
 }

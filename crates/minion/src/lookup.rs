@@ -19,7 +19,10 @@ pub struct Answer<T> {
 
 impl<T> From<T> for Answer<T> {
     fn from(value: T) -> Self {
-        Answer { value, warning: None }
+        Answer {
+            value,
+            warning: None,
+        }
     }
 }
 
@@ -39,7 +42,12 @@ pub struct PillarGet {
 
 impl Default for PillarGet {
     fn default() -> Self {
-        PillarGet { default: None, merge: false, merge_nested_lists: None, delimiter: ":".into() }
+        PillarGet {
+            default: None,
+            merge: false,
+            merge_nested_lists: None,
+            delimiter: ":".into(),
+        }
     }
 }
 
@@ -100,7 +108,11 @@ impl Minion {
     ///
     /// # Errors
     /// [`LookupError`] for an empty delimiter or a key that is no path.
-    pub fn grains_get(&self, key: impl Into<Value>, delimiter: &str) -> Result<Option<Value>, LookupError> {
+    pub fn grains_get(
+        &self,
+        key: impl Into<Value>,
+        delimiter: &str,
+    ) -> Result<Option<Value>, LookupError> {
         let key = key.into();
         // Most keys are one step that is there as it stands.
         if let Value::Str(name) = &key
@@ -110,7 +122,8 @@ impl Minion {
         {
             return Ok(Some(grain.clone()));
         }
-        Ok(path(&key, delimiter)?.and_then(|path| traverse(&Value::from(self.grains.clone()), &path)))
+        Ok(path(&key, delimiter)?
+            .and_then(|path| traverse(&Value::from(self.grains.clone()), &path)))
     }
 
     /// `pillar.get`: the pillar's value under a key, or the default, or both merged.
@@ -131,24 +144,40 @@ impl Minion {
     /// # Errors
     /// [`LookupError`] for an empty delimiter or a key that is no path; for a key that leads
     /// nowhere only if the option `pillar_raise_on_missing` is set and no default is given.
-    pub fn pillar_get(&self, key: impl Into<Value>, query: &PillarGet) -> Result<Answer<Value>, LookupError> {
+    pub fn pillar_get(
+        &self,
+        key: impl Into<Value>,
+        query: &PillarGet,
+    ) -> Result<Answer<Value>, LookupError> {
         let key = key.into();
-        let found = path(&key, &query.delimiter)?.and_then(|path| traverse(&Value::from(self.pillar.clone()), &path));
+        let found = path(&key, &query.delimiter)?
+            .and_then(|path| traverse(&Value::from(self.pillar.clone()), &path));
         let mut warning = None;
         if query.merge {
-            let append = query.merge_nested_lists.unwrap_or_else(|| self.flag("pillar_merge_lists"));
+            let append = query
+                .merge_nested_lists
+                .unwrap_or_else(|| self.flag("pillar_merge_lists"));
             match over_default(query.default.as_ref(), found.as_ref(), append) {
                 Some(merged) => return Ok(merged.into()),
                 None => {
-                    let kinds = (query.default.as_ref().map(Value::kind), found.as_ref().map(Value::kind));
-                    warning = Some(Warning::NotMerged { key: key.clone(), default: kinds.0, found: kinds.1 });
+                    let kinds = (
+                        query.default.as_ref().map(Value::kind),
+                        found.as_ref().map(Value::kind),
+                    );
+                    warning = Some(Warning::NotMerged {
+                        key: key.clone(),
+                        default: kinds.0,
+                        found: kinds.1,
+                    });
                 }
             }
         }
         let value = match (found, &query.default) {
             (Some(found), _) => found,
             (None, Some(default)) => default.clone(),
-            (None, None) if self.flag("pillar_raise_on_missing") => return Err(LookupError::NotInPillar { key }),
+            (None, None) if self.flag("pillar_raise_on_missing") => {
+                return Err(LookupError::NotInPillar { key });
+            }
             (None, None) => Value::from(""),
         };
         Ok(Answer { value, warning })
@@ -161,19 +190,29 @@ impl Minion {
     /// # Errors
     /// [`LookupError`] for an empty delimiter, a key that is no path, or a `master` in the pillar
     /// that does not merge.
-    pub fn config_get(&self, key: impl Into<Value>, query: &ConfigGet) -> Result<Answer<Option<Value>>, LookupError> {
+    pub fn config_get(
+        &self,
+        key: impl Into<Value>,
+        query: &ConfigGet,
+    ) -> Result<Answer<Option<Value>>, LookupError> {
         let path = path(&key.into(), &query.delimiter)?;
         let (found, merge_warning) = match (path, &query.merge) {
             (None, _) => (None, None),
-            (Some(path), Value::None) => (self.first_found(&path, query).map(|(_, value)| value), None),
+            (Some(path), Value::None) => {
+                (self.first_found(&path, query).map(|(_, value)| value), None)
+            }
             (Some(path), how) => {
                 let (strategy, warning) = merge_strategy(how);
                 let all = self.all_merged(strategy)?;
                 (traverse(&all, &path).filter(is_something), warning)
             }
         };
-        let warning = merge_warning.or_else(|| found.as_ref().and_then(|value| self.warn_of_sdb(value)));
-        Ok(Answer { value: found, warning })
+        let warning =
+            merge_warning.or_else(|| found.as_ref().and_then(|value| self.warn_of_sdb(value)));
+        Ok(Answer {
+            value: found,
+            warning,
+        })
     }
 
     fn first_found(&self, path: &Path, query: &ConfigGet) -> Option<(Store, Value)> {
@@ -219,16 +258,27 @@ impl Minion {
 
     /// Everything `config.get` looks into, merged, the places that win last.
     fn all_merged(&self, strategy: Strategy) -> Result<Value, LookupError> {
-        let options = Options { strategy, merge_lists: false };
+        let options = Options {
+            strategy,
+            merge_lists: false,
+        };
         let master = self.pillar.get(MASTER).cloned().unwrap_or_else(Value::map);
-        let over_master = [master, self.pillar.clone().into(), self.grains.clone().into(), self.options().into()];
+        let over_master = [
+            master,
+            self.pillar.clone().into(),
+            self.grains.clone().into(),
+            self.options().into(),
+        ];
         let defaults = Value::from(builtin::defaults().clone());
-        Ok(over_master.iter().try_fold(defaults, |all, overlay| merge(all, overlay, &options, &mut ()))?)
+        Ok(over_master.iter().try_fold(defaults, |all, overlay| {
+            merge(all, overlay, &options, &mut ())
+        })?)
     }
 
     /// Whether an option is set to something true.
     fn flag(&self, name: &str) -> bool {
-        self.option(&Key::from(name)).is_some_and(|value| value.truthy())
+        self.option(&Key::from(name))
+            .is_some_and(|value| value.truthy())
     }
 
     /// A warning for a text that Salt would look up in a database it has a profile for.
@@ -238,7 +288,9 @@ impl Minion {
         let in_options = self.option(&Key::from(profile)).filter(Value::truthy);
         let profile = in_options.or_else(|| self.pillar.get(profile).cloned())?;
         let has_driver = profile.as_map()?.contains_key("driver");
-        (has_driver && !name.is_empty()).then(|| Warning::Sdb { uri: uri.to_owned() })
+        (has_driver && !name.is_empty()).then(|| Warning::Sdb {
+            uri: uri.to_owned(),
+        })
     }
 }
 
@@ -246,13 +298,23 @@ impl Minion {
 fn over_default(default: Option<&Value>, found: Option<&Value>, append: bool) -> Option<Value> {
     let (default, found, options) = match (default?, found) {
         (default @ (Value::Map(_) | Value::List(_)), None) => return Some(default.clone()),
-        (default @ Value::Map(_), Some(found @ Value::Map(_))) => {
-            (default, found, Options { strategy: Strategy::Recurse, merge_lists: append })
-        }
+        (default @ Value::Map(_), Some(found @ Value::Map(_))) => (
+            default,
+            found,
+            Options {
+                strategy: Strategy::Recurse,
+                merge_lists: append,
+            },
+        ),
         // Of two lists as roots, `aggregate` appends what is new.
-        (default @ Value::List(_), Some(found @ Value::List(_))) => {
-            (default, found, Options { strategy: Strategy::Aggregate, merge_lists: false })
-        }
+        (default @ Value::List(_), Some(found @ Value::List(_))) => (
+            default,
+            found,
+            Options {
+                strategy: Strategy::Aggregate,
+                merge_lists: false,
+            },
+        ),
         _ => return None,
     };
     merge(default.clone(), found, &options, &mut ()).ok()
@@ -261,7 +323,10 @@ fn over_default(default: Option<&Value>, found: Option<&Value>, append: bool) ->
 fn merge_strategy(how: &Value) -> (Strategy, Option<Warning>) {
     match Strategy::from(how) {
         known @ (Strategy::Recurse | Strategy::Overwrite) => (known, None),
-        _ => (Strategy::Recurse, Some(Warning::UnsupportedMerge { given: how.clone() })),
+        _ => (
+            Strategy::Recurse,
+            Some(Warning::UnsupportedMerge { given: how.clone() }),
+        ),
     }
 }
 
@@ -272,7 +337,12 @@ fn is_something(value: &Value) -> bool {
 /// A key as a path: text is split, a list gives the steps themselves. `None` is a path that leads
 /// nowhere, as one of its steps can be no key.
 fn path(key: &Value, delimiter: &str) -> Result<Option<Path>, LookupError> {
-    let steps = |items: &[Value]| items.iter().map(|item| Key::try_from(item).ok()).collect::<Option<Vec<_>>>();
+    let steps = |items: &[Value]| {
+        items
+            .iter()
+            .map(|item| Key::try_from(item).ok())
+            .collect::<Option<Vec<_>>>()
+    };
     let keys = match key {
         Value::Str(text) => return Ok(Some(Path::split(text, delimiter)?)),
         Value::Int(i) => Some(vec![Key::Int(i.clone())]),

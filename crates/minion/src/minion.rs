@@ -47,7 +47,9 @@ impl Part {
     }
 
     pub(crate) fn parse(name: &str) -> Option<Self> {
-        [Part::Grains, Part::Pillar, Part::Opts].into_iter().find(|part| part.name() == name)
+        [Part::Grains, Part::Pillar, Part::Opts]
+            .into_iter()
+            .find(|part| part.name() == name)
     }
 }
 
@@ -72,7 +74,10 @@ impl Minion {
     /// ```
     #[must_use]
     pub fn new(id: impl Into<Value>) -> Self {
-        Minion { id: id.into(), ..Minion::default() }
+        Minion {
+            id: id.into(),
+            ..Minion::default()
+        }
     }
 
     /// The minion with a part replaced.
@@ -132,7 +137,10 @@ impl Minion {
     pub fn id(&self) -> Value {
         let given = Some(&self.id).filter(|id| id.truthy());
         let grain = || self.grains.get("id").filter(|id| id.truthy());
-        given.or_else(grain).cloned().unwrap_or_else(|| DEFAULT_ID.into())
+        given
+            .or_else(grain)
+            .cloned()
+            .unwrap_or_else(|| DEFAULT_ID.into())
     }
 
     /// The minion with its [name](Minion::id) settled, and a grain `id` of that name unless it has
@@ -143,7 +151,10 @@ impl Minion {
     #[must_use]
     pub fn complete(mut self) -> Self {
         if self.is_masterless() {
-            let rendered = self.pillar.iter().map(|(key, value)| (key.clone(), value.with_map_kind(MapKind::Ordered)));
+            let rendered = self
+                .pillar
+                .iter()
+                .map(|(key, value)| (key.clone(), value.with_map_kind(MapKind::Ordered)));
             self.pillar = rendered.collect();
         }
         self.id = self.id();

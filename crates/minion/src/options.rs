@@ -17,7 +17,11 @@ impl Minion {
     #[must_use]
     pub fn options(&self) -> Map {
         let mut options = builtin::options().clone();
-        options.extend(self.opts.iter().map(|(key, value)| (key.clone(), value.clone())));
+        options.extend(
+            self.opts
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone())),
+        );
         options.insert("id", self.id());
         options.insert(Part::Grains.name(), self.grains.clone());
         options.insert(Part::Pillar.name(), self.pillar.clone());
@@ -36,7 +40,11 @@ impl Minion {
     pub fn option(&self, key: &Key) -> Option<Value> {
         match key.as_str() {
             Some(name) => self.option_named(name),
-            None => self.opts.get(key).or_else(|| builtin::options().get(key)).cloned(),
+            None => self
+                .opts
+                .get(key)
+                .or_else(|| builtin::options().get(key))
+                .cloned(),
         }
     }
 
@@ -52,7 +60,11 @@ impl Minion {
             "id" => Some(self.id()),
             "grains" => Some(self.grains.clone().into()),
             "pillar" => Some(self.pillar.clone().into()),
-            _ => self.opts.get(name).or_else(|| builtin::options().get(name)).cloned(),
+            _ => self
+                .opts
+                .get(name)
+                .or_else(|| builtin::options().get(name))
+                .cloned(),
         }
     }
 }

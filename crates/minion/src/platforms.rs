@@ -35,8 +35,12 @@ pub struct Platform {
     grains: &'static str,
 }
 
-static PLATFORMS: LazyLock<Vec<Platform>> =
-    LazyLock::new(|| include_str!("../data/platforms.tsv").lines().filter_map(Platform::read).collect());
+static PLATFORMS: LazyLock<Vec<Platform>> = LazyLock::new(|| {
+    include_str!("../data/platforms.tsv")
+        .lines()
+        .filter_map(Platform::read)
+        .collect()
+});
 
 /// A name that no platform has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -66,8 +70,13 @@ pub fn all() -> &'static [Platform] {
 /// ```
 pub fn find(name: &str) -> Result<&'static Platform, UnknownPlatform> {
     let wanted = name.to_lowercase();
-    let found = PLATFORMS.iter().find(|platform| platform.names().any(|known| known == wanted));
-    found.ok_or_else(|| UnknownPlatform { name: cut(name), near: near(&wanted) })
+    let found = PLATFORMS
+        .iter()
+        .find(|platform| platform.names().any(|known| known == wanted));
+    found.ok_or_else(|| UnknownPlatform {
+        name: cut(name),
+        near: near(&wanted),
+    })
 }
 
 impl Platform {
@@ -76,7 +85,13 @@ impl Platform {
         let mut next = || columns.next();
         let (name, title, aliases, tuples, grains) = (next()?, next()?, next()?, next()?, next()?);
         let words = |list: &'static str| list.split(',').filter(|word| !word.is_empty()).collect();
-        Some(Platform { name, title, aliases: words(aliases), tuples: words(tuples), grains })
+        Some(Platform {
+            name,
+            title,
+            aliases: words(aliases),
+            tuples: words(tuples),
+            grains,
+        })
     }
 
     fn names(&self) -> impl Iterator<Item = &'static str> {
@@ -87,8 +102,10 @@ impl Platform {
     #[must_use]
     pub fn minion(&self) -> Minion {
         // The text is part of the program and a test reads all of it.
-        let mut grains: Map =
-            json::loads(self.grains).ok().and_then(|grains| grains.as_map().cloned()).unwrap_or_default();
+        let mut grains: Map = json::loads(self.grains)
+            .ok()
+            .and_then(|grains| grains.as_map().cloned())
+            .unwrap_or_default();
         for name in &self.tuples {
             if let Some(value) = grains.get_mut(*name)
                 && let Some(items) = value.as_list().map(|items| items.iter().cloned().collect())
@@ -108,10 +125,23 @@ fn near(wanted: &str) -> Vec<&'static str> {
     if wanted.len() > 40 {
         return Vec::new();
     }
-    let system = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-')).to_owned();
-    let plain = |name: &str| name.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
-    let all = || PLATFORMS.iter().flat_map(|platform| platform.names().map(move |known| (known, platform.name)));
-    let same = all().find(|(known, _)| plain(known) == plain(wanted)).map(|(_, name)| name);
+    let system = |name: &str| {
+        name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'))
+            .to_owned()
+    };
+    let plain = |name: &str| {
+        name.chars()
+            .filter(char::is_ascii_alphanumeric)
+            .collect::<String>()
+    };
+    let all = || {
+        PLATFORMS
+            .iter()
+            .flat_map(|platform| platform.names().map(move |known| (known, platform.name)))
+    };
+    let same = all()
+        .find(|(known, _)| plain(known) == plain(wanted))
+        .map(|(_, name)| name);
     if let Some(name) = same {
         return vec![name];
     }
@@ -124,8 +154,14 @@ fn near(wanted: &str) -> Vec<&'static str> {
         return of_system;
     }
     let distance = |known: &str| strsim::damerau_levenshtein(known, wanted);
-    let nearest = all().map(|(known, name)| (distance(known), known, name)).min_by_key(|(far, ..)| *far);
-    nearest.filter(|(far, known, _)| *far <= known.len() / 3).map(|(.., name)| name).into_iter().collect()
+    let nearest = all()
+        .map(|(known, name)| (distance(known), known, name))
+        .min_by_key(|(far, ..)| *far);
+    nearest
+        .filter(|(far, known, _)| *far <= known.len() / 3)
+        .map(|(.., name)| name)
+        .into_iter()
+        .collect()
 }
 
 fn meant(near: &[&str]) -> String {
@@ -142,7 +178,10 @@ mod tests {
 
     #[test]
     fn the_record_is_whole() {
-        assert_eq!(PLATFORMS.len(), include_str!("../data/platforms.tsv").lines().count());
+        assert_eq!(
+            PLATFORMS.len(),
+            include_str!("../data/platforms.tsv").lines().count()
+        );
         let mut names: Vec<&str> = PLATFORMS.iter().flat_map(Platform::names).collect();
         let count = names.len();
         names.sort_unstable();
@@ -150,8 +189,20 @@ mod tests {
         assert_eq!(names.len(), count, "a name is there twice");
         for platform in all() {
             let minion = platform.minion();
-            for grain in ["os", "os_family", "kernel", "osrelease", "saltversion", "host", "cpuarch"] {
-                assert!(minion.grains.get(grain).and_then(Value::as_str).is_some(), "{}: {grain}", platform.name);
+            for grain in [
+                "os",
+                "os_family",
+                "kernel",
+                "osrelease",
+                "saltversion",
+                "host",
+                "cpuarch",
+            ] {
+                assert!(
+                    minion.grains.get(grain).and_then(Value::as_str).is_some(),
+                    "{}: {grain}",
+                    platform.name
+                );
             }
             assert!(!minion.grains.contains_key("id"), "{}", platform.name);
             assert_eq!(platform.name.to_lowercase(), platform.name);
@@ -164,15 +215,24 @@ mod tests {
             ("Debian-12", ""),
             ("rocky9", "did you mean rockylinux-9?"),
             ("ubuntu_22.04", "did you mean ubuntu-22.04?"),
-            ("debian", "did you mean debian-10, debian-11, debian-12 or debian-13?"),
-            ("centos-9.1", "did you mean centos-7, centos-8 or centosstream-9?"),
+            (
+                "debian",
+                "did you mean debian-10, debian-11, debian-12 or debian-13?",
+            ),
+            (
+                "centos-9.1",
+                "did you mean centos-7, centos-8 or centosstream-9?",
+            ),
             ("freebsd-99", "did you mean freebsd-13 or freebsd-14?"),
             ("debain-12", "did you mean debian-12?"),
             ("solaris-11", "there is no platform 'solaris-11'"),
             ("", "there is no platform ''"),
         ] {
             let found = find(name).map_or_else(|error| error.to_string(), |_| String::new());
-            assert!(found.contains(message) && found.is_empty() == message.is_empty(), "{name}: {found}");
+            assert!(
+                found.contains(message) && found.is_empty() == message.is_empty(),
+                "{name}: {found}"
+            );
         }
         let long = find(&"x".repeat(1_000_000)).unwrap_err().to_string();
         assert!(long.len() < 200, "{long}");

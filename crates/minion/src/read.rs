@@ -50,7 +50,11 @@ impl Minion {
     /// ```
     pub fn parse(bytes: &[u8], name: &str) -> Result<Self, ReadError> {
         let document = Document::read(bytes, name)?;
-        let at = Positions { name, marks: Some(&document.marks), otherwise: None };
+        let at = Positions {
+            name,
+            marks: Some(&document.marks),
+            otherwise: None,
+        };
         let mut minion = minion_of(document.mapping("a minion")?, &at)?;
         minion.sources = Sources::default();
         minion.sources.of_text(bytes, name, None, None);
@@ -72,9 +76,13 @@ impl Minion {
     pub fn load_part(&mut self, part: Part, bytes: &[u8], name: &str) -> Result<(), ReadError> {
         let document = Document::read(bytes, name)?;
         let whole = document.mapping(part.name())?;
-        let wrapped = whole.get(LOCAL).and_then(Value::as_map).filter(|_| whole.len() == 1);
+        let wrapped = whole
+            .get(LOCAL)
+            .and_then(Value::as_map)
+            .filter(|_| whole.len() == 1);
         *self.part_mut(part) = wrapped.unwrap_or(whole).clone();
-        self.sources.of_text(bytes, name, Some(part), wrapped.map(|_| LOCAL));
+        self.sources
+            .of_text(bytes, name, Some(part), wrapped.map(|_| LOCAL));
         Ok(())
     }
 }
@@ -106,7 +114,10 @@ impl<'n> Document<'n> {
     fn mapping(&self, what: &'static str) -> Result<&Map, ReadError> {
         let found = self.value.kind();
         self.value.as_map().ok_or_else(|| ReadError {
-            place: Place { file: self.name.to_owned(), mark: Some(self.marks.mark()) },
+            place: Place {
+                file: self.name.to_owned(),
+                mark: Some(self.marks.mark()),
+            },
             kind: ReadErrorKind::NotAMapping { what, found },
         })
     }
@@ -132,12 +143,23 @@ impl Positions<'_> {
     }
 
     fn error_at(&self, mark: Option<Mark>, kind: ReadErrorKind) -> ReadError {
-        ReadError { place: Place { file: self.name.to_owned(), mark: mark.or(self.otherwise) }, kind }
+        ReadError {
+            place: Place {
+                file: self.name.to_owned(),
+                mark: mark.or(self.otherwise),
+            },
+            kind,
+        }
     }
 
     /// An error about the value of an entry.
     fn error_in(&self, index: usize, kind: ReadErrorKind) -> ReadError {
-        self.error_at(self.marks.and_then(|marks| marks.child(index)).map(Marks::mark), kind)
+        self.error_at(
+            self.marks
+                .and_then(|marks| marks.child(index))
+                .map(Marks::mark),
+            kind,
+        )
     }
 }
 
@@ -151,7 +173,10 @@ pub(crate) fn minion_of(map: &Map, at: &Positions<'_>) -> Result<Minion, ReadErr
             (None, Some("id")) => minion.id = id_of(value, index, at)?,
             (None, text) => {
                 let nearest = text.and_then(|text| nearest(text, &KEYS));
-                let kind = ReadErrorKind::UnknownKey { key: key.to_value(), nearest };
+                let kind = ReadErrorKind::UnknownKey {
+                    key: key.to_value(),
+                    nearest,
+                };
                 return Err(at.error_at(at.marks.and_then(|marks| marks.key(index)), kind));
             }
         }
@@ -164,7 +189,13 @@ fn part_of(part: Part, value: &Value, index: usize, at: &Positions<'_>) -> Resul
     match value {
         Value::Map(map) => Ok(map.clone()),
         empty if !empty.truthy() => Ok(Map::new()),
-        other => Err(at.error_in(index, ReadErrorKind::NotAMapping { what: part.name(), found: other.kind() })),
+        other => Err(at.error_in(
+            index,
+            ReadErrorKind::NotAMapping {
+                what: part.name(),
+                found: other.kind(),
+            },
+        )),
     }
 }
 
@@ -186,7 +217,12 @@ pub(crate) fn read_file(file: &Path) -> Result<Vec<u8>, ReadError> {
 
 fn read_into(file: &Path, bytes: &mut Vec<u8>) -> Result<(), ReadError> {
     let read = File::open(file).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(bytes));
-    read.map_err(|error| at_file(&file.display().to_string(), ReadErrorKind::Unreadable(error.into())))?;
+    read.map_err(|error| {
+        at_file(
+            &file.display().to_string(),
+            ReadErrorKind::Unreadable(error.into()),
+        )
+    })?;
     Ok(())
 }
 
@@ -199,7 +235,10 @@ thread_local! {
 }
 
 /// Do something with the bytes of a file that is one of many, as they come from [`read_file`].
-pub(crate) fn with_file<T>(file: &Path, work: impl FnOnce(&[u8]) -> Result<T, ReadError>) -> Result<T, ReadError> {
+pub(crate) fn with_file<T>(
+    file: &Path,
+    work: impl FnOnce(&[u8]) -> Result<T, ReadError>,
+) -> Result<T, ReadError> {
     let mut bytes = ROOM.take();
     bytes.reserve(USUAL_BYTES);
     let result = read_into(file, &mut bytes).and_then(|()| work(&bytes));
@@ -210,11 +249,23 @@ pub(crate) fn with_file<T>(file: &Path, work: impl FnOnce(&[u8]) -> Result<T, Re
 }
 
 pub(crate) fn at_file(name: &str, kind: ReadErrorKind) -> ReadError {
-    ReadError { place: Place { file: name.to_owned(), mark: None }, kind }
+    ReadError {
+        place: Place {
+            file: name.to_owned(),
+            mark: None,
+        },
+        kind,
+    }
 }
 
 pub(crate) fn syntax(name: &str, error: mapstack_yaml::Error) -> ReadError {
-    ReadError { place: Place { file: name.to_owned(), mark: error.mark() }, kind: ReadErrorKind::Syntax(error) }
+    ReadError {
+        place: Place {
+            file: name.to_owned(),
+            mark: error.mark(),
+        },
+        kind: ReadErrorKind::Syntax(error),
+    }
 }
 
 #[cfg(test)]
@@ -225,7 +276,11 @@ mod tests {
     fn a_file_has_nothing_of_the_one_before() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("facts");
-        for text in ["x".repeat(3 * USUAL_BYTES), "short".to_owned(), String::new()] {
+        for text in [
+            "x".repeat(3 * USUAL_BYTES),
+            "short".to_owned(),
+            String::new(),
+        ] {
             std::fs::write(&file, &text).unwrap();
             with_file(&file, |bytes| {
                 assert_eq!(bytes, text.as_bytes());

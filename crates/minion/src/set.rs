@@ -33,17 +33,26 @@ impl Minion {
     pub fn set(&mut self, path: &str, value: impl Into<Value>) -> Result<(), SetError> {
         let value = value.into();
         let separator = path.chars().find(|c| matches!(c, '.' | ':'));
-        let mut steps: Vec<&str> = separator.map_or_else(|| vec![path], |separator| path.split(separator).collect());
+        let mut steps: Vec<&str> =
+            separator.map_or_else(|| vec![path], |separator| path.split(separator).collect());
         if let Some(separator) = separator.filter(|_| steps.iter().any(|step| step.is_empty())) {
             return Err(SetError::EmptyStep { separator });
         }
         let name = steps.remove(0);
-        let (part, path_of_keys) = (Part::parse(name), steps.iter().map(|step| Key::from(*step)).collect());
+        let (part, path_of_keys) = (
+            Part::parse(name),
+            steps.iter().map(|step| Key::from(*step)).collect(),
+        );
         match (part, value) {
             (Some(part), Value::Map(facts)) if steps.is_empty() => *self.part_mut(part) = facts,
-            (Some(_), value) if steps.is_empty() => return Err(wrong_kind(path, "a mapping", &value)),
+            (Some(_), value) if steps.is_empty() => {
+                return Err(wrong_kind(path, "a mapping", &value));
+            }
             (Some(part), value) => {
-                let place = Place { path, separator: separator.unwrap_or('.') };
+                let place = Place {
+                    path,
+                    separator: separator.unwrap_or('.'),
+                };
                 set_in(self.part_mut(part), &steps, value, &place)?;
             }
             (None, value @ (Value::List(_) | Value::Map(_))) if path == "id" => {
@@ -52,9 +61,18 @@ impl Minion {
             (None, value) if path == "id" => self.id = value,
             (None, _) if name == "id" => {
                 let (path, step) = (name.to_owned(), steps.concat());
-                return Err(SetError::NotAContainer { path, step, found: Kind::Str });
+                return Err(SetError::NotAContainer {
+                    path,
+                    step,
+                    found: Kind::Str,
+                });
             }
-            (None, _) => return Err(SetError::UnknownPart { name: name.to_owned(), nearest: nearest(name, &PARTS) }),
+            (None, _) => {
+                return Err(SetError::UnknownPart {
+                    name: name.to_owned(),
+                    nearest: nearest(name, &PARTS),
+                });
+            }
         }
         self.sources.set(part, path_of_keys);
         Ok(())
@@ -62,7 +80,11 @@ impl Minion {
 }
 
 fn wrong_kind(path: &str, expected: &'static str, value: &Value) -> SetError {
-    SetError::WrongKind { path: path.to_owned(), expected, found: value.kind() }
+    SetError::WrongKind {
+        path: path.to_owned(),
+        expected,
+        found: value.kind(),
+    }
 }
 
 /// The whole path, to name the part of it that is behind.
@@ -74,13 +96,18 @@ struct Place<'p> {
 impl Place<'_> {
     /// The path without the steps that are still to go.
     fn before(&self, steps: &[&str]) -> String {
-        let to_go: usize = steps.iter().map(|step| step.len() + self.separator.len_utf8()).sum();
+        let to_go: usize = steps
+            .iter()
+            .map(|step| step.len() + self.separator.len_utf8())
+            .sum();
         self.path[..self.path.len() - to_go].to_owned()
     }
 }
 
 fn set_in(map: &mut Map, steps: &[&str], value: Value, place: &Place<'_>) -> Result<(), SetError> {
-    let Some((step, rest)) = steps.split_first() else { return Ok(()) };
+    let Some((step, rest)) = steps.split_first() else {
+        return Ok(());
+    };
     let key = key_for(map, step);
     if rest.is_empty() {
         map.insert(key, value);
@@ -95,7 +122,12 @@ fn set_in(map: &mut Map, steps: &[&str], value: Value, place: &Place<'_>) -> Res
     Ok(())
 }
 
-fn set_below(entry: &mut Value, steps: &[&str], value: Value, place: &Place<'_>) -> Result<(), SetError> {
+fn set_below(
+    entry: &mut Value,
+    steps: &[&str],
+    value: Value,
+    place: &Place<'_>,
+) -> Result<(), SetError> {
     let Some((step, rest)) = steps.split_first() else {
         *entry = value;
         return Ok(());
@@ -103,7 +135,8 @@ fn set_below(entry: &mut Value, steps: &[&str], value: Value, place: &Place<'_>)
     match entry {
         Value::Map(map) => set_in(map, steps, value, place),
         Value::List(items) => {
-            let index = integer_step(&Key::from(*step)).and_then(|i| usize::try_from(i.to_i64()?).ok());
+            let index =
+                integer_step(&Key::from(*step)).and_then(|i| usize::try_from(i.to_i64()?).ok());
             let Some(index) = index.filter(|i| *i < items.len()) else {
                 let (path, step, len) = (place.before(steps), (*step).to_owned(), items.len());
                 return Err(SetError::NoSuchItem { path, step, len });
@@ -119,6 +152,14 @@ fn set_below(entry: &mut Value, steps: &[&str], value: Value, place: &Place<'_>)
 
 /// The key a step stands for: the one of a mapping that a look-up would find, else the text.
 fn key_for(map: &Map, step: &str) -> Key {
-    let loosely = || Key::try_from(&loose_scalar(step)?).ok().filter(|key| map.contains_key(key));
-    if map.contains_key(step) { step.into() } else { loosely().unwrap_or_else(|| step.into()) }
+    let loosely = || {
+        Key::try_from(&loose_scalar(step)?)
+            .ok()
+            .filter(|key| map.contains_key(key))
+    };
+    if map.contains_key(step) {
+        step.into()
+    } else {
+        loosely().unwrap_or_else(|| step.into())
+    }
 }

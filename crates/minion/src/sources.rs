@@ -31,7 +31,9 @@ impl PartialEq for Sources {
 
 impl fmt::Debug for Sources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.loads().iter().map(|load| &load.from)).finish()
+        f.debug_list()
+            .entries(self.loads().iter().map(|load| &load.from))
+            .finish()
     }
 }
 
@@ -125,15 +127,39 @@ impl Sources {
     }
 
     /// A mapping of a text was read.
-    pub(crate) fn of_text(&mut self, bytes: &[u8], file: &str, part: Option<Part>, under: Option<&'static str>) {
-        let text = Text { file: file.into(), start: None, kept: kept(bytes, file) };
-        self.push(Load { part, under, over: Over::All, from: From::Text(text) });
+    pub(crate) fn of_text(
+        &mut self,
+        bytes: &[u8],
+        file: &str,
+        part: Option<Part>,
+        under: Option<&'static str>,
+    ) {
+        let text = Text {
+            file: file.into(),
+            start: None,
+            kept: kept(bytes, file),
+        };
+        self.push(Load {
+            part,
+            under,
+            over: Over::All,
+            from: From::Text(text),
+        });
     }
 
     /// A mapping somewhere in a text was read.
     pub(crate) fn inside(&mut self, file: &str, start: Option<Mark>, part: Option<Part>) {
-        let from = From::Text(Text { file: file.into(), start, kept: None });
-        self.push(Load { part, under: None, over: Over::All, from });
+        let from = From::Text(Text {
+            file: file.into(),
+            start,
+            kept: None,
+        });
+        self.push(Load {
+            part,
+            under: None,
+            over: Over::All,
+            from,
+        });
     }
 
     /// Minions of one text share what they know of it.
@@ -149,16 +175,31 @@ impl Sources {
 
     pub(crate) fn of_file(&mut self, file: &FilePath, part: Part) {
         let from = From::File(file.display().to_string().into());
-        self.push(Load { part: Some(part), under: None, over: Over::All, from });
+        self.push(Load {
+            part: Some(part),
+            under: None,
+            over: Over::All,
+            from,
+        });
     }
 
     pub(crate) fn of_platform(&mut self, name: &'static str) {
-        self.push(Load { part: Some(Part::Grains), under: None, over: Over::All, from: From::Platform(name) });
+        self.push(Load {
+            part: Some(Part::Grains),
+            under: None,
+            over: Over::All,
+            from: From::Platform(name),
+        });
     }
 
     /// A fact was set; the path begins with its part, or is `id`.
     pub(crate) fn set(&mut self, part: Option<Part>, steps: Vec<Key>) {
-        self.push(Load { part, under: None, over: Over::One, from: From::Set(steps.into()) });
+        self.push(Load {
+            part,
+            under: None,
+            over: Over::One,
+            from: From::Set(steps.into()),
+        });
     }
 
     /// A part has been put below what there was: `file` has it, below a key for `under`.
@@ -174,7 +215,11 @@ impl Sources {
             part: Some(part),
             under,
             over: Over::None,
-            from: From::Text(Text { file: file.into(), start: None, kept: None }),
+            from: From::Text(Text {
+                file: file.into(),
+                start: None,
+                kept: None,
+            }),
         };
         Arc::make_mut(self.0.get_or_insert_default()).insert(0, load);
     }
@@ -183,7 +228,9 @@ impl Sources {
 /// The text of what is no file.
 pub(crate) fn kept(bytes: &[u8], name: &str) -> Option<Arc<str>> {
     let is_no_file = name.starts_with('<') && name.ends_with('>');
-    is_no_file.then(|| decode(bytes).ok().map(Arc::from)).flatten()
+    is_no_file
+        .then(|| decode(bytes).ok().map(Arc::from))
+        .flatten()
 }
 
 /// Finds where the facts of a minion were read; each text is read once.
@@ -234,7 +281,10 @@ impl FactPlaces {
     /// Of a minion as it is now.
     #[must_use]
     pub fn new(minion: &Minion) -> Self {
-        FactPlaces { minion: minion.clone(), documents: Mutex::default() }
+        FactPlaces {
+            minion: minion.clone(),
+            documents: Mutex::default(),
+        }
     }
 
     /// Where the fact under a path was read; `None` as the part stands for all of them as
@@ -263,7 +313,9 @@ impl FactPlaces {
                 None => {}
             }
         }
-        let default = || value_at(&Value::from(builtin::defaults().clone()), path).map(|_| FactPlace::BuiltIn);
+        let default = || {
+            value_at(&Value::from(builtin::defaults().clone()), path).map(|_| FactPlace::BuiltIn)
+        };
         loose.or_else(|| default().filter(|_| part.is_none()))
     }
 
@@ -279,7 +331,9 @@ impl FactPlaces {
         let facts = Value::from(self.minion.part(part).clone());
         let Some(value) = value_at(&facts, path) else {
             let first = path.first().filter(|_| part == Part::Opts)?;
-            return builtin::options().contains_key(first).then_some(Fit::Exact(FactPlace::BuiltIn));
+            return builtin::options()
+                .contains_key(first)
+                .then_some(Fit::Exact(FactPlace::BuiltIn));
         };
         let (mut loose, mut replaced) = (None, false);
         for load in self.minion.sources.loads().iter().rev() {
@@ -293,8 +347,11 @@ impl FactPlaces {
             }
             replaced |= load.over == Over::All;
         }
-        let is_id = || part == Part::Grains && matches!(path, [only] if only.as_str() == Some("id"));
-        loose.map(Fit::Loose).or_else(|| is_id().then(|| Fit::Exact(self.of_id())))
+        let is_id =
+            || part == Part::Grains && matches!(path, [only] if only.as_str() == Some("id"));
+        loose
+            .map(Fit::Loose)
+            .or_else(|| is_id().then(|| Fit::Exact(self.of_id())))
     }
 
     /// Where the minion's name was read.
@@ -302,13 +359,21 @@ impl FactPlaces {
         let id = Key::from("id");
         for load in self.minion.sources.loads().iter().rev() {
             match &load.from {
-                From::Set(steps) if load.part.is_none() && steps.is_empty() => return FactPlace::Set,
+                From::Set(steps) if load.part.is_none() && steps.is_empty() => {
+                    return FactPlace::Set;
+                }
                 From::Text(text) if load.part.is_none() => {
                     let document = self.document(text);
-                    let found = document.as_ref().and_then(|document| document.find(std::slice::from_ref(&id)));
-                    if let Some((_, at)) = found.filter(|(value, _)| value.is_same(&self.minion.id)) {
+                    let found = document
+                        .as_ref()
+                        .and_then(|document| document.find(std::slice::from_ref(&id)));
+                    if let Some((_, at)) = found.filter(|(value, _)| value.is_same(&self.minion.id))
+                    {
                         let mark = Some(at.value).filter(|mark| mark.line > 0);
-                        return FactPlace::File(Place { file: text.file.to_string(), mark });
+                        return FactPlace::File(Place {
+                            file: text.file.to_string(),
+                            mark,
+                        });
                     }
                 }
                 _ => {}
@@ -317,35 +382,73 @@ impl FactPlaces {
         FactPlace::Id
     }
 
-    fn in_load(&self, load: &Load, part: Part, (path, key): (&[Key], bool), value: &Value) -> Option<Fit> {
+    fn in_load(
+        &self,
+        load: &Load,
+        part: Part,
+        (path, key): (&[Key], bool),
+        value: &Value,
+    ) -> Option<Fit> {
         match &load.from {
             From::Set(steps) => {
                 load.part?;
                 // Steps are texts, and keys need not be.
-                let same = path.iter().zip(steps.iter()).all(|(own, set)| own.to_string() == set.to_string());
-                let fit = if steps.len() <= path.len() { Fit::Exact } else { Fit::Loose };
+                let same = path
+                    .iter()
+                    .zip(steps.iter())
+                    .all(|(own, set)| own.to_string() == set.to_string());
+                let fit = if steps.len() <= path.len() {
+                    Fit::Exact
+                } else {
+                    Fit::Loose
+                };
                 same.then(|| fit(FactPlace::Set))
             }
             From::Platform(name) => Some(Fit::Exact(FactPlace::Platform(name))),
-            From::File(file) => Some(Fit::Exact(FactPlace::File(Place { file: file.to_string(), mark: None }))),
+            From::File(file) => Some(Fit::Exact(FactPlace::File(Place {
+                file: file.to_string(),
+                mark: None,
+            }))),
             From::Text(text) => {
-                let under = load.under.or_else(|| load.part.is_none().then(|| part.name()));
-                let path: Vec<Key> = under.map(Key::from).into_iter().chain(path.iter().cloned()).collect();
-                let place = |mark| FactPlace::File(Place { file: text.file.to_string(), mark });
+                let under = load
+                    .under
+                    .or_else(|| load.part.is_none().then(|| part.name()));
+                let path: Vec<Key> = under
+                    .map(Key::from)
+                    .into_iter()
+                    .chain(path.iter().cloned())
+                    .collect();
+                let place = |mark| {
+                    FactPlace::File(Place {
+                        file: text.file.to_string(),
+                        mark,
+                    })
+                };
                 let Some(document) = self.document(text) else {
                     // All that is known is that nothing else was read.
                     return (load.over == Over::All).then(|| Fit::Loose(place(None)));
                 };
                 let (found, marks) = document.find(&path)?;
-                let mark = Some(if key { marks.key } else { marks.value }).filter(|mark| mark.line > 0);
-                Some(if found.is_same(value) { Fit::Exact(place(mark)) } else { Fit::Loose(place(mark)) })
+                let mark =
+                    Some(if key { marks.key } else { marks.value }).filter(|mark| mark.line > 0);
+                Some(if found.is_same(value) {
+                    Fit::Exact(place(mark))
+                } else {
+                    Fit::Loose(place(mark))
+                })
             }
         }
     }
 
     fn document(&self, text: &Text) -> Option<Arc<Document>> {
-        let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
-        documents.entry(text.clone()).or_insert_with(|| Document::read(text).map(Arc::new)).clone()
+        let mut documents = self
+            .documents
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        documents
+            .entry(text.clone())
+            .or_insert_with(|| Document::read(text).map(Arc::new))
+            .clone()
     }
 }
 
@@ -356,7 +459,9 @@ impl Document {
             None => {
                 let file = FilePath::new(&*text.file);
                 // What is no plain file gives its bytes once, or blocks.
-                std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file)?;
+                std::fs::metadata(file)
+                    .ok()
+                    .filter(std::fs::Metadata::is_file)?;
                 read_file(file).ok()?
             }
         };
@@ -364,7 +469,11 @@ impl Document {
         let top = Mark { line: 1, column: 1 };
         let Some(start) = text.start else {
             return match load_marked(content, &Limits::default()) {
-                Ok((value, marks)) => Some(Document { value, marks, from: top }),
+                Ok((value, marks)) => Some(Document {
+                    value,
+                    marks,
+                    from: top,
+                }),
                 // JSON that is no YAML has no positions.
                 Err(_) => Some(Document {
                     value: json::loads(content).ok()?,
@@ -380,8 +489,14 @@ impl Document {
             return Some(document);
         }
         let documents = load_all(content, &Limits::default()).ok()?;
-        let (value, marks) = documents.iter().find_map(|(value, marks)| starting(value, marks, start, 2))?;
-        Some(Document { value, marks, from: top })
+        let (value, marks) = documents
+            .iter()
+            .find_map(|(value, marks)| starting(value, marks, start, 2))?;
+        Some(Document {
+            value,
+            marks,
+            from: top,
+        })
     }
 
     /// The JSON object that begins at a position, or stands behind the key there.
@@ -398,10 +513,23 @@ impl Document {
         let (value, end) = json::raw_decode(text, at).ok()?;
         let before = text.get(..at)?;
         let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        let from = Mark { line: u32::try_from(line).ok()?, column: u32::try_from(column).ok()? };
+        let column = before
+            .rsplit('\n')
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .count()
+            + 1;
+        let from = Mark {
+            line: u32::try_from(line).ok()?,
+            column: u32::try_from(column).ok()?,
+        };
         let Ok((_, marks)) = load_marked(text.get(at..end)?, &Limits::default()) else {
-            return Some(Document { value, marks: Marks::default(), from: Mark { line: 0, column: 0 } });
+            return Some(Document {
+                value,
+                marks: Marks::default(),
+                from: Mark { line: 0, column: 0 },
+            });
         };
         Some(Document { value, marks, from })
     }
@@ -415,16 +543,30 @@ impl Document {
             key = marks.and_then(|marks| marks.key(index));
             marks = marks.and_then(|marks| marks.child(index));
         }
-        let at = marks.map_or(Mark { line: 0, column: 0 }, |marks| self.counted(marks.mark()));
-        Some((value.clone(), Position { value: at, key: key.map_or(at, |key| self.counted(key)) }))
+        let at = marks.map_or(Mark { line: 0, column: 0 }, |marks| {
+            self.counted(marks.mark())
+        });
+        Some((
+            value.clone(),
+            Position {
+                value: at,
+                key: key.map_or(at, |key| self.counted(key)),
+            },
+        ))
     }
 
     fn counted(&self, mark: Mark) -> Mark {
         let Mark { line, column } = self.from;
         match (line, mark.line) {
             (0, _) => self.from,
-            (_, 1) => Mark { line, column: mark.column.saturating_add(column).saturating_sub(1) },
-            (_, own) => Mark { line: own.saturating_add(line).saturating_sub(1), column: mark.column },
+            (_, 1) => Mark {
+                line,
+                column: mark.column.saturating_add(column).saturating_sub(1),
+            },
+            (_, own) => Mark {
+                line: own.saturating_add(line).saturating_sub(1),
+                column: mark.column,
+            },
         }
     }
 }
@@ -436,7 +578,9 @@ fn starting(value: &Value, marks: &Marks, start: Mark, depth: usize) -> Option<(
         return Some((value.clone(), marks.clone()));
     }
     let depth = depth.checked_sub(1)?;
-    map.values().enumerate().find_map(|(at, inside)| starting(inside, marks.child(at)?, start, depth))
+    map.values()
+        .enumerate()
+        .find_map(|(at, inside)| starting(inside, marks.child(at)?, start, depth))
 }
 
 /// The byte at a position.
@@ -447,7 +591,10 @@ fn offset(text: &str, mark: Mark) -> Option<usize> {
         line => text.match_indices('\n').nth(line - 1)?.0 + 1,
     };
     let column = usize::try_from(mark.column.checked_sub(1)?).ok()?;
-    text.get(start..)?.char_indices().nth(column).map(|(at, _)| start + at)
+    text.get(start..)?
+        .char_indices()
+        .nth(column)
+        .map(|(at, _)| start + at)
 }
 
 /// The entry or item that a step leads to, as keys are written.
@@ -458,7 +605,10 @@ fn entry<'v>(value: &'v Value, step: &Key) -> Option<(usize, &'v Value)> {
     };
     match value {
         Value::Map(map) => {
-            let loose = || map.keys().position(|key| key.to_string() == step.to_string());
+            let loose = || {
+                map.keys()
+                    .position(|key| key.to_string() == step.to_string())
+            };
             let index = map.index_of(step).or_else(loose)?;
             Some((index, map.entry_at(index)?.1))
         }
@@ -469,7 +619,10 @@ fn entry<'v>(value: &'v Value, step: &Key) -> Option<(usize, &'v Value)> {
 }
 
 fn value_at(facts: &Value, path: &[Key]) -> Option<Value> {
-    let exact = path.iter().try_fold(facts, |here, step| Some(entry(here, step)?.1)).cloned();
+    let exact = path
+        .iter()
+        .try_fold(facts, |here, step| Some(entry(here, step)?.1))
+        .cloned();
     exact.or_else(|| traverse(facts, &path.iter().cloned().collect::<Path>()))
 }
 
@@ -480,7 +633,10 @@ mod tests {
     use crate::platforms;
 
     fn place(minion: &Minion, part: &str, path: &[&str]) -> String {
-        let path: Vec<Key> = path.iter().map(|step| step.parse::<i64>().map_or((*step).into(), Key::from)).collect();
+        let path: Vec<Key> = path
+            .iter()
+            .map(|step| step.parse::<i64>().map_or((*step).into(), Key::from))
+            .collect();
         let found = FactPlaces::new(minion).find(Part::parse(part), &path);
         found.map_or_else(|| "nobody knows".into(), |place| place.to_string())
     }
@@ -489,7 +645,9 @@ mod tests {
     fn the_last_that_has_a_fact_is_told() {
         let text = "id: m\ngrains: {os: Debian, ids: [1, {a: 2}]}\npillar:\n  a: {b: 1}\n";
         let mut minion = Minion::parse(text.as_bytes(), "<m>").unwrap();
-        minion.load_part(Part::Opts, br#"{"local": {"saltenv": "prod"}}"#, "<o>").unwrap();
+        minion
+            .load_part(Part::Opts, br#"{"local": {"saltenv": "prod"}}"#, "<o>")
+            .unwrap();
         minion.set("pillar.a.c", 5).unwrap();
         minion.set("grains.ids.1.a", 2).unwrap();
         let minion = minion.complete();
@@ -524,8 +682,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("minion").display().to_string();
         std::fs::write(&file, "c: 1\npillar: {d: 2}\n").unwrap();
-        [("c", 1), ("d", 2)].into_iter().for_each(|(key, value)| drop(minion.pillar.insert(key, value)));
-        minion.sources.put_below(Part::Pillar, &file, Some("pillar"));
+        [("c", 1), ("d", 2)]
+            .into_iter()
+            .for_each(|(key, value)| drop(minion.pillar.insert(key, value)));
+        minion
+            .sources
+            .put_below(Part::Pillar, &file, Some("pillar"));
         minion.sources.put_below(Part::Pillar, &file, None);
         assert_eq!(place(&minion, "pillar", &["c"]), format!("{file}:1:4"));
         assert_eq!(place(&minion, "pillar", &["d"]), format!("{file}:2:13"));
@@ -549,7 +711,12 @@ mod tests {
             (by_id, "b", "pillar", &["k"], "<t>:5:15"),
             (by_id, "b", "grains", &["id"], "the minion's id"),
         ] {
-            let minion = Minions::from_text(text.as_bytes(), "<t>").unwrap().minion(id).unwrap().unwrap().complete();
+            let minion = Minions::from_text(text.as_bytes(), "<t>")
+                .unwrap()
+                .minion(id)
+                .unwrap()
+                .unwrap()
+                .complete();
             assert_eq!(place(&minion, part, path), expected, "{id} {path:?}");
         }
     }
@@ -559,7 +726,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("web1.yaml");
         std::fs::write(&file, "# facts\ngrains: {os: Debian}\n").unwrap();
-        let minion = Minions::open(directory.path(), &Default::default()).unwrap().minion("web1").unwrap().unwrap();
+        let minion = Minions::open(directory.path(), &Default::default())
+            .unwrap()
+            .minion("web1")
+            .unwrap()
+            .unwrap();
         let shown = file.display();
         assert_eq!(place(&minion, "grains", &["os"]), format!("{shown}:2:14"));
         std::fs::write(&file, "{").unwrap();
@@ -571,7 +742,10 @@ mod tests {
     #[test]
     fn platforms_are_named() {
         let minion = platforms::find("debian-12").unwrap().minion().complete();
-        assert_eq!(place(&minion, "grains", &["osrelease_info", "0"]), "the platform debian-12");
+        assert_eq!(
+            place(&minion, "grains", &["osrelease_info", "0"]),
+            "the platform debian-12"
+        );
         assert_eq!(place(&minion, "grains", &["id"]), "the platform debian-12");
     }
 }

@@ -12,13 +12,25 @@ use tempfile::TempDir;
 
 /// Where the reference reads on, and why this does not: see DIFFERENCES.md.
 const REFUSED_HERE: [(&str, &str); 3] = [
-    ("a timestamp", "byte 4: MessagePack's own timestamps are not read, as Salt writes none"),
-    ("a text that is no UTF-8", "byte 4: a text is no UTF-8; the value is bytes, or the file is damaged"),
-    ("a surrogate", "byte 1: a text is no UTF-8; the value is bytes, or the file is damaged"),
+    (
+        "a timestamp",
+        "byte 4: MessagePack's own timestamps are not read, as Salt writes none",
+    ),
+    (
+        "a text that is no UTF-8",
+        "byte 4: a text is no UTF-8; the value is bytes, or the file is damaged",
+    ),
+    (
+        "a surrogate",
+        "byte 1: a text is no UTF-8; the value is bytes, or the file is damaged",
+    ),
 ];
 
 fn bytes_of(hex: &str) -> Vec<u8> {
-    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+    (0..hex.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
+        .collect()
 }
 
 #[test]
@@ -30,8 +42,13 @@ fn everything_packed_is_read_as_the_reference_reads_it() {
         let text = |name: &str| record.as_map().unwrap().get(name).and_then(Value::as_str);
         let name = text("name").unwrap();
         let ours = unpack(&bytes_of(text("packed").unwrap()));
-        match (text("result"), REFUSED_HERE.iter().find(|(refused, _)| *refused == name)) {
-            (Some(_), Some((_, message))) => assert_eq!(ours.unwrap_err().to_string(), *message, "{name}"),
+        match (
+            text("result"),
+            REFUSED_HERE.iter().find(|(refused, _)| *refused == name),
+        ) {
+            (Some(_), Some((_, message))) => {
+                assert_eq!(ours.unwrap_err().to_string(), *message, "{name}")
+            }
             (Some(result), None) => assert_eq!(ours.unwrap().repr(), result, "{name}"),
             (None, _) => assert!(ours.is_err(), "{name}: {ours:?}"),
         }
@@ -44,15 +61,24 @@ fn packed_data_is_bounded() {
     assert!(unpack(&nested(128)).is_ok());
     let error = unpack(&nested(129)).unwrap_err();
     assert_eq!((error.at, error.kind), (129, UnpackErrorKind::TooDeep(128)));
-    assert!(matches!(unpack(&nested(5_000_000)).unwrap_err().kind, UnpackErrorKind::TooDeep(_)));
+    assert!(matches!(
+        unpack(&nested(5_000_000)).unwrap_err().kind,
+        UnpackErrorKind::TooDeep(_)
+    ));
 
     let many = [&[0xdd, 0x00, 0x1e, 0x84, 0x80][..], &[0xc0; 2_000_000]].concat();
-    assert_eq!(unpack(&many).unwrap_err().kind, UnpackErrorKind::TooMany(2_000_000));
+    assert_eq!(
+        unpack(&many).unwrap_err().kind,
+        UnpackErrorKind::TooMany(2_000_000)
+    );
 
     // Each would quote the one inside it, and double its quotes.
     let inside = [&[0xd6, 79, 0x92, 0xa1, b'n'][..], &[0x91]].concat();
     let constants = [inside.repeat(100), vec![0xc0]].concat();
-    assert_eq!(unpack(&constants).unwrap_err().kind, UnpackErrorKind::BadConstant);
+    assert_eq!(
+        unpack(&constants).unwrap_err().kind,
+        UnpackErrorKind::BadConstant
+    );
 }
 
 proptest! {
@@ -90,7 +116,9 @@ proptest! {
 
 /// A file or directory that a master wrote.
 fn sample(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/cache").join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/cache")
+        .join(path)
 }
 
 fn open(directory: &Path) -> Cache {
@@ -109,13 +137,19 @@ const ODD_GRAINS: &str = "{'id': 'odd', 'raw': b'\\xff\\x00', 'when': '2020-01-0
                           'huge': '1180591620717411303424', 'tup': [1, 2], 'set': ['x'], 1: 'intkey'}";
 
 fn facts(minion: Minion) -> (String, String) {
-    (Value::from(minion.grains).repr(), Value::from(minion.pillar).repr())
+    (
+        Value::from(minion.grains).repr(),
+        Value::from(minion.pillar).repr(),
+    )
 }
 
 #[test]
 fn every_layout_is_recognised_and_read() {
     for (directory, ids) in [
-        ("3008", &["db1.example.com", "expiring", "odd", "web1.example.com"][..]),
+        (
+            "3008",
+            &["db1.example.com", "expiring", "odd", "web1.example.com"][..],
+        ),
         ("3006", &["db1.example.com", "web1.example.com"]),
         ("3006/minions", &["db1.example.com", "web1.example.com"]),
     ] {
@@ -123,12 +157,31 @@ fn every_layout_is_recognised_and_read() {
         assert_eq!(cache.ids().unwrap(), ids, "{directory}");
         let web1 = minion(&cache, "web1.example.com");
         assert_eq!(web1.id.as_str(), Some("web1.example.com"));
-        assert_eq!(facts(web1), (WEB1_GRAINS.to_owned(), WEB1_PILLAR.to_owned()), "{directory}");
+        assert_eq!(
+            facts(web1),
+            (WEB1_GRAINS.to_owned(), WEB1_PILLAR.to_owned()),
+            "{directory}"
+        );
         let db1 = facts(minion(&cache, "db1.example.com"));
-        assert_eq!(db1.0, "{'id': 'db1.example.com', 'os': 'Rocky Linux', 'roles': []}");
+        assert_eq!(
+            db1.0,
+            "{'id': 'db1.example.com', 'os': 'Rocky Linux', 'roles': []}"
+        );
         assert_eq!(db1.1, "{}");
-        for nobody in ["web2.example.com", "", ".", "..", "../3008/grains/odd", "x\0", "x\\y"] {
-            assert_eq!(cache.minion(nobody).unwrap(), None, "{directory} {nobody:?}");
+        for nobody in [
+            "web2.example.com",
+            "",
+            ".",
+            "..",
+            "../3008/grains/odd",
+            "x\0",
+            "x\\y",
+        ] {
+            assert_eq!(
+                cache.minion(nobody).unwrap(),
+                None,
+                "{directory} {nobody:?}"
+            );
         }
     }
     assert_eq!(facts(minion(&open(&sample("3008")), "odd")).0, ODD_GRAINS);
@@ -136,7 +189,12 @@ fn every_layout_is_recognised_and_read() {
 
 #[test]
 fn other_directories_are_no_cache() {
-    for none in ["3008/grains", "3008/nothing", "3006/minions/web1.example.com", "3008/grains/odd.p"] {
+    for none in [
+        "3008/grains",
+        "3008/nothing",
+        "3006/minions/web1.example.com",
+        "3008/grains/odd.p",
+    ] {
         assert!(Cache::open(sample(none)).unwrap().is_none(), "{none}");
     }
 }
@@ -161,11 +219,21 @@ fn named(name: u8) -> Vec<u8> {
 fn the_newer_entry_counts_where_there_are_two() {
     let old = [&b"\x81\xa6grains"[..], &named(b'o')].concat();
     let new = named(b'n');
-    let directory = tree(&[("minions/a/data.p", &old), ("minions/b/data.p", &old), ("grains/a.p", &new)]);
+    let directory = tree(&[
+        ("minions/a/data.p", &old),
+        ("minions/b/data.p", &old),
+        ("grains/a.p", &new),
+    ]);
     let cache = open(directory.path());
     assert_eq!(cache.ids().unwrap(), ["a", "b"]);
-    assert_eq!(facts(minion(&cache, "a")), ("{'id': 'n'}".to_owned(), "{}".to_owned()));
-    assert_eq!(facts(minion(&cache, "b")), ("{'id': 'o'}".to_owned(), "{}".to_owned()));
+    assert_eq!(
+        facts(minion(&cache, "a")),
+        ("{'id': 'n'}".to_owned(), "{}".to_owned())
+    );
+    assert_eq!(
+        facts(minion(&cache, "b")),
+        ("{'id': 'o'}".to_owned(), "{}".to_owned())
+    );
 }
 
 #[test]
@@ -187,7 +255,11 @@ fn what_is_no_entry_is_passed_over() {
 fn an_empty_file_or_nothing_in_it_is_no_facts() {
     for content in [&b""[..], b"\xc0", b"\x80", b"\x90", b"\x81\xa6grains\xc0"] {
         let directory = tree(&[("minions/a/data.p", content)]);
-        assert_eq!(facts(minion(&open(directory.path()), "a")), ("{}".to_owned(), "{}".to_owned()), "{content:?}");
+        assert_eq!(
+            facts(minion(&open(directory.path()), "a")),
+            ("{}".to_owned(), "{}".to_owned()),
+            "{content:?}"
+        );
     }
 }
 
@@ -195,11 +267,22 @@ fn an_empty_file_or_nothing_in_it_is_no_facts() {
 fn entries_expire() {
     let cache = || open(&sample("3008"));
     let file = fs::read(sample("3008/grains/expiring.p")).unwrap();
-    let at = unpack(&file).unwrap().as_map().unwrap().get("_expires").unwrap().to_string().parse().unwrap();
+    let at = unpack(&file)
+        .unwrap()
+        .as_map()
+        .unwrap()
+        .get("_expires")
+        .unwrap()
+        .to_string()
+        .parse()
+        .unwrap();
     let at = SystemTime::UNIX_EPOCH + Duration::from_secs(at);
     let grains = |cache: Cache| facts(minion(&cache, "expiring")).0;
     assert_eq!(grains(cache()), "{'id': 'expiring'}");
-    assert_eq!(grains(cache().at(at - Duration::from_secs(1))), "{'id': 'expiring'}");
+    assert_eq!(
+        grains(cache().at(at - Duration::from_secs(1))),
+        "{'id': 'expiring'}"
+    );
     assert_eq!(grains(cache().at(at)), "{}");
 }
 
@@ -207,7 +290,10 @@ fn entries_expire() {
 fn a_third_key_makes_it_data_and_not_a_time_to_live() {
     let directory = tree(&[("grains/a.p", b"\x83\xa4data\x80\xa8_expires\x00\xa1x\x01")]);
     let cache = open(directory.path()).at(SystemTime::UNIX_EPOCH + Duration::from_secs(9));
-    assert_eq!(facts(minion(&cache, "a")).0, "{'data': {}, '_expires': 0, 'x': 1}");
+    assert_eq!(
+        facts(minion(&cache, "a")).0,
+        "{'data': {}, '_expires': 0, 'x': 1}"
+    );
 }
 
 // A colon in a name is not for every file system.
@@ -276,25 +362,46 @@ fn a_broken_entry_names_its_file_and_hides_no_other() {
         .unwrap()
         .map(|(id, minion)| {
             let told = minion.map_or_else(|error| error.to_string(), |minion| facts(minion).0);
-            (id, told.replace('\\', "/").replace(&here.replace('\\', "/"), ""))
+            (
+                id,
+                told.replace('\\', "/")
+                    .replace(&here.replace('\\', "/"), ""),
+            )
         })
         .collect();
     let anew = "; the master writes it anew when the minion next asks for its pillar";
-    let read: Vec<(&str, &str)> =
-        read.iter().map(|(id, told)| (&**id, told.strip_suffix(anew).unwrap_or(told))).collect();
+    let read: Vec<(&str, &str)> = read
+        .iter()
+        .map(|(id, told)| (&**id, told.strip_suffix(anew).unwrap_or(told)))
+        .collect();
     assert_eq!(
         read,
         [
             ("a", "{'id': 'a'}"),
-            ("cut", "grains/cut.p: is no data that Salt has packed: byte 4: the data ends in the middle of a value"),
+            (
+                "cut",
+                "grains/cut.p: is no data that Salt has packed: byte 4: the data ends in the middle of a value"
+            ),
             (
                 "deep",
                 "grains/deep.p: is no data that Salt has packed: byte 129: lists and mappings are nested more than 128 deep"
             ),
-            ("expires", "grains/expires.p: _expires must be a number, not a string"),
-            ("list", "grains/list.p: grains must be a mapping, not a list"),
-            ("old", "minions/old/data.p: pillar must be a mapping, not an integer"),
-            ("pillar", "pillar/pillar.p: pillar must be a mapping, not a string"),
+            (
+                "expires",
+                "grains/expires.p: _expires must be a number, not a string"
+            ),
+            (
+                "list",
+                "grains/list.p: grains must be a mapping, not a list"
+            ),
+            (
+                "old",
+                "minions/old/data.p: pillar must be a mapping, not an integer"
+            ),
+            (
+                "pillar",
+                "pillar/pillar.p: pillar must be a mapping, not a string"
+            ),
             ("z", "{'id': 'z'}"),
         ]
     );
@@ -307,6 +414,8 @@ fn entries_are_read_up_to_a_limit() {
     file.set_len(MAX_BYTES + 1).unwrap();
     let error = open(directory.path()).minion("a").unwrap_err();
     assert!(
-        error.to_string().ends_with("a.p: has more than 64 MiB; facts are small, so this is probably another file")
+        error.to_string().ends_with(
+            "a.p: has more than 64 MiB; facts are small, so this is probably another file"
+        )
     );
 }

@@ -21,7 +21,9 @@ fn run(minion: &Minion, case: &Map) -> Value {
     let args = field(case, "args").unwrap().as_list().unwrap();
     let key = args[0].clone();
     let default = args.get(1).or_else(|| kwargs.get("default")).cloned();
-    let delimiter = kwargs.get("delimiter").map_or_else(|| ":".to_owned(), Value::to_string);
+    let delimiter = kwargs
+        .get("delimiter")
+        .map_or_else(|| ":".to_owned(), Value::to_string);
     let or_default = |found: Option<Value>| found.or(default.clone()).unwrap_or_else(|| "".into());
     match field(case, "function").unwrap().as_str().unwrap() {
         "grains.get" => or_default(minion.grains_get(key, &delimiter).unwrap()),
@@ -64,9 +66,17 @@ fn every_look_up_finds_what_the_reference_finds() {
         .iter()
         .filter_map(|case| {
             let record = case.as_map().unwrap();
-            let (ours, theirs) = (run(&minion, record).repr(), field(record, "result").unwrap().repr());
+            let (ours, theirs) = (
+                run(&minion, record).repr(),
+                field(record, "result").unwrap().repr(),
+            );
             (ours != theirs).then(|| format!("{case:?}\n  ours {ours}"))
         })
         .collect();
-    assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} differ:\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
 }

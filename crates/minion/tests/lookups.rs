@@ -12,19 +12,28 @@ fn minion(text: &str) -> Minion {
 }
 
 fn merging(merge: &str) -> ConfigGet {
-    ConfigGet { merge: yaml(merge), ..ConfigGet::default() }
+    ConfigGet {
+        merge: yaml(merge),
+        ..ConfigGet::default()
+    }
 }
 
 #[test]
 fn one_option_is_that_of_all_options() {
-    let minion = minion("{id: m, opts: {id: lost, grains: lost, test: true, mine: 1, 5: five}, pillar: {p: 1}}");
+    let minion = minion(
+        "{id: m, opts: {id: lost, grains: lost, test: true, mine: 1, 5: five}, pillar: {p: 1}}",
+    );
     let all = minion.options();
     for (key, value) in &all {
         assert_eq!(minion.option(key).as_ref(), Some(value), "{key}");
     }
-    for (key, shown) in
-        [("id", "'m'"), ("grains", "{'id': 'm'}"), ("test", "True"), ("mine", "1"), ("pillar", "{'p': 1}")]
-    {
+    for (key, shown) in [
+        ("id", "'m'"),
+        ("grains", "{'id': 'm'}"),
+        ("test", "True"),
+        ("mine", "1"),
+        ("pillar", "{'p': 1}"),
+    ] {
         assert_eq!(all.get(key).unwrap().repr(), shown);
     }
     assert_eq!(minion.option(&Key::from("no such option")), None);
@@ -45,10 +54,16 @@ fn the_built_in_options_are_found_like_given_ones() {
         (yaml("id:x"), None),
         (yaml("[[1], 2]"), None),
     ] {
-        let found = minion.config_get(key.clone(), &ConfigGet::default()).unwrap().value;
+        let found = minion
+            .config_get(key.clone(), &ConfigGet::default())
+            .unwrap()
+            .value;
         assert_eq!(found.map(|value| value.repr()).as_deref(), shown, "{key:?}");
     }
-    let all = minion.config_get(Vec::new(), &ConfigGet::default()).unwrap().value;
+    let all = minion
+        .config_get(Vec::new(), &ConfigGet::default())
+        .unwrap()
+        .value;
     assert_eq!(all, Some(minion.options().into()));
 }
 
@@ -63,24 +78,65 @@ fn merging_may_be_told_of_or_refused() {
         ("smart", "{'y': 2, 'x': 1}", true),
     ] {
         let answer = minion.config_get("a", &merging(merge)).unwrap();
-        assert_eq!((answer.value.unwrap().repr().as_str(), answer.warning.is_some()), (shown, warns), "{merge}");
+        assert_eq!(
+            (
+                answer.value.unwrap().repr().as_str(),
+                answer.warning.is_some()
+            ),
+            (shown, warns),
+            "{merge}"
+        );
     }
-    let text = minion.config_get("a", &merging("smart")).unwrap().warning.unwrap().to_string();
-    assert_eq!(text, "config.get cannot merge by 'smart', so it merged by 'recurse'; write 'recurse' or 'overwrite'");
+    let text = minion
+        .config_get("a", &merging("smart"))
+        .unwrap()
+        .warning
+        .unwrap()
+        .to_string();
+    assert_eq!(
+        text,
+        "config.get cannot merge by 'smart', so it merged by 'recurse'; write 'recurse' or 'overwrite'"
+    );
 }
 
 #[test]
 fn errors_are_those_of_the_reference() {
     let minion = minion("{pillar: {master: foo}, opts: {pillar_raise_on_missing: true}}");
-    let class = |key: Value, query: ConfigGet| minion.config_get(key, &query).unwrap_err().reference_class();
+    let class = |key: Value, query: ConfigGet| {
+        minion
+            .config_get(key, &query)
+            .unwrap_err()
+            .reference_class()
+    };
     assert_eq!(class("foo".into(), merging("recurse")), "TypeError");
     assert_eq!(class("foo".into(), merging("overwrite")), "TypeError");
-    assert_eq!(class("foo".into(), ConfigGet { delimiter: String::new(), ..ConfigGet::default() }), "ValueError");
+    assert_eq!(
+        class(
+            "foo".into(),
+            ConfigGet {
+                delimiter: String::new(),
+                ..ConfigGet::default()
+            }
+        ),
+        "ValueError"
+    );
     assert_eq!(class(Value::None, ConfigGet::default()), "TypeError");
     assert_eq!(class(Value::from(1.5), ConfigGet::default()), "TypeError");
-    assert_eq!(minion.pillar_get("nope", &PillarGet::default()).unwrap_err().reference_class(), "KeyError");
-    let with_default = PillarGet { default: Some(Value::None), ..PillarGet::default() };
-    assert_eq!(minion.pillar_get("nope", &with_default).unwrap().value, Value::None);
+    assert_eq!(
+        minion
+            .pillar_get("nope", &PillarGet::default())
+            .unwrap_err()
+            .reference_class(),
+        "KeyError"
+    );
+    let with_default = PillarGet {
+        default: Some(Value::None),
+        ..PillarGet::default()
+    };
+    assert_eq!(
+        minion.pillar_get("nope", &with_default).unwrap().value,
+        Value::None
+    );
 }
 
 #[test]
@@ -94,9 +150,17 @@ fn defaults_of_another_kind_are_not_merged_and_it_is_said() {
         ("m", "[b]", "{'x': 1}", true),
         ("nope", "text", "'text'", true),
     ] {
-        let query = PillarGet { default: Some(yaml(default)), merge: true, ..PillarGet::default() };
+        let query = PillarGet {
+            default: Some(yaml(default)),
+            merge: true,
+            ..PillarGet::default()
+        };
         let answer = minion.pillar_get(key, &query).unwrap();
-        assert_eq!((answer.value.repr().as_str(), answer.warning.is_some()), (shown, warns), "{key} {default}");
+        assert_eq!(
+            (answer.value.repr().as_str(), answer.warning.is_some()),
+            (shown, warns),
+            "{key} {default}"
+        );
     }
 }
 
@@ -122,10 +186,19 @@ fn nested_lists_follow_the_option_unless_told() {
 
 #[test]
 fn a_database_that_would_be_asked_is_told_of() {
-    let minion = minion("{opts: {db: {driver: sqlite3}, a: 'sdb://db/key', b: 'sdb://none/key', c: 'sdb://db/'}}");
+    let minion = minion(
+        "{opts: {db: {driver: sqlite3}, a: 'sdb://db/key', b: 'sdb://none/key', c: 'sdb://db/'}}",
+    );
     for (key, warns) in [("a", true), ("b", false), ("c", false)] {
         let answer = minion.config_get(key, &ConfigGet::default()).unwrap();
-        assert!(answer.value.unwrap().as_str().unwrap().starts_with("sdb://"));
+        assert!(
+            answer
+                .value
+                .unwrap()
+                .as_str()
+                .unwrap()
+                .starts_with("sdb://")
+        );
         assert_eq!(answer.warning.is_some(), warns, "{key}");
     }
 }

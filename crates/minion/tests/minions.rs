@@ -12,7 +12,9 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 fn recorded(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(path)
 }
 
 fn parsed(text: &str) -> Minions {
@@ -20,7 +22,10 @@ fn parsed(text: &str) -> Minions {
 }
 
 fn one(minions: &Minions, id: &str) -> Minion {
-    minions.minion(id).unwrap().unwrap_or_else(|| panic!("no {id}"))
+    minions
+        .minion(id)
+        .unwrap()
+        .unwrap_or_else(|| panic!("no {id}"))
 }
 
 /// Every minion in a line, as Python shows its parts, or what is wrong with it.
@@ -28,8 +33,19 @@ fn shown(minions: &Minions) -> Vec<String> {
     let ids = minions.ids().unwrap();
     let minion = |id: &String| match minions.minion(id) {
         Ok(minion) => {
-            let Minion { id, grains, pillar, opts, .. } = minion.expect("a listed minion");
-            format!("{id} {} {} {}", Value::from(grains).repr(), Value::from(pillar).repr(), Value::from(opts).repr())
+            let Minion {
+                id,
+                grains,
+                pillar,
+                opts,
+                ..
+            } = minion.expect("a listed minion");
+            format!(
+                "{id} {} {} {}",
+                Value::from(grains).repr(),
+                Value::from(pillar).repr(),
+                Value::from(opts).repr()
+            )
         }
         Err(error) => format!("{id}! {error}"),
     };
@@ -38,7 +54,13 @@ fn shown(minions: &Minions) -> Vec<String> {
 
 /// A value as the recorder describes one, with its types.
 fn node(value: &Value) -> String {
-    let member = |name: &str| value.as_map().and_then(|map| map.get(name)).cloned().unwrap();
+    let member = |name: &str| {
+        value
+            .as_map()
+            .and_then(|map| map.get(name))
+            .cloned()
+            .unwrap()
+    };
     let inside = member("value");
     let items = || inside.as_list().unwrap().iter();
     match member("type").as_str().unwrap() {
@@ -56,7 +78,8 @@ fn node(value: &Value) -> String {
 
 #[test]
 fn a_masters_cache_is_read_as_the_reference_reads_it() {
-    let expected = json::loads(&fs::read_to_string(recorded("master/expected.json")).unwrap()).unwrap();
+    let expected =
+        json::loads(&fs::read_to_string(recorded("master/expected.json")).unwrap()).unwrap();
     let expected = expected.as_map().unwrap();
     assert_eq!(expected.get("salt").unwrap().as_str(), Some("3008.3"));
     let by_id = expected.get("minions").unwrap().as_map().unwrap();
@@ -66,9 +89,20 @@ fn a_masters_cache_is_read_as_the_reference_reads_it() {
     for (id, parts) in by_id {
         let minion = cache.minion(id.as_str().unwrap()).unwrap().unwrap();
         let part = |name: &str| node(parts.as_map().unwrap().get(name).unwrap());
-        assert_eq!(Value::from(minion.grains.clone()).repr(), part("grains"), "{id}");
-        assert_eq!(Value::from(minion.pillar.clone()).repr(), part("pillar"), "{id}");
-        assert!(minion.grains.len() > 70 && minion.pillar.contains_key("common"), "{id}");
+        assert_eq!(
+            Value::from(minion.grains.clone()).repr(),
+            part("grains"),
+            "{id}"
+        );
+        assert_eq!(
+            Value::from(minion.pillar.clone()).repr(),
+            part("pillar"),
+            "{id}"
+        );
+        assert!(
+            minion.grains.len() > 70 && minion.pillar.contains_key("common"),
+            "{id}"
+        );
     }
     let opened = Minions::open(recorded("master/cache"), &CacheOptions::default()).unwrap();
     assert!(opened.is_cache());
@@ -77,31 +111,60 @@ fn a_masters_cache_is_read_as_the_reference_reads_it() {
 
 #[test]
 fn what_salt_prints_is_read_in_every_format() {
-    let open = |name: &str| Minions::open(recorded("salt_output").join(name), &CacheOptions::default()).unwrap();
+    let open = |name: &str| {
+        Minions::open(recorded("salt_output").join(name), &CacheOptions::default()).unwrap()
+    };
     // JSON has no tuples, and the cache has none either.
     let cache = Cache::open(recorded("master/cache")).unwrap().unwrap();
     for name in ["each.json", "static.json"] {
         let minions = open(name);
         assert_eq!(minions.ids().unwrap(), ["db1", "web1"], "{name}");
         for id in ["db1", "web1"] {
-            assert_eq!(one(&minions, id).grains, cache.minion(id).unwrap().unwrap().grains, "{name} {id}");
+            assert_eq!(
+                one(&minions, id).grains,
+                cache.minion(id).unwrap().unwrap().grains,
+                "{name} {id}"
+            );
         }
     }
     let local = open("local.json");
     assert_eq!(local.ids().unwrap(), ["web1"]);
-    assert_eq!(one(&local, "web1").grains, cache.minion("web1").unwrap().unwrap().grains);
+    assert_eq!(
+        one(&local, "web1").grains,
+        cache.minion("web1").unwrap().unwrap().grains
+    );
     for name in ["each.yaml", "static.yaml", "local.yaml"] {
         let minions = open(name);
         let web1 = one(&minions, "web1");
-        assert_eq!(web1.grains.get("osfinger").unwrap().as_str(), Some("Debian-12"), "{name}");
-        assert_eq!(web1.grains.get("osrelease_info").unwrap().repr(), "[12]", "{name}");
-        assert_eq!(minions.ids().unwrap().len(), if name == "local.yaml" { 1 } else { 2 }, "{name}");
+        assert_eq!(
+            web1.grains.get("osfinger").unwrap().as_str(),
+            Some("Debian-12"),
+            "{name}"
+        );
+        assert_eq!(
+            web1.grains.get("osrelease_info").unwrap().repr(),
+            "[12]",
+            "{name}"
+        );
+        assert_eq!(
+            minions.ids().unwrap().len(),
+            if name == "local.yaml" { 1 } else { 2 },
+            "{name}"
+        );
     }
     for (name, silent) in [("gone.json", 1), ("gone.yaml", 1), ("gone_static.json", 0)] {
         let minions = open(name);
         assert_eq!(minions.ids().unwrap(), ["web1"], "{name}");
-        let said: Vec<(&str, &str)> = minions.silent().iter().map(|one| (&*one.id, &*one.said)).collect();
-        assert_eq!(said, [("db1", "Minion did not return. [No response]")][..silent], "{name}");
+        let said: Vec<(&str, &str)> = minions
+            .silent()
+            .iter()
+            .map(|one| (&*one.id, &*one.said))
+            .collect();
+        assert_eq!(
+            said,
+            [("db1", "Minion did not return. [No response]")][..silent],
+            "{name}"
+        );
     }
 }
 
@@ -109,21 +172,37 @@ fn what_salt_prints_is_read_in_every_format() {
 fn built_in_platforms_are_what_the_recorded_minions_were_given() {
     let cache = Cache::open(recorded("master/cache")).unwrap().unwrap();
     for (id, platform) in [("web1", "debian-12"), ("db1", "rockylinux-9")] {
-        let ours: BTreeMap<String, Value> = sorted(&platforms::find(platform).unwrap().minion().grains);
+        let ours: BTreeMap<String, Value> =
+            sorted(&platforms::find(platform).unwrap().minion().grains);
         let theirs = sorted(&cache.minion(id).unwrap().unwrap().grains);
         for (name, value) in &ours {
             // A tuple goes through the configuration as a list.
             let same = theirs.get(name).is_some_and(|other| {
-                other.repr() == value.repr().replace(['(', ')'], "").replace("12,", "[12]").replace("9, 5", "[9, 5]")
+                other.repr()
+                    == value
+                        .repr()
+                        .replace(['(', ')'], "")
+                        .replace("12,", "[12]")
+                        .replace("9, 5", "[9, 5]")
             });
             let is_tuple = matches!(value, Value::Tuple(_));
-            assert!(if is_tuple { same } else { theirs.get(name) == Some(value) }, "{platform}: {name}");
+            assert!(
+                if is_tuple {
+                    same
+                } else {
+                    theirs.get(name) == Some(value)
+                },
+                "{platform}: {name}"
+            );
         }
     }
 }
 
 fn sorted(grains: &Map) -> BTreeMap<String, Value> {
-    grains.iter().map(|(key, value)| (key.to_string(), value.clone())).collect()
+    grains
+        .iter()
+        .map(|(key, value)| (key.to_string(), value.clone()))
+        .collect()
 }
 
 #[test]
@@ -143,15 +222,24 @@ fn every_form_of_a_text_is_read() {
     for (text, minion) in [
         ("id: a\ngrains: {os: X}\n", "a {'os': 'X'} {} {}"),
         ("local: {id: a, os: X}", "a {'id': 'a', 'os': 'X'} {} {}"),
-        ("{\"local\": {\"id\": \"a\", \"os\": \"X\"}}", "a {'id': 'a', 'os': 'X'} {} {}"),
+        (
+            "{\"local\": {\"id\": \"a\", \"os\": \"X\"}}",
+            "a {'id': 'a', 'os': 'X'} {} {}",
+        ),
         ("{id: a, os: X}", "a {'id': 'a', 'os': 'X'} {} {}"),
         ("a: {}", "a {} {} {}"),
         ("7: {os: X}", "7 {'os': 'X'} {} {}"),
         // A minion that has its options among its grains, as the option `grain_opts` does.
-        ("a: {os: X, opts: {x: 1}}", "a {'os': 'X', 'opts': {'x': 1}} {} {}"),
+        (
+            "a: {os: X, opts: {x: 1}}",
+            "a {'os': 'X', 'opts': {'x': 1}} {} {}",
+        ),
         ("ünï-☃: {os: X}", "ünï-☃ {'os': 'X'} {} {}"),
         // As JSON these are numbers, and as YAML texts.
-        (r#"{"a": {"os": "X", "n": 1e5}}"#, "a {'os': 'X', 'n': 100000.0} {} {}"),
+        (
+            r#"{"a": {"os": "X", "n": 1e5}}"#,
+            "a {'os': 'X', 'n': 100000.0} {} {}",
+        ),
     ] {
         assert_eq!(shown(&parsed(text)), [minion], "{text}");
     }
@@ -188,7 +276,10 @@ fn a_broken_minion_says_where_and_hides_no_other() {
             "ok! m.yaml:6:2: the minion was there already at m.yaml:2:2; keep one of the two"
         ]
     );
-    assert_eq!(minions.silent()[0].to_string(), "m.yaml:4:2: gone: Minion did not return. [Not connected]");
+    assert_eq!(
+        minions.silent()[0].to_string(),
+        "m.yaml:4:2: gone: Minion did not return. [Not connected]"
+    );
 }
 
 #[test]
@@ -196,37 +287,96 @@ fn a_text_in_no_form_says_which_forms_there_are() {
     let forms = "a text with minions is one of: documents with `id`, `grains`, `pillar`, `opts`; a mapping from ids to \
                  such documents or to grains, as `salt --static --out=json '*' grains.items` prints it; several such \
                  mappings, as without `--static`; the grains of one minion, as `salt-call --out=json grains.items` prints them";
-    let no_form = |at: &str, seen: &str| format!("m.yaml:{at}: holds no minions, but {seen}; {forms}");
+    let no_form =
+        |at: &str, seen: &str| format!("m.yaml:{at}: holds no minions, but {seen}; {forms}");
     let deep = format!("{}1{}", "{\"a\": ".repeat(300), "}".repeat(300));
     let long = format!("{{{}: 1}}", "x".repeat(500));
     let cases: Vec<(&[u8], String)> = vec![
         (b"", "m.yaml: holds nothing; write `{}` for no facts".into()),
-        (b" \r\n", "m.yaml: holds nothing; write `{}` for no facts".into()),
+        (
+            b" \r\n",
+            "m.yaml: holds nothing; write `{}` for no facts".into(),
+        ),
         (b"- id: a\n", no_form("1:1", "a list")),
         (b"text", no_form("1:1", "a string")),
-        (b"{a: 1, b: 2, c: 3, d: 4}", no_form("1:1", "a mapping with `a`, `b`, `c`, …")),
-        (b"\n\nusers: {joe: {uid: 1}}\n", no_form("3:1", "a mapping with `users`")),
-        (b"{\"users\": {\"joe\": 1}}", no_form("1:1", "a mapping with `users`")),
-        (long.as_bytes(), no_form("1:1", &format!("a mapping with `{}…`", "x".repeat(80)))),
-        (b"{\"a\": {\"os\": \"X\"}, \"b\": ]", "m.yaml:1:25: is no JSON: Expecting value: line 1 column 25".into()),
-        (b"{\"a\": {\"os\": \"X\"}\n {\"b\": 1}", "m.yaml:2:2: ".into()),
-        (b"{\"a\": {\"os\": \"X\"}} x", "m.yaml:1:20: is no JSON: Expecting value: line 1 column 20".into()),
-        (b"{\"a\": {\"os\": \"X\"}} [1]", "m.yaml:1:20: is no JSON: Expecting an object: line 1 column 20".into()),
-        (b"{\"a\": {\"os\": \"X\"}, \"a\": {}}", "m.yaml:1:1: the object has an id twice".into()),
-        (b"a: {os: X}\na: {os: Y}\n", "m.yaml:2:1: the key 'a' was already set at line 1, column 1".into()),
-        (b"a: \xff\n", "m.yaml:1:4: byte 3 starts no UTF-8 character".into()),
-        (b"grains: {os: X}\npilar: {}\n", "m.yaml:2:1: unknown key 'pilar'".into()),
-        (b"grains: {os: X}\n", "m.yaml:1:1: has no id; write `id: NAME` beside its `grains`".into()),
-        (b"id: a\n---\npillar: {}\n", "m.yaml:3:1: has no id; write `id: NAME` beside its `grains`".into()),
+        (
+            b"{a: 1, b: 2, c: 3, d: 4}",
+            no_form("1:1", "a mapping with `a`, `b`, `c`, …"),
+        ),
+        (
+            b"\n\nusers: {joe: {uid: 1}}\n",
+            no_form("3:1", "a mapping with `users`"),
+        ),
+        (
+            b"{\"users\": {\"joe\": 1}}",
+            no_form("1:1", "a mapping with `users`"),
+        ),
+        (
+            long.as_bytes(),
+            no_form("1:1", &format!("a mapping with `{}…`", "x".repeat(80))),
+        ),
+        (
+            b"{\"a\": {\"os\": \"X\"}, \"b\": ]",
+            "m.yaml:1:25: is no JSON: Expecting value: line 1 column 25".into(),
+        ),
+        (
+            b"{\"a\": {\"os\": \"X\"}\n {\"b\": 1}",
+            "m.yaml:2:2: ".into(),
+        ),
+        (
+            b"{\"a\": {\"os\": \"X\"}} x",
+            "m.yaml:1:20: is no JSON: Expecting value: line 1 column 20".into(),
+        ),
+        (
+            b"{\"a\": {\"os\": \"X\"}} [1]",
+            "m.yaml:1:20: is no JSON: Expecting an object: line 1 column 20".into(),
+        ),
+        (
+            b"{\"a\": {\"os\": \"X\"}, \"a\": {}}",
+            "m.yaml:1:1: the object has an id twice".into(),
+        ),
+        (
+            b"a: {os: X}\na: {os: Y}\n",
+            "m.yaml:2:1: the key 'a' was already set at line 1, column 1".into(),
+        ),
+        (
+            b"a: \xff\n",
+            "m.yaml:1:4: byte 3 starts no UTF-8 character".into(),
+        ),
+        (
+            b"grains: {os: X}\npilar: {}\n",
+            "m.yaml:2:1: unknown key 'pilar'".into(),
+        ),
+        (
+            b"grains: {os: X}\n",
+            "m.yaml:1:1: has no id; write `id: NAME` beside its `grains`".into(),
+        ),
+        (
+            b"id: a\n---\npillar: {}\n",
+            "m.yaml:3:1: has no id; write `id: NAME` beside its `grains`".into(),
+        ),
         (deep.as_bytes(), "m.yaml:1:".into()),
     ];
     for (text, message) in cases {
-        let shown = String::from_utf8_lossy(text).chars().take(60).collect::<String>();
-        let error = Minions::from_text(text, "m.yaml").expect_err(&shown).to_string();
+        let shown = String::from_utf8_lossy(text)
+            .chars()
+            .take(60)
+            .collect::<String>();
+        let error = Minions::from_text(text, "m.yaml")
+            .expect_err(&shown)
+            .to_string();
         assert!(error.starts_with(&message), "{shown}\n{error}\n{message}");
     }
-    let error = Minions::from_text(&vec![b' '; usize::try_from(MAX_BYTES).unwrap() + 1], "m.yaml").unwrap_err();
-    assert!(error.to_string().starts_with("m.yaml: has more than 64 MiB"));
+    let error = Minions::from_text(
+        &vec![b' '; usize::try_from(MAX_BYTES).unwrap() + 1],
+        "m.yaml",
+    )
+    .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("m.yaml: has more than 64 MiB")
+    );
 }
 
 fn directory(files: &[(&str, &str)]) -> TempDir {
@@ -253,7 +403,10 @@ fn a_file_of_a_directory_has_any_form_of_one_minion() {
     ]);
     let minions = Minions::open(found.path(), &CacheOptions::default()).unwrap();
     let here = format!("{}/", found.path().display());
-    let lines: Vec<String> = shown(&minions).iter().map(|line| line.replace(&here, "")).collect();
+    let lines: Vec<String> = shown(&minions)
+        .iter()
+        .map(|line| line.replace(&here, ""))
+        .collect();
     assert_eq!(
         lines,
         [
@@ -271,14 +424,22 @@ fn a_file_of_a_directory_has_any_form_of_one_minion() {
         assert!(minions.minion(nobody).unwrap().is_none(), "{nobody}");
     }
     let twice = directory(&[("a.yaml", "{}"), ("a.json", "{}")]);
-    let error = Minions::open(twice.path(), &CacheOptions::default()).unwrap_err().to_string();
+    let error = Minions::open(twice.path(), &CacheOptions::default())
+        .unwrap_err()
+        .to_string();
     assert!(
-        error.contains("a.yaml: is for the same minion as ") && error.ends_with("a.json; keep one of the two"),
+        error.contains("a.yaml: is for the same minion as ")
+            && error.ends_with("a.json; keep one of the two"),
         "{error}"
     );
     let empty = directory(&[]);
-    let error = Minions::open(empty.path(), &CacheOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("has no file of a minion, ID.yaml or ID.json, and is no master's cache"), "{error}");
+    let error = Minions::open(empty.path(), &CacheOptions::default())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("has no file of a minion, ID.yaml or ID.json, and is no master's cache"),
+        "{error}"
+    );
 }
 
 proptest! {

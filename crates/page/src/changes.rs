@@ -55,11 +55,20 @@ impl Changes {
     /// [`PageError`] if the template fails, which no content makes it do.
     pub fn to_html(&self) -> Result<String, PageError> {
         let mut page = self.clone();
-        [&mut page.from, &mut page.to, &mut page.summary].into_iter().for_each(shown);
+        [&mut page.from, &mut page.to, &mut page.summary]
+            .into_iter()
+            .for_each(shown);
         for change in &mut page.changes {
             let texts = [&mut change.formulas, &mut change.title].into_iter();
-            let texts = texts.chain(&mut change.gone).chain(&mut change.come).chain(&mut change.minions);
-            texts.chain(&mut change.was).chain(&mut change.is).chain(&mut change.message).for_each(shown);
+            let texts = texts
+                .chain(&mut change.gone)
+                .chain(&mut change.come)
+                .chain(&mut change.minions);
+            texts
+                .chain(&mut change.was)
+                .chain(&mut change.is)
+                .chain(&mut change.message)
+                .for_each(shown);
         }
         // Its name says that what is printed is escaped.
         let name = "changes.html";

@@ -138,8 +138,20 @@ struct Line<'r> {
 
 impl<'r> Line<'r> {
     fn of(row: &'r Row) -> Self {
-        let Row { value, layer, past, origin, .. } = row;
-        Line { value, layer: *layer, origin: &origin.text, computed: origin.computed, past: past.len() }
+        let Row {
+            value,
+            layer,
+            past,
+            origin,
+            ..
+        } = row;
+        Line {
+            value,
+            layer: *layer,
+            origin: &origin.text,
+            computed: origin.computed,
+            past: past.len(),
+        }
     }
 }
 
@@ -155,11 +167,21 @@ impl Page {
         let mut tera = Tera::default();
         tera.add_raw_template(name, TEMPLATE).map_err(failed)?;
         let mut context = Context::new();
-        context.insert("data", &in_script(&serde_json::to_string(&page).map_err(failed)?));
+        context.insert(
+            "data",
+            &in_script(&serde_json::to_string(&page).map_err(failed)?),
+        );
         context.insert("outline", &outline::outline(&page.rows));
         context.insert("rows", &page.rows.iter().map(Line::of).collect::<Vec<_>>());
         // The context copies all it is given, and there can be many rows.
-        context.insert("page", &Page { rows: Vec::new(), files: BTreeMap::new(), ..page });
+        context.insert(
+            "page",
+            &Page {
+                rows: Vec::new(),
+                files: BTreeMap::new(),
+                ..page
+            },
+        );
         context.insert("style", STYLE);
         context.insert("script", SCRIPT);
         context.insert("script_hash", &STANDARD.encode(Sha256::digest(SCRIPT)));
@@ -171,27 +193,42 @@ impl Page {
         let mut page = self.clone();
         let origin = |origin: &mut Origin| {
             shown(&mut origin.text);
-            origin.place.iter_mut().for_each(|place| shown(&mut place.file));
+            origin
+                .place
+                .iter_mut()
+                .for_each(|place| shown(&mut place.file));
             origin.withheld.iter_mut().for_each(shown);
         };
-        [&mut page.formula, &mut page.minion].into_iter().chain(&mut page.key).for_each(shown);
+        [&mut page.formula, &mut page.minion]
+            .into_iter()
+            .chain(&mut page.key)
+            .for_each(shown);
         for layer in &mut page.layers {
-            let texts = [&mut layer.title, &mut layer.stage].into_iter().chain(&mut layer.definition);
-            texts.chain(&mut layer.because).chain(&mut layer.merged).for_each(shown);
+            let texts = [&mut layer.title, &mut layer.stage]
+                .into_iter()
+                .chain(&mut layer.definition);
+            texts
+                .chain(&mut layer.because)
+                .chain(&mut layer.merged)
+                .for_each(shown);
         }
         for row in &mut page.rows {
             row.path.iter_mut().chain([&mut row.value]).for_each(shown);
             origin(&mut row.origin);
             for past in &mut row.past {
-                [&mut past.value, &mut past.ended].into_iter().for_each(shown);
+                [&mut past.value, &mut past.ended]
+                    .into_iter()
+                    .for_each(shown);
                 origin(&mut past.origin);
             }
         }
-        let files = std::mem::take(&mut page.files).into_iter().map(|(mut file, mut lines)| {
-            shown(&mut file);
-            lines.values_mut().for_each(shown);
-            (file, lines)
-        });
+        let files = std::mem::take(&mut page.files)
+            .into_iter()
+            .map(|(mut file, mut lines)| {
+                shown(&mut file);
+                lines.values_mut().for_each(shown);
+                (file, lines)
+            });
         page.files = files.collect();
         page
     }
@@ -204,7 +241,13 @@ fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> PageErr
 /// Let characters be seen that reorder, break or hide others.
 fn shown(text: &mut String) {
     if text.chars().any(is_hidden) {
-        let visible = |c: char| if is_hidden(c) { format!("\\u{{{:x}}}", u32::from(c)) } else { c.to_string() };
+        let visible = |c: char| {
+            if is_hidden(c) {
+                format!("\\u{{{:x}}}", u32::from(c))
+            } else {
+                c.to_string()
+            }
+        };
         *text = text.chars().map(visible).collect();
     }
 }
@@ -220,5 +263,7 @@ fn is_hidden(c: char) -> bool {
 /// an entity.
 fn in_script(json: &str) -> String {
     // Outside of strings JSON has none of these.
-    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+    json.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
 }

@@ -26,8 +26,14 @@ pub fn outline(rows: &[Row]) -> Vec<Line<'_>> {
     // What is open: its key, and where it opens among the lines.
     let mut open: Vec<(&str, usize)> = Vec::new();
     for (row, Row { path, .. }) in rows.iter().enumerate() {
-        let (last, above) = path.split_last().map_or(("", &[][..]), |(last, above)| (last.as_str(), above));
-        let common = open.iter().zip(above).take_while(|((key, _), own)| key == own).count();
+        let (last, above) = path
+            .split_last()
+            .map_or(("", &[][..]), |(last, above)| (last.as_str(), above));
+        let common = open
+            .iter()
+            .zip(above)
+            .take_while(|((key, _), own)| key == own)
+            .count();
         for _ in common..open.len() {
             lines.push(Line::Close);
         }
@@ -53,7 +59,10 @@ mod tests {
 
     #[test]
     fn everything_that_opens_closes_around_what_is_in_it() {
-        let row = |path: &str| Row { path: path.split(':').map(Into::into).collect(), ..Row::default() };
+        let row = |path: &str| Row {
+            path: path.split(':').map(Into::into).collect(),
+            ..Row::default()
+        };
         let rows = ["a:b:c", "a:b:d", "a:e", "f", "g:h"].map(row);
         let shown: Vec<String> = outline(&rows)
             .iter()

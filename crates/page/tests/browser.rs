@@ -11,8 +11,7 @@ use mapstack_page::{Layer, Origin, Page, Past, Place, Row};
 use serde_json::json;
 use webdriver::{Browser, key};
 
-const HOSTILE: &str =
-    "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">\u{2028}\u{202e}'";
+const HOSTILE: &str = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">\u{2028}\u{202e}'";
 
 const FLAGS: [&str; 10] = [
     "--headless=new",
@@ -28,8 +27,16 @@ const FLAGS: [&str; 10] = [
 ];
 
 fn origin(line: usize, column: usize) -> Origin {
-    let place = Place { file: "users/defaults.yaml".into(), line, column };
-    Origin { text: format!("users/defaults.yaml:{line}:{column}"), place: Some(place), ..Origin::default() }
+    let place = Place {
+        file: "users/defaults.yaml".into(),
+        line,
+        column,
+    };
+    Origin {
+        text: format!("users/defaults.yaml:{line}:{column}"),
+        place: Some(place),
+        ..Origin::default()
+    }
 }
 
 fn page() -> Page {
@@ -40,24 +47,52 @@ fn page() -> Page {
         origin,
         past: Vec::new(),
     };
-    let lines = ["values:", "  shell: /bin/bash # the default", "  groups:", "    - 'sudo'", "  ü€𝒙: [äö, \"x\"]"];
-    let past = Past { value: "'/bin/sh'".into(), layer: 1, origin: origin(1, 1), ended: "replaced by layer 2".into() };
-    let layer =
-        |title: &str| Layer { title: title.into(), because: vec!["G@os is 'Debian'".into()], ..Layer::default() };
+    let lines = [
+        "values:",
+        "  shell: /bin/bash # the default",
+        "  groups:",
+        "    - 'sudo'",
+        "  ü€𝒙: [äö, \"x\"]",
+    ];
+    let past = Past {
+        value: "'/bin/sh'".into(),
+        layer: 1,
+        origin: origin(1, 1),
+        ended: "replaced by layer 2".into(),
+    };
+    let layer = |title: &str| Layer {
+        title: title.into(),
+        because: vec!["G@os is 'Debian'".into()],
+        ..Layer::default()
+    };
     Page {
         formula: "users".into(),
         minion: HOSTILE.into(),
         key: None,
         layers: vec![layer("salt://users/defaults.yaml"), layer(HOSTILE)],
         rows: vec![
-            Row { past: vec![past], ..row(&["shell"], "'/bin/bash'", origin(2, 10)) },
+            Row {
+                past: vec![past],
+                ..row(&["shell"], "'/bin/bash'", origin(2, 10))
+            },
             row(&["groups", "0"], "'sudo'", origin(4, 7)),
             row(&["ü€𝒙", "0"], "'äö'", origin(5, 9)),
-            row(&[HOSTILE, "deep"], HOSTILE, Origin { text: HOSTILE.into(), ..Origin::default() }),
+            row(
+                &[HOSTILE, "deep"],
+                HOSTILE,
+                Origin {
+                    text: HOSTILE.into(),
+                    ..Origin::default()
+                },
+            ),
         ],
         files: BTreeMap::from([(
             "users/defaults.yaml".into(),
-            lines.iter().enumerate().map(|(at, line)| (at + 1, (*line).to_string())).collect(),
+            lines
+                .iter()
+                .enumerate()
+                .map(|(at, line)| (at + 1, (*line).to_string()))
+                .collect(),
         )]),
     }
 }
@@ -77,9 +112,18 @@ fn the_page_filters_and_tells_histories() {
 
     // Everything is there, and hostile texts are texts.
     assert_eq!(browser.ask(&format!("{SEEN}.length")), 4);
-    let title = || browser.ask("document.title").as_str().unwrap_or_default().to_owned();
+    let title = || {
+        browser
+            .ask("document.title")
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
     assert!(title().starts_with("users for </script>"), "{}", title());
-    assert_eq!(browser.ask("document.querySelectorAll('img, main script').length"), 0);
+    assert_eq!(
+        browser.ask("document.querySelectorAll('img, main script').length"),
+        0
+    );
 
     // The filter looks into keys, values and origins.
     for (typed, seen) in [
@@ -103,8 +147,13 @@ fn the_page_filters_and_tells_histories() {
     let marked = "[...document.querySelectorAll('#history mark')].map(mark => mark.textContent)";
     browser.click("[data-row='0']");
     assert_eq!(browser.ask(marked), json!(["/bin/bash", "values"]));
-    let history = browser.ask("document.getElementById('history').textContent").to_string();
-    assert!(history.contains("replaced by layer 2") && history.contains("because G@os is 'Debian'"), "{history}");
+    let history = browser
+        .ask("document.getElementById('history').textContent")
+        .to_string();
+    assert!(
+        history.contains("replaced by layer 2") && history.contains("because G@os is 'Debian'"),
+        "{history}"
+    );
     assert_eq!(browser.ask("location.hash"), "#value=shell");
     // Columns are characters, of which some are two units in the browser.
     browser.click("[data-row='2']");
@@ -127,8 +176,14 @@ fn the_page_filters_and_tells_histories() {
     browser.wait(&format!("{marked}[0] === 'äö'"));
 
     // Dark, as the flags ask for.
-    assert_eq!(browser.ask("getComputedStyle(document.body).backgroundColor"), "rgb(22, 24, 28)");
-    assert_eq!(browser.ask("document.documentElement.scrollWidth <= innerWidth"), true);
+    assert_eq!(
+        browser.ask("getComputedStyle(document.body).backgroundColor"),
+        "rgb(22, 24, 28)"
+    );
+    assert_eq!(
+        browser.ask("document.documentElement.scrollWidth <= innerWidth"),
+        true
+    );
     assert_ne!(title(), "broken");
     let console = browser.console();
     assert!(console.is_empty(), "{console:?}");

@@ -21,9 +21,23 @@ const HOSTILE: [&str; 12] = [
 
 fn page(text: &str) -> Page {
     let text = || text.to_string();
-    let place = Place { file: text(), line: 1, column: 1 };
-    let origin = || Origin { text: text(), place: Some(place.clone()), computed: true, withheld: Some(text()) };
-    let past = Past { value: text(), layer: 1, origin: origin(), ended: text() };
+    let place = Place {
+        file: text(),
+        line: 1,
+        column: 1,
+    };
+    let origin = || Origin {
+        text: text(),
+        place: Some(place.clone()),
+        computed: true,
+        withheld: Some(text()),
+    };
+    let past = Past {
+        value: text(),
+        layer: 1,
+        origin: origin(),
+        ended: text(),
+    };
     Page {
         formula: text(),
         minion: text(),
@@ -35,7 +49,13 @@ fn page(text: &str) -> Page {
             merged: Some(text()),
             stage: text(),
         }],
-        rows: vec![Row { path: vec![text(), text()], value: text(), layer: 1, origin: origin(), past: vec![past] }],
+        rows: vec![Row {
+            path: vec![text(), text()],
+            value: text(),
+            layer: 1,
+            origin: origin(),
+            past: vec![past],
+        }],
         files: BTreeMap::from([(text(), BTreeMap::from([(1, text())]))]),
     }
 }
@@ -50,8 +70,18 @@ fn data(html: &str) -> serde_json::Value {
 #[test]
 fn hostile_texts_stay_texts() {
     let tags = |html: &str| {
-        let names =
-            ["<script", "</script", "<!--", "<img", "<b>", "</style", "</title", "<plaintext", "<bdi", "<button"];
+        let names = [
+            "<script",
+            "</script",
+            "<!--",
+            "<img",
+            "<b>",
+            "</style",
+            "</title",
+            "<plaintext",
+            "<bdi",
+            "<button",
+        ];
         names.map(|name| html.matches(name).count())
     };
     let harmless = tags(&page("harmless").to_html().unwrap());
@@ -59,7 +89,9 @@ fn hostile_texts_stay_texts() {
     for text in HOSTILE {
         let html = page(text).to_html().unwrap();
         assert_eq!(tags(&html), harmless, "{text:?}");
-        for hidden in ['\u{2028}', '\u{2029}', '\u{202e}', '\u{2066}', '\0', '\u{1b}', '\u{7f}'] {
+        for hidden in [
+            '\u{2028}', '\u{2029}', '\u{202e}', '\u{2066}', '\0', '\u{1b}', '\u{7f}',
+        ] {
             assert!(!html.contains(hidden), "{text:?}");
         }
         let data = data(&html);
@@ -69,7 +101,10 @@ fn hostile_texts_stay_texts() {
         } else {
             assert!(shown.contains("\\u{"), "{shown}");
         }
-        assert_eq!(data["files"][shown]["1"], shown, "excerpts are found by the names of files");
+        assert_eq!(
+            data["files"][shown]["1"], shown,
+            "excerpts are found by the names of files"
+        );
     }
 }
 

@@ -138,15 +138,25 @@ impl<'b> Reader<'b> {
     /// A reader at the start of a message.
     #[must_use]
     pub fn new(bytes: &'b [u8]) -> Self {
-        Reader { rest: bytes, length: bytes.len(), values: MAX_VALUES }
+        Reader {
+            rest: bytes,
+            length: bytes.len(),
+            values: MAX_VALUES,
+        }
     }
 
     pub(crate) fn error(&self, what: &'static str) -> DecodeError {
-        DecodeError { at: self.length - self.rest.len(), what }
+        DecodeError {
+            at: self.length - self.rest.len(),
+            what,
+        }
     }
 
     pub(crate) fn peek(&self) -> Result<rmp::Marker, DecodeError> {
-        let first = self.rest.first().ok_or_else(|| self.error("the message ends too early"))?;
+        let first = self
+            .rest
+            .first()
+            .ok_or_else(|| self.error("the message ends too early"))?;
         Ok(rmp::Marker::from_u8(*first))
     }
 
@@ -229,7 +239,11 @@ impl<'b> Reader<'b> {
 
     fn plausible(&self, count: u32) -> Result<usize, DecodeError> {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
-        if count > self.rest.len() { Err(self.error("the message ends too early")) } else { Ok(count) }
+        if count > self.rest.len() {
+            Err(self.error("the message ends too early"))
+        } else {
+            Ok(count)
+        }
     }
 
     pub(crate) fn mark(&mut self) -> Result<i8, DecodeError> {
@@ -245,7 +259,10 @@ impl<'b> Reader<'b> {
         mut item: impl FnMut(&mut Self) -> Result<T, DecodeError>,
     ) -> Result<Vec<T>, DecodeError> {
         let count = self.count()?;
-        self.values = self.values.checked_sub(count).ok_or_else(|| self.error("the message has too many values"))?;
+        self.values = self
+            .values
+            .checked_sub(count)
+            .ok_or_else(|| self.error("the message has too many values"))?;
         // The number is not believed: memory is taken for what is there.
         let mut items = Vec::with_capacity(count.min(1024));
         for _ in 0..count {
@@ -258,6 +275,10 @@ impl<'b> Reader<'b> {
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
     ) -> Result<Option<T>, DecodeError> {
-        if self.flag()? { read(self).map(Some) } else { Ok(None) }
+        if self.flag()? {
+            read(self).map(Some)
+        } else {
+            Ok(None)
+        }
     }
 }

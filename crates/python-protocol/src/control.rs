@@ -40,7 +40,10 @@ impl fmt::Display for HelloError {
         match self {
             HelloError::Stranger => f.write_str("it does not answer as mapstack-python does"),
             HelloError::Version(theirs) => {
-                write!(f, "it speaks version {theirs} of the protocol, and this command speaks version {VERSION}")
+                write!(
+                    f,
+                    "it speaks version {theirs} of the protocol, and this command speaks version {VERSION}"
+                )
             }
         }
     }
@@ -69,13 +72,17 @@ impl Hello {
     /// # Errors
     /// [`HelloError`]: they are something else, or of another version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, HelloError> {
-        let body = bytes.strip_prefix(MAGIC.as_bytes()).ok_or(HelloError::Stranger)?;
+        let body = bytes
+            .strip_prefix(MAGIC.as_bytes())
+            .ok_or(HelloError::Stranger)?;
         // The version comes first, and what follows is known only where it is the same.
         let version: u16 = Reader::new(body).uint().map_err(|_| HelloError::Stranger)?;
         if version != VERSION {
             return Err(HelloError::Version(version));
         }
-        Body::from_bytes(body).map(|Body(_, hello)| hello).map_err(|_| HelloError::Stranger)
+        Body::from_bytes(body)
+            .map(|Body(_, hello)| hello)
+            .map_err(|_| HelloError::Stranger)
     }
 }
 
@@ -96,7 +103,12 @@ impl Message for Body {
     fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let version = input.uint()?;
         let release = input.string()?;
-        let walls = input.list(|input| Ok(Wall { name: input.string()?, missing: input.option(Reader::string)? }))?;
+        let walls = input.list(|input| {
+            Ok(Wall {
+                name: input.string()?,
+                missing: input.option(Reader::string)?,
+            })
+        })?;
         Ok(Body(version, Hello { release, walls }))
     }
 }
@@ -165,7 +177,11 @@ impl Message for Report {
             1 => Ok(Report::Open),
             2 => {
                 let (status, signal) = (input.option(small)?, input.option(small)?);
-                Ok(Report::Ended(Ending { status, signal, said: input.string()? }))
+                Ok(Report::Ended(Ending {
+                    status,
+                    signal,
+                    said: input.string()?,
+                }))
             }
             _ => Err(input.error("this is not a report")),
         }

@@ -250,7 +250,11 @@ impl Message for Said {
             1 => input.string().map(Said::Template),
             2 => input.string().map(Said::HasFunction),
             3 => input.string().map(Said::HasModule),
-            4 => Ok(Said::Call(input.string()?, input.list(Value::read)?, read_names(input)?)),
+            4 => Ok(Said::Call(
+                input.string()?,
+                input.list(Value::read)?,
+                read_names(input)?,
+            )),
             5 => Outcome::read(input).map(|outcome| Said::Done(Box::new(outcome))),
             _ => Err(input.error("this is not a question")),
         }
@@ -289,7 +293,12 @@ impl Message for Answer {
     fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
         match input.uint::<u8>()? {
             1 => {
-                let source = input.option(|input| Ok(Source { name: input.shared()?, text: input.shared()? }))?;
+                let source = input.option(|input| {
+                    Ok(Source {
+                        name: input.shared()?,
+                        text: input.shared()?,
+                    })
+                })?;
                 Ok(Answer::Template(Ok(source)))
             }
             2 => Ok(Answer::Template(Err(Refusal::read(input)?))),
@@ -320,7 +329,11 @@ impl Message for Refusal {
             2 => RefusalKind::Other,
             _ => return Err(input.error("this is not a kind of refusal")),
         };
-        Ok(Refusal { number, kind, message: input.string()? })
+        Ok(Refusal {
+            number,
+            kind,
+            message: input.string()?,
+        })
     }
 }
 

@@ -32,8 +32,13 @@ mod value;
 pub use codec::{DecodeError, Message, Reader, Writer};
 pub use control::{Bounds, Control, Ending, Hello, HelloError, Report, Wall};
 pub use frame::{FrameError, MAX_FRAME, read_frame, write_frame};
-pub use job::{Answer, CompileJob, Job, Lookup, ModuleJob, Names, Refusal, RefusalKind, Said, Source, TemplateJob};
-pub use outcome::{Chunk, CompiledTemplate, Failure, FailureKind, Outcome, Place, Printed, Span, Unit, UnitSource};
+pub use job::{
+    Answer, CompileJob, Job, Lookup, ModuleJob, Names, Refusal, RefusalKind, Said, Source,
+    TemplateJob,
+};
+pub use outcome::{
+    Chunk, CompiledTemplate, Failure, FailureKind, Outcome, Place, Printed, Span, Unit, UnitSource,
+};
 
 /// The version of the protocol. Sides of different versions do not talk.
 pub const VERSION: u16 = 1;

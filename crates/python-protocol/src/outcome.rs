@@ -204,10 +204,19 @@ impl Message for Outcome {
 
     fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
         match input.uint::<u8>()? {
-            1 => Ok(Outcome::Value { value: Value::read(input)?, changed: read_names(input)? }),
-            2 => Ok(Outcome::Text { printed: Printed::read(input)?, changed: read_names(input)? }),
+            1 => Ok(Outcome::Value {
+                value: Value::read(input)?,
+                changed: read_names(input)?,
+            }),
+            2 => Ok(Outcome::Text {
+                printed: Printed::read(input)?,
+                changed: read_names(input)?,
+            }),
             3 => input.bytes().map(|code| Outcome::Compiled(code.into())),
-            4 => Ok(Outcome::Failed { failure: Failure::read(input)?, changed: read_names(input)? }),
+            4 => Ok(Outcome::Failed {
+                failure: Failure::read(input)?,
+                changed: read_names(input)?,
+            }),
             _ => Err(input.error("this is not an outcome")),
         }
     }
@@ -235,9 +244,17 @@ impl Message for Printed {
                 return Err(input.error("a chunk starts where none can"));
             }
             last = start;
-            Ok(Chunk { start, place: place_in(&units, input)?, exact: input.flag()? })
+            Ok(Chunk {
+                start,
+                place: place_in(&units, input)?,
+                exact: input.flag()?,
+            })
         })?;
-        Ok(Printed { text, units, chunks })
+        Ok(Printed {
+            text,
+            units,
+            chunks,
+        })
     }
 }
 
@@ -248,14 +265,21 @@ impl Message for Place {
     }
 
     fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Place { unit: input.uint()?, span: Span::read(input)? })
+        Ok(Place {
+            unit: input.uint()?,
+            span: Span::read(input)?,
+        })
     }
 }
 
 /// A place in one of some units.
 fn place_in(units: &[Unit], input: &mut Reader<'_>) -> Result<Place, DecodeError> {
     let place = Place::read(input)?;
-    if place.unit < units.len() { Ok(place) } else { Err(input.error("a place is in no source")) }
+    if place.unit < units.len() {
+        Ok(place)
+    } else {
+        Err(input.error("a place is in no source"))
+    }
 }
 
 impl Message for Unit {
@@ -332,6 +356,13 @@ impl Message for Failure {
         let units = input.list(Unit::read)?;
         let place = input.option(|input| place_in(&units, input))?;
         let trace = input.list(|input| Ok((input.string()?, place_in(&units, input)?)))?;
-        Ok(Failure { kind, message, help, units, place, trace })
+        Ok(Failure {
+            kind,
+            message,
+            help,
+            units,
+            place,
+            trace,
+        })
     }
 }

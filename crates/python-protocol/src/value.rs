@@ -90,14 +90,23 @@ fn read(input: &mut Reader<'_>, depth: usize) -> Result<Value, DecodeError> {
     if depth > MAX_DEPTH {
         return Err(input.error("the value is nested too deeply"));
     }
-    input.values = input.values.checked_sub(1).ok_or_else(|| input.error("the message has too many values"))?;
+    input.values = input
+        .values
+        .checked_sub(1)
+        .ok_or_else(|| input.error("the message has too many values"))?;
     match input.peek()? {
         Marker::Null => input.nil().map(|()| Value::None),
         Marker::True | Marker::False => input.flag().map(Value::Bool),
         Marker::F32 | Marker::F64 => input.float().map(Value::Float),
-        Marker::FixStr(_) | Marker::Str8 | Marker::Str16 | Marker::Str32 => input.shared().map(Value::Str),
-        Marker::Bin8 | Marker::Bin16 | Marker::Bin32 => input.bytes().map(|bytes| Value::Bytes(bytes.into())),
-        Marker::FixArray(_) | Marker::Array16 | Marker::Array32 => Ok(Value::List(items(input, depth)?.into())),
+        Marker::FixStr(_) | Marker::Str8 | Marker::Str16 | Marker::Str32 => {
+            input.shared().map(Value::Str)
+        }
+        Marker::Bin8 | Marker::Bin16 | Marker::Bin32 => {
+            input.bytes().map(|bytes| Value::Bytes(bytes.into()))
+        }
+        Marker::FixArray(_) | Marker::Array16 | Marker::Array32 => {
+            Ok(Value::List(items(input, depth)?.into()))
+        }
         Marker::FixMap(_) | Marker::Map16 | Marker::Map32 => map(input, MapKind::Dict, depth),
         Marker::FixExt1 => marked(input, depth),
         _ => input.int().map(|int| Value::Int(int.into())),
@@ -108,7 +117,9 @@ fn marked(input: &mut Reader<'_>, depth: usize) -> Result<Value, DecodeError> {
     match input.mark()? {
         mark::INT => {
             let digits = input.text()?;
-            Int::from_str_radix(digits, 16).map(Value::Int).ok_or_else(|| input.error("this is not an integer"))
+            Int::from_str_radix(digits, 16)
+                .map(Value::Int)
+                .ok_or_else(|| input.error("this is not an integer"))
         }
         mark::TUPLE => Ok(Value::Tuple(items(input, depth)?.into())),
         mark::SET => {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use mapstack_python_protocol::{
-    Answer, Bounds, Chunk, CompileJob, CompiledTemplate, Control, DecodeError, Ending, Failure, FailureKind,
-    FrameError, Hello, HelloError, Job, Lookup, MAX_FRAME, Message, ModuleJob, Outcome, Place, Printed, Refusal,
-    RefusalKind, Report, Said, Source, Span, TemplateJob, Unit, UnitSource, VERSION, Wall, read_frame, write_frame,
+    Answer, Bounds, Chunk, CompileJob, CompiledTemplate, Control, DecodeError, Ending, Failure,
+    FailureKind, FrameError, Hello, HelloError, Job, Lookup, MAX_FRAME, Message, ModuleJob,
+    Outcome, Place, Printed, Refusal, RefusalKind, Report, Said, Source, Span, TemplateJob, Unit,
+    UnitSource, VERSION, Wall, read_frame, write_frame,
 };
 use mapstack_value::{Int, Key, Map, MapKind, Value};
 use proptest::prelude::*;
@@ -15,34 +16,52 @@ fn key() -> impl Strategy<Value = Key> {
         Just(Key::None),
         any::<bool>().prop_map(Key::Bool),
         int().prop_map(Key::Int),
-        any::<f64>().prop_filter("a nan is not equal to itself", |f| !f.is_nan()).prop_map(Key::Float),
+        any::<f64>()
+            .prop_filter("a nan is not equal to itself", |f| !f.is_nan())
+            .prop_map(Key::Float),
         ".{0,8}".prop_map(|text| Key::Str(text.into())),
         prop::collection::vec(any::<u8>(), 0..8).prop_map(|bytes| Key::Bytes(bytes.into())),
     ];
-    leaf.prop_recursive(2, 8, 3, |inner| prop::collection::vec(inner, 0..3).prop_map(|items| Key::Tuple(items.into())))
+    leaf.prop_recursive(2, 8, 3, |inner| {
+        prop::collection::vec(inner, 0..3).prop_map(|items| Key::Tuple(items.into()))
+    })
 }
 
 fn int() -> impl Strategy<Value = Int> {
-    let big = "-?[1-9a-f][0-9a-f]{0,40}".prop_map(|digits| Int::from_str_radix(&digits, 16).expect("digits"));
+    let big = "-?[1-9a-f][0-9a-f]{0,40}"
+        .prop_map(|digits| Int::from_str_radix(&digits, 16).expect("digits"));
     prop_oneof![any::<i64>().prop_map(Int::from), big]
 }
 
 fn value() -> impl Strategy<Value = Value> {
-    key().prop_map(|key| key.to_value()).prop_recursive(4, 64, 6, |inner| {
-        let kind = prop_oneof![Just(MapKind::Dict), Just(MapKind::Ordered), Just(MapKind::Aggregate)];
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..6).prop_map(|items| Value::List(items.into())),
-            prop::collection::vec(inner.clone(), 0..6).prop_map(|items| Value::Tuple(items.into())),
-            prop::collection::vec(key(), 0..6).prop_map(|items| Value::Set(items.into_iter().collect())),
-            (prop::collection::vec((key(), inner), 0..6), kind)
-                .prop_map(|(entries, kind)| Value::Map(entries.into_iter().collect::<Map>().with_kind(kind))),
-        ]
-    })
+    key()
+        .prop_map(|key| key.to_value())
+        .prop_recursive(4, 64, 6, |inner| {
+            let kind = prop_oneof![
+                Just(MapKind::Dict),
+                Just(MapKind::Ordered),
+                Just(MapKind::Aggregate)
+            ];
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6)
+                    .prop_map(|items| Value::List(items.into())),
+                prop::collection::vec(inner.clone(), 0..6)
+                    .prop_map(|items| Value::Tuple(items.into())),
+                prop::collection::vec(key(), 0..6)
+                    .prop_map(|items| Value::Set(items.into_iter().collect())),
+                (prop::collection::vec((key(), inner), 0..6), kind).prop_map(|(entries, kind)| {
+                    Value::Map(entries.into_iter().collect::<Map>().with_kind(kind))
+                }),
+            ]
+        })
 }
 
 fn round<M: Message + PartialEq + std::fmt::Debug>(message: &M) -> Result<(), TestCaseError> {
     let bytes = message.to_bytes();
-    prop_assert_eq!(&M::from_bytes(&bytes).map_err(|e: DecodeError| TestCaseError::fail(e.to_string()))?, message);
+    prop_assert_eq!(
+        &M::from_bytes(&bytes).map_err(|e: DecodeError| TestCaseError::fail(e.to_string()))?,
+        message
+    );
     // Every shorter text is refused, and so is a longer one.
     for end in 0..bytes.len() {
         prop_assert!(M::from_bytes(&bytes[..end]).is_err());
@@ -70,12 +89,28 @@ fn read_all(bytes: &[u8]) {
 
 fn said() -> Vec<Vec<u8>> {
     let units = vec![
-        Unit { name: Some("t".into()), source: UnitSource::Job },
-        Unit { name: None, source: UnitSource::Text("x".into()) },
+        Unit {
+            name: Some("t".into()),
+            source: UnitSource::Job,
+        },
+        Unit {
+            name: None,
+            source: UnitSource::Text("x".into()),
+        },
     ];
-    let place = Place { unit: 1, span: Span { start: 2, end: 9 } };
-    let printed =
-        Printed { text: "text".to_owned(), units: units.clone(), chunks: vec![Chunk { start: 1, place, exact: true }] };
+    let place = Place {
+        unit: 1,
+        span: Span { start: 2, end: 9 },
+    };
+    let printed = Printed {
+        text: "text".to_owned(),
+        units: units.clone(),
+        chunks: vec![Chunk {
+            start: 1,
+            place,
+            exact: true,
+        }],
+    };
     let failure = Failure {
         kind: FailureKind::Raised("KeyError".to_owned()),
         message: "m".to_owned(),
@@ -90,21 +125,43 @@ fn said() -> Vec<Vec<u8>> {
     vec![
         Said::Template("u".to_owned()).to_bytes(),
         Said::Call("f".to_owned(), vec![value.clone()], names.clone()).to_bytes(),
-        done(Outcome::Value { value, changed: names.clone() }),
-        done(Outcome::Text { printed, changed: names.clone() }),
-        done(Outcome::Failed { failure, changed: names }),
+        done(Outcome::Value {
+            value,
+            changed: names.clone(),
+        }),
+        done(Outcome::Text {
+            printed,
+            changed: names.clone(),
+        }),
+        done(Outcome::Failed {
+            failure,
+            changed: names,
+        }),
         done(Outcome::Compiled(Arc::from(&b"code"[..]))),
-        Report::Ended(Ending { status: None, signal: Some(9), said: "s".to_owned() }).to_bytes(),
+        Report::Ended(Ending {
+            status: None,
+            signal: Some(9),
+            said: "s".to_owned(),
+        })
+        .to_bytes(),
     ]
 }
 
 fn answers(value: &Value) -> Vec<Vec<u8>> {
-    let refusal = Refusal { number: 7, kind: RefusalKind::Forbidden, message: "m".to_owned() };
+    let refusal = Refusal {
+        number: 7,
+        kind: RefusalKind::Forbidden,
+        message: "m".to_owned(),
+    };
     vec![
         Answer::Value(Ok(value.clone())).to_bytes(),
         Answer::Value(Err(refusal.clone())).to_bytes(),
         Answer::Template(Err(refusal)).to_bytes(),
-        Answer::Template(Ok(Some(Source { name: "n".into(), text: "t".into() }))).to_bytes(),
+        Answer::Template(Ok(Some(Source {
+            name: "n".into(),
+            text: "t".into(),
+        })))
+        .to_bytes(),
         Job::Module(ModuleJob {
             source: "s".into(),
             name: None,
@@ -124,7 +181,12 @@ fn answers(value: &Value) -> Vec<Vec<u8>> {
             compiled: Some(Arc::from(&b"code"[..])),
         })
         .to_bytes(),
-        Job::Compile(CompileJob { source: "s".into(), name: None, strict: false }).to_bytes(),
+        Job::Compile(CompileJob {
+            source: "s".into(),
+            name: None,
+            strict: false,
+        })
+        .to_bytes(),
     ]
 }
 
@@ -145,8 +207,10 @@ fn mutated(bytes: &[u8], changes: &[(usize, u8, u8)]) -> Vec<u8> {
 
 fn changes() -> impl Strategy<Value = Vec<(usize, u8, u8)>> {
     // Bytes that begin something large are likelier than others.
-    let byte =
-        prop_oneof![any::<u8>(), prop::sample::select(vec![0xd4, 0xdb, 0xdc, 0xdd, 0xde, 0xdf, 0xc6, 0xc9, 0xff])];
+    let byte = prop_oneof![
+        any::<u8>(),
+        prop::sample::select(vec![0xd4, 0xdb, 0xdc, 0xdd, 0xde, 0xdf, 0xc6, 0xc9, 0xff])
+    ];
     prop::collection::vec((any::<usize>(), byte, any::<u8>()), 1..8)
 }
 
@@ -183,11 +247,17 @@ fn what_is_announced_takes_no_memory() {
     // A list, a mapping, bytes and a text of four thousand million parts each.
     for start in [0xdd, 0xdf, 0xc6, 0xdb] {
         let bytes = [start, 0xff, 0xff, 0xff, 0xff, 0xc0];
-        assert_eq!(Value::from_bytes(&bytes).unwrap_err().what, "the message ends too early");
+        assert_eq!(
+            Value::from_bytes(&bytes).unwrap_err().what,
+            "the message ends too early"
+        );
     }
     let mut frame = u32::MAX.to_le_bytes().to_vec();
     frame.push(0);
-    assert!(matches!(read_frame(&mut &frame[..]), Err(FrameError::TooLong(_))));
+    assert!(matches!(
+        read_frame(&mut &frame[..]),
+        Err(FrameError::TooLong(_))
+    ));
     let cut = u32::try_from(MAX_FRAME).unwrap().to_le_bytes();
     assert!(matches!(read_frame(&mut &cut[..]), Err(FrameError::Cut)));
 }
@@ -196,31 +266,62 @@ fn what_is_announced_takes_no_memory() {
 fn depth_and_number_are_bounded() {
     let mut nested = vec![0x91; 100_000];
     nested.push(0xc0);
-    assert_eq!(Value::from_bytes(&nested).unwrap_err().what, "the value is nested too deeply");
+    assert_eq!(
+        Value::from_bytes(&nested).unwrap_err().what,
+        "the value is nested too deeply"
+    );
     let mut many = vec![0xdd, 0, 0x80, 0, 0];
     many.extend(std::iter::repeat_n(0xc0, 0x80_0000));
-    assert_eq!(Value::from_bytes(&many).unwrap_err().what, "the message has too many values");
+    assert_eq!(
+        Value::from_bytes(&many).unwrap_err().what,
+        "the message has too many values"
+    );
 }
 
 #[test]
 fn what_cannot_be_is_refused() {
     // A mapping as a key; an extension that nobody has; a chunk before the one before it.
-    for bytes in [&[0x81, 0x80, 0xc0][..], &[0xd4, 0x63, 0], &[0xd4, 1, 0, 0xa1, b'z'], &[0xc1]] {
+    for bytes in [
+        &[0x81, 0x80, 0xc0][..],
+        &[0xd4, 0x63, 0],
+        &[0xd4, 1, 0, 0xa1, b'z'],
+        &[0xc1],
+    ] {
         assert!(Value::from_bytes(bytes).is_err(), "{bytes:?}");
     }
-    let place = |unit| Place { unit, span: Span { start: 0, end: 0 } };
-    let text = |chunks| {
-        let units = vec![Unit { name: None, source: UnitSource::Job }];
-        Printed { text: "\u{fc}b".to_owned(), units, chunks }
+    let place = |unit| Place {
+        unit,
+        span: Span { start: 0, end: 0 },
     };
-    let chunk = |start, unit| Chunk { start, place: place(unit), exact: false };
+    let text = |chunks| {
+        let units = vec![Unit {
+            name: None,
+            source: UnitSource::Job,
+        }];
+        Printed {
+            text: "\u{fc}b".to_owned(),
+            units,
+            chunks,
+        }
+    };
+    let chunk = |start, unit| Chunk {
+        start,
+        place: place(unit),
+        exact: false,
+    };
     for (printed, why) in [
-        (text(vec![chunk(2, 0), chunk(0, 0)]), "a chunk starts where none can"),
+        (
+            text(vec![chunk(2, 0), chunk(0, 0)]),
+            "a chunk starts where none can",
+        ),
         (text(vec![chunk(1, 0)]), "a chunk starts where none can"),
         (text(vec![chunk(9, 0)]), "a chunk starts where none can"),
         (text(vec![chunk(0, 1)]), "a place is in no source"),
     ] {
-        assert_eq!(Printed::from_bytes(&printed.to_bytes()).unwrap_err().what, why);
+        assert_eq!(
+            Printed::from_bytes(&printed.to_bytes()).unwrap_err().what,
+            why
+        );
     }
 }
 
@@ -228,11 +329,20 @@ fn what_cannot_be_is_refused() {
 fn another_version_is_told_from_another_program() {
     let hello = Hello {
         release: "1.2.3".to_owned(),
-        walls: vec![Wall { name: "w".to_owned(), missing: Some("m".to_owned()) }],
+        walls: vec![Wall {
+            name: "w".to_owned(),
+            missing: Some("m".to_owned()),
+        }],
     };
     assert_eq!(Hello::from_bytes(&hello.to_bytes()), Ok(hello.clone()));
-    assert_eq!(Hello::from_bytes(&hello.to_bytes_of(VERSION + 1)), Err(HelloError::Version(VERSION + 1)));
-    assert_eq!(Hello::from_bytes(b"Python 3.11.2"), Err(HelloError::Stranger));
+    assert_eq!(
+        Hello::from_bytes(&hello.to_bytes_of(VERSION + 1)),
+        Err(HelloError::Version(VERSION + 1))
+    );
+    assert_eq!(
+        Hello::from_bytes(b"Python 3.11.2"),
+        Err(HelloError::Stranger)
+    );
 }
 
 #[test]
@@ -247,5 +357,8 @@ fn frames_come_as_they_were_written() {
         assert_eq!(read_frame(&mut rest).unwrap(), *message);
     }
     assert!(matches!(read_frame(&mut rest), Err(FrameError::Closed)));
-    assert!(matches!(read_frame(&mut &stream[..2]), Err(FrameError::Cut)));
+    assert!(matches!(
+        read_frame(&mut &stream[..2]),
+        Err(FrameError::Cut)
+    ));
 }

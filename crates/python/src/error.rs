@@ -47,7 +47,9 @@ pub(crate) struct Place {
 
 impl Place {
     fn is(&self, other: &Self) -> bool {
-        self.template == other.template && self.span == other.span && Arc::ptr_eq(&self.source, &other.source)
+        self.template == other.template
+            && self.span == other.span
+            && Arc::ptr_eq(&self.source, &other.source)
     }
 }
 
@@ -56,7 +58,13 @@ const MAX_TRACE: usize = 16;
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Box<Self> {
-        Box::new(Error { kind, message: message.into(), help: None, place: None, trace: Vec::new() })
+        Box::new(Error {
+            kind,
+            message: message.into(),
+            help: None,
+            place: None,
+            trace: Vec::new(),
+        })
     }
 
     /// A Python exception; the message names its class.
@@ -84,7 +92,12 @@ impl Error {
     /// Record a step of the way. Recursion passes the same places again and again.
     pub(crate) fn through(mut self: Box<Self>, what: impl Into<String>, place: Place) -> Box<Self> {
         let what = what.into();
-        if self.trace.len() < MAX_TRACE && !self.trace.iter().any(|(known, at)| *known == what && at.is(&place)) {
+        if self.trace.len() < MAX_TRACE
+            && !self
+                .trace
+                .iter()
+                .any(|(known, at)| *known == what && at.is(&place))
+        {
             self.trace.push((what, place));
         }
         self

@@ -27,6 +27,11 @@ const STACK: usize = 256 << 20;
 
 /// Do work on a thread that has the stack which the interpreter needs.
 fn on_large_stack(work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
-    let thread = std::thread::Builder::new().name("python".to_owned()).stack_size(STACK).spawn(work)?;
-    thread.join().map_err(|_| std::io::Error::other("the interpreter did not start"))
+    let thread = std::thread::Builder::new()
+        .name("python".to_owned())
+        .stack_size(STACK)
+        .spawn(work)?;
+    thread
+        .join()
+        .map_err(|_| std::io::Error::other("the interpreter did not start"))
 }

@@ -13,7 +13,9 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         _ => {
-            eprintln!("mapstack-python runs Mako and Python templates for the command mapstack, which starts it.");
+            eprintln!(
+                "mapstack-python runs Mako and Python templates for the command mapstack, which starts it."
+            );
             eprintln!("Put it beside mapstack, on the path, or name it in MAPSTACK_PYTHON.");
             return ExitCode::from(2);
         }

@@ -10,7 +10,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use fork::Fork;
-use mapstack_python_protocol::{Control, Ending, FrameError, Hello, Message, Report, read_frame, write_frame};
+use mapstack_python_protocol::{
+    Control, Ending, FrameError, Hello, Message, Report, read_frame, write_frame,
+};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
@@ -25,7 +27,10 @@ use crate::{session, walls};
 pub fn serve() -> io::Result<()> {
     let control = take_control()?;
     let walls = walls::raise_first();
-    let hello = Hello { release: env!("CARGO_PKG_VERSION").to_owned(), walls };
+    let hello = Hello {
+        release: env!("CARGO_PKG_VERSION").to_owned(),
+        walls,
+    };
     write_frame(&mut &control, &hello.to_bytes()).map_err(io::Error::other)?;
     session::quiet_panics();
     // The thread that forks is the one that is left in the session.
@@ -42,7 +47,9 @@ fn take_control() -> io::Result<UnixStream> {
     rustix::stdio::dup2_stdin(&nothing)?;
     rustix::stdio::dup2_stdout(&nothing)?;
     let control = UnixStream::from(control);
-    control.peer_addr().map_err(|_| io::Error::other("standard input is not a socket"))?;
+    control
+        .peer_addr()
+        .map_err(|_| io::Error::other("standard input is not a socket"))?;
     Ok(control)
 }
 
@@ -94,12 +101,22 @@ fn split() -> io::Result<Side> {
     match fork::fork()? {
         Fork::Child => {
             die_with(parent)?;
-            Ok(Side::Session { socket: ours, errors: output.into() })
+            Ok(Side::Session {
+                socket: ours,
+                errors: output.into(),
+            })
         }
         Fork::Parent(pid) => {
             let pid = Pid::from_raw(pid).ok_or_else(|| io::Error::other("fork gave no process"))?;
-            let child = Child { pid, errors: OwnedFd::from(errors).into(), said: Vec::new() };
-            Ok(Side::Nursery { child, socket: theirs.into() })
+            let child = Child {
+                pid,
+                errors: OwnedFd::from(errors).into(),
+                said: Vec::new(),
+            };
+            Ok(Side::Nursery {
+                child,
+                socket: theirs.into(),
+            })
         }
     }
 }
@@ -140,7 +157,12 @@ fn send_socket(control: &UnixStream, socket: &OwnedFd) -> io::Result<()> {
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     let sockets = [socket.as_fd()];
     ancillary.push(SendAncillaryMessage::ScmRights(&sockets));
-    let sent = sendmsg(control, &[IoSlice::new(&frame)], &mut ancillary, SendFlags::empty())?;
+    let sent = sendmsg(
+        control,
+        &[IoSlice::new(&frame)],
+        &mut ancillary,
+        SendFlags::empty(),
+    )?;
     // The socket has gone with the first byte; a stream may take the others later.
     (&mut &*control).write_all(frame.get(sent..).unwrap_or_default())
 }
@@ -159,7 +181,9 @@ impl Child {
                 polled => polled?,
             };
             let has_asked = !waiting[0].revents().is_empty();
-            let has_said = waiting.get(1).is_some_and(|errors| !errors.revents().is_empty());
+            let has_said = waiting
+                .get(1)
+                .is_some_and(|errors| !errors.revents().is_empty());
             if has_said {
                 errors_open = self.listen()?;
             }

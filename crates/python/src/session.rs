@@ -17,8 +17,13 @@ thread_local! {
 /// Keep what panics say instead of printing it.
 pub(crate) fn quiet_panics() {
     panic::set_hook(Box::new(|info| {
-        let text = info.payload().downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let text = text.or_else(|| info.payload().downcast_ref::<String>().cloned()).unwrap_or_default();
+        let text = info
+            .payload()
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned());
+        let text = text
+            .or_else(|| info.payload().downcast_ref::<String>().cloned())
+            .unwrap_or_default();
         PANIC.with_borrow_mut(|panic| *panic = text);
     }));
 }
@@ -46,7 +51,10 @@ fn broken(why: &str) -> Outcome {
         place: None,
         trace: Vec::new(),
     };
-    Outcome::Failed { failure, changed: Names::new() }
+    Outcome::Failed {
+        failure,
+        changed: Names::new(),
+    }
 }
 
 /// Greet, do one job over standard input and output, and end. This is how the command uses the program where
@@ -57,7 +65,10 @@ fn broken(why: &str) -> Outcome {
 pub fn serve_once() -> io::Result<()> {
     let walls = walls::raise_first();
     let mut output = io::stdout();
-    let hello = Hello { release: env!("CARGO_PKG_VERSION").to_owned(), walls };
+    let hello = Hello {
+        release: env!("CARGO_PKG_VERSION").to_owned(),
+        walls,
+    };
     write_frame(&mut output, &hello.to_bytes()).map_err(io::Error::other)?;
     quiet_panics();
     crate::on_large_stack(|| serve(&Machine::new(), io::stdin(), io::stdout()))

@@ -11,7 +11,13 @@ use mapstack_python::walls::{raise_first, raise_last};
 use mapstack_python_protocol::Bounds;
 
 const VARIABLE: &str = "ATTEMPT";
-const BOUNDS: Bounds = Bounds { fuel: 1, output: 1, depth: 1, time: 2_000, memory: 256 << 20 };
+const BOUNDS: Bounds = Bounds {
+    fuel: 1,
+    output: 1,
+    depth: 1,
+    time: 2_000,
+    memory: 256 << 20,
+};
 
 /// How a process says that it got through, and that it did not.
 const THROUGH: i32 = 50;
@@ -40,7 +46,10 @@ fn attempt(what: &str) -> bool {
             true
         }
         // What a session needs is not kept from it.
-        "nothing" => std::hint::black_box(vec![7; 1 << 20]).len() == 1 << 20 && std::io::stderr().write(b"x").is_ok(),
+        "nothing" => {
+            std::hint::black_box(vec![7; 1 << 20]).len() == 1 << 20
+                && std::io::stderr().write(b"x").is_ok()
+        }
         other => unreachable!("nobody attempts {other}"),
     }
 }
@@ -48,8 +57,13 @@ fn attempt(what: &str) -> bool {
 /// The part that runs behind the walls, in a process of its own; without the variable it does nothing.
 #[test]
 fn behind_the_walls() {
-    let Some(what) = std::env::var(VARIABLE).ok() else { return };
-    let missing: Vec<_> = raise_first().into_iter().filter_map(|wall| wall.missing).collect();
+    let Some(what) = std::env::var(VARIABLE).ok() else {
+        return;
+    };
+    let missing: Vec<_> = raise_first()
+        .into_iter()
+        .filter_map(|wall| wall.missing)
+        .collect();
     assert!(missing.is_empty(), "{missing:?}");
     raise_last(&BOUNDS).unwrap();
     std::process::exit(if attempt(&what) { THROUGH } else { STOPPED });
@@ -57,7 +71,11 @@ fn behind_the_walls() {
 
 fn behind(what: &str) -> Output {
     let this = std::env::current_exe().unwrap();
-    Command::new(this).args(["--exact", "behind_the_walls", "--nocapture"]).env(VARIABLE, what).output().unwrap()
+    Command::new(this)
+        .args(["--exact", "behind_the_walls", "--nocapture"])
+        .env(VARIABLE, what)
+        .output()
+        .unwrap()
 }
 
 #[test]
@@ -65,18 +83,30 @@ fn nothing_gets_through() {
     const BAD_CALL: i32 = 31;
     const ABORTED: i32 = 6;
     const TOO_LONG: [i32; 2] = [24, 9];
-    assert_eq!(behind("nothing").status.code(), Some(THROUGH), "{:?}", behind("nothing"));
+    assert_eq!(
+        behind("nothing").status.code(),
+        Some(THROUGH),
+        "{:?}",
+        behind("nothing")
+    );
     for what in ["read", "write", "list"] {
         assert_eq!(behind(what).status.code(), Some(STOPPED), "{what}");
     }
     for what in ["run", "connect", "listen", "send", "unix", "thread"] {
         let output = behind(what);
-        let stopped = output.status.signal() == Some(BAD_CALL) || output.status.code() == Some(STOPPED);
+        let stopped =
+            output.status.signal() == Some(BAD_CALL) || output.status.code() == Some(STOPPED);
         assert!(stopped, "{what}: {output:?}");
     }
     let memory = behind("memory");
     assert_eq!(memory.status.signal(), Some(ABORTED), "{memory:?}");
-    assert!(String::from_utf8_lossy(&memory.stderr).contains("memory allocation of"), "{memory:?}");
+    assert!(
+        String::from_utf8_lossy(&memory.stderr).contains("memory allocation of"),
+        "{memory:?}"
+    );
     let time = behind("time").status.signal();
-    assert!(time.is_some_and(|signal| TOO_LONG.contains(&signal)), "{time:?}");
+    assert!(
+        time.is_some_and(|signal| TOO_LONG.contains(&signal)),
+        "{time:?}"
+    );
 }

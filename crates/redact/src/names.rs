@@ -23,8 +23,17 @@ const SECRET: [&str; 18] = [
 ];
 
 /// Words so telling that they name a secret inside of another: `dbpassword`.
-const TELLING: [&str; 9] =
-    ["password", "passwd", "passphrase", "secret", "token", "privkey", "privatekey", "apikey", "credential"];
+const TELLING: [&str; 9] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "privkey",
+    "privatekey",
+    "apikey",
+    "credential",
+];
 
 /// Last words of names that are only about a secret: `token_expire`, `key_size`.
 const ABOUT: [&str; 49] = [
@@ -98,7 +107,9 @@ const PASSING: [&str; 5] = ["bypass", "compass", "encompass", "surpass", "trespa
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     let words = words(name);
-    let Some(last) = words.last() else { return false };
+    let Some(last) = words.last() else {
+        return false;
+    };
     let is_public = words.iter().any(|word| PUBLIC.contains(&&**word));
     if ABOUT.contains(&&**last) || (is_public && !words.iter().any(|word| is_telling(word))) {
         return false;
@@ -109,7 +120,10 @@ pub fn is_secret_name(name: &str) -> bool {
 fn is_secret_word(word: &str) -> bool {
     let one = word.strip_suffix('s').unwrap_or(word);
     let is_short_form = word.ends_with("pw") || word.ends_with("pwd") || word.ends_with("pass");
-    SECRET.contains(&word) || SECRET.contains(&one) || is_telling(word) || (is_short_form && !PASSING.contains(&word))
+    SECRET.contains(&word)
+        || SECRET.contains(&one)
+        || is_telling(word)
+        || (is_short_form && !PASSING.contains(&word))
 }
 
 fn is_telling(word: &str) -> bool {

@@ -35,7 +35,10 @@ pub(crate) struct Hit<'s> {
 
 impl Search {
     pub fn new<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
-        let mut texts: Vec<String> = texts.filter(|text| text.len() >= TELLING_REST).map(String::from).collect();
+        let mut texts: Vec<String> = texts
+            .filter(|text| text.len() >= TELLING_REST)
+            .map(String::from)
+            .collect();
         // The same forms have the same owner in every run.
         texts.sort_unstable_by(|a, b| (b.len(), a).cmp(&(a.len(), b)));
         let mut known: HashMap<String, usize> = HashMap::new();
@@ -47,28 +50,50 @@ impl Search {
         let mut forms: Vec<(String, usize)> = known.into_iter().collect();
         forms.sort_unstable();
         let (patterns, owners): (Vec<String>, Vec<usize>) = forms.into_iter().unzip();
-        let build = || AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok();
+        let build = || {
+            AhoCorasick::builder()
+                .match_kind(MatchKind::LeftmostLongest)
+                .build(&patterns)
+                .ok()
+        };
         let forms = if patterns.is_empty() { None } else { build() };
-        Search { forms, owners, texts }
+        Search {
+            forms,
+            owners,
+            texts,
+        }
     }
 
     /// Whether a text shows a secret.
     pub fn finds(&self, text: &str) -> bool {
-        self.forms.as_ref().is_some_and(|forms| forms.is_match(text))
+        self.forms
+            .as_ref()
+            .is_some_and(|forms| forms.is_match(text))
     }
 
     /// Where a text shows secrets, in order. Pieces of one secret with nothing but space between them are one.
     pub fn hits(&self, text: &str) -> Vec<Hit<'_>> {
         let mut hits: Vec<Hit<'_>> = Vec::new();
-        let Some(forms) = &self.forms else { return hits };
+        let Some(forms) = &self.forms else {
+            return hits;
+        };
         for found in forms.find_iter(text) {
-            let owner = self.owners.get(found.pattern().as_usize()).and_then(|owner| self.texts.get(*owner));
+            let owner = self
+                .owners
+                .get(found.pattern().as_usize())
+                .and_then(|owner| self.texts.get(*owner));
             let secret = owner.map_or("", String::as_str);
             match hits.last_mut() {
-                Some(last) if last.secret == secret && is_space(text.get(last.range.end..found.start())) => {
+                Some(last)
+                    if last.secret == secret
+                        && is_space(text.get(last.range.end..found.start())) =>
+                {
                     last.range.end = found.end();
                 }
-                _ => hits.push(Hit { range: found.range(), secret }),
+                _ => hits.push(Hit {
+                    range: found.range(),
+                    secret,
+                }),
             }
         }
         hits
@@ -77,7 +102,13 @@ impl Search {
 
 /// Whether a piece of text is nothing but white space, be it as an escape.
 fn is_space(between: Option<&str>) -> bool {
-    between.is_some_and(|between| between.replace("\\n", " ").replace("\\r", " ").trim().is_empty())
+    between.is_some_and(|between| {
+        between
+            .replace("\\n", " ")
+            .replace("\\r", " ")
+            .trim()
+            .is_empty()
+    })
 }
 
 /// A text as it stands in messages: as it is, in the quotations of Python, JSON and YAML; and its lines.
@@ -89,29 +120,49 @@ fn forms(text: &str) -> Vec<String> {
     }
     if whole.contains(['\n', '\r']) {
         let is_word = |line: &str| line.chars().all(char::is_alphabetic);
-        let tells = |line: &&str| line.len() >= TELLING_LINE || (line.len() >= TELLING_REST && !is_word(line));
-        whole.split(['\n', '\r']).map(str::trim).filter(tells).for_each(|line| quoted(line, &mut all));
+        let tells = |line: &&str| {
+            line.len() >= TELLING_LINE || (line.len() >= TELLING_REST && !is_word(line))
+        };
+        whole
+            .split(['\n', '\r'])
+            .map(str::trim)
+            .filter(tells)
+            .for_each(|line| quoted(line, &mut all));
     }
     all
 }
 
 fn quoted(text: &str, all: &mut Vec<String>) {
-    let inside = |quoted: &str| quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned();
+    let inside = |quoted: &str| {
+        quoted
+            .get(1..quoted.len().saturating_sub(1))
+            .unwrap_or_default()
+            .to_owned()
+    };
     all.push(text.to_owned());
-    let is_plain = |c: char| c == ' ' || (c.is_ascii_graphic() && !matches!(c, '\'' | '"' | '\\' | '&' | '<' | '>'));
+    let is_plain = |c: char| {
+        c == ' ' || (c.is_ascii_graphic() && !matches!(c, '\'' | '"' | '\\' | '&' | '<' | '>'))
+    };
     if text.chars().all(is_plain) {
         return;
     }
     all.push(inside(&quote_str(text)));
     // The other quotation mark.
-    all.push(inside(&quote_str(&format!("{text}'\""))).trim_end_matches("\\'\"").to_owned());
+    all.push(
+        inside(&quote_str(&format!("{text}'\"")))
+            .trim_end_matches("\\'\"")
+            .to_owned(),
+    );
     if let Ok(json) = json::dumps(&Value::from(text), &json::DumpOptions::default()) {
         all.push(inside(&json));
     }
     all.push(text.escape_debug().to_string());
     all.push(text.replace('\'', "''"));
     all.push(text.replace('\n', "\\n"));
-    let html = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let html = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
     all.push(html.replace('\'', "&#39;").replace('"', "&#34;"));
     all.push(html);
     all.retain(|form| form.len() >= TELLING_REST);
@@ -142,7 +193,11 @@ mod tests {
             ("pässwörd", "a: p\\u00e4ssw\\u00f6rd.", "a: #."),
             ("tab\there", "'tab\\there'", "'#'"),
             ("one line\nanother\n", "'one line\\nanother\\n'", "'#\\n'"),
-            ("one line\nanother", "x\n  one line\n  another\ny", "x\n  #\ny"),
+            (
+                "one line\nanother",
+                "x\n  one line\n  another\ny",
+                "x\n  #\ny",
+            ),
             ("one line\nab1=", "line 3: ab1=", "line 3: #"),
             ("one line\nport", "port: 1", "port: 1"),
             ("hunt", "hunt", "hunt"),
@@ -154,7 +209,10 @@ mod tests {
 
     #[test]
     fn the_longest_secret_is_found() {
-        assert_eq!(scrubbed(&["secret", "secretive", "active"], "secretives, inactive"), "#s, in#");
+        assert_eq!(
+            scrubbed(&["secret", "secretive", "active"], "secretives, inactive"),
+            "#s, in#"
+        );
         assert_eq!(scrubbed(&[], "nothing"), "nothing");
     }
 }

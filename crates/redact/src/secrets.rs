@@ -63,7 +63,10 @@ impl Secrets {
     /// The same, where all secrets look alike.
     #[must_use]
     pub fn without_digests() -> Self {
-        Secrets { salt: None, ..Secrets::new(b"") }
+        Secrets {
+            salt: None,
+            ..Secrets::new(b"")
+        }
     }
 
     /// Show everything as it is.
@@ -97,7 +100,9 @@ impl Secrets {
     /// Texts that were computed of secrets are secrets themselves.
     #[must_use]
     pub fn derived<T: AsRef<str>>(mut self, texts: impl IntoIterator<Item = T>) -> Self {
-        texts.into_iter().for_each(|text| self.learn_text(text.as_ref()));
+        texts
+            .into_iter()
+            .for_each(|text| self.learn_text(text.as_ref()));
         self
     }
 
@@ -159,7 +164,9 @@ impl Secrets {
         let has_secret = || match value {
             Value::Str(text) => self.has_secret(text),
             Value::Bytes(bytes) => self.has_secret(&String::from_utf8_lossy(bytes)),
-            Value::Set(items) => items.iter().any(|item| self.hide(&[], false, &item.to_value())),
+            Value::Set(items) => items
+                .iter()
+                .any(|item| self.hide(&[], false, &item.to_value())),
             _ => false,
         };
         let named = |key: &Key| key.as_str().is_some_and(|name| self.is_secret_key(name));
@@ -171,14 +178,16 @@ impl Secrets {
     }
 
     fn search(&self) -> &Search {
-        self.search.get_or_init(|| Search::new(self.texts.iter().map(String::as_str)))
+        self.search
+            .get_or_init(|| Search::new(self.texts.iter().map(String::as_str)))
     }
 
     /// What is printed in place of a secret; `None` for what is none. Mappings and lists are taken for
     /// what they hold.
     #[must_use]
     pub fn shown(&self, path: &[Key], from_pillar: bool, value: &Value) -> Option<String> {
-        self.hide(path, from_pillar, value).then(|| self.digest(value))
+        self.hide(path, from_pillar, value)
+            .then(|| self.digest(value))
     }
 
     /// A value in which everything is kept back that has to be.
@@ -190,7 +199,12 @@ impl Secrets {
     /// The same where each part of the value is secret for itself: `is_secret` is asked for the path of each
     /// scalar, which goes on from `path` by keys and indices.
     #[must_use]
-    pub fn masked_where(&self, path: &mut Vec<Key>, value: &Value, is_secret: &dyn Fn(&[Key]) -> bool) -> Value {
+    pub fn masked_where(
+        &self,
+        path: &mut Vec<Key>,
+        value: &Value,
+        is_secret: &dyn Fn(&[Key]) -> bool,
+    ) -> Value {
         let mut inside = |step: Key, value: &Value| {
             path.push(step);
             let masked = self.masked_where(path, value, is_secret);
@@ -200,14 +214,26 @@ impl Secrets {
         let index = |at: usize| Key::from(i64::try_from(at).unwrap_or(i64::MAX));
         match value {
             Value::Map(map) => {
-                let entries = map.iter().map(|(key, value)| (key.clone(), inside(key.clone(), value)));
+                let entries = map
+                    .iter()
+                    .map(|(key, value)| (key.clone(), inside(key.clone(), value)));
                 entries.collect::<Map>().into()
             }
-            Value::List(items) => items.iter().enumerate().map(|(at, item)| inside(index(at), item)).collect(),
-            Value::Tuple(items) => {
-                Value::Tuple(items.iter().enumerate().map(|(at, item)| inside(index(at), item)).collect())
-            }
-            scalar => self.shown(path, is_secret(path), scalar).map_or_else(|| scalar.clone(), Value::from),
+            Value::List(items) => items
+                .iter()
+                .enumerate()
+                .map(|(at, item)| inside(index(at), item))
+                .collect(),
+            Value::Tuple(items) => Value::Tuple(
+                items
+                    .iter()
+                    .enumerate()
+                    .map(|(at, item)| inside(index(at), item))
+                    .collect(),
+            ),
+            scalar => self
+                .shown(path, is_secret(path), scalar)
+                .map_or_else(|| scalar.clone(), Value::from),
         }
     }
 
@@ -275,11 +301,22 @@ impl Secrets {
     }
 
     fn digest(&self, value: &Value) -> String {
-        let key = self.salt.as_ref().map(|salt| Hmac::<Sha256>::new_from_slice(salt));
+        let key = self
+            .salt
+            .as_ref()
+            .map(|salt| Hmac::<Sha256>::new_from_slice(salt));
         // Any length of key will do.
-        let Some(Ok(mut mac)) = key else { return "<secret>".into() };
+        let Some(Ok(mut mac)) = key else {
+            return "<secret>".into();
+        };
         mac.update(value.repr().as_bytes());
-        let digest: String = mac.finalize().into_bytes().iter().take(3).map(|byte| format!("{byte:02x}")).collect();
+        let digest: String = mac
+            .finalize()
+            .into_bytes()
+            .iter()
+            .take(3)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         format!("<secret {digest}>")
     }
 }
@@ -287,8 +324,15 @@ impl Secrets {
 /// Says how many secrets there are, and none of them.
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Secrets { texts, everything_shown, .. } = self;
-        f.debug_struct("Secrets").field("texts", &texts.len()).field("everything_shown", everything_shown).finish()
+        let Secrets {
+            texts,
+            everything_shown,
+            ..
+        } = self;
+        f.debug_struct("Secrets")
+            .field("texts", &texts.len())
+            .field("everything_shown", everything_shown)
+            .finish()
     }
 }
 
@@ -299,8 +343,12 @@ mod tests {
     #[test]
     fn keys_and_the_pillar_decide() {
         let pem = "-- BEGIN\nMIIEow=\n-- END\n";
-        let pillar: Map = [("a", "hunter2"), ("b", "a long password"), ("c", pem)].into_iter().collect();
-        let secrets = Secrets::new(b"s").of_pillar(&pillar).named(|name| name.eq_ignore_ascii_case("pin"));
+        let pillar: Map = [("a", "hunter2"), ("b", "a long password"), ("c", pem)]
+            .into_iter()
+            .collect();
+        let secrets = Secrets::new(b"s")
+            .of_pillar(&pillar)
+            .named(|name| name.eq_ignore_ascii_case("pin"));
         for (path, value, hidden) in [
             (&["Admin_Password"][..], "x", true),
             (&["tokens", "deep"], "x", true),
@@ -314,16 +362,27 @@ mod tests {
             (&["shell"], "/bin/sh", false),
         ] {
             let path: Vec<Key> = path.iter().map(|key| Key::from(*key)).collect();
-            assert_eq!(secrets.hide(&path, false, &value.into()), hidden, "{path:?} {value}");
+            assert_eq!(
+                secrets.hide(&path, false, &value.into()),
+                hidden,
+                "{path:?} {value}"
+            );
         }
         assert!(secrets.hide(&["x".into()], true, &1.into()));
-        assert!(!secrets.hide(&["password".into()], true, &Value::None), "that nothing is there is no secret");
+        assert!(
+            !secrets.hide(&["password".into()], true, &Value::None),
+            "that nothing is there is no secret"
+        );
     }
 
     #[test]
     fn digests_tell_values_apart_and_depend_on_the_salt() {
         let (one, other) = (Secrets::new(b"1"), Secrets::new(b"2"));
-        let of = |secrets: &Secrets, value: &str| secrets.shown(&["token".into()], false, &value.into()).unwrap();
+        let of = |secrets: &Secrets, value: &str| {
+            secrets
+                .shown(&["token".into()], false, &value.into())
+                .unwrap()
+        };
         assert_eq!(of(&one, "a"), of(&one, "a"));
         assert_ne!(of(&one, "a"), of(&one, "b"));
         assert_ne!(of(&one, "a"), of(&other, "a"));
@@ -333,15 +392,29 @@ mod tests {
     fn everything_inside_a_value_is_masked() {
         let pillar: Map = [("k", "from here\n")].into_iter().collect();
         let tuple = Value::Tuple([Value::from("from here"), Value::from(1)].into());
-        let masked = Secrets::new(b"s").of_pillar(&pillar).masked(&[], false, &tuple).repr();
-        assert!(masked.starts_with("('<secret ") && masked.ends_with(">', 1)"), "{masked}");
-        let inside: Map =
-            [("x", Value::from("y")), ("z", [Value::from(1), Value::None].into_iter().collect())].into_iter().collect();
-        let value: Value =
-            Value::from([("a", Value::from(1)), ("password", inside.into())].into_iter().collect::<Map>());
+        let masked = Secrets::new(b"s")
+            .of_pillar(&pillar)
+            .masked(&[], false, &tuple)
+            .repr();
+        assert!(
+            masked.starts_with("('<secret ") && masked.ends_with(">', 1)"),
+            "{masked}"
+        );
+        let inside: Map = [
+            ("x", Value::from("y")),
+            ("z", [Value::from(1), Value::None].into_iter().collect()),
+        ]
+        .into_iter()
+        .collect();
+        let value: Value = Value::from(
+            [("a", Value::from(1)), ("password", inside.into())]
+                .into_iter()
+                .collect::<Map>(),
+        );
         let masked = Secrets::new(b"s").masked(&[], false, &value).repr();
         assert!(
-            masked.starts_with("{'a': 1, 'password': {'x': '<secret ") && masked.ends_with(">', None]}}"),
+            masked.starts_with("{'a': 1, 'password': {'x': '<secret ")
+                && masked.ends_with(">', None]}}"),
             "{masked}"
         );
     }
@@ -352,7 +425,10 @@ mod tests {
         assert!(!secrets.scrubbed("first second").contains("first"));
         let opts: Map = [("sdb_token", "second")].into_iter().collect();
         let scrubbed = secrets.of_names(&opts).scrubbed("first second");
-        assert!(!scrubbed.contains("first") && !scrubbed.contains("second"), "{scrubbed}");
+        assert!(
+            !scrubbed.contains("first") && !scrubbed.contains("second"),
+            "{scrubbed}"
+        );
     }
 
     #[test]

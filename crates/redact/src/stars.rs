@@ -29,15 +29,20 @@ pub(crate) fn behind_names(text: &str, is_secret: impl Fn(&str) -> bool) -> Vec<
     for line in text.split_inclusive('\n') {
         let inside = line.trim_start();
         let indent = line.len() - inside.len();
-        let is_below = |outer: usize| indent > outer || (indent == outer && inside.starts_with("- "));
+        let is_below =
+            |outer: usize| indent > outer || (indent == outer && inside.starts_with("- "));
         if inside.is_empty() || below.is_some_and(is_below) {
             if below.is_some() {
-                ranges.extend(outside_code(line, 0).map(|range| start + range.start..start + range.end));
+                ranges.extend(
+                    outside_code(line, 0).map(|range| start + range.start..start + range.end),
+                );
             }
         } else {
             below = None;
             if let Some(at) = secret_name(line, &is_secret) {
-                ranges.extend(outside_code(line, at).map(|range| start + range.start..start + range.end));
+                ranges.extend(
+                    outside_code(line, at).map(|range| start + range.start..start + range.end),
+                );
                 below = Some(indent);
             }
         }
@@ -51,12 +56,18 @@ pub(crate) fn behind_names(text: &str, is_secret: impl Fn(&str) -> bool) -> Vec<
 pub(crate) fn pillar_values(text: &str) -> Vec<Range<usize>> {
     let (mut ranges, mut start, mut open) = (Vec::new(), 0, false);
     for line in text.split_inclusive('\n') {
-        let is_top = line.starts_with(|c: char| !c.is_whitespace() && !matches!(c, '#' | '-' | '}' | ']'));
+        let is_top =
+            line.starts_with(|c: char| !c.is_whitespace() && !matches!(c, '#' | '-' | '}' | ']'));
         if is_top {
-            open = OPEN_PARTS.iter().any(|part| line.strip_prefix(part).is_some_and(|rest| rest.starts_with(':')));
+            open = OPEN_PARTS.iter().any(|part| {
+                line.strip_prefix(part)
+                    .is_some_and(|rest| rest.starts_with(':'))
+            });
             open &= !line.contains("pillar");
         }
-        let is_named = line.trim_start().starts_with(|c: char| c.is_alphanumeric() || matches!(c, '"' | '\'' | '_'));
+        let is_named = line
+            .trim_start()
+            .starts_with(|c: char| c.is_alphanumeric() || matches!(c, '"' | '\'' | '_'));
         let name = line.find(':').filter(|_| is_named);
         if !open {
             ranges.push(start + name.map_or(0, |at| at + 1)..start + line.len());
@@ -73,8 +84,14 @@ const OPEN_PARTS: [&str; 3] = ["id", "grains", "opts"];
 fn secret_name(line: &str, is_secret: impl Fn(&str) -> bool) -> Option<usize> {
     let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     line.match_indices([':', '=']).find_map(|(at, _)| {
-        let before = line.get(..at)?.trim_end().trim_end_matches(['"', '\'', ']']);
-        let name = before.rsplit(|c: char| !is_of_name(c)).next().filter(|name| !name.is_empty())?;
+        let before = line
+            .get(..at)?
+            .trim_end()
+            .trim_end_matches(['"', '\'', ']']);
+        let name = before
+            .rsplit(|c: char| !is_of_name(c))
+            .next()
+            .filter(|name| !name.is_empty())?;
         let value = line.get(at + 1..)?.trim();
         (is_secret(name) && !matches!(value, "{" | "[")).then_some(at + 1)
     })
@@ -113,7 +130,9 @@ fn outside_code(line: &str, from: usize) -> impl Iterator<Item = Range<usize>> {
         None if !code => ranges.push(plain.min(line.len())..line.len()),
         None => {}
     }
-    ranges.into_iter().filter(move |range| range.start >= from && range.start < range.end)
+    ranges
+        .into_iter()
+        .filter(move |range| range.start >= from && range.start < range.end)
 }
 
 #[cfg(test)]
@@ -124,18 +143,39 @@ mod tests {
     #[test]
     fn what_stands_behind_and_below_names_of_secrets_is_starred() {
         for (text, shown) in [
-            ("password: hunter2\nport: 22\n", "password: *******\nport: 22\n"),
-            ("{% set x = {'api_token': 'a', 'b': 1} %}\n", "{% set x = {'api_token': '*', '*': 1} %}\n"),
-            ("{% set token = 'a b' ~ pillar.x %}", "{% set token = '* *' ~ pillar.x %}"),
-            ("password: {{ pillar['x']|f }}\n", "password: {{ pillar['*']|f }}\n"),
+            (
+                "password: hunter2\nport: 22\n",
+                "password: *******\nport: 22\n",
+            ),
+            (
+                "{% set x = {'api_token': 'a', 'b': 1} %}\n",
+                "{% set x = {'api_token': '*', '*': 1} %}\n",
+            ),
+            (
+                "{% set token = 'a b' ~ pillar.x %}",
+                "{% set token = '* *' ~ pillar.x %}",
+            ),
+            (
+                "password: {{ pillar['x']|f }}\n",
+                "password: {{ pillar['*']|f }}\n",
+            ),
             ("password: ab{{ x }}cd\n", "password: **{{ x }}**\n"),
             ("password: ab${x}cd\n", "password: **${x}**\n"),
             ("password: {{ 'open\n", "password: {{ '****\n"),
-            ("secret: |\n  one\n  two\nport: 1\n", "secret: *\n  ***\n  ***\nport: 1\n"),
+            (
+                "secret: |\n  one\n  two\nport: 1\n",
+                "secret: *\n  ***\n  ***\nport: 1\n",
+            ),
             ("DB_PASSWD=ü\n", "DB_PASSWD=**\n"),
-            ("passwords:\n  tom: x\nport: 1", "passwords:\n  **** *\nport: 1"),
+            (
+                "passwords:\n  tom: x\nport: 1",
+                "passwords:\n  **** *\nport: 1",
+            ),
             ("tokens:\n- x\n- y\nb: 2", "tokens:\n* *\n* *\nb: 2"),
-            ("a: {port: 1, api_key: 'x', b: 2}", "a: {port: 1, api_key: **** ** **"),
+            (
+                "a: {port: 1, api_key: 'x', b: 2}",
+                "a: {port: 1, api_key: **** ** **",
+            ),
             ("port: 22\n", "port: 22\n"),
         ] {
             let ranges = behind_names(text, is_secret_name);
@@ -146,10 +186,16 @@ mod tests {
     #[test]
     fn of_documents_of_facts_the_pillar_is_starred() {
         for (text, shown) in [
-            ("id: a\ngrains:\n\tos: b\npillar:\n  c: 'd\n  e\n", "id: a\ngrains:\n\tos: b\npillar:\n  c: **\n  *\n"),
+            (
+                "id: a\ngrains:\n\tos: b\npillar:\n  c: 'd\n  e\n",
+                "id: a\ngrains:\n\tos: b\npillar:\n  c: **\n  *\n",
+            ),
             ("c: 'd\ne: f", "c: **\ne: *"),
             ("{id: a, pillar: {c: d}}", "**** ** ******* *** ***"),
-            ("grains: {a: b}, pillar: {c: d}", "grains: *** *** ******* *** **"),
+            (
+                "grains: {a: b}, pillar: {c: d}",
+                "grains: *** *** ******* *** **",
+            ),
             ("- a", "* *"),
         ] {
             assert_eq!(starred(text, pillar_values(text)), shown);

@@ -43,7 +43,10 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.path.iter().enumerate().try_for_each(|(at, key)| write!(f, "{}{key}", if at == 0 { "" } else { ":" }))?;
+        self.path
+            .iter()
+            .enumerate()
+            .try_for_each(|(at, key)| write!(f, "{}{key}", if at == 0 { "" } else { ":" }))?;
         let colon = if self.path.is_empty() { "" } else { ": " };
         write!(f, "{colon}{}", self.message)
     }
@@ -59,12 +62,18 @@ impl Schema {
             at: steps(&error).map(str::to_owned).collect(),
             message: match error.kind() {
                 ValidationErrorKind::Referencing(_) => {
-                    format!("{} (only references inside of the schema are followed)", reference(&error.to_string()))
+                    format!(
+                        "{} (only references inside of the schema are followed)",
+                        reference(&error.to_string())
+                    )
                 }
                 _ => error.to_string(),
             },
         };
-        jsonschema::options().build(schema).map(|validator| Schema { validator }).map_err(wrong)
+        jsonschema::options()
+            .build(schema)
+            .map(|validator| Schema { validator })
+            .map_err(wrong)
     }
 
     /// The same for a schema that is a value, as YAML gives it.
@@ -79,8 +88,11 @@ impl Schema {
     #[must_use]
     pub fn check(&self, value: &Value) -> Vec<Violation> {
         let instance = json(value);
-        let mut found: Vec<Violation> =
-            self.validator.iter_errors(&instance).flat_map(|error| violations(&error, value)).collect();
+        let mut found: Vec<Violation> = self
+            .validator
+            .iter_errors(&instance)
+            .flat_map(|error| violations(&error, value))
+            .collect();
         found.sort_by_cached_key(|one| positions(value, &one.path));
         found
     }
@@ -88,7 +100,10 @@ impl Schema {
 
 /// What is said of a reference, without the names of features that programs are built with.
 fn reference(message: &str) -> &str {
-    message.split(" and retrieving it failed").next().unwrap_or(message)
+    message
+        .split(" and retrieving it failed")
+        .next()
+        .unwrap_or(message)
 }
 
 /// The steps of the pointer to what is wrong.
@@ -97,12 +112,18 @@ fn steps<'e>(error: &'e ValidationError<'_>) -> impl Iterator<Item = &'e str> {
 }
 
 fn violations(error: &ValidationError<'_>, value: &Value) -> Vec<Violation> {
-    let unescaped: Vec<String> = steps(error).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
+    let unescaped: Vec<String> = steps(error)
+        .map(|step| step.replace("~1", "/").replace("~0", "~"))
+        .collect();
     let path = path(value, unescaped.iter().map(String::as_str));
     // What holds a lot would be printed whole.
     let is_large = error.instance().is_object() || error.instance().is_array();
     let masked = error.masked().to_string();
-    let message = if is_large { masked.clone() } else { error.to_string() };
+    let message = if is_large {
+        masked.clone()
+    } else {
+        error.to_string()
+    };
     let one = |message: String, masked: String, unexpected| Violation {
         path: path.clone(),
         message,
@@ -138,12 +159,24 @@ fn is_missing(kind: &ValidationErrorKind) -> bool {
 
 /// Whether a keyword stands in another one that looks at other keys as well.
 fn depends(schema_path: &str) -> bool {
-    const CONDITIONS: [&str; 9] =
-        ["if", "then", "else", "anyOf", "oneOf", "not", "dependentSchemas", "dependentRequired", "propertyNames"];
+    const CONDITIONS: [&str; 9] = [
+        "if",
+        "then",
+        "else",
+        "anyOf",
+        "oneOf",
+        "not",
+        "dependentSchemas",
+        "dependentRequired",
+        "propertyNames",
+    ];
     let mut steps = schema_path.split('/').skip(1).peekable();
     while let Some(step) = steps.next() {
         // The names of keys are no keywords.
-        if matches!(step, "properties" | "patternProperties" | "$defs" | "definitions") {
+        if matches!(
+            step,
+            "properties" | "patternProperties" | "$defs" | "definitions"
+        ) {
             steps.next();
         } else if CONDITIONS.contains(&step) {
             return true;

@@ -92,9 +92,15 @@ impl Shape {
     fn add(&mut self, value: &Value) {
         self.types.insert(Type::of(value));
         match value {
-            Value::Map(map) => map.iter().for_each(|(key, inside)| self.property(key).add(inside)),
-            Value::List(items) => items.iter().for_each(|item| self.items.get_or_insert_default().add(item)),
-            Value::Tuple(items) => items.iter().for_each(|item| self.items.get_or_insert_default().add(item)),
+            Value::Map(map) => map
+                .iter()
+                .for_each(|(key, inside)| self.property(key).add(inside)),
+            Value::List(items) => items
+                .iter()
+                .for_each(|item| self.items.get_or_insert_default().add(item)),
+            Value::Tuple(items) => items
+                .iter()
+                .for_each(|item| self.items.get_or_insert_default().add(item)),
             _ => {}
         }
     }
@@ -125,28 +131,43 @@ impl Shape {
             [one] => drop(schema.insert("type".into(), (*one).into())),
             many => drop(schema.insert("type".into(), json!(many))),
         }
-        let is_scalar = |value: &&Value| !matches!(value, Value::Map(_) | Value::List(_) | Value::Tuple(_));
+        let is_scalar =
+            |value: &&Value| !matches!(value, Value::Map(_) | Value::List(_) | Value::Tuple(_));
         if let Some(scalar) = default.filter(is_scalar).filter(|value| shows(path, value)) {
             schema.insert("default".into(), as_json(scalar));
         }
         if !self.order.is_empty() {
             let mut properties = Object::new();
             for name in &self.order {
-                let Some(shape) = self.properties.get(name) else { continue };
-                let default = default.and_then(Value::as_map).and_then(|map| entry(map, name));
+                let Some(shape) = self.properties.get(name) else {
+                    continue;
+                };
+                let default = default
+                    .and_then(Value::as_map)
+                    .and_then(|map| entry(map, name));
                 path.push(Key::from(name.as_str()));
-                properties.insert(name.clone(), Json::Object(shape.schema(default, path, shows)));
+                properties.insert(
+                    name.clone(),
+                    Json::Object(shape.schema(default, path, shows)),
+                );
                 path.pop();
             }
             schema.insert("properties".into(), Json::Object(properties));
         }
         if let Some(items) = &self.items {
-            schema.insert("items".into(), Json::Object(items.schema(None, path, shows)));
+            schema.insert(
+                "items".into(),
+                Json::Object(items.schema(None, path, shows)),
+            );
         }
         schema
     }
 }
 
 fn entry<'m>(map: &'m Map, name: &str) -> Option<&'m Value> {
-    map.get(name).or_else(|| map.iter().find(|(key, _)| key.to_string() == name).map(|(_, value)| value))
+    map.get(name).or_else(|| {
+        map.iter()
+            .find(|(key, _)| key.to_string() == name)
+            .map(|(_, value)| value)
+    })
 }

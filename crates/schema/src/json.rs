@@ -12,9 +12,11 @@ pub(crate) fn json(value: &Value) -> Json {
         Value::Str(text) => Json::String(text.to_string()),
         Value::List(items) => items.iter().map(json).collect(),
         Value::Tuple(items) => items.iter().map(json).collect(),
-        Value::Map(map) => {
-            map.iter().map(|(key, inside)| (key.to_string(), json(inside))).collect::<Map<_, _>>().into()
-        }
+        Value::Map(map) => map
+            .iter()
+            .map(|(key, inside)| (key.to_string(), json(inside)))
+            .collect::<Map<_, _>>()
+            .into(),
         other => Json::String(other.to_string()),
     }
 }
@@ -49,7 +51,12 @@ pub(crate) fn path<'p>(value: &Value, steps: impl Iterator<Item = &'p str>) -> V
 
 fn item<'v>(items: &'v [Value], step: &str) -> (Key, Option<&'v Value>) {
     match step.parse::<i64>() {
-        Ok(index) => (Key::from(index), usize::try_from(index).ok().and_then(|index| items.get(index))),
+        Ok(index) => (
+            Key::from(index),
+            usize::try_from(index)
+                .ok()
+                .and_then(|index| items.get(index)),
+        ),
         Err(_) => (Key::from(step), None),
     }
 }

@@ -27,7 +27,10 @@ pub struct NoCounterpart {
 
 impl NoCounterpart {
     fn new(reason: impl Into<String>) -> Self {
-        NoCounterpart { path: Vec::new(), reason: reason.into() }
+        NoCounterpart {
+            path: Vec::new(),
+            reason: reason.into(),
+        }
     }
 
     fn below(mut self, step: impl Into<Value>) -> Self {
@@ -41,7 +44,12 @@ impl fmt::Display for NoCounterpart {
         for (i, step) in self.path.iter().enumerate() {
             write!(f, "{}{step}", if i > 0 { ":" } else { "" })?;
         }
-        write!(f, "{}{}", if self.path.is_empty() { "" } else { ": " }, self.reason)
+        write!(
+            f,
+            "{}{}",
+            if self.path.is_empty() { "" } else { ": " },
+            self.reason
+        )
     }
 }
 
@@ -65,12 +73,16 @@ mod json {
             match json {
                 serde_json::Value::Null => Value::None,
                 serde_json::Value::Bool(b) => b.into(),
-                serde_json::Value::Number(n) => de::number(&n.to_string()).unwrap_or_else(|| n.to_string().into()),
+                serde_json::Value::Number(n) => {
+                    de::number(&n.to_string()).unwrap_or_else(|| n.to_string().into())
+                }
                 serde_json::Value::String(s) => s.into(),
                 serde_json::Value::Array(items) => items.into_iter().map(Value::from).collect(),
-                serde_json::Value::Object(entries) => {
-                    entries.into_iter().map(|(k, v)| (k, Value::from(v))).collect::<Map>().into()
-                }
+                serde_json::Value::Object(entries) => entries
+                    .into_iter()
+                    .map(|(k, v)| (k, Value::from(v)))
+                    .collect::<Map>()
+                    .into(),
             }
         }
     }
@@ -89,8 +101,16 @@ mod json {
                 Value::Bool(b) => (*b).into(),
                 Value::Int(i) => {
                     let exact = |n: &serde_json::Number| n.to_string() == i.to_string();
-                    let number = i.to_string().parse::<serde_json::Number>().ok().filter(exact);
-                    number.ok_or_else(|| NoCounterpart::new(format!("the integer {i} has more than 64 bits")))?.into()
+                    let number = i
+                        .to_string()
+                        .parse::<serde_json::Number>()
+                        .ok()
+                        .filter(exact);
+                    number
+                        .ok_or_else(|| {
+                            NoCounterpart::new(format!("the integer {i} has more than 64 bits"))
+                        })?
+                        .into()
                 }
                 Value::Float(f) => serde_json::Number::from_f64(*f)
                     .ok_or_else(|| {
@@ -103,22 +123,37 @@ mod json {
                 Value::Str(s) => (&**s).into(),
                 Value::List(items) => array(items)?,
                 Value::Tuple(items) => array(items)?,
-                Value::Map(map) => serde_json::Value::Object(map.iter().map(entry).collect::<Result<_, _>>()?),
+                Value::Map(map) => {
+                    serde_json::Value::Object(map.iter().map(entry).collect::<Result<_, _>>()?)
+                }
                 Value::Bytes(_) | Value::Set(_) => {
-                    return Err(NoCounterpart::new(format!("{} cannot be JSON", value.kind().described())));
+                    return Err(NoCounterpart::new(format!(
+                        "{} cannot be JSON",
+                        value.kind().described()
+                    )));
                 }
             })
         }
     }
 
     fn array(items: &[Value]) -> Result<serde_json::Value, NoCounterpart> {
-        let item = |(i, item): (usize, &Value)| serde_json::Value::try_from(item).map_err(|error| error.below(i));
-        items.iter().enumerate().map(item).collect::<Result<Vec<_>, _>>().map(serde_json::Value::Array)
+        let item = |(i, item): (usize, &Value)| {
+            serde_json::Value::try_from(item).map_err(|error| error.below(i))
+        };
+        items
+            .iter()
+            .enumerate()
+            .map(item)
+            .collect::<Result<Vec<_>, _>>()
+            .map(serde_json::Value::Array)
     }
 
     fn entry((key, value): (&Key, &Value)) -> Result<(String, serde_json::Value), NoCounterpart> {
         let Key::Str(text) = key else {
-            let reason = format!("the key {key:?} is {}; keys of JSON are strings", key.kind().described());
+            let reason = format!(
+                "the key {key:?} is {}; keys of JSON are strings",
+                key.kind().described()
+            );
             return Err(NoCounterpart::new(reason));
         };
         serde_json::Value::try_from(value)
@@ -161,19 +196,27 @@ mod yaml {
                     .map(|(i, item)| Value::try_from(item).map_err(|error| error.below(i)))
                     .collect::<Result<Vec<_>, _>>()?
                     .into(),
-                serde_yaml::Value::Mapping(entries) => {
-                    entries.into_iter().map(read_entry).collect::<Result<Map, _>>()?.into()
-                }
+                serde_yaml::Value::Mapping(entries) => entries
+                    .into_iter()
+                    .map(read_entry)
+                    .collect::<Result<Map, _>>()?
+                    .into(),
                 serde_yaml::Value::Tagged(tagged) => {
-                    return Err(NoCounterpart::new(format!("the tag {} says a type that is not known", tagged.tag)));
+                    return Err(NoCounterpart::new(format!(
+                        "the tag {} says a type that is not known",
+                        tagged.tag
+                    )));
                 }
             })
         }
     }
 
-    fn read_entry((key, value): (serde_yaml::Value, serde_yaml::Value)) -> Result<(Key, Value), NoCounterpart> {
+    fn read_entry(
+        (key, value): (serde_yaml::Value, serde_yaml::Value),
+    ) -> Result<(Key, Value), NoCounterpart> {
         let key = Value::try_from(key)?;
-        let key = de::hashable(&key).map_err(|error| NoCounterpart::new(format!("the key {key:?}: {error}")))?;
+        let key = de::hashable(&key)
+            .map_err(|error| NoCounterpart::new(format!("the key {key:?}: {error}")))?;
         let value = Value::try_from(value).map_err(|error| error.below(key.to_value()))?;
         Ok((key, value))
     }
@@ -193,16 +236,25 @@ mod yaml {
                     (Some(i), _) => i.into(),
                     (None, Ok(i)) => i.into(),
                     (None, Err(_)) => {
-                        return Err(NoCounterpart::new(format!("the integer {i} has more than 64 bits")));
+                        return Err(NoCounterpart::new(format!(
+                            "the integer {i} has more than 64 bits"
+                        )));
                     }
                 },
                 Value::Float(f) => (*f).into(),
                 Value::Str(s) => (&**s).into(),
                 Value::List(items) => sequence(items)?,
                 Value::Tuple(items) => sequence(items)?,
-                Value::Map(map) => map.iter().map(entry).collect::<Result<serde_yaml::Mapping, _>>()?.into(),
+                Value::Map(map) => map
+                    .iter()
+                    .map(entry)
+                    .collect::<Result<serde_yaml::Mapping, _>>()?
+                    .into(),
                 Value::Bytes(_) | Value::Set(_) => {
-                    let reason = format!("{} cannot be a value of serde_yaml", value.kind().described());
+                    let reason = format!(
+                        "{} cannot be a value of serde_yaml",
+                        value.kind().described()
+                    );
                     return Err(NoCounterpart::new(reason));
                 }
             })
@@ -210,12 +262,22 @@ mod yaml {
     }
 
     fn sequence(items: &[Value]) -> Result<serde_yaml::Value, NoCounterpart> {
-        let item = |(i, item): (usize, &Value)| serde_yaml::Value::try_from(item).map_err(|error| error.below(i));
-        items.iter().enumerate().map(item).collect::<Result<Vec<_>, _>>().map(serde_yaml::Value::Sequence)
+        let item = |(i, item): (usize, &Value)| {
+            serde_yaml::Value::try_from(item).map_err(|error| error.below(i))
+        };
+        items
+            .iter()
+            .enumerate()
+            .map(item)
+            .collect::<Result<Vec<_>, _>>()
+            .map(serde_yaml::Value::Sequence)
     }
 
-    fn entry((key, value): (&Key, &Value)) -> Result<(serde_yaml::Value, serde_yaml::Value), NoCounterpart> {
-        let yaml = serde_yaml::Value::try_from(value).map_err(|error| error.below(key.to_value()))?;
+    fn entry(
+        (key, value): (&Key, &Value),
+    ) -> Result<(serde_yaml::Value, serde_yaml::Value), NoCounterpart> {
+        let yaml =
+            serde_yaml::Value::try_from(value).map_err(|error| error.below(key.to_value()))?;
         Ok((serde_yaml::Value::try_from(&key.to_value())?, yaml))
     }
 }

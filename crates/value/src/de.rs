@@ -26,9 +26,10 @@ impl<'de> Deserialize<'de> for Map {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match deserializer.deserialize_map(AnyValue)? {
             Value::Map(map) => Ok(map),
-            other => {
-                Err(D::Error::custom(format_args!("{} stands where a mapping was expected", other.kind().described())))
-            }
+            other => Err(D::Error::custom(format_args!(
+                "{} stands where a mapping was expected",
+                other.kind().described()
+            ))),
         }
     }
 }
@@ -54,7 +55,10 @@ impl<'de> Visitor<'de> for AnyValue {
         Value::deserialize(deserializer)
     }
 
-    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+    fn visit_newtype_struct<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<Value, D::Error> {
         Value::deserialize(deserializer)
     }
 
@@ -75,7 +79,10 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 
     fn visit_u128<E: Error>(self, i: u128) -> Result<Value, E> {
-        i.to_string().parse::<Int>().map(Value::from).map_err(E::custom)
+        i.to_string()
+            .parse::<Int>()
+            .map(Value::from)
+            .map_err(E::custom)
     }
 
     fn visit_f64<E>(self, f: f64) -> Result<Value, E> {
@@ -107,7 +114,11 @@ impl<'de> Visitor<'de> for AnyValue {
         while let Some((key, value)) = access.next_entry::<Value, Value>()? {
             map.insert(hashable(&key).map_err(A::Error::custom)?, value);
         }
-        let number = map.get(NUMBER).filter(|_| map.len() == 1).and_then(Value::as_str).and_then(number);
+        let number = map
+            .get(NUMBER)
+            .filter(|_| map.len() == 1)
+            .and_then(Value::as_str)
+            .and_then(number);
         Ok(number.unwrap_or_else(|| map.into()))
     }
 }
@@ -115,7 +126,9 @@ impl<'de> Visitor<'de> for AnyValue {
 /// A key; sequences as tuples, since formats know no others.
 pub(crate) fn hashable(key: &Value) -> Result<Key, crate::Unhashable> {
     match key {
-        Value::List(items) => Ok(Key::Tuple(items.iter().map(hashable).collect::<Result<_, _>>()?)),
+        Value::List(items) => Ok(Key::Tuple(
+            items.iter().map(hashable).collect::<Result<_, _>>()?,
+        )),
         other => Key::try_from(other),
     }
 }

@@ -33,14 +33,22 @@ impl Extent {
     }
 }
 
-const SCALAR: Extent = Extent { values: 1, depth: 0 };
+const SCALAR: Extent = Extent {
+    values: 1,
+    depth: 0,
+};
 
 fn measure(value: &Value, known: &mut HashMap<usize, Extent, RandomState>) -> Extent {
     let identity = match value {
         Value::List(list) => list.address(),
         Value::Map(map) => map.address(),
         Value::Tuple(items) => return all(items.iter(), 0, known),
-        Value::Set(set) => return Extent { values: 1 + set.len(), depth: 1 },
+        Value::Set(set) => {
+            return Extent {
+                values: 1 + set.len(),
+                depth: 1,
+            };
+        }
         _ => return SCALAR,
     };
     if let Some(found) = known.get(&identity) {
@@ -60,8 +68,17 @@ fn all<'v>(
     keys: usize,
     known: &mut HashMap<usize, Extent, RandomState>,
 ) -> Extent {
-    items.fold(Extent { values: 1 + keys, depth: 1 }, |all, item| {
-        let inner = measure(item, known);
-        Extent { values: all.values.saturating_add(inner.values), depth: all.depth.max(inner.depth + 1) }
-    })
+    items.fold(
+        Extent {
+            values: 1 + keys,
+            depth: 1,
+        },
+        |all, item| {
+            let inner = measure(item, known);
+            Extent {
+                values: all.values.saturating_add(inner.values),
+                depth: all.depth.max(inner.depth + 1),
+            }
+        },
+    )
 }

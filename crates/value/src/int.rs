@@ -138,7 +138,9 @@ impl Int {
     #[must_use]
     pub fn add(&self, other: &Self) -> Self {
         match (self.to_i64(), other.to_i64()) {
-            (Some(a), Some(b)) => a.checked_add(b).map_or_else(|| (self.big() + other.big()).into(), Into::into),
+            (Some(a), Some(b)) => a
+                .checked_add(b)
+                .map_or_else(|| (self.big() + other.big()).into(), Into::into),
             _ => (self.big() + other.big()).into(),
         }
     }
@@ -147,7 +149,9 @@ impl Int {
     #[must_use]
     pub fn sub(&self, other: &Self) -> Self {
         match (self.to_i64(), other.to_i64()) {
-            (Some(a), Some(b)) => a.checked_sub(b).map_or_else(|| (self.big() - other.big()).into(), Into::into),
+            (Some(a), Some(b)) => a
+                .checked_sub(b)
+                .map_or_else(|| (self.big() - other.big()).into(), Into::into),
             _ => (self.big() - other.big()).into(),
         }
     }
@@ -161,7 +165,11 @@ impl Int {
     /// `abs(a)`.
     #[must_use]
     pub fn abs(&self) -> Self {
-        if self.is_negative() { self.neg() } else { self.clone() }
+        if self.is_negative() {
+            self.neg()
+        } else {
+            self.clone()
+        }
     }
 
     /// `a * b`.
@@ -218,7 +226,11 @@ impl Int {
 }
 
 fn limited(bits: u64) -> Result<(), ArithmeticError> {
-    if bits > MAX_BITS { Err(ArithmeticError::TooLarge { limit: MAX_BITS }) } else { Ok(()) }
+    if bits > MAX_BITS {
+        Err(ArithmeticError::TooLarge { limit: MAX_BITS })
+    } else {
+        Ok(())
+    }
 }
 
 macro_rules! from_primitive {
@@ -230,11 +242,14 @@ macro_rules! from_primitive {
         }
     )*};
 }
-from_primitive!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize, i128, u128);
+from_primitive!(
+    i8, i16, i32, i64, isize, u8, u16, u32, u64, usize, i128, u128
+);
 
 impl From<BigInt> for Int {
     fn from(b: BigInt) -> Self {
-        b.to_i64().map_or_else(|| Int(Repr::Big(Arc::new(b))), |i| Int(Repr::Small(i)))
+        b.to_i64()
+            .map_or_else(|| Int(Repr::Big(Arc::new(b))), |i| Int(Repr::Small(i)))
     }
 }
 
@@ -275,7 +290,11 @@ impl Int {
             return None;
         }
         if f.is_infinite() {
-            return Some(if f > 0.0 { Ordering::Less } else { Ordering::Greater });
+            return Some(if f > 0.0 {
+                Ordering::Less
+            } else {
+                Ordering::Greater
+            });
         }
         let whole = Self::from_f64(f)?;
         Some(self.cmp(&whole).then_with(|| {

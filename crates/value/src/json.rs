@@ -35,7 +35,12 @@ pub struct DumpOptions {
 impl Default for DumpOptions {
     /// Python's defaults.
     fn default() -> Self {
-        DumpOptions { indent: None, sort_keys: false, ensure_ascii: true, separators: None }
+        DumpOptions {
+            indent: None,
+            sort_keys: false,
+            ensure_ascii: true,
+            separators: None,
+        }
     }
 }
 
@@ -73,9 +78,21 @@ pub enum JsonError {
 /// [`JsonError`] for bytes, sets, keys without text, keys without order when sorting, and
 /// extreme nesting.
 pub fn dumps(value: &Value, options: &DumpOptions) -> Result<String, JsonError> {
-    let default = if options.indent.is_some() { (",", ": ") } else { (", ", ": ") };
-    let (item, key) = options.separators.as_ref().map_or(default, |(item, key)| (item, key));
-    let mut writer = Writer { out: String::new(), options, item, key };
+    let default = if options.indent.is_some() {
+        (",", ": ")
+    } else {
+        (", ", ": ")
+    };
+    let (item, key) = options
+        .separators
+        .as_ref()
+        .map_or(default, |(item, key)| (item, key));
+    let mut writer = Writer {
+        out: String::new(),
+        options,
+        item,
+        key,
+    };
     writer.value(value, 0)?;
     Ok(writer.out)
 }
@@ -97,7 +114,9 @@ impl Writer<'_> {
             Value::List(items) => self.items(items, depth)?,
             Value::Tuple(items) => self.items(items, depth)?,
             Value::Map(map) => self.map(map, depth)?,
-            Value::Bytes(_) | Value::Set(_) => return Err(JsonError::NotSerializable(value.kind())),
+            Value::Bytes(_) | Value::Set(_) => {
+                return Err(JsonError::NotSerializable(value.kind()));
+            }
             Value::None => self.out.push_str("null"),
             Value::Bool(b) => self.out.push_str(if *b { "true" } else { "false" }),
             Value::Int(i) => self.display(i),

@@ -22,7 +22,11 @@ pub fn loads(text: &str) -> Result<Value, JsonError> {
         reader.blanks();
         let value = reader.value(0)?;
         reader.blanks();
-        if reader.at < text.len() { Err(reader.error("Extra data", reader.at)) } else { Ok(value) }
+        if reader.at < text.len() {
+            Err(reader.error("Extra data", reader.at))
+        } else {
+            Ok(value)
+        }
     })
 }
 
@@ -38,7 +42,11 @@ pub fn loads(text: &str) -> Result<Value, JsonError> {
 /// # Errors
 /// As [`loads`], also for an offset that is behind the text or within a character.
 pub fn raw_decode(text: &str, at: usize) -> Result<(Value, usize), JsonError> {
-    let at = if text.is_char_boundary(at) { at } else { text.len() };
+    let at = if text.is_char_boundary(at) {
+        at
+    } else {
+        text.len()
+    };
     read(text, at, |reader| Ok((reader.value(0)?, reader.at)))
 }
 
@@ -59,7 +67,11 @@ thread_local! {
     static KEPT: RefCell<Kept> = RefCell::default();
 }
 
-fn read<T>(text: &str, at: usize, read: impl FnOnce(&mut Reader<'_>) -> Result<T, Failed>) -> Result<T, JsonError> {
+fn read<T>(
+    text: &str,
+    at: usize,
+    read: impl FnOnce(&mut Reader<'_>) -> Result<T, Failed>,
+) -> Result<T, JsonError> {
     KEPT.with_borrow_mut(|kept| {
         let result = read(&mut Reader { text, at, kept });
         // After an error something is left of what was begun.
@@ -115,8 +127,18 @@ impl<'t> Reader<'t> {
     fn error(&self, message: &'static str, at: usize) -> Failed {
         let before = &self.text[..at];
         let line = before.bytes().filter(|&b| b == b'\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        Box::new(JsonError::Syntax { message, line, column })
+        let column = before
+            .rsplit('\n')
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .count()
+            + 1;
+        Box::new(JsonError::Syntax {
+            message,
+            line,
+            column,
+        })
     }
 
     fn value(&mut self, depth: usize) -> Result<Value, Failed> {
@@ -167,7 +189,9 @@ impl<'t> Reader<'t> {
         }
         loop {
             if self.peek() != Some(b'"') {
-                return Err(self.error("Expecting property name enclosed in double quotes", self.at));
+                return Err(
+                    self.error("Expecting property name enclosed in double quotes", self.at)
+                );
             }
             let key = self.key()?;
             self.blanks();
@@ -210,12 +234,21 @@ impl<'t> Reader<'t> {
         }
         let digits = &self.text[start..self.at];
         if self.at > integer_end {
-            return digits.parse::<f64>().map(Value::Float).map_err(|_| self.error("Expecting value", start));
+            return digits
+                .parse::<f64>()
+                .map(Value::Float)
+                .map_err(|_| self.error("Expecting value", start));
         }
         if digits.len() > MAX_DIGITS {
-            return Err(self.error("Exceeds the limit (4300 digits) for integer string conversion", start));
+            return Err(self.error(
+                "Exceeds the limit (4300 digits) for integer string conversion",
+                start,
+            ));
         }
-        digits.parse::<Int>().map(Value::Int).map_err(|_| self.error("Expecting value", start))
+        digits
+            .parse::<Int>()
+            .map(Value::Int)
+            .map_err(|_| self.error("Expecting value", start))
     }
 
     /// How many digits were there.
@@ -275,7 +308,10 @@ impl<'t> Reader<'t> {
 
     /// The character of what stands behind a backslash.
     fn escape(&mut self, start: usize) -> Result<char, Failed> {
-        let escape = self.text[self.at..].chars().next().ok_or_else(|| self.error(UNTERMINATED, start))?;
+        let escape = self.text[self.at..]
+            .chars()
+            .next()
+            .ok_or_else(|| self.error(UNTERMINATED, start))?;
         self.at += escape.len_utf8();
         Ok(match escape {
             '"' | '\\' | '/' => escape,
@@ -307,7 +343,9 @@ impl<'t> Reader<'t> {
     }
 
     fn hex4(&mut self) -> Result<u16, Failed> {
-        let digits = self.text[self.at..].get(..4).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+        let digits = self.text[self.at..]
+            .get(..4)
+            .filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
         let unit = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok());
         let unit = unit.ok_or_else(|| self.error("Invalid \\uXXXX escape", self.at - 1))?;
         self.at += 4;
@@ -331,6 +369,8 @@ fn special(bytes: &[u8]) -> Option<usize> {
             return Some(index * 8 + found.trailing_zeros() as usize / 8);
         }
     }
-    let found = rest.iter().position(|&byte| byte < b' ' || byte == b'"' || byte == b'\\');
+    let found = rest
+        .iter()
+        .position(|&byte| byte < b' ' || byte == b'"' || byte == b'\\');
     found.map(|at| words.len() * 8 + at)
 }

@@ -115,7 +115,9 @@ impl TryFrom<&Value> for Key {
             Value::Str(s) => Key::Str(s.clone()),
             Value::Bytes(b) => Key::Bytes(b.clone()),
             Value::Tuple(t) => Key::Tuple(t.iter().map(Key::try_from).collect::<Result<_, _>>()?),
-            Value::List(_) | Value::Map(_) | Value::Set(_) => return Err(Unhashable { kind: value.kind() }),
+            Value::List(_) | Value::Map(_) | Value::Set(_) => {
+                return Err(Unhashable { kind: value.kind() });
+            }
         })
     }
 }
@@ -132,7 +134,8 @@ impl PartialEq for Key {
                 (Some(Number::Big(a)), Some(Number::Big(b))) => a == b,
                 // Python finds a NaN key only by identity; one spelling is one key here.
                 (Some(Number::Float(a)), Some(Number::Float(b))) => a.to_bits() == b.to_bits(),
-                (Some(Number::Big(i)), Some(Number::Float(f))) | (Some(Number::Float(f)), Some(Number::Big(i))) => {
+                (Some(Number::Big(i)), Some(Number::Float(f)))
+                | (Some(Number::Float(f)), Some(Number::Big(i))) => {
                     i.compare_float(f).is_some_and(std::cmp::Ordering::is_eq)
                 }
                 _ => false,
@@ -154,7 +157,9 @@ impl Hash for Key {
             Key::Bool(_) | Key::Int(_) | Key::Float(_) => match self.number() {
                 Some(Number::Small(i)) => state.write_i64(i),
                 // Large integers and large whole floats may be equal, so they hash alike.
-                Some(Number::Big(i)) => state.write_u64(i.to_f64().unwrap_or(f64::INFINITY).to_bits()),
+                Some(Number::Big(i)) => {
+                    state.write_u64(i.to_f64().unwrap_or(f64::INFINITY).to_bits())
+                }
                 Some(Number::Float(f)) => state.write_u64(f.to_bits()),
                 None => {}
             },

@@ -53,7 +53,9 @@ impl Keys {
             last.next = place;
         }
         self.last = place;
-        self.known.get(place).map_or_else(|| text.into(), |known| known.key.clone())
+        self.known
+            .get(place)
+            .map_or_else(|| text.into(), |known| known.key.clone())
     }
 
     fn learn(&mut self, text: &str) -> usize {
@@ -62,7 +64,10 @@ impl Keys {
             self.places.clear();
         }
         let (key, place) = (Str::from(text), self.known.len());
-        self.known.push(Known { key: key.clone(), next: place });
+        self.known.push(Known {
+            key: key.clone(),
+            next: place,
+        });
         self.places.insert(key, place);
         place
     }

@@ -49,7 +49,10 @@ impl Map {
     /// An empty mapping with room for `n` entries.
     #[must_use]
     pub fn with_capacity(n: usize) -> Self {
-        Map { entries: Arc::new(Entries::with_capacity_and_hasher(n, RandomState::default())), kind: MapKind::Dict }
+        Map {
+            entries: Arc::new(Entries::with_capacity_and_hasher(n, RandomState::default())),
+            kind: MapKind::Dict,
+        }
     }
 
     /// The same entries as another of Python's mapping types.
@@ -85,7 +88,10 @@ impl Map {
 
     /// The position of a key.
     #[must_use]
-    pub fn index_of<Q: ?Sized + std::hash::Hash + Equivalent<Key>>(&self, key: &Q) -> Option<usize> {
+    pub fn index_of<Q: ?Sized + std::hash::Hash + Equivalent<Key>>(
+        &self,
+        key: &Q,
+    ) -> Option<usize> {
         self.entries.get_index_of(key)
     }
 
@@ -96,15 +102,22 @@ impl Map {
     }
 
     /// The value under a key, to be changed; the mapping is copied first if it is shared.
-    pub fn get_mut<Q: ?Sized + std::hash::Hash + Equivalent<Key>>(&mut self, key: &Q) -> Option<&mut Value> {
+    pub fn get_mut<Q: ?Sized + std::hash::Hash + Equivalent<Key>>(
+        &mut self,
+        key: &Q,
+    ) -> Option<&mut Value> {
         // Look before copying: a miss must not unshare.
         let index = self.entries.get_index_of(key)?;
-        Arc::make_mut(&mut self.entries).get_index_mut(index).map(|(_, v)| v)
+        Arc::make_mut(&mut self.entries)
+            .get_index_mut(index)
+            .map(|(_, v)| v)
     }
 
     /// The value at a position, to be changed.
     pub fn value_at_mut(&mut self, index: usize) -> Option<&mut Value> {
-        Arc::make_mut(&mut self.entries).get_index_mut(index).map(|(_, v)| v)
+        Arc::make_mut(&mut self.entries)
+            .get_index_mut(index)
+            .map(|(_, v)| v)
     }
 
     /// Whether the key is present.
@@ -119,9 +132,14 @@ impl Map {
     }
 
     /// Remove a key and close the gap, keeping the order of the rest.
-    pub fn shift_remove<Q: ?Sized + std::hash::Hash + Equivalent<Key>>(&mut self, key: &Q) -> Option<Value> {
+    pub fn shift_remove<Q: ?Sized + std::hash::Hash + Equivalent<Key>>(
+        &mut self,
+        key: &Q,
+    ) -> Option<Value> {
         let index = self.entries.get_index_of(key)?;
-        Arc::make_mut(&mut self.entries).shift_remove_index(index).map(|(_, v)| v)
+        Arc::make_mut(&mut self.entries)
+            .shift_remove_index(index)
+            .map(|(_, v)| v)
     }
 
     /// Remove and return the last entry.
@@ -161,7 +179,10 @@ impl PartialEq for Map {
     /// Python's equality: the same keys with equal values, in any order.
     fn eq(&self, other: &Self) -> bool {
         self.ptr_eq(other)
-            || (self.len() == other.len() && self.iter().all(|(k, v)| other.get(k).is_some_and(|o| o == v)))
+            || (self.len() == other.len()
+                && self
+                    .iter()
+                    .all(|(k, v)| other.get(k).is_some_and(|o| o == v)))
     }
 }
 
@@ -173,14 +194,21 @@ impl fmt::Debug for Map {
 
 impl<K: Into<Key>, V: Into<Value>> FromIterator<(K, V)> for Map {
     fn from_iter<T: IntoIterator<Item = (K, V)>>(iter: T) -> Self {
-        let entries = iter.into_iter().map(|(k, v)| (k.into(), v.into())).collect();
-        Map { entries: Arc::new(entries), kind: MapKind::Dict }
+        let entries = iter
+            .into_iter()
+            .map(|(k, v)| (k.into(), v.into()))
+            .collect();
+        Map {
+            entries: Arc::new(entries),
+            kind: MapKind::Dict,
+        }
     }
 }
 
 impl<K: Into<Key>, V: Into<Value>> Extend<(K, V)> for Map {
     fn extend<T: IntoIterator<Item = (K, V)>>(&mut self, iter: T) {
-        Arc::make_mut(&mut self.entries).extend(iter.into_iter().map(|(k, v)| (k.into(), v.into())));
+        Arc::make_mut(&mut self.entries)
+            .extend(iter.into_iter().map(|(k, v)| (k.into(), v.into())));
     }
 }
 

@@ -44,7 +44,12 @@ impl Key {
                 (Some(a), Some(b), ..) => Some(a.cmp(&b)),
                 (Some(a), _, _, Key::Float(b)) => a.compare_float(*b),
                 (_, Some(b), Key::Float(a), _) => b.compare_float(*a).map(Ordering::reverse),
-                _ => return Err(Incomparable { left: self.kind(), right: other.kind() }),
+                _ => {
+                    return Err(Incomparable {
+                        left: self.kind(),
+                        right: other.kind(),
+                    });
+                }
             },
         };
         Ok(ordering == Some(Ordering::Less))
@@ -70,16 +75,23 @@ impl Key {
 ///
 /// # Errors
 /// [`Incomparable`], with the pair Python would name.
-pub fn sort_by_key<'k, T>(mut items: Vec<T>, key: impl Fn(&T) -> &'k Key) -> Result<Vec<T>, Incomparable> {
-    let Some(class) = items.first().and_then(|item| Class::of(key(item))) else { return insert_all(items, key) };
+pub fn sort_by_key<'k, T>(
+    mut items: Vec<T>,
+    key: impl Fn(&T) -> &'k Key,
+) -> Result<Vec<T>, Incomparable> {
+    let Some(class) = items.first().and_then(|item| Class::of(key(item))) else {
+        return insert_all(items, key);
+    };
     if items.iter().any(|item| Class::of(key(item)) != Some(class)) {
         return insert_all(items, key);
     }
-    items.sort_by(|a, b| match (key(a).less_than(key(b)), key(b).less_than(key(a))) {
-        (Ok(true), _) => Ordering::Less,
-        (_, Ok(true)) => Ordering::Greater,
-        _ => Ordering::Equal,
-    });
+    items.sort_by(
+        |a, b| match (key(a).less_than(key(b)), key(b).less_than(key(a))) {
+            (Ok(true), _) => Ordering::Less,
+            (_, Ok(true)) => Ordering::Greater,
+            _ => Ordering::Equal,
+        },
+    );
     Ok(items)
 }
 
@@ -105,7 +117,10 @@ impl Class {
 
 /// Python's sort of a short list, for keys without a total order: the leading run as it is, the
 /// rest inserted. It compares the same pairs, so it fails at the same one.
-fn insert_all<'k, T>(mut items: Vec<T>, key: impl Fn(&T) -> &'k Key) -> Result<Vec<T>, Incomparable> {
+fn insert_all<'k, T>(
+    mut items: Vec<T>,
+    key: impl Fn(&T) -> &'k Key,
+) -> Result<Vec<T>, Incomparable> {
     let falls = |i: usize, items: &[T]| key(&items[i]).less_than(key(&items[i - 1]));
     let mut run = items.len().min(2);
     if items.len() > 1 {
@@ -121,7 +136,11 @@ fn insert_all<'k, T>(mut items: Vec<T>, key: impl Fn(&T) -> &'k Key) -> Result<V
         let (mut low, mut high) = (0, next);
         while low < high {
             let middle = usize::midpoint(low, high);
-            if key(&items[next]).less_than(key(&items[middle]))? { high = middle } else { low = middle + 1 }
+            if key(&items[next]).less_than(key(&items[middle]))? {
+                high = middle
+            } else {
+                low = middle + 1
+            }
         }
         items[low..=next].rotate_right(1);
     }

@@ -27,7 +27,11 @@ pub fn normpath(path: &str) -> String {
         }
     }
     let normal = format!("{root}{}", steps.join("/"));
-    if normal.is_empty() { ".".into() } else { normal }
+    if normal.is_empty() {
+        ".".into()
+    } else {
+        normal
+    }
 }
 
 /// What stands before the last slash and what stands behind it (Python: `posixpath.split`, and so `dirname`

@@ -17,7 +17,9 @@ impl Serialize for Value {
                 Some(i) => s.serialize_i64(i),
                 None => match i.to_string().parse::<i128>() {
                     Ok(i) => s.serialize_i128(i),
-                    Err(_) => Err(S::Error::custom(format_args!("the integer {i} has more than 128 bits"))),
+                    Err(_) => Err(S::Error::custom(format_args!(
+                        "the integer {i} has more than 128 bits"
+                    ))),
                 },
             },
             Value::Float(f) => s.serialize_f64(*f),
@@ -25,13 +27,18 @@ impl Serialize for Value {
             Value::Bytes(b) => s.serialize_bytes(b),
             Value::List(items) => sequence(s, items.iter()),
             Value::Tuple(items) => sequence(s, items.iter()),
-            Value::Set(set) => sequence(s, set.iter().map(Key::to_value).collect::<Vec<_>>().iter()),
+            Value::Set(set) => {
+                sequence(s, set.iter().map(Key::to_value).collect::<Vec<_>>().iter())
+            }
             Value::Map(map) => map.serialize(s),
         }
     }
 }
 
-fn sequence<'a, S: Serializer>(s: S, items: impl ExactSizeIterator<Item = &'a Value>) -> Result<S::Ok, S::Error> {
+fn sequence<'a, S: Serializer>(
+    s: S,
+    items: impl ExactSizeIterator<Item = &'a Value>,
+) -> Result<S::Ok, S::Error> {
     let mut out = s.serialize_seq(Some(items.len()))?;
     for item in items {
         out.serialize_element(item)?;

@@ -67,8 +67,14 @@ impl<K: Into<Key>> FromIterator<K> for Path {
 /// let path = Path::split("ports:http", ":").unwrap();
 /// assert_eq!(traverse(&Value::from(data), &path, &|_| None), Some(Value::from(80)));
 /// ```
-pub fn traverse<T: Traverse>(data: &T, path: &Path, loose: &dyn Fn(&str) -> Option<Value>) -> Option<T> {
-    path.steps().iter().try_fold(data.clone(), |here, step| follow(&here, &step.0, loose))
+pub fn traverse<T: Traverse>(
+    data: &T,
+    path: &Path,
+    loose: &dyn Fn(&str) -> Option<Value>,
+) -> Option<T> {
+    path.steps()
+        .iter()
+        .try_fold(data.clone(), |here, step| follow(&here, &step.0, loose))
 }
 
 fn follow<T: Traverse>(here: &T, step: &Key, loose: &dyn Fn(&str) -> Option<Value>) -> Option<T> {
@@ -90,12 +96,20 @@ fn follow<T: Traverse>(here: &T, step: &Key, loose: &dyn Fn(&str) -> Option<Valu
 }
 
 fn follow_list<T: Traverse>(list: &T, len: usize, step: &Key) -> Option<T> {
-    let entry_of_a_mapping =
-        |key: &Key| (0..len).filter_map(|i| list.list_item(i)).filter(T::is_map).find_map(|item| item.map_entry(key));
+    let entry_of_a_mapping = |key: &Key| {
+        (0..len)
+            .filter_map(|i| list.list_item(i))
+            .filter(T::is_map)
+            .find_map(|item| item.map_entry(key))
+    };
     match integer_step(step) {
         Some(index) => entry_of_a_mapping(&Key::Int(index.clone())).or_else(|| {
             let index = index.to_i64()?;
-            let from_start = if index < 0 { index.checked_add(i64::try_from(len).ok()?)? } else { index };
+            let from_start = if index < 0 {
+                index.checked_add(i64::try_from(len).ok()?)?
+            } else {
+                index
+            };
             list.list_item(usize::try_from(from_start).ok()?)
         }),
         None => entry_of_a_mapping(step),
@@ -118,8 +132,9 @@ pub fn integer_step(step: &Key) -> Option<Int> {
 fn parse_python_int(text: &str) -> Option<Int> {
     let text = text.trim();
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let groups_are_digits =
-        digits.split('_').all(|group| !group.is_empty() && group.bytes().all(|b| b.is_ascii_digit()));
+    let groups_are_digits = digits
+        .split('_')
+        .all(|group| !group.is_empty() && group.bytes().all(|b| b.is_ascii_digit()));
     if !groups_are_digits {
         return None;
     }
@@ -144,9 +159,15 @@ impl Traverse for Value {
     }
 
     fn sequence_item(&self, index: &Int) -> Option<Self> {
-        let Value::Tuple(items) = self else { return None };
+        let Value::Tuple(items) = self else {
+            return None;
+        };
         let index = index.to_i64()?;
-        let from_start = if index < 0 { index.checked_add(i64::try_from(items.len()).ok()?)? } else { index };
+        let from_start = if index < 0 {
+            index.checked_add(i64::try_from(items.len()).ok()?)?
+        } else {
+            index
+        };
         items.get(usize::try_from(from_start).ok()?).cloned()
     }
 }

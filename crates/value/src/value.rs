@@ -115,11 +115,15 @@ impl Value {
     pub fn with_map_kind(&self, kind: MapKind) -> Self {
         match self {
             Value::Map(map) => {
-                let entries = map.iter().map(|(key, value)| (key.clone(), value.with_map_kind(kind)));
+                let entries = map
+                    .iter()
+                    .map(|(key, value)| (key.clone(), value.with_map_kind(kind)));
                 Value::Map(entries.collect::<Map>().with_kind(kind))
             }
             Value::List(items) => items.iter().map(|item| item.with_map_kind(kind)).collect(),
-            Value::Tuple(items) => Value::Tuple(items.iter().map(|item| item.with_map_kind(kind)).collect()),
+            Value::Tuple(items) => {
+                Value::Tuple(items.iter().map(|item| item.with_map_kind(kind)).collect())
+            }
             other => other.clone(),
         }
     }
@@ -240,17 +244,25 @@ impl Value {
     /// ```
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
-        let all = |a: &[Value], b: &[Value]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_same(b));
+        let all = |a: &[Value], b: &[Value]| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_same(b))
+        };
         match (self, other) {
             (Value::Map(a), Value::Map(b)) => {
-                let entries =
-                    || a.iter().zip(b).all(|((k, v), (l, w))| k.to_value().is_same(&l.to_value()) && v.is_same(w));
+                let entries = || {
+                    a.iter()
+                        .zip(b)
+                        .all(|((k, v), (l, w))| k.to_value().is_same(&l.to_value()) && v.is_same(w))
+                };
                 a.kind() == b.kind() && (a.ptr_eq(b) || (a.len() == b.len() && entries()))
             }
             (Value::List(a), Value::List(b)) => a.ptr_eq(b) || all(a, b),
             (Value::Tuple(a), Value::Tuple(b)) => Arc::ptr_eq(a, b) || all(a, b),
             (Value::Set(a), Value::Set(b)) => {
-                a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.to_value().is_same(&b.to_value()))
+                a.len() == b.len()
+                    && a.iter()
+                        .zip(b.iter())
+                        .all(|(a, b)| a.to_value().is_same(&b.to_value()))
             }
             (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
             _ => std::mem::discriminant(self) == std::mem::discriminant(other) && self == other,

@@ -19,17 +19,36 @@ fn layouts() {
         printed(sample(), &default),
         r#"{"b": [1, 2.5, {}], "a": {"\u00e9": "\"\\\n\u0007\ud83d\ude00\u007f"}, "c": []}"#
     );
-    let unicode = DumpOptions { ensure_ascii: false, sort_keys: true, ..default.clone() };
+    let unicode = DumpOptions {
+        ensure_ascii: false,
+        sort_keys: true,
+        ..default.clone()
+    };
     assert_eq!(
         printed(sample(), &unicode),
         "{\"a\": {\"é\": \"\\\"\\\\\\n\\u0007😀\u{7f}\"}, \"b\": [1, 2.5, {}], \"c\": []}"
     );
     let small = loads(r#"{"a": [1, []], "b": {}}"#).unwrap();
-    let indented = DumpOptions { indent: Some(2), ..default.clone() };
-    assert_eq!(printed(small.clone(), &indented), "{\n  \"a\": [\n    1,\n    []\n  ],\n  \"b\": {}\n}");
-    let no_columns = DumpOptions { indent: Some(0), ..default.clone() };
-    assert_eq!(printed(small.clone(), &no_columns), "{\n\"a\": [\n1,\n[]\n],\n\"b\": {}\n}");
-    let compact = DumpOptions { separators: Some((",".into(), ":".into())), ..default };
+    let indented = DumpOptions {
+        indent: Some(2),
+        ..default.clone()
+    };
+    assert_eq!(
+        printed(small.clone(), &indented),
+        "{\n  \"a\": [\n    1,\n    []\n  ],\n  \"b\": {}\n}"
+    );
+    let no_columns = DumpOptions {
+        indent: Some(0),
+        ..default.clone()
+    };
+    assert_eq!(
+        printed(small.clone(), &no_columns),
+        "{\n\"a\": [\n1,\n[]\n],\n\"b\": {}\n}"
+    );
+    let compact = DumpOptions {
+        separators: Some((",".into(), ":".into())),
+        ..default
+    };
     assert_eq!(printed(small, &compact), r#"{"a":[1,[]],"b":{}}"#);
 }
 
@@ -54,17 +73,37 @@ fn keys_become_text() {
 #[test]
 fn what_has_no_json_is_worded_as_python_words_it() {
     let default = DumpOptions::default();
-    let sorted = DumpOptions { sort_keys: true, ..default.clone() };
+    let sorted = DumpOptions {
+        sort_keys: true,
+        ..default.clone()
+    };
     let bytes = || Value::Bytes([1].into());
-    assert_eq!(printed(bytes(), &default), "Object of type bytes is not JSON serializable");
-    assert_eq!(printed(Set::default(), &default), "Object of type set is not JSON serializable");
+    assert_eq!(
+        printed(bytes(), &default),
+        "Object of type bytes is not JSON serializable"
+    );
+    assert_eq!(
+        printed(Set::default(), &default),
+        "Object of type set is not JSON serializable"
+    );
     let tuple_key: Map = [(Key::Tuple([Key::None].into()), 1)].into_iter().collect();
-    assert_eq!(printed(tuple_key, &default), "keys must be str, int, float, bool or None, not tuple");
-    let mixed: Map = [(Key::from(1), 1), (Key::from("a"), 2)].into_iter().collect();
-    assert_eq!(printed(mixed, &sorted), "'<' not supported between instances of 'str' and 'int'");
+    assert_eq!(
+        printed(tuple_key, &default),
+        "keys must be str, int, float, bool or None, not tuple"
+    );
+    let mixed: Map = [(Key::from(1), 1), (Key::from("a"), 2)]
+        .into_iter()
+        .collect();
+    assert_eq!(
+        printed(mixed, &sorted),
+        "'<' not supported between instances of 'str' and 'int'"
+    );
     let one_null: Map = [(Key::None, 1)].into_iter().collect();
     assert_eq!(printed(one_null, &sorted), r#"{"null": 1}"#);
-    assert_eq!(printed(Value::Tuple([1.into(), f64::NAN.into()].into()), &default), "[1, NaN]");
+    assert_eq!(
+        printed(Value::Tuple([1.into(), f64::NAN.into()].into()), &default),
+        "[1, NaN]"
+    );
 }
 
 #[test]
@@ -82,7 +121,10 @@ fn loading() {
     for (text, message) in [
         ("", "Expecting value: line 1 column 1"),
         ("[1,\n x]", "Expecting value: line 2 column 2"),
-        ("{'a': 1}", "Expecting property name enclosed in double quotes: line 1 column 2"),
+        (
+            "{'a': 1}",
+            "Expecting property name enclosed in double quotes: line 1 column 2",
+        ),
         ("{\"a\" 1}", "Expecting ':' delimiter: line 1 column 6"),
         ("[1 2]", "Expecting ',' delimiter: line 1 column 4"),
         ("\"é", "Unterminated string starting at: line 1 column 1"),
@@ -102,9 +144,17 @@ fn depth_is_limited() {
         assert!(loads(&("[".repeat(200) + &"]".repeat(200))).is_ok());
         assert_eq!(loads(&"[".repeat(100_000)), Err(JsonError::TooDeep));
         let deep = (0..400).fold(Value::None, |inner, _| List::from(vec![inner]).into());
-        assert_eq!(dumps(&deep, &DumpOptions::default()), Err(JsonError::TooDeep));
+        assert_eq!(
+            dumps(&deep, &DumpOptions::default()),
+            Err(JsonError::TooDeep)
+        );
     };
-    std::thread::Builder::new().stack_size(2 << 20).spawn(work).unwrap().join().unwrap();
+    std::thread::Builder::new()
+        .stack_size(2 << 20)
+        .spawn(work)
+        .unwrap()
+        .join()
+        .unwrap();
 }
 
 fn json_value() -> impl Strategy<Value = Value> {

@@ -11,11 +11,22 @@ fn plain_loads(text: &str) -> Result<Value, JsonError> {
     reader.blanks();
     let value = reader.value(0)?;
     reader.blanks();
-    if reader.at < text.len() { Err(reader.error("Extra data", reader.at)) } else { Ok(value) }
+    if reader.at < text.len() {
+        Err(reader.error("Extra data", reader.at))
+    } else {
+        Ok(value)
+    }
 }
 
 fn plain_raw_decode(text: &str, at: usize) -> Result<(Value, usize), JsonError> {
-    let mut reader = Reader { text, at: if text.is_char_boundary(at) { at } else { text.len() } };
+    let mut reader = Reader {
+        text,
+        at: if text.is_char_boundary(at) {
+            at
+        } else {
+            text.len()
+        },
+    };
     let value = reader.value(0)?;
     Ok((value, reader.at))
 }
@@ -48,15 +59,27 @@ impl<'t> Reader<'t> {
 
     fn blanks(&mut self) {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let blanks = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
+        let blanks = rest
+            .iter()
+            .position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
         self.at += blanks.unwrap_or(rest.len());
     }
 
     fn error(&self, message: &'static str, at: usize) -> JsonError {
         let before = &self.text[..at];
         let line = before.bytes().filter(|&b| b == b'\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        JsonError::Syntax { message, line, column }
+        let column = before
+            .rsplit('\n')
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .count()
+            + 1;
+        JsonError::Syntax {
+            message,
+            line,
+            column,
+        }
     }
 
     fn value(&mut self, depth: usize) -> Result<Value, JsonError> {
@@ -106,7 +129,9 @@ impl<'t> Reader<'t> {
         }
         loop {
             if self.peek() != Some(b'"') {
-                return Err(self.error("Expecting property name enclosed in double quotes", self.at));
+                return Err(
+                    self.error("Expecting property name enclosed in double quotes", self.at)
+                );
             }
             let key = self.string()?;
             self.blanks();
@@ -150,12 +175,21 @@ impl<'t> Reader<'t> {
         }
         let digits = &self.text[start..self.at];
         if self.at > integer_end {
-            return digits.parse::<f64>().map(Value::Float).map_err(|_| self.error("Expecting value", start));
+            return digits
+                .parse::<f64>()
+                .map(Value::Float)
+                .map_err(|_| self.error("Expecting value", start));
         }
         if digits.len() > MAX_DIGITS {
-            return Err(self.error("Exceeds the limit (4300 digits) for integer string conversion", start));
+            return Err(self.error(
+                "Exceeds the limit (4300 digits) for integer string conversion",
+                start,
+            ));
         }
-        digits.parse::<Int>().map(Value::Int).map_err(|_| self.error("Expecting value", start))
+        digits
+            .parse::<Int>()
+            .map(Value::Int)
+            .map_err(|_| self.error("Expecting value", start))
     }
 
     /// How many digits were there.
@@ -173,7 +207,9 @@ impl<'t> Reader<'t> {
         loop {
             let rest = self.rest();
             // None of these bytes is part of a longer character.
-            let plain = rest.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\');
+            let plain = rest
+                .bytes()
+                .position(|byte| byte < b' ' || byte == b'"' || byte == b'\\');
             let plain = plain.ok_or_else(|| self.error(unterminated, start))?;
             out.push_str(&rest[..plain]);
             self.at += plain;
@@ -183,7 +219,11 @@ impl<'t> Reader<'t> {
             if !self.eat("\\") {
                 return Err(self.error("Invalid control character at", self.at));
             }
-            let escape = self.rest().chars().next().ok_or_else(|| self.error(unterminated, start))?;
+            let escape = self
+                .rest()
+                .chars()
+                .next()
+                .ok_or_else(|| self.error(unterminated, start))?;
             self.at += escape.len_utf8();
             out.push(match escape {
                 '"' | '\\' | '/' => escape,
@@ -216,7 +256,10 @@ impl<'t> Reader<'t> {
     }
 
     fn hex4(&mut self) -> Result<u16, JsonError> {
-        let digits = self.rest().get(..4).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+        let digits = self
+            .rest()
+            .get(..4)
+            .filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
         let unit = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok());
         let unit = unit.ok_or_else(|| self.error("Invalid \\uXXXX escape", self.at - 1))?;
         self.at += 4;
@@ -241,14 +284,22 @@ fn json_text() -> impl Strategy<Value = String> {
         Just("-Infinity".to_owned()),
         Just("NaN".to_owned()),
     ];
-    let other = prop_oneof![Just("null"), Just("true"), Just("false"), Just("Infinity"), Just("nul")];
+    let other = prop_oneof![
+        Just("null"),
+        Just("true"),
+        Just("false"),
+        Just("Infinity"),
+        Just("nul")
+    ];
     let leaf = prop_oneof![4 => string.clone(), 2 => number, 1 => other.prop_map(str::to_owned)];
     leaf.prop_recursive(4, 60, 8, move |inner| {
-        let entry =
-            (string.clone(), " ?", inner.clone()).prop_map(|(key, blank, value)| format!("{key}{blank}:{value}"));
+        let entry = (string.clone(), " ?", inner.clone())
+            .prop_map(|(key, blank, value)| format!("{key}{blank}:{value}"));
         prop_oneof![
-            proptest::collection::vec(inner, 0..6).prop_map(|items| format!("[{}]", items.join(", "))),
-            proptest::collection::vec(entry, 0..8).prop_map(|entries| format!("{{{}}}", entries.join(" ,\n"))),
+            proptest::collection::vec(inner, 0..6)
+                .prop_map(|items| format!("[{}]", items.join(", "))),
+            proptest::collection::vec(entry, 0..8)
+                .prop_map(|entries| format!("{{{}}}", entries.join(" ,\n"))),
         ]
     })
 }
@@ -256,7 +307,9 @@ fn json_text() -> impl Strategy<Value = String> {
 fn same(one: &Result<Value, JsonError>, other: &Result<Value, JsonError>) -> bool {
     match (one, other) {
         // One NaN is as good as another.
-        (Ok(one), Ok(other)) => one.repr() == other.repr() && (one.repr().contains("nan") || one.is_same(other)),
+        (Ok(one), Ok(other)) => {
+            one.repr() == other.repr() && (one.repr().contains("nan") || one.is_same(other))
+        }
         (one, other) => one.as_ref().err() == other.as_ref().err(),
     }
 }

@@ -4,7 +4,8 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 use mapstack_value::{
-    ArithmeticError, Int, Key, KeyRef, List, Map, Path, Set, Value, float_repr, quote_str, sort_by_key, traverse,
+    ArithmeticError, Int, Key, KeyRef, List, Map, Path, Set, Value, float_repr, quote_str,
+    sort_by_key, traverse,
 };
 use proptest::prelude::*;
 
@@ -16,11 +17,15 @@ fn key() -> impl Strategy<Value = Key> {
         any::<i64>().prop_map(Key::from),
         any::<i128>().prop_map(|i| Key::Int(i.into())),
         (-3i64..3).prop_map(|i| Key::Float(i as f64)),
-        any::<f64>().prop_filter("Python finds NaN by identity", |f| !f.is_nan()).prop_map(Key::Float),
+        any::<f64>()
+            .prop_filter("Python finds NaN by identity", |f| !f.is_nan())
+            .prop_map(Key::Float),
         prop::sample::select(vec![9.223_372_036_854_776e18, 1e20, -1e30, 0.5]).prop_map(Key::Float),
         "[a1]{0,2}".prop_map(Key::from),
     ];
-    leaf.prop_recursive(2, 8, 3, |inner| prop::collection::vec(inner, 0..3).prop_map(|t| Key::Tuple(t.into())))
+    leaf.prop_recursive(2, 8, 3, |inner| {
+        prop::collection::vec(inner, 0..3).prop_map(|t| Key::Tuple(t.into()))
+    })
 }
 
 fn hash(key: &impl Hash) -> u64 {
@@ -121,11 +126,20 @@ impl Repr for Map {
 
 #[test]
 fn one_and_true_are_one_key() {
-    let map: Map = [(Key::from(1), "int"), (Key::from(1.0), "float"), (Key::from(true), "bool")].into_iter().collect();
+    let map: Map = [
+        (Key::from(1), "int"),
+        (Key::from(1.0), "float"),
+        (Key::from(true), "bool"),
+    ]
+    .into_iter()
+    .collect();
     assert_eq!(map.repr(), "{1: 'bool'}");
     let big: Int = "100000000000000000000".parse().unwrap();
     assert_eq!(Key::Int(big.clone()), Key::Float(1e20));
-    assert_eq!(big.add(&Int::from(1)).compare_float(1e20), Some(std::cmp::Ordering::Greater));
+    assert_eq!(
+        big.add(&Int::from(1)).compare_float(1e20),
+        Some(std::cmp::Ordering::Greater)
+    );
     assert_ne!(Key::from("1"), Key::from(1));
     assert_ne!(Key::None, Key::from(false));
 }
@@ -165,7 +179,13 @@ fn truth_is_pythons() {
         Value::Bytes([].into()),
     ];
     assert!(falsy.iter().all(|v| !v.truthy()));
-    let truthy = [true.into(), (-1).into(), "false".into(), f64::NAN.into(), Value::from_iter([Value::None])];
+    let truthy = [
+        true.into(),
+        (-1).into(),
+        "false".into(),
+        f64::NAN.into(),
+        Value::from_iter([Value::None]),
+    ];
     assert!(truthy.iter().all(Value::truthy));
 }
 
@@ -177,12 +197,18 @@ fn text_is_quoted_as_python_quotes_it() {
         ("both ' and \"", "'both \\' and \"'"),
         ("\u{7}\n\t\\", "'\\x07\\n\\t\\\\'"),
         ("é☃😀", "'é☃😀'"),
-        ("\u{a0}\u{200b}\u{2028}\u{e000}\u{10ffff}", "'\\xa0\\u200b\\u2028\\ue000\\U0010ffff'"),
+        (
+            "\u{a0}\u{200b}\u{2028}\u{e000}\u{10ffff}",
+            "'\\xa0\\u200b\\u2028\\ue000\\U0010ffff'",
+        ),
     ];
     for (text, quoted) in table {
         assert_eq!(quote_str(text), quoted);
     }
-    assert_eq!(Value::Bytes((*b"a'\"\x00\xff\n").into()).repr(), "b'a\\'\"\\x00\\xff\\n'");
+    assert_eq!(
+        Value::Bytes((*b"a'\"\x00\xff\n").into()).repr(),
+        "b'a\\'\"\\x00\\xff\\n'"
+    );
     assert_eq!(Value::Tuple([1.into()].into()).repr(), "(1,)");
     assert_eq!(Value::from(Set::default()).repr(), "set()");
 }
@@ -211,8 +237,14 @@ fn floats_print_as_in_python() {
 fn huge_results_are_refused() {
     let big = Int::from(10).pow(1000).unwrap();
     assert_eq!(big.to_f64(), Err(ArithmeticError::FloatOverflow));
-    assert!(matches!(big.pow(100_000), Err(ArithmeticError::TooLarge { .. })));
-    assert!(matches!(Int::from(2).pow(u32::MAX), Err(ArithmeticError::TooLarge { .. })));
+    assert!(matches!(
+        big.pow(100_000),
+        Err(ArithmeticError::TooLarge { .. })
+    ));
+    assert!(matches!(
+        Int::from(2).pow(u32::MAX),
+        Err(ArithmeticError::TooLarge { .. })
+    ));
 }
 
 #[test]
@@ -230,7 +262,9 @@ fn a_path_needs_a_delimiter() {
 #[test]
 fn steps_are_read_as_pythons_int_reads_them() {
     let data = Value::from_iter(["a", "b", "c"]);
-    let at = |step: Key| traverse(&data, &Path::from_iter([step]), &|_| None).map(|found| found.to_string());
+    let at = |step: Key| {
+        traverse(&data, &Path::from_iter([step]), &|_| None).map(|found| found.to_string())
+    };
     let table = [
         (Key::from(1.9), Some("b")),
         (Key::from(-1.9), Some("c")),
@@ -252,7 +286,9 @@ fn steps_are_read_as_pythons_int_reads_them() {
     }
     // A tuple takes an integer, and nothing that would have to be read as one.
     let tuple = Value::Tuple(["a".into(), "b".into()].into());
-    let at = |step: Key| traverse(&tuple, &Path::from_iter([step]), &|_| None).map(|found| found.to_string());
+    let at = |step: Key| {
+        traverse(&tuple, &Path::from_iter([step]), &|_| None).map(|found| found.to_string())
+    };
     for (step, found) in [
         (Key::from(-1), Some("b")),
         (Key::from(true), Some("b")),
@@ -275,24 +311,47 @@ fn tuples_are_ordered_by_their_first_difference() {
         (vec![], vec![], Ok(false)),
         (vec![one.clone()], vec![one.clone(), two.clone()], Ok(true)),
         (vec![one.clone(), two.clone()], vec![one.clone()], Ok(false)),
-        (vec![one.clone(), two.clone()], vec![one.clone(), two.clone()], Ok(false)),
+        (
+            vec![one.clone(), two.clone()],
+            vec![one.clone(), two.clone()],
+            Ok(false),
+        ),
         (vec![two.clone()], vec![one.clone(), two.clone()], Ok(false)),
-        (vec![one.clone(), text.clone()], vec![two.clone(), one.clone()], Ok(true)),
+        (
+            vec![one.clone(), text.clone()],
+            vec![two.clone(), one.clone()],
+            Ok(true),
+        ),
         // Equal items are passed over, whatever their type.
-        (vec![Key::None, one.clone()], vec![Key::None, two.clone()], Ok(true)),
-        (vec![Key::from(true), one.clone()], vec![Key::from(1.0), two.clone()], Ok(true)),
-        (vec![text], vec![one], Err("'<' not supported between instances of 'str' and 'int'".to_string())),
+        (
+            vec![Key::None, one.clone()],
+            vec![Key::None, two.clone()],
+            Ok(true),
+        ),
+        (
+            vec![Key::from(true), one.clone()],
+            vec![Key::from(1.0), two.clone()],
+            Ok(true),
+        ),
+        (
+            vec![text],
+            vec![one],
+            Err("'<' not supported between instances of 'str' and 'int'".to_string()),
+        ),
     ];
     for (left, right, expected) in table {
-        let outcome = tuple(&left).less_than(&tuple(&right)).map_err(|error| error.to_string());
+        let outcome = tuple(&left)
+            .less_than(&tuple(&right))
+            .map_err(|error| error.to_string());
         assert_eq!(outcome, expected, "{left:?} < {right:?}");
     }
 }
 
 #[test]
 fn tuples_are_sorted_as_python_sorts_them() {
-    let keys: Vec<Key> =
-        [[2, 1], [1, 2], [1, 1], [0, 9]].map(|pair| Key::Tuple(pair.map(Key::from).to_vec().into())).to_vec();
+    let keys: Vec<Key> = [[2, 1], [1, 2], [1, 1], [0, 9]]
+        .map(|pair| Key::Tuple(pair.map(Key::from).to_vec().into()))
+        .to_vec();
     let sorted = sort_by_key(keys.iter().collect(), |key| *key).unwrap();
     assert_eq!(sorted, [&keys[3], &keys[2], &keys[1], &keys[0]]);
 }

@@ -21,6 +21,10 @@ fn paths_are_what_python_makes_of_them() {
         ]
         .into_iter()
         .collect();
-        assert_eq!(Value::from(said).repr(), record.get("result").unwrap().repr(), "{path}");
+        assert_eq!(
+            Value::from(said).repr(),
+            record.get("result").unwrap().repr(),
+            "{path}"
+        );
     }
 }

@@ -93,7 +93,10 @@ fn documents(text: &str, limits: &Limits, many: bool) -> Result<Vec<Graph>, Erro
         match event.data {
             EventData::StreamEnd => return Ok(graphs),
             EventData::DocumentStart { .. } if begun && !many => {
-                return Err(Error::new(ErrorKind::MultipleDocuments, source.mark(&event.at)));
+                return Err(Error::new(
+                    ErrorKind::MultipleDocuments,
+                    source.mark(&event.at),
+                ));
             }
             EventData::DocumentStart { .. } => begun = true,
             EventData::DocumentEnd { .. } => {
@@ -128,7 +131,13 @@ impl Composer<'_> {
         let mark = self.source.mark(&event.at);
         match event.data {
             EventData::Alias { anchor } => self.alias(anchor, mark),
-            EventData::Scalar { anchor, tag, value, plain_implicit, .. } => {
+            EventData::Scalar {
+                anchor,
+                tag,
+                value,
+                plain_implicit,
+                ..
+            } => {
                 let (tag, typed_by) = match tag {
                     Some(tag) if tag != "!" => (Tag::explicit(&tag), TypedBy::Tag),
                     _ if plain_implicit => (implicit(&value), TypedBy::Text),
@@ -142,7 +151,8 @@ impl Composer<'_> {
             }
             EventData::SequenceStart { anchor, tag, .. } => {
                 let tag = collection_tag(tag, Tag::Seq);
-                self.begin(Content::Sequence(Vec::new()), tag, anchor, mark).map(|_| ())
+                self.begin(Content::Sequence(Vec::new()), tag, anchor, mark)
+                    .map(|_| ())
             }
             EventData::MappingStart { anchor, tag, .. } => {
                 let tag = collection_tag(tag, Tag::Map);
@@ -161,7 +171,13 @@ impl Composer<'_> {
         }
     }
 
-    fn node(&mut self, content: Content, tag: Tag, anchor: Option<String>, mark: Mark) -> Result<NodeId, Error> {
+    fn node(
+        &mut self,
+        content: Content,
+        tag: Tag,
+        anchor: Option<String>,
+        mark: Mark,
+    ) -> Result<NodeId, Error> {
         let id = self.graph.nodes.len();
         if let Some(name) = anchor {
             if let Some(&first) = self.anchors.get(&name) {
@@ -172,7 +188,16 @@ impl Composer<'_> {
         }
         self.count(1, mark)?;
         let typed_by = TypedBy::Tag;
-        let node = Node { content, tag, mark, height: 0, size: 0, aliased: false, double_brace: false, typed_by };
+        let node = Node {
+            content,
+            tag,
+            mark,
+            height: 0,
+            size: 0,
+            aliased: false,
+            double_brace: false,
+            typed_by,
+        };
         self.graph.nodes.push(node);
         Ok(id)
     }
@@ -199,8 +224,12 @@ impl Composer<'_> {
 
     /// `<<: *a` or `<<: [*a]` in the mapping `&a`: it has all its keys already, so nothing is added.
     fn merges_into_itself(&mut self, id: NodeId) -> bool {
-        let merging =
-            |open: &Open| open.id == id && open.key.is_some_and(|key| self.graph.nodes[key].tag == Tag::Merge);
+        let merging = |open: &Open| {
+            open.id == id
+                && open
+                    .key
+                    .is_some_and(|key| self.graph.nodes[key].tag == Tag::Merge)
+        };
         match self.open.as_mut_slice() {
             [.., innermost] if merging(innermost) => {
                 innermost.key = None;
@@ -216,10 +245,21 @@ impl Composer<'_> {
         }
     }
 
-    fn begin(&mut self, content: Content, tag: Tag, anchor: Option<String>, mark: Mark) -> Result<NodeId, Error> {
+    fn begin(
+        &mut self,
+        content: Content,
+        tag: Tag,
+        anchor: Option<String>,
+        mark: Mark,
+    ) -> Result<NodeId, Error> {
         let size_before = self.size;
         let id = self.node(content, tag, anchor, mark)?;
-        self.open.push(Open { id, key: None, height: 0, size_before });
+        self.open.push(Open {
+            id,
+            key: None,
+            height: 0,
+            size_before,
+        });
         self.allow_depth(self.open.len(), mark)?;
         Ok(id)
     }
@@ -236,7 +276,9 @@ impl Composer<'_> {
     /// Give a finished node to the collection around it.
     fn attach(&mut self, id: NodeId) {
         let height = self.graph.nodes[id].height;
-        let Some(parent) = self.open.last_mut() else { return };
+        let Some(parent) = self.open.last_mut() else {
+            return;
+        };
         parent.height = parent.height.max(height);
         match &mut self.graph.nodes[parent.id].content {
             Content::Sequence(items) => items.push(id),
@@ -251,14 +293,24 @@ impl Composer<'_> {
     fn count(&mut self, values: usize, mark: Mark) -> Result<(), Error> {
         self.size = self.size.saturating_add(values);
         if self.size > self.limits.max_nodes {
-            return Err(Error::new(ErrorKind::TooLarge { limit: self.limits.max_nodes }, mark));
+            return Err(Error::new(
+                ErrorKind::TooLarge {
+                    limit: self.limits.max_nodes,
+                },
+                mark,
+            ));
         }
         Ok(())
     }
 
     fn allow_depth(&self, depth: usize, mark: Mark) -> Result<(), Error> {
         if depth > self.limits.max_depth {
-            return Err(Error::new(ErrorKind::TooDeep { limit: self.limits.max_depth }, mark));
+            return Err(Error::new(
+                ErrorKind::TooDeep {
+                    limit: self.limits.max_depth,
+                },
+                mark,
+            ));
         }
         Ok(())
     }

@@ -25,8 +25,15 @@ pub(crate) fn construct_as<T: Trail>(graph: Graph, maps: MapKind) -> Result<(Val
     if graph.nodes.is_empty() {
         return Ok((Value::None, T::leaf(crate::Mark::default())));
     }
-    let ready = std::iter::repeat_with(|| Ready::New).take(graph.nodes.len()).collect();
-    let mut constructor = Constructor { nodes: graph.nodes, ready, queue: VecDeque::new(), maps };
+    let ready = std::iter::repeat_with(|| Ready::New)
+        .take(graph.nodes.len())
+        .collect();
+    let mut constructor = Constructor {
+        nodes: graph.nodes,
+        ready,
+        queue: VecDeque::new(),
+        maps,
+    };
     constructor.check()?;
     Ok(constructor.build(ROOT, &mut HashMap::new()))
 }
@@ -81,7 +88,9 @@ impl Constructor {
     fn scalar(&mut self, id: NodeId) -> Result<Value, Error> {
         let source = self.scalar_source(id)?;
         let Node { tag, mark, .. } = &self.nodes[id];
-        let Content::Scalar(text) = &self.nodes[source].content else { return Err(self.wrong_node(id, "a scalar")) };
+        let Content::Scalar(text) = &self.nodes[source].content else {
+            return Err(self.wrong_node(id, "a scalar"));
+        };
         let value = match scalar::construct(tag, text) {
             Some(Ok(value)) => value,
             Some(Err(kind)) => return Err(Error::new(kind, *mark)),
@@ -102,11 +111,21 @@ impl Constructor {
             id = match &node.content {
                 Content::Scalar(_) => return Ok(id),
                 _ if matches!(node.tag, Tag::Unknown(_)) => {
-                    let Tag::Unknown(tag) = &node.tag else { return Ok(id) };
-                    return Err(Error::new(ErrorKind::UnknownTag { tag: tag.to_string() }, node.mark));
+                    let Tag::Unknown(tag) = &node.tag else {
+                        return Ok(id);
+                    };
+                    return Err(Error::new(
+                        ErrorKind::UnknownTag {
+                            tag: tag.to_string(),
+                        },
+                        node.mark,
+                    ));
                 }
                 Content::Mapping(pairs) if self.nodes[first].tag != Tag::Int => {
-                    match pairs.iter().find(|(key, _)| self.nodes[*key].tag == Tag::Value) {
+                    match pairs
+                        .iter()
+                        .find(|(key, _)| self.nodes[*key].tag == Tag::Value)
+                    {
                         Some((_, value)) => *value,
                         None => return Err(self.wrong_node(first, "a scalar")),
                     }
@@ -119,11 +138,20 @@ impl Constructor {
     fn wrong_node(&self, id: NodeId, expected: &'static str) -> Error {
         let node = &self.nodes[id];
         let found = node.content.described();
-        Error::new(ErrorKind::WrongNode { tag: node.tag.written(), expected, found }, node.mark)
+        Error::new(
+            ErrorKind::WrongNode {
+                tag: node.tag.written(),
+                expected,
+                found,
+            },
+            node.mark,
+        )
     }
 
     fn check_sequence(&mut self, id: NodeId) -> Result<(), Error> {
-        let Content::Sequence(items) = &self.nodes[id].content else { return Err(self.wrong_node(id, "a list")) };
+        let Content::Sequence(items) = &self.nodes[id].content else {
+            return Err(self.wrong_node(id, "a list"));
+        };
         for item in items.clone() {
             self.visit(item)?;
         }
@@ -132,7 +160,9 @@ impl Constructor {
 
     fn check_mapping(&mut self, id: NodeId) -> Result<(), Error> {
         self.merge(id)?;
-        let Content::Mapping(pairs) = &mut self.nodes[id].content else { return Err(self.wrong_node(id, "a mapping")) };
+        let Content::Mapping(pairs) = &mut self.nodes[id].content else {
+            return Err(self.wrong_node(id, "a mapping"));
+        };
         let pairs = std::mem::take(pairs);
         let mut keys = Map::with_capacity(pairs.len()).with_kind(self.maps);
         for &(key, value) in &pairs {
@@ -141,7 +171,10 @@ impl Constructor {
             self.visit(value)?;
             if let Some(first) = keys.index_of(&key_value) {
                 let first = self.nodes[pairs[first].0].mark;
-                let kind = ErrorKind::DuplicateKey { key: key_value.to_value().repr(), first };
+                let kind = ErrorKind::DuplicateKey {
+                    key: key_value.to_value().repr(),
+                    first,
+                };
                 return Err(Error::new(kind, self.nodes[key].mark));
             }
             keys.insert(key_value, Value::None);
@@ -159,7 +192,9 @@ impl Constructor {
         }
         let node = &self.nodes[id];
         let kind = match node.tag {
-            Tag::Map if node.double_brace => return Err(Error::new(ErrorKind::TemplateExpression, node.mark)),
+            Tag::Map if node.double_brace => {
+                return Err(Error::new(ErrorKind::TemplateExpression, node.mark));
+            }
             Tag::Map => Kind::Map,
             Tag::Set => Kind::Set,
             _ => Kind::List,
@@ -169,13 +204,22 @@ impl Constructor {
 
     /// Replace the `<<` entries of a mapping by what they bring in, ahead of its own entries.
     fn merge(&mut self, id: NodeId) -> Result<(), Error> {
-        let Content::Mapping(pairs) = &self.nodes[id].content else { return Ok(()) };
-        if pairs.iter().all(|(key, _)| !matches!(self.nodes[*key].tag, Tag::Merge | Tag::Value)) {
+        let Content::Mapping(pairs) = &self.nodes[id].content else {
+            return Ok(());
+        };
+        if pairs
+            .iter()
+            .all(|(key, _)| !matches!(self.nodes[*key].tag, Tag::Merge | Tag::Value))
+        {
             return Ok(());
         }
         let (mut own, mut sources) = (Vec::with_capacity(pairs.len()), Vec::new());
         for &(key, value) in pairs {
-            if self.nodes[key].tag == Tag::Merge { sources.push(value) } else { own.push((key, value)) }
+            if self.nodes[key].tag == Tag::Merge {
+                sources.push(value)
+            } else {
+                own.push((key, value))
+            }
         }
         let mut merged = Vec::new();
         for source in sources {
@@ -204,12 +248,21 @@ impl Constructor {
 
     /// The mappings behind one `<<`, in the order their entries come.
     fn mappings_to_merge(&self, id: NodeId) -> Result<Vec<NodeId>, Error> {
-        let refuse =
-            |node: &Node| Err(Error::new(ErrorKind::NotMergeable { found: node.content.described() }, node.mark));
+        let refuse = |node: &Node| {
+            Err(Error::new(
+                ErrorKind::NotMergeable {
+                    found: node.content.described(),
+                },
+                node.mark,
+            ))
+        };
         match &self.nodes[id].content {
             Content::Mapping(_) => Ok(vec![id]),
             Content::Sequence(items) => {
-                match items.iter().find(|&&item| !matches!(self.nodes[item].content, Content::Mapping(_))) {
+                match items
+                    .iter()
+                    .find(|&&item| !matches!(self.nodes[item].content, Content::Mapping(_)))
+                {
                     Some(&item) => refuse(&self.nodes[item]),
                     None => Ok(items.iter().rev().copied().collect()),
                 }
@@ -227,7 +280,9 @@ impl Constructor {
 
     /// `!!omap` and `!!pairs`: a list of mappings with one entry each.
     fn check_pairs(&mut self, id: NodeId) -> Result<(), Error> {
-        let Content::Sequence(items) = &self.nodes[id].content else { return Err(self.wrong_node(id, "a list")) };
+        let Content::Sequence(items) = &self.nodes[id].content else {
+            return Err(self.wrong_node(id, "a list"));
+        };
         for item in items.clone() {
             let node = &self.nodes[item];
             let (key, value) = match &node.content {
@@ -239,7 +294,14 @@ impl Constructor {
                     };
                     let tag = self.nodes[id].tag.written();
                     let expected = "a list of mappings with one entry each";
-                    return Err(Error::new(ErrorKind::WrongNode { tag, expected, found }, node.mark));
+                    return Err(Error::new(
+                        ErrorKind::WrongNode {
+                            tag,
+                            expected,
+                            found,
+                        },
+                        node.mark,
+                    ));
                 }
             };
             self.visit(key)?;
@@ -252,7 +314,11 @@ impl Constructor {
     }
 
     /// Assemble a checked node. The recursion is as deep as the document, which has a limit.
-    fn build<T: Trail>(&mut self, id: NodeId, shared: &mut HashMap<NodeId, (Value, T)>) -> (Value, T) {
+    fn build<T: Trail>(
+        &mut self,
+        id: NodeId,
+        shared: &mut HashMap<NodeId, (Value, T)>,
+    ) -> (Value, T) {
         let mark = self.nodes[id].mark;
         if let Ready::Scalar(value) = &self.ready[id] {
             return (value.clone(), T::leaf(mark));
@@ -269,7 +335,11 @@ impl Constructor {
         built
     }
 
-    fn build_collection<T: Trail>(&mut self, id: NodeId, shared: &mut HashMap<NodeId, (Value, T)>) -> (Value, T) {
+    fn build_collection<T: Trail>(
+        &mut self,
+        id: NodeId,
+        shared: &mut HashMap<NodeId, (Value, T)>,
+    ) -> (Value, T) {
         let mark = self.nodes[id].mark;
         let content = std::mem::replace(&mut self.nodes[id].content, Content::Sequence(Vec::new()));
         let ready = std::mem::replace(&mut self.ready[id], Ready::Collection);
@@ -295,9 +365,18 @@ impl Constructor {
                 let pairs = matches!(self.nodes[id].tag, Tag::Omap | Tag::Pairs);
                 let (values, trails): (Vec<_>, Vec<_>) = items
                     .iter()
-                    .map(|&item| if pairs { self.build_pair(item, shared) } else { self.build(item, shared) })
+                    .map(|&item| {
+                        if pairs {
+                            self.build_pair(item, shared)
+                        } else {
+                            self.build(item, shared)
+                        }
+                    })
                     .unzip();
-                (Value::List(List::from(values)), T::branch(mark, std::iter::empty(), trails))
+                (
+                    Value::List(List::from(values)),
+                    T::branch(mark, std::iter::empty(), trails),
+                )
             }
             // Checked nodes are one of the above.
             _ => (Value::None, T::leaf(mark)),
@@ -307,12 +386,23 @@ impl Constructor {
         built
     }
 
-    fn build_pair<T: Trail>(&mut self, id: NodeId, shared: &mut HashMap<NodeId, (Value, T)>) -> (Value, T) {
+    fn build_pair<T: Trail>(
+        &mut self,
+        id: NodeId,
+        shared: &mut HashMap<NodeId, (Value, T)>,
+    ) -> (Value, T) {
         let mark = self.nodes[id].mark;
-        let Content::Mapping(pairs) = &self.nodes[id].content else { return (Value::None, T::leaf(mark)) };
-        let Some(&(key, value)) = pairs.first() else { return (Value::None, T::leaf(mark)) };
+        let Content::Mapping(pairs) = &self.nodes[id].content else {
+            return (Value::None, T::leaf(mark));
+        };
+        let Some(&(key, value)) = pairs.first() else {
+            return (Value::None, T::leaf(mark));
+        };
         let (key, key_trail) = self.build(key, shared);
         let (value, value_trail) = self.build(value, shared);
-        (Value::Tuple([key, value].into()), T::branch(mark, std::iter::empty(), vec![key_trail, value_trail]))
+        (
+            Value::Tuple([key, value].into()),
+            T::branch(mark, std::iter::empty(), vec![key_trail, value_trail]),
+        )
     }
 }

@@ -20,7 +20,10 @@ pub fn decode(bytes: &[u8]) -> Result<&str, Error> {
         Err(error) => {
             let offset = error.valid_up_to();
             let before = std::str::from_utf8(&bytes[..offset]).unwrap_or_default();
-            Err(Error::new(ErrorKind::NotUtf8 { offset }, mark_after(before)))
+            Err(Error::new(
+                ErrorKind::NotUtf8 { offset },
+                mark_after(before),
+            ))
         }
     }
 }
@@ -38,7 +41,10 @@ pub(crate) fn mark_after(text: &str) -> Mark {
             if c == '\r' && chars.peek() == Some(&'\n') {
                 chars.next();
             }
-            mark = Mark { line: mark.line.saturating_add(1), column: 1 };
+            mark = Mark {
+                line: mark.line.saturating_add(1),
+                column: 1,
+            };
         } else {
             mark.column = mark.column.saturating_add(1);
         }

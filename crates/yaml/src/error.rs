@@ -54,7 +54,9 @@ pub enum ErrorKind {
     #[error("a second document starts here, and only one is read; remove the `---`")]
     MultipleDocuments,
     /// `*name` without `&name` before it.
-    #[error("no anchor `&{name}` stands before this alias; define it first, or quote a value that starts with `*`")]
+    #[error(
+        "no anchor `&{name}` stands before this alias; define it first, or quote a value that starts with `*`"
+    )]
     UndefinedAlias {
         /// The alias.
         name: String,
@@ -68,7 +70,9 @@ pub enum ErrorKind {
         first: Mark,
     },
     /// `*name` inside what `&name` marks.
-    #[error("the alias `*{name}` stands inside its own anchor, which would make the value contain itself; remove it")]
+    #[error(
+        "the alias `*{name}` stands inside its own anchor, which would make the value contain itself; remove it"
+    )]
     RecursiveAlias {
         /// The alias.
         name: String,
@@ -93,7 +97,9 @@ pub enum ErrorKind {
     )]
     TemplateExpression,
     /// `<<` with something that cannot be merged.
-    #[error("`<<` takes a mapping or a list of mappings, not {found}; quote '<<' for an ordinary key")]
+    #[error(
+        "`<<` takes a mapping or a list of mappings, not {found}; quote '<<' for an ordinary key"
+    )]
     NotMergeable {
         /// What was found.
         found: &'static str,
@@ -180,7 +186,10 @@ pub enum Stage {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, mark: Mark) -> Self {
-        Error { kind, mark: Some(mark) }
+        Error {
+            kind,
+            mark: Some(mark),
+        }
     }
 
     /// What is wrong; its text is the message without the position.
@@ -203,8 +212,14 @@ impl Error {
         match &self.kind {
             ErrorKind::NotUtf8 { .. } => "UnicodeDecodeError",
             ErrorKind::ForbiddenCharacter { .. } => "ReaderError",
-            ErrorKind::Syntax { stage: Stage::Scanner, .. } => "ScannerError",
-            ErrorKind::Syntax { stage: Stage::Parser, .. } => "ParserError",
+            ErrorKind::Syntax {
+                stage: Stage::Scanner,
+                ..
+            } => "ScannerError",
+            ErrorKind::Syntax {
+                stage: Stage::Parser,
+                ..
+            } => "ParserError",
             ErrorKind::MultipleDocuments
             | ErrorKind::UndefinedAlias { .. }
             | ErrorKind::DuplicateAnchor { .. }
@@ -258,12 +273,25 @@ pub(crate) fn syntax(error: &libyaml_safer::Error, at: &Place<'_>, opened: Optio
     let never_closed = found == "found unexpected end of stream";
     let (problem, mark) = match opened {
         Some(opened) if never_closed => (problem.to_owned(), opened),
-        Some(opened) if opened != at.mark => (format!("{problem} (in what starts at {opened})"), at.mark),
+        Some(opened) if opened != at.mark => {
+            (format!("{problem} (in what starts at {opened})"), at.mark)
+        }
         _ => (problem.to_owned(), at.mark),
     };
     let templated = at.line.contains("{{") || at.line.contains("{%");
-    let advice = if templated { "put a template expression in quotes, or render the template first" } else { advice };
-    Error::new(ErrorKind::Syntax { stage, problem, advice }, mark)
+    let advice = if templated {
+        "put a template expression in quotes, or render the template first"
+    } else {
+        advice
+    };
+    Error::new(
+        ErrorKind::Syntax {
+            stage,
+            problem,
+            advice,
+        },
+        mark,
+    )
 }
 
 /// The spot a grammar error points at.
@@ -280,66 +308,88 @@ fn explain(found: &'static str, character: Option<char>) -> (&'static str, &'sta
         | ("found a tab character that violates indentation", _) => {
             ("a tab is used as indentation", "indent with spaces")
         }
-        ("found character that cannot start any token", Some('@')) => {
-            ("a plain value cannot start with `@`", "put the value in quotes")
-        }
-        ("found character that cannot start any token", Some('`')) => {
-            ("a plain value cannot start with a backquote", "put the value in quotes")
-        }
-        ("found character that cannot start any token", Some('%')) => {
-            ("a plain value cannot start with `%`", "put the value in quotes")
-        }
-        ("found character that cannot start any token", _) => {
-            ("this character cannot start a value", "put the value in quotes")
-        }
+        ("found character that cannot start any token", Some('@')) => (
+            "a plain value cannot start with `@`",
+            "put the value in quotes",
+        ),
+        ("found character that cannot start any token", Some('`')) => (
+            "a plain value cannot start with a backquote",
+            "put the value in quotes",
+        ),
+        ("found character that cannot start any token", Some('%')) => (
+            "a plain value cannot start with `%`",
+            "put the value in quotes",
+        ),
+        ("found character that cannot start any token", _) => (
+            "this character cannot start a value",
+            "put the value in quotes",
+        ),
         ("mapping values are not allowed in this context", _) => (
             "a `:` makes a key of something that cannot be one here",
             "put a value that contains `: ` in quotes, or check the indentation",
         ),
-        ("block sequence entries are not allowed in this context", _) => {
-            ("a list item cannot start here", "put `- ` on a line of its own, or the value in quotes")
+        ("block sequence entries are not allowed in this context", _) => (
+            "a list item cannot start here",
+            "put `- ` on a line of its own, or the value in quotes",
+        ),
+        ("could not find expected ':'", _) => (
+            "this line is neither a key nor part of the value above",
+            "add the missing `:`, or check the indentation",
+        ),
+        ("did not find expected key", _) => (
+            "expected a key of the mapping",
+            "indent the line like the other keys, or quote the value before it",
+        ),
+        ("did not find expected '-' indicator", _) => (
+            "expected an item of the list",
+            "start the line with `- `, or indent it less",
+        ),
+        ("did not find expected ',' or ']'", _) => {
+            ("the list is not closed", "add the missing `,` or `]`")
         }
-        ("could not find expected ':'", _) => {
-            ("this line is neither a key nor part of the value above", "add the missing `:`, or check the indentation")
+        ("did not find expected ',' or '}'", _) => (
+            "the mapping is not closed",
+            "add the missing `,` or `}`, or quote the value",
+        ),
+        ("found unexpected end of stream", _) => {
+            ("the quote opened here is never closed", "close it")
         }
-        ("did not find expected key", _) => {
-            ("expected a key of the mapping", "indent the line like the other keys, or quote the value before it")
-        }
-        ("did not find expected '-' indicator", _) => {
-            ("expected an item of the list", "start the line with `- `, or indent it less")
-        }
-        ("did not find expected ',' or ']'", _) => ("the list is not closed", "add the missing `,` or `]`"),
-        ("did not find expected ',' or '}'", _) => {
-            ("the mapping is not closed", "add the missing `,` or `}`, or quote the value")
-        }
-        ("found unexpected end of stream", _) => ("the quote opened here is never closed", "close it"),
-        ("found unexpected document indicator", _) => {
-            ("the document ends inside a quoted value", "close the quote, or indent the line")
-        }
+        ("found unexpected document indicator", _) => (
+            "the document ends inside a quoted value",
+            "close the quote, or indent the line",
+        ),
         ("found unknown escape character", _) => (
             "double quotes give the backslash a meaning, and this escape has none",
             "use single quotes, or write the backslash twice",
         ),
-        ("found invalid Unicode character escape code", _) => {
-            ("the escape stands for no character", "write the character itself, or one `\\U` escape")
-        }
-        ("did not find expected hexdecimal number", _) => {
-            ("the escape has too few hexadecimal digits", "write `\\x` with 2, `\\u` with 4, `\\U` with 8 digits")
-        }
-        ("did not find expected node content", _) => {
-            ("expected a value", "add the missing value, or quote the one that starts here")
-        }
-        ("did not find expected <document start>", _) => {
-            ("text follows where the document has ended", "remove it, or check brackets and indentation above")
-        }
-        ("found unexpected ':'", _) => {
-            ("a `:` touches a bracket or comma", "put a space after the `:`, or the value in quotes")
-        }
+        ("found invalid Unicode character escape code", _) => (
+            "the escape stands for no character",
+            "write the character itself, or one `\\U` escape",
+        ),
+        ("did not find expected hexdecimal number", _) => (
+            "the escape has too few hexadecimal digits",
+            "write `\\x` with 2, `\\u` with 4, `\\U` with 8 digits",
+        ),
+        ("did not find expected node content", _) => (
+            "expected a value",
+            "add the missing value, or quote the one that starts here",
+        ),
+        ("did not find expected <document start>", _) => (
+            "text follows where the document has ended",
+            "remove it, or check brackets and indentation above",
+        ),
+        ("found unexpected ':'", _) => (
+            "a `:` touches a bracket or comma",
+            "put a space after the `:`, or the value in quotes",
+        ),
         ("found unknown directive name", _) => (
             "a line starting with `%` is a directive, and this one is not known",
             "quote the value, or remove the line",
         ),
-        ("found undefined tag handle", _) => ("the tag's prefix is not declared", "quote a value that starts with `!`"),
+        ("found undefined tag handle", _) => (
+            "the tag's prefix is not declared",
+            "quote a value that starts with `!`",
+        ),
         ("did not find expected alphabetic or numeric character", _) => (
             "an anchor or alias needs a name of letters, digits, `-` and `_`",
             "quote a value that starts with `&` or `*`",

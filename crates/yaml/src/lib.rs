@@ -52,7 +52,10 @@ pub struct Limits {
 impl Default for Limits {
     /// 128 levels and two million values.
     fn default() -> Self {
-        Limits { max_depth: 128, max_nodes: 2_000_000 }
+        Limits {
+            max_depth: 128,
+            max_nodes: 2_000_000,
+        }
     }
 }
 
@@ -107,7 +110,10 @@ pub fn load_marked(text: &str, limits: &Limits) -> Result<(Value, Marks), Error>
 /// # Errors
 /// As [`load`], but not for further documents.
 pub fn load_all(text: &str, limits: &Limits) -> Result<Vec<(Value, Marks)>, Error> {
-    compose::compose_all(text, limits)?.into_iter().map(construct::construct).collect()
+    compose::compose_all(text, limits)?
+        .into_iter()
+        .map(construct::construct)
+        .collect()
 }
 
 /// [`load_marked`], and whether aliases made it share storage.
@@ -145,5 +151,9 @@ fn load_document_as(text: &str, limits: &Limits, maps: MapKind) -> Result<Loaded
     let graph = compose::compose(text, limits)?;
     let shared = graph.shared;
     let (value, marks) = construct::construct_as(graph, maps)?;
-    Ok(Loaded { value, marks, shared })
+    Ok(Loaded {
+        value,
+        marks,
+        shared,
+    })
 }

@@ -21,7 +21,8 @@ use crate::scalar;
 #[must_use]
 pub fn loose_scalar(step: &str) -> Option<Value> {
     let bare = step.trim();
-    let grouped_digits = step.contains('_') && bare.bytes().all(|b| b.is_ascii_digit() || b == b'_');
+    let grouped_digits =
+        step.contains('_') && bare.bytes().all(|b| b.is_ascii_digit() || b == b'_');
     if matches!(bare, "" | "---" | "...") || grouped_digits || step.contains(['\t', '\r', '\n']) {
         return None;
     }
@@ -50,7 +51,10 @@ pub fn loose_scalar(step: &str) -> Option<Value> {
 }
 
 fn is_one_plain_scalar(step: &str) -> bool {
-    step != "-" && step.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.+-/~".contains(&b))
+    step != "-"
+        && step
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"_.+-/~".contains(&b))
 }
 
 /// [`mapstack_value::traverse`] with [`loose_scalar`] as the loose reading: Salt's

@@ -26,10 +26,15 @@ impl Mark {
         let start = match self.line.saturating_sub(1) as usize {
             // A byte order mark is no column.
             0 => text.len() - text.trim_start_matches('\u{feff}').len(),
-            n => text.match_indices('\n').nth(n - 1).map_or(text.len(), |(at, _)| at + 1),
+            n => text
+                .match_indices('\n')
+                .nth(n - 1)
+                .map_or(text.len(), |(at, _)| at + 1),
         };
         let column = self.column.saturating_sub(1) as usize;
-        text.get(start..).and_then(|rest| rest.char_indices().nth(column)).map_or(text.len(), |(at, _)| start + at)
+        text.get(start..)
+            .and_then(|rest| rest.char_indices().nth(column))
+            .map_or(text.len(), |(at, _)| start + at)
     }
 }
 
@@ -49,16 +54,26 @@ impl Lines {
     /// The lines of a text.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        let behind = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        let behind = text
+            .bytes()
+            .enumerate()
+            .filter(|(_, byte)| *byte == b'\n')
+            .map(|(at, _)| at + 1);
         Lines(std::iter::once(0).chain(behind).collect())
     }
 
     /// What [`Mark::offset`] says of the same text.
     #[must_use]
     pub fn offset(&self, text: &str, mark: Mark) -> usize {
-        let Some(&start) = self.0.get(mark.line.saturating_sub(1) as usize) else { return text.len() };
-        let own_line = Mark { line: 1, column: mark.column };
-        text.get(start..).map_or(text.len(), |rest| start + own_line.offset(rest))
+        let Some(&start) = self.0.get(mark.line.saturating_sub(1) as usize) else {
+            return text.len();
+        };
+        let own_line = Mark {
+            line: 1,
+            column: mark.column,
+        };
+        text.get(start..)
+            .map_or(text.len(), |rest| start + own_line.offset(rest))
     }
 
     /// The line of a byte, from 1.
@@ -165,7 +180,11 @@ fn entry<'v>(value: &'v Value, step: &Key) -> Option<(usize, &'v Value)> {
 
 fn indexed<'v>(items: &'v [Value], step: &Key) -> Option<(usize, &'v Value)> {
     let index = integer_step(step)?.to_i64()?;
-    let from_start = if index < 0 { index.checked_add(i64::try_from(items.len()).ok()?)? } else { index };
+    let from_start = if index < 0 {
+        index.checked_add(i64::try_from(items.len()).ok()?)?
+    } else {
+        index
+    };
     let index = usize::try_from(from_start).ok()?;
     Some((index, items.get(index)?))
 }
@@ -187,6 +206,12 @@ impl Trail for Marks {
     }
 
     fn branch(mark: Mark, keys: impl Iterator<Item = Mark>, children: Vec<Self>) -> Self {
-        Marks { mark, inside: Some(Arc::new(Inside { keys: keys.collect(), children: children.into() })) }
+        Marks {
+            mark,
+            inside: Some(Arc::new(Inside {
+                keys: keys.collect(),
+                children: children.into(),
+            })),
+        }
     }
 }

@@ -72,10 +72,13 @@ impl Mould {
         let mut before = 0_u8;
         let mut bytes = word.bytes().peekable();
         while let Some(byte) = bytes.next() {
-            let mut is_between_words =
-                || before.is_ascii_alphanumeric() && bytes.peek().is_some_and(u8::is_ascii_alphanumeric);
+            let mut is_between_words = || {
+                before.is_ascii_alphanumeric()
+                    && bytes.peek().is_some_and(u8::is_ascii_alphanumeric)
+            };
             let is_inside = byte.is_ascii_alphanumeric()
-                || before != 0 && matches!(byte, b'.' | b'_' | b'-' | b'/' | b':' | b'+' | b'@' | b'=')
+                || before != 0
+                    && matches!(byte, b'.' | b'_' | b'-' | b'/' | b':' | b'+' | b'@' | b'=')
                 || byte == b' ' && is_between_words();
             if !is_inside {
                 return false;
@@ -100,8 +103,17 @@ impl Mould {
             return None;
         }
         let graph = compose(text, &Limits::default()).ok()?;
-        let is_plain = |tag: &Tag| !matches!(tag, Tag::Merge | Tag::Value | Tag::Set | Tag::Omap | Tag::Pairs);
-        if graph.nodes.iter().any(|node| node.aliased || !is_plain(&node.tag)) {
+        let is_plain = |tag: &Tag| {
+            !matches!(
+                tag,
+                Tag::Merge | Tag::Value | Tag::Set | Tag::Omap | Tag::Pairs
+            )
+        };
+        if graph
+            .nodes
+            .iter()
+            .any(|node| node.aliased || !is_plain(&node.tag))
+        {
             return None;
         }
         let mut scalars = Vec::new();
@@ -109,8 +121,15 @@ impl Mould {
             find(&graph, ROOT, &mut Vec::new(), &mut scalars)?;
         }
         let parts = scalars.iter().flat_map(|scalar| &scalar.parts);
-        let mut found: Vec<usize> =
-            parts.filter_map(|part| if let Part::Hole(n) = part { Some(*n) } else { None }).collect();
+        let mut found: Vec<usize> = parts
+            .filter_map(|part| {
+                if let Part::Hole(n) = part {
+                    Some(*n)
+                } else {
+                    None
+                }
+            })
+            .collect();
         found.sort_unstable();
         // A hole in a comment or a key is not among them.
         if !found.into_iter().eq(0..holes) {
@@ -125,7 +144,9 @@ impl Mould {
     /// `None` if it takes reading the text to know.
     #[must_use]
     pub fn fill<T: AsRef<str>>(&self, words: &[T]) -> Option<Value> {
-        let scalars = (0..self.scalars.len()).map(|index| self.scalar(index, words)).collect::<Option<Vec<_>>>()?;
+        let scalars = (0..self.scalars.len())
+            .map(|index| self.scalar(index, words))
+            .collect::<Option<Vec<_>>>()?;
         self.with(scalars)
     }
 
@@ -148,10 +169,17 @@ impl Mould {
         for part in &scalar.parts {
             text.push_str(match part {
                 Part::Text(text) => text,
-                Part::Hole(number) => words.get(*number).map(AsRef::as_ref).filter(|word| Mould::takes(word))?,
+                Part::Hole(number) => words
+                    .get(*number)
+                    .map(AsRef::as_ref)
+                    .filter(|word| Mould::takes(word))?,
             });
         }
-        let tag = if scalar.is_plain { implicit(&text) } else { Tag::Str };
+        let tag = if scalar.is_plain {
+            implicit(&text)
+        } else {
+            Tag::Str
+        };
         scalar::construct(&tag, &text)?.ok()
     }
 
@@ -183,13 +211,21 @@ fn find(graph: &Graph, id: NodeId, path: &mut Vec<usize>, scalars: &mut Vec<Scal
     let node = &graph.nodes[id];
     match &node.content {
         Content::Sequence(items) => items.iter().copied().enumerate().try_for_each(&mut below),
-        Content::Mapping(pairs) => pairs.iter().map(|(_, value)| *value).enumerate().try_for_each(&mut below),
+        Content::Mapping(pairs) => pairs
+            .iter()
+            .map(|(_, value)| *value)
+            .enumerate()
+            .try_for_each(&mut below),
         Content::Scalar(text) if text.contains(|c| number_of(c).is_some()) => {
             if node.typed_by == TypedBy::Tag {
                 return None;
             }
             let is_plain = node.typed_by == TypedBy::Text;
-            scalars.push(Scalar { path: path.clone(), parts: parts(text), is_plain });
+            scalars.push(Scalar {
+                path: path.clone(),
+                parts: parts(text),
+                is_plain,
+            });
             Some(())
         }
         Content::Scalar(_) => Some(()),

@@ -74,13 +74,17 @@ impl Tag {
 
 /// The type of a plain scalar.
 pub(crate) fn implicit(text: &str) -> Tag {
-    let Some(&first) = text.as_bytes().first() else { return Tag::Null };
+    let Some(&first) = text.as_bytes().first() else {
+        return Tag::Null;
+    };
     // The reference's patterns end in `$`, which lets one final line break pass.
     let text = text.strip_suffix('\n').unwrap_or(text);
     match first {
         b'0'..=b'9' | b'+' | b'-' | b'.' => number(text),
         b'n' | b'N' if matches!(text, "null" | "Null" | "NULL") => Tag::Null,
-        b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' if is_bool(text) => Tag::Bool,
+        b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' if is_bool(text) => {
+            Tag::Bool
+        }
         b'~' if text == "~" => Tag::Null,
         b'<' if text == "<<" => Tag::Merge,
         b'=' if text == "=" => Tag::Value,
@@ -133,7 +137,11 @@ fn is_float(text: &str) -> bool {
         _ => {}
     }
     if at.eat(b'.') {
-        return !signed && at.digit() && at.while_in(digit_or_underscore) && at.exponent() && at.done();
+        return !signed
+            && at.digit()
+            && at.while_in(digit_or_underscore)
+            && at.exponent()
+            && at.done();
     }
     if !(at.digit() && at.while_in(digit_or_underscore)) {
         return false;
@@ -178,7 +186,13 @@ fn is_timestamp(text: &str) -> bool {
         return month == 2 && day == 2;
     }
     let separated = at.eat(b'T') || at.eat(b't') || at.blanks() > 0;
-    if !(separated && at.digits(1, 2) && at.eat(b':') && at.digits(2, 2) && at.eat(b':') && at.digits(2, 2)) {
+    if !(separated
+        && at.digits(1, 2)
+        && at.eat(b':')
+        && at.digits(2, 2)
+        && at.eat(b':')
+        && at.digits(2, 2))
+    {
         return false;
     }
     if at.eat(b'.') {
@@ -232,7 +246,12 @@ impl<'t> Cursor<'t> {
 
     /// Up to `max` digits; how many there were.
     fn count_digits(&mut self, max: usize) -> usize {
-        let n = self.0.iter().take(max).take_while(|b| b.is_ascii_digit()).count();
+        let n = self
+            .0
+            .iter()
+            .take(max)
+            .take_while(|b| b.is_ascii_digit())
+            .count();
         self.0 = &self.0[n..];
         n
     }
@@ -242,7 +261,11 @@ impl<'t> Cursor<'t> {
     }
 
     fn blanks(&mut self) -> usize {
-        let n = self.0.iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
+        let n = self
+            .0
+            .iter()
+            .take_while(|b| matches!(b, b' ' | b'\t'))
+            .count();
         self.0 = &self.0[n..];
         n
     }
@@ -285,10 +308,22 @@ mod tests {
     #[test]
     fn patterns() {
         for (expected, texts) in [
-            (Tag::Float, "1. 1.5 .5 0.0 1_0.5 1.e+3 .5e-3 1:30.5 0:30. .inf -.INF .NaN"),
-            (Tag::Int, "0 00 -0 0644 +0_7 0b1_0 -0x1F 1__0 1_ 1:30 -1:5 10:20:30 0_ 0b_"),
-            (Tag::Timestamp, "2001-12-14 2001-1-2T1:02:03 2001-12-14t21:59:43.10-05:00 2001-12-14T01:01:01Z"),
-            (Tag::Str, "1e3 -.5 +.nan 08 1:60 01:30 0o17 . - + 0b 0x _1 1_e 2001-1-2 1:2:3e+1 1.5:3 -.nan 1.e3"),
+            (
+                Tag::Float,
+                "1. 1.5 .5 0.0 1_0.5 1.e+3 .5e-3 1:30.5 0:30. .inf -.INF .NaN",
+            ),
+            (
+                Tag::Int,
+                "0 00 -0 0644 +0_7 0b1_0 -0x1F 1__0 1_ 1:30 -1:5 10:20:30 0_ 0b_",
+            ),
+            (
+                Tag::Timestamp,
+                "2001-12-14 2001-1-2T1:02:03 2001-12-14t21:59:43.10-05:00 2001-12-14T01:01:01Z",
+            ),
+            (
+                Tag::Str,
+                "1e3 -.5 +.nan 08 1:60 01:30 0o17 . - + 0b 0x _1 1_e 2001-1-2 1:2:3e+1 1.5:3 -.nan 1.e3",
+            ),
         ] {
             for text in texts.split(' ') {
                 assert_eq!(implicit(text), expected, "{text}");

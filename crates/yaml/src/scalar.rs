@@ -20,7 +20,9 @@ pub(crate) fn construct(tag: &Tag, text: &str) -> Option<Result<Value, ErrorKind
         Tag::Binary => base64(text).map(|bytes| Value::Bytes(bytes.into())),
         Tag::Merge => Err(ErrorKind::BareIndicator { text: "<<" }),
         Tag::Value => Err(ErrorKind::BareIndicator { text: "=" }),
-        Tag::Unknown(tag) => Err(ErrorKind::UnknownTag { tag: tag.to_string() }),
+        Tag::Unknown(tag) => Err(ErrorKind::UnknownTag {
+            tag: tag.to_string(),
+        }),
         Tag::Seq | Tag::Map | Tag::Set | Tag::Omap | Tag::Pairs => return None,
     })
 }
@@ -41,7 +43,9 @@ fn boolean(text: &str) -> Result<bool, ErrorKind> {
     match text.to_lowercase().as_str() {
         "yes" | "true" | "on" => Ok(true),
         "no" | "false" | "off" => Ok(false),
-        _ => Err(ErrorKind::BadBool { text: excerpt(text) }),
+        _ => Err(ErrorKind::BadBool {
+            text: excerpt(text),
+        }),
     }
 }
 
@@ -53,8 +57,12 @@ fn integer(text: &str) -> Result<Int, ErrorKind> {
     {
         return Ok(i.into());
     }
-    let bad = || ErrorKind::BadInt { text: excerpt(text) };
-    let no_digits = || ErrorKind::NoDigits { text: excerpt(text) };
+    let bad = || ErrorKind::BadInt {
+        text: excerpt(text),
+    };
+    let no_digits = || ErrorKind::NoDigits {
+        text: excerpt(text),
+    };
     let digits = without_leading_zeros(text).replace('_', "");
     if digits.is_empty() {
         return Err(no_digits());
@@ -80,9 +88,9 @@ fn integer(text: &str) -> Result<Int, ErrorKind> {
 }
 
 fn sexagesimal(digits: &str) -> Option<Int> {
-    digits
-        .split(':')
-        .try_fold(Int::from(0), |sum, group| Some(sum.mul(&Int::from(60)).ok()?.add(&python_int(group, 10)?)))
+    digits.split(':').try_fold(Int::from(0), |sum, group| {
+        Some(sum.mul(&Int::from(60)).ok()?.add(&python_int(group, 10)?))
+    })
 }
 
 /// Python's `int(text, base)` without underscores: blanks around, a sign and the base's own
@@ -97,7 +105,10 @@ fn python_int(text: &str, base: u32) -> Option<Int> {
         16 => ["0x", "0X"],
         _ => ["", ""],
     };
-    let digits = prefix.iter().find_map(|p| digits.strip_prefix(p)).unwrap_or(digits);
+    let digits = prefix
+        .iter()
+        .find_map(|p| digits.strip_prefix(p))
+        .unwrap_or(digits);
     if digits.starts_with(['-', '+']) || base == 10 && digits.len() > MAX_DECIMAL_DIGITS {
         return None;
     }
@@ -108,11 +119,15 @@ fn python_int(text: &str, base: u32) -> Option<Int> {
 fn float(text: &str) -> Result<f64, ErrorKind> {
     let digits = text.replace('_', "").to_lowercase();
     if digits.is_empty() {
-        return Err(ErrorKind::NoDigits { text: excerpt(text) });
+        return Err(ErrorKind::NoDigits {
+            text: excerpt(text),
+        });
     }
     let negative = digits.starts_with('-');
     let digits = digits.strip_prefix(['-', '+']).unwrap_or(&digits);
-    let bad = || ErrorKind::BadFloat { text: excerpt(text) };
+    let bad = || ErrorKind::BadFloat {
+        text: excerpt(text),
+    };
     let number = match digits {
         ".inf" => f64::INFINITY,
         ".nan" => return Ok(f64::NAN),
@@ -124,14 +139,21 @@ fn float(text: &str) -> Result<f64, ErrorKind> {
 
 /// Groups are weighed and added from the last, in floats, as the reference does.
 fn sexagesimal_float(digits: &str) -> Option<Result<f64, ErrorKind>> {
-    let groups = digits.split(':').map(python_float).collect::<Option<Vec<_>>>()?;
+    let groups = digits
+        .split(':')
+        .map(python_float)
+        .collect::<Option<Vec<_>>>()?;
     let mut sum = 0.0;
     let mut base = Int::from(1);
     for (i, group) in groups.iter().rev().enumerate() {
-        let Ok(weight) = base.to_f64() else { return Some(Err(ErrorKind::FloatOverflow)) };
+        let Ok(weight) = base.to_f64() else {
+            return Some(Err(ErrorKind::FloatOverflow));
+        };
         sum += group * weight;
         if i + 1 < groups.len() {
-            let Ok(next) = base.mul(&Int::from(60)) else { return Some(Err(ErrorKind::FloatOverflow)) };
+            let Ok(next) = base.mul(&Int::from(60)) else {
+                return Some(Err(ErrorKind::FloatOverflow));
+            };
             base = next;
         }
     }
@@ -146,7 +168,9 @@ fn python_float(text: &str) -> Option<f64> {
 /// Python's lenient base64: other characters are skipped, missing padding is added by length.
 fn base64(text: &str) -> Result<Vec<u8>, ErrorKind> {
     if !text.is_ascii() {
-        return Err(ErrorKind::BadBase64 { reason: "this has characters beyond ASCII" });
+        return Err(ErrorKind::BadBase64 {
+            reason: "this has characters beyond ASCII",
+        });
     }
     let missing = (4 - text.len() % 4) % 4;
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
@@ -179,8 +203,12 @@ fn base64(text: &str) -> Result<Vec<u8>, ErrorKind> {
     }
     match position {
         0 => Ok(out),
-        1 => Err(ErrorKind::BadBase64 { reason: "this has one character too many or too few" }),
-        _ => Err(ErrorKind::BadBase64 { reason: "its padding is wrong" }),
+        1 => Err(ErrorKind::BadBase64 {
+            reason: "this has one character too many or too few",
+        }),
+        _ => Err(ErrorKind::BadBase64 {
+            reason: "its padding is wrong",
+        }),
     }
 }
 

@@ -35,9 +35,17 @@ impl<'t> Source<'t> {
         check_directives(text)?;
         let added_break = missing_break(text);
         let tags = tags_before_commas(text)?;
-        let spaced = if tags.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(with_spaces(text, &tags)) };
+        let spaced = if tags.is_empty() {
+            Cow::Borrowed(text)
+        } else {
+            Cow::Owned(with_spaces(text, &tags))
+        };
         let added_spaces = tags.iter().enumerate().map(|(i, at)| at + i).collect();
-        Ok(Source { text: spaced, added_break, added_spaces })
+        Ok(Source {
+            text: spaced,
+            added_break,
+            added_spaces,
+        })
     }
 
     pub fn events(&self) -> Events<'_> {
@@ -46,7 +54,11 @@ impl<'t> Source<'t> {
         let mut parser = Parser::new();
         parser.set_encoding(Encoding::Utf8);
         parser.set_input(self.text.as_bytes().chain(static_break(tail)));
-        Events { parser, source: self, end: (self.text.len() + tail.len()) as u64 }
+        Events {
+            parser,
+            source: self,
+            end: (self.text.len() + tail.len()) as u64,
+        }
     }
 
     /// Whether the brace at a position is the second of two.
@@ -60,37 +72,75 @@ impl<'t> Source<'t> {
     /// A position in the text as it was given.
     pub fn mark(&self, mark: &libyaml_safer::Mark) -> Mark {
         let here = offset(mark);
-        let on_this_line = |&&at: &&usize| self.text.get(at..here).is_some_and(|between| !between.contains(is_break));
-        let shift = self.added_spaces.iter().rev().skip_while(|&&at| at >= here).take_while(on_this_line).count();
+        let on_this_line = |&&at: &&usize| {
+            self.text
+                .get(at..here)
+                .is_some_and(|between| !between.contains(is_break))
+        };
+        let shift = self
+            .added_spaces
+            .iter()
+            .rev()
+            .skip_while(|&&at| at >= here)
+            .take_while(on_this_line)
+            .count();
         let column = (mark.column + 1).saturating_sub(shift as u64);
-        Mark { line: narrow(mark.line + 1), column: narrow(column) }
+        Mark {
+            line: narrow(mark.line + 1),
+            column: narrow(column),
+        }
     }
 
     fn error(&self, error: &libyaml_safer::Error) -> Error {
-        let Some(at) = error.problem_mark() else { return self.forbidden_character() };
+        let Some(at) = error.problem_mark() else {
+            return self.forbidden_character();
+        };
         let here = offset(&at).min(self.text.len());
-        if here.checked_sub(1).is_some_and(|space| self.added_spaces.binary_search(&space).is_ok()) {
+        if here
+            .checked_sub(1)
+            .is_some_and(|space| self.added_spaces.binary_search(&space).is_ok())
+        {
             // Outside of brackets, where a comma cannot follow a tag at all.
             let problem = "a comma touches a tag".to_owned();
             let advice = "quote a value that starts with `!`, or put a space behind the tag";
-            return Error::new(ErrorKind::Syntax { stage: Stage::Scanner, problem, advice }, self.mark(&at));
+            return Error::new(
+                ErrorKind::Syntax {
+                    stage: Stage::Scanner,
+                    problem,
+                    advice,
+                },
+                self.mark(&at),
+            );
         }
         let before = self.text.get(..here).unwrap_or_default();
         let after = self.text.get(here..).unwrap_or_default();
-        let start = before.rfind(is_break).map_or(0, |i| i + before[i..].chars().next().map_or(1, char::len_utf8));
+        let start = before.rfind(is_break).map_or(0, |i| {
+            i + before[i..].chars().next().map_or(1, char::len_utf8)
+        });
         let end = here + after.find(is_break).unwrap_or(after.len());
         let place = Place {
             mark: self.mark(&at),
             character: after.chars().next(),
             line: self.text.get(start..end).unwrap_or_default(),
         };
-        syntax(error, &place, error.context_mark().map(|mark| self.mark(&mark)))
+        syntax(
+            error,
+            &place,
+            error.context_mark().map(|mark| self.mark(&mark)),
+        )
     }
 
     /// The reader refuses nothing but characters, and says no position.
     fn forbidden_character(&self) -> Error {
-        let (at, character) = self.text.char_indices().find(|&(_, c)| !is_readable(c)).unwrap_or((0, '\0'));
-        Error::new(ErrorKind::ForbiddenCharacter { character }, mark_after(&self.text[..at]))
+        let (at, character) = self
+            .text
+            .char_indices()
+            .find(|&(_, c)| !is_readable(c))
+            .unwrap_or((0, '\0'));
+        Error::new(
+            ErrorKind::ForbiddenCharacter { character },
+            mark_after(&self.text[..at]),
+        )
     }
 }
 
@@ -111,14 +161,21 @@ pub(crate) struct Event {
 impl Events<'_> {
     pub fn next(&mut self) -> Result<Event, Error> {
         let mut event = self.parser.parse().map_err(|e| self.source.error(&e))?;
-        if let EventData::Scalar { value, style: ScalarStyle::Literal | ScalarStyle::Folded, .. } = &mut event.data
+        if let EventData::Scalar {
+            value,
+            style: ScalarStyle::Literal | ScalarStyle::Folded,
+            ..
+        } = &mut event.data
             && let Some(added) = self.source.added_break
             && event.end_mark.index == self.end
             && value.ends_with(added)
         {
             value.pop();
         }
-        Ok(Event { data: event.data, at: event.start_mark })
+        Ok(Event {
+            data: event.data,
+            at: event.start_mark,
+        })
     }
 }
 
@@ -145,7 +202,11 @@ fn missing_break(text: &str) -> Option<char> {
     }
     let blank = |c| is_break(c) || c == ' ' || c == '\t';
     let tail = &text[text.trim_end_matches(blank).len()..];
-    Some(if tail.contains(LINE_SEPARATOR) { PARAGRAPH_SEPARATOR } else { LINE_SEPARATOR })
+    Some(if tail.contains(LINE_SEPARATOR) {
+        PARAGRAPH_SEPARATOR
+    } else {
+        LINE_SEPARATOR
+    })
 }
 
 fn static_break(tail: &str) -> &'static [u8] {
@@ -176,7 +237,10 @@ const MAX_DIRECTIVES: usize = 100;
 
 /// Refuse a text with too many `%TAG` directives before one of its documents.
 fn check_directives(text: &str) -> Result<(), Error> {
-    let lines = text.split(is_break).filter(|line| line.starts_with("%TAG")).count();
+    let lines = text
+        .split(is_break)
+        .filter(|line| line.starts_with("%TAG"))
+        .count();
     if lines <= MAX_DIRECTIVES {
         return Ok(());
     }
@@ -191,7 +255,9 @@ fn check_directives(text: &str) -> Result<(), Error> {
         if found > MAX_DIRECTIVES {
             let kind = ErrorKind::Syntax {
                 stage: Stage::Parser,
-                problem: format!("more than {MAX_DIRECTIVES} %TAG directives stand before one document"),
+                problem: format!(
+                    "more than {MAX_DIRECTIVES} %TAG directives stand before one document"
+                ),
                 advice: "remove those that no tag uses",
             };
             let at = usize::try_from(token.start_mark.index).unwrap_or(usize::MAX);
@@ -206,8 +272,9 @@ fn check_directives(text: &str) -> Result<(), Error> {
 /// Only the scanner knows whether a `!` starts a tag, so it runs over the text with a space
 /// before every comma in question. The space ends a tag, and changes no other token's bounds.
 fn tags_before_commas(text: &str) -> Result<Vec<usize>, Error> {
-    let (colons, mut commas): (Vec<_>, Vec<_>) =
-        commas_in_question(text).into_iter().partition(|&at| text[..at].ends_with(':'));
+    let (colons, mut commas): (Vec<_>, Vec<_>) = commas_in_question(text)
+        .into_iter()
+        .partition(|&at| text[..at].ends_with(':'));
     settle_colons(text, &colons, &mut commas)?;
     if commas.is_empty() {
         return Ok(commas);
@@ -247,7 +314,8 @@ fn settle_colons(text: &str, colons: &[usize], commas: &mut Vec<usize>) -> Resul
         let end = probe.len() as u64;
         probe.push_str("\"\n");
         let stopped_behind_a_tag = scanner(&probe).find_map(Result::err).is_some_and(|error| {
-            error.context() == Some("while scanning a tag") && error.problem_mark().is_some_and(|at| at.index == end)
+            error.context() == Some("while scanning a tag")
+                && error.problem_mark().is_some_and(|at| at.index == end)
         });
         if stopped_behind_a_tag {
             commas.insert(before, comma);
@@ -263,7 +331,9 @@ fn tag_ends(text: &str) -> Option<Vec<u64>> {
         let token = token.ok()?;
         match token.data {
             TokenData::FlowSequenceStart | TokenData::FlowMappingStart => depth += 1,
-            TokenData::FlowSequenceEnd | TokenData::FlowMappingEnd => depth = depth.saturating_sub(1),
+            TokenData::FlowSequenceEnd | TokenData::FlowMappingEnd => {
+                depth = depth.saturating_sub(1)
+            }
             TokenData::Tag { .. } if depth > 0 => ends.push(token.end_mark.index),
             _ => {}
         }
@@ -283,21 +353,36 @@ fn commas_in_question(text: &str) -> Vec<usize> {
     if !text.contains('!') {
         return Vec::new();
     }
-    text.match_indices(',').map(|(at, _)| at).filter(|&at| may_end_in_tag(&text.as_bytes()[..at])).collect()
+    text.match_indices(',')
+        .map(|(at, _)| at)
+        .filter(|&at| may_end_in_tag(&text.as_bytes()[..at]))
+        .collect()
 }
 
 fn may_end_in_tag(text: &[u8]) -> bool {
     let shorthand_byte = |b: u8| b.is_ascii_alphanumeric() || b"-_;/?:@&=+$.%!~*'()".contains(&b);
     if let Some(inside) = text.strip_suffix(b">") {
-        let uri = inside.iter().rev().take_while(|&&b| shorthand_byte(b) || b",[]".contains(&b)).count();
+        let uri = inside
+            .iter()
+            .rev()
+            .take_while(|&&b| shorthand_byte(b) || b",[]".contains(&b))
+            .count();
         return inside[..inside.len() - uri].ends_with(b"!<");
     }
-    let run = text.iter().rev().take_while(|&&b| shorthand_byte(b)).count();
+    let run = text
+        .iter()
+        .rev()
+        .take_while(|&&b| shorthand_byte(b))
+        .count();
     let (before, run) = text.split_at(text.len() - run);
     // A tag starts behind a blank, a bracket, a comma, a quote, or an indicator inside brackets.
     let starts_token = |i: usize| match i.checked_sub(1) {
-        None => before.last().is_none_or(|&b| !b.is_ascii_graphic() || b"[]{},\"".contains(&b)),
+        None => before
+            .last()
+            .is_none_or(|&b| !b.is_ascii_graphic() || b"[]{},\"".contains(&b)),
         Some(previous) => matches!(run[previous], b':' | b'?' | b'\''),
     };
-    run.iter().enumerate().any(|(i, &b)| b == b'!' && starts_token(i))
+    run.iter()
+        .enumerate()
+        .any(|(i, &b)| b == b'!' && starts_token(i))
 }

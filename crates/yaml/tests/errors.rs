@@ -9,12 +9,18 @@ fn refused(text: &str) -> Error {
 #[test]
 fn errors_say_what_where_and_what_to_do() {
     for (text, message) in [
-        ("a:\n\tb: 1", "line 2, column 1: a tab is used as indentation; indent with spaces"),
+        (
+            "a:\n\tb: 1",
+            "line 2, column 1: a tab is used as indentation; indent with spaces",
+        ),
         (
             "a: 1\nb: {a: 1, a: 2}",
             "line 2, column 11: the key 'a' was already set at line 2, column 5; keep one of the two",
         ),
-        ("1: a\ntrue: b", "line 2, column 1: the key True was already set at line 1, column 1; keep one of the two"),
+        (
+            "1: a\ntrue: b",
+            "line 2, column 1: the key True was already set at line 1, column 1; keep one of the two",
+        ),
         (
             "a: {{ name }}",
             "line 1, column 5: `{{` opens a mapping inside a mapping; \
@@ -30,7 +36,10 @@ fn errors_say_what_where_and_what_to_do() {
             "line 1, column 2: a plain value cannot start with `%`; \
              put a template expression in quotes, or render the template first",
         ),
-        ("a: 1\n---\nb: 2", "line 2, column 1: a second document starts here, and only one is read; remove the `---`"),
+        (
+            "a: 1\n---\nb: 2",
+            "line 2, column 1: a second document starts here, and only one is read; remove the `---`",
+        ),
         (
             "a: !vault x",
             "line 1, column 4: the tag `!vault` is not known here; remove it, or quote a value that starts with `!`",
@@ -40,7 +49,10 @@ fn errors_say_what_where_and_what_to_do() {
             "line 1, column 4: no anchor `&b` stands before this alias; \
              define it first, or quote a value that starts with `*`",
         ),
-        ("a: 'it''s", "line 1, column 4: the quote opened here is never closed; close it"),
+        (
+            "a: 'it''s",
+            "line 1, column 4: the quote opened here is never closed; close it",
+        ),
         (
             "a: b: c",
             "line 1, column 5: a `:` makes a key of something that cannot be one here; \
@@ -50,8 +62,14 @@ fn errors_say_what_where_and_what_to_do() {
             "a: [b",
             "line 2, column 1: the list is not closed (in what starts at line 1, column 4); add the missing `,` or `]`",
         ),
-        ("a: @b", "line 1, column 4: a plain value cannot start with `@`; put the value in quotes"),
-        ("a: <<", "line 1, column 4: a bare `<<` has a meaning of its own and cannot be a value; put it in quotes"),
+        (
+            "a: @b",
+            "line 1, column 4: a plain value cannot start with `@`; put the value in quotes",
+        ),
+        (
+            "a: <<",
+            "line 1, column 4: a bare `<<` has a meaning of its own and cannot be a value; put it in quotes",
+        ),
         (
             "<<: [a]",
             "line 1, column 6: `<<` takes a mapping or a list of mappings, not a scalar; quote '<<' for an ordinary key",
@@ -84,7 +102,10 @@ fn bytes_that_are_no_text_are_placed() {
 fn alias_bomb(levels: usize) -> String {
     let level = |i: usize| match i {
         0 => "l0: &l0 x\n".to_owned(),
-        i => format!("l{i}: &l{i} [{}]\n", vec![format!("*l{}", i - 1); 10].join(", ")),
+        i => format!(
+            "l{i}: &l{i} [{}]\n",
+            vec![format!("*l{}", i - 1); 10].join(", ")
+        ),
     };
     (0..=levels).map(level).collect()
 }
@@ -92,20 +113,50 @@ fn alias_bomb(levels: usize) -> String {
 #[test]
 fn aliases_count_as_what_they_stand_for() {
     let limit = Limits::default().max_nodes;
-    assert_eq!(refused(&alias_bomb(9)).kind(), &ErrorKind::TooLarge { limit });
+    assert_eq!(
+        refused(&alias_bomb(9)).kind(),
+        &ErrorKind::TooLarge { limit }
+    );
     assert!(load(&alias_bomb(4)).is_ok());
-    assert!(load_with("[1, 2]", &Limits { max_nodes: 3, ..Limits::default() }).is_ok());
-    assert!(load_with("[1, 2, 3]", &Limits { max_nodes: 3, ..Limits::default() }).is_err());
+    assert!(
+        load_with(
+            "[1, 2]",
+            &Limits {
+                max_nodes: 3,
+                ..Limits::default()
+            }
+        )
+        .is_ok()
+    );
+    assert!(
+        load_with(
+            "[1, 2, 3]",
+            &Limits {
+                max_nodes: 3,
+                ..Limits::default()
+            }
+        )
+        .is_err()
+    );
 }
 
 #[test]
 fn depth_is_limited_through_aliases_too() {
-    let limits = Limits { max_depth: 3, ..Limits::default() };
+    let limits = Limits {
+        max_depth: 3,
+        ..Limits::default()
+    };
     assert!(load_with("[[[x]]]", &limits).is_ok());
     let too_deep = ErrorKind::TooDeep { limit: 3 };
-    assert_eq!(load_with("[[[[x]]]]", &limits).unwrap_err().kind(), &too_deep);
+    assert_eq!(
+        load_with("[[[[x]]]]", &limits).unwrap_err().kind(),
+        &too_deep
+    );
     assert!(load_with("- &a [x]\n- [*a]", &limits).is_ok());
-    assert_eq!(load_with("- &a [[x]]\n- [*a]", &limits).unwrap_err().kind(), &too_deep);
+    assert_eq!(
+        load_with("- &a [[x]]\n- [*a]", &limits).unwrap_err().kind(),
+        &too_deep
+    );
 }
 
 /// The deepest value allowed is loaded, compared, printed and dropped on a small stack.
@@ -113,7 +164,10 @@ fn depth_is_limited_through_aliases_too() {
 fn the_default_depth_is_safe() {
     let small_stack = std::thread::Builder::new().stack_size(2 << 20);
     let work = || {
-        for deepest in ["[".repeat(128) + &"]".repeat(128), "{a: ".repeat(128) + &"}".repeat(128)] {
+        for deepest in [
+            "[".repeat(128) + &"]".repeat(128),
+            "{a: ".repeat(128) + &"}".repeat(128),
+        ] {
             let value = load(&deepest).unwrap();
             assert_eq!(value, load(&deepest).unwrap());
             assert!(value.repr().len() >= 256);
@@ -129,13 +183,29 @@ fn the_default_depth_is_safe() {
 
 #[test]
 fn tag_directives_are_bounded() {
-    let directives = |n: usize| (0..n).map(|i| format!("%TAG !{i}! tag:x,{i}:\n")).collect::<String>();
+    let directives = |n: usize| {
+        (0..n)
+            .map(|i| format!("%TAG !{i}! tag:x,{i}:\n"))
+            .collect::<String>()
+    };
     assert!(load(&format!("{}--- 1\n", directives(100))).is_ok());
     let error = load(&format!("{}--- 1\n", directives(60_000))).unwrap_err();
-    let message = "more than 100 %TAG directives stand before one document; remove those that no tag uses";
-    assert_eq!((error.kind().to_string().as_str(), error.mark().map(|mark| mark.line)), (message, Some(101)));
+    let message =
+        "more than 100 %TAG directives stand before one document; remove those that no tag uses";
+    assert_eq!(
+        (
+            error.kind().to_string().as_str(),
+            error.mark().map(|mark| mark.line)
+        ),
+        (message, Some(101))
+    );
     // The same lines as text, and before several documents.
     assert!(load(&format!("a: |\n{}", directives(200).replace('%', "  %"))).is_ok());
     let document = format!("{}--- 1\n...\n", directives(80));
-    assert_eq!(mapstack_yaml::load_all(&document.repeat(3), &Limits::default()).unwrap().len(), 3);
+    assert_eq!(
+        mapstack_yaml::load_all(&document.repeat(3), &Limits::default())
+            .unwrap()
+            .len(),
+        3
+    );
 }

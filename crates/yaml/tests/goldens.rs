@@ -25,8 +25,18 @@ fn typed(node: &Json) -> Value {
     match text(node, "type") {
         "null" => Value::None,
         "bool" => value.as_bool().unwrap().into(),
-        "int" => value.to_string().trim_matches('"').parse::<Int>().unwrap().into(),
-        "float" => value.to_string().trim_matches('"').parse::<f64>().unwrap().into(),
+        "int" => value
+            .to_string()
+            .trim_matches('"')
+            .parse::<Int>()
+            .unwrap()
+            .into(),
+        "float" => value
+            .to_string()
+            .trim_matches('"')
+            .parse::<f64>()
+            .unwrap()
+            .into(),
         "str" => value.as_str().unwrap().into(),
         "bytes" => Value::Bytes(hex(value.as_str().unwrap())),
         "list" => items().collect(),
@@ -41,7 +51,10 @@ fn typed(node: &Json) -> Value {
 }
 
 fn hex(digits: &str) -> Arc<[u8]> {
-    (0..digits.len()).step_by(2).map(|i| u8::from_str_radix(&digits[i..i + 2], 16).unwrap()).collect()
+    (0..digits.len())
+        .step_by(2)
+        .map(|i| u8::from_str_radix(&digits[i..i + 2], 16).unwrap())
+        .collect()
 }
 
 /// A value in plain JSON.
@@ -51,17 +64,28 @@ fn plain(value: &Json) -> Value {
         Json::Bool(b) => (*b).into(),
         Json::Number(n) => {
             let digits = n.to_string();
-            digits.parse::<Int>().map_or_else(|_| digits.parse::<f64>().unwrap().into(), Value::from)
+            digits
+                .parse::<Int>()
+                .map_or_else(|_| digits.parse::<f64>().unwrap().into(), Value::from)
         }
         Json::String(s) => s.into(),
         Json::Array(items) => items.iter().map(plain).collect(),
-        Json::Object(entries) => Value::Map(entries.iter().map(|(k, v)| (k.as_str(), plain(v))).collect()),
+        Json::Object(entries) => Value::Map(
+            entries
+                .iter()
+                .map(|(k, v)| (k.as_str(), plain(v)))
+                .collect(),
+        ),
     }
 }
 
 /// Types and order count: `1`, `1.0` and `True` are equal, but print differently.
 fn assert_same(actual: &Value, expected: &Value, about: &str) {
-    assert_eq!(with_sorted_sets(actual).repr(), with_sorted_sets(expected).repr(), "{about}");
+    assert_eq!(
+        with_sorted_sets(actual).repr(),
+        with_sorted_sets(expected).repr(),
+        "{about}"
+    );
 }
 
 /// Python's sets have no order to compare.
@@ -74,7 +98,11 @@ fn with_sorted_sets(value: &Value) -> Value {
         }
         Value::List(items) => Value::List(items.iter().map(with_sorted_sets).collect()),
         Value::Tuple(items) => Value::Tuple(items.iter().map(with_sorted_sets).collect()),
-        Value::Map(map) => Value::Map(map.iter().map(|(k, v)| (k.clone(), with_sorted_sets(v))).collect::<Map>()),
+        Value::Map(map) => Value::Map(
+            map.iter()
+                .map(|(k, v)| (k.clone(), with_sorted_sets(v)))
+                .collect::<Map>(),
+        ),
         other => other.clone(),
     }
 }
@@ -91,7 +119,11 @@ fn loads_as_recorded() {
             }
             (Ok(value), None) => assert_same(&value, &typed(record), input),
             (Err(error), Some(class)) => {
-                assert_eq!(error.reference_class(), class.as_str().unwrap(), "{input}: {error}");
+                assert_eq!(
+                    error.reference_class(),
+                    class.as_str().unwrap(),
+                    "{input}: {error}"
+                );
             }
             (Ok(value), Some(class)) => panic!("{input:?} should raise {class}, gives {value:?}"),
             (Err(error), None) => panic!("{input:?}: {error}"),
@@ -103,18 +135,40 @@ fn loads_as_recorded() {
 fn dumps_as_recorded() {
     let records = records(include_str!("data/yaml_dump.json"));
     assert_eq!(records.len(), 690);
-    let filter_json = json::DumpOptions { sort_keys: true, ensure_ascii: false, ..json::DumpOptions::default() };
+    let filter_json = json::DumpOptions {
+        sort_keys: true,
+        ensure_ascii: false,
+        ..json::DumpOptions::default()
+    };
     for record in &records {
-        let value = match record.get("value_special").map(|special| special.as_str().unwrap()) {
+        let value = match record
+            .get("value_special")
+            .map(|special| special.as_str().unwrap())
+        {
             Some(float) => float.parse::<f64>().unwrap().into(),
             None => plain(&record["value"]),
         };
-        let value = if record.get("note").is_some() { with_one_storage(&value) } else { value };
+        let value = if record.get("note").is_some() {
+            with_one_storage(&value)
+        } else {
+            value
+        };
         let about = value.repr();
-        assert_eq!(dump(&value, &DumpOptions::filter(true)), text(record, "yaml_flow"), "{about}");
-        assert_eq!(dump(&value, &DumpOptions::filter(false)), text(record, "yaml_block"), "{about}");
+        assert_eq!(
+            dump(&value, &DumpOptions::filter(true)),
+            text(record, "yaml_flow"),
+            "{about}"
+        );
+        assert_eq!(
+            dump(&value, &DumpOptions::filter(false)),
+            text(record, "yaml_block"),
+            "{about}"
+        );
         if record.get("json").is_some() {
-            assert_eq!(json::dumps(&value, &filter_json).unwrap(), text(record, "json"));
+            assert_eq!(
+                json::dumps(&value, &filter_json).unwrap(),
+                text(record, "json")
+            );
             assert_eq!(value.to_string(), text(record, "py_str"));
             assert_eq!(value.repr(), text(record, "py_repr"));
         }
@@ -127,7 +181,11 @@ fn with_one_storage(value: &Value) -> Value {
         Value::List(items) => items.iter().map(|_| items[0].clone()).collect(),
         Value::Map(map) => {
             let first = map.entry_at(0).unwrap().1;
-            Value::Map(map.keys().map(|key| (key.clone(), first.clone())).collect::<Map>())
+            Value::Map(
+                map.keys()
+                    .map(|key| (key.clone(), first.clone()))
+                    .collect::<Map>(),
+            )
         }
         other => other.clone(),
     }
@@ -139,16 +197,28 @@ fn traverses_as_recorded() {
     assert_eq!(records.len(), 185);
     for record in &records {
         let path = match &record["key"] {
-            Json::String(key) => Path::split(key, text(record, "delimiter")).map_err(|_| "ValueError"),
-            Json::Array(steps) => Ok(steps.iter().map(|step| Key::try_from(&plain(step)).unwrap()).collect()),
-            Json::Number(step) => Ok([Key::Int(step.to_string().parse().unwrap())].into_iter().collect()),
+            Json::String(key) => {
+                Path::split(key, text(record, "delimiter")).map_err(|_| "ValueError")
+            }
+            Json::Array(steps) => Ok(steps
+                .iter()
+                .map(|step| Key::try_from(&plain(step)).unwrap())
+                .collect()),
+            Json::Number(step) => Ok([Key::Int(step.to_string().parse().unwrap())]
+                .into_iter()
+                .collect()),
             // No path can be made of these, which is Python's TypeError.
             _ => Err("TypeError"),
         };
         match (path, record.get("error")) {
             (Ok(path), None) => {
                 let found = traverse(&typed(&record["data"]), &path);
-                assert_eq!(found.is_some(), record["found"].as_bool().unwrap(), "{path:?} in {}", record["data"]);
+                assert_eq!(
+                    found.is_some(),
+                    record["found"].as_bool().unwrap(),
+                    "{path:?} in {}",
+                    record["data"]
+                );
                 if let Some(found) = found {
                     assert_same(&found, &typed(&record["result"]), &format!("{path:?}"));
                 }

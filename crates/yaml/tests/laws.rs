@@ -1,7 +1,9 @@
 //! What holds for every value: it is printed so that it loads back, types and all.
 
 use mapstack_value::{Int, Key, Map, Set, Value};
-use mapstack_yaml::{DumpOptions, Limits, decode, dump, load, load_marked, load_with, loose_scalar};
+use mapstack_yaml::{
+    DumpOptions, Limits, decode, dump, load, load_marked, load_with, loose_scalar,
+};
 use proptest::prelude::*;
 
 /// Text as people write it, and text made to be misread.
@@ -165,7 +167,16 @@ proptest! {
 #[test]
 fn the_filter_strips_a_plain_scalar_of_white_space() {
     let value = Value::from_iter(["a", "\u{a0}"]);
-    assert_eq!(dump(&value, &DumpOptions { final_break: true, ..DumpOptions::filter(false) }), "- a\n- \u{a0}\n");
+    assert_eq!(
+        dump(
+            &value,
+            &DumpOptions {
+                final_break: true,
+                ..DumpOptions::filter(false)
+            }
+        ),
+        "- a\n- \u{a0}\n"
+    );
     let stripped = dump(&value, &DumpOptions::filter(false));
     assert_eq!(stripped, "- a\n-");
     assert_eq!(load(&stripped).unwrap().repr(), "['a', None]");

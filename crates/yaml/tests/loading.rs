@@ -9,24 +9,38 @@ fn marked(text: &str) -> (Value, Marks) {
 
 fn position(text: &str, path: &str) -> (u32, u32) {
     let (value, marks) = marked(text);
-    let mark = marks.at(&value, &Path::split(path, "/").unwrap()).expect(path).mark();
+    let mark = marks
+        .at(&value, &Path::split(path, "/").unwrap())
+        .expect(path)
+        .mark();
     (mark.line, mark.column)
 }
 
 #[test]
 fn marks_lead_to_every_value() {
     let text = "é: {b: [x, 'y']}\nlist:\n  - 1\n  - k: v\n80: http\n";
-    for (path, expected) in
-        [("é/b", (1, 8)), ("é/b/1", (1, 12)), ("list/0", (3, 5)), ("list/1/k", (4, 8)), ("list/-1", (4, 5))]
-    {
+    for (path, expected) in [
+        ("é/b", (1, 8)),
+        ("é/b/1", (1, 12)),
+        ("list/0", (3, 5)),
+        ("list/1/k", (4, 8)),
+        ("list/-1", (4, 5)),
+    ] {
         assert_eq!(position(text, path), expected, "{path}");
     }
     let (value, marks) = marked(text);
     assert_eq!(marks.key(1), Some(Mark { line: 2, column: 1 }));
     assert_eq!(marks.child(1).unwrap().mark(), Mark { line: 3, column: 3 });
     let number: Path = [Key::from(80)].into_iter().collect();
-    assert_eq!(marks.key_at(&value, &number), Some(Mark { line: 5, column: 1 }));
-    assert!(marks.at(&value, &Path::split("list/2", "/").unwrap()).is_none());
+    assert_eq!(
+        marks.key_at(&value, &number),
+        Some(Mark { line: 5, column: 1 })
+    );
+    assert!(
+        marks
+            .at(&value, &Path::split("list/2", "/").unwrap())
+            .is_none()
+    );
 }
 
 #[test]
@@ -41,8 +55,27 @@ fn marks_of_what_is_brought_in_are_where_it_is_written() {
 fn marks_have_the_shape_of_tuples_and_sets() {
     let (value, marks) = marked("[!!set {a, b}, !!omap [k: v]]");
     assert_eq!(value.repr(), "[{'a', 'b'}, [('k', 'v')]]");
-    assert_eq!(marks.child(0).unwrap().key(1), Some(Mark { line: 1, column: 12 }));
-    assert_eq!(marks.child(1).unwrap().child(0).unwrap().child(1).unwrap().mark(), Mark { line: 1, column: 27 });
+    assert_eq!(
+        marks.child(0).unwrap().key(1),
+        Some(Mark {
+            line: 1,
+            column: 12
+        })
+    );
+    assert_eq!(
+        marks
+            .child(1)
+            .unwrap()
+            .child(0)
+            .unwrap()
+            .child(1)
+            .unwrap()
+            .mark(),
+        Mark {
+            line: 1,
+            column: 27
+        }
+    );
 }
 
 fn list<'v>(value: &'v Value, key: &str) -> &'v List {
@@ -58,7 +91,11 @@ fn aliases_share_storage() {
     assert!(loaded.shared);
     assert!(list(&loaded.value, "a").ptr_eq(list(&loaded.value, "b")));
     assert!(!list(&loaded.value, "a").ptr_eq(list(&loaded.value, "c")));
-    assert!(!load_document("a: &a 1\nb: *a\n", &Limits::default()).unwrap().shared);
+    assert!(
+        !load_document("a: &a 1\nb: *a\n", &Limits::default())
+            .unwrap()
+            .shared
+    );
 }
 
 #[test]
@@ -92,7 +129,13 @@ fn every_end_of_a_text_is_fine() {
         ("", "None"),
         ("# only a comment", "None"),
     ] {
-        assert_eq!(load(text).unwrap_or_else(|e| panic!("{text:?}: {e}")).repr(), expected, "{text:?}");
+        assert_eq!(
+            load(text)
+                .unwrap_or_else(|e| panic!("{text:?}: {e}"))
+                .repr(),
+            expected,
+            "{text:?}"
+        );
     }
     for text in ["\"\\", "\"a\\", "a: !b, c", "[!b,", "'", "[\"", "{!!map,"] {
         assert!(load(text).is_err(), "{text:?}");
@@ -103,7 +146,10 @@ fn every_end_of_a_text_is_fine() {
 fn positions_are_those_of_the_text_as_given() {
     assert_eq!(position("- [!!str, [x]]\n- y", "0/1/0"), (1, 12));
     assert_eq!(position("- [!!str, !!str, z, !!str, y]\n", "0/4"), (1, 28));
-    assert_eq!(load("[!!str, *x]").unwrap_err().mark(), Some(Mark { line: 1, column: 9 }));
+    assert_eq!(
+        load("[!!str, *x]").unwrap_err().mark(),
+        Some(Mark { line: 1, column: 9 })
+    );
 }
 
 /// An integer's text changes when it is read, and merge keys compare texts.
@@ -118,12 +164,20 @@ fn merge_keys_compare_what_the_reference_compares() {
 fn a_mapping_may_merge_itself() {
     for (text, expected) in [
         ("&a {<<: *a}", "{}"),
-        ("a: &a\n  <<: [{x: 1}, *a]\n  b: 1", "{'a': {'x': 1, 'b': 1}}"),
+        (
+            "a: &a\n  <<: [{x: 1}, *a]\n  b: 1",
+            "{'a': {'x': 1, 'b': 1}}",
+        ),
         ("&a {<<: [*a], <<: *a, x: 1}", "{'x': 1}"),
     ] {
         assert_eq!(load(text).unwrap().repr(), expected, "{text}");
     }
-    for text in ["&a {<<: {x: *a}}", "&a {<<: &l [*a], b: *l}", "&a {<<: [[*a]]}", "&a [<<: *a]"] {
+    for text in [
+        "&a {<<: {x: *a}}",
+        "&a {<<: &l [*a], b: *l}",
+        "&a {<<: [[*a]]}",
+        "&a [<<: *a]",
+    ] {
         assert!(load(text).is_err(), "{text}");
     }
 }
@@ -154,6 +208,10 @@ fn only_what_changes_is_loose() {
         ("2001-01-01", None),
         ("!!binary aGk=", None),
     ] {
-        assert_eq!(loose_scalar(step).map(|v| v.repr()), expected.map(|v| v.repr()), "{step:?}");
+        assert_eq!(
+            loose_scalar(step).map(|v| v.repr()),
+            expected.map(|v| v.repr()),
+            "{step:?}"
+        );
     }
 }

@@ -12,14 +12,21 @@ fn with_holes(text: &str) -> (String, usize) {
         holes += 1;
         Mould::hole(holes - 1).unwrap()
     };
-    let text = text.chars().map(|c| if c == MARK { next() } else { c }).collect();
+    let text = text
+        .chars()
+        .map(|c| if c == MARK { next() } else { c })
+        .collect();
     (text, holes)
 }
 
 fn with_words(text: &str, words: &[&str]) -> String {
     let mut words = words.iter();
     text.split_inclusive(MARK)
-        .map(|part| part.strip_suffix(MARK).map_or(part.into(), |before| format!("{before}{}", words.next().unwrap())))
+        .map(|part| {
+            part.strip_suffix(MARK).map_or(part.into(), |before| {
+                format!("{before}{}", words.next().unwrap())
+            })
+        })
         .collect()
 }
 
@@ -27,10 +34,18 @@ fn with_words(text: &str, words: &[&str]) -> String {
 fn fits(text: &str, words: &[&str]) -> bool {
     let (holed, holes) = with_holes(text);
     let words = &words[..holes.min(words.len())];
-    let Some(filled) = Mould::read(&holed, holes).and_then(|mould| mould.fill(words)) else { return false };
+    let Some(filled) = Mould::read(&holed, holes).and_then(|mould| mould.fill(words)) else {
+        return false;
+    };
     let plain = with_words(text, words);
-    let loaded = load(&plain).unwrap_or_else(|e| panic!("{plain:?} has a mould and is refused: {e}"));
-    assert!(loaded.is_same(&filled), "{plain:?}: {} is not {}", filled.repr(), loaded.repr());
+    let loaded =
+        load(&plain).unwrap_or_else(|e| panic!("{plain:?} has a mould and is refused: {e}"));
+    assert!(
+        loaded.is_same(&filled),
+        "{plain:?}: {} is not {}",
+        filled.repr(),
+        loaded.repr()
+    );
     true
 }
 
@@ -39,7 +54,10 @@ fn words_take_the_place_of_holes() {
     for (text, words) in [
         ("a: §", &["web1.example.org"][..]),
         ("a: 1\nb:\n  - x\n  - {c: §, d: [§]}\n", &["0644", "1:30"]),
-        ("a: '§'\nb: \"x §\"\nc: |\n  §\n  y\nd: >-\n  §\n   y\n", &["1", "2", "3", "4"]),
+        (
+            "a: '§'\nb: \"x §\"\nc: |\n  §\n  y\nd: >-\n  §\n   y\n",
+            &["1", "2", "3", "4"],
+        ),
         ("a: §§\nb: 1§\nc: §.§", &["1", "2", "0", "10", "0"]),
         ("a: §\nb: §\nc: §", &["true", "null", "fe80::1"]),
         ("a: - §", &["x"]),
@@ -77,13 +95,18 @@ fn what_words_could_change_has_no_mould() {
     }
     let long = format!("{}: §", "x".repeat(600));
     assert!(!fits(&long, &["2"]) && !fits("{a: §}", &[&"x".repeat(2000)]));
-    for word in
-        ["", " ", "a ", "a: b", "-a", "a -b", "a #b", "a\nb", "a,b", "é", "a:", "'a'", "[a]", "a  b", "{a}", "a\"b"]
-    {
+    for word in [
+        "", " ", "a ", "a: b", "-a", "a -b", "a #b", "a\nb", "a,b", "é", "a:", "'a'", "[a]",
+        "a  b", "{a}", "a\"b",
+    ] {
         assert!(!Mould::takes(word) && !fits("a: §", &[word]), "{word:?}");
     }
     assert!(Mould::hole(100_000).is_none());
-    assert!(fits("a: §", &["x"]) && Mould::read("a: x", 1).is_none() && Mould::read("a: \u{e000}", 0).is_none());
+    assert!(
+        fits("a: §", &["x"])
+            && Mould::read("a: x", 1).is_none()
+            && Mould::read("a: \u{e000}", 0).is_none()
+    );
 }
 
 /// Pieces of texts, most of which mean something to YAML somewhere.
@@ -211,7 +234,8 @@ fn document() -> impl Strategy<Value = String> {
             format!(
                 "{}{}{scalar}\n",
                 "  ".repeat(indent),
-                key.replace(": ", &format!("{number}: ")).replace("n:", &format!("n{number}:"))
+                key.replace(": ", &format!("{number}: "))
+                    .replace("n:", &format!("n{number}:"))
             )
         });
         lines.collect()

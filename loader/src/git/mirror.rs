@@ -62,7 +62,8 @@ impl Origin {
     /// The repository to read: the one on this machine, or its mirror below a directory.
     #[must_use]
     pub fn repository(&self, mirrors: impl AsRef<Path>) -> PathBuf {
-        self.local().unwrap_or_else(|| mirrors.as_ref().join(self.mirror_name()))
+        self.local()
+            .unwrap_or_else(|| mirrors.as_ref().join(self.mirror_name()))
     }
 
     /// The URL without a login and a query, for people.
@@ -80,16 +81,27 @@ impl Origin {
             .trim_end_matches('/')
             .trim_end_matches(".git")
             .chars()
-            .map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' })
+            .map(|c| {
+                if c.is_ascii_alphanumeric() || "._-".contains(c) {
+                    c
+                } else {
+                    '-'
+                }
+            })
             .collect();
-        let readable = readable.get(readable.len().saturating_sub(READABLE)..).unwrap_or_default();
+        let readable = readable
+            .get(readable.len().saturating_sub(READABLE)..)
+            .unwrap_or_default();
         let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha1);
         hasher.update(shown.as_bytes());
         if self.refspecs != Refspec::defaults() {
             hasher.update(format!("{:?}", self.refspecs).as_bytes());
         }
         // The digest of a short text exists.
-        let digest = hasher.try_finalize().map(|id| id.to_hex_with_len(16).to_string()).unwrap_or_default();
+        let digest = hasher
+            .try_finalize()
+            .map(|id| id.to_hex_with_len(16).to_string())
+            .unwrap_or_default();
         format!("{}-{digest}", readable.trim_matches(['-', '.']))
     }
 }
@@ -99,7 +111,10 @@ fn decoded(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
     while let Some((first, after)) = rest.split_first() {
-        let code = after.get(..2).filter(|_| *first == b'%').and_then(|code| std::str::from_utf8(code).ok());
+        let code = after
+            .get(..2)
+            .filter(|_| *first == b'%')
+            .and_then(|code| std::str::from_utf8(code).ok());
         match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
             Some(byte) => {
                 bytes.push(byte);
@@ -131,7 +146,11 @@ mod tests {
             ("git@example.org:a.git", None),
             ("srv/a", None),
         ] {
-            assert_eq!(Origin::new(url).local().as_deref(), expected.map(Path::new), "{url}");
+            assert_eq!(
+                Origin::new(url).local().as_deref(),
+                expected.map(Path::new),
+                "{url}"
+            );
         }
     }
 
@@ -142,11 +161,26 @@ mod tests {
             name("https://example.org/saltstack-formulas/users-formula.git")
                 .starts_with("example.org-saltstack-formulas-users-formula-")
         );
-        assert_eq!(name("https://me:secret@example.org/a"), name("https://example.org/a"));
-        assert_ne!(name("https://example.org/a/b"), name("https://example.org/a-b"));
-        assert_ne!(name("ssh://git@example.org/a"), name("ssh://other@example.org/a"));
+        assert_eq!(
+            name("https://me:secret@example.org/a"),
+            name("https://example.org/a")
+        );
+        assert_ne!(
+            name("https://example.org/a/b"),
+            name("https://example.org/a-b")
+        );
+        assert_ne!(
+            name("ssh://git@example.org/a"),
+            name("ssh://other@example.org/a")
+        );
         assert!(!name("https://me:secret@example.org/../../x").contains(['/', '\\']));
-        assert_eq!(Origin::new("https://me:s@cret@example.org/a").shown(), "https://example.org/a");
-        assert_eq!(Origin::new("ssh://git@example.org/a").shown(), "ssh://git@example.org/a");
+        assert_eq!(
+            Origin::new("https://me:s@cret@example.org/a").shown(),
+            "https://example.org/a"
+        );
+        assert_eq!(
+            Origin::new("ssh://git@example.org/a").shown(),
+            "ssh://git@example.org/a"
+        );
     }
 }

@@ -92,7 +92,10 @@ impl GitFs {
     /// # Errors
     /// [`LoadError::Git`] if a repository is not there or cannot be read.
     pub fn open(remotes: Vec<Remote>) -> Result<Self, LoadError> {
-        let served = remotes.into_iter().map(Served::open).collect::<Result<Vec<_>, _>>()?;
+        let served = remotes
+            .into_iter()
+            .map(Served::open)
+            .collect::<Result<Vec<_>, _>>()?;
         let saltenvs = served.iter().flat_map(Served::saltenvs).collect();
         Ok(GitFs { served, saltenvs })
     }
@@ -107,12 +110,23 @@ impl GitFs {
         for served in &self.served {
             let remote = &served.remote;
             let is_meant = remote.saltenvs.is_empty() && remote.global_saltenvs.is_empty();
-            let Some(reference) = remote.reference("base").filter(|_| is_meant && remote.exposed.has("base")) else {
+            let Some(reference) = remote
+                .reference("base")
+                .filter(|_| is_meant && remote.exposed.has("base"))
+            else {
                 continue;
             };
             if served.snapshot("base")?.is_none() {
-                let there = served.repository.references().filter_map(|name| served.name_of(name)).map(String::from);
-                without.push((remote.name.clone(), reference.into(), there.take(SHOWN_REFERENCES).collect()));
+                let there = served
+                    .repository
+                    .references()
+                    .filter_map(|name| served.name_of(name))
+                    .map(String::from);
+                without.push((
+                    remote.name.clone(),
+                    reference.into(),
+                    there.take(SHOWN_REFERENCES).collect(),
+                ));
             }
         }
         Ok(without)
@@ -124,10 +138,17 @@ impl GitFs {
     }
 
     /// What each remote has behind a path, in order.
-    fn look<'s>(&'s self, path: &'s SaltPath, saltenv: &'s str) -> impl Iterator<Item = Result<Look<'s>, LoadError>> {
+    fn look<'s>(
+        &'s self,
+        path: &'s SaltPath,
+        saltenv: &'s str,
+    ) -> impl Iterator<Item = Result<Look<'s>, LoadError>> {
         let saltenv = path.saltenv().unwrap_or(saltenv);
         let path = path.to_string();
-        let asked = self.served.iter().filter(move |served| self.is_asked(served, saltenv));
+        let asked = self
+            .served
+            .iter()
+            .filter(move |served| self.is_asked(served, saltenv));
         asked.filter_map(move |served| served.look(&path, saltenv).transpose())
     }
 }
@@ -144,13 +165,24 @@ struct Look<'s> {
 
 impl Served {
     fn open(remote: Remote) -> Result<Self, LoadError> {
-        let failed = |message| LoadError::Git { repository: remote.name.clone(), message };
-        if let Some(why) = remote.if_missing.as_ref().filter(|_| !remote.repository.exists()) {
+        let failed = |message| LoadError::Git {
+            repository: remote.name.clone(),
+            message,
+        };
+        if let Some(why) = remote
+            .if_missing
+            .as_ref()
+            .filter(|_| !remote.repository.exists())
+        {
             return Err(failed(why.clone()));
         }
         let opened = Repository::open(&remote.repository, &remote.refspecs, LARGEST_FILE);
         match opened {
-            Ok(repository) => Ok(Served { remote, repository, known: Mutex::default() }),
+            Ok(repository) => Ok(Served {
+                remote,
+                repository,
+                known: Mutex::default(),
+            }),
             Err(why) => Err(failed(format!("{}: {why}", remote.repository.display()))),
         }
     }
@@ -159,13 +191,19 @@ impl Served {
     fn saltenvs(&self) -> BTreeSet<String> {
         let remote = &self.remote;
         let mapped = remote.mapped();
-        let mut all: BTreeSet<String> = mapped.values().flatten().map(|name| String::from(*name)).collect();
+        let mut all: BTreeSet<String> = mapped
+            .values()
+            .flatten()
+            .map(|name| String::from(*name))
+            .collect();
         // A commit is none of the references.
         if is_hex(remote.base()) {
             all.insert("base".into());
         }
         for reference in self.repository.references() {
-            let Some(name) = self.name_of(reference) else { continue };
+            let Some(name) = self.name_of(reference) else {
+                continue;
+            };
             if mapped.contains_key(name) {
                 continue;
             }
@@ -197,7 +235,10 @@ impl Served {
         if let Some(known) = known().get(saltenv) {
             return Ok(known.clone());
         }
-        let found = self.resolve(saltenv).map_err(|e| self.failed(e, None))?.map(Arc::new);
+        let found = self
+            .resolve(saltenv)
+            .map_err(|e| self.failed(e, None))?
+            .map(Arc::new);
         let mut known = known();
         if known.len() >= KEPT_SALTENVS {
             known.clear();
@@ -210,7 +251,9 @@ impl Served {
         if !self.remote.exposed.has(saltenv) {
             return Ok(None);
         }
-        let Some(reference) = self.remote.reference(saltenv) else { return Ok(None) };
+        let Some(reference) = self.remote.reference(saltenv) else {
+            return Ok(None);
+        };
         let fallback = Some(self.remote.fallback.as_str()).filter(|name| !name.is_empty());
         for name in [Some(reference), fallback].into_iter().flatten() {
             for kind in &self.remote.ref_types {
@@ -220,7 +263,10 @@ impl Served {
                     RefType::Sha => self.repository.tree_of_revision(name)?,
                 };
                 if let Some(tree) = tree {
-                    return Ok(Some(Snapshot { tree, reference: name.into() }));
+                    return Ok(Some(Snapshot {
+                        tree,
+                        reference: name.into(),
+                    }));
                 }
             }
         }
@@ -235,11 +281,23 @@ impl Served {
             Some(inside) if inside.starts_with('/') => inside.trim_start_matches('/'),
             _ => return Ok(None),
         };
-        let Some(snapshot) = self.snapshot(saltenv)? else { return Ok(None) };
+        let Some(snapshot) = self.snapshot(saltenv)? else {
+            return Ok(None);
+        };
         let root = self.remote.root(saltenv);
-        let inside = if root.is_empty() { inside.into() } else { tree_path::join(root, inside) };
-        let found = self.find(snapshot.tree, inside).map_err(|e| self.failed(e, Some((&snapshot, path))))?;
-        Ok(Some(Look { served: self, snapshot, found }))
+        let inside = if root.is_empty() {
+            inside.into()
+        } else {
+            tree_path::join(root, inside)
+        };
+        let found = self
+            .find(snapshot.tree, inside)
+            .map_err(|e| self.failed(e, Some((&snapshot, path))))?;
+        Ok(Some(Look {
+            served: self,
+            snapshot,
+            found,
+        }))
     }
 
     /// Follow a path and the links it ends in (Salt: `Pygit2.find_file`).
@@ -249,27 +307,37 @@ impl Served {
                 Step::Entry(entry) => entry,
                 Step::Nothing => return Ok(Found::Nothing),
                 Step::Submodule(at) => {
-                    return Ok(Found::Refused(format!("{at} is a submodule, whose files gitfs does not serve")));
+                    return Ok(Found::Refused(format!(
+                        "{at} is a submodule, whose files gitfs does not serve"
+                    )));
                 }
             };
             match entry.kind {
                 Node::File => return Ok(Found::File { id: entry.id, path }),
                 Node::Directory => return Ok(Found::Nothing),
                 Node::Submodule => {
-                    return Ok(Found::Refused(format!("{path} is a submodule, which gitfs does not serve")));
+                    return Ok(Found::Refused(format!(
+                        "{path} is a submodule, which gitfs does not serve"
+                    )));
                 }
                 Node::Link => {
                     let target = self.repository.file(entry.id)?;
-                    let Ok(target) = std::str::from_utf8(&target) else { return Ok(Found::Nothing) };
+                    let Ok(target) = std::str::from_utf8(&target) else {
+                        return Ok(Found::Nothing);
+                    };
                     let next = tree_path::join(split(&path).0, target);
                     if next.starts_with("../") {
-                        return Ok(Found::Refused(format!("{path} is a link out of the repository, to {target}")));
+                        return Ok(Found::Refused(format!(
+                            "{path} is a link out of the repository, to {target}"
+                        )));
                     }
                     path = next;
                 }
             }
         }
-        Ok(Found::Refused(format!("{path} is a link that leads to links, more than {MOST_LINKS} times")))
+        Ok(Found::Refused(format!(
+            "{path} is a link that leads to links, more than {MOST_LINKS} times"
+        )))
     }
 
     /// What stands at a path, without following links.
@@ -278,11 +346,17 @@ impl Served {
         let mut components = path.split('/').peekable();
         let mut at = String::new();
         while let Some(name) = components.next() {
-            let Some(entry) = directory.get(name) else { return Ok(Step::Nothing) };
+            let Some(entry) = directory.get(name) else {
+                return Ok(Step::Nothing);
+            };
             if components.peek().is_none() {
                 return Ok(Step::Entry(entry));
             }
-            at = if at.is_empty() { name.into() } else { format!("{at}/{name}") };
+            at = if at.is_empty() {
+                name.into()
+            } else {
+                format!("{at}/{name}")
+            };
             match entry.kind {
                 Node::Directory => directory = self.repository.tree(entry.id)?,
                 Node::Submodule => return Ok(Step::Submodule(at)),
@@ -294,16 +368,30 @@ impl Served {
     }
 
     /// Add the files of a saltenv (Salt: `Pygit2.file_list`).
-    fn list(&self, saltenv: &str, prefix: &SaltPath, all: &mut Vec<String>) -> Result<(), LoadError> {
-        let Some(snapshot) = self.snapshot(saltenv)? else { return Ok(()) };
+    fn list(
+        &self,
+        saltenv: &str,
+        prefix: &SaltPath,
+        all: &mut Vec<String>,
+    ) -> Result<(), LoadError> {
+        let Some(snapshot) = self.snapshot(saltenv)? else {
+            return Ok(());
+        };
         let root = self.remote.root(saltenv);
         let failed = |e| self.failed(e, Some((&snapshot, root)));
-        let mut listing = Listing { served: self, all, entries: 0 };
+        let mut listing = Listing {
+            served: self,
+            all,
+            entries: 0,
+        };
         let tree = if root.is_empty() {
             snapshot.tree
         } else {
             match self.entry(snapshot.tree, root).map_err(failed)? {
-                Step::Entry(Entry { kind: Node::Directory, id }) => id,
+                Step::Entry(Entry {
+                    kind: Node::Directory,
+                    id,
+                }) => id,
                 _ => return Ok(()),
             }
         };
@@ -320,7 +408,11 @@ impl Served {
     fn shown(&self, snapshot: &Snapshot, path: &str) -> PathBuf {
         let reference = &snapshot.reference;
         let is_id = reference.len() == 40 && reference.bytes().all(|b| b.is_ascii_hexdigit());
-        let reference = if is_id { reference.get(..12).unwrap_or(reference) } else { reference };
+        let reference = if is_id {
+            reference.get(..12).unwrap_or(reference)
+        } else {
+            reference
+        };
         PathBuf::from(format!("{}@{reference}:{path}", self.remote.name))
     }
 
@@ -328,17 +420,30 @@ impl Served {
         let place = || at.map(|(snapshot, path)| self.shown(snapshot, path));
         match e {
             Problem::Broken(message) => {
-                let place = place().map_or_else(|| self.remote.name.clone(), |place| place.display().to_string());
+                let place = place().map_or_else(
+                    || self.remote.name.clone(),
+                    |place| place.display().to_string(),
+                );
                 let repository = self.remote.repository.display();
-                LoadError::Git { repository: place, message: format!("{message} ({repository})") }
+                LoadError::Git {
+                    repository: place,
+                    message: format!("{message} ({repository})"),
+                }
             }
             Problem::TooLarge(size) => {
                 let path = place().unwrap_or_else(|| self.remote.repository.clone());
-                LoadError::TooLarge { path, size, limit: LARGEST_FILE }
+                LoadError::TooLarge {
+                    path,
+                    size,
+                    limit: LARGEST_FILE,
+                }
             }
             Problem::TooMany => {
                 let path = place().unwrap_or_else(|| self.remote.repository.clone());
-                LoadError::TooMany { path, limit: MAX_ENTRIES }
+                LoadError::TooMany {
+                    path,
+                    limit: MAX_ENTRIES,
+                }
             }
         }
     }
@@ -361,7 +466,13 @@ struct Listing<'s> {
 
 impl Listing<'_> {
     /// Add the files of a directory that is served at `at`, as far as they are below a prefix.
-    fn directory(&mut self, tree: ObjectId, at: &str, prefix: &[&str], depth: usize) -> repository::Result<()> {
+    fn directory(
+        &mut self,
+        tree: ObjectId,
+        at: &str,
+        prefix: &[&str],
+        depth: usize,
+    ) -> repository::Result<()> {
         // Files further down have paths that are refused.
         if depth >= MAX_COMPONENTS {
             return Ok(());
@@ -372,7 +483,11 @@ impl Listing<'_> {
             if self.entries > MAX_ENTRIES {
                 return Err(Problem::TooMany);
             }
-            let path = if at.is_empty() { name.to_string() } else { format!("{at}/{name}") };
+            let path = if at.is_empty() {
+                name.to_string()
+            } else {
+                format!("{at}/{name}")
+            };
             match entry.kind {
                 Node::File | Node::Link if is_below(&path, prefix) => self.all.push(path),
                 Node::Directory if is_on_the_way(&path, prefix) => {
@@ -388,12 +503,17 @@ impl Listing<'_> {
 /// Whether a file is below a directory.
 fn is_below(path: &str, prefix: &[&str]) -> bool {
     let mut components = path.split('/');
-    prefix.iter().all(|wanted| components.next() == Some(*wanted)) && components.next().is_some()
+    prefix
+        .iter()
+        .all(|wanted| components.next() == Some(*wanted))
+        && components.next().is_some()
 }
 
 /// Whether a directory is above, at or below another one.
 fn is_on_the_way(path: &str, prefix: &[&str]) -> bool {
-    path.split('/').zip(prefix).all(|(component, wanted)| component == *wanted)
+    path.split('/')
+        .zip(prefix)
+        .all(|(component, wanted)| component == *wanted)
 }
 
 impl FileServer for GitFs {
@@ -403,23 +523,37 @@ impl FileServer for GitFs {
         }
         let mut refused = None;
         for look in self.look(path, saltenv) {
-            let Look { served, snapshot, found } = look?;
+            let Look {
+                served,
+                snapshot,
+                found,
+            } = look?;
             let reason = match found {
                 Found::Nothing => continue,
                 Found::Refused(reason) => reason,
                 Found::File { id, path } => {
-                    let bytes = served.repository.file(id).map_err(|e| served.failed(e, Some((&snapshot, &path))))?;
+                    let bytes = served
+                        .repository
+                        .file(id)
+                        .map_err(|e| served.failed(e, Some((&snapshot, &path))))?;
                     let on_disk = served.shown(&snapshot, &path);
                     if !is_pointer(&bytes) {
                         return Ok(Fetched::Found { on_disk, bytes });
                     }
-                    let reason =
-                        format!("{} is a pointer to a file in Git LFS, not the file itself", on_disk.display());
+                    let reason = format!(
+                        "{} is a pointer to a file in Git LFS, not the file itself",
+                        on_disk.display()
+                    );
                     // Salt serves the pointer, so what others have does not count.
                     return Ok(Fetched::Unusable { reason });
                 }
             };
-            refused = refused.or_else(|| Some(format!("{} in {reason}", served.shown(&snapshot, "").display())));
+            refused = refused.or_else(|| {
+                Some(format!(
+                    "{} in {reason}",
+                    served.shown(&snapshot, "").display()
+                ))
+            });
         }
         Ok(refused.map_or(Fetched::Missing, |reason| Fetched::Refused { reason }))
     }
@@ -430,7 +564,12 @@ impl FileServer for GitFs {
         }
         let mut all = Vec::new();
         for look in self.look(path, saltenv) {
-            if let Look { served, snapshot, found: Found::File { path, .. } } = look? {
+            if let Look {
+                served,
+                snapshot,
+                found: Found::File { path, .. },
+            } = look?
+            {
                 all.push(served.shown(&snapshot, &path));
             }
         }
@@ -443,7 +582,11 @@ impl FileServer for GitFs {
             return Ok(Vec::new());
         }
         let mut all = Vec::new();
-        for served in self.served.iter().filter(|served| self.is_asked(served, saltenv)) {
+        for served in self
+            .served
+            .iter()
+            .filter(|served| self.is_asked(served, saltenv))
+        {
             served.list(saltenv, &prefix, &mut all)?;
         }
         all.sort_unstable();
@@ -464,14 +607,19 @@ fn is_hex(text: &str) -> bool {
         Some(after) => after.strip_prefix('_').unwrap_or(after),
         None => text,
     };
-    !digits.is_empty() && digits.split('_').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_hexdigit()))
+    !digits.is_empty()
+        && digits
+            .split('_')
+            .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 /// Whether a file is what Git LFS puts in the place of a large one.
 fn is_pointer(bytes: &[u8]) -> bool {
     bytes.len() <= LARGEST_POINTER
         && bytes.starts_with(b"version https://git-lfs.github.com/spec/")
-        && bytes.split(|b| *b == b'\n').any(|line| line.starts_with(b"oid sha256:"))
+        && bytes
+            .split(|b| *b == b'\n')
+            .any(|line| line.starts_with(b"oid sha256:"))
 }
 
 #[cfg(test)]

@@ -32,9 +32,15 @@ impl Refspec {
     /// Salt's default: all branches and all tags.
     #[must_use]
     pub fn defaults() -> Vec<Self> {
-        [("refs/heads/*", "refs/remotes/origin/*"), ("refs/tags/*", "refs/tags/*")]
-            .map(|(source, destination)| Refspec { source: source.into(), destination: Some(destination.into()) })
-            .into()
+        [
+            ("refs/heads/*", "refs/remotes/origin/*"),
+            ("refs/tags/*", "refs/tags/*"),
+        ]
+        .map(|(source, destination)| Refspec {
+            source: source.into(),
+            destination: Some(destination.into()),
+        })
+        .into()
     }
 
     /// The references of the remote that it is about, with one `*` at most.
@@ -63,11 +69,15 @@ impl Refspec {
         if reference.starts_with(TAGS) {
             return vec![reference.into()];
         }
-        let excluded = |spec: &Refspec| spec.excludes() && matched(&spec.source, reference).is_some();
+        let excluded =
+            |spec: &Refspec| spec.excludes() && matched(&spec.source, reference).is_some();
         if specs.iter().any(excluded) {
             return Vec::new();
         }
-        specs.iter().filter_map(|spec| spec.map(reference)).collect()
+        specs
+            .iter()
+            .filter_map(|spec| spec.map(reference))
+            .collect()
     }
 }
 
@@ -92,20 +102,24 @@ impl FromStr for Refspec {
             },
         };
         let stars = |side: &str| side.matches('*').count();
-        if !source.starts_with("refs/") || destination.is_some_and(|side| !side.starts_with("refs/")) {
+        if !source.starts_with("refs/")
+            || destination.is_some_and(|side| !side.starts_with("refs/"))
+        {
             return bad("both sides have to start with refs/");
         }
         if stars(source) > 1 || destination.is_some_and(|side| stars(side) != stars(source)) {
             return bad("each side has one * or none has");
         }
         let names = [Some(source), destination].into_iter().flatten();
-        if names
-            .into_iter()
-            .any(|side| side.contains("..") || side.contains(|c: char| c.is_control() || " ~^:?[\\".contains(c)))
-        {
+        if names.into_iter().any(|side| {
+            side.contains("..") || side.contains(|c: char| c.is_control() || " ~^:?[\\".contains(c))
+        }) {
             return bad("it has characters that no reference has");
         }
-        Ok(Refspec { source: source.into(), destination: destination.map(Into::into) })
+        Ok(Refspec {
+            source: source.into(),
+            destination: destination.map(Into::into),
+        })
     }
 }
 
@@ -126,14 +140,38 @@ mod tests {
     fn refspecs_map_names_or_are_refused() {
         let map = |spec: &str, name: &str| spec.parse::<Refspec>().map(|spec| spec.map(name));
         for (spec, name, expected) in [
-            ("+refs/heads/*:refs/remotes/origin/*", "refs/heads/a/b", Some("refs/remotes/origin/a/b")),
-            ("refs/pull/*/head:refs/remotes/origin/pr/*", "refs/pull/7/head", Some("refs/remotes/origin/pr/7")),
-            ("refs/pull/*/head:refs/remotes/origin/pr/*", "refs/pull/7/merge", None),
-            ("refs/heads/main:refs/remotes/origin/main", "refs/heads/main", Some("refs/remotes/origin/main")),
-            ("refs/heads/main:refs/remotes/origin/main", "refs/heads/main2", None),
+            (
+                "+refs/heads/*:refs/remotes/origin/*",
+                "refs/heads/a/b",
+                Some("refs/remotes/origin/a/b"),
+            ),
+            (
+                "refs/pull/*/head:refs/remotes/origin/pr/*",
+                "refs/pull/7/head",
+                Some("refs/remotes/origin/pr/7"),
+            ),
+            (
+                "refs/pull/*/head:refs/remotes/origin/pr/*",
+                "refs/pull/7/merge",
+                None,
+            ),
+            (
+                "refs/heads/main:refs/remotes/origin/main",
+                "refs/heads/main",
+                Some("refs/remotes/origin/main"),
+            ),
+            (
+                "refs/heads/main:refs/remotes/origin/main",
+                "refs/heads/main2",
+                None,
+            ),
             ("^refs/heads/wip/*", "refs/heads/wip/x", None),
         ] {
-            assert_eq!(map(spec, name).unwrap().as_deref(), expected, "{spec} {name}");
+            assert_eq!(
+                map(spec, name).unwrap().as_deref(),
+                expected,
+                "{spec} {name}"
+            );
         }
         for spec in [
             "",
@@ -152,7 +190,10 @@ mod tests {
     fn what_is_excluded_has_no_name() {
         let mut specs = Refspec::defaults();
         specs.push("^refs/heads/wip/*".parse().unwrap());
-        assert_eq!(Refspec::map_all(&specs, "refs/heads/main"), ["refs/remotes/origin/main"]);
+        assert_eq!(
+            Refspec::map_all(&specs, "refs/heads/main"),
+            ["refs/remotes/origin/main"]
+        );
         assert!(Refspec::map_all(&specs, "refs/heads/wip/x").is_empty());
         assert_eq!(Refspec::map_all(&[], "refs/tags/v1"), ["refs/tags/v1"]);
     }

@@ -104,22 +104,34 @@ impl Remote {
     }
 
     /// What counts in a saltenv: the remote's own word for it, or the one for all remotes.
-    fn in_saltenv<'s>(&'s self, saltenv: &str, of: impl Fn(&'s Saltenv) -> Option<&'s String>) -> Option<&'s str> {
+    fn in_saltenv<'s>(
+        &'s self,
+        saltenv: &str,
+        of: impl Fn(&'s Saltenv) -> Option<&'s String>,
+    ) -> Option<&'s str> {
         let own = self.saltenvs.get(saltenv).and_then(&of);
-        own.or_else(|| self.global_saltenvs.get(saltenv).and_then(&of)).map(String::as_str)
+        own.or_else(|| self.global_saltenvs.get(saltenv).and_then(&of))
+            .map(String::as_str)
     }
 
     pub(super) fn root(&self, saltenv: &str) -> &str {
-        self.in_saltenv(saltenv, |own| own.root.as_ref()).unwrap_or(&self.root).trim_end_matches('/')
+        self.in_saltenv(saltenv, |own| own.root.as_ref())
+            .unwrap_or(&self.root)
+            .trim_end_matches('/')
     }
 
     pub(super) fn mountpoint(&self, saltenv: &str) -> &str {
-        self.in_saltenv(saltenv, |own| own.mountpoint.as_ref()).unwrap_or(&self.mountpoint).trim_end_matches('/')
+        self.in_saltenv(saltenv, |own| own.mountpoint.as_ref())
+            .unwrap_or(&self.mountpoint)
+            .trim_end_matches('/')
     }
 
     /// What is `base`: a reference for it under `saltenvs` goes before the option `base`.
     pub(super) fn base(&self) -> &str {
-        self.saltenvs.get("base").and_then(|own| own.reference.as_deref()).unwrap_or(&self.base)
+        self.saltenvs
+            .get("base")
+            .and_then(|own| own.reference.as_deref())
+            .unwrap_or(&self.base)
     }
 
     /// What a saltenv is served from, if it is served.
@@ -130,15 +142,31 @@ impl Remote {
         if saltenv == "base" {
             return Some(self.base());
         }
-        let mapped = self.in_saltenv(saltenv, |own| own.reference.as_ref()).filter(|name| !name.is_empty());
-        if self.disable_saltenv_mapping { mapped } else { mapped.or(Some(saltenv)) }
+        let mapped = self
+            .in_saltenv(saltenv, |own| own.reference.as_ref())
+            .filter(|name| !name.is_empty());
+        if self.disable_saltenv_mapping {
+            mapped
+        } else {
+            mapped.or(Some(saltenv))
+        }
     }
 
     /// The saltenvs that have references of their own, by reference.
     pub(super) fn mapped(&self) -> BTreeMap<&str, Vec<&str>> {
-        let own = self.saltenvs.iter().filter_map(|(name, own)| Some((name, own.reference.as_deref()?)));
-        let has_own = |name: &String| self.saltenvs.get(name).is_some_and(|own| own.reference.is_some());
-        let global = self.global_saltenvs.iter().filter(|(name, _)| !has_own(name));
+        let own = self
+            .saltenvs
+            .iter()
+            .filter_map(|(name, own)| Some((name, own.reference.as_deref()?)));
+        let has_own = |name: &String| {
+            self.saltenvs
+                .get(name)
+                .is_some_and(|own| own.reference.is_some())
+        };
+        let global = self
+            .global_saltenvs
+            .iter()
+            .filter(|(name, _)| !has_own(name));
         let global = global.filter_map(|(name, own)| Some((name, own.reference.as_deref()?)));
         let mut by_reference: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (saltenv, reference) in own.chain(global) {

@@ -97,9 +97,17 @@ impl Repository {
             .config_overrides(["core.useReplaceRefs=false"])
             .bail_if_untrusted(false)
             .lossy_config(true);
-        let shared = options.open(path).map_err(|e| broken("it is no readable git repository", e))?;
+        let shared = options
+            .open(path)
+            .map_err(|e| broken("it is no readable git repository", e))?;
         let references = references(&shared.to_thread_local(), refspecs)?;
-        Ok(Repository { shared, idle: Mutex::default(), references, trees: Mutex::default(), largest })
+        Ok(Repository {
+            shared,
+            idle: Mutex::default(),
+            references,
+            trees: Mutex::default(),
+            largest,
+        })
     }
 
     /// The names of branches and tags as Salt's clone has them.
@@ -116,19 +124,33 @@ impl Repository {
     }
 
     fn tree_of_reference(&self, reference: &str) -> Result<Option<ObjectId>> {
-        let Some(mut id) = self.references.get(reference).copied() else { return Ok(None) };
+        let Some(mut id) = self.references.get(reference).copied() else {
+            return Ok(None);
+        };
         for _ in 0..MOST_TAGS {
             let object = self.structure(id).map_err(|e| e.within(reference))?;
             match object.kind {
                 Kind::Tag => {
                     let tag = gix::objs::TagRef::from_bytes(&object.data, id.kind());
-                    id = tag.map_err(|e| broken(format!("{reference} is no tag that can be read"), e))?.target();
+                    id = tag
+                        .map_err(|e| broken(format!("{reference} is no tag that can be read"), e))?
+                        .target();
                 }
-                Kind::Commit => return tree_of_commit(&object).map(Some).map_err(|e| e.within(reference)),
-                other => return Err(Problem::Broken(format!("{reference} leads to a {other} and not to a commit"))),
+                Kind::Commit => {
+                    return tree_of_commit(&object)
+                        .map(Some)
+                        .map_err(|e| e.within(reference));
+                }
+                other => {
+                    return Err(Problem::Broken(format!(
+                        "{reference} leads to a {other} and not to a commit"
+                    )));
+                }
             }
         }
-        Err(Problem::Broken(format!("{reference} is a tag of a tag, more than {MOST_TAGS} times")))
+        Err(Problem::Broken(format!(
+            "{reference} is a tag of a tag, more than {MOST_TAGS} times"
+        )))
     }
 
     /// The tree of a commit by its id, by the first digits of its id, or by a name that git would take
@@ -136,8 +158,11 @@ impl Repository {
     pub(super) fn tree_of_revision(&self, name: &str) -> Result<Option<ObjectId>> {
         let full = ObjectId::from_hex(name.to_ascii_lowercase().as_bytes()).ok();
         let by_name = || {
-            let names = ["", "refs/", TAGS, "refs/remotes/"].map(|prefix| format!("{prefix}{name}"));
-            names.iter().find_map(|name| self.references.get(name).copied())
+            let names =
+                ["", "refs/", TAGS, "refs/remotes/"].map(|prefix| format!("{prefix}{name}"));
+            names
+                .iter()
+                .find_map(|name| self.references.get(name).copied())
         };
         let found = match full.filter(|id| self.has(*id)).or_else(by_name) {
             Some(found) => Some(found),
@@ -146,7 +171,11 @@ impl Repository {
         let Some(id) = found else { return Ok(None) };
         let object = self.structure(id)?;
         // Salt takes neither tags nor trees by their ids.
-        if object.kind == Kind::Commit { tree_of_commit(&object).map(Some) } else { Ok(None) }
+        if object.kind == Kind::Commit {
+            tree_of_commit(&object).map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     /// The only object whose id begins like this.
@@ -154,10 +183,13 @@ impl Repository {
         if name.len() < SHORTEST_ID || !name.bytes().all(|b| b.is_ascii_hexdigit()) {
             return Ok(None);
         }
-        let Ok(prefix) = gix::hash::Prefix::from_hex(&name.to_ascii_lowercase()) else { return Ok(None) };
+        let Ok(prefix) = gix::hash::Prefix::from_hex(&name.to_ascii_lowercase()) else {
+            return Ok(None);
+        };
         self.with(|repository| {
             let found = repository.objects.lookup_prefix(prefix, None);
-            let found = found.map_err(|e| broken(format!("commits cannot be looked for by '{name}'"), e))?;
+            let found = found
+                .map_err(|e| broken(format!("commits cannot be looked for by '{name}'"), e))?;
             Ok(found.and_then(std::result::Result::ok))
         })
     }
@@ -183,12 +215,15 @@ impl Repository {
         let object = self.object(id, self.largest)?;
         match object.kind {
             Kind::Blob => Ok(object.data.into()),
-            other => Err(Problem::Broken(format!("{id} is a {other} where a file has to be"))),
+            other => Err(Problem::Broken(format!(
+                "{id} is a {other} where a file has to be"
+            ))),
         }
     }
 
     fn has(&self, id: ObjectId) -> bool {
-        self.with(|repository| Ok(repository.has_object(id))).unwrap_or(false)
+        self.with(|repository| Ok(repository.has_object(id)))
+            .unwrap_or(false)
     }
 
     /// A commit, a tag or a tree.
@@ -201,7 +236,8 @@ impl Repository {
 
     fn object(&self, id: ObjectId, largest: u64) -> Result<gix::ObjectDetached> {
         self.with(|repository| {
-            let unreadable = |e| broken(format!("{id} cannot be read; the repository is damaged"), e);
+            let unreadable =
+                |e| broken(format!("{id} cannot be read; the repository is damaged"), e);
             let header = repository.try_find_header(id).map_err(unreadable)?;
             let size = header.map(|header| header.size());
             match size {
@@ -234,7 +270,9 @@ impl Problem {
 }
 
 fn missing(id: ObjectId) -> Problem {
-    Problem::Broken(format!("the object {id} is missing; the repository is damaged, or not all of it was fetched"))
+    Problem::Broken(format!(
+        "the object {id} is missing; the repository is damaged, or not all of it was fetched"
+    ))
 }
 
 /// What a poisoned lock guards is a cache, whole after every step.
@@ -242,20 +280,30 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn references(repository: &gix::Repository, refspecs: &[Refspec]) -> Result<BTreeMap<String, ObjectId>> {
+fn references(
+    repository: &gix::Repository,
+    refspecs: &[Refspec],
+) -> Result<BTreeMap<String, ObjectId>> {
     let unreadable = |e: &dyn std::fmt::Display| broken("its references cannot be read", e);
     let mut all = BTreeMap::new();
     let platform = repository.references().map_err(|e| unreadable(&e))?;
-    let packed = repository.refs.cached_packed_buffer().map_err(|e| unreadable(&e))?;
+    let packed = repository
+        .refs
+        .cached_packed_buffer()
+        .map_err(|e| unreadable(&e))?;
     for reference in platform.all().map_err(|e| unreadable(&e))? {
         let mut reference = reference.map_err(|e| unreadable(&e))?;
-        let Ok(name) = std::str::from_utf8(reference.name().as_bstr()).map(str::to_owned) else { continue };
+        let Ok(name) = std::str::from_utf8(reference.name().as_bstr()).map(str::to_owned) else {
+            continue;
+        };
         let names = Refspec::map_all(refspecs, &name);
         if names.is_empty() {
             continue;
         }
         // A symbolic reference that leads nowhere is none.
-        let Ok(id) = reference.follow_to_object_packed(packed.as_ref().map(|p| &***p)) else { continue };
+        let Ok(id) = reference.follow_to_object_packed(packed.as_ref().map(|p| &***p)) else {
+            continue;
+        };
         all.extend(names.into_iter().map(|name| (name, id.detach())));
     }
     Ok(all)
@@ -268,20 +316,29 @@ fn tree_of_commit(commit: &gix::ObjectDetached) -> Result<ObjectId> {
 
 fn parsed(object: &gix::ObjectDetached) -> Result<Tree> {
     if object.kind != Kind::Tree {
-        return Err(Problem::Broken(format!("{} is a {} where a directory has to be", object.id, object.kind)));
+        return Err(Problem::Broken(format!(
+            "{} is a {} where a directory has to be",
+            object.id, object.kind
+        )));
     }
     let mut entries = HashMap::new();
     for entry in gix::objs::TreeRefIter::from_bytes(&object.data, object.id.kind()) {
-        let entry = entry.map_err(|e| broken(format!("the directory {} cannot be read", object.id), e))?;
+        let entry =
+            entry.map_err(|e| broken(format!("the directory {} cannot be read", object.id), e))?;
         // Names that are not Unicode cannot be asked for.
-        let Ok(name) = std::str::from_utf8(entry.filename) else { continue };
+        let Ok(name) = std::str::from_utf8(entry.filename) else {
+            continue;
+        };
         let kind = match entry.mode.kind() {
             EntryKind::Tree => Node::Directory,
             EntryKind::Blob | EntryKind::BlobExecutable => Node::File,
             EntryKind::Link => Node::Link,
             EntryKind::Commit => Node::Submodule,
         };
-        entries.entry(name.into()).or_insert(Entry { kind, id: entry.oid.into() });
+        entries.entry(name.into()).or_insert(Entry {
+            kind,
+            id: entry.oid.into(),
+        });
     }
     Ok(Tree(entries))
 }

@@ -33,23 +33,45 @@ impl Revision {
     pub fn of(directory: impl AsRef<Path>, name: &str) -> Result<Self, LoadError> {
         let directory = directory.as_ref();
         let shown = directory.display().to_string();
-        let failed = |message: String| LoadError::Git { repository: shown.clone(), message };
+        let failed = |message: String| LoadError::Git {
+            repository: shown.clone(),
+            message,
+        };
         let (there, rest) = existing(directory);
         let real = std::fs::canonicalize(&there).map_err(|e| failed(e.to_string()))?;
-        let options = gix::open::Options::isolated().bail_if_untrusted(false).lossy_config(true);
-        let (found, _) = gix::discover::upwards(&real).map_err(|_| failed("this is in no git repository".into()))?;
+        let options = gix::open::Options::isolated()
+            .bail_if_untrusted(false)
+            .lossy_config(true);
+        let (found, _) = gix::discover::upwards(&real)
+            .map_err(|_| failed("this is in no git repository".into()))?;
         let (git, _) = found.into_repository_and_work_tree_directories();
-        let repository = options.open(&git).map_err(|e| failed(format!("it is no readable git repository: {e}")))?;
+        let repository = options
+            .open(&git)
+            .map_err(|e| failed(format!("it is no readable git repository: {e}")))?;
         let repository = repository.to_thread_local();
-        let top = repository.workdir().ok_or_else(|| failed("its git repository has no work tree".into()))?;
+        let top = repository
+            .workdir()
+            .ok_or_else(|| failed("its git repository has no work tree".into()))?;
         let top = std::fs::canonicalize(top).map_err(|e| failed(e.to_string()))?;
-        let inside = real.strip_prefix(&top).map_err(|_| failed("this is in no work tree".into()))?.join(rest);
-        let root = inside.to_str().ok_or_else(|| failed("its name is no text".into()))?.replace('\\', "/");
-        let unknown =
-            || failed(format!("the repository has no revision '{}'", name.chars().take(80).collect::<String>()));
+        let inside = real
+            .strip_prefix(&top)
+            .map_err(|_| failed("this is in no work tree".into()))?
+            .join(rest);
+        let root = inside
+            .to_str()
+            .ok_or_else(|| failed("its name is no text".into()))?
+            .replace('\\', "/");
+        let unknown = || {
+            failed(format!(
+                "the repository has no revision '{}'",
+                name.chars().take(80).collect::<String>()
+            ))
+        };
         let id = repository.rev_parse_single(name).map_err(|_| unknown())?;
         let object = id.object().map_err(|e| failed(e.to_string()))?;
-        let commit = object.peel_to_commit().map_err(|_| failed(format!("'{name}' leads to no commit")))?;
+        let commit = object
+            .peel_to_commit()
+            .map_err(|_| failed(format!("'{name}' leads to no commit")))?;
         Ok(Revision {
             repository: git,
             name: name.into(),
@@ -70,7 +92,10 @@ impl Revision {
             ..Remote::new(&self.name, &self.repository)
         };
         if saltenv != "base" {
-            let own = Saltenv { reference: Some(self.commit.clone()), ..Saltenv::default() };
+            let own = Saltenv {
+                reference: Some(self.commit.clone()),
+                ..Saltenv::default()
+            };
             remote.saltenvs.insert(saltenv.into(), own);
         }
         GitFs::open(vec![remote])
@@ -82,7 +107,11 @@ fn existing(directory: &Path) -> (PathBuf, PathBuf) {
     let (mut there, mut rest) = (directory.to_path_buf(), PathBuf::new());
     while !there.as_os_str().is_empty() && !there.is_dir() {
         let name = there.file_name().map(PathBuf::from).unwrap_or_default();
-        rest = if rest.as_os_str().is_empty() { name } else { name.join(rest) };
+        rest = if rest.as_os_str().is_empty() {
+            name
+        } else {
+            name.join(rest)
+        };
         if !there.pop() {
             break;
         }

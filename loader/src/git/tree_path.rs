@@ -4,7 +4,10 @@ use mapstack_value::posixpath::{self, normpath};
 
 /// Salt's `salt.utils.path.join`: both normal, the second never absolute, joined and normal again.
 pub(super) fn join(first: &str, second: &str) -> String {
-    normpath(&posixpath::join(&normpath(first), normpath(second).trim_start_matches('/')))
+    normpath(&posixpath::join(
+        &normpath(first),
+        normpath(second).trim_start_matches('/'),
+    ))
 }
 
 #[cfg(test)]

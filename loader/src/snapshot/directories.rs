@@ -40,9 +40,16 @@ pub(super) struct Place<'p> {
 impl<'p> Place<'p> {
     /// The place of a path, if a listing can say that there is nothing.
     pub fn of(path: &'p SaltPath, saltenv: &'p str) -> Option<Self> {
-        let (directory, name) = path.as_str().rsplit_once('/').unwrap_or(("", path.as_str()));
+        let (directory, name) = path
+            .as_str()
+            .rsplit_once('/')
+            .unwrap_or(("", path.as_str()));
         let is_simple = is_simple(name) && path.saltenv().is_none() && !path.is_absolute();
-        is_simple.then_some(Place { saltenv, directory, name })
+        is_simple.then_some(Place {
+            saltenv,
+            directory,
+            name,
+        })
     }
 
     /// What a server tells of the directory.
@@ -54,7 +61,10 @@ impl<'p> Place<'p> {
 impl Directories {
     /// Whether there is surely no such file.
     pub fn lacks(&self, place: &Place<'_>) -> bool {
-        let known = self.known.get(place.saltenv).and_then(|directories| directories.get(place.directory));
+        let known = self
+            .known
+            .get(place.saltenv)
+            .and_then(|directories| directories.get(place.directory));
         matches!(known, Some(Directory::Has(listing)) if listing.lacks(place.name))
     }
 
@@ -87,7 +97,10 @@ impl Directories {
         if self.size > MOST {
             *self = Directories::default();
         }
-        self.known.entry(place.saltenv.to_owned()).or_default().insert(place.directory.to_owned(), directory);
+        self.known
+            .entry(place.saltenv.to_owned())
+            .or_default()
+            .insert(place.directory.to_owned(), directory);
     }
 }
 
@@ -100,12 +113,19 @@ mod tests {
     fn listings_are_about_simple_names() {
         let place = |path: &str| Place::of(&SaltPath::from_relative(path), "base").is_some();
         assert!(place("a/web1.example.org.yaml") && place("x") && place("ä/x"));
-        assert!(!place("") && !place("a/ä.yaml") && !place("a/x.") && !place("a/a:b") && !place("a/.."));
+        assert!(
+            !place("") && !place("a/ä.yaml") && !place("a/x.") && !place("a/a:b") && !place("a/..")
+        );
         assert!(!place("a/LONGNA~1.YAM") && !place(&"x".repeat(300)));
         let of = |url: &str| Place::of(&SaltPath::parse(url).unwrap(), "base").is_some();
         assert!(of("salt://a/b") && !of("salt://a/b?saltenv=dev") && !of("salt://|/a/b"));
         let in_refused = SaltPath::from_relative("c../d");
-        assert!(Place::of(&in_refused, "base").unwrap().listing(&MemoryFiles::new()).is_none());
+        assert!(
+            Place::of(&in_refused, "base")
+                .unwrap()
+                .listing(&MemoryFiles::new())
+                .is_none()
+        );
     }
 
     #[test]
@@ -115,7 +135,10 @@ mod tests {
         let mut known = Directories::default();
         assert_eq!((0..20).filter(|_| known.is_worth_asking(&place)).count(), 1);
         assert!(!known.lacks(&place));
-        known.learn(&place, Listing::of(&MemoryFiles::new().file("base", "d/y", ""), "d", "base"));
+        known.learn(
+            &place,
+            Listing::of(&MemoryFiles::new().file("base", "d/y", ""), "d", "base"),
+        );
         assert!(known.lacks(&place) && !known.is_worth_asking(&place));
         known.learn(&place, None);
         assert!(!known.lacks(&place) && !known.is_worth_asking(&place));

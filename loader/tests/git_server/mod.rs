@@ -37,14 +37,22 @@ impl Contents {
             tree.extend_from_slice(id.as_bytes());
         }
         let tree = self.add(Kind::Tree, tree);
-        let parent = parent.map(|id| format!("parent {id}\n")).unwrap_or_default();
+        let parent = parent
+            .map(|id| format!("parent {id}\n"))
+            .unwrap_or_default();
         let who = "A <a@example.org> 1700000000 +0000";
-        self.add(Kind::Commit, format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n\nx\n"))
+        self.add(
+            Kind::Commit,
+            format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n\nx\n"),
+        )
     }
 
     pub fn tag(&mut self, name: &str, at: ObjectId) -> ObjectId {
         let who = "A <a@example.org> 1700000000 +0000";
-        self.add(Kind::Tag, format!("object {at}\ntype commit\ntag {name}\ntagger {who}\n\nx\n"))
+        self.add(
+            Kind::Tag,
+            format!("object {at}\ntype commit\ntag {name}\ntagger {who}\n\nx\n"),
+        )
     }
 
     pub fn point(&mut self, name: &str, at: ObjectId) {
@@ -70,7 +78,10 @@ impl Contents {
                 size >>= 7;
             }
             pack.push(byte);
-            let mut deflated = gix::zlib::stream::deflate::Write::new(Vec::new(), gix::zlib::Compression::BEST_SPEED);
+            let mut deflated = gix::zlib::stream::deflate::Write::new(
+                Vec::new(),
+                gix::zlib::Compression::BEST_SPEED,
+            );
             deflated.write_all(bytes).unwrap();
             deflated.flush().unwrap();
             pack.extend(deflated.into_inner());
@@ -128,7 +139,11 @@ impl Server {
             ended: Arc::default(),
         };
         let (contents, fault) = (server.contents.clone(), server.fault.clone());
-        let (authorization, packs, ended) = (server.authorization.clone(), server.packs.clone(), server.ended.clone());
+        let (authorization, packs, ended) = (
+            server.authorization.clone(),
+            server.packs.clone(),
+            server.ended.clone(),
+        );
         thread::spawn(move || {
             let budget = Arc::new(Mutex::new((Fault::None, 0)));
             for stream in listener.incoming() {
@@ -137,7 +152,8 @@ impl Server {
                 }
                 let Ok(stream) = stream else { continue };
                 let (contents, fault) = (contents.lock().unwrap().clone(), *fault.lock().unwrap());
-                let (authorization, packs, budget) = (authorization.clone(), packs.clone(), budget.clone());
+                let (authorization, packs, budget) =
+                    (authorization.clone(), packs.clone(), budget.clone());
                 // One at a time but where a slow answer must not hold up others.
                 let work = move || {
                     let _ = answer(stream, &contents, fault, &authorization, &packs, &budget);
@@ -160,7 +176,12 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
-        let address = self.url.trim_start_matches("http://").split('/').next().unwrap();
+        let address = self
+            .url
+            .trim_start_matches("http://")
+            .split('/')
+            .next()
+            .unwrap();
         let _ = TcpStream::connect(address);
     }
 }
@@ -174,7 +195,9 @@ fn read(stream: &TcpStream) -> std::io::Result<Request> {
     loop {
         line.clear();
         reader.read_line(&mut line)?;
-        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+        let Some((name, value)) = line.trim_end().split_once(": ") else {
+            break;
+        };
         match name.to_ascii_lowercase().as_str() {
             "content-length" => length = value.parse().unwrap_or(0),
             "authorization" => authorization = Some(value.to_string()),
@@ -183,7 +206,11 @@ fn read(stream: &TcpStream) -> std::io::Result<Request> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    Ok(Request { path, authorization, body })
+    Ok(Request {
+        path,
+        authorization,
+        body,
+    })
 }
 
 fn packet(text: impl AsRef<[u8]>) -> Vec<u8> {
@@ -209,15 +236,22 @@ fn answer(
         Fault::Status(status) => (status, "text/plain", Vec::new()),
         _ if wanted.is_some() && wanted != request.authorization => (401, "text/plain", Vec::new()),
         _ if request.path.starts_with("/moved/") => (301, "text/plain", Vec::new()),
-        _ if request.path.contains("/info/refs") => (200, "x-git-upload-pack-advertisement", advertisement()),
-        _ if text.contains("command=ls-refs") => (200, "x-git-upload-pack-result", references(contents)),
+        _ if request.path.contains("/info/refs") => {
+            (200, "x-git-upload-pack-advertisement", advertisement())
+        }
+        _ if text.contains("command=ls-refs") => {
+            (200, "x-git-upload-pack-result", references(contents))
+        }
         _ => {
             packs.fetch_add(1, Ordering::Relaxed);
             (200, "x-git-upload-pack-result", objects(contents, fault))
         }
     };
     let location = match status {
-        301 => format!("Location: {}\r\n", request.path.replacen("/moved/", "/repository/", 1)),
+        301 => format!(
+            "Location: {}\r\n",
+            request.path.replacen("/moved/", "/repository/", 1)
+        ),
         _ => String::new(),
     };
     let head = format!(
@@ -252,8 +286,11 @@ fn advertisement() -> Vec<u8> {
 }
 
 fn references(contents: &Contents) -> Vec<u8> {
-    let mut lines: Vec<u8> =
-        contents.references.iter().flat_map(|(name, id)| packet(format!("{id} {name}\n"))).collect();
+    let mut lines: Vec<u8> = contents
+        .references
+        .iter()
+        .flat_map(|(name, id)| packet(format!("{id} {name}\n")))
+        .collect();
     lines.extend_from_slice(b"0000");
     lines
 }
@@ -268,7 +305,13 @@ fn objects(contents: &Contents, fault: Fault) -> Vec<u8> {
         let index = index % pack.len();
         pack[index] ^= 0x55;
     }
-    let mut lines = [packet("acknowledgments\n"), packet("ready\n"), b"0001".to_vec(), packet("packfile\n")].concat();
+    let mut lines = [
+        packet("acknowledgments\n"),
+        packet("ready\n"),
+        b"0001".to_vec(),
+        packet("packfile\n"),
+    ]
+    .concat();
     for part in pack.chunks(1000) {
         lines.extend(packet([b"\x01", part].concat()));
     }

@@ -16,7 +16,8 @@ const WIDEST: usize = 60;
 
 pub fn run(args: &Arguments, reporter: &Reporter) -> Result<(), Failure> {
     let Some(config) = configuration::read(&args.files, args.id.as_deref(), None, reporter)? else {
-        let message = "no configuration given: pass --config FILE, such as --config /etc/salt/master";
+        let message =
+            "no configuration given: pass --config FILE, such as --config /etc/salt/master";
         return Err(Failure::Usage(message.into()));
     };
     // What is in force is compared between machines, so there are no digests.
@@ -44,11 +45,19 @@ fn rows(args: &Arguments, config: &Config, secrets: &Secrets) -> Result<Vec<Row>
     names.sort();
     names.dedup();
     if let Some(unknown) = args.options.iter().find(|option| !names.contains(option)) {
-        let near = nearest(unknown, &names).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        let message = format!("{} has no option `{unknown}`, and Salt has no default for it{near}", config.path());
+        let near = nearest(unknown, &names)
+            .map(|near| format!("; did you mean `{near}`?"))
+            .unwrap_or_default();
+        let message = format!(
+            "{} has no option `{unknown}`, and Salt has no default for it{near}",
+            config.path()
+        );
         return Err(Failure::Data(Error::new(ErrorKind::Lookup, message)));
     }
-    let entries = config.options().iter().map(|(key, value)| (key.to_string(), value, config.origin(key.clone())));
+    let entries = config
+        .options()
+        .iter()
+        .map(|(key, value)| (key.to_string(), value, config.origin(key.clone())));
     let mut rows: Vec<Row> = entries
         .map(|(name, value, origin)| {
             let set = matches!(origin, Origin::Files(_));
@@ -57,7 +66,11 @@ fn rows(args: &Arguments, config: &Config, secrets: &Secrets) -> Result<Vec<Row>
                 other => vec![other.to_string()],
             };
             // What Salt has built in is no secret.
-            let value = if set && !secrets.shows_everything() { masked(&name, value, secrets) } else { value.clone() };
+            let value = if set && !secrets.shows_everything() {
+                masked(&name, value, secrets)
+            } else {
+                value.clone()
+            };
             (set, Row { name, value, from })
         })
         .filter(|(set, row)| match args.options.is_empty() {
@@ -69,7 +82,11 @@ fn rows(args: &Arguments, config: &Config, secrets: &Secrets) -> Result<Vec<Row>
     for (name, value, flag) in flags {
         if args.options.is_empty() || args.options.iter().any(|option| option == name) {
             rows.retain(|row| row.name != name);
-            rows.push(Row { name: name.into(), value, from: vec![flag.into()] });
+            rows.push(Row {
+                name: name.into(),
+                value,
+                from: vec![flag.into()],
+            });
         }
     }
     rows.sort_by(|one, other| one.name.cmp(&other.name));
@@ -82,7 +99,11 @@ fn by_flags(files: &Files) -> Vec<(&'static str, Value, &'static str)> {
     if !files.root.is_empty() {
         let mut roots = Map::new();
         for (env, directory) in crate::inputs::root_flags(files) {
-            let mut directories = roots.get(env).and_then(Value::as_list).unwrap_or_default().to_vec();
+            let mut directories = roots
+                .get(env)
+                .and_then(Value::as_list)
+                .unwrap_or_default()
+                .to_vec();
             directories.push(directory.into());
             roots.insert(env, Value::from_iter(directories));
         }
@@ -97,14 +118,27 @@ fn by_flags(files: &Files) -> Vec<(&'static str, Value, &'static str)> {
 fn text(rows: &[Row]) -> Result<String, Failure> {
     let short: Vec<Option<String>> = rows.iter().map(|row| in_line(&row.value)).collect();
     let width = |text: &str| text.chars().count();
-    let names = rows.iter().map(|row| width(&row.name)).max().unwrap_or_default();
-    let values = short.iter().flatten().map(|value| width(value)).max().unwrap_or_default();
+    let names = rows
+        .iter()
+        .map(|row| width(&row.name))
+        .max()
+        .unwrap_or_default();
+    let values = short
+        .iter()
+        .flatten()
+        .map(|value| width(value))
+        .max()
+        .unwrap_or_default();
     let mut text = String::new();
     for (row, short) in rows.iter().zip(&short) {
         let value = short.as_deref().unwrap_or_default();
         let from = row.from.join(", ");
-        let padding = [names - width(&row.name), values - width(value)].map(|count| " ".repeat(count));
-        text.push_str(&format!("{}{}  {value}{}  {from}\n", row.name, padding[0], padding[1]));
+        let padding =
+            [names - width(&row.name), values - width(value)].map(|count| " ".repeat(count));
+        text.push_str(&format!(
+            "{}{}  {value}{}  {from}\n",
+            row.name, padding[0], padding[1]
+        ));
         if short.is_none() {
             let block = yaml::dump(&row.value, &yaml::DumpOptions::output());
             text.extend(block.lines().map(|line| format!("  {line}\n")));
@@ -118,17 +152,29 @@ fn in_line(value: &Value) -> Option<String> {
     let text = match value {
         Value::Str(text) if !text.is_empty() && !text.contains('\n') => text.to_string(),
         Value::Str(_) | Value::Map(_) | Value::List(_) | Value::Tuple(_) | Value::Set(_) => {
-            let options = json::DumpOptions { ensure_ascii: false, ..json::DumpOptions::default() };
+            let options = json::DumpOptions {
+                ensure_ascii: false,
+                ..json::DumpOptions::default()
+            };
             json::dumps(value, &options).ok()?
         }
-        other => yaml::dump(other, &yaml::DumpOptions::output()).lines().next().unwrap_or_default().to_string(),
+        other => yaml::dump(other, &yaml::DumpOptions::output())
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .to_string(),
     };
     (text.chars().count() <= WIDEST).then_some(text)
 }
 
 fn as_value(rows: &[Row]) -> Value {
     let row = |row: &Row| {
-        let entry: Map = [("value", row.value.clone()), ("from", row.from.iter().collect())].into_iter().collect();
+        let entry: Map = [
+            ("value", row.value.clone()),
+            ("from", row.from.iter().collect()),
+        ]
+        .into_iter()
+        .collect();
         (row.name.clone(), Value::from(entry))
     };
     rows.iter().map(row).collect::<Map>().into()

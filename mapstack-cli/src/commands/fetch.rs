@@ -72,9 +72,19 @@ fn summary(updated: &Updated) -> String {
     if updated.is_nothing() {
         return "up to date".into();
     }
-    let counts = [(updated.new.len(), "new"), (updated.changed.len(), "changed"), (updated.gone.len(), "gone")];
-    let counts = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-    format!("branches and tags: {}", counts.collect::<Vec<_>>().join(", "))
+    let counts = [
+        (updated.new.len(), "new"),
+        (updated.changed.len(), "changed"),
+        (updated.gone.len(), "gone"),
+    ];
+    let counts = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"));
+    format!(
+        "branches and tags: {}",
+        counts.collect::<Vec<_>>().join(", ")
+    )
 }
 
 const FRAME: Duration = Duration::from_millis(100);
@@ -85,7 +95,9 @@ fn show(progress: &Progress, done: &AtomicBool) {
         if let Some(Stage { name, done, total }) = progress.now() {
             // What a server says is not for the terminal to obey.
             let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
-            let total = total.map(|total| format!(" of {total}")).unwrap_or_default();
+            let total = total
+                .map(|total| format!(" of {total}"))
+                .unwrap_or_default();
             let _ = write!(io::stderr(), "\r\x1b[K{name} {done}{total}");
         }
         thread::sleep(FRAME);

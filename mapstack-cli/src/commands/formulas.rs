@@ -7,12 +7,17 @@ use mapstack::{Error, ErrorKind};
 
 /// The formulas that are named, without slashes at their ends.
 pub fn named(formulas: &[String]) -> Vec<String> {
-    formulas.iter().map(|formula| formula.trim_end_matches('/').to_owned()).collect()
+    formulas
+        .iter()
+        .map(|formula| formula.trim_end_matches('/').to_owned())
+        .collect()
 }
 
 /// The folders of a saltenv that are formulas: they have `parameters/`, a `map.jinja` or an `init.sls`.
 pub fn all(files: &dyn FileServer, saltenv: &str) -> Result<BTreeSet<String>, Error> {
-    folders(files, saltenv, |rest| rest.starts_with("parameters/") || matches!(rest, "map.jinja" | "init.sls"))
+    folders(files, saltenv, |rest| {
+        rest.starts_with("parameters/") || matches!(rest, "map.jinja" | "init.sls")
+    })
 }
 
 /// Those that have parameter files.
@@ -20,10 +25,18 @@ pub fn layered(files: &dyn FileServer, saltenv: &str) -> Result<BTreeSet<String>
     folders(files, saltenv, |rest| rest.starts_with("parameters/"))
 }
 
-fn folders(files: &dyn FileServer, saltenv: &str, is_one: impl Fn(&str) -> bool) -> Result<BTreeSet<String>, Error> {
+fn folders(
+    files: &dyn FileServer,
+    saltenv: &str,
+    is_one: impl Fn(&str) -> bool,
+) -> Result<BTreeSet<String>, Error> {
     let listed = files.list(saltenv, "");
-    let listed =
-        listed.map_err(|e| Error::new(ErrorKind::File, format!("cannot list the files of saltenv {saltenv}: {e}")))?;
+    let listed = listed.map_err(|e| {
+        Error::new(
+            ErrorKind::File,
+            format!("cannot list the files of saltenv {saltenv}: {e}"),
+        )
+    })?;
     let of_formula = |path: &String| {
         let (folder, rest) = path.split_once('/')?;
         (is_one(rest) && !folder.starts_with('.')).then(|| folder.to_owned())

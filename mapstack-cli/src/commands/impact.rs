@@ -44,7 +44,9 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     let served = inputs::served(&input.files, config.as_ref(), None, reporter)?;
     let roots = served.directories(plan.saltenv());
     let engine = functions::add(Engine::new(Snapshot::new(served.files)), &input.functions)?;
-    let known: Vec<String> = formulas::layered(engine.files(), plan.saltenv())?.into_iter().collect();
+    let known: Vec<String> = formulas::layered(engine.files(), plan.saltenv())?
+        .into_iter()
+        .collect();
     let what = What::read(&args.what, &known, &roots)?;
     plan.formulas = match (&what, args.formula.is_empty()) {
         (What::Value(formula, _), _) => vec![formula.clone()],
@@ -52,10 +54,27 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         (_, false) => formulas::named(&args.formula),
     };
     let fleet = plan.fleet(&engine);
-    let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
-    let minions = Many::list_or_platforms((&input.facts, &args.target), config.as_ref(), &others, reporter)?;
+    let others: Vec<_> = input
+        .functions
+        .stub
+        .iter()
+        .chain(&input.custom_data)
+        .cloned()
+        .collect();
+    let minions = Many::list_or_platforms(
+        (&input.facts, &args.target),
+        config.as_ref(),
+        &others,
+        reporter,
+    )?;
     let formulas = vec![OfFormula::default(); plan.formulas.len()];
-    let mut reached = Reached { what: &what, fleet: &fleet, formulas, known: HashMap::new(), minions: 0 };
+    let mut reached = Reached {
+        what: &what,
+        fleet: &fleet,
+        formulas,
+        known: HashMap::new(),
+        minions: 0,
+    };
     let masking = Masking::new(&SecretFlags::default(), reporter)?;
     let mut broken: Vec<Redacted<Error>> = Vec::new();
     for id in minions.ids() {
@@ -67,7 +86,9 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     let rows = reached.rows(&plan.formulas, &masking);
     match args.format {
         Listing::Text => output::write_listing(&text(&args.what, &what, &rows, reached.minions))?,
-        Listing::Json => output::write(&output::as_json(&json(&args.what, &rows, reached.minions))?)?,
+        Listing::Json => {
+            output::write(&output::as_json(&json(&args.what, &rows, reached.minions))?)?
+        }
     }
     reporter.errors(broken)
 }
@@ -79,14 +100,22 @@ impl What {
             return Ok(What::File(path.into()));
         }
         if Path::new(given).is_file() {
-            let path = inputs::below(roots, given)
-                .ok_or_else(|| Failure::Usage(format!("{given} lies below none of the roots: {}", roots.join(", "))))?;
+            let path = inputs::below(roots, given).ok_or_else(|| {
+                Failure::Usage(format!(
+                    "{given} lies below none of the roots: {}",
+                    roots.join(", ")
+                ))
+            })?;
             return Ok(What::File(path));
         }
         let usage = |what: &str| {
-            Failure::Usage(format!("{given}: {what}; write a file, FORMULA:KEY, grains:KEY, pillar:KEY or opts:KEY"))
+            Failure::Usage(format!(
+                "{given}: {what}; write a file, FORMULA:KEY, grains:KEY, pillar:KEY or opts:KEY"
+            ))
         };
-        let (first, key) = given.split_once(':').ok_or_else(|| usage("there is no such file"))?;
+        let (first, key) = given
+            .split_once(':')
+            .ok_or_else(|| usage("there is no such file"))?;
         let part = match first {
             "grains" => Some(Part::Grains),
             "pillar" => Some(Part::Pillar),
@@ -96,9 +125,13 @@ impl What {
         let path = KeyPath::split(key, ":").map_err(|e| Failure::Usage(e.to_string()))?;
         match part {
             Some(part) => Ok(What::Fact(part, key.split(':').map(Key::from).collect())),
-            None if formulas.iter().any(|formula| formula == first) => Ok(What::Value(first.into(), path)),
+            None if formulas.iter().any(|formula| formula == first) => {
+                Ok(What::Value(first.into(), path))
+            }
             None => Err(match mapstack::nearest(first, formulas) {
-                Some(near) => usage(&format!("no formula '{first}' has parameter files; did you mean '{near}'?")),
+                Some(near) => usage(&format!(
+                    "no formula '{first}' has parameter files; did you mean '{near}'?"
+                )),
                 None => usage(&format!("no formula '{first}' has parameter files")),
             }),
         }
@@ -152,14 +185,27 @@ struct OfValue {
 impl Reached<'_, '_> {
     /// Look at a minion, and return what fails on it.
     fn look(&mut self, minion: &Minion, masking: &Masking) -> Vec<Redacted<Error>> {
-        let Some(report) = self.fleet.report(minion) else { return Vec::new() };
+        let Some(report) = self.fleet.report(minion) else {
+            return Vec::new();
+        };
         self.minions += 1;
         for (index, outcome) in report.outcomes.iter().flatten().enumerate() {
             let key = (index, Arc::as_ptr(outcome) as usize);
             if !self.known.contains_key(&key) {
                 let is_reached = self.is_reached(index, outcome, minion);
-                let spot = if is_reached { self.spot(index, minion) } else { None };
-                self.known.insert(key, Known { outcome: outcome.clone(), is_reached, spot });
+                let spot = if is_reached {
+                    self.spot(index, minion)
+                } else {
+                    None
+                };
+                self.known.insert(
+                    key,
+                    Known {
+                        outcome: outcome.clone(),
+                        is_reached,
+                        spot,
+                    },
+                );
             }
             if let Some(known) = self.known.get(&key).filter(|known| known.is_reached) {
                 let (outcome, spot) = (known.outcome.clone(), known.spot.clone());
@@ -175,40 +221,67 @@ impl Reached<'_, '_> {
 
     fn is_reached(&self, index: usize, outcome: &Outcome, minion: &Minion) -> bool {
         match self.what {
-            What::File(path) => {
-                outcome.files.iter().any(|read| read.kind == FileReadKind::Found && *read.path == **path)
-            }
-            What::Value(_, path) => outcome.result.as_ref().is_ok_and(|data| yaml::traverse(data, path).is_some()),
+            What::File(path) => outcome
+                .files
+                .iter()
+                .any(|read| read.kind == FileReadKind::Found && *read.path == **path),
+            What::Value(_, path) => outcome
+                .result
+                .as_ref()
+                .is_ok_and(|data| yaml::traverse(data, path).is_some()),
             // Where nobody knows, it may be looked at.
-            What::Fact(part, path) => self
-                .fleet
-                .facts(index, minion)
-                .is_none_or(|reads| reads.iter().any(|read| !read.path.is_empty() && read.sees(*part, path))),
+            What::Fact(part, path) => self.fleet.facts(index, minion).is_none_or(|reads| {
+                reads
+                    .iter()
+                    .any(|read| !read.path.is_empty() && read.sees(*part, path))
+            }),
         }
     }
 
     /// Where the value that is asked about comes from.
     fn spot(&self, index: usize, minion: &Minion) -> Option<(Spot, Arc<HashSet<Vec<Key>>>)> {
-        let What::Value(..) = self.what else { return None };
+        let What::Value(..) = self.what else {
+            return None;
+        };
         let (lineage, keys) = (self.fleet.explain(index, minion)?, self.what.keys());
         Some((lineage.at(&keys)?.spot, lineage.secret_paths(&keys).into()))
     }
 
-    fn add(&mut self, index: usize, outcome: &Outcome, spot: Option<(Spot, Arc<HashSet<Vec<Key>>>)>, minion: &Minion) {
-        let (spot, secret) = spot.map_or((None, Arc::default()), |(spot, secret)| (Some(spot), secret));
+    fn add(
+        &mut self,
+        index: usize,
+        outcome: &Outcome,
+        spot: Option<(Spot, Arc<HashSet<Vec<Key>>>)>,
+        minion: &Minion,
+    ) {
+        let (spot, secret) = spot.map_or((None, Arc::default()), |(spot, secret)| {
+            (Some(spot), secret)
+        });
         let id = minion.id().to_string();
         let value = match (self.what, &outcome.result) {
             (What::Value(_, path), Ok(data)) => yaml::traverse(data, path),
             _ => None,
         };
-        let Some(of) = self.formulas.get_mut(index) else { return };
+        let Some(of) = self.formulas.get_mut(index) else {
+            return;
+        };
         of.minions.push(id.clone());
         let Some(value) = value else { return };
-        if let Some(known) = of.values.iter_mut().find(|known| known.value.is_same(&value) && known.spot == spot) {
+        if let Some(known) = of
+            .values
+            .iter_mut()
+            .find(|known| known.value.is_same(&value) && known.spot == spot)
+        {
             known.minions.push(id);
             return;
         }
-        of.values.push(OfValue { value, spot, secret, minions: vec![id], example: minion.clone() });
+        of.values.push(OfValue {
+            value,
+            spot,
+            secret,
+            minions: vec![id],
+            example: minion.clone(),
+        });
     }
 
     /// What is told of each formula that is reached.
@@ -217,7 +290,11 @@ impl Reached<'_, '_> {
         let shown = |known: &OfValue| {
             let is_secret = |path: &[Key]| known.secret.contains(path);
             RowValue {
-                value: masking.of([&known.example]).masked_where(&mut keys.clone(), &known.value, &is_secret),
+                value: masking.of([&known.example]).masked_where(
+                    &mut keys.clone(),
+                    &known.value,
+                    &is_secret,
+                ),
                 origin: known.spot.as_ref().map(ToString::to_string),
                 minions: known.minions.clone(),
             }
@@ -225,9 +302,18 @@ impl Reached<'_, '_> {
         let row = |(name, of): (&String, &OfFormula)| {
             let mut values: Vec<RowValue> = of.values.iter().map(shown).collect();
             values.sort_by_key(|value| std::cmp::Reverse(value.minions.len()));
-            Row { formula: name.clone(), minions: of.minions.clone(), values }
+            Row {
+                formula: name.clone(),
+                minions: of.minions.clone(),
+                values,
+            }
         };
-        names.iter().zip(&self.formulas).map(row).filter(|row| !row.minions.is_empty()).collect()
+        names
+            .iter()
+            .zip(&self.formulas)
+            .map(row)
+            .filter(|row| !row.minions.is_empty())
+            .collect()
     }
 }
 
@@ -255,11 +341,27 @@ fn text(given: &str, what: &What, rows: &[Row], all: usize) -> String {
     reached.dedup();
     let mut text = format!("{given} reaches {} of {}\n", reached.len(), count(all));
     for row in rows {
-        text.push_str(&format!("{}: {}: {}\n", row.formula, count(row.minions.len()), some(&row.minions, NAMED)));
+        text.push_str(&format!(
+            "{}: {}: {}\n",
+            row.formula,
+            count(row.minions.len()),
+            some(&row.minions, NAMED)
+        ));
         for value in &row.values {
-            let origin = value.origin.as_ref().map(|origin| format!("  {origin}")).unwrap_or_default();
-            let minions = format!("{}: {}", count(value.minions.len()), some(&value.minions, NAMED));
-            text.push_str(&format!("  {}{origin}\n    {minions}\n", value.value.repr()));
+            let origin = value
+                .origin
+                .as_ref()
+                .map(|origin| format!("  {origin}"))
+                .unwrap_or_default();
+            let minions = format!(
+                "{}: {}",
+                count(value.minions.len()),
+                some(&value.minions, NAMED)
+            );
+            text.push_str(&format!(
+                "  {}{origin}\n    {minions}\n",
+                value.value.repr()
+            ));
         }
     }
     text
@@ -270,7 +372,10 @@ fn json(given: &str, rows: &[Row], all: usize) -> Value {
         let values = row.values.iter().map(|value| {
             object([
                 ("value", value.value.clone()),
-                ("origin", value.origin.as_deref().map_or(Value::None, Value::from)),
+                (
+                    "origin",
+                    value.origin.as_deref().map_or(Value::None, Value::from),
+                ),
                 ("count", number(value.minions.len())),
                 ("minions", value.minions.iter().collect()),
             ])
@@ -282,5 +387,9 @@ fn json(given: &str, rows: &[Row], all: usize) -> Value {
             ("values", values.collect()),
         ])
     });
-    object([("of", given.into()), ("minions", number(all)), ("formulas", formulas.collect())])
+    object([
+        ("of", given.into()),
+        ("minions", number(all)),
+        ("formulas", formulas.collect()),
+    ])
 }

@@ -9,8 +9,13 @@ use crate::output;
 use crate::report::{Failure, Reporter};
 
 pub fn run(args: &Map, reporter: &Reporter) -> Result<(), Failure> {
-    let options = MapOptions { template: Some(args.template.clone()), variable: args.var.clone() };
+    let options = MapOptions {
+        template: Some(args.template.clone()),
+        variable: args.var.clone(),
+    };
     let session = Session::new(&args.input, reporter)?;
-    let exported = reported(&session.run(), reporter, |run| run.map(&args.formula, &options))?;
+    let exported = reported(&session.run(), reporter, |run| {
+        run.map(&args.formula, &options)
+    })?;
     output::print(&exported.value, &args.output)
 }

@@ -19,11 +19,18 @@ pub fn run(args: &Parse) -> Result<(), Failure> {
 fn text(definition: &Definition, mode: Mode) -> String {
     let mut text = format!("{definition}\n");
     for (i, line) in definition.describe().lines().enumerate() {
-        let line = if i == 0 && mode == Mode::Path { "builds paths" } else { line };
+        let line = if i == 0 && mode == Mode::Path {
+            "builds paths"
+        } else {
+            line
+        };
         text.push_str(&format!("  {line}\n"));
     }
     if definition.spelling() == Spelling::Legacy {
-        text.push_str(&format!("  the Y: form is deprecated; write {}\n", definition.modern()));
+        text.push_str(&format!(
+            "  the Y: form is deprecated; write {}\n",
+            definition.modern()
+        ));
     }
     text
 }
@@ -45,7 +52,10 @@ fn as_value(definition: &Definition) -> Map {
     let rows: [(&str, Value); 4] = [
         ("definition", definition.to_string().into()),
         ("yaml", definition.leads_to_files().into()),
-        ("deprecated", (definition.spelling() == Spelling::Legacy).into()),
+        (
+            "deprecated",
+            (definition.spelling() == Spelling::Legacy).into(),
+        ),
         ("matchers", matchers),
     ];
     rows.into_iter().collect()

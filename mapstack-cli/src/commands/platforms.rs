@@ -22,17 +22,27 @@ pub fn run(args: &Platforms) -> Result<(), Failure> {
     }
     output::write(&match args.format {
         Listing::Text => text(platforms::all()),
-        Listing::Json => {
-            output::as_json(&platforms::all().iter().map(|platform| Value::from(row(platform))).collect())?
-        }
+        Listing::Json => output::as_json(
+            &platforms::all()
+                .iter()
+                .map(|platform| Value::from(row(platform)))
+                .collect(),
+        )?,
     })
 }
 
 fn text(platforms: &[Platform]) -> String {
-    let widest = platforms.iter().map(|platform| platform.name.len()).max().unwrap_or_default();
+    let widest = platforms
+        .iter()
+        .map(|platform| platform.name.len())
+        .max()
+        .unwrap_or_default();
     let line = |platform: &Platform| {
-        let also =
-            if platform.aliases.is_empty() { String::new() } else { format!("; also {}", platform.aliases.join(", ")) };
+        let also = if platform.aliases.is_empty() {
+            String::new()
+        } else {
+            format!("; also {}", platform.aliases.join(", "))
+        };
         format!("{:widest$}  {}{also}\n", platform.name, platform.title)
     };
     platforms.iter().map(line).collect()
@@ -42,7 +52,14 @@ fn row(platform: &Platform) -> Map {
     let row: [(&str, Value); 3] = [
         ("platform", platform.name.into()),
         ("title", platform.title.into()),
-        ("aliases", platform.aliases.iter().map(|alias| Value::from(*alias)).collect()),
+        (
+            "aliases",
+            platform
+                .aliases
+                .iter()
+                .map(|alias| Value::from(*alias))
+                .collect(),
+        ),
     ];
     row.into_iter().collect()
 }

@@ -24,16 +24,30 @@ pub fn run(args: &Render, reporter: &Reporter) -> Result<(), Failure> {
         Rendered::Yaml => Format::Yaml,
         Rendered::Json => Format::Json,
         Rendered::Text => {
-            let text =
-                |run: &Run<'_>| if is_sls { run.sls_text(&args.path) } else { run.template(&args.path, &options) };
-            let text =
-                reported(&session.run(), reporter, |run| text(run).map_err(|e| looked_in(e, &args.path, &session)))?;
+            let text = |run: &Run<'_>| {
+                if is_sls {
+                    run.sls_text(&args.path)
+                } else {
+                    run.template(&args.path, &options)
+                }
+            };
+            let text = reported(&session.run(), reporter, |run| {
+                text(run).map_err(|e| looked_in(e, &args.path, &session))
+            })?;
             return output::write(&text);
         }
     };
-    let data =
-        reported(&session.run(), reporter, |run| run.sls(&args.path).map_err(|e| looked_in(e, &args.path, &session)))?;
-    output::print(&data, &Output { format, get: args.get.clone() })
+    let data = reported(&session.run(), reporter, |run| {
+        run.sls(&args.path)
+            .map_err(|e| looked_in(e, &args.path, &session))
+    })?;
+    output::print(
+        &data,
+        &Output {
+            format,
+            get: args.get.clone(),
+        },
+    )
 }
 
 /// Whether the file goes through a pipe: its name says so, and no engine is asked for.
@@ -50,13 +64,17 @@ fn check_flags(args: &Render, is_sls: bool) -> Result<(), Failure> {
         );
     }
     if !is_sls && args.format != Rendered::Text {
-        return usage("only an sls has data to print; leave -o out, or name a file that ends in .sls");
+        return usage(
+            "only an sls has data to print; leave -o out, or name a file that ends in .sls",
+        );
     }
     if args.format == Rendered::Text && args.get.is_some() {
         return usage("--get picks from data: add -o yaml or -o json");
     }
     if args.input.kwargs.is_some() || args.input.custom_data.is_some() {
-        return usage("--kwargs and --custom-data are for map.data and its siblings; pass variables with --context");
+        return usage(
+            "--kwargs and --custom-data are for map.data and its siblings; pass variables with --context",
+        );
     }
     Ok(())
 }
@@ -65,17 +83,20 @@ fn check_flags(args: &Render, is_sls: bool) -> Result<(), Failure> {
 fn variables(flag: &str, given: Option<&str>) -> Result<Map, Failure> {
     let value = match given {
         None => return Ok(Map::new()),
-        Some(text) if text.trim_start().starts_with('{') => {
-            yaml::load(text).map_err(|e| Failure::Usage(format!("{flag}: '{text}' is no YAML: {e}")))?
-        }
+        Some(text) if text.trim_start().starts_with('{') => yaml::load(text)
+            .map_err(|e| Failure::Usage(format!("{flag}: '{text}' is no YAML: {e}")))?,
         Some(file) => data_file(file.as_ref())?,
     };
     match value {
-        Value::Map(map) => {
-            Ok(map.iter().map(|(name, value)| (name.clone(), value.with_map_kind(MapKind::Ordered))).collect())
-        }
+        Value::Map(map) => Ok(map
+            .iter()
+            .map(|(name, value)| (name.clone(), value.with_map_kind(MapKind::Ordered)))
+            .collect()),
         Value::None => Ok(Map::new()),
-        other => Err(Failure::Usage(format!("{flag} is {}, not a mapping of variables", other.kind().described()))),
+        other => Err(Failure::Usage(format!(
+            "{flag} is {}, not a mapping of variables",
+            other.kind().described()
+        ))),
     }
 }
 

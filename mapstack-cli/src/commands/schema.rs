@@ -15,7 +15,9 @@ pub fn run(args: &Schema, reporter: &Reporter) -> Result<(), Failure> {
     let served = inputs::served(&args.files, config.as_ref(), None, reporter)?;
     let engine = functions::add(Engine::new(served.files), &args.functions)?;
     let saltenv = args.files.saltenv.as_deref().unwrap_or("base");
-    let schema = Linter::new(&engine).saltenv(saltenv).infer_schema(&args.formula)?;
+    let schema = Linter::new(&engine)
+        .saltenv(saltenv)
+        .infer_schema(&args.formula)?;
     output::write(&match args.format {
         Format::Json => output::as_json(&schema)?,
         Format::Yaml => output::as_yaml(&schema),

@@ -10,7 +10,9 @@ use crate::output;
 use crate::report::{Failure, Reporter};
 
 pub fn run(args: &Sources, reporter: &Reporter) -> Result<(), Failure> {
-    let kwargs = Kwargs::new(&args.input)?.layering(&args.layering)?.into_map();
+    let kwargs = Kwargs::new(&args.input)?
+        .layering(&args.layering)?
+        .into_map();
     let options = DataOptions::from_kwargs(&kwargs)?;
     let session = Session::new(&args.input, reporter)?;
     let run = session.run();
@@ -33,18 +35,29 @@ fn text(events: &[Event]) -> String {
         let own = (event.stage, event.definition.clone());
         if heading.as_ref() != Some(&own) {
             lines.push(match &event.definition {
-                Some(definition) if event.stage == Stage::Meta => format!("{definition} (meta configuration)"),
+                Some(definition) if event.stage == Stage::Meta => {
+                    format!("{definition} (meta configuration)")
+                }
                 Some(definition) => definition.to_string(),
                 None => stage_name(event.stage).to_string(),
             });
             heading = Some(own);
         }
         lines.push(match &event.asked {
-            Asked::File { path, outcome: Outcome::Hit(on_disk) } => {
+            Asked::File {
+                path,
+                outcome: Outcome::Hit(on_disk),
+            } => {
                 format!("  hit   salt://{path}  {}", on_disk.display())
             }
-            Asked::File { path, outcome: Outcome::Miss } => format!("  miss  salt://{path}"),
-            Asked::File { path, outcome: Outcome::Refused(why) } => format!("  no    salt://{path}  {why}"),
+            Asked::File {
+                path,
+                outcome: Outcome::Miss,
+            } => format!("  miss  salt://{path}"),
+            Asked::File {
+                path,
+                outcome: Outcome::Refused(why),
+            } => format!("  no    salt://{path}  {why}"),
             Asked::Value { found: true } => "  hit   a value".into(),
             Asked::Value { found: false } => "  miss  no value".into(),
             Asked::NoPaths { query: Some(query) } => format!("  miss  nothing under '{query}'"),

@@ -11,10 +11,15 @@ use crate::report::{Failure, Reporter};
 
 pub fn run(args: &Stack, reporter: &Reporter) -> Result<(), Failure> {
     let default_values = args.default_values.as_deref().map(data_file).transpose()?;
-    let kwargs = Kwargs::new(&args.input)?.merging(&args.merging)?.value("default_values", default_values).into_map();
+    let kwargs = Kwargs::new(&args.input)?
+        .merging(&args.merging)?
+        .value("default_values", default_values)
+        .into_map();
     let options = StackOptions::from_kwargs(&kwargs)?;
     let session = Session::new(&args.input, reporter)?;
     let sources: Value = args.sources.iter().collect();
-    let stack = reported(&session.run(), reporter, |run| run.stack(&args.formula, &sources, &options))?;
+    let stack = reported(&session.run(), reporter, |run| {
+        run.stack(&args.formula, &sources, &options)
+    })?;
     output::print(&stack, &args.output)
 }

@@ -22,6 +22,8 @@ pub fn run(args: &Tofs, reporter: &Reporter) -> Result<(), Failure> {
     let options = TofsOptions::from_kwargs(&kwargs)?;
     let session = Session::new(&args.input, reporter)?;
     let files: Value = args.files.iter().collect();
-    let paths = reported(&session.run(), reporter, |run| run.tofs(&args.formula, &files, &options))?;
+    let paths = reported(&session.run(), reporter, |run| {
+        run.tofs(&args.formula, &files, &options)
+    })?;
     output::print(&paths.into_iter().collect(), &args.output)
 }

@@ -9,7 +9,9 @@ use mapstack::config::Config;
 use mapstack::loader::{Backends, FileServer, Frozen};
 use mapstack::minion::Minion;
 use mapstack::{Engine, Error, ErrorKind, Outcome};
-use mapstack_fleet::{Advanced, ChangedFiles, Compared, Comparison, Differences, Fleet, Pace, Panicked, ordered};
+use mapstack_fleet::{
+    Advanced, ChangedFiles, Compared, Comparison, Differences, Fleet, Pace, Panicked, ordered,
+};
 use notify_debouncer_mini::{DebounceEventResult, new_debouncer, notify};
 
 use super::diff::{Told, fault, text};
@@ -30,8 +32,19 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
     let mut plan = Plan::new(input, &args.layering, args.select.as_deref())?;
     let config = configuration::read(&input.files, input.facts.id.as_deref(), None, reporter)?;
-    let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
-    let minions = Many::list_or_platforms((&input.facts, &args.target), config.as_ref(), &others, reporter)?;
+    let others: Vec<_> = input
+        .functions
+        .stub
+        .iter()
+        .chain(&input.custom_data)
+        .cloned()
+        .collect();
+    let minions = Many::list_or_platforms(
+        (&input.facts, &args.target),
+        config.as_ref(),
+        &others,
+        reporter,
+    )?;
     let ids = minions.ids();
     let masking = Masking::new(&SecretFlags::default(), reporter)?;
     let (sender, changes) = mpsc::channel();
@@ -43,7 +56,9 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     let served = inputs::served(&input.files, config.as_ref(), None, reporter)?;
     let directories = served.directories(plan.saltenv());
     for directory in &directories {
-        let watched = debouncer.watcher().watch(Path::new(directory), notify::RecursiveMode::Recursive);
+        let watched = debouncer
+            .watcher()
+            .watch(Path::new(directory), notify::RecursiveMode::Recursive);
         watched.map_err(|e| unwatched(directory, &e))?;
     }
     let fresh = || state(args, config.as_ref(), reporter);
@@ -52,7 +67,10 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     let mut standing = Standing::of(&plan.fleet(&before), &minions, &ids);
     reporter.tell(standing.broken().map(|error| reporter.redact(error)));
     let minions_watched = output::count(ids.len(), "minion");
-    reporter.say(&format!("watching {} for {minions_watched}; Ctrl-C ends", directories.join(", ")));
+    reporter.say(&format!(
+        "watching {} for {minions_watched}; Ctrl-C ends",
+        directories.join(", ")
+    ));
     for change in changes {
         if let Err(e) = change {
             reporter.tell([reporter.redact(&unwatched("files", &e))]);
@@ -83,11 +101,24 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         let (older, newer) = (plan.fleet(&before), plan.fleet(&after));
         let comparison = Comparison::new(&older, &newer).reached_by(changed);
         let differences = standing.advance(&comparison, &minions, &ids);
-        let told =
-            Told { from: "before", to: "now", formulas: &plan.formulas, differences: &differences, masking: &masking };
+        let told = Told {
+            from: "before",
+            to: "now",
+            formulas: &plan.formulas,
+            differences: &differences,
+            masking: &masking,
+        };
         let colored = reporter.colors_output();
-        output::write_styled(&format!("# {paths}\n{}\n", text::text(&told, colored)), colored)?;
-        reporter.tell(differences.broken.iter().map(|(_, error)| reporter.redact(error)));
+        output::write_styled(
+            &format!("# {paths}\n{}\n", text::text(&told, colored)),
+            colored,
+        )?;
+        reporter.tell(
+            differences
+                .broken
+                .iter()
+                .map(|(_, error)| reporter.redact(error)),
+        );
         reporter.say(&format!("after {} ms", started.elapsed().as_millis()));
         drop((older, newer));
         before = after;
@@ -120,12 +151,18 @@ impl Standing {
                 outcomes: fleet.report(&minion).map(|report| report.outcomes),
                 minion: (at < MOST_KEPT).then_some(minion),
             },
-            Err(error) => Stand { outcomes: Some(Err(error)), minion: None },
+            Err(error) => Stand {
+                outcomes: Some(Err(error)),
+                minion: None,
+            },
         };
         Standing(std::thread::scope(|scope| {
             let done = ordered(scope, ids.iter().enumerate(), Pace::default(), stand);
             let whole = |result: Result<Stand, Panicked>| {
-                result.unwrap_or_else(|panicked| Stand { outcomes: Some(Err(fault(&panicked))), minion: None })
+                result.unwrap_or_else(|panicked| Stand {
+                    outcomes: Some(Err(fault(&panicked))),
+                    minion: None,
+                })
             };
             done.map(whole).collect()
         }))
@@ -133,11 +170,18 @@ impl Standing {
 
     /// What is wrong with facts.
     fn broken(&self) -> impl Iterator<Item = &Error> {
-        self.0.iter().filter_map(|stand| stand.outcomes.as_ref()?.as_ref().err())
+        self.0
+            .iter()
+            .filter_map(|stand| stand.outcomes.as_ref()?.as_ref().err())
     }
 
     /// What a change does to each minion, which is what it has from now on.
-    fn advance(&mut self, comparison: &Comparison<'_, '_>, minions: &Many<'_>, ids: &[String]) -> Differences {
+    fn advance(
+        &mut self,
+        comparison: &Comparison<'_, '_>,
+        minions: &Many<'_>,
+        ids: &[String],
+    ) -> Differences {
         let mut differences = Differences::default();
         let mut now = Vec::new();
         std::thread::scope(|scope| {
@@ -154,7 +198,12 @@ impl Standing {
                 }
             });
             for (at, ((id, stand), result)) in ids.iter().zip(&self.0).zip(done).enumerate() {
-                let read = || stand.minion.clone().unwrap_or_else(|| minions.read_or_name(id));
+                let read = || {
+                    stand
+                        .minion
+                        .clone()
+                        .unwrap_or_else(|| minions.read_or_name(id))
+                };
                 match result.map_err(|panicked| fault(&panicked)) {
                     Ok(None) => {}
                     Ok(Some(Ok(Advanced::Unreached { fails }))) => differences.add_unreached(fails),
@@ -193,8 +242,12 @@ fn layered(args: &Watch, files: &dyn FileServer, saltenv: &str) -> Result<Vec<St
 /// The files as they are now.
 fn state(args: &Watch, config: Option<&Config>, reporter: &Reporter) -> Result<Engine, Failure> {
     let served = inputs::served(&args.input.files, config, None, reporter)?;
-    let frozen = Frozen::of(&served.files).map_err(|e| Error::new(ErrorKind::File, e.to_string()))?;
-    functions::add(Engine::new(Backends::new(vec![Box::new(frozen)])), &args.input.functions)
+    let frozen =
+        Frozen::of(&served.files).map_err(|e| Error::new(ErrorKind::File, e.to_string()))?;
+    functions::add(
+        Engine::new(Backends::new(vec![Box::new(frozen)])),
+        &args.input.functions,
+    )
 }
 
 fn unwatched(what: &str, e: &notify::Error) -> Error {

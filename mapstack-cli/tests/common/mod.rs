@@ -25,13 +25,20 @@ pub struct Ran {
 
 /// The repository's root, where the examples are.
 pub fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository").to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the crate lies in the repository")
+        .to_path_buf()
 }
 
 /// The command, in a directory, told nothing by the environment.
 pub fn command(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mapstack"));
-    command.current_dir(directory).env_remove("CLICOLOR_FORCE").env_remove("NO_COLOR").env("COLUMNS", "100");
+    command
+        .current_dir(directory)
+        .env_remove("CLICOLOR_FORCE")
+        .env_remove("NO_COLOR")
+        .env("COLUMNS", "100");
     command
 }
 
@@ -50,7 +57,11 @@ pub fn run_with_input<S: AsRef<str>>(directory: &Path, args: &[S], input: &str) 
         .spawn()
         .expect("the command starts");
     // A command that fails early does not read its input.
-    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+    let _ = child
+        .stdin
+        .take()
+        .expect("a pipe")
+        .write_all(input.as_bytes());
     finish(child)
 }
 
@@ -82,7 +93,11 @@ fn finish(mut child: Child) -> Ran {
         }
         std::thread::sleep(Duration::from_millis(2));
     };
-    Ran { status, stdout: stdout.join().expect("read"), stderr: stderr.join().expect("read") }
+    Ran {
+        status,
+        stdout: stdout.join().expect("read"),
+        stderr: stderr.join().expect("read"),
+    }
 }
 
 /// A directory with files, gone at the end of the test.
@@ -103,7 +118,8 @@ impl Tree {
         if path.ends_with('/') {
             return fs::create_dir_all(&on_disk).expect("a directory can be made");
         }
-        fs::create_dir_all(on_disk.parent().expect("a file has a directory")).expect("a directory can be made");
+        fs::create_dir_all(on_disk.parent().expect("a file has a directory"))
+            .expect("a directory can be made");
         fs::write(&on_disk, content).expect("a file can be written");
     }
 
@@ -114,11 +130,19 @@ impl Tree {
 
 /// Compare a text with a file below `tests/snapshots`.
 pub fn assert_snapshot(name: &str, actual: &str) {
-    assert_file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name), actual);
+    assert_file(
+        &Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/snapshots")
+            .join(name),
+        actual,
+    );
 }
 
 /// Compare a text with a file.
 pub fn assert_file(file: &Path, actual: &str) {
     let expected = Data::read_from(file, None).raw();
-    Assert::new().action_env("SNAPSHOTS").normalize_paths(false).eq(Data::text(actual).raw(), expected);
+    Assert::new()
+        .action_env("SNAPSHOTS")
+        .normalize_paths(false)
+        .eq(Data::text(actual).raw(), expected);
 }

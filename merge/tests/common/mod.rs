@@ -21,7 +21,11 @@ pub fn from_json(json: &serde_json::Value) -> Value {
 pub enum Recorded {
     Set(Value),
     Kept(Value),
-    Joined { base: Vec<Value>, overlay: Vec<Value>, origins: Vec<Origin> },
+    Joined {
+        base: Vec<Value>,
+        overlay: Vec<Value>,
+        origins: Vec<Origin>,
+    },
     Paired(Value, Value),
     Removed,
     Dropped,
@@ -36,9 +40,15 @@ impl Observer for Recorder {
         let recorded = match change {
             Change::Added { new } | Change::Replaced { new, .. } => Recorded::Set(new.clone()),
             Change::Kept { old, .. } => Recorded::Kept(old.clone()),
-            Change::Joined { base, overlay, origins } => {
-                Recorded::Joined { base: base.to_vec(), overlay: overlay.to_vec(), origins: origins.to_vec() }
-            }
+            Change::Joined {
+                base,
+                overlay,
+                origins,
+            } => Recorded::Joined {
+                base: base.to_vec(),
+                overlay: overlay.to_vec(),
+                origins: origins.to_vec(),
+            },
             Change::Paired { old, new } => Recorded::Paired(old.clone(), new.clone()),
             Change::Removed { .. } => Recorded::Removed,
             Change::Dropped { .. } => Recorded::Dropped,
@@ -62,13 +72,19 @@ fn apply(here: &mut Value, path: &[mapstack_value::Key], recorded: &Recorded) {
     let Some((key, rest)) = path.split_first() else {
         match recorded {
             Recorded::Set(value) | Recorded::Kept(value) => *here = value.clone(),
-            Recorded::Joined { base, overlay, origins } => *here = joined(base, overlay, origins).into(),
+            Recorded::Joined {
+                base,
+                overlay,
+                origins,
+            } => *here = joined(base, overlay, origins).into(),
             Recorded::Paired(old, new) => *here = Value::from_iter([old.clone(), new.clone()]),
             Recorded::Dropped | Recorded::Removed => {}
         }
         return;
     };
-    let Value::Map(map) = here else { panic!("a change below {key}, which is in no mapping") };
+    let Value::Map(map) = here else {
+        panic!("a change below {key}, which is in no mapping")
+    };
     match recorded {
         Recorded::Removed if rest.is_empty() => drop(map.shift_remove(key)),
         Recorded::Dropped => {}

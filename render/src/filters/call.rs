@@ -20,12 +20,20 @@ pub(crate) struct Function {
 
 /// A function whose first parameter is the input.
 pub(crate) const fn plain(name: &'static str, input: &'static str) -> Function {
-    Function { name, input, before: 0 }
+    Function {
+        name,
+        input,
+        before: 0,
+    }
 }
 
 /// A function that receives the environment or `self` before the input.
 pub(crate) const fn inner(name: &'static str, input: &'static str) -> Function {
-    Function { name, input, before: 1 }
+    Function {
+        name,
+        input,
+        before: 1,
+    }
 }
 
 impl Function {
@@ -36,7 +44,12 @@ impl Function {
 
     /// Bind arguments to the parameters after the input, of which the first `required` have no
     /// default.
-    pub fn bind<const N: usize>(self, args: CallArgs, required: usize, names: [&str; N]) -> Result<[Option<Obj>; N]> {
+    pub fn bind<const N: usize>(
+        self,
+        args: CallArgs,
+        required: usize,
+        names: [&str; N],
+    ) -> Result<[Option<Obj>; N]> {
         let given = args.positional.len();
         let mut bound: [Option<Obj>; N] = std::array::from_fn(|_| None);
         for (slot, value) in bound.iter_mut().zip(args.positional) {
@@ -62,7 +75,10 @@ impl Function {
             } else {
                 format!("from {least} to {most} positional arguments")
             };
-            return Err(self.error(&format!("takes {takes} but {} were given", self.before + 1 + given)));
+            return Err(self.error(&format!(
+                "takes {takes} but {} were given",
+                self.before + 1 + given
+            )));
         }
         let missing: Vec<String> = names
             .iter()
@@ -90,18 +106,26 @@ impl Function {
             [] => String::new(),
         };
         let n = names.len();
-        self.error(&format!("missing {n} required positional argument{}: {list}", plural(n)))
+        self.error(&format!(
+            "missing {n} required positional argument{}: {list}",
+            plural(n)
+        ))
     }
 }
 
 /// The arity check of CPython's builtin functions of one argument.
 pub(crate) fn builtin_of_one(name: &str, args: &CallArgs) -> Result<()> {
     if !args.named.is_empty() {
-        return Err(Error::type_error(format!("{name}() takes no keyword arguments")));
+        return Err(Error::type_error(format!(
+            "{name}() takes no keyword arguments"
+        )));
     }
     match args.positional.len() {
         0 => Ok(()),
-        more => Err(Error::type_error(format!("{name}() takes exactly one argument ({} given)", more + 1))),
+        more => Err(Error::type_error(format!(
+            "{name}() takes exactly one argument ({} given)",
+            more + 1
+        ))),
     }
 }
 
@@ -112,7 +136,10 @@ fn plural(n: usize) -> &'static str {
 /// `getattr(x, name)` as far as the sandbox shows it: what it hides is undefined, and no item is meant.
 pub(crate) fn attribute(vm: &Vm<'_>, x: &Obj, name: &Obj) -> Result<Option<Obj>> {
     let Some(name) = name.as_str() else {
-        return Err(Error::type_error(format!("attribute name must be string, not '{}'", name.type_name())));
+        return Err(Error::type_error(format!(
+            "attribute name must be string, not '{}'",
+            name.type_name()
+        )));
     };
     match x {
         Obj::Undefined(u) => Err(u.error()),
@@ -130,15 +157,17 @@ pub(crate) fn index_of(object: &Obj) -> Result<i64> {
     match (object, as_index(object)) {
         (_, Some(i)) => Ok(clamped(&i)),
         (Obj::Undefined(u), None) => Err(u.error()),
-        (other, None) => {
-            Err(Error::type_error(format!("'{}' object cannot be interpreted as an integer", other.type_name())))
-        }
+        (other, None) => Err(Error::type_error(format!(
+            "'{}' object cannot be interpreted as an integer",
+            other.type_name()
+        ))),
     }
 }
 
 /// The nearest integer of the machine's size.
 pub(crate) fn clamped(i: &Int) -> i64 {
-    i.to_i64().unwrap_or(if i.is_negative() { i64::MIN } else { i64::MAX })
+    i.to_i64()
+        .unwrap_or(if i.is_negative() { i64::MIN } else { i64::MAX })
 }
 
 /// Text that a function insists on being text.
@@ -159,7 +188,12 @@ pub(crate) fn soft_str(object: &Obj) -> Result<Obj> {
 }
 
 /// Call a method of a builtin type.
-pub(crate) fn method(vm: &Vm<'_>, object: &Obj, name: &str, args: impl Into<Vec<Obj>>) -> Result<Obj> {
+pub(crate) fn method(
+    vm: &Vm<'_>,
+    object: &Obj,
+    name: &str,
+    args: impl Into<Vec<Obj>>,
+) -> Result<Obj> {
     methods::call(vm, object, name, CallArgs::positional(args))
 }
 
@@ -167,7 +201,10 @@ pub(crate) fn method(vm: &Vm<'_>, object: &Obj, name: &str, args: impl Into<Vec<
 pub(crate) fn no_attribute(object: &Obj, name: &str) -> Box<Error> {
     match object {
         Obj::Undefined(u) => u.error(),
-        other => Error::python("AttributeError", format!("'{}' object has no attribute '{name}'", other.type_name())),
+        other => Error::python(
+            "AttributeError",
+            format!("'{}' object has no attribute '{name}'", other.type_name()),
+        ),
     }
 }
 
@@ -195,9 +232,10 @@ pub(crate) fn class_of(object: &Obj) -> String {
 /// `a, b = x`.
 pub(crate) fn pair(vm: &Vm<'_>, x: &Obj) -> Result<[Obj; 2]> {
     let items = x.collect(vm).map_err(|e| match x {
-        Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_) => {
-            Error::type_error(format!("cannot unpack non-iterable {} object", x.type_name()))
-        }
+        Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_) => Error::type_error(format!(
+            "cannot unpack non-iterable {} object",
+            x.type_name()
+        )),
         _ => e,
     })?;
     let got = items.len();
@@ -224,7 +262,9 @@ pub(crate) fn lazy(
     from: &Obj,
     next: impl FnMut(&Vm<'_>) -> Result<Option<Obj>> + 'static,
 ) -> Result<Obj> {
-    Iter::new(type_name, FromFn(next)).reading(from).map(Obj::Iter)
+    Iter::new(type_name, FromFn(next))
+        .reading(from)
+        .map(Obj::Iter)
 }
 
 /// A generator of the named function over what `from` gives.
@@ -233,7 +273,9 @@ pub(crate) fn generator(
     from: &Obj,
     next: impl FnMut(&Vm<'_>) -> Result<Option<Obj>> + 'static,
 ) -> Result<Obj> {
-    Iter::generator(function, FromFn(next)).reading(from).map(Obj::Iter)
+    Iter::generator(function, FromFn(next))
+        .reading(from)
+        .map(Obj::Iter)
 }
 
 /// Make sure that so many bytes of text may be made, and account for the work.

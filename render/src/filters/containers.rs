@@ -10,7 +10,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::Vm;
 use crate::jinja::ast::BinaryOp;
 use crate::methods;
-use crate::object::{CallArgs, Entries, Obj, as_float, binary, contains, equal, get_item, hash_key, len};
+use crate::object::{
+    CallArgs, Entries, Obj, as_float, binary, contains, equal, get_item, hash_key, len,
+};
 
 pub(super) const TABLE: Table = &[
     ("avg", avg),
@@ -42,7 +44,11 @@ pub(super) const TABLE: Table = &[
         let is_sequence = matches!(x, Obj::List(_) | Obj::Tuple(_) | Obj::Set(_) | Obj::Dict(_));
         Ok(if is_sequence { x } else { Obj::list([x]) })
     }),
-    ("skip", |_, _, args| plain("skip_filter", "data").alone(args).map(|()| Obj::from(""))),
+    ("skip", |_, _, args| {
+        plain("skip_filter", "data")
+            .alone(args)
+            .map(|()| Obj::from(""))
+    }),
     ("sorted_ignorecase", sorted_ignore_case),
     ("substring_in_list", substring_in_list),
     ("to_entries", to_entries),
@@ -60,7 +66,9 @@ pub(crate) fn traverse(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
             let delimiter = delimiter.unwrap_or_else(|| Obj::from(":"));
             let Some(delimiter) = delimiter.as_str() else {
                 let found = delimiter.type_name();
-                return Err(Error::type_error(format!("must be str or None, not {found}")));
+                return Err(Error::type_error(format!(
+                    "must be str or None, not {found}"
+                )));
             };
             Path::split(s, delimiter).map_err(|_| Error::value_error("empty separator"))?
         }
@@ -122,10 +130,19 @@ fn flatten(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         None | Some(Obj::None) => None,
         Some(levels) => match int_of(&levels)? {
             Some(levels) => Some(clamped(&levels)),
-            None => return Err(Error::type_error("'>=' not supported between instances of 'str' and 'int'")),
+            None => {
+                return Err(Error::type_error(
+                    "'>=' not supported between instances of 'str' and 'int'",
+                ));
+            }
         },
     };
-    let mut flattener = Flattener { vm, keep_nulls: flag(preserve_nulls, false)?, met: Vec::new(), out: Vec::new() };
+    let mut flattener = Flattener {
+        vm,
+        keep_nulls: flag(preserve_nulls, false)?,
+        met: Vec::new(),
+        out: Vec::new(),
+    };
     flattener.add(&x, levels, 0)?;
     Ok(Obj::list(flattener.out))
 }
@@ -148,7 +165,10 @@ impl Flattener<'_> {
         if let Some(identity) = identity {
             self.vm.burn(self.met.len() / 16)?;
             if self.met.contains(&identity) {
-                return Err(Error::python("RecursionError", "Reference cycle detected. Check input list."));
+                return Err(Error::python(
+                    "RecursionError",
+                    "Reference cycle detected. Check input list.",
+                ));
             }
             self.met.push(identity);
         }
@@ -195,14 +215,24 @@ fn to_entries(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     plain("to_entries", "data").alone(args)?;
     let entry = |key: Obj, value: Obj| Obj::dict([("key".into(), key), ("value".into(), value)]);
     match &x {
-        Obj::Dict(dict) => {
-            Ok(Obj::list(dict.entries().into_iter().map(|(k, v)| entry(Obj::from(&k), v)).collect::<Vec<_>>()))
-        }
+        Obj::Dict(dict) => Ok(Obj::list(
+            dict.entries()
+                .into_iter()
+                .map(|(k, v)| entry(Obj::from(&k), v))
+                .collect::<Vec<_>>(),
+        )),
         Obj::List(list) => {
-            let entries = list.items().into_iter().enumerate().map(|(i, v)| entry(Obj::from(i), v));
+            let entries = list
+                .items()
+                .into_iter()
+                .enumerate()
+                .map(|(i, v)| entry(Obj::from(i), v));
             Ok(Obj::list(entries.collect::<Vec<_>>()))
         }
-        _ => Err(Error::python("SaltException", "Input data must be a dict or list")),
+        _ => Err(Error::python(
+            "SaltException",
+            "Input data must be a dict or list",
+        )),
     }
 }
 
@@ -225,7 +255,11 @@ fn from_entries(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         // Field names in any case; of several spellings the last counts.
         let field = |name: &str| {
             let same = |key: &Key| key.as_str().is_some_and(|key| key.to_lowercase() == name);
-            fields.iter().rev().find(|(key, _)| same(key)).map(|(_, value)| value.clone())
+            fields
+                .iter()
+                .rev()
+                .find(|(key, _)| same(key))
+                .map(|(_, value)| value.clone())
         };
         for name in ["key", "name"] {
             if let Some(key) = field(name)
@@ -257,7 +291,10 @@ fn compare_dicts(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         }
         match get_item(vm, side, key)? {
             Some(found) => Ok(Some(found)),
-            None => Err(Error::type_error(format!("{} indices must be integers", side.type_name()))),
+            None => Err(Error::type_error(format!(
+                "{} indices must be integers",
+                side.type_name()
+            ))),
         }
     };
     let change = |old: Obj, new: Obj| Obj::dict([("old".into(), old), ("new".into(), new)]);
@@ -312,7 +349,9 @@ fn sorted_ignore_case(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     plain("sorted_ignorecase", "to_sort").alone(args)?;
     let mut keyed = Vec::new();
     for item in x.collect(vm)? {
-        let Some(text) = item.as_str() else { return Err(no_attribute(&item, "lower")) };
+        let Some(text) = item.as_str() else {
+            return Err(no_attribute(&item, "lower"));
+        };
         keyed.push((Obj::from(text.to_lowercase()), item));
     }
     methods::sort(vm, keyed, false).map(Obj::list)
@@ -328,18 +367,25 @@ fn mysql_to_dict(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         if !line.truthy()? {
             continue;
         }
-        let Some(line) = line.as_str() else { return Err(no_attribute(&line, "startswith")) };
+        let Some(line) = line.as_str() else {
+            return Err(no_attribute(&line, "startswith"));
+        };
         if line.starts_with('+') {
             continue;
         }
-        let cells: Vec<String> = line.split('|').map(|cell| cell.trim().to_string()).collect();
+        let cells: Vec<String> = line
+            .split('|')
+            .map(|cell| cell.trim().to_string())
+            .collect();
         if headers.len() <= 1 {
             headers = cells;
             continue;
         }
         let mut row = Entries::default();
         for (i, header) in headers.iter().enumerate().take(headers.len() - 1).skip(1) {
-            let Some(cell) = cells.get(i) else { return Err(Error::python("IndexError", "list index out of range")) };
+            let Some(cell) = cells.get(i) else {
+                return Err(Error::python("IndexError", "list index out of range"));
+            };
             row.insert(header.as_str().into(), super::strings::number_or_text(cell));
         }
         let Some(name) = row.get(&key) else {
@@ -354,7 +400,10 @@ fn method_call(vm: &Vm<'_>, x: Obj, mut args: CallArgs) -> Result<Obj> {
     let name = if args.positional.is_empty() {
         match args.named.iter().position(|(name, _)| **name == *"f_name") {
             Some(i) => args.named.remove(i).1,
-            None => return Err(plain("method_call", "obj").error("missing 1 required positional argument: 'f_name'")),
+            None => {
+                return Err(plain("method_call", "obj")
+                    .error("missing 1 required positional argument: 'f_name'"));
+            }
         }
     } else {
         args.positional.remove(0)
@@ -374,9 +423,18 @@ struct Encoder {
 
 impl Encoder {
     fn bind(function: Function, args: CallArgs) -> Result<Self> {
-        let names = ["encoding", "errors", "keep", "preserve_dict_class", "preserve_tuples"];
+        let names = [
+            "encoding",
+            "errors",
+            "keep",
+            "preserve_dict_class",
+            "preserve_tuples",
+        ];
         let [_encoding, _errors, _keep, keep_class, keep_tuples] = function.bind(args, 0, names)?;
-        Ok(Encoder { keep_class: flag(keep_class, false)?, keep_tuples: flag(keep_tuples, false)? })
+        Ok(Encoder {
+            keep_class: flag(keep_class, false)?,
+            keep_tuples: flag(keep_tuples, false)?,
+        })
     }
 
     fn item(&self, vm: &Vm<'_>, x: &Obj, level: usize) -> Result<Obj> {
@@ -392,17 +450,26 @@ impl Encoder {
     }
 
     fn list(&self, vm: &Vm<'_>, x: &Obj, level: usize) -> Result<Vec<Obj>> {
-        x.collect(vm)?.iter().map(|item| self.item(vm, item, level + 1)).collect()
+        x.collect(vm)?
+            .iter()
+            .map(|item| self.item(vm, item, level + 1))
+            .collect()
     }
 
     fn dict(&self, vm: &Vm<'_>, x: &Obj, level: usize) -> Result<Obj> {
-        let Obj::Dict(dict) = x else { return Err(no_attribute(x, "items")) };
+        let Obj::Dict(dict) = x else {
+            return Err(no_attribute(x, "items"));
+        };
         let mut out = Entries::default();
         for (key, value) in dict.entries() {
             let key = self.item(vm, &Obj::from(&key), level + 1)?;
             out.insert(hash_key(&key)?, self.item(vm, &value, level + 1)?);
         }
-        let kind = if self.keep_class { dict.kind() } else { mapstack_value::MapKind::Dict };
+        let kind = if self.keep_class {
+            dict.kind()
+        } else {
+            mapstack_value::MapKind::Dict
+        };
         Ok(Obj::Dict(crate::object::DictRef::with_kind(out, kind)))
     }
 }
@@ -412,5 +479,7 @@ fn encode_dict(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 }
 
 fn encode_list(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
-    Encoder::bind(plain("encode_list", "data"), args)?.list(vm, &x, 0).map(Obj::list)
+    Encoder::bind(plain("encode_list", "data"), args)?
+        .list(vm, &x, 0)
+        .map(Obj::list)
 }

@@ -27,7 +27,15 @@ const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+const DAYS: [&str; 7] = [
+    "Sunday",
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+];
 
 /// A date and time of the proleptic Gregorian calendar.
 #[derive(Clone, Copy)]
@@ -68,13 +76,25 @@ impl Moment {
         let days = seconds.div_euclid(DAY) + 719_468;
         let era = days.div_euclid(146_097);
         let day_of_era = days.rem_euclid(146_097);
-        let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let year_of_era =
+            (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
         let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         let shifted = (5 * day_of_year + 2) / 153;
         let day = u32::try_from(day_of_year - (153 * shifted + 2) / 5 + 1).ok()?;
-        let month = u32::try_from(if shifted < 10 { shifted + 3 } else { shifted - 9 }).ok()?;
+        let month = u32::try_from(if shifted < 10 {
+            shifted + 3
+        } else {
+            shifted - 9
+        })
+        .ok()?;
         let year = year_of_era + era * 400 + i64::from(month <= 2);
-        (1..=9999).contains(&year).then_some(Moment { seconds, microseconds, year, month, day })
+        (1..=9999).contains(&year).then_some(Moment {
+            seconds,
+            microseconds,
+            year,
+            month,
+            day,
+        })
     }
 
     fn from_float(f: f64) -> Option<Self> {
@@ -84,7 +104,10 @@ impl Moment {
         let microseconds = (f * 1e6).round_ties_even();
         #[expect(clippy::cast_possible_truncation, reason = "at most 1e18")]
         let microseconds = microseconds as i64;
-        Self::new(microseconds.div_euclid(1_000_000), u32::try_from(microseconds.rem_euclid(1_000_000)).ok()?)
+        Self::new(
+            microseconds.div_euclid(1_000_000),
+            u32::try_from(microseconds.rem_euclid(1_000_000)).ok()?,
+        )
     }
 
     fn now() -> Option<Self> {
@@ -126,7 +149,10 @@ fn strftime(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         if let Obj::Undefined(u) = &format {
             return Err(u.error());
         }
-        let message = format!("strftime() argument 1 must be str, not {}", format.type_name());
+        let message = format!(
+            "strftime() argument 1 must be str, not {}",
+            format.type_name()
+        );
         return Err(Error::type_error(message));
     };
     room(vm, format.len())?;
@@ -146,7 +172,11 @@ fn moment_of(x: &Obj) -> Result<Moment> {
             u.check()?;
             Err(cannot())
         }
-        other => as_float(other).ok().flatten().and_then(Moment::from_float).ok_or_else(cannot),
+        other => as_float(other)
+            .ok()
+            .flatten()
+            .and_then(Moment::from_float)
+            .ok_or_else(cannot),
     }
 }
 
@@ -186,7 +216,8 @@ fn at(year: i64, month: i64, day: i64, seconds: i64) -> Option<Moment> {
 }
 
 fn clock_seconds(hours: i64, minutes: i64, seconds: i64) -> Option<i64> {
-    let fits = (0..=24).contains(&hours) && (0..=59).contains(&minutes) && (0..=60).contains(&seconds);
+    let fits =
+        (0..=24).contains(&hours) && (0..=59).contains(&minutes) && (0..=60).contains(&seconds);
     fits.then_some(hours * 3600 + minutes * 60 + seconds)
 }
 
@@ -199,9 +230,15 @@ fn parse_words(text: &str) -> Option<Moment> {
         .filter(|p| !p.is_empty())
         .collect();
     let [a, b, c] = parts[..] else { return None };
-    let number = |s: &str| s.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse::<i64>().ok();
+    let number = |s: &str| {
+        s.trim_end_matches(|c: char| c.is_ascii_alphabetic())
+            .parse::<i64>()
+            .ok()
+    };
     let month = |s: &str| {
-        let found = MONTHS.iter().position(|name| s.len() >= 3 && name.to_lowercase().starts_with(s))?;
+        let found = MONTHS
+            .iter()
+            .position(|name| s.len() >= 3 && name.to_lowercase().starts_with(s))?;
         i64::try_from(found + 1).ok()
     };
     if let Some(month) = month(a) {
@@ -219,24 +256,41 @@ fn parse_words(text: &str) -> Option<Moment> {
         return None;
     }
     // Month first with slashes, day first otherwise.
-    let (month, day) = if date_text.contains('/') { (a, b) } else { (b, a) };
+    let (month, day) = if date_text.contains('/') {
+        (a, b)
+    } else {
+        (b, a)
+    };
     at(number(c)?, number(month)?, number(day)?, seconds)
 }
 
 /// The date and what follows it.
 fn split_time(text: &str) -> (&str, Option<&str>) {
-    let Some(colon) = text.find(':') else { return (text, None) };
-    let start = text[..colon].trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let Some(colon) = text.find(':') else {
+        return (text, None);
+    };
+    let start = text[..colon]
+        .trim_end_matches(|c: char| c.is_ascii_digit())
+        .len();
     let date = text[..start].trim_end();
-    let date = date.strip_suffix('t').filter(|d| d.ends_with(|c: char| c.is_ascii_digit())).unwrap_or(date);
+    let date = date
+        .strip_suffix('t')
+        .filter(|d| d.ends_with(|c: char| c.is_ascii_digit()))
+        .unwrap_or(date);
     (date, Some(&text[start..]))
 }
 
 /// A time of day. The reference ignores fractions and time zones.
 fn parse_clock(text: &str) -> Option<i64> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.').unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.')
+        .unwrap_or(text.len());
     let (clock, rest) = text.split_at(end);
-    let mut fields = clock.split('.').next()?.split(':').map(|field| field.parse::<i64>().ok());
+    let mut fields = clock
+        .split('.')
+        .next()?
+        .split(':')
+        .map(|field| field.parse::<i64>().ok());
     let (hours, minutes) = (fields.next()??, fields.next()??);
     let seconds = fields.next().unwrap_or(Some(0))?;
     if fields.next().is_some() {
@@ -284,7 +338,11 @@ fn flagged(text: &str, flag: Option<char>) -> String {
     match flag {
         Some('-') if number => {
             let stripped = text.trim_start_matches([' ', '0']);
-            if stripped.is_empty() { "0".into() } else { stripped.into() }
+            if stripped.is_empty() {
+                "0".into()
+            } else {
+                stripped.into()
+            }
         }
         Some('_') if number => {
             let zeros = text.len() - text.trim_start_matches('0').len();
@@ -304,8 +362,13 @@ fn directive_text(m: &Moment, directive: char) -> Option<String> {
     let weekday = m.weekday();
     let monday_based = (weekday + 6) % 7;
     let yearday = m.yearday();
-    let name =
-        |names: &[&'static str], i: i64| usize::try_from(i).ok().and_then(|i| names.get(i)).copied().unwrap_or("");
+    let name = |names: &[&'static str], i: i64| {
+        usize::try_from(i)
+            .ok()
+            .and_then(|i| names.get(i))
+            .copied()
+            .unwrap_or("")
+    };
     let month_name = name(&MONTHS, i64::from(m.month) - 1);
     let day_name = name(&DAYS, weekday);
     Some(match directive {

@@ -21,10 +21,18 @@ pub(super) const TABLE: Table = &[
     }),
     ("hmac", hmac_check),
     ("hmac_compute", hmac_compute),
-    ("md5", |vm, x, args| digest(vm, &x, args, "md5_digest", "md5")),
-    ("sha1", |vm, x, args| digest(vm, &x, args, "sha1_digest", "sha1")),
-    ("sha256", |vm, x, args| digest(vm, &x, args, "sha256_digest", "sha256")),
-    ("sha512", |vm, x, args| digest(vm, &x, args, "sha512_digest", "sha512")),
+    ("md5", |vm, x, args| {
+        digest(vm, &x, args, "md5_digest", "md5")
+    }),
+    ("sha1", |vm, x, args| {
+        digest(vm, &x, args, "sha1_digest", "sha1")
+    }),
+    ("sha256", |vm, x, args| {
+        digest(vm, &x, args, "sha256_digest", "sha256")
+    }),
+    ("sha512", |vm, x, args| {
+        digest(vm, &x, args, "sha512_digest", "sha512")
+    }),
     ("uuid", uuid),
 ];
 
@@ -92,7 +100,9 @@ fn hmac_check(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let message = bytes_of(&x)?;
     let key = bytes_of(&secret.unwrap_or_default())?;
     let challenge = bytes_of(&challenge.unwrap_or_default())?;
-    Ok(Obj::Bool(to_base64(&signature(&key, &message)).into_bytes() == challenge))
+    Ok(Obj::Bool(
+        to_base64(&signature(&key, &message)).into_bytes() == challenge,
+    ))
 }
 
 fn hmac_compute(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
@@ -103,15 +113,20 @@ fn hmac_compute(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 }
 
 /// Salt's namespace for names of its own.
-const NAMESPACE: [u8; 16] =
-    [0x91, 0x63, 0x3e, 0xbf, 0x1c, 0x86, 0x5e, 0x33, 0x93, 0x5a, 0x28, 0x06, 0x1f, 0x4b, 0x48, 0x0e];
+const NAMESPACE: [u8; 16] = [
+    0x91, 0x63, 0x3e, 0xbf, 0x1c, 0x86, 0x5e, 0x33, 0x93, 0x5a, 0x28, 0x06, 0x1f, 0x4b, 0x48, 0x0e,
+];
 
 /// A version 5 UUID.
 fn uuid(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     plain("uuid_", "val").alone(args)?;
     let name = match &x {
-        Obj::Bytes(bytes) => String::from_utf8(bytes.to_vec())
-            .map_err(|e| Error::python("UnicodeDecodeError", format!("the bytes are not UTF-8: {e}")))?,
+        Obj::Bytes(bytes) => String::from_utf8(bytes.to_vec()).map_err(|e| {
+            Error::python(
+                "UnicodeDecodeError",
+                format!("the bytes are not UTF-8: {e}"),
+            )
+        })?,
         Obj::Str(s) | Obj::Markup(s) => s.to_string(),
         _ => return Err(expected_text(&x)),
     };
@@ -120,7 +135,13 @@ fn uuid(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     bytes[6] = (bytes[6] & 0x0f) | 0x50;
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
     let digits = hex(&bytes);
-    let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
+    let parts = [
+        &digits[..8],
+        &digits[8..12],
+        &digits[12..16],
+        &digits[16..20],
+        &digits[20..],
+    ];
     Ok(Obj::from(parts.join("-")))
 }
 
@@ -134,7 +155,11 @@ pub(super) fn to_base64(bytes: &[u8]) -> String {
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
         for i in 0..4 {
             let digit = usize::try_from(bits >> (18 - 6 * i) & 63).unwrap_or(0);
-            out.push(if i <= three.len() { char::from(ALPHABET[digit]) } else { '=' });
+            out.push(if i <= three.len() {
+                char::from(ALPHABET[digit])
+            } else {
+                '='
+            });
         }
     }
     out
@@ -153,7 +178,9 @@ fn from_base64(text: &[u8]) -> Result<Vec<u8>> {
             }
             continue;
         }
-        let Some(digit) = ALPHABET.iter().position(|a| *a == c) else { continue };
+        let Some(digit) = ALPHABET.iter().position(|a| *a == c) else {
+            continue;
+        };
         padding = 0;
         digits += 1;
         bits = (bits << 6 | u32::try_from(digit).unwrap_or(0)) & 0xff_ffff;

@@ -10,10 +10,18 @@ use crate::methods;
 use crate::object::{CallArgs, DictRef, Entries, ListRef, Obj, hash_key};
 
 pub(super) const TABLE: Table = &[
-    ("append_dict_key_value", |vm, x, args| change(vm, x, args, "append_dict_key_value", append)),
-    ("extend_dict_key_value", |vm, x, args| change(vm, x, args, "extend_dict_key_value", extend)),
-    ("set_dict_key_value", |vm, x, args| change(vm, x, args, "set_dict_key_value", set)),
-    ("update_dict_key_value", |vm, x, args| change(vm, x, args, "update_dict_key_value", update)),
+    ("append_dict_key_value", |vm, x, args| {
+        change(vm, x, args, "append_dict_key_value", append)
+    }),
+    ("extend_dict_key_value", |vm, x, args| {
+        change(vm, x, args, "extend_dict_key_value", extend)
+    }),
+    ("set_dict_key_value", |vm, x, args| {
+        change(vm, x, args, "set_dict_key_value", set)
+    }),
+    ("update_dict_key_value", |vm, x, args| {
+        change(vm, x, args, "update_dict_key_value", update)
+    }),
 ];
 
 /// The dict and key at the end of the path, and what kind of dict to make where one is missing.
@@ -28,7 +36,11 @@ type Change = fn(&Vm<'_>, &Place, Obj) -> Result<()>;
 fn change(vm: &Vm<'_>, x: Obj, args: CallArgs, name: &'static str, apply: Change) -> Result<Obj> {
     let names = ["keys", "value", "delimiter", "ordered_dict"];
     let [keys, value, delimiter, ordered] = plain(name, "in_dict").bind(args, 2, names)?;
-    let kind = if flag(ordered, false)? { MapKind::Ordered } else { MapKind::Dict };
+    let kind = if flag(ordered, false)? {
+        MapKind::Ordered
+    } else {
+        MapKind::Dict
+    };
     let delimiter = delimiter.unwrap_or_else(|| Obj::from(":"));
     let place = find(&x, &keys.unwrap_or_default(), &delimiter, kind)?;
     apply(vm, &place, value.unwrap_or_default())?;
@@ -40,9 +52,16 @@ fn find(x: &Obj, keys: &Obj, delimiter: &Obj, kind: MapKind) -> Result<Place> {
     let mut dict = match x {
         Obj::Dict(dict) => dict.clone(),
         Obj::Undefined(u) => return Err(u.error()),
-        Obj::List(_) => return Err(Error::type_error("list indices must be integers or slices, not str")),
+        Obj::List(_) => {
+            return Err(Error::type_error(
+                "list indices must be integers or slices, not str",
+            ));
+        }
         other => {
-            let message = format!("'{}' object does not support item assignment", other.type_name());
+            let message = format!(
+                "'{}' object does not support item assignment",
+                other.type_name()
+            );
             return Err(Error::type_error(message));
         }
     };
@@ -70,7 +89,11 @@ fn find(x: &Obj, keys: &Obj, delimiter: &Obj, kind: MapKind) -> Result<Place> {
             }
         };
     }
-    Ok(Place { dict, key: hash_key(&Obj::from(last))?, kind })
+    Ok(Place {
+        dict,
+        key: hash_key(&Obj::from(last))?,
+        kind,
+    })
 }
 
 impl Place {
@@ -98,7 +121,13 @@ fn set(_: &Vm<'_>, place: &Place, value: Obj) -> Result<()> {
 
 fn update(vm: &Vm<'_>, place: &Place, value: Obj) -> Result<()> {
     let current = place.current(|| Obj::Dict(DictRef::with_kind(Entries::default(), place.kind)));
-    let cannot = || invocation_error(format!("Cannot update {} with a {}.", class_of(&current), class_of(&value)));
+    let cannot = || {
+        invocation_error(format!(
+            "Cannot update {} with a {}.",
+            class_of(&current),
+            class_of(&value)
+        ))
+    };
     match &current {
         Obj::Dict(dict) => {
             let mut more = Entries::default();
@@ -111,11 +140,19 @@ fn update(vm: &Vm<'_>, place: &Place, value: Obj) -> Result<()> {
             Ok(())
         }
         Obj::Set(set) => {
-            let keys = value.collect(vm)?.iter().map(hash_key).collect::<Result<Vec<_>>>().map_err(|_| cannot())?;
+            let keys = value
+                .collect(vm)?
+                .iter()
+                .map(hash_key)
+                .collect::<Result<Vec<_>>>()
+                .map_err(|_| cannot())?;
             set.change(|elements| elements.extend(keys));
             Ok(())
         }
-        other => Err(invocation_error(format!("The last key contains a {}, which cannot update.", class_of(other)))),
+        other => Err(invocation_error(format!(
+            "The last key contains a {}, which cannot update.",
+            class_of(other)
+        ))),
     }
 }
 
@@ -125,20 +162,28 @@ fn append(_: &Vm<'_>, place: &Place, value: Obj) -> Result<()> {
             list.change(|items| items.push(value));
             Ok(())
         }
-        other => Err(invocation_error(format!("The last key contains a {}, which cannot append.", class_of(&other)))),
+        other => Err(invocation_error(format!(
+            "The last key contains a {}, which cannot append.",
+            class_of(&other)
+        ))),
     }
 }
 
 fn extend(vm: &Vm<'_>, place: &Place, value: Obj) -> Result<()> {
     let current = place.current(|| Obj::List(ListRef::new(Vec::new())));
     let Obj::List(list) = &current else {
-        let message = format!("The last key contains a {}, which cannot extend.", class_of(&current));
+        let message = format!(
+            "The last key contains a {}, which cannot extend.",
+            class_of(&current)
+        );
         return Err(invocation_error(message));
     };
     let more = value.collect(vm).map_err(|e| match e.kind {
-        ErrorKind::Python("TypeError") => {
-            invocation_error(format!("Cannot extend {} with a {}.", class_of(&current), class_of(&value)))
-        }
+        ErrorKind::Python("TypeError") => invocation_error(format!(
+            "Cannot extend {} with a {}.",
+            class_of(&current),
+            class_of(&value)
+        )),
         _ => e,
     })?;
     vm.burn(more.len())?;

@@ -47,7 +47,9 @@ fn striptags(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 
 fn xmlattr(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let [autospace] = inner("do_xmlattr", "d").bind(args, 0, ["autospace"])?;
-    let Obj::Dict(dict) = &x else { return Err(no_attribute(&x, "items")) };
+    let Obj::Dict(dict) = &x else {
+        return Err(no_attribute(&x, "items"));
+    };
     let mut out = String::new();
     for (key, value) in dict.entries() {
         vm.burn(1)?;
@@ -55,10 +57,18 @@ fn xmlattr(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
             continue;
         }
         let key = Obj::from(&key);
-        let wrong = |found: &str| Error::type_error(format!("expected string or bytes-like object, got '{found}'"));
+        let wrong = |found: &str| {
+            Error::type_error(format!(
+                "expected string or bytes-like object, got '{found}'"
+            ))
+        };
         let name = text_or(&key, wrong)?;
-        if name.contains(|c: char| c.is_ascii_whitespace() || matches!(c, '\x0b' | '/' | '>' | '=')) {
-            return Err(Error::value_error(format!("Invalid character in attribute name: {}", quote_str(&name))));
+        if name.contains(|c: char| c.is_ascii_whitespace() || matches!(c, '\x0b' | '/' | '>' | '='))
+        {
+            return Err(Error::value_error(format!(
+                "Invalid character in attribute name: {}",
+                quote_str(&name)
+            )));
         }
         if !out.is_empty() {
             out.push(' ');
@@ -71,7 +81,11 @@ fn xmlattr(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     if flag(autospace, true)? && !out.is_empty() {
         out.insert(0, ' ');
     }
-    Ok(if vm.autoescape() { Obj::Markup(out.into()) } else { Obj::from(out) })
+    Ok(if vm.autoescape() {
+        Obj::Markup(out.into())
+    } else {
+        Obj::from(out)
+    })
 }
 
 fn urlencode(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
@@ -101,7 +115,9 @@ fn quote(x: &Obj, query: bool) -> Result<String> {
     let mut out = String::with_capacity(bytes.len());
     for byte in bytes {
         match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.' | b'-' | b'~' => out.push(char::from(byte)),
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.' | b'-' | b'~' => {
+                out.push(char::from(byte))
+            }
             b'/' if !query => out.push('/'),
             b' ' if query => out.push('+'),
             other => out.push_str(&format!("%{other:02X}")),
@@ -119,7 +135,8 @@ struct Patterns {
 static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
     let host = r"(?:https?://|www\.)(?:(?:[\w%-]+\.)+)?(?:[a-z]{2,63}|xn--[\w%]{2,59})";
     let domain = r"(?:[\w%-]{2,63}\.)+(?:com|net|int|edu|gov|org|info|mil)";
-    let address = r"https?://(?:\d{1,3}(?:\.\d{1,3}){3}|\[(?:[\da-f]{0,4}:){2}(?:[\da-f]{0,4}:?){1,6}\])";
+    let address =
+        r"https?://(?:\d{1,3}(?:\.\d{1,3}){3}|\[(?:[\da-f]{0,4}:){2}(?:[\da-f]{0,4}:?){1,6}\])";
     let link = format!(r"(?i)\A(?:{host}|{domain}|{address})(?::\d{{1,5}})?(?:[/?#]\S*)?\n?\z");
     Some(Patterns {
         link: Regex::new(&link).ok()?,
@@ -129,9 +146,18 @@ static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
 });
 
 fn urlize(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
-    let names = ["trim_url_limit", "nofollow", "target", "rel", "extra_schemes"];
-    let [limit, nofollow, target, rel, schemes] = inner("do_urlize", "value").bind(args, 0, names)?;
-    let Some(patterns) = &*PATTERNS else { return Err(Error::limit("urlize is not available")) };
+    let names = [
+        "trim_url_limit",
+        "nofollow",
+        "target",
+        "rel",
+        "extra_schemes",
+    ];
+    let [limit, nofollow, target, rel, schemes] =
+        inner("do_urlize", "value").bind(args, 0, names)?;
+    let Some(patterns) = &*PATTERNS else {
+        return Err(Error::limit("urlize is not available"));
+    };
     let given = |object: Option<Obj>| object.filter(|o| !o.is_none());
     let rel = match given(rel) {
         Some(rel) => to_str(&rel)?,
@@ -148,7 +174,10 @@ fn urlize(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         for scheme in schemes.collect(vm)? {
             let text = to_str(&scheme)?;
             if !matches!(patterns.scheme.is_match(&text), Ok(true)) {
-                return Err(misuse(format!("{} is not a valid URI scheme prefix.", super::call::quoted(&scheme))));
+                return Err(misuse(format!(
+                    "{} is not a valid URI scheme prefix.",
+                    super::call::quoted(&scheme)
+                )));
             }
             schemes_found.push(text);
         }
@@ -158,7 +187,9 @@ fn urlize(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         limit: given(limit).map(|l| index_of(&l)).transpose()?,
         rel: format!(" rel=\"{}\"", escape_html(&rel.join(" "))),
         target: match given(target) {
-            Some(target) if target.truthy()? => format!(" target=\"{}\"", to_str(&methods::escape(&target)?)?),
+            Some(target) if target.truthy()? => {
+                format!(" target=\"{}\"", to_str(&methods::escape(&target)?)?)
+            }
             _ => String::new(),
         },
         schemes: schemes_found,
@@ -169,7 +200,10 @@ fn urlize(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let mut rest = &*text;
     while let Some(first) = rest.chars().next() {
         let blank = first.is_whitespace();
-        let (word, after) = rest.split_at(rest.find(|c: char| c.is_whitespace() != blank).unwrap_or(rest.len()));
+        let (word, after) = rest.split_at(
+            rest.find(|c: char| c.is_whitespace() != blank)
+                .unwrap_or(rest.len()),
+        );
         if blank {
             out.push_str(word);
         } else {
@@ -177,7 +211,11 @@ fn urlize(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         }
         rest = after;
     }
-    Ok(if vm.autoescape() { Obj::Markup(out.into()) } else { Obj::from(out) })
+    Ok(if vm.autoescape() {
+        Obj::Markup(out.into())
+    } else {
+        Obj::from(out)
+    })
 }
 
 struct Linker<'p> {
@@ -191,12 +229,18 @@ struct Linker<'p> {
 impl Linker<'_> {
     fn word(&self, word: &str) -> String {
         let mut start = 0;
-        while let Some(mark) = ["(", "<", "&lt;"].into_iter().find(|mark| word[start..].starts_with(*mark)) {
+        while let Some(mark) = ["(", "<", "&lt;"]
+            .into_iter()
+            .find(|mark| word[start..].starts_with(*mark))
+        {
             start += mark.len();
         }
         let (head, mut middle) = word.split_at(start);
         let mut end = middle.len();
-        while let Some(mark) = [")", ">", ".", ",", "\n", "&gt;"].into_iter().find(|m| middle[..end].ends_with(*m)) {
+        while let Some(mark) = [")", ">", ".", ",", "\n", "&gt;"]
+            .into_iter()
+            .find(|m| middle[..end].ends_with(*m))
+        {
             end -= mark.len();
         }
         let mut tail = &middle[end..];
@@ -223,7 +267,11 @@ impl Linker<'_> {
         let mail = |text: &str| matches(&self.patterns.mail, text);
         if matches(&self.patterns.link, text) {
             let shown = self.trimmed(text);
-            let scheme = if text.starts_with("https://") || text.starts_with("http://") { "" } else { "https://" };
+            let scheme = if text.starts_with("https://") || text.starts_with("http://") {
+                ""
+            } else {
+                "https://"
+            };
             return format!("<a href=\"{scheme}{text}\"{rel}{target}>{shown}</a>");
         }
         if let Some(address) = text.strip_prefix("mailto:").filter(|address| mail(address)) {
@@ -238,7 +286,11 @@ impl Linker<'_> {
             return format!("<a href=\"mailto:{text}\">{text}</a>");
         }
         // The reference wraps once for each scheme that fits; more than one cannot fit twice.
-        if self.schemes.iter().any(|scheme| text != scheme && text.starts_with(scheme.as_str())) {
+        if self
+            .schemes
+            .iter()
+            .any(|scheme| text != scheme && text.starts_with(scheme.as_str()))
+        {
             return format!("<a href=\"{text}\"{rel}{target}>{text}</a>");
         }
         text.to_string()
@@ -248,8 +300,15 @@ impl Linker<'_> {
         let length = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
         match self.limit {
             Some(limit) if length > limit => {
-                let kept = if limit < 0 { length.saturating_add(limit).max(0) } else { limit };
-                let kept: String = text.chars().take(usize::try_from(kept).unwrap_or(0)).collect();
+                let kept = if limit < 0 {
+                    length.saturating_add(limit).max(0)
+                } else {
+                    limit
+                };
+                let kept: String = text
+                    .chars()
+                    .take(usize::try_from(kept).unwrap_or(0))
+                    .collect();
                 format!("{kept}...")
             }
             _ => text.to_string(),

@@ -2,7 +2,10 @@
 //!
 //! Each submodule brings one table, sorted by name. Where Salt replaces a filter of Jinja2, only
 //! Salt's is here.
-#![expect(clippy::needless_pass_by_value, reason = "every filter has the signature of `Filter`")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "every filter has the signature of `Filter`"
+)]
 
 pub(crate) mod call;
 mod containers;
@@ -69,12 +72,20 @@ const TABLES: &[Table] = &[
 
 /// The filter of a name.
 pub(crate) fn find(name: &str) -> Option<Filter> {
-    TABLES.iter().find_map(|table| table.binary_search_by_key(&name, |(known, _)| known).ok().map(|i| table[i].1))
+    TABLES.iter().find_map(|table| {
+        table
+            .binary_search_by_key(&name, |(known, _)| known)
+            .ok()
+            .map(|i| table[i].1)
+    })
 }
 
 /// Every name there is.
 pub(crate) fn names() -> Vec<&'static str> {
-    TABLES.iter().flat_map(|table| table.iter().map(|(name, _)| *name)).collect()
+    TABLES
+        .iter()
+        .flat_map(|table| table.iter().map(|(name, _)| *name))
+        .collect()
 }
 
 #[cfg(test)]
@@ -84,7 +95,11 @@ mod checks {
     #[test]
     fn tables_are_sorted_and_share_no_name() {
         for table in TABLES {
-            assert!(table.is_sorted_by(|a, b| a.0 < b.0), "{:?}", table.iter().map(|(n, _)| n).collect::<Vec<_>>());
+            assert!(
+                table.is_sorted_by(|a, b| a.0 < b.0),
+                "{:?}",
+                table.iter().map(|(n, _)| n).collect::<Vec<_>>()
+            );
         }
         let mut all = names();
         let n = all.len();
@@ -99,8 +114,12 @@ mod checks {
         let handbook = include_str!("../../../docs/jinja.md");
         let listed = |kind: &str| -> Vec<&str> {
             let cells = |line: &'static str| -> Vec<&'static str> { line.split(" | ").collect() };
-            let rows = handbook.lines().map(cells).filter(|row| row.get(1) == Some(&kind));
-            rows.map(|row| row[0].trim_matches(|c: char| "|` ".contains(c))).collect()
+            let rows = handbook
+                .lines()
+                .map(cells)
+                .filter(|row| row.get(1) == Some(&kind));
+            rows.map(|row| row[0].trim_matches(|c: char| "|` ".contains(c)))
+                .collect()
         };
         let sorted = |mut names: Vec<&'static str>| {
             names.sort_unstable();

@@ -27,7 +27,10 @@ pub(super) const TABLE: Table = &[
     ("ipwrap", ipwrap),
     ("is_ip", |_, x, args| {
         let [options] = plain("is_ip_filter", "ip_addr").bind(args, 0, ["options"])?;
-        Ok(Obj::Bool(accepted(&x, 4, options.as_ref())?.is_some() || accepted(&x, 6, options.as_ref())?.is_some()))
+        Ok(Obj::Bool(
+            accepted(&x, 4, options.as_ref())?.is_some()
+                || accepted(&x, 6, options.as_ref())?.is_some(),
+        ))
     }),
     ("is_ipv4", |_, x, args| {
         let [options] = plain("is_ipv4_filter", "ip_addr").bind(args, 0, ["options"])?;
@@ -61,7 +64,11 @@ struct Interface {
 
 impl Address {
     fn v4(bits: u32) -> Self {
-        Address { version: 4, bits: u128::from(bits), scope: None }
+        Address {
+            version: 4,
+            bits: u128::from(bits),
+            scope: None,
+        }
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -75,7 +82,11 @@ impl Address {
             None => (text, None),
         };
         let address: Ipv6Addr = text.parse().ok()?;
-        Some(Address { version: 6, bits: address.to_bits(), scope })
+        Some(Address {
+            version: 6,
+            bits: address.to_bits(),
+            scope,
+        })
     }
 
     /// `ipaddress.ip_address(x)`, `None` being a `ValueError`.
@@ -83,12 +94,26 @@ impl Address {
         match (x, as_index(x)) {
             (_, Some(i)) => {
                 let bits: u128 = i.to_string().parse().ok()?;
-                Some(u32::try_from(bits).map_or(Address { version: 6, bits, scope: None }, Self::v4))
+                Some(u32::try_from(bits).map_or(
+                    Address {
+                        version: 6,
+                        bits,
+                        scope: None,
+                    },
+                    Self::v4,
+                ))
             }
             (Obj::Str(s) | Obj::Markup(s), None) => Self::parse(s),
-            (Obj::Bytes(bytes), None) => match (<[u8; 4]>::try_from(&**bytes), <[u8; 16]>::try_from(&**bytes)) {
+            (Obj::Bytes(bytes), None) => match (
+                <[u8; 4]>::try_from(&**bytes),
+                <[u8; 16]>::try_from(&**bytes),
+            ) {
                 (Ok(four), _) => Some(Self::v4(u32::from_be_bytes(four))),
-                (_, Ok(sixteen)) => Some(Address { version: 6, bits: u128::from_be_bytes(sixteen), scope: None }),
+                (_, Ok(sixteen)) => Some(Address {
+                    version: 6,
+                    bits: u128::from_be_bytes(sixteen),
+                    scope: None,
+                }),
                 _ => None,
             },
             _ => None,
@@ -206,9 +231,19 @@ fn compressed(bits: u128) -> String {
         }
         start += length.max(1);
     }
-    let hex = |groups: &[u128]| groups.iter().map(|g| format!("{g:x}")).collect::<Vec<_>>().join(":");
+    let hex = |groups: &[u128]| {
+        groups
+            .iter()
+            .map(|g| format!("{g:x}"))
+            .collect::<Vec<_>>()
+            .join(":")
+    };
     match best {
-        (start, length) if length > 1 => format!("{}::{}", hex(&groups[..start]), hex(&groups[start + length..])),
+        (start, length) if length > 1 => format!(
+            "{}::{}",
+            hex(&groups[..start]),
+            hex(&groups[start + length..])
+        ),
         _ => hex(&groups),
     }
 }
@@ -234,10 +269,15 @@ impl Interface {
     /// `ipaddress.ip_address(x)`, else `ipaddress.ip_interface(x)`.
     fn of(x: &Obj) -> Option<Self> {
         if let Some(address) = Address::of(x) {
-            return Some(Interface { address, prefix: None });
+            return Some(Interface {
+                address,
+                prefix: None,
+            });
         }
         if let Obj::Tuple(parts) = x {
-            let [address, prefix] = &parts[..] else { return None };
+            let [address, prefix] = &parts[..] else {
+                return None;
+            };
             let address = Address::of(address)?;
             let prefix = Some(prefix_length(&to_str(prefix).ok()?, address.version)?);
             return Some(Interface { address, prefix });
@@ -263,8 +303,12 @@ impl Interface {
         match option {
             "global" | "public" => !address.is_private(),
             "private" => address.is_private(),
-            "link-local" | "linklocal" | "ll" | "link_local" => address.within_any(&["169.254.0.0/16", "fe80::/10"]),
-            "loopback" | "lo" => address.within("127.0.0.0/8") || (address.within("::1/128") && alone),
+            "link-local" | "linklocal" | "ll" | "link_local" => {
+                address.within_any(&["169.254.0.0/16", "fe80::/10"])
+            }
+            "loopback" | "lo" => {
+                address.within("127.0.0.0/8") || (address.within("::1/128") && alone)
+            }
             "multicast" => address.within_any(&["224.0.0.0/4", "ff00::/8"]),
             "reserved" => address.within_any(RESERVED),
             "site-local" | "sl" | "site_local" => address.within("fec0::/10"),
@@ -279,21 +323,34 @@ fn accepted(x: &Obj, version: u8, options: Option<&Obj>) -> Result<Option<String
     if let Obj::Undefined(u) = x {
         u.check()?;
     }
-    let Some(interface) = Interface::of(x).filter(|i| i.address.version == version) else { return Ok(None) };
-    let Some(options) = options else { return Ok(Some(interface.text())) };
+    let Some(interface) = Interface::of(x).filter(|i| i.address.version == version) else {
+        return Ok(None);
+    };
+    let Some(options) = options else {
+        return Ok(Some(interface.text()));
+    };
     if !options.truthy()? {
         return Ok(Some(interface.text()));
     }
-    let Some(options) = options.as_str() else { return Err(no_attribute(options, "split")) };
-    Ok(options.split(',').all(|option| interface.has(option.trim())).then(|| interface.text()))
+    let Some(options) = options.as_str() else {
+        return Err(no_attribute(options, "split"));
+    };
+    Ok(options
+        .split(',')
+        .all(|option| interface.has(option.trim()))
+        .then(|| interface.text()))
 }
 
 /// Salt's `_ipv_filter`.
 fn filtered(vm: &Vm<'_>, x: &Obj, version: u8, options: Option<&Obj>) -> Result<Obj> {
     match x {
-        Obj::Str(_) | Obj::Markup(_) | Obj::Bytes(_) => Ok(accepted(x, version, options)?.map_or(Obj::None, Obj::from)),
+        Obj::Str(_) | Obj::Markup(_) | Obj::Bytes(_) => {
+            Ok(accepted(x, version, options)?.map_or(Obj::None, Obj::from))
+        }
         Obj::List(_) | Obj::Tuple(_) => accepted_items(&x.collect(vm)?, version, options),
-        Obj::Iter(iter) if iter.type_name() == "generator" => accepted_items(&x.collect(vm)?, version, options),
+        Obj::Iter(iter) if iter.type_name() == "generator" => {
+            accepted_items(&x.collect(vm)?, version, options)
+        }
         _ => Ok(Obj::None),
     }
 }
@@ -321,7 +378,12 @@ fn both_versions(vm: &Vm<'_>, x: &Obj, options: Option<&Obj>) -> Result<Obj> {
 }
 
 /// The accepted addresses of the input; `None` if there are none. (Salt: `_filter_ipaddr`)
-fn addresses(vm: &Vm<'_>, x: &Obj, args: CallArgs, function: &'static str) -> Result<Option<Vec<Obj>>> {
+fn addresses(
+    vm: &Vm<'_>,
+    x: &Obj,
+    args: CallArgs,
+    function: &'static str,
+) -> Result<Option<Vec<Obj>>> {
     let [options, version] = plain(function, "value").bind(args, 0, ["options", "version"])?;
     let found = match version {
         Some(version) if version.truthy()? => match as_index(&version).and_then(|v| v.to_i64()) {
@@ -347,18 +409,26 @@ fn each(
     function: &'static str,
     apply: impl Fn(&Obj) -> Result<Obj>,
 ) -> Result<Obj> {
-    let Some(found) = addresses(vm, x, args, function)? else { return Ok(Obj::None) };
+    let Some(found) = addresses(vm, x, args, function)? else {
+        return Ok(Obj::None);
+    };
     let is_list = matches!(x, Obj::List(_) | Obj::Tuple(_) | Obj::Iter(_));
     match found.first() {
         Some(first) if !is_list => apply(first),
-        _ => Ok(Obj::list(found.iter().map(apply).collect::<Result<Vec<_>>>()?)),
+        _ => Ok(Obj::list(
+            found.iter().map(apply).collect::<Result<Vec<_>>>()?,
+        )),
     }
 }
 
 fn ip_host(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     each(vm, &x, args, "ip_host", |address| {
-        let Some(interface) = Interface::of(address) else { return Ok(Obj::None) };
-        let prefix = interface.prefix.unwrap_or_else(|| interface.address.width());
+        let Some(interface) = Interface::of(address) else {
+            return Ok(Obj::None);
+        };
+        let prefix = interface
+            .prefix
+            .unwrap_or_else(|| interface.address.width());
         Ok(Obj::from(format!("{}/{prefix}", interface.address.text())))
     })
 }
@@ -377,9 +447,13 @@ impl Network {
     pub fn parse(text: &str, strict: bool) -> Result<Self> {
         let unreadable = || {
             let shown = mapstack_value::quote_str(text);
-            Error::value_error(format!("{shown} does not appear to be an IPv4 or IPv6 network"))
+            Error::value_error(format!(
+                "{shown} does not appear to be an IPv4 or IPv6 network"
+            ))
         };
-        let (address, prefix) = text.split_once('/').map_or((text, None), |(a, p)| (a, Some(p)));
+        let (address, prefix) = text
+            .split_once('/')
+            .map_or((text, None), |(a, p)| (a, Some(p)));
         let mut first = Address::parse(address).ok_or_else(unreadable)?;
         let width = first.width();
         let prefix = match prefix {
@@ -404,14 +478,20 @@ impl Network {
     /// The last address.
     #[must_use]
     pub fn last(&self) -> Address {
-        Address { bits: self.first.bits | host_mask(self.first.width(), self.prefix), ..self.first.clone() }
+        Address {
+            bits: self.first.bits | host_mask(self.first.width(), self.prefix),
+            ..self.first.clone()
+        }
     }
 
     /// The mask of the prefix.
     #[must_use]
     pub fn mask(&self) -> Address {
         let width = self.first.width();
-        Address { bits: host_mask(width, 0) & !host_mask(width, self.prefix), ..self.first.clone() }
+        Address {
+            bits: host_mask(width, 0) & !host_mask(width, self.prefix),
+            ..self.first.clone()
+        }
     }
 
     /// As Python writes it.
@@ -431,14 +511,21 @@ impl Network {
 /// The bits behind a prefix.
 fn host_mask(width: u32, prefix: u32) -> u128 {
     let bits = width - prefix;
-    if bits >= 128 { u128::MAX } else { (1 << bits) - 1 }
+    if bits >= 128 {
+        u128::MAX
+    } else {
+        (1 << bits) - 1
+    }
 }
 
 fn network_size(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     each(vm, &x, args, "network_size", |address| {
         let network = Network::parse(&to_str(address)?, false)?;
         let bits = network.first.width() - network.prefix;
-        Int::from(2).pow(bits).map(Obj::Int).map_err(|e| Error::limit(e.to_string()))
+        Int::from(2)
+            .pow(bits)
+            .map(Obj::Int)
+            .map_err(|e| Error::limit(e.to_string()))
     })
 }
 
@@ -453,11 +540,20 @@ fn network_hosts(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
             (_, 4) => (1, hosts - 1),
             _ => (1, hosts),
         };
-        let count = usize::try_from(high - low).unwrap_or(usize::MAX).saturating_add(1);
+        let count = usize::try_from(high - low)
+            .unwrap_or(usize::MAX)
+            .saturating_add(1);
         room(vm, count.saturating_mul(64))?;
         let hosts = (low..=high).map(|host| {
             let bits = network.first.bits | host;
-            Obj::from(Address { version: network.first.version, bits, scope: None }.text())
+            Obj::from(
+                Address {
+                    version: network.first.version,
+                    bits,
+                    scope: None,
+                }
+                .text(),
+            )
         });
         Ok(Obj::list(hosts.collect::<Vec<_>>()))
     })
@@ -469,15 +565,21 @@ fn filter_by_networks(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     if networks.is_none() {
         return Ok(x);
     }
-    let networks: Vec<Network> =
-        networks.collect(vm)?.iter().map(|n| Network::parse(&to_str(n)?, true)).collect::<Result<_>>()?;
+    let networks: Vec<Network> = networks
+        .collect(vm)?
+        .iter()
+        .map(|n| Network::parse(&to_str(n)?, true))
+        .collect::<Result<_>>()?;
     let inside = |addresses: &Obj| -> Result<Obj> {
         let mut kept = Vec::new();
         for address in addresses.collect(vm)? {
             for network in &networks {
                 vm.burn(1)?;
                 let Some(parsed) = Address::of(&address) else {
-                    let message = format!("{} does not appear to be an IPv4 or IPv6 address", quoted(&address));
+                    let message = format!(
+                        "{} does not appear to be an IPv4 or IPv6 address",
+                        quoted(&address)
+                    );
                     return Err(Error::value_error(message));
                 };
                 if network.contains(&parsed) {
@@ -496,7 +598,10 @@ fn filter_by_networks(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
             Ok(Obj::Dict(crate::object::DictRef::new(out)))
         }
         Obj::List(_) | Obj::Tuple(_) | Obj::Str(_) | Obj::Markup(_) => inside(&x),
-        other => Err(Error::value_error(format!("Do not know how to filter a {}", class_of(other)))),
+        other => Err(Error::value_error(format!(
+            "Do not know how to filter a {}",
+            class_of(other)
+        ))),
     }
 }
 
@@ -512,14 +617,19 @@ fn ipwrap(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
             Some(address) => Ok(Obj::from(address.text())),
             None => {
                 let shown = mapstack_value::quote_str(&text);
-                Err(Error::value_error(format!("{shown} does not appear to be an IPv4 or IPv6 address")))
+                Err(Error::value_error(format!(
+                    "{shown} does not appear to be an IPv4 or IPv6 address"
+                )))
             }
         }
     };
     match &x {
-        Obj::List(_) | Obj::Tuple(_) => {
-            Ok(Obj::list(x.collect(vm)?.into_iter().map(wrap).collect::<Result<Vec<_>>>()?))
-        }
+        Obj::List(_) | Obj::Tuple(_) => Ok(Obj::list(
+            x.collect(vm)?
+                .into_iter()
+                .map(wrap)
+                .collect::<Result<Vec<_>>>()?,
+        )),
         _ => wrap(x),
     }
 }
@@ -535,7 +645,9 @@ fn mac_str_to_bytes(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let mut bytes = Vec::with_capacity(6);
     for i in (0..12).step_by(2) {
         let two: String = digits.iter().skip(i).take(2).collect();
-        let byte = parse_int(&two, 16).and_then(|b| b.to_i64()).and_then(|b| u8::try_from(b).ok());
+        let byte = parse_int(&two, 16)
+            .and_then(|b| b.to_i64())
+            .and_then(|b| u8::try_from(b).ok());
         bytes.push(byte.ok_or_else(|| {
             let shown = mapstack_value::quote_str(&two);
             Error::value_error(format!("invalid literal for int() with base 16: {shown}"))
@@ -552,7 +664,10 @@ fn path_join(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
             }
             other if other.starts_with("__") => {}
             other => {
-                let message = format!("The following keyword arguments are not valid: {other}={}", to_str(value)?);
+                let message = format!(
+                    "The following keyword arguments are not valid: {other}={}",
+                    to_str(value)?
+                );
                 return Err(Error::new(crate::ErrorKind::Salt, message));
             }
         }
@@ -561,7 +676,10 @@ fn path_join(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     for (i, part) in std::iter::once(&x).chain(&args.positional).enumerate() {
         let text = match part {
             Obj::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-            other => other.as_str().map(ToString::to_string).ok_or_else(|| super::text::expected_text(other))?,
+            other => other
+                .as_str()
+                .map(ToString::to_string)
+                .ok_or_else(|| super::text::expected_text(other))?,
         };
         let text = normpath(&text);
         if i == 0 {

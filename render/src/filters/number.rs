@@ -10,28 +10,44 @@ use crate::jinja::Vm;
 use crate::jinja::ast::BinaryOp;
 use crate::object::{CallArgs, Obj, as_float, as_index, binary};
 
-pub(super) const TABLE: Table =
-    &[("abs", abs), ("filesizeformat", filesizeformat), ("float", float), ("int", int), ("round", round), ("sum", sum)];
+pub(super) const TABLE: Table = &[
+    ("abs", abs),
+    ("filesizeformat", filesizeformat),
+    ("float", float),
+    ("int", int),
+    ("round", round),
+    ("sum", sum),
+];
 
 fn abs(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     builtin_of_one("abs", &args)?;
     match (&x, as_index(&x)) {
         (_, Some(i)) => Ok(Obj::Int(i.abs())),
         (Obj::Float(f), None) => Ok(Obj::Float(f.abs())),
-        _ => Err(Error::type_error(format!("bad operand type for abs(): '{}'", x.type_name()))),
+        _ => Err(Error::type_error(format!(
+            "bad operand type for abs(): '{}'",
+            x.type_name()
+        ))),
     }
 }
 
 fn sum(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
-    let [attribute, start] = inner("sync_do_sum", "iterable").bind(args, 0, ["attribute", "start"])?;
+    let [attribute, start] =
+        inner("sync_do_sum", "iterable").bind(args, 0, ["attribute", "start"])?;
     let key = attribute_getter(attribute.as_ref());
     let items = x.iter()?;
     let mut total = start.unwrap_or_else(|| Obj::from(0));
     match &total {
         Obj::Str(_) | Obj::Markup(_) => {
-            return Err(Error::type_error("sum() can't sum strings [use ''.join(seq) instead]"));
+            return Err(Error::type_error(
+                "sum() can't sum strings [use ''.join(seq) instead]",
+            ));
         }
-        Obj::Bytes(_) => return Err(Error::type_error("sum() can't sum bytes [use b''.join(seq) instead]")),
+        Obj::Bytes(_) => {
+            return Err(Error::type_error(
+                "sum() can't sum bytes [use b''.join(seq) instead]",
+            ));
+        }
         _ => {}
     }
     while let Some(item) = items.next(vm)? {
@@ -59,16 +75,23 @@ pub(crate) fn parse_int(text: &str, base: u32) -> Option<Int> {
         _ => 0,
     };
     let (digits, radix, prefixed) = match base {
-        0 | 2 | 8 | 16 if prefix != 0 && (base == 0 || base == prefix) => (&digits[2..], prefix, true),
+        0 | 2 | 8 | 16 if prefix != 0 && (base == 0 || base == prefix) => {
+            (&digits[2..], prefix, true)
+        }
         0 => (digits, 10, false),
         base => (digits, base, false),
     };
     if !(2..=36).contains(&radix) {
         return None;
     }
-    let digits = if prefixed { digits.strip_prefix('_').unwrap_or(digits) } else { digits };
+    let digits = if prefixed {
+        digits.strip_prefix('_').unwrap_or(digits)
+    } else {
+        digits
+    };
     let plain = without_underscores(digits)?;
-    let leading_zero = base == 0 && !prefixed && plain.starts_with('0') && plain.bytes().any(|b| b != b'0');
+    let leading_zero =
+        base == 0 && !prefixed && plain.starts_with('0') && plain.bytes().any(|b| b != b'0');
     if leading_zero || (plain.len() > MAX_DIGITS && !radix.is_power_of_two()) {
         return None;
     }
@@ -88,10 +111,20 @@ pub(crate) fn is_space(c: char) -> bool {
 
 /// Digits in ASCII without the single underscores that may stand between them.
 fn without_underscores(digits: &str) -> Option<String> {
-    if digits.is_empty() || digits.starts_with('_') || digits.ends_with('_') || digits.contains("__") {
+    if digits.is_empty()
+        || digits.starts_with('_')
+        || digits.ends_with('_')
+        || digits.contains("__")
+    {
         return None;
     }
-    Some(digits.chars().filter(|c| *c != '_').map(ascii_digit).collect())
+    Some(
+        digits
+            .chars()
+            .filter(|c| *c != '_')
+            .map(ascii_digit)
+            .collect(),
+    )
 }
 
 /// A decimal digit of any script as ASCII.
@@ -122,18 +155,26 @@ pub(crate) fn parse_float(text: &str) -> Option<f64> {
         _ => {
             let between_digits = |s: &str| {
                 let bytes = s.as_bytes();
-                let digit = |i: Option<usize>| i.and_then(|i| bytes.get(i)).is_some_and(u8::is_ascii_digit);
-                (0..bytes.len()).filter(|&i| bytes[i] == b'_').all(|i| digit(i.checked_sub(1)) && digit(Some(i + 1)))
+                let digit =
+                    |i: Option<usize>| i.and_then(|i| bytes.get(i)).is_some_and(u8::is_ascii_digit);
+                (0..bytes.len())
+                    .filter(|&i| bytes[i] == b'_')
+                    .all(|i| digit(i.checked_sub(1)) && digit(Some(i + 1)))
             };
             let digits: String = unsigned.chars().map(ascii_digit).collect();
-            let allowed = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-' | '_');
+            let allowed =
+                |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-' | '_');
             if !digits.chars().all(allowed) || !between_digits(&digits) {
                 return None;
             }
             digits.replace('_', "").parse().ok()?
         }
     };
-    Some(if text.starts_with('-') { -number } else { number })
+    Some(if text.starts_with('-') {
+        -number
+    } else {
+        number
+    })
 }
 
 /// Why `float(x)` fails.
@@ -154,17 +195,26 @@ impl From<NotFloat> for Box<Error> {
 }
 
 fn to_float(x: &Obj) -> Result<f64, NotFloat> {
-    let unreadable =
-        |x: &Obj| NotFloat::Value(format!("could not convert string to float: {}", super::call::quoted(x)));
+    let unreadable = |x: &Obj| {
+        NotFloat::Value(format!(
+            "could not convert string to float: {}",
+            super::call::quoted(x)
+        ))
+    };
     match x {
         Obj::Str(s) | Obj::Markup(s) => parse_float(s).ok_or_else(|| unreadable(x)),
-        Obj::Bytes(b) => std::str::from_utf8(b).ok().and_then(parse_float).ok_or_else(|| unreadable(x)),
+        Obj::Bytes(b) => std::str::from_utf8(b)
+            .ok()
+            .and_then(parse_float)
+            .ok_or_else(|| unreadable(x)),
         Obj::Undefined(u) => Err(NotFloat::Other(u.error())),
         other => match as_float(other) {
             Ok(Some(f)) => Ok(f),
             Ok(None) => {
                 let found = other.type_name();
-                Err(NotFloat::Type(format!("float() argument must be a string or a real number, not '{found}'")))
+                Err(NotFloat::Type(format!(
+                    "float() argument must be a string or a real number, not '{found}'"
+                )))
             }
             Err(e) => Err(NotFloat::Other(e)),
         },
@@ -193,18 +243,31 @@ fn int(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let read = match &x {
         Obj::Str(s) | Obj::Markup(s) => {
             let base = base.map_or(Some(Int::from(10)), |b| as_index(&b));
-            base.and_then(|b| b.to_i64()).and_then(|b| u32::try_from(b).ok()).and_then(|base| parse_int(s, base))
+            base.and_then(|b| b.to_i64())
+                .and_then(|b| u32::try_from(b).ok())
+                .and_then(|base| parse_int(s, base))
         }
         Obj::Bytes(b) => std::str::from_utf8(b).ok().and_then(|s| parse_int(s, 10)),
         Obj::Float(f) if f.is_infinite() => {
-            return Err(Error::python("OverflowError", "cannot convert float infinity to integer"));
+            return Err(Error::python(
+                "OverflowError",
+                "cannot convert float infinity to integer",
+            ));
         }
         Obj::Float(f) => Int::from_f64(f.trunc()),
         Obj::Undefined(u) => return Err(u.error()),
         other => as_index(other),
     };
-    let read = read.or_else(|| to_float(&x).ok().filter(|f| f.is_finite()).and_then(|f| Int::from_f64(f.trunc())));
-    Ok(read.map(Obj::Int).or(default).unwrap_or_else(|| Obj::from(0)))
+    let read = read.or_else(|| {
+        to_float(&x)
+            .ok()
+            .filter(|f| f.is_finite())
+            .and_then(|f| Int::from_f64(f.trunc()))
+    });
+    Ok(read
+        .map(Obj::Int)
+        .or(default)
+        .unwrap_or_else(|| Obj::from(0)))
 }
 
 fn round(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
@@ -223,11 +286,18 @@ fn round(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let whole = match (&scaled, as_index(&scaled)) {
         (_, Some(i)) => i,
         (Obj::Float(f), None) => {
-            let f = if method == "ceil" { f.ceil() } else { f.floor() };
+            let f = if method == "ceil" {
+                f.ceil()
+            } else {
+                f.floor()
+            };
             whole(f)?
         }
         (other, None) => {
-            return Err(Error::type_error(format!("must be real number, not {}", other.type_name())));
+            return Err(Error::type_error(format!(
+                "must be real number, not {}",
+                other.type_name()
+            )));
         }
     };
     binary(vm, BinaryOp::Div, &Obj::Int(whole), &scale)
@@ -238,7 +308,10 @@ pub(crate) fn whole(f: f64) -> Result<Int> {
     match Int::from_f64(f) {
         Some(i) => Ok(i),
         None if f.is_nan() => Err(Error::value_error("cannot convert float NaN to integer")),
-        None => Err(Error::python("OverflowError", "cannot convert float infinity to integer")),
+        None => Err(Error::python(
+            "OverflowError",
+            "cannot convert float infinity to integer",
+        )),
     }
 }
 
@@ -257,19 +330,32 @@ fn round_half_even(x: &Obj, precision: &Obj) -> Result<Obj> {
             None => whole(f.round_ties_even()).map(Obj::Int),
             Some(places) => Ok(Obj::Float(round_float(*f, places))),
         },
-        (other, None) => Err(Error::type_error(format!("type {} doesn't define __round__ method", other.type_name()))),
+        (other, None) => Err(Error::type_error(format!(
+            "type {} doesn't define __round__ method",
+            other.type_name()
+        ))),
     }
 }
 
 fn round_int(i: &Int, places: u64) -> Result<Int> {
     let limit = |e: mapstack_value::ArithmeticError| Error::limit(e.to_string());
-    let Some(places) = u32::try_from(places).ok().filter(|p| *p <= 10_000) else { return Ok(Int::from(0)) };
+    let Some(places) = u32::try_from(places).ok().filter(|p| *p <= 10_000) else {
+        return Ok(Int::from(0));
+    };
     let unit = Int::from(10).pow(places).map_err(limit)?;
     let below = i.sub(&i.modulo(&unit).map_err(limit)?);
     let above = below.add(&unit);
     let (down, up) = (i.sub(&below), above.sub(i));
-    let even = below.floor_div(&unit).and_then(|q| q.modulo(&Int::from(2))).map_err(limit)?.is_zero();
-    Ok(if down < up || (down == up && even) { below } else { above })
+    let even = below
+        .floor_div(&unit)
+        .and_then(|q| q.modulo(&Int::from(2)))
+        .map_err(limit)?
+        .is_zero();
+    Ok(if down < up || (down == up && even) {
+        below
+    } else {
+        above
+    })
 }
 
 fn round_float(f: f64, places: i64) -> f64 {
@@ -284,7 +370,11 @@ fn round_float(f: f64, places: i64) -> f64 {
         Ok(places) => format!("{f:.places$}").parse().unwrap_or(f),
         Err(_) => {
             let unit = 10f64.powi(i32::try_from(-places).unwrap_or(i32::MAX));
-            if unit.is_infinite() { 0.0 * f } else { (f / unit).round_ties_even() * unit }
+            if unit.is_infinite() {
+                0.0 * f
+            } else {
+                (f / unit).round_ties_even() * unit
+            }
         }
     }
 }
@@ -294,7 +384,11 @@ fn filesizeformat(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     const BINARY: [&str; 8] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"];
     let [binary] = plain("do_filesizeformat", "value").bind(args, 0, ["binary"])?;
     let bytes = float_of(&x)?;
-    let (base, units) = if flag(binary, false)? { (1024.0, BINARY) } else { (1000.0, DECIMAL) };
+    let (base, units) = if flag(binary, false)? {
+        (1024.0, BINARY)
+    } else {
+        (1000.0, DECIMAL)
+    };
     if bytes == 1.0 {
         return Ok(Obj::from("1 Byte"));
     }
@@ -308,7 +402,11 @@ fn filesizeformat(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         i += 1;
     }
     let amount = base * bytes / unit;
-    let amount = if amount.is_nan() { "nan".into() } else { format!("{amount:.1}") };
+    let amount = if amount.is_nan() {
+        "nan".into()
+    } else {
+        format!("{amount:.1}")
+    };
     Ok(Obj::from(format!("{amount} {}", units[i])))
 }
 
@@ -325,8 +423,9 @@ pub(crate) fn int_of(x: &Obj) -> Result<Option<Int>> {
         (Obj::Undefined(u), None) => Err(u.error()),
         (other, None) => {
             let found = other.type_name();
-            let message =
-                format!("int() argument must be a string, a bytes-like object or a real number, not '{found}'");
+            let message = format!(
+                "int() argument must be a string, a bytes-like object or a real number, not '{found}'"
+            );
             Err(Error::type_error(message))
         }
     }

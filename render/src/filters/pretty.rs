@@ -17,7 +17,11 @@ const WIDTH: isize = 80;
 /// # Errors
 /// What `repr()` of a part raises; limit errors.
 pub(super) fn pformat(vm: &Vm<'_>, x: &Obj) -> Result<String> {
-    let mut printer = Printer { vm, out: String::new(), open: Vec::new() };
+    let mut printer = Printer {
+        vm,
+        out: String::new(),
+        open: Vec::new(),
+    };
     printer.format(x, 0, 0, 0)?;
     Ok(printer.out)
 }
@@ -48,12 +52,21 @@ impl Printer<'_> {
         match x {
             Obj::Dict(dict) if dict.kind() == MapKind::Dict => {
                 self.out.push('{');
-                self.entries(&sorted_entries(dict.entries())?, indent, allowance + 1, level)?;
+                self.entries(
+                    &sorted_entries(dict.entries())?,
+                    indent,
+                    allowance + 1,
+                    level,
+                )?;
                 self.out.push('}');
             }
             Obj::Dict(dict) if dict.kind() == MapKind::Ordered && !dict.is_empty() => {
                 self.out.push_str("OrderedDict(");
-                let pairs: Vec<Obj> = dict.entries().into_iter().map(|(k, v)| Obj::tuple([Obj::from(&k), v])).collect();
+                let pairs: Vec<Obj> = dict
+                    .entries()
+                    .into_iter()
+                    .map(|(k, v)| Obj::tuple([Obj::from(&k), v]))
+                    .collect();
                 self.format(&Obj::list(pairs), indent + 12, allowance + 1, level)?;
                 self.out.push(')');
             }
@@ -79,17 +92,31 @@ impl Printer<'_> {
 
     fn break_line(&mut self, indent: isize) {
         self.out.push('\n');
-        self.out.extend(std::iter::repeat_n(' ', usize::try_from(indent).unwrap_or(0)));
+        self.out.extend(std::iter::repeat_n(
+            ' ',
+            usize::try_from(indent).unwrap_or(0),
+        ));
     }
 
-    fn entries(&mut self, entries: &[(Key, Obj)], indent: isize, allowance: isize, level: isize) -> Result<()> {
+    fn entries(
+        &mut self,
+        entries: &[(Key, Obj)],
+        indent: isize,
+        allowance: isize,
+        level: isize,
+    ) -> Result<()> {
         let indent = indent + 1;
         for (i, (key, value)) in entries.iter().enumerate() {
             let last = i + 1 == entries.len();
             let key = self.flat(&Obj::from(key), level)?;
             self.out.push_str(&key);
             self.out.push_str(": ");
-            self.format(value, indent + columns(&key) + 2, if last { allowance } else { 1 }, level)?;
+            self.format(
+                value,
+                indent + columns(&key) + 2,
+                if last { allowance } else { 1 },
+                level,
+            )?;
             if !last {
                 self.out.push(',');
                 self.break_line(indent);
@@ -124,7 +151,11 @@ impl Printer<'_> {
     /// Long text as several literals, one for each line and as many words as fit.
     fn text(&mut self, x: &Obj, indent: isize, allowance: isize, level: isize) -> Result<()> {
         let outermost = level == 1;
-        let (indent, allowance) = if outermost { (indent + 1, allowance + 1) } else { (indent, allowance) };
+        let (indent, allowance) = if outermost {
+            (indent + 1, allowance + 1)
+        } else {
+            (indent, allowance)
+        };
         let lines = method(self.vm, x, "splitlines", [Obj::Bool(true)])?.collect(self.vm)?;
         let width = WIDTH - indent;
         let mut pieces: Vec<String> = Vec::new();
@@ -162,7 +193,11 @@ impl Printer<'_> {
 
     fn bytes(&mut self, bytes: &[u8], indent: isize, allowance: isize, level: isize) -> Result<()> {
         let outermost = level == 1;
-        let (indent, allowance) = if outermost { (indent + 1, allowance + 1) } else { (indent, allowance) };
+        let (indent, allowance) = if outermost {
+            (indent + 1, allowance + 1)
+        } else {
+            (indent, allowance)
+        };
         let mut width = WIDTH - indent;
         let mut pieces = Vec::new();
         let mut current: Vec<u8> = Vec::new();
@@ -237,7 +272,9 @@ impl Printer<'_> {
                 out.push('}');
             }
             Obj::List(list) => self.flat_items(&list.items(), "[", "]", level, out)?,
-            Obj::Tuple(items) if items.len() == 1 => self.flat_items(items, "(", ",)", level, out)?,
+            Obj::Tuple(items) if items.len() == 1 => {
+                self.flat_items(items, "(", ",)", level, out)?
+            }
             Obj::Tuple(items) => self.flat_items(items, "(", ")", level, out)?,
             other => out.push_str(&repr(other)?),
         }
@@ -247,7 +284,14 @@ impl Printer<'_> {
         Ok(())
     }
 
-    fn flat_items(&mut self, items: &[Obj], begin: &str, end: &str, level: isize, out: &mut String) -> Result<()> {
+    fn flat_items(
+        &mut self,
+        items: &[Obj],
+        begin: &str,
+        end: &str,
+        level: isize,
+        out: &mut String,
+    ) -> Result<()> {
         out.push_str(begin);
         for (i, item) in items.iter().enumerate() {
             out.push_str(if i > 0 { ", " } else { "" });
@@ -280,7 +324,9 @@ fn words(line: &str) -> Vec<&str> {
     let mut rest = line;
     while !rest.is_empty() {
         let word = rest.find(char::is_whitespace).unwrap_or(rest.len());
-        let space = rest[word..].find(|c: char| !c.is_whitespace()).map_or(rest.len(), |n| word + n);
+        let space = rest[word..]
+            .find(|c: char| !c.is_whitespace())
+            .map_or(rest.len(), |n| word + n);
         let (piece, after) = rest.split_at(space);
         words.push(piece);
         rest = after;
@@ -316,7 +362,11 @@ fn merge_sort<T>(mut items: Vec<T>, less: &impl Fn(&T, &T) -> Result<bool>) -> R
     let mut merged = Vec::with_capacity(left.len() + right.len());
     let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
     while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
-        let next = if less(b, a)? { right.next() } else { left.next() };
+        let next = if less(b, a)? {
+            right.next()
+        } else {
+            left.next()
+        };
         merged.extend(next);
     }
     merged.extend(left);

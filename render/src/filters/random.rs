@@ -52,7 +52,9 @@ impl Twister {
         match seed {
             Obj::Str(s) | Obj::Markup(s) => Ok(Self::seeded(s)),
             Obj::Bytes(bytes) => Ok(Self::from_bytes(bytes)),
-            Obj::Int(_) | Obj::Bool(_) => Ok(Self::from_int(&as_index(seed).unwrap_or(Int::from(0)).abs())),
+            Obj::Int(_) | Obj::Bool(_) => Ok(Self::from_int(
+                &as_index(seed).unwrap_or(Int::from(0)).abs(),
+            )),
             Obj::Float(f) if !f.is_nan() => Ok(Self::from_int(&hash_float(*f))),
             Obj::Undefined(u) => Err(u.error()),
             _ => Err(Error::type_error(
@@ -66,8 +68,14 @@ impl Twister {
         let mut bytes = seed.to_vec();
         bytes.extend(hash("sha512", seed).unwrap_or_default());
         bytes.reverse();
-        let mut key: Vec<u32> =
-            bytes.chunks(4).map(|four| four.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))).collect();
+        let mut key: Vec<u32> = bytes
+            .chunks(4)
+            .map(|four| {
+                four.iter()
+                    .rev()
+                    .fold(0, |word, byte| word << 8 | u32::from(*byte))
+            })
+            .collect();
         while key.len() > 1 && key.last() == Some(&0) {
             key.pop();
         }
@@ -88,13 +96,17 @@ impl Twister {
         state[0] = 19_650_218;
         for i in 1..N {
             let before = state[i - 1] ^ state[i - 1] >> 30;
-            state[i] = before.wrapping_mul(1_812_433_253).wrapping_add(u32::try_from(i).unwrap_or(0));
+            state[i] = before
+                .wrapping_mul(1_812_433_253)
+                .wrapping_add(u32::try_from(i).unwrap_or(0));
         }
         let word = |j: usize| u32::try_from(j).unwrap_or(0);
         let (mut i, mut j) = (1, 0);
         for _ in 0..N.max(key.len()) {
             let before = state[i - 1] ^ state[i - 1] >> 30;
-            state[i] = (state[i] ^ before.wrapping_mul(1_664_525)).wrapping_add(key[j]).wrapping_add(word(j));
+            state[i] = (state[i] ^ before.wrapping_mul(1_664_525))
+                .wrapping_add(key[j])
+                .wrapping_add(word(j));
             i += 1;
             if i == N {
                 state[0] = state[N - 1];
@@ -177,7 +189,10 @@ fn hash_float(x: f64) -> Int {
         314_159
     } else {
         let raw = x.abs().to_bits();
-        let (mut exponent, mut fraction) = (i32::try_from(raw >> 52).unwrap_or(0), u128::from(raw & ((1 << 52) - 1)));
+        let (mut exponent, mut fraction) = (
+            i32::try_from(raw >> 52).unwrap_or(0),
+            u128::from(raw & ((1 << 52) - 1)),
+        );
         if exponent == 0 {
             exponent = 1;
         } else {
@@ -189,7 +204,11 @@ fn hash_float(x: f64) -> Int {
         ((reduced << turn) & MODULUS) | (reduced >> (BITS - turn))
     };
     let magnitude = u64::try_from(magnitude).unwrap_or(0);
-    let hash = if x.is_sign_negative() { magnitude.wrapping_neg() } else { magnitude };
+    let hash = if x.is_sign_negative() {
+        magnitude.wrapping_neg()
+    } else {
+        magnitude
+    };
     // The hash -1 means an error in C.
     Int::from(if hash == u64::MAX { u64::MAX - 1 } else { hash })
 }
@@ -210,7 +229,10 @@ fn random(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         Some(item) => Ok(item),
         None => match &x {
             Obj::Dict(_) => Err(Error::python("KeyError", to_str(&chosen)?)),
-            other => Err(Error::type_error(format!("'{}' object is not subscriptable", other.type_name()))),
+            other => Err(Error::type_error(format!(
+                "'{}' object is not subscriptable",
+                other.type_name()
+            ))),
         },
     }
 }
@@ -219,10 +241,16 @@ fn random(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 fn sample(vm: &Vm<'_>, x: &Obj, size: i64, seed: Option<Obj>) -> Result<Obj> {
     let mut twister = match seed {
         None | Some(Obj::None) => from_input(x),
-        Some(Obj::Str(s) | Obj::Markup(s)) => Twister::seeded(&hex(&hash("sha512", s.as_bytes()).unwrap_or_default())),
+        Some(Obj::Str(s) | Obj::Markup(s)) => {
+            Twister::seeded(&hex(&hash("sha512", s.as_bytes()).unwrap_or_default()))
+        }
         Some(Obj::Bytes(b)) => Twister::seeded(&hex(&hash("sha512", &b).unwrap_or_default())),
         Some(Obj::Undefined(u)) => return Err(u.error()),
-        Some(_) => return Err(Error::type_error("object supporting the buffer API required")),
+        Some(_) => {
+            return Err(Error::type_error(
+                "object supporting the buffer API required",
+            ));
+        }
     };
     let is_sequence = match x {
         Obj::List(_) | Obj::Tuple(_) | Obj::Str(_) | Obj::Markup(_) | Obj::Bytes(_) => true,
@@ -237,7 +265,9 @@ fn sample(vm: &Vm<'_>, x: &Obj, size: i64, seed: Option<Obj>) -> Result<Obj> {
     vm.burn(items.len())?;
     let n = items.len();
     let Some(size) = usize::try_from(size).ok().filter(|size| *size <= n) else {
-        return Err(Error::value_error("Sample larger than population or is negative"));
+        return Err(Error::value_error(
+            "Sample larger than population or is negative",
+        ));
     };
     // The reference keeps a set of what is taken when that is smaller than a copy of the items.
     let mut set_size = 21;
@@ -284,7 +314,9 @@ fn random_str(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let size = count(&x, vm.limits().output)?;
     room(vm, size)?;
     let mut twister = from_input(&x);
-    let bytes: Vec<u8> = (0..size.div_ceil(4) * 3).map(|_| twister.word().to_le_bytes()[0]).collect();
+    let bytes: Vec<u8> = (0..size.div_ceil(4) * 3)
+        .map(|_| twister.word().to_le_bytes()[0])
+        .collect();
     let mut text = to_base64(&bytes);
     text.truncate(size);
     Ok(Obj::from(text))
@@ -307,7 +339,10 @@ fn random_hash(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let drawn = from_input(&x).word().to_string();
     match hash(&kind, drawn.as_bytes()) {
         Some(digest) => Ok(Obj::from(hex(&digest))),
-        None => Err(Error::python("AttributeError", format!("module 'hashlib' has no attribute '{kind}'"))),
+        None => Err(Error::python(
+            "AttributeError",
+            format!("module 'hashlib' has no attribute '{kind}'"),
+        )),
     }
 }
 
@@ -315,5 +350,11 @@ fn gen_mac(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     plain("gen_mac", "prefix").alone(args)?;
     let mut twister = from_input(&x);
     let mut byte = || twister.below(256);
-    Ok(Obj::from(format!("{}:{:02X}:{:02X}:{:02X}", to_str(&x)?, byte(), byte(), byte())))
+    Ok(Obj::from(format!(
+        "{}:{:02X}:{:02X}:{:02X}",
+        to_str(&x)?,
+        byte(),
+        byte(),
+        byte()
+    )))
 }

@@ -1,5 +1,8 @@
 //! Jinja2's own filters where Salt replaces them, for templates outside of Salt's environment.
-#![expect(clippy::needless_pass_by_value, reason = "every filter has the signature of `Filter`")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "every filter has the signature of `Filter`"
+)]
 
 use std::cmp::Ordering;
 
@@ -22,9 +25,20 @@ pub(crate) fn replaced_by_salt(name: &str) -> Option<Filter> {
 }
 
 /// The least or greatest item; nothing in place of an error where there is none.
-fn extreme(vm: &Vm<'_>, x: Obj, args: CallArgs, function: &'static str, symbol: &str, wanted: Ordering) -> Result<Obj> {
-    let [case_sensitive, attribute] = inner(function, "value").bind(args, 0, ["case_sensitive", "attribute"])?;
-    let (case_sensitive, getter) = (flag(case_sensitive, false)?, attribute_getter(attribute.as_ref()));
+fn extreme(
+    vm: &Vm<'_>,
+    x: Obj,
+    args: CallArgs,
+    function: &'static str,
+    symbol: &str,
+    wanted: Ordering,
+) -> Result<Obj> {
+    let [case_sensitive, attribute] =
+        inner(function, "value").bind(args, 0, ["case_sensitive", "attribute"])?;
+    let (case_sensitive, getter) = (
+        flag(case_sensitive, false)?,
+        attribute_getter(attribute.as_ref()),
+    );
     let key_of = |item: &Obj| -> Result<Obj> {
         let key = getter.get(vm, item.clone(), None)?;
         Ok(if case_sensitive { key } else { fold(key) })
@@ -56,9 +70,13 @@ fn to_json(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 fn unique(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let names = ["case_sensitive", "attribute"];
     let [case_sensitive, attribute] = inner("sync_do_unique", "value").bind(args, 0, names)?;
-    let (case_sensitive, getter) = (flag(case_sensitive, false)?, attribute_getter(attribute.as_ref()));
+    let (case_sensitive, getter) = (
+        flag(case_sensitive, false)?,
+        attribute_getter(attribute.as_ref()),
+    );
     let mut items: Option<Iter> = None;
-    let mut seen = indexmap::IndexSet::<mapstack_value::Key, foldhash::fast::RandomState>::default();
+    let mut seen =
+        indexmap::IndexSet::<mapstack_value::Key, foldhash::fast::RandomState>::default();
     generator("sync_do_unique", &x.clone(), move |vm| {
         let items = items.get_or_insert(x.iter()?);
         while let Some(item) = items.next(vm)? {

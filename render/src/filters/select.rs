@@ -29,15 +29,25 @@ enum Mapper {
 
 impl Mapper {
     fn new(vm: &Vm<'_>, mut args: CallArgs) -> Result<Self> {
-        let attribute = args.named.iter().position(|(name, _)| **name == *"attribute");
+        let attribute = args
+            .named
+            .iter()
+            .position(|(name, _)| **name == *"attribute");
         if let Some(i) = attribute.filter(|_| args.positional.is_empty()) {
             let (_, attribute) = args.named.remove(i);
-            let default = args.named.iter().position(|(name, _)| **name == *"default").map(|i| args.named.remove(i).1);
+            let default = args
+                .named
+                .iter()
+                .position(|(name, _)| **name == *"default")
+                .map(|i| args.named.remove(i).1);
             if let Some((name, _)) = args.named.first() {
                 let name = mapstack_value::quote_str(name);
                 return Err(misuse(format!("Unexpected keyword argument {name}")));
             }
-            return Ok(Mapper::Attribute(attribute_getter(Some(&attribute)), default.filter(|d| !d.is_none())));
+            return Ok(Mapper::Attribute(
+                attribute_getter(Some(&attribute)),
+                default.filter(|d| !d.is_none()),
+            ));
         }
         if args.positional.is_empty() {
             return Err(misuse("map requires a filter argument"));
@@ -77,7 +87,11 @@ enum State<T> {
 }
 
 impl<T> State<T> {
-    fn start(&mut self, input: &Obj, make: impl FnOnce() -> Result<T>) -> Result<Option<(Iter, Rc<T>)>> {
+    fn start(
+        &mut self,
+        input: &Obj,
+        make: impl FnOnce() -> Result<T>,
+    ) -> Result<Option<(Iter, Rc<T>)>> {
         if let State::New = self {
             *self = State::Finished;
             if input.truthy()? {
@@ -97,8 +111,13 @@ fn map(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let mut args = Some(args);
     generator("sync_do_map", &x.clone(), move |vm| {
         let made = state.start(&x, || Mapper::new(vm, args.take().unwrap_or_default()))?;
-        let Some((items, mapper)) = made else { return Ok(None) };
-        items.next(vm)?.map(|item| mapper.apply(vm, item)).transpose()
+        let Some((items, mapper)) = made else {
+            return Ok(None);
+        };
+        items
+            .next(vm)?
+            .map(|item| mapper.apply(vm, item))
+            .transpose()
     })
 }
 
@@ -119,11 +138,19 @@ impl Chooser {
             getter = attribute_getter(Some(&args.positional.remove(0)));
         }
         if args.positional.is_empty() {
-            return Ok(Chooser { getter, test: None, keep });
+            return Ok(Chooser {
+                getter,
+                test: None,
+                keep,
+            });
         }
         let name = args.positional.remove(0);
         match callable_name(&name)?.and_then(|name| vm.dialect().test(&name)) {
-            Some(test) => Ok(Chooser { getter, test: Some((test, args)), keep }),
+            Some(test) => Ok(Chooser {
+                getter,
+                test: Some((test, args)),
+                keep,
+            }),
             None => Err(misuse(format!("No test named {}.", quoted(&name)))),
         }
     }
@@ -142,8 +169,12 @@ fn chosen(x: Obj, args: CallArgs, keep: bool, by_attribute: bool) -> Result<Obj>
     let mut state = State::New;
     let mut args = Some(args);
     generator("select_or_reject", &x.clone(), move |vm| {
-        let made = state.start(&x, || Chooser::new(vm, args.take().unwrap_or_default(), keep, by_attribute))?;
-        let Some((items, chooser)) = made else { return Ok(None) };
+        let made = state.start(&x, || {
+            Chooser::new(vm, args.take().unwrap_or_default(), keep, by_attribute)
+        })?;
+        let Some((items, chooser)) = made else {
+            return Ok(None);
+        };
         while let Some(item) = items.next(vm)? {
             if chooser.wants(vm, &item)? {
                 return Ok(Some(item));

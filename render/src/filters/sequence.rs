@@ -6,13 +6,16 @@ use std::cmp::Ordering;
 use mapstack_value::{Int, Str};
 
 use super::Table;
-use super::call::{attribute, builtin_of_one, flag, generator, index_of, inner, misuse, no_attribute, plain, room};
+use super::call::{
+    attribute, builtin_of_one, flag, generator, index_of, inner, misuse, no_attribute, plain, room,
+};
 use super::strict::items_of;
 use crate::error::{Error, Result};
 use crate::jinja::Vm;
 use crate::methods;
 use crate::object::{
-    CallArgs, Iter, ListRef, Obj, Object, Undefined, as_index, equal, escape_html, len, order, to_str, wrap_index,
+    CallArgs, Iter, ListRef, Obj, Object, Undefined, as_index, equal, escape_html, len, order,
+    to_str, wrap_index,
 };
 
 pub(super) const TABLE: Table = &[
@@ -91,7 +94,9 @@ fn attr(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let [name] = inner("do_attr", "obj").bind(args, 1, ["name"])?;
     let name = name.unwrap_or_default();
     let found = attribute(vm, &x, &name)?;
-    Ok(found.unwrap_or_else(|| Undefined::attr(&x, name.as_str().map_or("", |n| n), vm.strict()).into()))
+    Ok(found.unwrap_or_else(|| {
+        Undefined::attr(&x, name.as_str().map_or("", |n| n), vm.strict()).into()
+    }))
 }
 
 fn batch(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
@@ -143,14 +148,21 @@ fn slice(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
             let items = x.collect(vm)?;
             let Some(count) = as_index(&slices) else {
                 let found = slices.type_name();
-                return Err(Error::type_error(format!("unsupported operand type(s) for //: 'int' and '{found}'")));
+                return Err(Error::type_error(format!(
+                    "unsupported operand type(s) for //: 'int' and '{found}'"
+                )));
             };
             if count.is_zero() {
-                return Err(Error::python("ZeroDivisionError", "integer division or modulo by zero"));
+                return Err(Error::python(
+                    "ZeroDivisionError",
+                    "integer division or modulo by zero",
+                ));
             }
             state = Some((items, super::call::clamped(&count)));
         }
-        let Some((items, count)) = &state else { return Ok(None) };
+        let Some((items, count)) = &state else {
+            return Ok(None);
+        };
         if number >= *count {
             return Ok(None);
         }
@@ -177,9 +189,14 @@ fn length(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 }
 
 fn default(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
-    let [value, boolean] = plain("do_default", "value").bind(args, 0, ["default_value", "boolean"])?;
+    let [value, boolean] =
+        plain("do_default", "value").bind(args, 0, ["default_value", "boolean"])?;
     let replace = matches!(x, Obj::Undefined(_)) || (flag(boolean, false)? && !x.truthy()?);
-    Ok(if replace { value.unwrap_or_else(|| Obj::from("")) } else { x })
+    Ok(if replace {
+        value.unwrap_or_else(|| Obj::from(""))
+    } else {
+        x
+    })
 }
 
 fn dictsort(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
@@ -191,12 +208,17 @@ fn dictsort(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         Some(Some(by)) if **by == *"value" => false,
         _ => return Err(misuse("You can only sort by either \"key\" or \"value\"")),
     };
-    let Obj::Dict(dict) = &x else { return Err(no_attribute(&x, "items")) };
+    let Obj::Dict(dict) = &x else {
+        return Err(no_attribute(&x, "items"));
+    };
     let case_sensitive = flag(case_sensitive, false)?;
     let keyed = dict.entries().into_iter().map(|(key, value)| {
         let key = Obj::from(&key);
         let by = if by_key { key.clone() } else { value.clone() };
-        (if case_sensitive { by } else { fold(by) }, Obj::tuple([key, value]))
+        (
+            if case_sensitive { by } else { fold(by) },
+            Obj::tuple([key, value]),
+        )
     });
     methods::sort(vm, keyed.collect(), flag(reverse, false)?).map(Obj::list)
 }
@@ -210,9 +232,15 @@ fn first(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 fn last(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     inner("do_last", "seq").alone(args)?;
     let Some((_, items)) = reversed(vm, &x)? else {
-        return Err(Error::type_error(format!("'{}' object is not reversible", x.type_name())));
+        return Err(Error::type_error(format!(
+            "'{}' object is not reversible",
+            x.type_name()
+        )));
     };
-    Ok(items.into_iter().next().unwrap_or_else(|| missing(vm, "No last item, sequence was empty.")))
+    Ok(items
+        .into_iter()
+        .next()
+        .unwrap_or_else(|| missing(vm, "No last item, sequence was empty.")))
 }
 
 /// `reversed(x)`: what Python calls the iterator, and its items; `None` for what has no end to
@@ -245,7 +273,11 @@ fn reverse(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     plain("do_reverse", "value").alone(args)?;
     if let Obj::Str(s) | Obj::Markup(s) = &x {
         let text: Str = s.chars().rev().collect::<String>().into();
-        return Ok(if matches!(x, Obj::Markup(_)) { Obj::Markup(text) } else { Obj::Str(text) });
+        return Ok(if matches!(x, Obj::Markup(_)) {
+            Obj::Markup(text)
+        } else {
+            Obj::Str(text)
+        });
     }
     if let Some((type_name, items)) = reversed(vm, &x)? {
         return Ok(Obj::Iter(Iter::over(type_name, items)));
@@ -268,7 +300,10 @@ fn items(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         }
         if state.is_none() {
             let found = items_of(&x);
-            state = Some(found.ok_or_else(|| Error::type_error("Can only get item pairs from a mapping."))?);
+            state = Some(
+                found
+                    .ok_or_else(|| Error::type_error("Can only get item pairs from a mapping."))?,
+            );
         }
         state.as_ref().map_or(Ok(None), |items| items.next(vm))
     })
@@ -282,7 +317,8 @@ fn list(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 }
 
 fn join(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
-    let [separator, attribute] = inner("sync_do_join", "value").bind(args, 0, ["d", "attribute"])?;
+    let [separator, attribute] =
+        inner("sync_do_join", "value").bind(args, 0, ["d", "attribute"])?;
     let separator = separator.unwrap_or_else(|| Obj::from(""));
     let getter = attribute_getter(attribute.as_ref());
     let mut items = x.collect(vm)?;
@@ -295,13 +331,23 @@ fn join(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let escape = vm.autoescape() && (marked(&separator) || items.iter().any(marked));
     let text = |x: &Obj| -> Result<String> {
         let text = to_str(x)?;
-        Ok(if escape && !marked(x) { escape_html(&text) } else { text })
+        Ok(if escape && !marked(x) {
+            escape_html(&text)
+        } else {
+            text
+        })
     };
     let separator = text(&separator)?;
     let mut out = String::new();
     for (i, item) in items.iter().enumerate() {
         let item = text(item)?;
-        room(vm, out.len().saturating_add(separator.len()).saturating_add(item.len()) / 64)?;
+        room(
+            vm,
+            out.len()
+                .saturating_add(separator.len())
+                .saturating_add(item.len())
+                / 64,
+        )?;
         if i > 0 {
             out.push_str(&separator);
         }
@@ -310,7 +356,11 @@ fn join(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
             room(vm, out.len())?;
         }
     }
-    Ok(if escape { Obj::Markup(out.into()) } else { Obj::from(out) })
+    Ok(if escape {
+        Obj::Markup(out.into())
+    } else {
+        Obj::from(out)
+    })
 }
 
 fn min(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
@@ -327,7 +377,9 @@ fn max(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 fn extreme(vm: &Vm<'_>, x: &Obj, function: &str, symbol: &str, wanted: Ordering) -> Result<Obj> {
     let items = x.iter()?;
     let Some(mut best) = items.next(vm)? else {
-        return Err(Error::value_error(format!("{function}() arg is an empty sequence")));
+        return Err(Error::value_error(format!(
+            "{function}() arg is an empty sequence"
+        )));
     };
     while let Some(item) = items.next(vm)? {
         if order(&item, &best, symbol)? == Some(wanted) {
@@ -341,9 +393,10 @@ fn sort(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let names = ["reverse", "case_sensitive", "attribute"];
     let [reverse, case_sensitive, attribute] = inner("do_sort", "value").bind(args, 0, names)?;
     let getters: Vec<Getter> = match &attribute {
-        Some(Obj::Str(paths) | Obj::Markup(paths)) => {
-            paths.split(',').map(|path| attribute_getter(Some(&Obj::from(path)))).collect()
-        }
+        Some(Obj::Str(paths) | Obj::Markup(paths)) => paths
+            .split(',')
+            .map(|path| attribute_getter(Some(&Obj::from(path))))
+            .collect(),
         other => vec![attribute_getter(other.as_ref())],
     };
     let case_sensitive = flag(case_sensitive, false)?;
@@ -362,7 +415,8 @@ fn sort(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 
 fn groupby(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let names = ["attribute", "default", "case_sensitive"];
-    let [attribute, default, case_sensitive] = inner("sync_do_groupby", "value").bind(args, 1, names)?;
+    let [attribute, default, case_sensitive] =
+        inner("sync_do_groupby", "value").bind(args, 1, names)?;
     let getter = attribute_getter(attribute.as_ref());
     let default = default.filter(|d| !d.is_none());
     let case_sensitive = flag(case_sensitive, false)?;
@@ -390,7 +444,10 @@ fn groupby(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
             Some(first) if !case_sensitive => getter.get(vm, first.clone(), default.as_ref())?,
             _ => key,
         };
-        out.push(Obj::native(Group { grouper, list: ListRef::new(members) }));
+        out.push(Obj::native(Group {
+            grouper,
+            list: ListRef::new(members),
+        }));
     }
     Ok(Obj::list(out))
 }
@@ -426,7 +483,9 @@ impl Object for Group {
     }
 
     fn item(&self, _: &Vm<'_>, key: &Obj) -> Result<Option<Obj>> {
-        Ok(as_index(key).and_then(|i| wrap_index(&i, 2)).map(|i| self.parts()[i].clone()))
+        Ok(as_index(key)
+            .and_then(|i| wrap_index(&i, 2))
+            .map(|i| self.parts()[i].clone()))
     }
 
     fn iter(&self) -> Option<Iter> {

@@ -16,9 +16,21 @@ use crate::serial;
 
 pub(super) const TABLE: Table = &[
     ("json", |vm, x, args| guarded(vm, x, args, json)),
-    ("load_json", |vm, x, args| guarded(vm, x, args, |vm, x, args| load(vm, DataFormat::Json, &x, args))),
-    ("load_text", |vm, x, args| guarded(vm, x, args, |vm, x, args| load(vm, DataFormat::Text, &x, args))),
-    ("load_yaml", |vm, x, args| guarded(vm, x, args, |vm, x, args| load(vm, DataFormat::Yaml, &x, args))),
+    ("load_json", |vm, x, args| {
+        guarded(vm, x, args, |vm, x, args| {
+            load(vm, DataFormat::Json, &x, args)
+        })
+    }),
+    ("load_text", |vm, x, args| {
+        guarded(vm, x, args, |vm, x, args| {
+            load(vm, DataFormat::Text, &x, args)
+        })
+    }),
+    ("load_yaml", |vm, x, args| {
+        guarded(vm, x, args, |vm, x, args| {
+            load(vm, DataFormat::Yaml, &x, args)
+        })
+    }),
     ("pprint", |vm, x, args| {
         plain("do_pprint", "value").alone(args)?;
         pretty::pformat(vm, &x).map(Obj::from)
@@ -67,12 +79,19 @@ impl Indent {
             Indent::Text(text) if text.len() > MAX_INDENT => {}
             _ => return Ok(indent),
         }
-        Err(Error::limit(format!("indentation by more than {MAX_INDENT} characters")))
+        Err(Error::limit(format!(
+            "indentation by more than {MAX_INDENT} characters"
+        )))
     }
 }
 
 /// `json.dumps`, with an indent of any text.
-fn print_json(vm: &Vm<'_>, value: &Value, mut options: DumpOptions, indent: &Indent) -> Result<String> {
+fn print_json(
+    vm: &Vm<'_>,
+    value: &Value,
+    mut options: DumpOptions,
+    indent: &Indent,
+) -> Result<String> {
     options.indent = match indent {
         Indent::None => None,
         Indent::Spaces(width) => Some(*width),
@@ -80,7 +99,9 @@ fn print_json(vm: &Vm<'_>, value: &Value, mut options: DumpOptions, indent: &Ind
     };
     let printed = dumps(value, &options).map_err(json_error)?;
     vm.burn(printed.len() / 16)?;
-    let Indent::Text(unit) = indent else { return Ok(printed) };
+    let Indent::Text(unit) = indent else {
+        return Ok(printed);
+    };
     // Line breaks inside strings are escaped, so every line begins with its indentation.
     let mut out = String::with_capacity(printed.len());
     for (i, line) in printed.split('\n').enumerate() {
@@ -103,7 +124,10 @@ fn printed_size(value: &Value, known: &mut HashMap<usize, usize>) -> usize {
         Value::Map(map) => map.address(),
         Value::Str(s) => return s.len(),
         Value::Tuple(items) => {
-            return items.iter().map(|item| printed_size(item, known)).fold(2, usize::saturating_add);
+            return items
+                .iter()
+                .map(|item| printed_size(item, known))
+                .fold(2, usize::saturating_add);
         }
         _ => return 4,
     };
@@ -111,8 +135,14 @@ fn printed_size(value: &Value, known: &mut HashMap<usize, usize>) -> usize {
         return *size;
     }
     let size = match value {
-        Value::List(items) => items.iter().map(|item| printed_size(item, known)).fold(2, usize::saturating_add),
-        Value::Map(map) => map.values().map(|item| printed_size(item, known)).fold(2, usize::saturating_add),
+        Value::List(items) => items
+            .iter()
+            .map(|item| printed_size(item, known))
+            .fold(2, usize::saturating_add),
+        Value::Map(map) => map
+            .values()
+            .map(|item| printed_size(item, known))
+            .fold(2, usize::saturating_add),
         _ => 0,
     };
     known.insert(identity, size);
@@ -130,7 +160,9 @@ fn json_error(error: JsonError) -> Box<Error> {
 fn data(vm: &Vm<'_>, x: &Obj) -> Result<Value> {
     let value = match x {
         Obj::Undefined(u) if !u.strict => {
-            return Err(Error::type_error("Object of type Undefined is not JSON serializable"));
+            return Err(Error::type_error(
+                "Object of type Undefined is not JSON serializable",
+            ));
         }
         other => other.to_value()?,
     };
@@ -146,7 +178,11 @@ pub(super) fn measure(vm: &Vm<'_>, value: &Value) -> Result<()> {
 fn json(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let function = inner("SerializerExtension.format_json", "value");
     let [sort_keys, indent] = function.bind(args, 0, ["sort_keys", "indent"])?;
-    let options = DumpOptions { sort_keys: flag(sort_keys, true)?, ensure_ascii: false, ..DumpOptions::default() };
+    let options = DumpOptions {
+        sort_keys: flag(sort_keys, true)?,
+        ensure_ascii: false,
+        ..DumpOptions::default()
+    };
     let printed = print_json(vm, &data(vm, &x)?, options, &Indent::new(indent)?)?;
     Ok(Obj::Markup(printed.trim().into()))
 }
@@ -172,10 +208,13 @@ pub(super) fn tojson(vm: &Vm<'_>, x: Obj, mut args: CallArgs) -> Result<Obj> {
             }
             "indent" | "val" => rest.push((name, value)),
             "default" | "cls" => {
-                return Err(misuse(format!("tojson: the option '{name}' is not available in templates")));
+                return Err(misuse(format!(
+                    "tojson: the option '{name}' is not available in templates"
+                )));
             }
             other => {
-                let message = format!("JSONEncoder.__init__() got an unexpected keyword argument '{other}'");
+                let message =
+                    format!("JSONEncoder.__init__() got an unexpected keyword argument '{other}'");
                 return Err(Error::type_error(message));
             }
         }
@@ -187,7 +226,9 @@ pub(super) fn tojson(vm: &Vm<'_>, x: Obj, mut args: CallArgs) -> Result<Obj> {
         value = without_bad_keys(&value);
     }
     if !allow_nan && holds_nan(&value) {
-        return Err(Error::value_error("Out of range float values are not JSON compliant"));
+        return Err(Error::value_error(
+            "Out of range float values are not JSON compliant",
+        ));
     }
     let printed = print_json(vm, &value, options, &Indent::new(indent)?)?;
     let mut out = String::with_capacity(printed.len());
@@ -208,10 +249,19 @@ fn without_bad_keys(value: &Value) -> Value {
     use mapstack_value::Key;
     match value {
         Value::Map(map) => {
-            let kept = map.iter().filter(|(key, _)| !matches!(key, Key::Bytes(_) | Key::Tuple(_)));
-            Value::Map(kept.map(|(key, value)| (key.clone(), without_bad_keys(value))).collect::<Map>())
+            let kept = map
+                .iter()
+                .filter(|(key, _)| !matches!(key, Key::Bytes(_) | Key::Tuple(_)));
+            Value::Map(
+                kept.map(|(key, value)| (key.clone(), without_bad_keys(value)))
+                    .collect::<Map>(),
+            )
         }
-        Value::List(items) => items.iter().map(without_bad_keys).collect::<Vec<_>>().into(),
+        Value::List(items) => items
+            .iter()
+            .map(without_bad_keys)
+            .collect::<Vec<_>>()
+            .into(),
         Value::Tuple(items) => Value::Tuple(items.iter().map(without_bad_keys).collect()),
         other => other.clone(),
     }
@@ -236,13 +286,15 @@ fn load(vm: &Vm<'_>, format: DataFormat, x: &Obj, args: CallArgs) -> Result<Obj>
     inner(name, "value").alone(args)?;
     match (format, x) {
         // The YAML parser of the reference takes text, but no subclass of text.
-        (DataFormat::Yaml, Obj::Str(_)) | (DataFormat::Json | DataFormat::Text, _) => serial::load(vm, format, x)
-            .map_err(|e| match (format, e.kind) {
-                (DataFormat::Json, ErrorKind::Python("TypeError")) => {
-                    misuse(format!("Unable to load json from {}", to_str(x).unwrap_or_else(|_| quoted(x))))
-                }
+        (DataFormat::Yaml, Obj::Str(_)) | (DataFormat::Json | DataFormat::Text, _) => {
+            serial::load(vm, format, x).map_err(|e| match (format, e.kind) {
+                (DataFormat::Json, ErrorKind::Python("TypeError")) => misuse(format!(
+                    "Unable to load json from {}",
+                    to_str(x).unwrap_or_else(|_| quoted(x))
+                )),
                 _ => e,
-            }),
+            })
+        }
         (DataFormat::Yaml, Obj::Bytes(bytes)) => match std::str::from_utf8(bytes) {
             Ok(text) => serial::load(vm, format, &Obj::from(text)),
             Err(e) => Err(misuse(format!("Unable to load YAML: {e}"))),

@@ -12,10 +12,18 @@ use crate::jinja::ast::BinaryOp;
 use crate::object::{CallArgs, Obj, SetRef, binary, contains, equal, hash_key};
 
 pub(super) const TABLE: Table = &[
-    ("difference", |vm, x, args| algebra(vm, &x, args, Operation::Difference)),
-    ("intersect", |vm, x, args| algebra(vm, &x, args, Operation::Intersection)),
-    ("symmetric_difference", |vm, x, args| algebra(vm, &x, args, Operation::SymmetricDifference)),
-    ("union", |vm, x, args| algebra(vm, &x, args, Operation::Union)),
+    ("difference", |vm, x, args| {
+        algebra(vm, &x, args, Operation::Difference)
+    }),
+    ("intersect", |vm, x, args| {
+        algebra(vm, &x, args, Operation::Intersection)
+    }),
+    ("symmetric_difference", |vm, x, args| {
+        algebra(vm, &x, args, Operation::SymmetricDifference)
+    }),
+    ("union", |vm, x, args| {
+        algebra(vm, &x, args, Operation::Union)
+    }),
     ("unique", |vm, x, args| {
         plain("unique", "values").alone(args)?;
         unique(vm, &x)
@@ -120,7 +128,10 @@ fn algebra(vm: &Vm<'_>, x: &Obj, args: CallArgs, operation: Operation) -> Result
 fn union(vm: &Vm<'_>, a: &Obj, b: &Obj) -> Result<Obj> {
     match binary(vm, BinaryOp::Add, a, b)? {
         joined @ (Obj::List(_) | Obj::Tuple(_)) => unique(vm, &joined),
-        other => Err(Error::type_error(format!("'{}' object is not iterable", other.type_name()))),
+        other => Err(Error::type_error(format!(
+            "'{}' object is not iterable",
+            other.type_name()
+        ))),
     }
 }
 

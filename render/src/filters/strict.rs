@@ -34,12 +34,34 @@ fn undefined_parts(vm: &Vm<'_>, x: &Obj) -> Result<Option<Obj>> {
             Obj::Undefined(u) if u.strict => found.push(u.message.to_string()),
             // Data that nobody touched holds nothing undefined.
             Obj::List(list) if !list.is_frozen() && seen.insert(list.address()) => {
-                list.read(|items| open.extend(items.iter().rev().filter(|i| may_hold_undefined(i)).cloned()));
+                list.read(|items| {
+                    open.extend(
+                        items
+                            .iter()
+                            .rev()
+                            .filter(|i| may_hold_undefined(i))
+                            .cloned(),
+                    )
+                });
             }
             Obj::Dict(dict) if !dict.is_frozen() && seen.insert(dict.address()) => {
-                dict.read(|entries| open.extend(entries.values().rev().filter(|v| may_hold_undefined(v)).cloned()));
+                dict.read(|entries| {
+                    open.extend(
+                        entries
+                            .values()
+                            .rev()
+                            .filter(|v| may_hold_undefined(v))
+                            .cloned(),
+                    )
+                });
             }
-            Obj::Tuple(items) => open.extend(items.iter().rev().filter(|i| may_hold_undefined(i)).cloned()),
+            Obj::Tuple(items) => open.extend(
+                items
+                    .iter()
+                    .rev()
+                    .filter(|i| may_hold_undefined(i))
+                    .cloned(),
+            ),
             _ => {}
         }
     }
@@ -47,5 +69,8 @@ fn undefined_parts(vm: &Vm<'_>, x: &Obj) -> Result<Option<Obj>> {
 }
 
 fn may_hold_undefined(x: &Obj) -> bool {
-    matches!(x, Obj::Undefined(_) | Obj::List(_) | Obj::Dict(_) | Obj::Tuple(_))
+    matches!(
+        x,
+        Obj::Undefined(_) | Obj::List(_) | Obj::Dict(_) | Obj::Tuple(_)
+    )
 }

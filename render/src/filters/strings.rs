@@ -34,7 +34,11 @@ fn quote(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     if !x.truthy()? {
         return Ok(Obj::from("''"));
     }
-    let wrong = |found: &str| Error::type_error(format!("expected string or bytes-like object, got '{found}'"));
+    let wrong = |found: &str| {
+        Error::type_error(format!(
+            "expected string or bytes-like object, got '{found}'"
+        ))
+    };
     let text = text_or(&x, wrong)?;
     let safe = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
     if text.chars().all(safe) {
@@ -93,9 +97,18 @@ fn to_bytes(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     match &x {
         Obj::Bytes(_) => Ok(x),
         Obj::Str(s) | Obj::Markup(s) => {
-            let encoding = encoding.filter(|e| !e.is_none()).unwrap_or_else(|| Obj::from("utf-8"));
+            let encoding = encoding
+                .filter(|e| !e.is_none())
+                .unwrap_or_else(|| Obj::from("utf-8"));
             let errors = errors.unwrap_or_else(|| Obj::from("strict"));
-            let encode = |encoding: Obj| method(vm, &Obj::Str(s.clone()), "encode", [encoding, errors.clone()]);
+            let encode = |encoding: Obj| {
+                method(
+                    vm,
+                    &Obj::Str(s.clone()),
+                    "encode",
+                    [encoding, errors.clone()],
+                )
+            };
             if !matches!(encoding, Obj::List(_) | Obj::Tuple(_)) {
                 return encode(encoding);
             }
@@ -124,7 +137,9 @@ pub(super) fn bytes_of(x: &Obj) -> Result<Vec<u8>> {
 fn contains_whitespace(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     plain("contains_whitespace", "text").alone(args)?;
     for item in x.collect(vm)? {
-        let Some(text) = item.as_str() else { return Err(no_attribute(&item, "isspace")) };
+        let Some(text) = item.as_str() else {
+            return Err(no_attribute(&item, "isspace"));
+        };
         if !text.is_empty() && text.chars().all(super::number::is_space) {
             return Ok(Obj::Bool(true));
         }
@@ -142,12 +157,26 @@ fn to_snake_case(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let letters = match &x {
         Obj::Undefined(u) => return Err(u.error()),
         Obj::Dict(_) => return Err(Error::python("KeyError", "0")),
-        Obj::Str(_) | Obj::Markup(_) | Obj::List(_) | Obj::Tuple(_) | Obj::Native(_) => x.collect(vm)?,
-        other => return Err(Error::type_error(format!("'{}' object is not subscriptable", other.type_name()))),
+        Obj::Str(_) | Obj::Markup(_) | Obj::List(_) | Obj::Tuple(_) | Obj::Native(_) => {
+            x.collect(vm)?
+        }
+        other => {
+            return Err(Error::type_error(format!(
+                "'{}' object is not subscriptable",
+                other.type_name()
+            )));
+        }
     };
     let Some((first, rest)) = letters.split_first() else {
-        let what = if x.as_str().is_some() { "string" } else { x.type_name() };
-        return Err(Error::python("IndexError", format!("{what} index out of range")));
+        let what = if x.as_str().is_some() {
+            "string"
+        } else {
+            x.type_name()
+        };
+        return Err(Error::python(
+            "IndexError",
+            format!("{what} index out of range"),
+        ));
     };
     let is = |letter: &Obj, name: &str| method(vm, letter, name, [])?.truthy();
     let mut out = Obj::from(text_with(first, "lower")?.to_lowercase());
@@ -157,7 +186,10 @@ fn to_snake_case(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     for (i, letter) in rest.iter().enumerate() {
         let text = text_with(letter, "isupper")?;
         if is(letter, "isupper")? {
-            let next_is_lower = || rest.get(i + 1).map_or(Ok(false), |next| is(next, "islower"));
+            let next_is_lower = || {
+                rest.get(i + 1)
+                    .map_or(Ok(false), |next| is(next, "islower"))
+            };
             if is(&letters[i], "islower")? || next_is_lower()? {
                 out = binary(vm, BinaryOp::Add, &out, &Obj::from("_"))?;
             }
@@ -182,19 +214,29 @@ fn to_camelcase(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 }
 
 fn human_to_bytes(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
-    let [default_unit, metric] = plain("human_to_bytes", "size").bind(args, 0, ["default_unit", "handle_metric"])?;
+    let [default_unit, metric] =
+        plain("human_to_bytes", "size").bind(args, 0, ["default_unit", "handle_metric"])?;
     let metric = flag(metric, false)?;
     let default_unit = default_unit.unwrap_or_else(|| Obj::from("B"));
     let text = to_str(&x)?;
     let text = text.trim_matches(super::number::is_space);
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
     let (amount, unit) = text.split_at(end);
     let unit = unit.trim_start_matches(super::number::is_space);
     if unit.contains('\n') {
         // The reference's pattern does not match then.
-        return Err(Error::python("AttributeError", "'NoneType' object has no attribute 'group'"));
+        return Err(Error::python(
+            "AttributeError",
+            "'NoneType' object has no attribute 'group'",
+        ));
     }
-    let unit = if unit.is_empty() { text_with(&default_unit, "lower")?.to_lowercase() } else { unit.to_lowercase() };
+    let unit = if unit.is_empty() {
+        text_with(&default_unit, "lower")?.to_lowercase()
+    } else {
+        unit.to_lowercase()
+    };
     let amount = match number_or_text(amount) {
         Obj::Str(_) => return Ok(Obj::from(0)),
         amount => amount,
@@ -209,7 +251,11 @@ fn human_to_bytes(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         _ => return Ok(Obj::from(0)),
     };
     let power = i64::try_from(power).unwrap_or(0);
-    let (base, exponent) = if decimal { (10, power * 3) } else { (2, power * 10) };
+    let (base, exponent) = if decimal {
+        (10, power * 3)
+    } else {
+        (2, power * 10)
+    };
     let factor = binary(vm, BinaryOp::Pow, &Obj::from(base), &Obj::from(exponent))?;
     let bytes = binary(vm, BinaryOp::Mul, &amount, &factor)?;
     match &bytes {
@@ -222,7 +268,9 @@ fn check_lists(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let function = plain("check_whitelist_blacklist", "value");
     let [white, black] = function.bind(args, 0, ["whitelist", "blacklist"])?;
     let list = |given: Option<Obj>, name: &str| -> Result<Vec<Obj>> {
-        let Some(list) = given else { return Ok(Vec::new()) };
+        let Some(list) = given else {
+            return Ok(Vec::new());
+        };
         if !list.truthy()? {
             return Ok(Vec::new());
         }
@@ -230,8 +278,13 @@ fn check_lists(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
             Obj::Str(_) | Obj::Markup(_) => Ok(vec![list]),
             other => other.collect(vm).map_err(|e| match e.kind {
                 ErrorKind::Python("TypeError") => {
-                    let (found, shown) = (other.type_name(), to_str(other).unwrap_or_else(|_| quoted(other)));
-                    Error::type_error(format!("Expecting iterable {name}, but got {found} ({shown})"))
+                    let (found, shown) = (
+                        other.type_name(),
+                        to_str(other).unwrap_or_else(|_| quoted(other)),
+                    );
+                    Error::type_error(format!(
+                        "Expecting iterable {name}, but got {found} ({shown})"
+                    ))
                 }
                 _ => e,
             }),
@@ -253,7 +306,9 @@ fn check_lists(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 
 /// Whether a glob or regular expression fits the whole value.
 fn matches_expression(vm: &Vm<'_>, value: &Obj, expression: &Obj) -> Result<bool> {
-    let (Some(text), Some(expression)) = (value.as_str(), expression.as_str()) else { return Ok(false) };
+    let (Some(text), Some(expression)) = (value.as_str(), expression.as_str()) else {
+        return Ok(false);
+    };
     vm.burn(1 + text.len() / 16)?;
     if glob(vm, expression, text)? {
         return Ok(true);
@@ -306,7 +361,9 @@ fn glob_one(pattern: &[char], c: char) -> Option<usize> {
             let first = 1 + usize::from(negated);
             // A bracket that comes first is a member.
             let close = (first + 1..pattern.len()).find(|&i| pattern[i] == ']');
-            let Some(close) = close else { return (c == '[').then_some(1) };
+            let Some(close) = close else {
+                return (c == '[').then_some(1);
+            };
             let mut members = &pattern[first..close];
             let mut found = false;
             while let Some((&low, rest)) = members.split_first() {
@@ -332,7 +389,9 @@ pub(super) fn count(x: &Obj, most: usize) -> Result<usize> {
     let n = index_of(x)?;
     match usize::try_from(n) {
         Ok(n) if n <= most => Ok(n),
-        Ok(n) => Err(Error::limit(format!("{n} are asked for; at most {most} are allowed"))),
+        Ok(n) => Err(Error::limit(format!(
+            "{n} are asked for; at most {most} are allowed"
+        ))),
         Err(_) => Err(Error::value_error("negative argument not allowed")),
     }
 }

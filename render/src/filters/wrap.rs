@@ -13,9 +13,16 @@ use crate::object::{CallArgs, Obj, to_str};
 pub(super) const TABLE: Table = &[("wordwrap", wordwrap)];
 
 fn wordwrap(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
-    let names = ["width", "break_long_words", "wrapstring", "break_on_hyphens"];
+    let names = [
+        "width",
+        "break_long_words",
+        "wrapstring",
+        "break_on_hyphens",
+    ];
     let [width, long, wrapstring, hyphens] = inner("do_wordwrap", "s").bind(args, 0, names)?;
-    let Some(text) = x.as_str() else { return Err(no_attribute(&x, "splitlines")) };
+    let Some(text) = x.as_str() else {
+        return Err(no_attribute(&x, "splitlines"));
+    };
     let between = match wrapstring {
         None | Some(Obj::None) => "\n".to_string(),
         Some(other) => to_str(&other)?,
@@ -56,12 +63,21 @@ pub fn wrap(text: &str, width: i64) -> Result<Vec<String>> {
                 column += spaces;
             }
             c => {
-                column = if matches!(c, '\n' | '\r') { 0 } else { column + 1 };
+                column = if matches!(c, '\n' | '\r') {
+                    0
+                } else {
+                    column + 1
+                };
                 line.push(if SPACES.contains(&c) { ' ' } else { c });
             }
         }
     }
-    Wrapper { width, break_long_words: true, break_on_hyphens: true }.wrap(&line)
+    Wrapper {
+        width,
+        break_long_words: true,
+        break_on_hyphens: true,
+    }
+    .wrap(&line)
 }
 
 /// Where a line may break: around white space, behind hyphens inside words and around dashes.
@@ -71,10 +87,14 @@ static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     const SPACE: &str = r"[\t\n\x0b\x0c\r ]";
     const OTHER: &str = r"[^\t\n\x0b\x0c\r ]";
     let dash = format!(r"(?<={WORD})-{{2,}}(?=\w)");
-    let hyphenated = format!(r"-(?:(?<={LETTER}{{2}}-)|(?<={LETTER}-{LETTER}-))(?={LETTER}-?{LETTER})");
+    let hyphenated =
+        format!(r"-(?:(?<={LETTER}{{2}}-)|(?<={LETTER}-{LETTER}-))(?={LETTER}-?{LETTER})");
     let word_end = format!(r"(?={SPACE}|\z)");
     let before_dash = format!(r"(?<={WORD})(?=-{{2,}}\w)");
-    Regex::new(&format!("{SPACE}+|{dash}|{OTHER}+?(?:{hyphenated}|{word_end}|{before_dash})")).ok()
+    Regex::new(&format!(
+        "{SPACE}+|{dash}|{OTHER}+?(?:{hyphenated}|{word_end}|{before_dash})"
+    ))
+    .ok()
 });
 
 const SPACES: [char; 6] = ['\t', '\n', '\x0b', '\x0c', '\r', ' '];
@@ -90,7 +110,12 @@ impl Wrapper {
         let mut pieces = self.pieces(line)?;
         let width = match usize::try_from(self.width) {
             Ok(width) if width > 0 => width,
-            _ => return Err(Error::value_error(format!("invalid width {} (must be > 0)", self.width))),
+            _ => {
+                return Err(Error::value_error(format!(
+                    "invalid width {} (must be > 0)",
+                    self.width
+                )));
+            }
         };
         pieces.reverse();
         let mut lines: Vec<String> = Vec::new();
@@ -118,18 +143,27 @@ impl Wrapper {
     }
 
     /// Put as much of a word on the line as there is space left, or all of it on a line of its own.
-    fn cut_long_word(&self, pieces: &mut Vec<Vec<char>>, current: &mut Vec<Vec<char>>, space: usize) {
+    fn cut_long_word(
+        &self,
+        pieces: &mut Vec<Vec<char>>,
+        current: &mut Vec<Vec<char>>,
+        space: usize,
+    ) {
         if !self.break_long_words {
             if current.is_empty() {
                 current.extend(pieces.pop());
             }
             return;
         }
-        let Some(piece) = pieces.last_mut() else { return };
+        let Some(piece) = pieces.last_mut() else {
+            return;
+        };
         let mut end = space;
         if self.break_on_hyphens && piece.len() > space {
             let hyphen = piece[..space].iter().rposition(|c| *c == '-');
-            if let Some(hyphen) = hyphen.filter(|&at| at > 0 && piece[..at].iter().any(|c| *c != '-')) {
+            if let Some(hyphen) =
+                hyphen.filter(|&at| at > 0 && piece[..at].iter().any(|c| *c != '-'))
+            {
                 end = hyphen + 1;
             }
         }
@@ -159,8 +193,10 @@ impl Wrapper {
                 let mut rest = line;
                 while let Some(first) = rest.chars().next() {
                     let blank = SPACES.contains(&first);
-                    let (piece, after) =
-                        rest.split_at(rest.find(|c| SPACES.contains(&c) != blank).unwrap_or(rest.len()));
+                    let (piece, after) = rest.split_at(
+                        rest.find(|c| SPACES.contains(&c) != blank)
+                            .unwrap_or(rest.len()),
+                    );
                     push(piece);
                     rest = after;
                 }
@@ -171,5 +207,7 @@ impl Wrapper {
 }
 
 fn is_blank(piece: &[char]) -> bool {
-    piece.iter().all(|c| c.is_whitespace() || matches!(c, '\x1c'..='\x1f'))
+    piece
+        .iter()
+        .all(|c| c.is_whitespace() || matches!(c, '\x1c'..='\x1f'))
 }

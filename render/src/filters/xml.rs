@@ -28,7 +28,10 @@ pub(super) fn format(vm: &Vm<'_>, x: &Obj) -> Result<String> {
         }
     }
     let Some(root) = root else {
-        return Err(Error::python("AttributeError", "'NoneType' object has no attribute 'iter'"));
+        return Err(Error::python(
+            "AttributeError",
+            "'NoneType' object has no attribute 'iter'",
+        ));
     };
     let mut out = String::from("<?xml version=\"1.0\" ?>\n");
     write(vm, &root, 0, &mut out)?;
@@ -38,11 +41,18 @@ pub(super) fn format(vm: &Vm<'_>, x: &Obj) -> Result<String> {
 /// What a value lists: a mapping's items, the texts of a list of texts, nothing of other lists.
 fn entries(vm: &Vm<'_>, x: &Obj) -> Result<Vec<Obj>> {
     match x {
-        Obj::Dict(dict) => Ok(dict.entries().into_iter().map(|(k, v)| Obj::tuple([Obj::from(&k), v])).collect()),
+        Obj::Dict(dict) => Ok(dict
+            .entries()
+            .into_iter()
+            .map(|(k, v)| Obj::tuple([Obj::from(&k), v]))
+            .collect()),
         Obj::List(_) | Obj::Tuple(_) => {
             let items = x.collect(vm)?;
             match items.first() {
-                None => Err(Error::python("IndexError", format!("{} index out of range", x.type_name()))),
+                None => Err(Error::python(
+                    "IndexError",
+                    format!("{} index out of range", x.type_name()),
+                )),
                 Some(Obj::Str(_) | Obj::Markup(_)) => Ok(items),
                 Some(_) => Ok(Vec::new()),
             }
@@ -53,7 +63,10 @@ fn entries(vm: &Vm<'_>, x: &Obj) -> Result<Vec<Obj>> {
 }
 
 fn pairs(vm: &Vm<'_>, entries: &[Obj]) -> Result<Vec<(Obj, Obj)>> {
-    entries.iter().map(|entry| pair(vm, entry).map(|[tag, value]| (tag, value))).collect()
+    entries
+        .iter()
+        .map(|entry| pair(vm, entry).map(|[tag, value]| (tag, value)))
+        .collect()
 }
 
 /// The reference looks at the second part of each member of a list of texts, to no effect but
@@ -64,17 +77,31 @@ fn check_list(vm: &Vm<'_>, list: &Obj) -> Result<()> {
             Obj::Str(_) | Obj::Markup(_) => "string",
             Obj::List(_) | Obj::Tuple(_) => entry.type_name(),
             Obj::Dict(_) => return Err(Error::python("KeyError", "1")),
-            other => return Err(Error::type_error(format!("'{}' object is not subscriptable", other.type_name()))),
+            other => {
+                return Err(Error::type_error(format!(
+                    "'{}' object is not subscriptable",
+                    other.type_name()
+                )));
+            }
         };
         if len(&entry)? < 2 {
-            return Err(Error::python("IndexError", format!("{what} index out of range")));
+            return Err(Error::python(
+                "IndexError",
+                format!("{what} index out of range"),
+            ));
         }
     }
     Ok(())
 }
 
 /// Make the element of a tag; inside `parent` it becomes its child, else it is the result.
-fn element(vm: &Vm<'_>, tag: &Obj, value: &Obj, parent: Option<&mut Element>, level: usize) -> Result<Option<Element>> {
+fn element(
+    vm: &Vm<'_>,
+    tag: &Obj,
+    value: &Obj,
+    parent: Option<&mut Element>,
+    level: usize,
+) -> Result<Option<Element>> {
     vm.burn(16)?;
     depth::data(level)?;
     if let Obj::List(list) = value {
@@ -87,9 +114,16 @@ fn element(vm: &Vm<'_>, tag: &Obj, value: &Obj, parent: Option<&mut Element>, le
         check_list(vm, value)?;
         return Ok(None);
     }
-    let mut made = Element { tag: name(tag)?, attributes: Vec::new(), text: None, children: Vec::new() };
+    let mut made = Element {
+        tag: name(tag)?,
+        attributes: Vec::new(),
+        text: None,
+        children: Vec::new(),
+    };
     match value {
-        Obj::Str(_) | Obj::Markup(_) | Obj::Int(_) | Obj::Bool(_) | Obj::Float(_) => made.text = Some(to_str(value)?),
+        Obj::Str(_) | Obj::Markup(_) | Obj::Int(_) | Obj::Bool(_) | Obj::Float(_) => {
+            made.text = Some(to_str(value)?)
+        }
         _ => {
             let items = pairs(vm, &entries(vm, value)?)?;
             if matches!(value, Obj::Dict(_)) {
@@ -118,7 +152,10 @@ fn element(vm: &Vm<'_>, tag: &Obj, value: &Obj, parent: Option<&mut Element>, le
 fn name(tag: &Obj) -> Result<Str> {
     let Some(text) = tag.as_str() else {
         let shown = super::call::quoted(tag);
-        return Err(Error::type_error(format!("cannot serialize {shown} (type {})", tag.type_name())));
+        return Err(Error::type_error(format!(
+            "cannot serialize {shown} (type {})",
+            tag.type_name()
+        )));
     };
     let begins = |c: char| c.is_alphabetic() || c == '_' || c == ':';
     let continues = |c: char| begins(c) || c.is_alphanumeric() || matches!(c, '-' | '.' | '\u{b7}');
@@ -182,7 +219,10 @@ fn escape(text: &str, attribute: bool, out: &mut String) -> Result<()> {
             '\r' => out.push('\n'),
             '\t' | '\n' => out.push(c),
             c if c < ' ' => {
-                let message = format!("not well-formed (invalid token): XML has no character {:#04x}", u32::from(c));
+                let message = format!(
+                    "not well-formed (invalid token): XML has no character {:#04x}",
+                    u32::from(c)
+                );
                 return Err(Error::python("ExpatError", message));
             }
             c => out.push(c),

@@ -15,7 +15,9 @@ use crate::jinja::Vm;
 use crate::object::{CallArgs, Obj, to_str};
 
 pub(super) const TABLE: Table = &[
-    ("dict_to_sls_yaml_params", |vm, x, args| guarded(vm, x, args, sls_params)),
+    ("dict_to_sls_yaml_params", |vm, x, args| {
+        guarded(vm, x, args, sls_params)
+    }),
     ("yaml", |vm, x, args| guarded(vm, x, args, yaml)),
     ("yaml_dquote", |_, x, args| {
         plain("yaml_dquote", "text").alone(args)?;
@@ -34,7 +36,11 @@ fn yaml(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 }
 
 fn format(vm: &Vm<'_>, x: &Obj, flow: bool) -> Result<Obj> {
-    let value = if is_foreign(vm, x)? { data(vm, x, 0)? } else { x.to_value()? };
+    let value = if is_foreign(vm, x)? {
+        data(vm, x, 0)?
+    } else {
+        x.to_value()?
+    };
     let printed = dump(&value, &DumpOptions::filter(flow));
     vm.burn(printed.len() / 16)?;
     Ok(Obj::Markup(printed.trim().into()))
@@ -43,8 +49,14 @@ fn format(vm: &Vm<'_>, x: &Obj, flow: bool) -> Result<Obj> {
 fn sls_params(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let function = inner("SerializerExtension.dict_to_sls_yaml_params", "value");
     let [flow] = function.bind(args, 0, ["flow_style"])?;
-    let Obj::Dict(dict) = &x else { return Err(no_attribute(&x, "items")) };
-    let params: Vec<Obj> = dict.entries().into_iter().map(|entry| Obj::dict([entry])).collect();
+    let Obj::Dict(dict) = &x else {
+        return Err(no_attribute(&x, "items"));
+    };
+    let params: Vec<Obj> = dict
+        .entries()
+        .into_iter()
+        .map(|entry| Obj::dict([entry]))
+        .collect();
     format(vm, &Obj::list(params), flag(flow, false)?)
 }
 
@@ -54,8 +66,18 @@ fn data(vm: &Vm<'_>, x: &Obj, level: usize) -> Result<Value> {
     vm.burn(8)?;
     depth::data(level)?;
     Ok(match x {
-        Obj::List(list) => list.items().iter().map(|i| data(vm, i, level + 1)).collect::<Result<Vec<_>>>()?.into(),
-        Obj::Tuple(items) => Value::Tuple(items.iter().map(|i| data(vm, i, level + 1)).collect::<Result<_>>()?),
+        Obj::List(list) => list
+            .items()
+            .iter()
+            .map(|i| data(vm, i, level + 1))
+            .collect::<Result<Vec<_>>>()?
+            .into(),
+        Obj::Tuple(items) => Value::Tuple(
+            items
+                .iter()
+                .map(|i| data(vm, i, level + 1))
+                .collect::<Result<_>>()?,
+        ),
         Obj::Dict(dict) => {
             let mut map = Map::new().with_kind(dict.kind());
             for (key, value) in dict.entries() {
@@ -78,7 +100,9 @@ fn is_foreign(vm: &Vm<'_>, x: &Obj) -> Result<bool> {
         vm.burn(1)?;
         match &object {
             Obj::Markup(_) | Obj::Iter(_) | Obj::Native(_) | Obj::Undefined(_) => return Ok(true),
-            Obj::List(list) if !list.is_frozen() && seen.insert(list.address()) => open.extend(list.items()),
+            Obj::List(list) if !list.is_frozen() && seen.insert(list.address()) => {
+                open.extend(list.items())
+            }
             Obj::Dict(dict) if !dict.is_frozen() && seen.insert(dict.address()) => {
                 dict.read(|entries| open.extend(entries.values().cloned()));
             }
@@ -95,9 +119,15 @@ fn unrepresentable(x: &Obj, level: usize) -> Option<Obj> {
         Obj::Markup(_) | Obj::Iter(_) | Obj::Native(_) | Obj::Undefined(_) => Some(x.clone()),
         Obj::Dict(dict) if dict.kind() != MapKind::Dict => Some(x.clone()),
         _ if level > depth::DATA => None,
-        Obj::List(list) => list.items().iter().find_map(|i| unrepresentable(i, level + 1)),
+        Obj::List(list) => list
+            .items()
+            .iter()
+            .find_map(|i| unrepresentable(i, level + 1)),
         Obj::Tuple(items) => items.iter().find_map(|i| unrepresentable(i, level + 1)),
-        Obj::Dict(dict) => dict.entries().iter().find_map(|(_, v)| unrepresentable(v, level + 1)),
+        Obj::Dict(dict) => dict
+            .entries()
+            .iter()
+            .find_map(|(_, v)| unrepresentable(v, level + 1)),
         _ => None,
     }
 }
@@ -116,17 +146,26 @@ fn yaml_encode(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         Obj::Float(f) if f.is_infinite() => if *f > 0.0 { ".inf" } else { "-.inf" }.into(),
         Obj::Float(f) => {
             let text = float_repr(*f);
-            if text.contains('.') { text } else { text.replacen('e', ".0e", 1) }
+            if text.contains('.') {
+                text
+            } else {
+                text.replacen('e', ".0e", 1)
+            }
         }
         Obj::Str(s) => double_quoted(s),
         Obj::Bytes(bytes) => {
             // Lines of 76 characters, each with its end.
             let encoded = to_base64(bytes);
-            encoded.as_bytes().chunks(76).map(|line| String::from_utf8_lossy(line).into_owned() + "\n").collect()
+            encoded
+                .as_bytes()
+                .chunks(76)
+                .map(|line| String::from_utf8_lossy(line).into_owned() + "\n")
+                .collect()
         }
         _ => {
             let class = class_of(&x);
-            let message = format!("yaml_encode() only works with YAML scalar data; failed for {class}");
+            let message =
+                format!("yaml_encode() only works with YAML scalar data; failed for {class}");
             return Err(Error::type_error(message));
         }
     }))

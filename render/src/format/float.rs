@@ -17,7 +17,13 @@ pub(super) enum Style {
 ///
 /// `alternate` keeps the point and trailing zeros (`#`); `dot_zero` adds `.0` to a number that
 /// would look like an integer.
-pub(super) fn digits(x: f64, style: Style, precision: usize, alternate: bool, dot_zero: bool) -> String {
+pub(super) fn digits(
+    x: f64,
+    style: Style,
+    precision: usize,
+    alternate: bool,
+    dot_zero: bool,
+) -> String {
     let x = x.abs();
     if x.is_nan() {
         return "nan".into();
@@ -44,7 +50,9 @@ const EXACT: usize = 1100;
 fn shortest(x: f64, alternate: bool) -> String {
     let text = mapstack_value::float_repr(x);
     match text.split_once('e') {
-        Some((digits, exponent)) if alternate && !digits.contains('.') => format!("{digits}.e{exponent}"),
+        Some((digits, exponent)) if alternate && !digits.contains('.') => {
+            format!("{digits}.e{exponent}")
+        }
         _ => text,
     }
 }
@@ -74,15 +82,27 @@ fn exponential(x: f64, precision: usize, alternate: bool) -> String {
 
 fn with_exponent(digits: &str, exponent: i32, alternate: bool) -> String {
     let (first, rest) = digits.split_at(1);
-    let point = if rest.is_empty() && !alternate { "" } else { "." };
+    let point = if rest.is_empty() && !alternate {
+        ""
+    } else {
+        "."
+    };
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{first}{point}{rest}e{sign}{:02}", exponent.abs())
 }
 
 fn general(x: f64, precision: usize, alternate: bool, dot_zero: bool) -> String {
     let (all, exponent) = scientific(x, precision - 1);
-    let significant = if alternate { &*all } else { all.trim_end_matches('0') };
-    let significant = if significant.is_empty() { "0" } else { significant };
+    let significant = if alternate {
+        &*all
+    } else {
+        all.trim_end_matches('0')
+    };
+    let significant = if significant.is_empty() {
+        "0"
+    } else {
+        significant
+    };
     // The number of digits before the point, were it written plainly.
     let point = i64::from(exponent) + 1;
     let most = i64::try_from(precision).unwrap_or(i64::MAX) - i64::from(dot_zero);
@@ -96,7 +116,11 @@ fn general(x: f64, precision: usize, alternate: bool, dot_zero: bool) -> String 
     if point == 0 {
         return format!("0.{significant}");
     }
-    let whole: String = significant.chars().chain(std::iter::repeat('0')).take(point).collect();
+    let whole: String = significant
+        .chars()
+        .chain(std::iter::repeat('0'))
+        .take(point)
+        .collect();
     let fraction = significant.get(point..).unwrap_or("");
     match (fraction.is_empty(), dot_zero, alternate) {
         (false, ..) => format!("{whole}.{fraction}"),

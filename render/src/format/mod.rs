@@ -20,5 +20,14 @@ pub(crate) fn ascii(object: &Obj) -> Result<String> {
     if text.is_ascii() {
         return Ok(text);
     }
-    Ok(text.chars().map(|c| if c.is_ascii() { c.to_string() } else { escaped(c) }).collect())
+    Ok(text
+        .chars()
+        .map(|c| {
+            if c.is_ascii() {
+                c.to_string()
+            } else {
+                escaped(c)
+            }
+        })
+        .collect())
 }

@@ -29,7 +29,13 @@ pub(super) struct Layout {
 
 /// The number as text.
 pub(super) fn lay_out(vm: &Vm<'_>, number: &Parts<'_>, layout: &Layout) -> Result<String> {
-    limit::text(vm, layout.width.saturating_mul(layout.fill.len_utf8()).saturating_mul(2))?;
+    limit::text(
+        vm,
+        layout
+            .width
+            .saturating_mul(layout.fill.len_utf8())
+            .saturating_mul(2),
+    )?;
     let sign = match (number.negative, layout.sign) {
         (true, _) => "-",
         (false, '+') => "+",
@@ -39,7 +45,11 @@ pub(super) fn lay_out(vm: &Vm<'_>, number: &Parts<'_>, layout: &Layout) -> Resul
     let around = sign.len() + number.prefix.len() + number.rest.len();
     // Zeros between sign and digits are grouped like digits.
     let zeros = layout.fill == '0' && layout.align == '=';
-    let least = if zeros { layout.width.saturating_sub(around) } else { 0 };
+    let least = if zeros {
+        layout.width.saturating_sub(around)
+    } else {
+        0
+    };
     let whole = match layout.groups {
         Some((separator, size)) => grouped(number.whole, separator, size, least),
         None => number.whole.to_string(),
@@ -51,7 +61,11 @@ pub(super) fn lay_out(vm: &Vm<'_>, number: &Parts<'_>, layout: &Layout) -> Resul
     let prefix = number.prefix;
     Ok(match layout.align {
         '<' => format!("{sign}{prefix}{body}{}", fill(missing)),
-        '^' => format!("{}{sign}{prefix}{body}{}", fill(missing / 2), fill(missing - missing / 2)),
+        '^' => format!(
+            "{}{sign}{prefix}{body}{}",
+            fill(missing / 2),
+            fill(missing - missing / 2)
+        ),
         '=' => format!("{sign}{prefix}{}{body}", fill(missing)),
         _ => format!("{}{sign}{prefix}{body}", fill(missing)),
     })

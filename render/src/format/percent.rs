@@ -19,11 +19,22 @@ use crate::object::{Obj, as_float, as_index, escape_html, get_item, repr, to_str
 /// Python's errors for wrong conversions and for too few or too many values.
 pub(crate) fn percent(vm: &Vm<'_>, text: &Obj, values: &Obj) -> Result<Obj> {
     let Some(template) = text.as_str() else {
-        return Err(Error::type_error(format!("cannot format {}", text.type_name())));
+        return Err(Error::type_error(format!(
+            "cannot format {}",
+            text.type_name()
+        )));
     };
     let markup = matches!(text, Obj::Markup(_));
-    let mut job = Job { vm, values: Values::new(values), escape: markup, out: String::new() };
-    let mut rest = Template { chars: template.chars().peekable(), at: 0 };
+    let mut job = Job {
+        vm,
+        values: Values::new(values),
+        escape: markup,
+        out: String::new(),
+    };
+    let mut rest = Template {
+        chars: template.chars().peekable(),
+        at: 0,
+    };
     while let Some(c) = rest.next() {
         match c {
             '%' => job.conversion(&mut rest)?,
@@ -31,7 +42,11 @@ pub(crate) fn percent(vm: &Vm<'_>, text: &Obj, values: &Obj) -> Result<Obj> {
         }
     }
     job.values.check_used()?;
-    Ok(if markup { Obj::Markup(job.out.into()) } else { Obj::from(job.out) })
+    Ok(if markup {
+        Obj::Markup(job.out.into())
+    } else {
+        Obj::from(job.out)
+    })
 }
 
 /// The characters of the template and the position of the next.
@@ -58,8 +73,13 @@ impl Template<'_> {
         let mut number: Option<usize> = None;
         while let Some(c) = self.next_if(char::is_ascii_digit) {
             let digit = c.to_digit(10).unwrap_or(0) as usize;
-            let next = number.unwrap_or(0).checked_mul(10).and_then(|n| n.checked_add(digit));
-            let fits = next.filter(|n| i32::try_from(*n).is_ok() || (what == "width" && isize::try_from(*n).is_ok()));
+            let next = number
+                .unwrap_or(0)
+                .checked_mul(10)
+                .and_then(|n| n.checked_add(digit));
+            let fits = next.filter(|n| {
+                i32::try_from(*n).is_ok() || (what == "width" && isize::try_from(*n).is_ok())
+            });
             number = Some(fits.ok_or_else(|| Error::value_error(format!("{what} too big")))?);
         }
         Ok(number)
@@ -76,7 +96,11 @@ struct Values<'a> {
 
 impl<'a> Values<'a> {
     fn new(all: &'a Obj) -> Self {
-        Values { all, used: 0, selected: None }
+        Values {
+            all,
+            used: 0,
+            selected: None,
+        }
     }
 
     fn next(&mut self) -> Result<Obj> {
@@ -105,8 +129,16 @@ impl<'a> Values<'a> {
         }
         let key = Obj::from(name);
         let found = match self.all {
-            Obj::List(_) => return Err(Error::type_error("list indices must be integers or slices, not str")),
-            Obj::Bytes(_) => return Err(Error::type_error("byte indices must be integers or slices, not str")),
+            Obj::List(_) => {
+                return Err(Error::type_error(
+                    "list indices must be integers or slices, not str",
+                ));
+            }
+            Obj::Bytes(_) => {
+                return Err(Error::type_error(
+                    "byte indices must be integers or slices, not str",
+                ));
+            }
             mapping => get_item(vm, mapping, &key)?,
         };
         match found {
@@ -126,7 +158,9 @@ impl<'a> Values<'a> {
             _ => self.used == 0 && !self.is_mapping(),
         };
         if unused {
-            return Err(Error::type_error("not all arguments converted during string formatting"));
+            return Err(Error::type_error(
+                "not all arguments converted during string formatting",
+            ));
         }
         Ok(())
     }
@@ -193,19 +227,32 @@ impl Job<'_, '_> {
             return Ok(());
         }
         self.vm.burn(1)?;
-        limit::size(self.vm, width.saturating_add(precision.unwrap_or(0)).saturating_add(self.out.len()))?;
+        limit::size(
+            self.vm,
+            width
+                .saturating_add(precision.unwrap_or(0))
+                .saturating_add(self.out.len()),
+        )?;
         let value = self.values.next()?;
         if let Obj::Undefined(u) = &value {
             u.check()?;
         }
-        let conversion = Conversion { flags, width, precision };
+        let conversion = Conversion {
+            flags,
+            width,
+            precision,
+        };
         match letter {
             's' | 'r' | 'a' => self.text(letter, &value, &conversion),
             'd' | 'i' | 'u' | 'o' | 'x' | 'X' => self.integer(letter, &value, &conversion),
             'e' | 'E' | 'f' | 'F' | 'g' | 'G' => self.float(letter, &value, &conversion),
             'c' => self.character(&value, &conversion),
             other => {
-                let shown = if (' '..='~').contains(&other) { other } else { '?' };
+                let shown = if (' '..='~').contains(&other) {
+                    other
+                } else {
+                    '?'
+                };
                 let message = format!(
                     "unsupported format character '{shown}' ({:#x}) at index {}",
                     u32::from(other),
@@ -221,9 +268,12 @@ impl Job<'_, '_> {
         let value = self.values.next()?;
         match (&value, as_index(&value)) {
             (Obj::Undefined(u), _) => Err(u.error()),
-            (_, Some(i)) => {
-                i.to_i64().ok_or_else(|| Error::python("OverflowError", "Python int too large to convert to C ssize_t"))
-            }
+            (_, Some(i)) => i.to_i64().ok_or_else(|| {
+                Error::python(
+                    "OverflowError",
+                    "Python int too large to convert to C ssize_t",
+                )
+            }),
             _ => Err(Error::type_error("* wants int")),
         }
     }
@@ -240,7 +290,13 @@ impl Job<'_, '_> {
             _ if self.escape => escape_html(&text),
             _ => text,
         };
-        self.padded("", "", &truncated(&text, conversion.precision), conversion, ' ')
+        self.padded(
+            "",
+            "",
+            &truncated(&text, conversion.precision),
+            conversion,
+            ' ',
+        )
     }
 
     fn character(&mut self, value: &Obj, conversion: &Conversion) -> Result<()> {
@@ -264,7 +320,10 @@ impl Job<'_, '_> {
             _ => 10,
         };
         let mut digits = digits_of(self.vm, &number.abs(), radix)?;
-        if let Some(missing) = conversion.precision.and_then(|precision| precision.checked_sub(digits.len())) {
+        if let Some(missing) = conversion
+            .precision
+            .and_then(|precision| precision.checked_sub(digits.len()))
+        {
             digits.insert_str(0, &"0".repeat(missing));
         }
         if letter == 'X' {
@@ -277,30 +336,64 @@ impl Job<'_, '_> {
             _ => "",
         };
         let fill = if conversion.flags.zero { '0' } else { ' ' };
-        self.padded(sign(number.is_negative(), conversion), prefix, &digits, conversion, fill)
+        self.padded(
+            sign(number.is_negative(), conversion),
+            prefix,
+            &digits,
+            conversion,
+            fill,
+        )
     }
 
     fn float(&mut self, letter: char, value: &Obj, conversion: &Conversion) -> Result<()> {
         let Some(x) = as_float(value)? else {
-            return Err(Error::type_error(format!("must be real number, not {}", value.type_name())));
+            return Err(Error::type_error(format!(
+                "must be real number, not {}",
+                value.type_name()
+            )));
         };
         let style = match letter.to_ascii_lowercase() {
             'e' => Style::Exponent,
             'f' => Style::Fixed,
             _ => Style::General,
         };
-        let mut digits = float::digits(x, style, conversion.precision.unwrap_or(6), conversion.flags.alternate, false);
+        let mut digits = float::digits(
+            x,
+            style,
+            conversion.precision.unwrap_or(6),
+            conversion.flags.alternate,
+            false,
+        );
         if letter.is_ascii_uppercase() {
             digits.make_ascii_uppercase();
         }
         let fill = if conversion.flags.zero { '0' } else { ' ' };
-        self.padded(sign(float::is_negative(x), conversion), "", &digits, conversion, fill)
+        self.padded(
+            sign(float::is_negative(x), conversion),
+            "",
+            &digits,
+            conversion,
+            fill,
+        )
     }
 
-    fn padded(&mut self, sign: &str, prefix: &str, body: &str, conversion: &Conversion, fill: char) -> Result<()> {
+    fn padded(
+        &mut self,
+        sign: &str,
+        prefix: &str,
+        body: &str,
+        conversion: &Conversion,
+        fill: char,
+    ) -> Result<()> {
         let length = sign.len() + prefix.len() + body.chars().count();
         let missing = conversion.width.saturating_sub(length);
-        limit::size(self.vm, self.out.len().saturating_add(length).saturating_add(missing))?;
+        limit::size(
+            self.vm,
+            self.out
+                .len()
+                .saturating_add(length)
+                .saturating_add(missing),
+        )?;
         self.vm.burn((length + missing) / 16)?;
         let padding = std::iter::repeat_n(if conversion.flags.left { ' ' } else { fill }, missing);
         if conversion.flags.left {
@@ -355,13 +448,20 @@ fn whole_number(letter: char, value: &Obj) -> Result<Int> {
             if f.is_nan() {
                 return Err(Error::value_error("cannot convert float NaN to integer"));
             }
-            Int::from_f64(*f)
-                .filter(|_| f.is_finite())
-                .ok_or_else(|| Error::python("OverflowError", "cannot convert float infinity to integer"))
+            Int::from_f64(*f).filter(|_| f.is_finite()).ok_or_else(|| {
+                Error::python("OverflowError", "cannot convert float infinity to integer")
+            })
         }
         other => {
-            let wanted = if matches!(letter, 'o' | 'x' | 'X') { "an integer" } else { "a real number" };
-            let message = format!("%{letter} format: {wanted} is required, not {}", other.type_name());
+            let wanted = if matches!(letter, 'o' | 'x' | 'X') {
+                "an integer"
+            } else {
+                "a real number"
+            };
+            let message = format!(
+                "%{letter} format: {wanted} is required, not {}",
+                other.type_name()
+            );
             Err(Error::type_error(message))
         }
     }

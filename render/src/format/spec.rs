@@ -26,11 +26,17 @@ pub(crate) fn format_value(vm: &Vm<'_>, object: &Obj, spec: &str) -> Result<Stri
             format_text(vm, s, &spec)
         }
         Obj::Int(i) => format_int(vm, i, &Spec::parse(spec, '>', 'd', "int")?, "int"),
-        Obj::Bool(b) => format_int(vm, &Int::from(i64::from(*b)), &Spec::parse(spec, '>', 'd', "bool")?, "bool"),
+        Obj::Bool(b) => format_int(
+            vm,
+            &Int::from(i64::from(*b)),
+            &Spec::parse(spec, '>', 'd', "bool")?,
+            "bool",
+        ),
         Obj::Float(f) => format_float(vm, *f, &Spec::parse(spec, '>', '\0', "float")?, "float"),
-        other => {
-            Err(Error::type_error(format!("unsupported format string passed to {}.__format__", other.type_name())))
-        }
+        other => Err(Error::type_error(format!(
+            "unsupported format string passed to {}.__format__",
+            other.type_name()
+        ))),
     }
 }
 
@@ -113,13 +119,17 @@ impl Spec {
         if at(i) == '.' {
             i += 1;
             let precision = number(&chars, &mut i)?;
-            spec.precision = Some(precision.ok_or_else(|| Error::value_error("Format specifier missing precision"))?);
+            spec.precision = Some(
+                precision
+                    .ok_or_else(|| Error::value_error("Format specifier missing precision"))?,
+            );
         }
         match chars.len() - i.min(chars.len()) {
             0 => {}
             1 => spec.kind = at(i),
             _ => {
-                let message = format!("Invalid format specifier '{text}' for object of type '{type_name}'");
+                let message =
+                    format!("Invalid format specifier '{text}' for object of type '{type_name}'");
                 return Err(Error::value_error(message));
             }
         }
@@ -128,7 +138,10 @@ impl Spec {
             | (Some(_), 'd' | 'e' | 'f' | 'g' | 'E' | 'F' | 'G' | '%' | '\0')
             | (Some('_'), 'b' | 'o' | 'x' | 'X') => {}
             (Some(group), kind) => {
-                return Err(Error::value_error(format!("Cannot specify '{group}' with '{}'.", shown(kind))));
+                return Err(Error::value_error(format!(
+                    "Cannot specify '{group}' with '{}'.",
+                    shown(kind)
+                )));
             }
         }
         Ok(spec)
@@ -136,7 +149,13 @@ impl Spec {
 
     fn layout(&self, group_size: usize) -> Layout {
         let groups = self.group.map(|symbol| (symbol, group_size));
-        Layout { sign: self.sign, groups, fill: self.fill, align: self.align, width: self.width }
+        Layout {
+            sign: self.sign,
+            groups,
+            fill: self.fill,
+            align: self.align,
+            width: self.width,
+        }
     }
 }
 
@@ -157,27 +176,53 @@ fn number(chars: &[char], at: &mut usize) -> Result<Option<usize>> {
 }
 
 fn shown(c: char) -> String {
-    if c > ' ' && c < '\u{80}' { c.to_string() } else { format!("\\x{:x}", u32::from(c)) }
+    if c > ' ' && c < '\u{80}' {
+        c.to_string()
+    } else {
+        format!("\\x{:x}", u32::from(c))
+    }
 }
 
 fn unknown_kind(kind: char, type_name: &str) -> Box<Error> {
-    let message = format!("Unknown format code '{}' for object of type '{type_name}'", shown(kind));
+    let message = format!(
+        "Unknown format code '{}' for object of type '{type_name}'",
+        shown(kind)
+    );
     Error::value_error(message)
 }
 
 fn refuse(condition: bool, message: &str) -> Result<()> {
-    if condition { Err(Error::value_error(message)) } else { Ok(()) }
+    if condition {
+        Err(Error::value_error(message))
+    } else {
+        Ok(())
+    }
 }
 
 fn format_text(vm: &Vm<'_>, s: &str, spec: &Spec) -> Result<String> {
     if spec.kind != 's' {
         return Err(unknown_kind(spec.kind, "str"));
     }
-    refuse(spec.sign == ' ', "Space not allowed in string format specifier")?;
-    refuse(spec.sign != '\0', "Sign not allowed in string format specifier")?;
-    refuse(spec.no_negative_zero, "Negative zero coercion (z) not allowed in string format specifier")?;
-    refuse(spec.alternate, "Alternate form (#) not allowed in string format specifier")?;
-    refuse(spec.align == '=', "'=' alignment not allowed in string format specifier")?;
+    refuse(
+        spec.sign == ' ',
+        "Space not allowed in string format specifier",
+    )?;
+    refuse(
+        spec.sign != '\0',
+        "Sign not allowed in string format specifier",
+    )?;
+    refuse(
+        spec.no_negative_zero,
+        "Negative zero coercion (z) not allowed in string format specifier",
+    )?;
+    refuse(
+        spec.alternate,
+        "Alternate form (#) not allowed in string format specifier",
+    )?;
+    refuse(
+        spec.align == '=',
+        "'=' alignment not allowed in string format specifier",
+    )?;
     pad(vm, &truncated(s, spec.precision), spec)
 }
 
@@ -191,7 +236,11 @@ pub(super) fn truncated(s: &str, precision: Option<usize>) -> String {
 
 fn pad(vm: &Vm<'_>, s: &str, spec: &Spec) -> Result<String> {
     let missing = spec.width.saturating_sub(s.chars().count());
-    limit::text(vm, s.len().saturating_add(missing.saturating_mul(spec.fill.len_utf8())))?;
+    limit::text(
+        vm,
+        s.len()
+            .saturating_add(missing.saturating_mul(spec.fill.len_utf8())),
+    )?;
     let (left, right) = match spec.align {
         '>' | '=' => (missing, 0),
         '^' => (missing / 2, missing - missing / 2),
@@ -208,23 +257,50 @@ fn format_int(vm: &Vm<'_>, i: &Int, spec: &Spec, type_name: &str) -> Result<Stri
         'o' => 8,
         'x' | 'X' => 16,
         'e' | 'E' | 'f' | 'F' | 'g' | 'G' | '%' => {
-            let f = i.to_f64().map_err(|e| Error::python("OverflowError", e.to_string()))?;
+            let f = i
+                .to_f64()
+                .map_err(|e| Error::python("OverflowError", e.to_string()))?;
             return format_float(vm, f, spec, type_name);
         }
         other => return Err(unknown_kind(other, type_name)),
     };
-    refuse(spec.precision.is_some(), "Precision not allowed in integer format specifier")?;
-    refuse(spec.no_negative_zero, "Negative zero coercion (z) not allowed in integer format specifier")?;
+    refuse(
+        spec.precision.is_some(),
+        "Precision not allowed in integer format specifier",
+    )?;
+    refuse(
+        spec.no_negative_zero,
+        "Negative zero coercion (z) not allowed in integer format specifier",
+    )?;
     if spec.kind == 'c' {
-        refuse(spec.sign != '\0', "Sign not allowed with integer format specifier 'c'")?;
-        refuse(spec.alternate, "Alternate form (#) not allowed with integer format specifier 'c'")?;
+        refuse(
+            spec.sign != '\0',
+            "Sign not allowed with integer format specifier 'c'",
+        )?;
+        refuse(
+            spec.alternate,
+            "Alternate form (#) not allowed with integer format specifier 'c'",
+        )?;
         let c = char_of(i)?;
         let whole = c.to_string();
-        return lay_out(vm, &Parts { negative: false, prefix: "", whole: &whole, rest: "" }, &spec.layout(3));
+        return lay_out(
+            vm,
+            &Parts {
+                negative: false,
+                prefix: "",
+                whole: &whole,
+                rest: "",
+            },
+            &spec.layout(3),
+        );
     }
     let digits = digits_of(vm, &i.abs(), radix)?;
     let upper = spec.kind == 'X';
-    let digits = if upper { digits.to_ascii_uppercase() } else { digits };
+    let digits = if upper {
+        digits.to_ascii_uppercase()
+    } else {
+        digits
+    };
     let prefix = match (spec.alternate, spec.kind) {
         (true, 'b') => "0b",
         (true, 'o') => "0o",
@@ -232,7 +308,12 @@ fn format_int(vm: &Vm<'_>, i: &Int, spec: &Spec, type_name: &str) -> Result<Stri
         (true, 'X') => "0X",
         _ => "",
     };
-    let parts = Parts { negative: i.is_negative(), prefix, whole: &digits, rest: "" };
+    let parts = Parts {
+        negative: i.is_negative(),
+        prefix,
+        whole: &digits,
+        rest: "",
+    };
     lay_out(vm, &parts, &spec.layout(if radix == 10 { 3 } else { 4 }))
 }
 
@@ -261,7 +342,9 @@ pub(super) fn digits_of(vm: &Vm<'_>, i: &Int, radix: u32) -> Result<String> {
 /// The character of a number (`%c`).
 pub(super) fn char_of(i: &Int) -> Result<char> {
     let number = i.to_i64().and_then(|i| u32::try_from(i).ok());
-    number.and_then(char::from_u32).ok_or_else(|| Error::python("OverflowError", "%c arg not in range(0x110000)"))
+    number
+        .and_then(char::from_u32)
+        .ok_or_else(|| Error::python("OverflowError", "%c arg not in range(0x110000)"))
 }
 
 fn format_float(vm: &Vm<'_>, mut x: f64, spec: &Spec, type_name: &str) -> Result<String> {
@@ -288,10 +371,24 @@ fn format_float(vm: &Vm<'_>, mut x: f64, spec: &Spec, type_name: &str) -> Result
         text.push('%');
     }
     let zero = spec.no_negative_zero && is_zero_text(&text);
-    let whole_len = if x.is_finite() { text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()) } else { 3 };
+    let whole_len = if x.is_finite() {
+        text.find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(text.len())
+    } else {
+        3
+    };
     let (whole, rest) = text.split_at(whole_len.min(text.len()));
     let negative = float::is_negative(x) && !zero;
-    lay_out(vm, &Parts { negative, prefix: "", whole, rest }, &spec.layout(3))
+    lay_out(
+        vm,
+        &Parts {
+            negative,
+            prefix: "",
+            whole,
+            rest,
+        },
+        &spec.layout(3),
+    )
 }
 
 /// Whether every digit of the mantissa is zero.

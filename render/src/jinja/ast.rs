@@ -21,7 +21,10 @@ impl Span {
     /// The range that covers both.
     #[must_use]
     pub fn to(self, other: Span) -> Span {
-        Span { start: self.start, end: other.end.max(self.end) }
+        Span {
+            start: self.start,
+            end: other.end.max(self.end),
+        }
     }
 }
 

@@ -17,13 +17,22 @@ impl Object for SelfObject {
     }
 
     fn repr(&self) -> Result<String> {
-        let name = self.0.context.name.as_deref().map_or("None".into(), mapstack_value::quote_str);
+        let name = self
+            .0
+            .context
+            .name
+            .as_deref()
+            .map_or("None".into(), mapstack_value::quote_str);
         Ok(format!("<TemplateReference {name}>"))
     }
 
     fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {
         self.0.context.block(name, 0)?;
-        Some(Obj::native(BlockObject { name: name.into(), depth: 0, frame: self.0.clone() }))
+        Some(Obj::native(BlockObject {
+            name: name.into(),
+            depth: 0,
+            frame: self.0.clone(),
+        }))
     }
 
     fn item(&self, vm: &Vm<'_>, key: &Obj) -> Result<Option<Obj>> {
@@ -80,14 +89,25 @@ impl Object for SuperObject {
     }
 
     fn call(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-        vm.call(&next_definition(vm, &self.name, self.depth, &self.frame), args)
+        vm.call(
+            &next_definition(vm, &self.name, self.depth, &self.frame),
+            args,
+        )
     }
 }
 
 fn next_definition(vm: &Vm<'_>, name: &Str, depth: usize, frame: &Frame) -> Obj {
     if frame.context.block(name, depth + 1).is_none() {
         let quoted = mapstack_value::quote_str(name);
-        return Undefined::hint(format!("there is no parent block called {quoted}."), vm.strict()).into();
+        return Undefined::hint(
+            format!("there is no parent block called {quoted}."),
+            vm.strict(),
+        )
+        .into();
     }
-    Obj::native(BlockObject { name: name.clone(), depth: depth + 1, frame: frame.clone() })
+    Obj::native(BlockObject {
+        name: name.clone(),
+        depth: depth + 1,
+        frame: frame.clone(),
+    })
 }

@@ -144,7 +144,12 @@ pub(crate) fn to_read(object: &Obj) -> usize {
         Obj::Set(s) => s.len() / STEP_ITEMS,
         // Asking a dict for its length can count as reading it.
         Obj::Dict(d) => d.size() / STEP_ITEMS,
-        Obj::None | Obj::Bool(_) | Obj::Float(_) | Obj::Undefined(_) | Obj::Iter(_) | Obj::Native(_) => 0,
+        Obj::None
+        | Obj::Bool(_)
+        | Obj::Float(_)
+        | Obj::Undefined(_)
+        | Obj::Iter(_)
+        | Obj::Native(_) => 0,
     }
 }
 
@@ -159,7 +164,10 @@ fn of_int(int: &Int) -> usize {
 }
 
 fn is_container(object: &Obj) -> bool {
-    matches!(object, Obj::List(_) | Obj::Tuple(_) | Obj::Set(_) | Obj::Dict(_))
+    matches!(
+        object,
+        Obj::List(_) | Obj::Tuple(_) | Obj::Set(_) | Obj::Dict(_)
+    )
 }
 
 /// Steps that making an object cost; what others hold, too, was there before.
@@ -182,7 +190,13 @@ impl Vm<'_> {
     ///
     /// # Errors
     /// A limit error when it cannot be paid.
-    pub(crate) fn charged(&self, kind: Named, name: &str, object: Option<&Obj>, args: &CallArgs) -> Result<()> {
+    pub(crate) fn charged(
+        &self,
+        kind: Named,
+        name: &str,
+        object: Option<&Obj>,
+        args: &CallArgs,
+    ) -> Result<()> {
         let own = object.map_or(0, to_read);
         let mut given = 0;
         for object in &args.positional {
@@ -196,9 +210,12 @@ impl Vm<'_> {
             all => match reads(kind, name) {
                 Reads::All => all,
                 Reads::Arguments => given,
-                Reads::Texts => {
-                    object.into_iter().chain(args.objects()).filter(|o| !is_container(o)).map(to_read).sum()
-                }
+                Reads::Texts => object
+                    .into_iter()
+                    .chain(args.objects())
+                    .filter(|o| !is_container(o))
+                    .map(to_read)
+                    .sum(),
                 Reads::Nothing => 0,
             },
         };

@@ -11,12 +11,20 @@ use crate::tests;
 
 pub(super) fn check(template: &Template, dialect: Dialect) -> Result<()> {
     let unprinted = unprinted(template);
-    let compiled = |span: Span| !unprinted.iter().any(|output| (output.start..output.end).contains(&span.start));
+    let compiled = |span: Span| {
+        !unprinted
+            .iter()
+            .any(|output| (output.start..output.end).contains(&span.start))
+    };
     visit(template, &mut |node, conditional| match node {
         Node::Expr(e) if !conditional && compiled(e.span) => match &e.kind {
-            ExprKind::Filter { name, .. } if dialect.filter(name).is_none() => {
-                Err(missing(template, "filter", name, e.span, dialect.filter_names()))
-            }
+            ExprKind::Filter { name, .. } if dialect.filter(name).is_none() => Err(missing(
+                template,
+                "filter",
+                name,
+                e.span,
+                dialect.filter_names(),
+            )),
             ExprKind::Test { name, .. } if dialect.test(name).is_none() => {
                 Err(missing(template, "test", name, e.span, tests::names()))
             }
@@ -29,7 +37,10 @@ pub(super) fn check(template: &Template, dialect: Dialect) -> Result<()> {
 /// Where a template that extends another one would print.
 fn unprinted(template: &Template) -> Vec<Span> {
     let mut spans = Vec::new();
-    let after = template.body.iter().skip_while(|stmt| !matches!(stmt.kind, StmtKind::Extends(_)));
+    let after = template
+        .body
+        .iter()
+        .skip_while(|stmt| !matches!(stmt.kind, StmtKind::Extends(_)));
     after.for_each(|stmt| outputs(stmt, &mut spans));
     spans
 }
@@ -43,17 +54,32 @@ fn outputs(stmt: &Stmt, spans: &mut Vec<Span>) {
             each(&f.body);
             each(&f.otherwise);
         }
-        StmtKind::FilterBlock { body, .. } | StmtKind::With { body, .. } | StmtKind::Autoescape { body, .. } => {
+        StmtKind::FilterBlock { body, .. }
+        | StmtKind::With { body, .. }
+        | StmtKind::Autoescape { body, .. } => {
             each(body);
         }
         _ => {}
     }
 }
 
-fn missing(template: &Template, what: &str, name: &str, span: Span, known: Vec<&'static str>) -> Box<Error> {
-    let mut error = Error::new(ErrorKind::Syntax, format!("No {what} named {}.", mapstack_value::quote_str(name)));
+fn missing(
+    template: &Template,
+    what: &str,
+    name: &str,
+    span: Span,
+    known: Vec<&'static str>,
+) -> Box<Error> {
+    let mut error = Error::new(
+        ErrorKind::Syntax,
+        format!("No {what} named {}.", mapstack_value::quote_str(name)),
+    );
     if let Some(near) = crate::suggest::nearest(name, known) {
         error = error.with_help(format!("did you mean '{near}'?"));
     }
-    error.at(|| Place { template: template.name.clone(), source: template.source.clone(), span })
+    error.at(|| Place {
+        template: template.name.clone(),
+        source: template.source.clone(),
+        span,
+    })
 }

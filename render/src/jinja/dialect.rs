@@ -100,7 +100,9 @@ impl Dialect {
     pub(crate) fn filter(self, name: &str) -> Option<Filter> {
         match self {
             Dialect::Salt => filters::find(name),
-            Dialect::Stack if OWN.binary_search(&name).is_ok() || SERIALISERS.binary_search(&name).is_ok() => {
+            Dialect::Stack
+                if OWN.binary_search(&name).is_ok() || SERIALISERS.binary_search(&name).is_ok() =>
+            {
                 filters::replaced_by_salt(name).or_else(|| filters::find(name))
             }
             Dialect::Stack => None,
@@ -150,8 +152,14 @@ mod checks {
         for dialect in [Dialect::Salt, Dialect::Stack] {
             assert!(dialect.test("defined").is_some() && dialect.filter("default").is_some());
             assert_eq!(dialect.test("match").is_some(), dialect == Dialect::Salt);
-            assert_eq!(dialect.filter("regex_replace").is_some(), dialect == Dialect::Salt);
-            assert_eq!(dialect.globals().get("odict").is_some(), dialect == Dialect::Salt);
+            assert_eq!(
+                dialect.filter("regex_replace").is_some(),
+                dialect == Dialect::Salt
+            );
+            assert_eq!(
+                dialect.globals().get("odict").is_some(),
+                dialect == Dialect::Salt
+            );
         }
     }
 }

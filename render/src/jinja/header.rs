@@ -14,8 +14,14 @@ pub(super) fn apply(source: &mut Arc<str>, syntax: &mut Syntax, warn: &dyn Fn(&s
         return;
     }
     let mut lines: Vec<&str> = source.split_inclusive('\n').collect();
-    let index = usize::from(lines.first().is_some_and(|l| l.starts_with("#!") && !l.starts_with("#!/")));
-    let Some(payload) = lines.get(index).and_then(|line| line.strip_prefix(HEADER)) else { return };
+    let index = usize::from(
+        lines
+            .first()
+            .is_some_and(|l| l.starts_with("#!") && !l.starts_with("#!/")),
+    );
+    let Some(payload) = lines.get(index).and_then(|line| line.strip_prefix(HEADER)) else {
+        return;
+    };
     if payload.trim().is_empty() {
         return;
     }
@@ -28,7 +34,10 @@ pub(super) fn apply(source: &mut Arc<str>, syntax: &mut Syntax, warn: &dyn Fn(&s
             }
         }
         Ok(_) | Err(_) => {
-            warn(&format!("ignoring the malformed '{HEADER}' header: {}", payload.trim()));
+            warn(&format!(
+                "ignoring the malformed '{HEADER}' header: {}",
+                payload.trim()
+            ));
             return;
         }
     }

@@ -17,8 +17,8 @@ use super::scope::{Context, Frame};
 use super::taint::{Taint, WRITERS};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::object::{
-    self, CallArgs, DictRef, Iter, Obj, Undefined, binary, compare, finalize, get_item, hash_key, negate, positive,
-    to_str,
+    self, CallArgs, DictRef, Iter, Obj, Undefined, binary, compare, finalize, get_item, hash_key,
+    negate, positive, to_str,
 };
 use crate::{methods, serial, suggest};
 
@@ -36,14 +36,18 @@ impl Vm<'_> {
         let mut frame = frame.clone();
         for _ in 0..self.limits().depth {
             self.exec(&frame.template.body, &frame, out)?;
-            let Some(parent) = frame.parent() else { return Ok(()) };
+            let Some(parent) = frame.parent() else {
+                return Ok(());
+            };
             self.burn(1 + parent.blocks.len())?;
             frame = Frame::root(parent, frame.context.clone());
         }
         let most = self.limits().depth;
-        Err(Error::limit(format!("templates extend each other more than {most} levels deep"))
-            .with_help("look for a template that extends itself")
-            .at(|| place(&frame, frame.template_span())))
+        Err(Error::limit(format!(
+            "templates extend each other more than {most} levels deep"
+        ))
+        .with_help("look for a template that extends itself")
+        .at(|| place(&frame, frame.template_span())))
     }
 
     /// Run statements.
@@ -60,7 +64,8 @@ impl Vm<'_> {
     fn exec_stmt(&self, stmt: &Stmt, frame: &Frame, out: &mut Output) -> Result<Flow> {
         self.burn(1)?;
         let read = self.taint.map(Taint::begin);
-        let flow = roomy(|| self.exec_kind(stmt, frame, out)).map_err(|e| e.at(|| place(frame, stmt.span)))?;
+        let flow = roomy(|| self.exec_kind(stmt, frame, out))
+            .map_err(|e| e.at(|| place(frame, stmt.span)))?;
         if let (Some(taint), Some(read)) = (self.taint, read) {
             taint.forget(read);
         }
@@ -81,9 +86,17 @@ impl Vm<'_> {
                     if let Some(taint) = self.taint {
                         out.expect_secret(taint.printed(&value, &printed));
                     }
-                    Ok((printed, if is_text { Origin::Text } else { Origin::Computed }))
+                    Ok((
+                        printed,
+                        if is_text {
+                            Origin::Text
+                        } else {
+                            Origin::Computed
+                        },
+                    ))
                 });
-                let (printed, origin) = printed.map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))?;
+                let (printed, origin) =
+                    printed.map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))?;
                 out.push(&printed, &frame.template, stmt.span, origin)?;
             }
             StmtKind::If { arms, otherwise } => {
@@ -97,13 +110,20 @@ impl Vm<'_> {
             StmtKind::For(definition) => {
                 let iterable = self.eval(&definition.iter, frame)?;
                 self.run_loop(definition, &iterable, 0, frame, out)
-                    .map_err(|e| self.explain(e, frame).at(|| place(frame, definition.iter.span)))?;
+                    .map_err(|e| {
+                        self.explain(e, frame)
+                            .at(|| place(frame, definition.iter.span))
+                    })?;
             }
             StmtKind::Set { target, value } => {
                 let value = self.eval(value, frame)?;
                 self.assign(target, value, frame)?;
             }
-            StmtKind::SetBlock { target, filter, body } => {
+            StmtKind::SetBlock {
+                target,
+                filter,
+                body,
+            } => {
                 let captured = self.capture(body, &frame.detached().inner())?;
                 let value = match filter {
                     Some(filter) => self.eval_filter_chain(filter, captured, frame)?,
@@ -112,12 +132,18 @@ impl Vm<'_> {
                 self.assign(target, value, frame)?;
             }
             StmtKind::Macro(definition) => {
-                let object = Obj::native(MacroObject { definition: definition.clone(), closure: frame.detached() });
+                let object = Obj::native(MacroObject {
+                    definition: definition.clone(),
+                    closure: frame.detached(),
+                });
                 self.holds_itself(frame);
                 frame.set(&definition.name, object);
             }
             StmtKind::CallBlock { call, caller } => {
-                let object = Obj::native(MacroObject { definition: caller.clone(), closure: frame.detached() });
+                let object = Obj::native(MacroObject {
+                    definition: caller.clone(),
+                    closure: frame.detached(),
+                });
                 let result = self.eval_call(call, frame, Some(object))?;
                 self.print_block(&result, stmt.span, frame, out)?;
             }
@@ -135,14 +161,31 @@ impl Vm<'_> {
             }
             StmtKind::Block(_) if frame.is_top_level() && frame.is_silent() => {}
             StmtKind::Block(block) => {
-                let scope = if block.scoped { frame.detached() } else { Frame { scope: None, ..frame.detached() } };
+                let scope = if block.scoped {
+                    frame.detached()
+                } else {
+                    Frame {
+                        scope: None,
+                        ..frame.detached()
+                    }
+                };
                 if block.required && frame.context.block(&block.name, 1).is_none() {
                     let name = mapstack_value::quote_str(&block.name);
-                    return Err(Error::new(ErrorKind::Syntax, format!("Required block {name} not found")));
+                    return Err(Error::new(
+                        ErrorKind::Syntax,
+                        format!("Required block {name} not found"),
+                    ));
                 }
                 self.run_block(&block.name, 0, &scope, out).map_err(|e| {
-                    let elsewhere = e.place.as_ref().is_some_and(|p| p.template != frame.template.name);
-                    if elsewhere { through("the block stands here", e, frame, stmt.span) } else { e }
+                    let elsewhere = e
+                        .place
+                        .as_ref()
+                        .is_some_and(|p| p.template != frame.template.name);
+                    if elsewhere {
+                        through("the block stands here", e, frame, stmt.span)
+                    } else {
+                        e
+                    }
                 })?;
             }
             StmtKind::Extends(_) if frame.is_silent() => {
@@ -153,18 +196,33 @@ impl Vm<'_> {
                 frame.context.add_blocks(&parent);
                 frame.extend(parent);
             }
-            StmtKind::Include { template, with_context, ignore_missing } => {
+            StmtKind::Include {
+                template,
+                with_context,
+                ignore_missing,
+            } => {
                 self.include(template, *with_context, *ignore_missing, frame, out)
                     .map_err(|e| through("included from here", e, frame, stmt.span))?;
             }
-            StmtKind::Import { template, target, with_context } => {
+            StmtKind::Import {
+                template,
+                target,
+                with_context,
+            } => {
                 let module = self.import(template, *with_context, frame, stmt.span)?;
                 frame.set(target, Obj::native(ModuleObject(module)));
             }
-            StmtKind::FromImport { template, names, with_context } => {
+            StmtKind::FromImport {
+                template,
+                names,
+                with_context,
+            } => {
                 let module = self.import(template, *with_context, frame, stmt.span)?;
                 for (there, here) in names {
-                    frame.set(here, self.imported(&module, there, &position(frame, stmt.span)));
+                    frame.set(
+                        here,
+                        self.imported(&module, there, &position(frame, stmt.span)),
+                    );
                 }
             }
             StmtKind::Do(expr) => {
@@ -179,7 +237,11 @@ impl Vm<'_> {
                 self.autoescape.set(before);
                 return flow;
             }
-            StmtKind::Load { format, target, body } => {
+            StmtKind::Load {
+                format,
+                target,
+                body,
+            } => {
                 let mut out = Output::mapped(self.limits().output);
                 self.exec(body, &frame.detached().inner(), &mut out)?;
                 let (text, map) = out.finish();
@@ -190,10 +252,23 @@ impl Vm<'_> {
                 self.note_loaded(&text, &map, &value);
                 self.assign(target, value, frame)?;
             }
-            StmtKind::ImportData { format, template, target, with_context } => {
+            StmtKind::ImportData {
+                format,
+                template,
+                target,
+                with_context,
+            } => {
                 let module = self.import(template, *with_context, frame, stmt.span)?;
-                let value = serial::load_mapped(self, *format, &Obj::from(module.body()), &module.map)
-                    .map_err(|e| through("imported from here", through_file(&module, *format, e), frame, stmt.span))?;
+                let value =
+                    serial::load_mapped(self, *format, &Obj::from(module.body()), &module.map)
+                        .map_err(|e| {
+                            through(
+                                "imported from here",
+                                through_file(&module, *format, e),
+                                frame,
+                                stmt.span,
+                            )
+                        })?;
                 self.note_loaded(&Obj::from(module.body()), &module.map, &value);
                 self.assign(target, value, frame)?;
             }
@@ -232,10 +307,25 @@ impl Vm<'_> {
         let mut start = span.start;
         for line in text.split_inclusive('\n') {
             let end = start.saturating_add(u32::try_from(line.len()).unwrap_or(u32::MAX));
-            let (content, ends) = line.strip_suffix('\n').map_or((line, false), |content| (content, true));
-            out.push(content, &frame.template, Span { start, end }, Origin::Literal)?;
+            let (content, ends) = line
+                .strip_suffix('\n')
+                .map_or((line, false), |content| (content, true));
+            out.push(
+                content,
+                &frame.template,
+                Span { start, end },
+                Origin::Literal,
+            )?;
             if ends {
-                out.push(newline, &frame.template, Span { start: end - 1, end }, Origin::Computed)?;
+                out.push(
+                    newline,
+                    &frame.template,
+                    Span {
+                        start: end - 1,
+                        end,
+                    },
+                    Origin::Computed,
+                )?;
             }
             start = end;
         }
@@ -254,13 +344,21 @@ impl Vm<'_> {
         let mut iter = iterable.iter()?;
         let mut measured = iterable.clone();
         if definition.filter.is_some() {
-            let filtered = Filtered { iter, definition: definition.clone(), frame: frame.clone() };
+            let filtered = Filtered {
+                iter,
+                definition: definition.clone(),
+                frame: frame.clone(),
+            };
             iter = Iter::new("generator", filtered);
             measured = Obj::Iter(iter.clone());
         }
-        let recursive = definition.recursive.then(|| (definition.clone(), frame.clone()));
+        let recursive = definition
+            .recursive
+            .then(|| (definition.clone(), frame.clone()));
         let state = Loop::new(measured, iter, depth0, recursive);
-        let handle = definition.uses_loop.then(|| Obj::native(LoopObject(state.clone())));
+        let handle = definition
+            .uses_loop
+            .then(|| Obj::native(LoopObject(state.clone())));
         let loop_name = Str::from("loop");
         let mut ran = false;
         let mut inner = frame.inner();
@@ -288,11 +386,30 @@ impl Vm<'_> {
     }
 
     /// Run a block's definition, `depth` steps towards the base.
-    pub(super) fn run_block(&self, name: &Str, depth: usize, frame: &Frame, out: &mut Output) -> Result<()> {
-        let Some((template, block)) = frame.context.block(name, depth) else { return Ok(()) };
-        let inner = Frame { template, ..frame.detached().inner() };
-        inner.set(&"super".into(), Obj::native(SuperObject { name: name.clone(), depth, frame: frame.clone() }));
-        self.deeper(|| self.exec(&block.body, &inner, out)).map(|_| ())
+    pub(super) fn run_block(
+        &self,
+        name: &Str,
+        depth: usize,
+        frame: &Frame,
+        out: &mut Output,
+    ) -> Result<()> {
+        let Some((template, block)) = frame.context.block(name, depth) else {
+            return Ok(());
+        };
+        let inner = Frame {
+            template,
+            ..frame.detached().inner()
+        };
+        inner.set(
+            &"super".into(),
+            Obj::native(SuperObject {
+                name: name.clone(),
+                depth,
+                frame: frame.clone(),
+            }),
+        );
+        self.deeper(|| self.exec(&block.body, &inner, out))
+            .map(|_| ())
     }
 
     /// Run statements for what they print.
@@ -313,7 +430,11 @@ impl Vm<'_> {
             taint.captured(&text, secret);
         }
         self.pay(1, text.len())?;
-        Ok(if self.autoescape.get() { Obj::Markup(text) } else { Obj::Str(text) })
+        Ok(if self.autoescape.get() {
+            Obj::Markup(text)
+        } else {
+            Obj::Str(text)
+        })
     }
 
     fn print(&self, value: &Obj) -> Result<Str> {
@@ -323,7 +444,11 @@ impl Vm<'_> {
             value => {
                 let text = finalize(value)?;
                 self.settle(text.len() / 16)?;
-                Ok(if self.autoescape.get() { object::escape_html(&text).into() } else { text.into() })
+                Ok(if self.autoescape.get() {
+                    object::escape_html(&text).into()
+                } else {
+                    text.into()
+                })
             }
         }
     }
@@ -344,9 +469,15 @@ impl Vm<'_> {
                     )));
                 }
                 if items.len() > targets.len() {
-                    return Err(Error::value_error(format!("too many values to unpack (expected {})", targets.len())));
+                    return Err(Error::value_error(format!(
+                        "too many values to unpack (expected {})",
+                        targets.len()
+                    )));
                 }
-                targets.iter().zip(items).try_for_each(|(target, item)| self.assign(target, item, frame))
+                targets
+                    .iter()
+                    .zip(items)
+                    .try_for_each(|(target, item)| self.assign(target, item, frame))
             }
             Target::Attribute(name, attribute) => {
                 let assigned = match self.lookup(name, frame) {
@@ -357,7 +488,10 @@ impl Vm<'_> {
                 if assigned {
                     return Ok(());
                 }
-                Err(Error::new(ErrorKind::Syntax, "cannot assign attribute on non-namespace object"))
+                Err(Error::new(
+                    ErrorKind::Syntax,
+                    "cannot assign attribute on non-namespace object",
+                ))
             }
         }
     }
@@ -382,10 +516,21 @@ impl Vm<'_> {
         }
         let module = self.deeper(|| self.shared_module(&name, &template))?;
         out.expect_secret(module.map.secret().to_vec());
-        out.push(module.body(), &frame.template, frame.template_span(), Origin::Computed)
+        out.push(
+            module.body(),
+            &frame.template,
+            frame.template_span(),
+            Origin::Computed,
+        )
     }
 
-    fn import(&self, template: &Expr, with_context: bool, frame: &Frame, span: Span) -> Result<Rc<Module>> {
+    fn import(
+        &self,
+        template: &Expr,
+        with_context: bool,
+        frame: &Frame,
+        span: Span,
+    ) -> Result<Rc<Module>> {
         let name = self.eval(template, frame)?;
         let load = || -> Result<Rc<Module>> {
             let (name, template) = self.load_first(&name)?;
@@ -401,7 +546,9 @@ impl Vm<'_> {
         module.get(name).unwrap_or_else(|| {
             let quoted = mapstack_value::quote_str(name);
             let file = mapstack_value::quote_str(module.file());
-            let message = format!("the template {file} (imported on {at}) does not export the requested name {quoted}");
+            let message = format!(
+                "the template {file} (imported on {at}) does not export the requested name {quoted}"
+            );
             Undefined::hint(message, self.strict()).into()
         })
     }
@@ -413,7 +560,9 @@ impl Vm<'_> {
     /// Load a template by name, or the first of a list of names.
     fn load_first(&self, names: &Obj) -> Result<(Str, Arc<Template>)> {
         let candidates = match names {
-            Obj::Str(name) | Obj::Markup(name) => return self.load(name).map(|t| (name.clone(), t)),
+            Obj::Str(name) | Obj::Markup(name) => {
+                return self.load(name).map(|t| (name.clone(), t));
+            }
             Obj::Undefined(u) => return Err(u.error()),
             Obj::List(_) | Obj::Tuple(_) if !names.truthy()? => {
                 let message = "Tried to select from an empty list of templates.";
@@ -421,7 +570,10 @@ impl Vm<'_> {
             }
             Obj::List(_) | Obj::Tuple(_) => names.collect(self)?,
             other => {
-                return Err(Error::type_error(format!("a template's name must be text, not {}", other.type_name())));
+                return Err(Error::type_error(format!(
+                    "a template's name must be text, not {}",
+                    other.type_name()
+                )));
             }
         };
         for candidate in &candidates {
@@ -434,7 +586,11 @@ impl Vm<'_> {
             Obj::Undefined(u) => Ok(u.error().message),
             name => to_str(name),
         };
-        let tried = candidates.iter().map(name).collect::<Result<Vec<_>>>()?.join(", ");
+        let tried = candidates
+            .iter()
+            .map(name)
+            .collect::<Result<Vec<_>>>()?
+            .join(", ");
         let message = format!("none of the templates given were found: {tried}");
         Err(Error::new(ErrorKind::TemplateNotFound, message))
     }
@@ -448,8 +604,8 @@ impl Vm<'_> {
     pub(super) fn eval(&self, expr: &Expr, frame: &Frame) -> Result<Obj> {
         self.burn(1)?;
         let read = self.taint.map(Taint::begin);
-        let value =
-            roomy(|| self.eval_kind(expr, frame)).map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))?;
+        let value = roomy(|| self.eval_kind(expr, frame))
+            .map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))?;
         if let (Some(taint), Some(read)) = (self.taint, read) {
             taint.end(read, expr, &value);
         }
@@ -473,21 +629,32 @@ impl Vm<'_> {
             }
             ExprKind::Attr(object, name) => {
                 let value = self.eval(object, frame)?;
-                self.get_attr(&value, name).map_err(|e| self.blame(e, frame, &[(&value, object)]))?
+                self.get_attr(&value, name)
+                    .map_err(|e| self.blame(e, frame, &[(&value, object)]))?
             }
             ExprKind::Item(object, key) => {
                 let value = self.eval(object, frame)?;
                 let index = self.eval(key, frame)?;
-                self.get_key(&value, &index).map_err(|e| self.blame(e, frame, &[(&value, object), (&index, key)]))?
+                self.get_key(&value, &index)
+                    .map_err(|e| self.blame(e, frame, &[(&value, object), (&index, key)]))?
             }
-            ExprKind::Slice { object, start, stop, step } => {
+            ExprKind::Slice {
+                object,
+                start,
+                stop,
+                step,
+            } => {
                 let object = self.eval(object, frame)?;
-                let bound = |e: &Option<Box<Expr>>| e.as_ref().map_or(Ok(Obj::None), |e| self.eval(e, frame));
+                let bound = |e: &Option<Box<Expr>>| {
+                    e.as_ref().map_or(Ok(Obj::None), |e| self.eval(e, frame))
+                };
                 object::slice(self, &object, &bound(start)?, &bound(stop)?, &bound(step)?)?
             }
             ExprKind::Call { .. } => self.eval_call(expr, frame, None)?,
             ExprKind::Filter { input, .. } => {
-                let input = input.as_ref().map_or(Ok(Obj::None), |input| self.eval(input, frame))?;
+                let input = input
+                    .as_ref()
+                    .map_or(Ok(Obj::None), |input| self.eval(input, frame))?;
                 self.eval_filter(expr, input, frame)?
             }
             ExprKind::Test { input, name, args } => {
@@ -515,7 +682,9 @@ impl Vm<'_> {
                 for (op, operand) in rest {
                     let right = self.eval(operand, frame)?;
                     let verdict = compare(self, *op, &left, &right);
-                    if !verdict.map_err(|e| self.blame(e, frame, &[(&left, before), (&right, operand)]))? {
+                    if !verdict
+                        .map_err(|e| self.blame(e, frame, &[(&left, before), (&right, operand)]))?
+                    {
                         return Ok(Obj::Bool(false));
                     }
                     (left, before) = (right, operand);
@@ -527,12 +696,18 @@ impl Vm<'_> {
                 for part in parts {
                     let value = self.eval(part, frame)?;
                     self.read_all(&[&value])?;
-                    text.push_str(&to_str(&value).map_err(|e| self.blame(e, frame, &[(&value, part)]))?);
+                    text.push_str(
+                        &to_str(&value).map_err(|e| self.blame(e, frame, &[(&value, part)]))?,
+                    );
                     methods::limit::size(self, text.len())?;
                 }
                 self.made(Obj::from(text))?
             }
-            ExprKind::Cond { test, then, otherwise } => {
+            ExprKind::Cond {
+                test,
+                then,
+                otherwise,
+            } => {
                 if self.test(test, frame)? {
                     self.eval(then, frame)?
                 } else if let Some(otherwise) = otherwise {
@@ -540,8 +715,9 @@ impl Vm<'_> {
                 } else {
                     // Jinja: a lenient undefined even in strict environments.
                     let at = position(frame, expr.span);
-                    let message =
-                        format!("the inline if-expression on {at} evaluated to false and no else section was defined.");
+                    let message = format!(
+                        "the inline if-expression on {at} evaluated to false and no else section was defined."
+                    );
                     Undefined::hint(message, false).into()
                 }
             }
@@ -567,9 +743,14 @@ impl Vm<'_> {
             return found;
         }
         if &**name == "self" {
-            return Obj::native(SelfObject(Frame { scope: None, ..frame.detached() }));
+            return Obj::native(SelfObject(Frame {
+                scope: None,
+                ..frame.detached()
+            }));
         }
-        frame.get(name).unwrap_or_else(|| Undefined::name(name, self.strict()).into())
+        frame
+            .get(name)
+            .unwrap_or_else(|| Undefined::name(name, self.strict()).into())
     }
 
     fn eval_args(&self, args: &Args, frame: &Frame) -> Result<CallArgs> {
@@ -586,9 +767,13 @@ impl Vm<'_> {
                 return Err(Error::type_error("argument after ** must be a mapping"));
             };
             for (key, value) in dict.entries() {
-                let Some(name) = key.as_str() else { return Err(Error::type_error("keywords must be strings")) };
+                let Some(name) = key.as_str() else {
+                    return Err(Error::type_error("keywords must be strings"));
+                };
                 if named.iter().any(|(n, _)| **n == *name) {
-                    return Err(Error::type_error(format!("got multiple values for keyword argument '{name}'")));
+                    return Err(Error::type_error(format!(
+                        "got multiple values for keyword argument '{name}'"
+                    )));
                 }
                 named.push((name.into(), value));
             }
@@ -597,7 +782,9 @@ impl Vm<'_> {
     }
 
     fn eval_call(&self, expr: &Expr, frame: &Frame, caller: Option<Obj>) -> Result<Obj> {
-        let ExprKind::Call { callee, args } = &expr.kind else { return self.eval(expr, frame) };
+        let ExprKind::Call { callee, args } = &expr.kind else {
+            return self.eval(expr, frame);
+        };
         let with_caller = |mut args: CallArgs| {
             args.named.extend(caller.map(|c| (Str::from("caller"), c)));
             args
@@ -613,11 +800,16 @@ impl Vm<'_> {
                 && let Some(function) = u.function_in_module(name)
             {
                 let args = with_caller(self.eval_args(args, frame)?);
-                return Err(self.host().unanswered(&function, &args).unwrap_or_else(|| u.error()));
+                return Err(self
+                    .host()
+                    .unanswered(&function, &args)
+                    .unwrap_or_else(|| u.error()));
             }
             let callee = self.get_attr(&object, name)?;
             let args = with_caller(self.eval_args(args, frame)?);
-            return self.call(&callee, args).map_err(|e| self.in_call(e, expr, frame));
+            return self
+                .call(&callee, args)
+                .map_err(|e| self.in_call(e, expr, frame));
         }
         let function = self.eval(callee, frame)?;
         let args = with_caller(self.eval_args(args, frame)?);
@@ -627,7 +819,11 @@ impl Vm<'_> {
 
     /// An error from inside a macro names the call, too.
     fn in_call(&self, error: Box<Error>, expr: &Expr, frame: &Frame) -> Box<Error> {
-        if error.place.is_some() { through("called from here", error, frame, expr.span) } else { error }
+        if error.place.is_some() {
+            through("called from here", error, frame, expr.span)
+        } else {
+            error
+        }
     }
 
     /// Call an object.
@@ -638,19 +834,26 @@ impl Vm<'_> {
         match callee {
             Obj::Native(native) => native.call(self, args),
             Obj::Undefined(u) => Err(u.called(self, &args)),
-            other => Err(Error::type_error(format!("'{}' object is not callable", other.type_name()))),
+            other => Err(Error::type_error(format!(
+                "'{}' object is not callable",
+                other.type_name()
+            ))),
         }
     }
 
     fn eval_filter(&self, expr: &Expr, input: Obj, frame: &Frame) -> Result<Obj> {
-        let ExprKind::Filter { name, args, .. } = &expr.kind else { return Ok(input) };
+        let ExprKind::Filter { name, args, .. } = &expr.kind else {
+            return Ok(input);
+        };
         let args = self.eval_args(args, frame)?;
         self.apply_filter(name, input, args)
     }
 
     /// Apply a chain of filters whose innermost input is what a block printed.
     fn eval_filter_chain(&self, expr: &Expr, captured: Obj, frame: &Frame) -> Result<Obj> {
-        let ExprKind::Filter { input, .. } = &expr.kind else { return self.eval(expr, frame) };
+        let ExprKind::Filter { input, .. } = &expr.kind else {
+            return self.eval(expr, frame);
+        };
         let input = match input {
             Some(inner) => self.eval_filter_chain(inner, captured, frame)?,
             None => captured,
@@ -659,7 +862,9 @@ impl Vm<'_> {
         if let Some(taint) = self.taint {
             taint.reads(&input);
         }
-        let value = self.eval_filter(expr, input, frame).map_err(|e| e.at(|| place(frame, expr.span)))?;
+        let value = self
+            .eval_filter(expr, input, frame)
+            .map_err(|e| e.at(|| place(frame, expr.span)))?;
         if let (Some(taint), Some(read)) = (self.taint, read) {
             taint.end(read, expr, &value);
         }
@@ -694,9 +899,10 @@ impl Vm<'_> {
                 let verdict = test(self, input, args)?;
                 self.settle(0).map(|()| verdict)
             }
-            None => {
-                Err(Error::new(ErrorKind::Syntax, format!("No test named {} found.", mapstack_value::quote_str(name))))
-            }
+            None => Err(Error::new(
+                ErrorKind::Syntax,
+                format!("No test named {} found.", mapstack_value::quote_str(name)),
+            )),
         }
     }
 
@@ -729,7 +935,9 @@ impl Vm<'_> {
         if let Some(item) = get_item(self, object, key)? {
             return Ok(item);
         }
-        let attribute = key.as_str().map_or(Ok(None), |name| self.own_attr(object, name))?;
+        let attribute = key
+            .as_str()
+            .map_or(Ok(None), |name| self.own_attr(object, name))?;
         Ok(attribute.unwrap_or_else(|| Undefined::item(object, key, self.strict()).into()))
     }
 
@@ -741,7 +949,11 @@ impl Vm<'_> {
         if methods::is_hidden(name) {
             let hidden = Undefined::unsafe_attr(object, name, self.strict());
             // Without a sandbox Python shows it, so that nothing in its place must not go unnoticed.
-            return if self.dialect().has_sandbox() { Ok(Some(hidden.into())) } else { Err(hidden.error()) };
+            return if self.dialect().has_sandbox() {
+                Ok(Some(hidden.into()))
+            } else {
+                Err(hidden.error())
+            };
         }
         Ok(match object {
             Obj::Native(native) => native.attr(self, name),
@@ -752,8 +964,13 @@ impl Vm<'_> {
     /// Say which operand an error about something undefined comes from.
     fn blame(&self, error: Box<Error>, frame: &Frame, operands: &[(&Obj, &Expr)]) -> Box<Error> {
         let undefined = |error: &Error| error.kind == ErrorKind::Undefined && error.place.is_none();
-        match operands.iter().find(|(value, _)| matches!(value, Obj::Undefined(_))) {
-            Some((_, expr)) if undefined(&error) => self.explain(error, frame).at(|| place(frame, expr.span)),
+        match operands
+            .iter()
+            .find(|(value, _)| matches!(value, Obj::Undefined(_)))
+        {
+            Some((_, expr)) if undefined(&error) => {
+                self.explain(error, frame).at(|| place(frame, expr.span))
+            }
             _ => error,
         }
     }
@@ -761,7 +978,9 @@ impl Vm<'_> {
     /// Give an error about an undefined name the names that were there.
     fn explain(&self, mut error: Box<Error>, frame: &Frame) -> Box<Error> {
         if error.kind == ErrorKind::Undefined && error.help.is_none() && error.place.is_none() {
-            error.help = suggest::for_undefined(&error.message, || frame.visible().flatten().into_keys().collect());
+            error.help = suggest::for_undefined(&error.message, || {
+                frame.visible().flatten().into_keys().collect()
+            });
         }
         error
     }
@@ -773,7 +992,11 @@ fn roomy<T>(run: impl FnOnce() -> T) -> T {
 }
 
 pub(super) fn place(frame: &Frame, span: Span) -> Place {
-    Place { template: frame.template.name.clone(), source: frame.template.source.clone(), span }
+    Place {
+        template: frame.template.name.clone(),
+        source: frame.template.source.clone(),
+        span,
+    }
 }
 
 /// Whether an expression's text is meant as code and not as a value: what a serialising filter wrote, or a macro.
@@ -795,7 +1018,11 @@ fn position(frame: &Frame, span: Span) -> String {
 }
 
 fn through(what: &str, error: Box<Error>, frame: &Frame, span: Span) -> Box<Error> {
-    if error.place.is_some() { error.through(what, place(frame, span)) } else { error.at(|| place(frame, span)) }
+    if error.place.is_some() {
+        error.through(what, place(frame, span))
+    } else {
+        error.at(|| place(frame, span))
+    }
 }
 
 /// Data that does not parse is the imported file's fault; say which file.
@@ -806,7 +1033,10 @@ fn through_file(module: &Module, format: DataFormat, mut error: Box<Error>) -> B
         DataFormat::Text => "text",
     };
     if error.help.is_none() {
-        error.help = Some(format!("salt://{} was rendered and then read as {format}", module.file()));
+        error.help = Some(format!(
+            "salt://{} was rendered and then read as {format}",
+            module.file()
+        ));
     }
     error
 }
@@ -814,6 +1044,9 @@ fn through_file(module: &Module, format: DataFormat, mut error: Box<Error>) -> B
 impl Frame {
     /// The whole template, for output that no single tag produced.
     fn template_span(&self) -> Span {
-        Span { start: 0, end: u32::try_from(self.template.source.len()).unwrap_or(u32::MAX) }
+        Span {
+            start: 0,
+            end: u32::try_from(self.template.source.len()).unwrap_or(u32::MAX),
+        }
     }
 }

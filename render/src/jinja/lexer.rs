@@ -100,7 +100,10 @@ const OPERATORS: [(&str, Op); 26] = [
 impl Op {
     /// How it is written.
     pub fn text(self) -> &'static str {
-        OPERATORS.iter().find(|(_, op)| *op == self).map_or("", |(text, _)| text)
+        OPERATORS
+            .iter()
+            .find(|(_, op)| *op == self)
+            .map_or("", |(text, _)| text)
     }
 }
 
@@ -116,7 +119,12 @@ pub(crate) struct Failure {
 impl Failure {
     /// Failures are boxed: the functions that hand them on call each other deeply.
     pub fn new(message: impl Into<String>, span: Span, line: u32) -> Box<Self> {
-        Box::new(Failure { message: message.into(), span, line, help: None })
+        Box::new(Failure {
+            message: message.into(),
+            span,
+            line,
+            help: None,
+        })
     }
 }
 
@@ -131,12 +139,20 @@ pub(crate) struct Tokens {
 
 /// Turn `\r\n` and `\r` into `\n`.
 pub(crate) fn normalise_newlines(source: &str) -> Str {
-    if source.contains('\r') { source.replace("\r\n", "\n").replace('\r', "\n").into() } else { source.into() }
+    if source.contains('\r') {
+        source.replace("\r\n", "\n").replace('\r', "\n").into()
+    } else {
+        source.into()
+    }
 }
 
 /// Cut a source with normalised newlines, shorter than 4 GiB, into tokens.
 pub(crate) fn tokenize(source: &str, syntax: &Syntax) -> Tokens {
-    let source = if syntax.keep_trailing_newline { source } else { source.strip_suffix('\n').unwrap_or(source) };
+    let source = if syntax.keep_trailing_newline {
+        source
+    } else {
+        source.strip_suffix('\n').unwrap_or(source)
+    };
     let openers = openers(syntax);
     // The first line can be a header, which is no part of the template but counts as a line of the file.
     let after_first = || source.find('\n').map_or(source.len(), |end| end + 1);
@@ -144,7 +160,10 @@ pub(crate) fn tokenize(source: &str, syntax: &Syntax) -> Tokens {
     let mut lexer = Lexer {
         source,
         syntax,
-        first_bytes: openers.iter().filter_map(|(_, text)| text.bytes().next()).collect(),
+        first_bytes: openers
+            .iter()
+            .filter_map(|(_, text)| text.bytes().next())
+            .collect(),
         openers,
         pos: start,
         start,
@@ -158,7 +177,10 @@ pub(crate) fn tokenize(source: &str, syntax: &Syntax) -> Tokens {
         let end = lexer.end_of_template();
         lexer.tokens.push(end);
     }
-    Tokens { tokens: lexer.tokens, failure }
+    Tokens {
+        tokens: lexer.tokens,
+        failure,
+    }
 }
 
 /// What can end literal text.
@@ -178,8 +200,18 @@ fn openers(syntax: &Syntax) -> Vec<(Opener, &str)> {
         (Opener::Block, &syntax.block_start),
         (Opener::Variable, &syntax.variable_start),
     ];
-    openers.extend(syntax.line_statement_prefix.iter().map(|prefix| (Opener::LineStatement, prefix.as_str())));
-    openers.extend(syntax.line_comment_prefix.iter().map(|prefix| (Opener::LineComment, prefix.as_str())));
+    openers.extend(
+        syntax
+            .line_statement_prefix
+            .iter()
+            .map(|prefix| (Opener::LineStatement, prefix.as_str())),
+    );
+    openers.extend(
+        syntax
+            .line_comment_prefix
+            .iter()
+            .map(|prefix| (Opener::LineComment, prefix.as_str())),
+    );
     openers.sort_by_key(|(opener, text)| std::cmp::Reverse((text.chars().count(), *opener)));
     openers
 }
@@ -240,7 +272,11 @@ impl Lexer<'_> {
                 self.push(Tok::Data, self.pos, self.source.len());
                 break;
             };
-            self.text_before(opening.start, opening.sign, !matches!(opening.kind, OpeningKind::Tag(Opener::Variable)));
+            self.text_before(
+                opening.start,
+                opening.sign,
+                !matches!(opening.kind, OpeningKind::Tag(Opener::Variable)),
+            );
             let (start, end) = (opening.delimiter, opening.end);
             let line = self.line;
             self.consume(end);
@@ -257,7 +293,11 @@ impl Lexer<'_> {
                         Opener::LineStatement => (Tok::BlockBegin, Closer::Line),
                         _ => (Tok::BlockBegin, Closer::Block),
                     };
-                    self.tokens.push(Token { kind, span: span(start, end), line });
+                    self.tokens.push(Token {
+                        kind,
+                        span: span(start, end),
+                        line,
+                    });
                     self.code(closer)?;
                 }
             }
@@ -268,15 +308,29 @@ impl Lexer<'_> {
     /// The end of the template. Jinja numbers it by the line its last token starts on, so that is where it stands.
     fn end_of_template(&self) -> Token {
         let Some(last) = self.tokens.last() else {
-            return Token { kind: Tok::Eof, span: span(self.start, self.start), line: 1 };
+            return Token {
+                kind: Tok::Eof,
+                span: span(self.start, self.start),
+                line: 1,
+            };
         };
         let (start, end) = (last.span.start as usize, last.span.end as usize);
-        let at = self.source[start..end].find('\n').map_or(end, |line_end| start + line_end);
-        Token { kind: Tok::Eof, span: span(at, at), line: last.line }
+        let at = self.source[start..end]
+            .find('\n')
+            .map_or(end, |line_end| start + line_end);
+        Token {
+            kind: Tok::Eof,
+            span: span(at, at),
+            line: last.line,
+        }
     }
 
     fn push(&mut self, kind: Tok, start: usize, end: usize) {
-        self.tokens.push(Token { kind, span: span(start, end), line: self.line });
+        self.tokens.push(Token {
+            kind,
+            span: span(start, end),
+            line: self.line,
+        });
     }
 
     fn fail(&self, message: impl Into<String>, start: usize, end: usize) -> Box<Failure> {
@@ -297,7 +351,10 @@ impl Lexer<'_> {
         let line_tags = self.openers.iter().any(|(opener, _)| is_line_tag(*opener));
         let bytes = self.source.as_bytes();
         (self.pos..bytes.len())
-            .filter(|&at| (line_tags && self.source.is_char_boundary(at)) || self.first_bytes.contains(&bytes[at]))
+            .filter(|&at| {
+                (line_tags && self.source.is_char_boundary(at))
+                    || self.first_bytes.contains(&bytes[at])
+            })
             .find_map(|at| self.opening_at(at))
     }
 
@@ -306,14 +363,29 @@ impl Lexer<'_> {
         if rest.starts_with(&*self.syntax.block_start)
             && let Some((sign, end)) = self.raw_begin(at)
         {
-            return Some(Opening { kind: OpeningKind::Raw, start: at, delimiter: at, end, sign });
+            return Some(Opening {
+                kind: OpeningKind::Raw,
+                start: at,
+                delimiter: at,
+                end,
+                sign,
+            });
         }
         self.openers.iter().find_map(|(opener, text)| {
             let delimiter = at + self.indentation(*opener, at)?;
-            let end = delimiter + self.source[delimiter..].starts_with(text).then_some(text.len())?;
+            let end = delimiter
+                + self.source[delimiter..]
+                    .starts_with(text)
+                    .then_some(text.len())?;
             let sign = self.sign_at(end);
             let end = if sign == Sign::None { end } else { end + 1 };
-            Some(Opening { kind: OpeningKind::Tag(*opener), start: at, delimiter, end, sign })
+            Some(Opening {
+                kind: OpeningKind::Tag(*opener),
+                start: at,
+                delimiter,
+                end,
+                sign,
+            })
         })
     }
 
@@ -349,16 +421,22 @@ impl Lexer<'_> {
         let after = if sign == Sign::None { after } else { after + 1 };
         let after = self.skip_word(after, "raw")?;
         let rest = &self.source[after..];
-        if let Some(tail) = rest.strip_prefix('-').and_then(|tail| tail.strip_prefix(&*self.syntax.block_end)) {
+        if let Some(tail) = rest
+            .strip_prefix('-')
+            .and_then(|tail| tail.strip_prefix(&*self.syntax.block_end))
+        {
             return Some((sign, self.skip_space(self.source.len() - tail.len())));
         }
-        rest.starts_with(&*self.syntax.block_end).then_some((sign, after + self.syntax.block_end.len()))
+        rest.starts_with(&*self.syntax.block_end)
+            .then_some((sign, after + self.syntax.block_end.len()))
     }
 
     /// Whitespace, a word, whitespace: where that ends.
     fn skip_word(&self, at: usize, word: &str) -> Option<usize> {
         let start = self.skip_space(at);
-        self.source[start..].starts_with(word).then(|| self.skip_space(start + word.len()))
+        self.source[start..]
+            .starts_with(word)
+            .then(|| self.skip_space(start + word.len()))
     }
 
     fn skip_space(&self, at: usize) -> usize {
@@ -375,7 +453,11 @@ impl Lexer<'_> {
             Sign::None if strippable && self.syntax.lstrip_blocks => {
                 let line_start = text.rfind('\n').map_or(0, |at| at + 1);
                 let whole_line = line_start > 0 || self.line_starting;
-                if whole_line && text[line_start..].chars().all(is_space) { line_start } else { text.len() }
+                if whole_line && text[line_start..].chars().all(is_space) {
+                    line_start
+                } else {
+                    text.len()
+                }
             }
             _ => text.len(),
         };
@@ -395,7 +477,10 @@ impl Lexer<'_> {
             let after = tag + self.syntax.block_start.len();
             let sign = self.sign_at(after);
             let word = if sign == Sign::None { after } else { after + 1 };
-            if let Some((_, close)) = self.skip_word(word, "endraw").and_then(|at| self.block_end_at(at)) {
+            if let Some((_, close)) = self
+                .skip_word(word, "endraw")
+                .and_then(|at| self.block_end_at(at))
+            {
                 self.text_before(tag, sign, true);
                 self.consume(close);
                 return Ok(());
@@ -413,7 +498,11 @@ impl Lexer<'_> {
             return Err(self.fail("Missing end of comment tag", start, end));
         };
         let at = end + found;
-        let sign = if found > 0 { self.sign_at(at - 1) } else { Sign::None };
+        let sign = if found > 0 {
+            self.sign_at(at - 1)
+        } else {
+            Sign::None
+        };
         let close = self.after_closer(at + self.syntax.comment_end.len(), sign);
         self.consume(close);
         Ok(())
@@ -423,7 +512,9 @@ impl Lexer<'_> {
     fn after_closer(&self, end: usize, sign: Sign) -> usize {
         match sign {
             Sign::Strip => self.skip_space(end),
-            Sign::None if self.syntax.trim_blocks && self.source[end..].starts_with('\n') => end + 1,
+            Sign::None if self.syntax.trim_blocks && self.source[end..].starts_with('\n') => {
+                end + 1
+            }
             _ => end,
         }
     }
@@ -464,19 +555,29 @@ impl Lexer<'_> {
     fn closing(&self, closer: Closer) -> Option<(Tok, usize, usize)> {
         let at = self.pos;
         match closer {
-            Closer::Block => self.block_end_at(at).map(|(end, trimmed)| (Tok::BlockEnd, end, trimmed)),
+            Closer::Block => self
+                .block_end_at(at)
+                .map(|(end, trimmed)| (Tok::BlockEnd, end, trimmed)),
             Closer::Variable => {
                 let delimiter = &*self.syntax.variable_end;
                 let rest = &self.source[at..];
-                if rest.strip_prefix('-').is_some_and(|rest| rest.starts_with(delimiter)) {
+                if rest
+                    .strip_prefix('-')
+                    .is_some_and(|rest| rest.starts_with(delimiter))
+                {
                     let end = at + 1 + delimiter.len();
                     return Some((Tok::VariableEnd, end, self.skip_space(end)));
                 }
-                rest.starts_with(delimiter).then(|| (Tok::VariableEnd, at + delimiter.len(), at + delimiter.len()))
+                rest.starts_with(delimiter)
+                    .then(|| (Tok::VariableEnd, at + delimiter.len(), at + delimiter.len()))
             }
             Closer::Line => {
                 let after = self.skip_space(at);
-                let end = if after == self.source.len() { after } else { at + self.source[at..after].rfind('\n')? + 1 };
+                let end = if after == self.source.len() {
+                    after
+                } else {
+                    at + self.source[at..after].rfind('\n')? + 1
+                };
                 Some((Tok::BlockEnd, at, end))
             }
         }
@@ -489,8 +590,8 @@ impl Lexer<'_> {
             self.consume(self.skip_space(start));
         } else if first.is_ascii_digit() {
             let after_dot = self.source[..start].ends_with('.');
-            let (kind, len) =
-                literal::number(rest, !after_dot).map_err(|(message, len)| self.fail(message, start, start + len))?;
+            let (kind, len) = literal::number(rest, !after_dot)
+                .map_err(|(message, len)| self.fail(message, start, start + len))?;
             self.push(kind, start, start + len);
             self.consume(start + len);
         } else if is_word(first) {
@@ -502,7 +603,8 @@ impl Lexer<'_> {
             self.consume(start + len);
         } else if let Some(len) = literal::string_len(rest) {
             let quoted = rest[1..len - 1].replace('\n', self.syntax.newline_sequence);
-            let text = literal::unescape(&quoted).map_err(|message| self.fail(message, start, start + len))?;
+            let text = literal::unescape(&quoted)
+                .map_err(|message| self.fail(message, start, start + len))?;
             self.push(Tok::Str(text.into()), start, start + len);
             self.consume(start + len);
         } else if let Some((text, op)) = OPERATORS.iter().find(|(text, _)| rest.starts_with(text)) {
@@ -540,7 +642,10 @@ impl Lexer<'_> {
 
 fn span(start: usize, end: usize) -> Span {
     let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    Span { start: offset(start), end: offset(end) }
+    Span {
+        start: offset(start),
+        end: offset(end),
+    }
 }
 
 fn newlines(bytes: &[u8]) -> u32 {

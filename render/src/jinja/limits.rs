@@ -38,7 +38,13 @@ const YAML_BYTES: usize = 200;
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { fuel: 50_000_000, output: 64 << 20, depth: 180, time: None, memory: None }
+        Limits {
+            fuel: 50_000_000,
+            output: 64 << 20,
+            depth: 180,
+            time: None,
+            memory: None,
+        }
     }
 }
 
@@ -47,32 +53,61 @@ impl Limits {
     /// what they may spend are given limits that were started.
     #[must_use]
     pub fn started(self) -> Self {
-        let time = self.time.map(|time| Deadline { from: time.from.or_else(|| Some(Instant::now())), ..time });
-        let memory = self.memory.map(|m| MemoryLimit { before: m.before.or_else(|| Some((m.held)())), ..m });
-        Limits { time, memory, ..self }
+        let time = self.time.map(|time| Deadline {
+            from: time.from.or_else(|| Some(Instant::now())),
+            ..time
+        });
+        let memory = self.memory.map(|m| MemoryLimit {
+            before: m.before.or_else(|| Some((m.held)())),
+            ..m
+        });
+        Limits {
+            time,
+            memory,
+            ..self
+        }
     }
 
     /// The same limits, with time and memory counted from now.
     #[must_use]
     pub fn restarted(self) -> Self {
         let time = self.time.map(|time| Deadline { from: None, ..time });
-        let memory = self.memory.map(|memory| MemoryLimit { before: None, ..memory });
-        Limits { time, memory, ..self }.started()
+        let memory = self.memory.map(|memory| MemoryLimit {
+            before: None,
+            ..memory
+        });
+        Limits {
+            time,
+            memory,
+            ..self
+        }
+        .started()
     }
 
     /// The same limits for work that another thread does: the time is what was left, the memory counts from now.
     #[must_use]
     pub(crate) fn on_this_thread(self) -> Self {
-        let most = |memory: MemoryLimit| MemoryLimit { before: Some((memory.held)()), ..memory };
-        Limits { memory: self.memory.map(most), ..self }
+        let most = |memory: MemoryLimit| MemoryLimit {
+            before: Some((memory.held)()),
+            ..memory
+        };
+        Limits {
+            memory: self.memory.map(most),
+            ..self
+        }
     }
 
     /// The limits of YAML that is read now: no more values than there is room for.
     #[must_use]
     pub fn yaml(&self) -> mapstack_yaml::Limits {
         let limits = mapstack_yaml::Limits::default();
-        let room = self.memory.map_or(usize::MAX, |memory| memory.left() / YAML_BYTES);
-        mapstack_yaml::Limits { max_nodes: limits.max_nodes.min(room), ..limits }
+        let room = self
+            .memory
+            .map_or(usize::MAX, |memory| memory.left() / YAML_BYTES);
+        mapstack_yaml::Limits {
+            max_nodes: limits.max_nodes.min(room),
+            ..limits
+        }
     }
 
     /// Whether somebody has to look at the clock or at the memory.
@@ -102,21 +137,29 @@ impl Deadline {
     /// So much time from the start of the render.
     #[must_use]
     pub const fn after(allowed: Duration) -> Self {
-        Deadline { allowed, from: None }
+        Deadline {
+            allowed,
+            from: None,
+        }
     }
 
     /// The time that is left.
     #[must_use]
     pub fn left(&self) -> Duration {
-        self.from.map_or(self.allowed, |from| self.allowed.saturating_sub(from.elapsed()))
+        self.from.map_or(self.allowed, |from| {
+            self.allowed.saturating_sub(from.elapsed())
+        })
     }
 
     fn check(&self) -> Result<()> {
         if !self.left().is_zero() {
             return Ok(());
         }
-        Err(Error::limit(format!("the template ran for more than {:?}", self.allowed))
-            .with_help("look for a loop over too much data, or allow more time with --max-time"))
+        Err(
+            Error::limit(format!("the template ran for more than {:?}", self.allowed)).with_help(
+                "look for a loop over too much data, or allow more time with --max-time",
+            ),
+        )
     }
 }
 
@@ -134,7 +177,11 @@ impl MemoryLimit {
     /// that can be known, so that nobody is blamed for what another thread does.
     #[must_use]
     pub const fn new(most: usize, held: fn() -> usize) -> Self {
-        MemoryLimit { most, held, before: None }
+        MemoryLimit {
+            most,
+            held,
+            before: None,
+        }
     }
 
     /// How many bytes are left.
@@ -149,8 +196,13 @@ impl MemoryLimit {
         if left > 0 && more <= left {
             return Ok(());
         }
-        Err(Error::limit(format!("the template takes more than {} of memory", shown(self.most)))
-            .with_help("look for a loop that collects too much data, or allow more memory with --max-memory"))
+        Err(Error::limit(format!(
+            "the template takes more than {} of memory",
+            shown(self.most)
+        ))
+        .with_help(
+            "look for a loop that collects too much data, or allow more memory with --max-memory",
+        ))
     }
 }
 

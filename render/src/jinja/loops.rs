@@ -29,7 +29,12 @@ pub(super) struct Loop {
 }
 
 impl Loop {
-    pub fn new(iterable: Obj, iter: Iter, depth0: usize, recursive: Option<(Arc<For>, Frame)>) -> Rc<Self> {
+    pub fn new(
+        iterable: Obj,
+        iter: Iter,
+        depth0: usize,
+        recursive: Option<(Arc<For>, Frame)>,
+    ) -> Rc<Self> {
         Rc::new(Loop {
             iter: RefCell::new(iter),
             iterable,
@@ -107,7 +112,12 @@ impl Object for LoopObject {
     }
 
     fn repr(&self) -> Result<String> {
-        let length = self.0.length.get().or_else(|| len(&self.0.iterable).ok()).unwrap_or_else(|| self.0.count.get());
+        let length = self
+            .0
+            .length
+            .get()
+            .or_else(|| len(&self.0.iterable).ok())
+            .unwrap_or_else(|| self.0.count.get());
         Ok(format!("<LoopContext {}/{length}>", self.0.count.get()))
     }
 
@@ -133,8 +143,16 @@ impl Object for LoopObject {
                     Some(item) => item,
                     None => Undefined::hint("there is no next item", vm.strict()).into(),
                 },
-                "cycle" => Obj::native(LoopMethod { state: state.clone(), run: cycle, name: "cycle" }),
-                "changed" => Obj::native(LoopMethod { state: state.clone(), run: changed, name: "changed" }),
+                "cycle" => Obj::native(LoopMethod {
+                    state: state.clone(),
+                    run: cycle,
+                    name: "cycle",
+                }),
+                "changed" => Obj::native(LoopMethod {
+                    state: state.clone(),
+                    run: changed,
+                    name: "changed",
+                }),
                 _ => return Ok(None),
             }))
         };
@@ -148,12 +166,22 @@ impl Object for LoopObject {
 
     fn call(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         let Some((definition, frame)) = &self.0.recursive else {
-            return Err(Error::type_error("The loop must have the 'recursive' marker to be called recursively."));
+            return Err(Error::type_error(
+                "The loop must have the 'recursive' marker to be called recursively.",
+            ));
         };
         let [iterable] = args.only_positional("loop", 1)?;
         let mut out = Output::capture(vm.limits().output);
         let depth = self.0.depth0 + 1;
-        vm.deeper(|| vm.run_loop(definition, &iterable.unwrap_or_default(), depth, frame, &mut out))?;
+        vm.deeper(|| {
+            vm.run_loop(
+                definition,
+                &iterable.unwrap_or_default(),
+                depth,
+                frame,
+                &mut out,
+            )
+        })?;
         vm.captured(out)
     }
 
@@ -220,7 +248,9 @@ pub(super) struct Filtered {
 
 impl ObjIter for Filtered {
     fn next(&mut self, vm: &Vm<'_>) -> Result<Option<Obj>> {
-        let Some(test) = &self.definition.filter else { return self.iter.next(vm) };
+        let Some(test) = &self.definition.filter else {
+            return self.iter.next(vm);
+        };
         while let Some(item) = self.iter.next(vm)? {
             let frame = self.frame.inner();
             vm.assign(&self.definition.target, item.clone(), &frame)?;

@@ -23,7 +23,10 @@ impl Object for MacroObject {
     }
 
     fn repr(&self) -> Result<String> {
-        Ok(format!("<Macro {}>", mapstack_value::quote_str(&self.definition.name)))
+        Ok(format!(
+            "<Macro {}>",
+            mapstack_value::quote_str(&self.definition.name)
+        ))
     }
 
     fn callable(&self) -> bool {
@@ -34,7 +37,12 @@ impl Object for MacroObject {
         let m = &self.definition;
         Some(match name {
             "name" => Obj::Str(m.name.clone()),
-            "arguments" => Obj::tuple(m.params.iter().map(|p| Obj::Str(p.name.clone())).collect::<Vec<_>>()),
+            "arguments" => Obj::tuple(
+                m.params
+                    .iter()
+                    .map(|p| Obj::Str(p.name.clone()))
+                    .collect::<Vec<_>>(),
+            ),
             "catch_kwargs" => Obj::Bool(m.uses_kwargs),
             "catch_varargs" => Obj::Bool(m.uses_varargs),
             "caller" => Obj::Bool(m.uses_caller),
@@ -56,7 +64,10 @@ impl MacroObject {
     fn bind(&self, vm: &Vm<'_>, args: CallArgs, frame: &Frame) -> Result<()> {
         let m = &self.definition;
         let wants_caller = m.uses_caller && !m.params.iter().any(|p| &*p.name == "caller");
-        let CallArgs { mut positional, mut named } = args;
+        let CallArgs {
+            mut positional,
+            mut named,
+        } = args;
         let extra = positional.split_off(positional.len().min(m.params.len()));
         let mut positional = positional.into_iter();
         let mut caller = None;
@@ -72,14 +83,18 @@ impl MacroObject {
                 (Some(value), _) => value,
                 (None, Some(default)) => vm.eval(default, frame)?,
                 (None, None) => {
-                    let message = format!("parameter {} was not provided", mapstack_value::quote_str(&param.name));
+                    let message = format!(
+                        "parameter {} was not provided",
+                        mapstack_value::quote_str(&param.name)
+                    );
                     Undefined::hint(message, vm.strict()).into()
                 }
             };
             frame.set(&param.name, value);
         }
         if wants_caller {
-            let caller = caller.unwrap_or_else(|| Undefined::hint("No caller defined", vm.strict()).into());
+            let caller =
+                caller.unwrap_or_else(|| Undefined::hint("No caller defined", vm.strict()).into());
             frame.set(&"caller".into(), caller);
         }
         if m.uses_kwargs {
@@ -92,7 +107,10 @@ impl MacroObject {
             frame.set(&"varargs".into(), Obj::tuple(extra));
         } else if !extra.is_empty() {
             let name = mapstack_value::quote_str(&m.name);
-            return Err(Error::type_error(format!("macro {name} takes not more than {} argument(s)", m.params.len())));
+            return Err(Error::type_error(format!(
+                "macro {name} takes not more than {} argument(s)",
+                m.params.len()
+            )));
         }
         Ok(())
     }
@@ -105,8 +123,11 @@ impl MacroObject {
             ));
         }
         let parameters: Vec<&str> = self.definition.params.iter().map(|p| &*p.name).collect();
-        Error::type_error(format!("macro {own} takes no keyword argument {}", mapstack_value::quote_str(name)))
-            .with_help(crate::suggest::for_argument(name, &parameters))
+        Error::type_error(format!(
+            "macro {own} takes no keyword argument {}",
+            mapstack_value::quote_str(name)
+        ))
+        .with_help(crate::suggest::for_argument(name, &parameters))
     }
 }
 

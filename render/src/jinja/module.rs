@@ -49,7 +49,13 @@ impl Object for ModuleObject {
     }
 
     fn repr(&self) -> Result<String> {
-        Ok(format!("<TemplateModule {}>", self.0.name.as_deref().map_or("None".into(), mapstack_value::quote_str)))
+        Ok(format!(
+            "<TemplateModule {}>",
+            self.0
+                .name
+                .as_deref()
+                .map_or("None".into(), mapstack_value::quote_str)
+        ))
     }
 
     fn to_str(&self) -> Result<String> {

@@ -59,11 +59,18 @@ impl SourceMap {
             Origin::Literal => {
                 let into = u32::try_from(offset - chunk.start).unwrap_or(u32::MAX);
                 let start = chunk.span.start.saturating_add(into).min(chunk.span.end);
-                Span { start, end: chunk.span.end }
+                Span {
+                    start,
+                    end: chunk.span.end,
+                }
             }
             Origin::Computed | Origin::Text => chunk.span,
         };
-        let place = Place { template: template.name.clone(), source: template.source.clone(), span };
+        let place = Place {
+            template: template.name.clone(),
+            source: template.source.clone(),
+            span,
+        };
         Some((place, chunk.origin))
     }
 
@@ -77,8 +84,17 @@ impl SourceMap {
     /// runs everything is computed.
     #[must_use]
     pub fn with_secret_computed(mut self, length: usize) -> Self {
-        let ends = self.chunks.iter().map(|chunk| chunk.start).skip(1).chain([length]);
-        let runs = self.chunks.iter().zip(ends).filter(|(chunk, _)| chunk.origin.is_computed());
+        let ends = self
+            .chunks
+            .iter()
+            .map(|chunk| chunk.start)
+            .skip(1)
+            .chain([length]);
+        let runs = self
+            .chunks
+            .iter()
+            .zip(ends)
+            .filter(|(chunk, _)| chunk.origin.is_computed());
         self.secret = runs.map(|(chunk, end)| chunk.start..end).collect();
         if self.chunks.is_empty() && length > 0 {
             self.secret.push(0..length);
@@ -109,25 +125,44 @@ pub struct Output {
 impl Output {
     /// Output that keeps a source map.
     pub fn mapped(limit: usize) -> Self {
-        Output { text: String::new(), map: Some(SourceMap::default()), limit, secret: Vec::new() }
+        Output {
+            text: String::new(),
+            map: Some(SourceMap::default()),
+            limit,
+            secret: Vec::new(),
+        }
     }
 
     /// Output of a capture, whose bytes are attributed to whatever prints them later.
     pub fn capture(limit: usize) -> Self {
-        Output { text: String::new(), map: None, limit, secret: Vec::new() }
+        Output {
+            text: String::new(),
+            map: None,
+            limit,
+            secret: Vec::new(),
+        }
     }
 
     /// Append text that came from a span.
     ///
     /// # Errors
     /// A limit error when the output grows too large.
-    pub fn push(&mut self, text: &str, template: &Arc<Template>, span: Span, origin: Origin) -> Result<()> {
+    pub fn push(
+        &mut self,
+        text: &str,
+        template: &Arc<Template>,
+        span: Span,
+        origin: Origin,
+    ) -> Result<()> {
         if text.is_empty() {
             return Ok(());
         }
         if self.text.len() + text.len() > self.limit {
-            return Err(Error::limit(format!("the template printed more than {} bytes", self.limit))
-                .with_help("a loop that does not end, or raise the output limit"));
+            return Err(Error::limit(format!(
+                "the template printed more than {} bytes",
+                self.limit
+            ))
+            .with_help("a loop that does not end, or raise the output limit"));
         }
         if let Some(map) = &mut self.map {
             let template = match map.templates.last() {
@@ -137,7 +172,12 @@ impl Output {
                     map.templates.len() - 1
                 }
             };
-            map.chunks.push(Chunk { start: self.text.len(), template, span, origin });
+            map.chunks.push(Chunk {
+                start: self.text.len(),
+                template,
+                span,
+                origin,
+            });
         }
         self.text.push_str(text);
         Ok(())
@@ -146,7 +186,11 @@ impl Output {
     /// The next text that is [pushed](Self::push) has secret bytes.
     pub fn expect_secret(&mut self, within: Vec<Range<usize>>) {
         let start = self.text.len();
-        self.secret.extend(within.into_iter().map(|range| start + range.start..start + range.end));
+        self.secret.extend(
+            within
+                .into_iter()
+                .map(|range| start + range.start..start + range.end),
+        );
     }
 
     /// The text so far, and which bytes of it are secret.
@@ -157,6 +201,12 @@ impl Output {
     /// The text and where it came from.
     pub fn finish(self) -> (String, SourceMap) {
         let map = self.map.unwrap_or_default();
-        (self.text, SourceMap { secret: self.secret, ..map })
+        (
+            self.text,
+            SourceMap {
+                secret: self.secret,
+                ..map
+            },
+        )
     }
 }

@@ -66,28 +66,60 @@ impl std::error::Error for SyntaxError {}
 /// # Errors
 ///
 /// When the text is not a Jinja template, nests too deeply, or is 4 GiB or longer.
-pub fn parse(source: &str, name: Option<&str>, syntax: &Syntax) -> std::result::Result<Template, SyntaxError> {
+pub fn parse(
+    source: &str,
+    name: Option<&str>,
+    syntax: &Syntax,
+) -> std::result::Result<Template, SyntaxError> {
     let source = normalise_newlines(source);
-    let parsed = check(&source, syntax).and_then(|()| Parser::new(&source, syntax).and_then(Parser::template));
+    let parsed = check(&source, syntax)
+        .and_then(|()| Parser::new(&source, syntax).and_then(Parser::template));
     match parsed {
-        Ok((body, blocks)) => Ok(Template { name: name.map(Str::from), source, body, blocks }),
+        Ok((body, blocks)) => Ok(Template {
+            name: name.map(Str::from),
+            source,
+            body,
+            blocks,
+        }),
         Err(failure) => {
-            let Failure { message, span, line, help } = *failure;
-            Err(SyntaxError { message, span, line, help, source, name: name.map(Str::from) })
+            let Failure {
+                message,
+                span,
+                line,
+                help,
+            } = *failure;
+            Err(SyntaxError {
+                message,
+                span,
+                line,
+                help,
+                source,
+                name: name.map(Str::from),
+            })
         }
     }
 }
 
 /// What must hold before a template can be cut into tokens.
 fn check(source: &str, syntax: &Syntax) -> Result<()> {
-    let starts: [&str; 3] = [&syntax.block_start, &syntax.variable_start, &syntax.comment_start];
+    let starts: [&str; 3] = [
+        &syntax.block_start,
+        &syntax.variable_start,
+        &syntax.comment_start,
+    ];
     let ends: [&str; 3] = [&syntax.block_end, &syntax.variable_end, &syntax.comment_end];
-    let prefixes = [&syntax.line_statement_prefix, &syntax.line_comment_prefix].map(Option::as_deref);
+    let prefixes =
+        [&syntax.line_statement_prefix, &syntax.line_comment_prefix].map(Option::as_deref);
     let message = if u32::try_from(source.len()).is_err() {
         "the template is 4 GiB or longer"
     } else if starts[0] == starts[1] || starts[0] == starts[2] || starts[1] == starts[2] {
         "block, variable and comment start strings must be different"
-    } else if starts.into_iter().chain(ends).chain(prefixes.into_iter().flatten()).any(str::is_empty) {
+    } else if starts
+        .into_iter()
+        .chain(ends)
+        .chain(prefixes.into_iter().flatten())
+        .any(str::is_empty)
+    {
         "a Jinja delimiter is empty"
     } else {
         return Ok(());
@@ -161,7 +193,12 @@ impl<'s> Parser<'s> {
             open_tags: Vec::new(),
             awaited: Vec::new(),
             tag_end: None,
-            scope: Scope { toplevel: true, breakable: false, pass: PASS_ROOT, outer_loop: None },
+            scope: Scope {
+                toplevel: true,
+                breakable: false,
+                pass: PASS_ROOT,
+                outer_loop: None,
+            },
             blocks: Vec::new(),
             block_names: HashSet::new(),
             scoped_blocks: 0,
@@ -180,7 +217,10 @@ impl<'s> Parser<'s> {
             Some((_, failure)) => Err(failure),
             None => {
                 self.blocks.sort_by_key(|(start, _)| *start);
-                Ok((body, self.blocks.into_iter().map(|(_, block)| block).collect()))
+                Ok((
+                    body,
+                    self.blocks.into_iter().map(|(_, block)| block).collect(),
+                ))
             }
         }
     }
@@ -205,7 +245,10 @@ impl<'s> Parser<'s> {
 
     /// The source from a place to the end of the token before the current one.
     fn since(&self, start: u32) -> Span {
-        Span { start, end: self.previous_end }
+        Span {
+            start,
+            end: self.previous_end,
+        }
     }
 
     fn text(&self, span: Span) -> &'s str {
@@ -266,15 +309,27 @@ impl<'s> Parser<'s> {
     }
 
     fn expect_name(&mut self, name: &str) -> Result<()> {
-        if self.skip_name(name)? { Ok(()) } else { Err(self.expected(name)) }
+        if self.skip_name(name)? {
+            Ok(())
+        } else {
+            Err(self.expected(name))
+        }
     }
 
     fn expect_op(&mut self, op: Op) -> Result<()> {
-        if self.skip_op(op)? { Ok(()) } else { Err(self.expected(op.text())) }
+        if self.skip_op(op)? {
+            Ok(())
+        } else {
+            Err(self.expected(op.text()))
+        }
     }
 
     fn expect_kind(&mut self, kind: &Tok, described: &str) -> Result<()> {
-        if self.kind() == kind { self.advance() } else { Err(self.expected(described)) }
+        if self.kind() == kind {
+            self.advance()
+        } else {
+            Err(self.expected(described))
+        }
     }
 
     fn expect_block_end(&mut self) -> Result<()> {
@@ -325,6 +380,7 @@ impl<'s> Parser<'s> {
 
     /// Note a mistake that Jinja would only find after parsing.
     fn late(&mut self, pass: u32, span: Span, line: u32, message: impl Into<String>) {
-        self.late.push(((pass, span.start), Failure::new(message, span, line)));
+        self.late
+            .push(((pass, span.start), Failure::new(message, span, line)));
     }
 }

@@ -44,7 +44,11 @@ impl Layer {
 
     /// Every name with its object, the front winning.
     pub fn flatten(&self) -> Names {
-        let mut all = self.below.as_deref().map(Layer::flatten).unwrap_or_default();
+        let mut all = self
+            .below
+            .as_deref()
+            .map(Layer::flatten)
+            .unwrap_or_default();
         all.extend(self.names.iter().map(|(k, v)| (k.clone(), v.clone())));
         all
     }
@@ -68,8 +72,12 @@ pub struct Context {
 impl Context {
     /// A context for a template over given names.
     pub fn new(template: &Arc<Template>, given: Rc<Layer>) -> Rc<Self> {
-        let context =
-            Context { vars: RefCell::default(), given, blocks: RefCell::default(), name: template.name.clone() };
+        let context = Context {
+            vars: RefCell::default(),
+            given,
+            blocks: RefCell::default(),
+            name: template.name.clone(),
+        };
         context.add_blocks(template);
         Rc::new(context)
     }
@@ -78,7 +86,10 @@ impl Context {
     pub fn add_blocks(&self, template: &Arc<Template>) {
         let mut blocks = self.blocks.borrow_mut();
         for block in &template.blocks {
-            blocks.entry(block.name.clone()).or_default().push((template.clone(), block.clone()));
+            blocks
+                .entry(block.name.clone())
+                .or_default()
+                .push((template.clone(), block.clone()));
         }
     }
 
@@ -151,14 +162,22 @@ pub struct Frame {
 impl Frame {
     /// The top level of a template.
     pub fn root(template: Arc<Template>, context: Rc<Context>) -> Self {
-        Frame { template, context, scope: None, root: Some(Rc::default()) }
+        Frame {
+            template,
+            context,
+            scope: None,
+            root: Some(Rc::default()),
+        }
     }
 
     /// The same place for code that is run for its own output: macros, blocks and captures print in
     /// templates that extend others, too.
     #[must_use]
     pub fn detached(&self) -> Self {
-        Frame { root: None, ..self.clone() }
+        Frame {
+            root: None,
+            ..self.clone()
+        }
     }
 
     /// The template that the root has extended so far.
@@ -168,7 +187,9 @@ impl Frame {
 
     /// Whether what stands here is not printed, as the root extends another template.
     pub fn is_silent(&self) -> bool {
-        self.root.as_ref().is_some_and(|root| root.parent.borrow().is_some())
+        self.root
+            .as_ref()
+            .is_some_and(|root| root.parent.borrow().is_some())
     }
 
     /// Whether this is the root itself, or a branch of an `if` in it.
@@ -185,13 +206,21 @@ impl Frame {
     /// A new scope inside this one.
     #[must_use]
     pub fn inner(&self) -> Self {
-        let scope = Rc::new(Scope { names: RefCell::default(), outer: self.scope.clone() });
-        Frame { scope: Some(scope), ..self.clone() }
+        let scope = Rc::new(Scope {
+            names: RefCell::default(),
+            outer: self.scope.clone(),
+        });
+        Frame {
+            scope: Some(scope),
+            ..self.clone()
+        }
     }
 
     /// Forget the names of the scope, unless something else holds it.
     pub fn forget(&mut self) -> bool {
-        let Some(scope) = self.scope.as_mut().and_then(Rc::get_mut) else { return false };
+        let Some(scope) = self.scope.as_mut().and_then(Rc::get_mut) else {
+            return false;
+        };
         scope.names.get_mut().clear();
         true
     }
@@ -200,7 +229,10 @@ impl Frame {
     pub fn get(&self, name: &str) -> Option<Obj> {
         let given = || match normalised(name) {
             Cow::Borrowed(name) => self.context.get(name),
-            Cow::Owned(normalised) => self.context.get(&normalised).or_else(|| self.context.get(name)),
+            Cow::Owned(normalised) => self
+                .context
+                .get(&normalised)
+                .or_else(|| self.context.get(name)),
         };
         self.local(name).or_else(given)
     }
@@ -233,7 +265,10 @@ impl Frame {
 
     /// Everything visible here, as one layer for a template run "with context".
     pub fn visible(&self) -> Rc<Layer> {
-        let mut layer = Layer::over(self.context.vars.borrow().clone(), Some(self.context.given.clone()));
+        let mut layer = Layer::over(
+            self.context.vars.borrow().clone(),
+            Some(self.context.given.clone()),
+        );
         let mut scopes = Vec::new();
         let mut scope = self.scope.as_ref();
         while let Some(here) = scope {
@@ -241,7 +276,11 @@ impl Frame {
             scope = here.outer.as_ref();
         }
         if !scopes.is_empty() {
-            let names = scopes.iter().rev().flat_map(|s| s.names.borrow().clone()).collect();
+            let names = scopes
+                .iter()
+                .rev()
+                .flat_map(|s| s.names.borrow().clone())
+                .collect();
             layer = Layer::over(names, Some(layer));
         }
         layer

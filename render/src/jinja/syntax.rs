@@ -124,29 +124,53 @@ fn delimiter(name: &str, value: &Value) -> Result<String, String> {
     match value.as_str() {
         Some("") => Err(format!("the Jinja option '{name}' cannot be empty")),
         Some(text) => Ok(text.to_owned()),
-        None => Err(format!("the Jinja option '{name}' must be text, not {}", value.kind().described())),
+        None => Err(format!(
+            "the Jinja option '{name}' must be text, not {}",
+            value.kind().described()
+        )),
     }
 }
 
 fn newline(value: &Value) -> Result<&'static str, String> {
-    let known = ["\n", "\r\n", "\r"].into_iter().find(|known| value.as_str() == Some(known));
+    let known = ["\n", "\r\n", "\r"]
+        .into_iter()
+        .find(|known| value.as_str() == Some(known));
     known.ok_or_else(|| {
-        format!("the Jinja option 'newline_sequence' must be '\\n', '\\r\\n' or '\\r', not {}", value.repr())
+        format!(
+            "the Jinja option 'newline_sequence' must be '\\n', '\\r\\n' or '\\r', not {}",
+            value.repr()
+        )
     })
 }
 
 fn prefix(name: &str, value: &Value) -> Result<Option<String>, String> {
-    if value.kind() == Kind::None { Ok(None) } else { delimiter(name, value).map(Some) }
+    if value.kind() == Kind::None {
+        Ok(None)
+    } else {
+        delimiter(name, value).map(Some)
+    }
 }
 
 fn unknown(name: &str) -> String {
-    let edits = |option: &str| if option.contains(name) { 0 } else { distance(name, option) };
-    let nearest = OPTIONS.into_iter().map(|option| (edits(option), option)).min();
+    let edits = |option: &str| {
+        if option.contains(name) {
+            0
+        } else {
+            distance(name, option)
+        }
+    };
+    let nearest = OPTIONS
+        .into_iter()
+        .map(|option| (edits(option), option))
+        .min();
     match nearest {
         Some((edits, option)) if edits <= option.len() / 2 && !name.is_empty() => {
             format!("unknown Jinja option '{name}'; did you mean '{option}'?")
         }
-        _ => format!("unknown Jinja option '{name}'; known are {}", OPTIONS.join(", ")),
+        _ => format!(
+            "unknown Jinja option '{name}'; known are {}",
+            OPTIONS.join(", ")
+        ),
     }
 }
 
@@ -178,19 +202,39 @@ mod tests {
         syntax.set("line_comment_prefix", &"##".into()).unwrap();
         syntax.set("line_comment_prefix", &Value::None).unwrap();
         syntax.set("newline_sequence", &"\n".into()).unwrap();
-        let expected = Syntax { lstrip_blocks: true, block_start: "<%".into(), ..Syntax::default() };
+        let expected = Syntax {
+            lstrip_blocks: true,
+            block_start: "<%".into(),
+            ..Syntax::default()
+        };
         assert_eq!(syntax, expected);
 
         for (option, value, message) in [
-            ("block_end_string", Value::from(""), "the Jinja option 'block_end_string' cannot be empty"),
-            ("comment_end_string", 3.into(), "the Jinja option 'comment_end_string' must be text, not"),
+            (
+                "block_end_string",
+                Value::from(""),
+                "the Jinja option 'block_end_string' cannot be empty",
+            ),
+            (
+                "comment_end_string",
+                3.into(),
+                "the Jinja option 'comment_end_string' must be text, not",
+            ),
             (
                 "newline_sequence",
                 "x".into(),
                 "the Jinja option 'newline_sequence' must be '\\n', '\\r\\n' or '\\r', not 'x'",
             ),
-            ("lstrip", true.into(), "unknown Jinja option 'lstrip'; did you mean 'lstrip_blocks'?"),
-            ("undefined", true.into(), "unknown Jinja option 'undefined'; known are block_start_string, "),
+            (
+                "lstrip",
+                true.into(),
+                "unknown Jinja option 'lstrip'; did you mean 'lstrip_blocks'?",
+            ),
+            (
+                "undefined",
+                true.into(),
+                "unknown Jinja option 'undefined'; known are block_start_string, ",
+            ),
         ] {
             let error = syntax.set(option, &value).unwrap_err();
             assert!(error.starts_with(message), "{error}");

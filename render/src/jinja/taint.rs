@@ -74,8 +74,16 @@ enum Role {
 const TELLING: usize = 2;
 
 /// Filters whose text is data written out.
-pub(super) const WRITERS: [&str; 8] =
-    ["json", "tojson", "yaml", "yaml_encode", "yaml_dquote", "yaml_squote", "python", "xmlattr"];
+pub(super) const WRITERS: [&str; 8] = [
+    "json",
+    "tojson",
+    "yaml",
+    "yaml_encode",
+    "yaml_dquote",
+    "yaml_squote",
+    "python",
+    "xmlattr",
+];
 
 impl Taint {
     /// A value is secret: every scalar in it, keys left out.
@@ -94,7 +102,9 @@ impl Taint {
     #[must_use]
     pub fn has(&self, value: &Value) -> bool {
         let mut found = false;
-        each_scalar(value, &mut |scalar| found = found || said(scalar).is_some_and(|said| self.knows(&said)));
+        each_scalar(value, &mut |scalar| {
+            found = found || said(scalar).is_some_and(|said| self.knows(&said))
+        });
         found
     }
 
@@ -108,7 +118,11 @@ impl Taint {
     #[must_use]
     pub fn texts(&self) -> Vec<Str> {
         let known = self.known.borrow();
-        known.iter().filter(|(_, secret)| matches!(secret, Secret::Whole)).map(|(text, _)| text.clone()).collect()
+        known
+            .iter()
+            .filter(|(_, secret)| matches!(secret, Secret::Whole))
+            .map(|(text, _)| text.clone())
+            .collect()
     }
 
     /// What was read from a text in which some bytes are secret, in whatever format.
@@ -123,9 +137,11 @@ impl Taint {
             .filter(|p| p.len() >= TELLING)
             .collect();
         each_scalar(read, &mut |scalar| {
-            if let Some(said) =
-                said(scalar).filter(|said| pieces.iter().any(|piece| said.contains(piece) || piece.contains(&**said)))
-            {
+            if let Some(said) = said(scalar).filter(|said| {
+                pieces
+                    .iter()
+                    .any(|piece| said.contains(piece) || piece.contains(&**said))
+            }) {
                 self.insert(Some(said));
             }
         });
@@ -144,7 +160,10 @@ impl Taint {
     /// Something is read that no expression stands for.
     pub(super) fn reads(&self, value: &Obj) {
         let secret = self.is_secret(value);
-        self.operands.borrow_mut().push(Operand { value: value.clone(), secret });
+        self.operands.borrow_mut().push(Operand {
+            value: value.clone(),
+            secret,
+        });
     }
 
     /// An expression came to a value, of what was read since `from`.
@@ -155,21 +174,35 @@ impl Taint {
             match role(expr, operands) {
                 Role::Clean => false,
                 Role::Moves => self.moved(operands, value),
-                Role::Chooses => self.is_secret(value) || operands.last().is_some_and(|last| last.secret),
+                Role::Chooses => {
+                    self.is_secret(value) || operands.last().is_some_and(|last| last.secret)
+                }
                 Role::Derives => self.derived(operands, value),
                 Role::Writes => self.written(operands, value),
             }
         };
         let mut all = self.operands.borrow_mut();
         all.truncate(from);
-        all.push(Operand { value: value.clone(), secret });
+        all.push(Operand {
+            value: value.clone(),
+            secret,
+        });
     }
 
     fn moved(&self, operands: &[Operand], value: &Obj) -> bool {
-        let carried = operands.first().is_some_and(|first| self.carries(&first.value))
+        let carried = operands
+            .first()
+            .is_some_and(|first| self.carries(&first.value))
             || (matches!(value, Obj::List(_) | Obj::Tuple(_) | Obj::Dict(_))
-                && operands.iter().any(|operand| operand.secret && is_short(&operand.value)));
-        if carried && !matches!(value, Obj::Bool(_) | Obj::None | Obj::Native(_) | Obj::Undefined(_)) {
+                && operands
+                    .iter()
+                    .any(|operand| operand.secret && is_short(&operand.value)));
+        if carried
+            && !matches!(
+                value,
+                Obj::Bool(_) | Obj::None | Obj::Native(_) | Obj::Undefined(_)
+            )
+        {
             self.add_object(value);
             return true;
         }
@@ -177,7 +210,9 @@ impl Taint {
     }
 
     fn derived(&self, operands: &[Operand], value: &Obj) -> bool {
-        if matches!(value, Obj::Bool(_) | Obj::None | Obj::Undefined(_)) || !self.any_secret(operands) {
+        if matches!(value, Obj::Bool(_) | Obj::None | Obj::Undefined(_))
+            || !self.any_secret(operands)
+        {
             return self.is_secret(value);
         }
         if matches!(value, Obj::Iter(_)) {
@@ -185,7 +220,9 @@ impl Taint {
             return true;
         }
         let before = scalars(operands);
-        let Ok((made, _)) = value.to_value_lossy() else { return true };
+        let Ok((made, _)) = value.to_value_lossy() else {
+            return true;
+        };
         let mut is_new = false;
         each_scalar(&made, &mut |scalar| match said(scalar) {
             Some(said) if before.contains(&said) => {}
@@ -203,7 +240,8 @@ impl Taint {
 
     /// Text in which data stands: of it only the secret data is.
     fn written(&self, operands: &[Operand], value: &Obj) -> bool {
-        let (Some(text), Some(Operand { value: data, .. })) = (value.as_str(), operands.first()) else {
+        let (Some(text), Some(Operand { value: data, .. })) = (value.as_str(), operands.first())
+        else {
             return self.derived(operands, value);
         };
         if is_scalar(data) || self.carries(data) {
@@ -224,16 +262,26 @@ impl Taint {
         let (value, _) = data.to_value_lossy().ok()?;
         let (mut found, mut seen, mut lost) = (Vec::new(), HashSet::new(), false);
         each_scalar(&value, &mut |scalar| {
-            let Some(said) = said(scalar).filter(|said| self.knows(said)) else { return };
+            let Some(said) = said(scalar).filter(|said| self.knows(said)) else {
+                return;
+            };
             if !seen.insert(said.clone()) {
                 return;
             }
             let before = found.len();
-            found.extend(text.match_indices(&*said).map(|(at, piece)| at..at + piece.len()));
+            found.extend(
+                text.match_indices(&*said)
+                    .map(|(at, piece)| at..at + piece.len()),
+            );
             if found.len() == before {
                 let quoted = repr(&Obj::Str(said.clone())).unwrap_or_default();
-                let inside = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
-                found.extend(text.match_indices(inside).map(|(at, piece)| at..at + piece.len()));
+                let inside = quoted
+                    .get(1..quoted.len().saturating_sub(1))
+                    .unwrap_or_default();
+                found.extend(
+                    text.match_indices(inside)
+                        .map(|(at, piece)| at..at + piece.len()),
+                );
             }
             lost |= found.len() == before;
         });
@@ -243,7 +291,11 @@ impl Taint {
 
     /// Which bytes of what an expression printed are secret.
     pub(super) fn printed(&self, value: &Obj, printed: &str) -> Vec<Range<usize>> {
-        let last = self.operands.borrow().last().is_some_and(|last| last.secret);
+        let last = self
+            .operands
+            .borrow()
+            .last()
+            .is_some_and(|last| last.secret);
         self.in_print(value, printed, last)
     }
 
@@ -303,7 +355,10 @@ impl Taint {
         if within.iter().any(|range| *range == (0..text.len())) {
             self.insert(Some(text.clone()));
         } else if text.len() >= TELLING {
-            self.known.borrow_mut().entry(text.clone()).or_insert_with(|| Secret::Within(within.into()));
+            self.known
+                .borrow_mut()
+                .entry(text.clone())
+                .or_insert_with(|| Secret::Within(within.into()));
         }
     }
 
@@ -334,7 +389,10 @@ impl Taint {
             operand.secret
                 || self.carries(&operand.value)
                 || (!is_scalar(&operand.value)
-                    && operand.value.to_value_lossy().is_ok_and(|(value, _)| self.has(&value)))
+                    && operand
+                        .value
+                        .to_value_lossy()
+                        .is_ok_and(|(value, _)| self.has(&value)))
         })
     }
 }
@@ -354,7 +412,9 @@ fn role(expr: &Expr, operands: &[Operand]) -> Role {
     let first = operands.first().map(|operand| &operand.value);
     let of_scalar = first.is_some_and(is_scalar);
     match &expr.kind {
-        ExprKind::Const(_) | ExprKind::Test { .. } | ExprKind::Not(_) | ExprKind::Compare(..) => Role::Clean,
+        ExprKind::Const(_) | ExprKind::Test { .. } | ExprKind::Not(_) | ExprKind::Compare(..) => {
+            Role::Clean
+        }
         ExprKind::And(..) | ExprKind::Or(..) | ExprKind::Cond { .. } => Role::Chooses,
         ExprKind::Attr(..) | ExprKind::Item(..) if of_scalar => Role::Derives,
         ExprKind::Attr(..)
@@ -368,7 +428,9 @@ fn role(expr: &Expr, operands: &[Operand]) -> Role {
             Some(Obj::List(_) | Obj::Tuple(_) | Obj::Dict(_) | Obj::Set(_)) => Role::Moves,
             // What a macro prints is known by what its expressions print.
             Some(Obj::Native(native)) if PRINTERS.contains(&native.type_name()) => Role::Moves,
-            _ if matches!(&callee.kind, ExprKind::Name(name) if KEEPERS.contains(&&**name)) => Role::Moves,
+            _ if matches!(&callee.kind, ExprKind::Name(name) if KEEPERS.contains(&&**name)) => {
+                Role::Moves
+            }
             _ => Role::Derives,
         },
         ExprKind::Filter { name, .. } if WRITERS.contains(&&**name) => Role::Writes,
@@ -377,7 +439,12 @@ fn role(expr: &Expr, operands: &[Operand]) -> Role {
 }
 
 /// Types of objects that print when they are called.
-const PRINTERS: [&str; 4] = ["Macro", "BlockReference", "LoopContext", "TemplateReference"];
+const PRINTERS: [&str; 4] = [
+    "Macro",
+    "BlockReference",
+    "LoopContext",
+    "TemplateReference",
+];
 /// Functions that keep what they are given.
 const KEEPERS: [&str; 2] = ["namespace", "dict"];
 
@@ -392,7 +459,10 @@ fn scalar(object: &Obj) -> Option<Value> {
 }
 
 fn is_scalar(object: &Obj) -> bool {
-    matches!(object, Obj::Str(_) | Obj::Markup(_) | Obj::Int(_) | Obj::Float(_) | Obj::Bytes(_))
+    matches!(
+        object,
+        Obj::Str(_) | Obj::Markup(_) | Obj::Int(_) | Obj::Float(_) | Obj::Bytes(_)
+    )
 }
 
 fn is_short(object: &Obj) -> bool {
@@ -415,7 +485,10 @@ fn each_scalar(value: &Value, visit: &mut dyn FnMut(&Value)) {
         Value::Map(map) => map.values().for_each(|value| each_scalar(value, visit)),
         Value::List(items) => items.iter().for_each(|item| each_scalar(item, visit)),
         Value::Tuple(items) => items.iter().for_each(|item| each_scalar(item, visit)),
-        Value::Set(items) => items.iter().map(Key::to_value).for_each(|item| each_scalar(&item, visit)),
+        Value::Set(items) => items
+            .iter()
+            .map(Key::to_value)
+            .for_each(|item| each_scalar(&item, visit)),
         scalar => visit(scalar),
     }
 }
@@ -434,6 +507,8 @@ fn address(object: &Obj) -> Option<usize> {
 impl std::fmt::Debug for Taint {
     /// Says how many secrets there are, and none of them.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Taint").field("known", &self.known.borrow().len()).finish_non_exhaustive()
+        f.debug_struct("Taint")
+            .field("known", &self.known.borrow().len())
+            .finish_non_exhaustive()
     }
 }

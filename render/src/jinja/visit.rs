@@ -33,7 +33,10 @@ pub enum Node<'t> {
 /// });
 /// assert_eq!((walked, names.join(" ")), (Ok(()), "a c b".to_string()));
 /// ```
-pub fn visit<'t, E>(template: &'t Template, visit: &mut dyn FnMut(Node<'t>, bool) -> Result<(), E>) -> Result<(), E> {
+pub fn visit<'t, E>(
+    template: &'t Template,
+    visit: &mut dyn FnMut(Node<'t>, bool) -> Result<(), E>,
+) -> Result<(), E> {
     Walk { visit }.body(&template.body, false)
 }
 
@@ -116,14 +119,26 @@ impl<'t, E> Walk<'_, 't, E> {
         (self.visit)(Node::Expr(expr), soft)?;
         match &expr.kind {
             ExprKind::Const(_) | ExprKind::Name(_) => Ok(()),
-            ExprKind::Tuple(items) | ExprKind::List(items) | ExprKind::Concat(items) => self.exprs(items, soft),
+            ExprKind::Tuple(items) | ExprKind::List(items) | ExprKind::Concat(items) => {
+                self.exprs(items, soft)
+            }
             ExprKind::Dict(entries) => self.exprs(entries.iter().flat_map(|(k, v)| [k, v]), soft),
-            ExprKind::Attr(e, _) | ExprKind::Neg(e) | ExprKind::Pos(e) | ExprKind::Not(e) => self.expr(e, soft),
-            ExprKind::Item(a, b) | ExprKind::Binary(_, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) => {
+            ExprKind::Attr(e, _) | ExprKind::Neg(e) | ExprKind::Pos(e) | ExprKind::Not(e) => {
+                self.expr(e, soft)
+            }
+            ExprKind::Item(a, b)
+            | ExprKind::Binary(_, a, b)
+            | ExprKind::And(a, b)
+            | ExprKind::Or(a, b) => {
                 self.expr(a, soft)?;
                 self.expr(b, soft)
             }
-            ExprKind::Slice { object, start, stop, step } => {
+            ExprKind::Slice {
+                object,
+                start,
+                stop,
+                step,
+            } => {
                 self.expr(object, soft)?;
                 self.boxed(&[start, stop, step], soft)
             }
@@ -143,7 +158,11 @@ impl<'t, E> Walk<'_, 't, E> {
                 self.expr(first, soft)?;
                 self.exprs(rest.iter().map(|(_, e)| e), soft)
             }
-            ExprKind::Cond { test, then, otherwise } => {
+            ExprKind::Cond {
+                test,
+                then,
+                otherwise,
+            } => {
                 self.expr(test, true)?;
                 self.expr(then, true)?;
                 self.boxed(&[otherwise], true)

@@ -56,7 +56,13 @@ pub trait Host {
     ///
     /// # Errors
     /// What the filter raises; `refusal`, perhaps with advice, where templates must not do this.
-    fn host_filter(&self, _vm: &Vm<'_>, _name: &str, _args: CallArgs, refusal: Box<Error>) -> Result<Obj> {
+    fn host_filter(
+        &self,
+        _vm: &Vm<'_>,
+        _name: &str,
+        _args: CallArgs,
+        refusal: Box<Error>,
+    ) -> Result<Obj> {
         Err(refusal)
     }
 
@@ -82,7 +88,10 @@ impl Host for NoHost {
     }
 
     fn call_function(&self, _: &Vm<'_>, name: &str, _: CallArgs) -> Result<Obj> {
-        Err(Error::new(ErrorKind::Salt, format!("'{name}' is not available.")))
+        Err(Error::new(
+            ErrorKind::Salt,
+            format!("'{name}' is not available."),
+        ))
     }
 
     fn log(&self, _: &str, _: &str) {}
@@ -100,7 +109,12 @@ struct CachedTemplate {
 }
 
 impl TemplateCache {
-    fn parse(&self, name: Option<&Str>, source: &Arc<str>, syntax: &Syntax) -> Result<Arc<Template>> {
+    fn parse(
+        &self,
+        name: Option<&Str>,
+        source: &Arc<str>,
+        syntax: &Syntax,
+    ) -> Result<Arc<Template>> {
         let is_it = |c: &&CachedTemplate| c.template.name.as_ref() == name && c.syntax == *syntax;
         if let Some(known) = self.lock().get(source)
             && let Some(found) = known.iter().find(is_it)
@@ -108,7 +122,10 @@ impl TemplateCache {
             return Ok(found.template.clone());
         }
         let template = parse_checked(name, source, syntax)?;
-        let cached = CachedTemplate { syntax: syntax.clone(), template: template.clone() };
+        let cached = CachedTemplate {
+            syntax: syntax.clone(),
+            template: template.clone(),
+        };
         self.lock().entry(source.clone()).or_default().push(cached);
         Ok(template)
     }
@@ -141,7 +158,11 @@ pub fn compile(name: Option<&Str>, mut source: Arc<str>, syntax: &Syntax) -> Res
 
 fn parse_checked(name: Option<&Str>, source: &str, syntax: &Syntax) -> Result<Arc<Template>> {
     let template = parser::parse(source, name.map(|n| &**n), syntax).map_err(|e| {
-        let place = Place { template: e.name.clone(), source: e.source.clone(), span: e.span };
+        let place = Place {
+            template: e.name.clone(),
+            source: e.source.clone(),
+            span: e.span,
+        };
         let mut error = Error::new(ErrorKind::Syntax, e.message);
         error.help = e.help;
         error.at(|| place)
@@ -280,13 +301,19 @@ pub struct Vm<'r> {
 impl<'r> Vm<'r> {
     /// The state before anything has run.
     pub(crate) fn new(request: &Request<'r>) -> Self {
-        let globals = Layer::over(request.variables.clone(), Some(request.syntax.dialect.globals()));
+        let globals = Layer::over(
+            request.variables.clone(),
+            Some(request.syntax.dialect.globals()),
+        );
         let limits = request.limits.started();
         let fuel = request.fuel.map_or(limits.fuel, Cell::get);
         Vm {
             host: request.host,
             cache: request.cache,
-            syntax: Syntax { has_header: false, ..request.syntax.clone() },
+            syntax: Syntax {
+                has_header: false,
+                ..request.syntax.clone()
+            },
             strict: request.strict,
             limits,
             own_fuel: Cell::new(fuel),
@@ -355,13 +382,19 @@ impl<'r> Vm<'r> {
         let before = fuel.get();
         let left = before.saturating_sub(steps as u64);
         fuel.set(left);
-        if left > self.floor.get() { Ok(()) } else { self.look_closer(before, steps) }
+        if left > self.floor.get() {
+            Ok(())
+        } else {
+            self.look_closer(before, steps)
+        }
     }
 
     /// Whether the steps were there, and whether time and memory are left.
     #[cold]
     fn look_closer(&self, before: u64, steps: usize) -> Result<()> {
-        let Some(left) = before.checked_sub(steps as u64) else { return Err(ledger::exhausted(&self.limits)) };
+        let Some(left) = before.checked_sub(steps as u64) else {
+            return Err(ledger::exhausted(&self.limits));
+        };
         self.floor.set(floor_below(&self.limits, left));
         ledger::renew(left);
         self.limits.check(0)
@@ -373,7 +406,11 @@ impl<'r> Vm<'r> {
     /// As [`burn`](Self::burn).
     pub(crate) fn pay(&self, objects: usize, bytes: usize) -> Result<()> {
         self.ask_for(bytes.saturating_add(objects.saturating_mul(size_of::<Obj>())))?;
-        self.burn(objects.saturating_mul(OBJECT_STEPS).saturating_add(bytes / STEP_BYTES))
+        self.burn(
+            objects
+                .saturating_mul(OBJECT_STEPS)
+                .saturating_add(bytes / STEP_BYTES),
+        )
     }
 
     /// Make sure that there is room for so many bytes, if they are many.
@@ -381,7 +418,11 @@ impl<'r> Vm<'r> {
     /// # Errors
     /// A limit error when more would be held than may be.
     pub(crate) fn ask_for(&self, bytes: usize) -> Result<()> {
-        if bytes > LARGE { self.limits.check(bytes) } else { Ok(()) }
+        if bytes > LARGE {
+            self.limits.check(bytes)
+        } else {
+            Ok(())
+        }
     }
 
     /// Run something one level deeper.
@@ -410,14 +451,23 @@ impl<'r> Vm<'r> {
     /// The globals a template loaded now would see.
     pub(super) fn globals_now(&self) -> Rc<Layer> {
         let place = self.place.borrow();
-        if place.is_empty() { self.globals.clone() } else { Layer::over(place.clone(), Some(self.globals.clone())) }
+        if place.is_empty() {
+            self.globals.clone()
+        } else {
+            Layer::over(place.clone(), Some(self.globals.clone()))
+        }
     }
 
     pub(super) fn parse(&self, name: Option<&Str>, source: &Arc<str>) -> Result<Arc<Template>> {
         self.parse_as(name, source, &self.syntax)
     }
 
-    fn parse_as(&self, name: Option<&Str>, source: &Arc<str>, syntax: &Syntax) -> Result<Arc<Template>> {
+    fn parse_as(
+        &self,
+        name: Option<&Str>,
+        source: &Arc<str>,
+        syntax: &Syntax,
+    ) -> Result<Arc<Template>> {
         match self.cache {
             Some(cache) => cache.parse(name, source, syntax),
             None => parse_checked(name, source, syntax),
@@ -437,14 +487,20 @@ impl<'r> Vm<'r> {
             return self.load_below_root(name);
         }
         let relative = matches!(name.split('/').next(), Some("." | ".."));
-        let path = if relative { self.resolve_relative(name).ok_or_else(not_found)? } else { name.to_string() };
+        let path = if relative {
+            self.resolve_relative(name).ok_or_else(not_found)?
+        } else {
+            name.to_string()
+        };
         // The reference does this before it looks for the file, so a miss moves `tpldir`, too.
         self.remember_place(name, &path, relative);
         let Some(source) = self.host.template(&path)? else {
             return Err(not_found().with_help(format!("no file salt://{path} on the file server")));
         };
         let template = self.parse(Some(&Str::from(path)), &source)?;
-        self.loaded.borrow_mut().insert(name.clone(), template.clone());
+        self.loaded
+            .borrow_mut()
+            .insert(name.clone(), template.clone());
         Ok(template)
     }
 
@@ -453,16 +509,26 @@ impl<'r> Vm<'r> {
     fn load_below_root(&self, name: &Str) -> Result<Arc<Template>> {
         if name.split('/').any(|part| part == "..") {
             let outside = Error::new(ErrorKind::TemplateNotFound, &**name);
-            return Err(outside.with_help("templates are loaded from the directory of the config file, without `..`"));
+            return Err(outside.with_help(
+                "templates are loaded from the directory of the config file, without `..`",
+            ));
         }
-        let parts: Vec<&str> = name.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+        let parts: Vec<&str> = name
+            .split('/')
+            .filter(|part| !matches!(*part, "" | "."))
+            .collect();
         let Some(source) = self.host.template(&parts.join("/"))? else {
             let quoted = mapstack_value::quote_str(name);
-            let missing = Error::new(ErrorKind::TemplateNotFound, format!("{quoted} not found in search path"));
+            let missing = Error::new(
+                ErrorKind::TemplateNotFound,
+                format!("{quoted} not found in search path"),
+            );
             return Err(missing.with_help("paths start from the directory of the config file"));
         };
         let template = self.parse(Some(&parts.join("/").into()), &source)?;
-        self.loaded.borrow_mut().insert(name.clone(), template.clone());
+        self.loaded
+            .borrow_mut()
+            .insert(name.clone(), template.clone());
         Ok(template)
     }
 
@@ -479,7 +545,10 @@ impl<'r> Vm<'r> {
             }
         }
         if parts.first() == Some(&"..") {
-            self.host.log("warning", &format!("Discarded template path '{name}': it leaves salt://"));
+            self.host.log(
+                "warning",
+                &format!("Discarded template path '{name}': it leaves salt://"),
+            );
             return None;
         }
         Some(parts.join("/"))
@@ -495,7 +564,10 @@ impl<'r> Vm<'r> {
         let file = if relative { &**name } else { path };
         let mut place = self.place.borrow_mut();
         place.insert("tplfile".into(), Obj::from(file));
-        place.insert("tpldir".into(), Obj::from(if dir.is_empty() { "." } else { &*dir }));
+        place.insert(
+            "tpldir".into(),
+            Obj::from(if dir.is_empty() { "." } else { &*dir }),
+        );
         place.insert("tpldot".into(), Obj::from(dir.replace('/', ".")));
     }
 
@@ -505,17 +577,28 @@ impl<'r> Vm<'r> {
             return Ok(found.clone());
         }
         let module = self.make_module(template, self.globals_now())?;
-        self.modules.borrow_mut().insert(name.clone(), module.clone());
+        self.modules
+            .borrow_mut()
+            .insert(name.clone(), module.clone());
         Ok(module)
     }
 
     /// Run a template for what it binds.
-    pub(super) fn make_module(&self, template: &Arc<Template>, given: Rc<Layer>) -> Result<Rc<Module>> {
+    pub(super) fn make_module(
+        &self,
+        template: &Arc<Template>,
+        given: Rc<Layer>,
+    ) -> Result<Rc<Module>> {
         let context = Context::new(template, given);
         let mut out = Output::mapped(self.limits.output);
         self.run_template(&Frame::root(template.clone(), context.clone()), &mut out)?;
         let (body, map) = out.finish();
-        Ok(Rc::new(Module { name: template.name.clone(), context, body, map }))
+        Ok(Rc::new(Module {
+            name: template.name.clone(),
+            context,
+            body,
+            map,
+        }))
     }
 }
 
@@ -533,7 +616,11 @@ impl Drop for Vm<'_> {
 
 /// The steps at which somebody looks closer next: none before the end if nothing is watched.
 fn floor_below(limits: &Limits, left: u64) -> u64 {
-    if limits.are_watched() { left.saturating_sub(ledger::CHECK_EVERY) } else { 0 }
+    if limits.are_watched() {
+        left.saturating_sub(ledger::CHECK_EVERY)
+    } else {
+        0
+    }
 }
 
 /// More bytes than this are asked for before they are made.

@@ -56,7 +56,14 @@ impl Watch {
     #[must_use]
     pub fn new(object: Obj) -> Self {
         let (last, refreezer, edits) = (RefCell::default(), RefCell::default(), RefCell::default());
-        let watch = Watch { object, seen: Cell::new(changes()), looks: Cell::new(0), last, refreezer, edits };
+        let watch = Watch {
+            object,
+            seen: Cell::new(changes()),
+            looks: Cell::new(0),
+            last,
+            refreezer,
+            edits,
+        };
         watch.last.replace(watch.look().unwrap_or_default());
         watch
     }
@@ -75,7 +82,12 @@ impl Watch {
         }
         self.looks.set(self.looks.get() + 1);
         // What is no data at the moment is looked at after the next change.
-        let Some(after) = self.look().filter(|after| !after.is_same(&self.last.borrow())) else { return };
+        let Some(after) = self
+            .look()
+            .filter(|after| !after.is_same(&self.last.borrow()))
+        else {
+            return;
+        };
         self.last.replace(after.clone());
         let (mut edits, place) = (self.edits.borrow_mut(), place());
         match edits.last_mut() {

@@ -53,12 +53,19 @@ pub(super) const NAMES: &[&str] = &[
 /// `bytes.name(args)`.
 pub(super) fn call(vm: &Vm<'_>, bytes: &Arc<[u8]>, name: &str, args: CallArgs) -> Result<Obj> {
     vm.burn(bytes.len() / 4)?;
-    let call = Call { owner: "bytes", name, args };
+    let call = Call {
+        owner: "bytes",
+        name,
+        args,
+    };
     let s = latin1(bytes);
     let is = |call: Call<'_>, verdict: bool| call.none().map(|()| Obj::Bool(verdict));
     let whole = |call: Call<'_>, text: String| call.none().map(|()| back(&text));
     let every = |class: fn(&char) -> bool| !s.is_empty() && s.chars().all(|c| class(&c));
-    let (lower, upper) = (bytes.iter().any(u8::is_ascii_lowercase), bytes.iter().any(u8::is_ascii_uppercase));
+    let (lower, upper) = (
+        bytes.iter().any(u8::is_ascii_lowercase),
+        bytes.iter().any(u8::is_ascii_uppercase),
+    );
     match name {
         "decode" => {
             let [encoding, errors] = call.keywords(["encoding", "errors"], 0)?;
@@ -91,12 +98,17 @@ pub(super) fn call(vm: &Vm<'_>, bytes: &Arc<[u8]>, name: &str, args: CallArgs) -
         "partition" | "rpartition" => {
             let from_right = name == "rpartition";
             let separator = not_empty(like_bytes(&call.one()?)?)?;
-            Ok(Obj::tuple(split::partition(&s, &separator, from_right).map(back)))
+            Ok(Obj::tuple(
+                split::partition(&s, &separator, from_right).map(back),
+            ))
         }
         "join" => join(vm, &s, &call.one()?),
         "replace" => {
             let [old, new, count] = call.positional(2)?;
-            let (old, new) = (like_bytes(&old.unwrap_or_default())?, like_bytes(&new.unwrap_or_default())?);
+            let (old, new) = (
+                like_bytes(&old.unwrap_or_default())?,
+                like_bytes(&new.unwrap_or_default())?,
+            );
             let most = at_most(count)?;
             search::replace(vm, &s, &old, &new, most).map(|s| back(&s))
         }
@@ -119,7 +131,11 @@ fn latin1(bytes: &[u8]) -> String {
 }
 
 fn back(s: &str) -> Obj {
-    Obj::Bytes(s.chars().filter_map(|c| u8::try_from(u32::from(c)).ok()).collect())
+    Obj::Bytes(
+        s.chars()
+            .filter_map(|c| u8::try_from(u32::from(c)).ok())
+            .collect(),
+    )
 }
 
 fn is_space(c: char) -> bool {
@@ -130,7 +146,10 @@ fn like_bytes(object: &Obj) -> Result<String> {
     match object {
         Obj::Bytes(bytes) => Ok(latin1(bytes)),
         Obj::Undefined(u) => Err(u.error()),
-        other => Err(Error::type_error(format!("a bytes-like object is required, not '{}'", other.type_name()))),
+        other => Err(Error::type_error(format!(
+            "a bytes-like object is required, not '{}'",
+            other.type_name()
+        ))),
     }
 }
 
@@ -146,7 +165,11 @@ fn recased(s: &str, method: &str) -> String {
             };
             inside = c.is_ascii_alphabetic();
             first = false;
-            if upper { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }
+            if upper {
+                c.to_ascii_uppercase()
+            } else {
+                c.to_ascii_lowercase()
+            }
         })
         .collect()
 }
@@ -185,12 +208,16 @@ fn join(vm: &Vm<'_>, separator: &str, items: &Obj) -> Result<Obj> {
             Obj::Undefined(u) => return Err(u.error()),
             other => {
                 let found = other.type_name();
-                let message = format!("sequence item {i}: expected a bytes-like object, {found} found");
+                let message =
+                    format!("sequence item {i}: expected a bytes-like object, {found} found");
                 return Err(Error::type_error(message));
             }
         });
     }
-    limit::text(vm, parts.iter().map(|part| part.len() + separator.len()).sum())?;
+    limit::text(
+        vm,
+        parts.iter().map(|part| part.len() + separator.len()).sum(),
+    )?;
     Ok(back(&parts.join(separator)))
 }
 
@@ -229,7 +256,8 @@ fn starts_or_ends(s: &str, call: Call<'_>) -> Result<Obj> {
         Obj::Undefined(u) => return Err(u.error()),
         other => {
             let found = other.type_name();
-            let message = format!("{name} first arg must be bytes or a tuple of bytes, not {found}");
+            let message =
+                format!("{name} first arg must be bytes or a tuple of bytes, not {found}");
             return Err(Error::type_error(message));
         }
     };
@@ -258,11 +286,17 @@ fn hex(vm: &Vm<'_>, bytes: &[u8], call: Call<'_>) -> Result<Obj> {
         Some(other) => match other.as_str() {
             Some(s) => Some(s.to_string()),
             None => {
-                return Err(Error::type_error(format!("object of type '{}' has no len()", other.type_name())));
+                return Err(Error::type_error(format!(
+                    "object of type '{}' has no len()",
+                    other.type_name()
+                )));
             }
         },
     };
-    if separator.as_ref().is_some_and(|separator| separator.chars().count() != 1) {
+    if separator
+        .as_ref()
+        .is_some_and(|separator| separator.chars().count() != 1)
+    {
         return Err(Error::value_error("sep must be length 1."));
     }
     let size = usize::try_from(group.unsigned_abs()).unwrap_or(usize::MAX);

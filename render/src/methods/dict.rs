@@ -9,20 +9,46 @@ use crate::jinja::Vm;
 use crate::object::{CallArgs, DictPart, DictRef, Entries, Obj, get_item, hash_key, repr};
 
 /// Every method of `dict`.
-pub(super) const NAMES: &[&str] =
-    &["clear", "copy", "fromkeys", "get", "items", "keys", "pop", "popitem", "setdefault", "update", "values"];
+pub(super) const NAMES: &[&str] = &[
+    "clear",
+    "copy",
+    "fromkeys",
+    "get",
+    "items",
+    "keys",
+    "pop",
+    "popitem",
+    "setdefault",
+    "update",
+    "values",
+];
 
 /// What the other mapping types have beyond that.
 pub(super) fn beyond_dict(dict: &DictRef) -> &'static [&'static str] {
-    if dict.kind() == MapKind::Dict { &[] } else { &["move_to_end"] }
+    if dict.kind() == MapKind::Dict {
+        &[]
+    } else {
+        &["move_to_end"]
+    }
 }
 
 /// `dict.name(args)`.
 pub(super) fn call(vm: &Vm<'_>, dict: &DictRef, name: &str, args: CallArgs) -> Result<Obj> {
     let ordered = dict.kind() != MapKind::Dict;
-    let owner = if ordered && !matches!(name, "get") { "OrderedDict" } else { "dict" };
+    let owner = if ordered && !matches!(name, "get") {
+        "OrderedDict"
+    } else {
+        "dict"
+    };
     let call = Call { owner, name, args };
-    let view = |call: Call<'_>, part| call.none().map(|()| Obj::native(View { dict: dict.clone(), part }));
+    let view = |call: Call<'_>, part| {
+        call.none().map(|()| {
+            Obj::native(View {
+                dict: dict.clone(),
+                part,
+            })
+        })
+    };
     match name {
         "get" => {
             let [key, default] = call.positional(1)?;
@@ -32,14 +58,24 @@ pub(super) fn call(vm: &Vm<'_>, dict: &DictRef, name: &str, args: CallArgs) -> R
         "keys" => view(call, DictPart::Keys),
         "values" => view(call, DictPart::Values),
         "items" => view(call, DictPart::Items),
-        "clear" => call.none().map(|()| dict.change(Entries::clear)).map(|()| Obj::None),
+        "clear" => call
+            .none()
+            .map(|()| dict.change(Entries::clear))
+            .map(|()| Obj::None),
         "copy" => {
             call.none()?;
-            Ok(Obj::Dict(DictRef::with_kind(dict.read(Clone::clone), dict.kind())))
+            Ok(Obj::Dict(DictRef::with_kind(
+                dict.read(Clone::clone),
+                dict.kind(),
+            )))
         }
         "fromkeys" => from_keys(vm, dict.kind(), call),
         "pop" => {
-            let [key, default] = if ordered { call.keywords(["key", "default"], 1)? } else { call.positional(1)? };
+            let [key, default] = if ordered {
+                call.keywords(["key", "default"], 1)?
+            } else {
+                call.positional(1)?
+            };
             pop(vm, dict, &key.unwrap_or_default(), default)
         }
         "popitem" => {
@@ -51,15 +87,29 @@ pub(super) fn call(vm: &Vm<'_>, dict: &DictRef, name: &str, args: CallArgs) -> R
             };
             let last = flag_or(last, true)?;
             vm.burn(if last { 1 } else { dict.len() / 16 })?;
-            let popped = dict.change(|entries| if last { entries.pop() } else { entries.shift_remove_index(0) });
-            let empty = if ordered { "'dictionary is empty'" } else { "'popitem(): dictionary is empty'" };
+            let popped = dict.change(|entries| {
+                if last {
+                    entries.pop()
+                } else {
+                    entries.shift_remove_index(0)
+                }
+            });
+            let empty = if ordered {
+                "'dictionary is empty'"
+            } else {
+                "'popitem(): dictionary is empty'"
+            };
             match popped {
                 Some((key, value)) => Ok(Obj::tuple([Obj::from(&key), value])),
                 None => Err(Error::python("KeyError", empty)),
             }
         }
         "setdefault" => {
-            let [key, default] = if ordered { call.keywords(["key", "default"], 1)? } else { call.positional(1)? };
+            let [key, default] = if ordered {
+                call.keywords(["key", "default"], 1)?
+            } else {
+                call.positional(1)?
+            };
             let key = hash_key(&key.unwrap_or_default())?;
             if let Some(found) = dict.get(&key) {
                 return Ok(found);
@@ -73,9 +123,14 @@ pub(super) fn call(vm: &Vm<'_>, dict: &DictRef, name: &str, args: CallArgs) -> R
             let [key, last] = call.keywords(["key", "last"], 1)?;
             let key = key.unwrap_or_default();
             let last = flag_or(last, true)?;
-            let index = hash_key(&key).map(|key| dict.read(|entries| entries.get_index_of(&key)))?;
-            let Some(index) = index else { return Err(Error::python("KeyError", repr(&key)?)) };
-            dict.change(|entries| entries.move_index(index, if last { entries.len() - 1 } else { 0 }));
+            let index =
+                hash_key(&key).map(|key| dict.read(|entries| entries.get_index_of(&key)))?;
+            let Some(index) = index else {
+                return Err(Error::python("KeyError", repr(&key)?));
+            };
+            dict.change(|entries| {
+                entries.move_index(index, if last { entries.len() - 1 } else { 0 })
+            });
             Ok(Obj::None)
         }
         _ => Err(super::no_attribute(dict.type_name(), name)),
@@ -83,15 +138,21 @@ pub(super) fn call(vm: &Vm<'_>, dict: &DictRef, name: &str, args: CallArgs) -> R
 }
 
 fn from_keys(vm: &Vm<'_>, kind: MapKind, call: Call<'_>) -> Result<Obj> {
-    let [keys, value] =
-        if kind == MapKind::Dict { call.positional(1)? } else { call.keywords(["iterable", "value"], 1)? };
+    let [keys, value] = if kind == MapKind::Dict {
+        call.positional(1)?
+    } else {
+        call.keywords(["iterable", "value"], 1)?
+    };
     let keys = keys.unwrap_or_default();
     if let Obj::Undefined(u) = &keys {
         return Err(u.error());
     }
     let value = value.unwrap_or_default();
-    let entries =
-        keys.collect(vm)?.iter().map(|key| Ok((hash_key(key)?, value.clone()))).collect::<Result<Entries>>()?;
+    let entries = keys
+        .collect(vm)?
+        .iter()
+        .map(|key| Ok((hash_key(key)?, value.clone())))
+        .collect::<Result<Entries>>()?;
     Ok(Obj::Dict(DictRef::with_kind(entries, kind)))
 }
 
@@ -127,7 +188,12 @@ fn update(vm: &Vm<'_>, dict: &DictRef, call: Call<'_>) -> Result<Obj> {
         Some(source) => pairs(vm, source, ordered)?,
         None => Vec::new(),
     };
-    entries.extend(call.args.named.into_iter().map(|(name, value)| (Key::Str(name), value)));
+    entries.extend(
+        call.args
+            .named
+            .into_iter()
+            .map(|(name, value)| (Key::Str(name), value)),
+    );
     dict.change(|into| into.extend(entries));
     Ok(Obj::None)
 }
@@ -157,11 +223,14 @@ pub(super) fn pairs(vm: &Vm<'_>, source: &Obj, ordered: bool) -> Result<Vec<(Key
     for (i, element) in source.collect(vm)?.into_iter().enumerate() {
         let pair = element.collect(vm).map_err(|error| match element {
             Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_) if !ordered => {
-                Error::type_error(format!("cannot convert dictionary update sequence element #{i} to a sequence"))
+                Error::type_error(format!(
+                    "cannot convert dictionary update sequence element #{i} to a sequence"
+                ))
             }
             _ => error,
         })?;
-        let [key, value] = <[Obj; 2]>::try_from(pair).map_err(|pair| wrong_length(i, pair.len(), ordered))?;
+        let [key, value] =
+            <[Obj; 2]>::try_from(pair).map_err(|pair| wrong_length(i, pair.len(), ordered))?;
         entries.push((hash_key(&key)?, value));
     }
     Ok(entries)
@@ -170,7 +239,9 @@ pub(super) fn pairs(vm: &Vm<'_>, source: &Obj, ordered: bool) -> Result<Vec<(Key
 fn wrong_length(element: usize, length: usize, ordered: bool) -> Box<Error> {
     Error::value_error(match (ordered, length) {
         (false, _) => {
-            format!("dictionary update sequence element #{element} has length {length}; 2 is required")
+            format!(
+                "dictionary update sequence element #{element} has length {length}; 2 is required"
+            )
         }
         (true, 0) => "need more than 0 values to unpack".into(),
         (true, 1) => "need more than 1 value to unpack".into(),

@@ -20,8 +20,10 @@ pub(crate) fn text(vm: &Vm<'_>, bytes: usize) -> Result<()> {
 pub(crate) fn size(vm: &Vm<'_>, bytes: usize) -> Result<()> {
     let most = vm.limits().output;
     if bytes > most {
-        return Err(Error::limit(format!("the text would be {bytes} bytes long; at most {most} are allowed"))
-            .with_help("look for a width or a repetition that is far too large"));
+        return Err(Error::limit(format!(
+            "the text would be {bytes} bytes long; at most {most} are allowed"
+        ))
+        .with_help("look for a width or a repetition that is far too large"));
     }
     Ok(())
 }

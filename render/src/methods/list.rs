@@ -9,15 +9,21 @@ use crate::jinja::Vm;
 use crate::object::{CallArgs, ListRef, Obj, equal, order, repr};
 
 /// Every method of `list`.
-pub(super) const LIST: &[&str] =
-    &["append", "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"];
+pub(super) const LIST: &[&str] = &[
+    "append", "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse",
+    "sort",
+];
 
 /// Every method of `tuple`.
 pub(super) const TUPLE: &[&str] = &["count", "index"];
 
 /// `list.name(args)`.
 pub(super) fn call(vm: &Vm<'_>, list: &ListRef, name: &str, args: CallArgs) -> Result<Obj> {
-    let call = Call { owner: "list", name, args };
+    let call = Call {
+        owner: "list",
+        name,
+        args,
+    };
     let nothing = |()| Obj::None;
     match name {
         "append" => {
@@ -40,7 +46,11 @@ pub(super) fn call(vm: &Vm<'_>, list: &ListRef, name: &str, args: CallArgs) -> R
             let index = integer(&index.unwrap_or_default())?;
             list.change(|items| {
                 let len = i64::try_from(items.len()).unwrap_or(i64::MAX);
-                let at = if index < 0 { index.saturating_add(len).max(0) } else { index.min(len) };
+                let at = if index < 0 {
+                    index.saturating_add(len).max(0)
+                } else {
+                    index.min(len)
+                };
                 items.insert(usize::try_from(at).unwrap_or(0), item.unwrap_or_default());
             });
             Ok(Obj::None)
@@ -62,14 +72,22 @@ pub(super) fn call(vm: &Vm<'_>, list: &ListRef, name: &str, args: CallArgs) -> R
             Ok(Obj::None)
         }
         "clear" => call.none().map(|()| list.change(Vec::clear)).map(nothing),
-        "reverse" => call.none().map(|()| list.change(|items| items.reverse())).map(nothing),
+        "reverse" => call
+            .none()
+            .map(|()| list.change(|items| items.reverse()))
+            .map(nothing),
         "copy" => {
             call.none()?;
             Ok(Obj::list(list.items()))
         }
         "count" => count(vm, list.len(), |i| list.get(i), &call.one()?),
         "index" => {
-            let missing = |wanted: &Obj| Ok(Error::value_error(format!("{} is not in list", repr(wanted)?)));
+            let missing = |wanted: &Obj| {
+                Ok(Error::value_error(format!(
+                    "{} is not in list",
+                    repr(wanted)?
+                )))
+            };
             index(vm, list.len(), |i| list.get(i), call, missing)
         }
         "sort" => {
@@ -80,7 +98,9 @@ pub(super) fn call(vm: &Vm<'_>, list: &ListRef, name: &str, args: CallArgs) -> R
             let reverse = integer_or(reverse, 0)? != 0;
             let items = list.items();
             let keyed = match key {
-                None | Some(Obj::None) => items.into_iter().map(|item| (item.clone(), item)).collect(),
+                None | Some(Obj::None) => {
+                    items.into_iter().map(|item| (item.clone(), item)).collect()
+                }
                 Some(key) => with_keys(vm, items, &key)?,
             };
             let sorted = sort(vm, keyed, reverse)?;
@@ -93,7 +113,11 @@ pub(super) fn call(vm: &Vm<'_>, list: &ListRef, name: &str, args: CallArgs) -> R
 
 /// `tuple.name(args)`.
 pub(super) fn call_tuple(vm: &Vm<'_>, items: &[Obj], name: &str, args: CallArgs) -> Result<Obj> {
-    let call = Call { owner: "tuple", name, args };
+    let call = Call {
+        owner: "tuple",
+        name,
+        args,
+    };
     match name {
         "count" => count(vm, items.len(), |i| items.get(i).cloned(), &call.one()?),
         "index" => {
@@ -109,7 +133,11 @@ fn pop(vm: &Vm<'_>, list: &ListRef, index: i64) -> Result<Obj> {
         return Err(Error::python("IndexError", "pop from empty list"));
     }
     let len = i64::try_from(list.len()).unwrap_or(i64::MAX);
-    let at = if index < 0 { index.saturating_add(len) } else { index };
+    let at = if index < 0 {
+        index.saturating_add(len)
+    } else {
+        index
+    };
     // What follows moves up.
     vm.burn(usize::try_from(len.saturating_sub(at)).unwrap_or_default() / 16)?;
     match usize::try_from(at) {
@@ -133,7 +161,12 @@ fn position(
     Ok(None)
 }
 
-fn count(vm: &Vm<'_>, len: usize, item: impl Fn(usize) -> Option<Obj>, wanted: &Obj) -> Result<Obj> {
+fn count(
+    vm: &Vm<'_>,
+    len: usize,
+    item: impl Fn(usize) -> Option<Obj>,
+    wanted: &Obj,
+) -> Result<Obj> {
     let mut found = 0;
     for i in 0..len {
         found += i64::from(is_equal(vm, item(i), wanted)?);
@@ -159,12 +192,17 @@ fn index(
 
 fn is_equal(vm: &Vm<'_>, item: Option<Obj>, wanted: &Obj) -> Result<bool> {
     vm.burn(1)?;
-    item.map_or(Ok(false), |item| Ok(item.is_same(wanted) || equal(&item, wanted)?))
+    item.map_or(Ok(false), |item| {
+        Ok(item.is_same(wanted) || equal(&item, wanted)?)
+    })
 }
 
 /// Each item with what a function makes of it.
 fn with_keys(vm: &Vm<'_>, items: Vec<Obj>, key: &Obj) -> Result<Vec<(Obj, Obj)>> {
-    items.into_iter().map(|item| Ok((vm.call(key, CallArgs::positional([item.clone()]))?, item))).collect()
+    items
+        .into_iter()
+        .map(|item| Ok((vm.call(key, CallArgs::positional([item.clone()]))?, item)))
+        .collect()
 }
 
 /// The items (second) in the order of their keys (first), equal ones in the order they came in.
@@ -238,7 +276,11 @@ fn merge(vm: &Vm<'_>, left: Vec<Keyed>, right: Vec<Keyed>) -> Result<Vec<Keyed>>
     let mut out = Vec::with_capacity(left.len() + right.len());
     let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
     while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
-        let next = if less(vm, b, a)? { right.next() } else { left.next() };
+        let next = if less(vm, b, a)? {
+            right.next()
+        } else {
+            left.next()
+        };
         out.extend(next);
     }
     out.extend(left);

@@ -44,18 +44,43 @@ const KEEPS: &[&str] = &[
 pub(super) fn call(vm: &Vm<'_>, s: &Str, name: &str, mut args: CallArgs) -> Result<Obj> {
     match name {
         "unescape" => {
-            Call { owner: "Markup", name, args }.none()?;
+            Call {
+                owner: "Markup",
+                name,
+                args,
+            }
+            .none()?;
             return Ok(Obj::from(unescape(s)));
         }
         "striptags" => {
-            Call { owner: "Markup", name, args }.none()?;
+            Call {
+                owner: "Markup",
+                name,
+                args,
+            }
+            .none()?;
             return Ok(Obj::from(strip_tags(s)));
         }
-        "escape" => return escape(&Call { owner: "Markup", name, args }.one()?),
-        "format" => return Ok(Obj::Markup(format::format_markup(vm, s, args, None)?.into())),
+        "escape" => {
+            return escape(
+                &Call {
+                    owner: "Markup",
+                    name,
+                    args,
+                }
+                .one()?,
+            );
+        }
+        "format" => {
+            return Ok(Obj::Markup(
+                format::format_markup(vm, s, args, None)?.into(),
+            ));
+        }
         "format_map" => {
             let mapping = text::format_map_argument(args)?;
-            return Ok(Obj::Markup(format::format_markup(vm, s, CallArgs::default(), Some(&mapping))?.into()));
+            return Ok(Obj::Markup(
+                format::format_markup(vm, s, CallArgs::default(), Some(&mapping))?.into(),
+            ));
         }
         "join" if args.positional.len() == 1 => {
             let items = args.positional[0].collect(vm)?;
@@ -70,7 +95,11 @@ pub(super) fn call(vm: &Vm<'_>, s: &Str, name: &str, mut args: CallArgs) -> Resu
         _ => {}
     }
     let result = text::call(vm, s, name, args)?;
-    Ok(if KEEPS.contains(&name) { marked(result) } else { result })
+    Ok(if KEEPS.contains(&name) {
+        marked(result)
+    } else {
+        result
+    })
 }
 
 /// `Markup.escape`: markup stays as it is, everything else becomes escaped text.
@@ -94,7 +123,9 @@ fn marked(object: Obj) -> Obj {
 pub(crate) fn strip_tags(s: &str) -> String {
     let without_comments = cut(s, "<!--", "-->");
     let without_tags = cut(&without_comments, "<", ">");
-    unescape(&text::split::by_space(&without_tags, usize::MAX, false, text::classes::is_space).join(" "))
+    unescape(
+        &text::split::by_space(&without_tags, usize::MAX, false, text::classes::is_space).join(" "),
+    )
 }
 
 /// The text without what stands between two marks.
@@ -102,7 +133,9 @@ fn cut(s: &str, open: &str, close: &str) -> String {
     let mut out = String::with_capacity(s.len());
     let mut rest = s;
     while let Some((before, after)) = rest.split_once(open) {
-        let Some((_, after)) = after.split_once(close) else { break };
+        let Some((_, after)) = after.split_once(close) else {
+            break;
+        };
         out.push_str(before);
         rest = after;
     }
@@ -115,7 +148,9 @@ pub(crate) fn unescape(s: &str) -> String {
     let mut rest = s;
     while let Some((before, after)) = rest.split_once('&') {
         out.push_str(before);
-        let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '#').unwrap_or(after.len());
+        let end = after
+            .find(|c: char| !c.is_ascii_alphanumeric() && c != '#')
+            .unwrap_or(after.len());
         let (name, tail) = after.split_at(end);
         match entity(name) {
             Some(c) => {
@@ -137,9 +172,16 @@ fn entity(name: &str) -> Option<char> {
             Some(hex) => u32::from_str_radix(hex, 16),
             None => number.parse(),
         };
-        return number.ok().map(|n| char::from_u32(n).filter(|c| *c != '\0').unwrap_or('\u{fffd}'));
+        return number.ok().map(|n| {
+            char::from_u32(n)
+                .filter(|c| *c != '\0')
+                .unwrap_or('\u{fffd}')
+        });
     }
-    ENTITIES.iter().find(|(known, _)| *known == name).map(|(_, c)| *c)
+    ENTITIES
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, c)| *c)
 }
 
 const ENTITIES: &[(&str, char)] = &[

@@ -48,13 +48,19 @@ fn static_name(object: &Obj, name: &str) -> Option<&'static str> {
         Obj::Float(_) => [number::FLOAT, &[]],
         Obj::None | Obj::Undefined(_) | Obj::Iter(_) | Obj::Native(_) => return None,
     };
-    tables.into_iter().flatten().find(|known| **known == name).copied()
+    tables
+        .into_iter()
+        .flatten()
+        .find(|known| **known == name)
+        .copied()
 }
 
 /// Whether the sandbox hides the attribute: names that start with an underscore and that Python's
 /// objects have.
 pub(crate) fn is_hidden(name: &str) -> bool {
-    name.strip_prefix("__").and_then(|rest| rest.strip_suffix("__")).is_some_and(|bare| HIDDEN.contains(&bare))
+    name.strip_prefix("__")
+        .and_then(|rest| rest.strip_suffix("__"))
+        .is_some_and(|bare| HIDDEN.contains(&bare))
 }
 
 /// The same for Jinja's undefined objects, which have fewer of them.
@@ -133,7 +139,10 @@ const HIDDEN: &[&str] = &[
 /// The method as an object (or a plain attribute such as `int.real`).
 pub(crate) fn bound(object: &Obj, name: &str) -> Option<Obj> {
     match static_name(object, name) {
-        Some(name) => Some(Obj::native(BoundMethod { receiver: object.clone(), name })),
+        Some(name) => Some(Obj::native(BoundMethod {
+            receiver: object.clone(),
+            name,
+        })),
         None => number::attribute(object, name),
     }
 }
@@ -177,7 +186,10 @@ pub(crate) fn update_entries(vm: &Vm<'_>, entries: &mut Entries, source: &Obj) -
 }
 
 fn no_attribute(type_name: &str, name: &str) -> Box<Error> {
-    Error::python("AttributeError", format!("'{type_name}' object has no attribute '{name}'"))
+    Error::python(
+        "AttributeError",
+        format!("'{type_name}' object has no attribute '{name}'"),
+    )
 }
 
 /// A method with its object, waiting to be called.
@@ -192,7 +204,11 @@ impl Object for BoundMethod {
     }
 
     fn repr(&self) -> Result<String> {
-        Ok(format!("<built-in method {} of {} object>", self.name, self.receiver.type_name()))
+        Ok(format!(
+            "<built-in method {} of {} object>",
+            self.name,
+            self.receiver.type_name()
+        ))
     }
 
     fn callable(&self) -> bool {

@@ -34,7 +34,11 @@ type Items = IndexSet<Key, RandomState>;
 
 /// `set.name(args)`.
 pub(super) fn call(vm: &Vm<'_>, set: &SetRef, name: &str, args: CallArgs) -> Result<Obj> {
-    let call = Call { owner: "set", name, args };
+    let call = Call {
+        owner: "set",
+        name,
+        args,
+    };
     match name {
         "add" => {
             let key = hash_key(&call.one()?)?;

@@ -21,7 +21,10 @@ impl Call<'_> {
         self.refuse_named()?;
         match self.args.positional.len() {
             0 => Ok(()),
-            n => Err(Error::type_error(format!("{}.{}() takes no arguments ({n} given)", self.owner, self.name))),
+            n => Err(Error::type_error(format!(
+                "{}.{}() takes no arguments ({n} given)",
+                self.owner, self.name
+            ))),
         }
     }
 
@@ -45,28 +48,51 @@ impl Call<'_> {
         if (required..=N).contains(&given) {
             return Ok(spread(self.args.positional));
         }
-        let (bound, limit) = if given < required { ("at least ", required) } else { ("at most ", N) };
+        let (bound, limit) = if given < required {
+            ("at least ", required)
+        } else {
+            ("at most ", N)
+        };
         let bound = if required == N { "" } else { bound };
-        let message = format!("{} expected {bound}{limit} argument{}, got {given}", self.name, plural(limit));
+        let message = format!(
+            "{} expected {bound}{limit} argument{}, got {given}",
+            self.name,
+            plural(limit)
+        );
         Err(Error::type_error(message))
     }
 
     /// As [`positional`](Self::positional), in the words of CPython's older functions.
     pub fn parsed<const N: usize>(self, required: usize) -> Result<[Option<Obj>; N]> {
         if !self.args.named.is_empty() {
-            return Err(Error::type_error(format!("{}() takes no keyword arguments", self.name)));
+            return Err(Error::type_error(format!(
+                "{}() takes no keyword arguments",
+                self.name
+            )));
         }
         let given = self.args.positional.len();
         if (required..=N).contains(&given) {
             return Ok(spread(self.args.positional));
         }
-        let (bound, limit) = if given < required { ("at least", required) } else { ("at most", N) };
-        let message = format!("{}() takes {bound} {limit} argument{} ({given} given)", self.name, plural(limit));
+        let (bound, limit) = if given < required {
+            ("at least", required)
+        } else {
+            ("at most", N)
+        };
+        let message = format!(
+            "{}() takes {bound} {limit} argument{} ({given} given)",
+            self.name,
+            plural(limit)
+        );
         Err(Error::type_error(message))
     }
 
     /// Parameters with names, of which the first `required` must be given.
-    pub fn keywords<const N: usize>(self, names: [&str; N], required: usize) -> Result<[Option<Obj>; N]> {
+    pub fn keywords<const N: usize>(
+        self,
+        names: [&str; N],
+        required: usize,
+    ) -> Result<[Option<Obj>; N]> {
         let (positional, named) = (self.args.positional.len(), self.args.named.len());
         if positional + named > N {
             let kind = if positional == 0 { "keyword " } else { "" };
@@ -80,8 +106,12 @@ impl Call<'_> {
         let mut slots: [Option<Obj>; N] = spread(self.args.positional);
         for (name, value) in self.args.named {
             let Some(i) = names.iter().position(|known| **known == *name) else {
-                let message = format!("'{name}' is an invalid keyword argument for {}()", self.name);
-                return Err(Error::type_error(message).with_help(crate::suggest::for_argument(&name, &names)));
+                let message = format!(
+                    "'{name}' is an invalid keyword argument for {}()",
+                    self.name
+                );
+                return Err(Error::type_error(message)
+                    .with_help(crate::suggest::for_argument(&name, &names)));
             };
             if slots[i].replace(value).is_some() {
                 let place = i + 1;
@@ -93,7 +123,10 @@ impl Call<'_> {
         }
         if let Some(missing) = slots[..required].iter().position(Option::is_none) {
             let (name, place) = (names[missing], missing + 1);
-            return Err(Error::type_error(format!("{}() missing required argument '{name}' (pos {place})", self.name)));
+            return Err(Error::type_error(format!(
+                "{}() missing required argument '{name}' (pos {place})",
+                self.name
+            )));
         }
         Ok(slots)
     }
@@ -102,7 +135,10 @@ impl Call<'_> {
         if self.args.named.is_empty() {
             return Ok(());
         }
-        Err(Error::type_error(format!("{}.{}() takes no keyword arguments", self.owner, self.name)))
+        Err(Error::type_error(format!(
+            "{}.{}() takes no keyword arguments",
+            self.owner, self.name
+        )))
     }
 }
 
@@ -129,11 +165,17 @@ pub(super) fn text(object: &Obj, wrong: impl FnOnce(&str) -> String) -> Result<S
 pub(super) fn integer(object: &Obj) -> Result<i64> {
     match (object, as_index(object)) {
         (Obj::Undefined(u), _) => Err(u.error()),
-        (_, Some(i)) => {
-            i.to_i64().ok_or_else(|| Error::python("OverflowError", "Python int too large to convert to C ssize_t"))
-        }
+        (_, Some(i)) => i.to_i64().ok_or_else(|| {
+            Error::python(
+                "OverflowError",
+                "Python int too large to convert to C ssize_t",
+            )
+        }),
         (other, None) => {
-            let message = format!("'{}' object cannot be interpreted as an integer", other.type_name());
+            let message = format!(
+                "'{}' object cannot be interpreted as an integer",
+                other.type_name()
+            );
             Err(Error::type_error(message))
         }
     }
@@ -157,25 +199,36 @@ pub(super) fn bounds(
     end: Option<&Obj>,
     none_allowed: bool,
 ) -> Result<Option<(usize, usize)>> {
-    let (start, end) = (bound(len, start, 0, none_allowed)?, bound(len, end, len, none_allowed)?);
+    let (start, end) = (
+        bound(len, start, 0, none_allowed)?,
+        bound(len, end, len, none_allowed)?,
+    );
     let end = end.min(len);
     Ok((start <= end).then_some((start, end)))
 }
 
 fn bound(len: usize, given: Option<&Obj>, default: usize, none_allowed: bool) -> Result<usize> {
-    let Some(object) = given else { return Ok(default) };
+    let Some(object) = given else {
+        return Ok(default);
+    };
     match (object, as_index(object)) {
         (Obj::None, _) if none_allowed => Ok(default),
         (Obj::Undefined(u), _) => Err(u.error()),
         (_, Some(i)) => {
             let huge = if i.is_negative() { i64::MIN } else { i64::MAX };
             let i = i.to_i64().unwrap_or(huge);
-            let from_start = if i < 0 { i.saturating_add_unsigned(len as u64).max(0) } else { i };
+            let from_start = if i < 0 {
+                i.saturating_add_unsigned(len as u64).max(0)
+            } else {
+                i
+            };
             Ok(usize::try_from(from_start).unwrap_or(usize::MAX))
         }
         (_, None) => {
             let or_none = if none_allowed { "or None " } else { "" };
-            Err(Error::type_error(format!("slice indices must be integers {or_none}or have an __index__ method")))
+            Err(Error::type_error(format!(
+                "slice indices must be integers {or_none}or have an __index__ method"
+            )))
         }
     }
 }
@@ -196,7 +249,9 @@ pub(super) fn not_empty<T: AsRef<str>>(separator: T) -> Result<T> {
 /// The items that `join` was given.
 pub(super) fn joinable(vm: &Vm<'_>, items: &Obj) -> Result<Vec<Obj>> {
     items.collect(vm).map_err(|error| match items {
-        Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_) => Error::type_error("can only join an iterable"),
+        Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_) => {
+            Error::type_error("can only join an iterable")
+        }
         _ => error,
     })
 }

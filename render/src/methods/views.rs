@@ -9,7 +9,9 @@ use super::{BoundMethod, signature::Call};
 use crate::depth;
 use crate::error::Result;
 use crate::jinja::Vm;
-use crate::object::{CallArgs, DictPart, DictRef, Iter, Obj, Object, SetLike, dict_iter, hash_key, repr};
+use crate::object::{
+    CallArgs, DictPart, DictRef, Iter, Obj, Object, SetLike, dict_iter, hash_key, repr,
+};
 
 /// What a dict shows of itself; it follows the dict's changes.
 pub(crate) struct View {
@@ -54,8 +56,14 @@ impl Object for View {
     fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {
         match name {
             "isdisjoint" if self.part != DictPart::Values => {
-                let view = Obj::native(View { dict: self.dict.clone(), part: self.part });
-                Some(Obj::native(BoundMethod { receiver: view, name: "isdisjoint" }))
+                let view = Obj::native(View {
+                    dict: self.dict.clone(),
+                    part: self.part,
+                });
+                Some(Obj::native(BoundMethod {
+                    receiver: view,
+                    name: "isdisjoint",
+                }))
             }
             "mapping" => Some(Obj::Dict(self.dict.clone())),
             _ => None,
@@ -98,20 +106,31 @@ impl View {
         match self.part {
             DictPart::Keys => entries.map(|(key, _)| Obj::from(&key)).collect(),
             DictPart::Values => entries.map(|(_, value)| value).collect(),
-            DictPart::Items => entries.map(|(key, value)| Obj::tuple([Obj::from(&key), value])).collect(),
+            DictPart::Items => entries
+                .map(|(key, value)| Obj::tuple([Obj::from(&key), value]))
+                .collect(),
         }
     }
 }
 
 /// The view behind an object.
 pub(crate) fn of(object: &Obj) -> Option<&View> {
-    let Obj::Native(native) = object else { return None };
+    let Obj::Native(native) = object else {
+        return None;
+    };
     native.as_any()?.downcast_ref()
 }
 
 /// `view.isdisjoint(other)`.
 pub(super) fn call(vm: &Vm<'_>, view: &View, name: &str, args: CallArgs) -> Result<Obj> {
-    let other = Call { owner: view.type_name(), name, args }.one()?;
-    let Some(view) = view.as_set() else { return Err(super::no_attribute(view.type_name(), name)) };
+    let other = Call {
+        owner: view.type_name(),
+        name,
+        args,
+    }
+    .one()?;
+    let Some(view) = view.as_set() else {
+        return Err(super::no_attribute(view.type_name(), name));
+    };
     view.is_disjoint(vm, &other).map(Obj::Bool)
 }

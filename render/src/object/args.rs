@@ -17,12 +17,17 @@ pub struct CallArgs {
 impl CallArgs {
     /// Only positional arguments.
     pub fn positional(args: impl Into<Vec<Obj>>) -> Self {
-        CallArgs { positional: args.into(), named: Vec::new() }
+        CallArgs {
+            positional: args.into(),
+            named: Vec::new(),
+        }
     }
 
     /// All of them, positional ones first.
     pub fn objects(&self) -> impl Iterator<Item = &Obj> {
-        self.positional.iter().chain(self.named.iter().map(|(_, object)| object))
+        self.positional
+            .iter()
+            .chain(self.named.iter().map(|(_, object)| object))
     }
 
     /// Put one argument in front (the value of a filter, `self` of a method).
@@ -36,7 +41,11 @@ impl CallArgs {
     ///
     /// # Errors
     /// Python's `TypeError`s for too many, repeated and unknown arguments.
-    pub fn bind<const N: usize>(self, function: &str, names: [&str; N]) -> Result<[Option<Obj>; N]> {
+    pub fn bind<const N: usize>(
+        self,
+        function: &str,
+        names: [&str; N],
+    ) -> Result<[Option<Obj>; N]> {
         let given = self.positional.len();
         if given > N {
             return Err(too_many(function, N, given));
@@ -47,11 +56,15 @@ impl CallArgs {
         }
         for (name, value) in self.named {
             let Some(i) = names.iter().position(|n| **n == *name) else {
-                let error = Error::type_error(format!("{function}() got an unexpected keyword argument '{name}'"));
+                let error = Error::type_error(format!(
+                    "{function}() got an unexpected keyword argument '{name}'"
+                ));
                 return Err(error.with_help(crate::suggest::for_argument(&name, &names)));
             };
             if bound[i].replace(value).is_some() {
-                return Err(Error::type_error(format!("{function}() got multiple values for argument '{name}'")));
+                return Err(Error::type_error(format!(
+                    "{function}() got multiple values for argument '{name}'"
+                )));
             }
         }
         Ok(bound)
@@ -61,9 +74,15 @@ impl CallArgs {
     ///
     /// # Errors
     /// Python's `TypeError`s for named, missing and extra arguments.
-    pub fn only_positional<const N: usize>(self, function: &str, required: usize) -> Result<[Option<Obj>; N]> {
+    pub fn only_positional<const N: usize>(
+        self,
+        function: &str,
+        required: usize,
+    ) -> Result<[Option<Obj>; N]> {
         if let Some((name, _)) = self.named.first() {
-            return Err(Error::type_error(format!("{function}() takes no keyword arguments (got '{name}')")));
+            return Err(Error::type_error(format!(
+                "{function}() takes no keyword arguments (got '{name}')"
+            )));
         }
         let given = self.positional.len();
         if given > N {
@@ -88,7 +107,11 @@ impl CallArgs {
 /// # Errors
 /// Python's `TypeError` naming the parameter.
 pub fn required(argument: Option<Obj>, function: &str, name: &str) -> Result<Obj> {
-    argument.ok_or_else(|| Error::type_error(format!("{function}() missing 1 required positional argument: '{name}'")))
+    argument.ok_or_else(|| {
+        Error::type_error(format!(
+            "{function}() missing 1 required positional argument: '{name}'"
+        ))
+    })
 }
 
 fn too_many(function: &str, takes: usize, given: usize) -> Box<Error> {

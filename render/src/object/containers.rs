@@ -27,7 +27,11 @@ enum State<F, L> {
     Frozen(F),
     /// Objects; `origin` is what they were taken from, until the first change at this level. `touched` is which
     /// change of the thread was the last at this level; what has just been taken apart or made belongs to the next.
-    Live { items: L, origin: Option<F>, touched: u64 },
+    Live {
+        items: L,
+        origin: Option<F>,
+        touched: u64,
+    },
 }
 
 /// A Python list.
@@ -158,7 +162,11 @@ impl FromIterator<Obj> for TupleRef {
 impl ListRef {
     /// A list of objects.
     pub fn new(items: Vec<Obj>) -> Self {
-        ListRef(Rc::new(ListCell(RefCell::new(State::Live { items, origin: None, touched: next_change() }))))
+        ListRef(Rc::new(ListCell(RefCell::new(State::Live {
+            items,
+            origin: None,
+            touched: next_change(),
+        }))))
     }
 
     /// A list over frozen items.
@@ -227,10 +235,16 @@ impl ListRef {
     /// Change the items.
     pub fn change<T>(&self, change: impl FnOnce(&mut Vec<Obj>) -> T) -> T {
         count_change();
-        cycles::note(self.address(), || WeakContainer::List(Rc::downgrade(&self.0)));
+        cycles::note(self.address(), || {
+            WeakContainer::List(Rc::downgrade(&self.0))
+        });
         self.thaw();
         match &mut *self.0.0.borrow_mut() {
-            State::Live { items, origin, touched } => {
+            State::Live {
+                items,
+                origin,
+                touched,
+            } => {
                 *origin = None;
                 *touched = changes();
                 change(items)
@@ -266,7 +280,11 @@ impl ListRef {
         let mut state = self.0.0.borrow_mut();
         if let State::Frozen(list) = &*state {
             let items = list.iter().cloned().map(Obj::from).collect();
-            *state = State::Live { items, origin: Some(list.clone()), touched: next_change() };
+            *state = State::Live {
+                items,
+                origin: Some(list.clone()),
+                touched: next_change(),
+            };
         }
     }
 }
@@ -284,16 +302,34 @@ impl DictRef {
 
     /// A dict or one of its kin.
     pub fn with_kind(items: Entries, kind: MapKind) -> Self {
-        let state = RefCell::new(State::Live { items, origin: None, touched: next_change() });
+        let state = RefCell::new(State::Live {
+            items,
+            origin: None,
+            touched: next_change(),
+        });
         let (pending, watched) = (RefCell::default(), WatchedCell::default());
-        DictRef(Rc::new(DictCell { state, pending, watched, kind: Cell::new(kind) }))
+        DictRef(Rc::new(DictCell {
+            state,
+            pending,
+            watched,
+            kind: Cell::new(kind),
+        }))
     }
 
     /// A dict over frozen entries.
     pub fn frozen(map: Map) -> Self {
         let kind = Cell::new(map.kind());
-        let (state, pending, watched) = (RefCell::new(State::Frozen(map)), RefCell::default(), WatchedCell::default());
-        DictRef(Rc::new(DictCell { state, pending, watched, kind }))
+        let (state, pending, watched) = (
+            RefCell::new(State::Frozen(map)),
+            RefCell::default(),
+            WatchedCell::default(),
+        );
+        DictRef(Rc::new(DictCell {
+            state,
+            pending,
+            watched,
+            kind,
+        }))
     }
 
     /// The same, with somebody who is told what is read; `path` is what they know it by. Every way to
@@ -457,16 +493,27 @@ impl DictRef {
 
     /// A copy of the entries.
     pub fn entries(&self) -> Vec<(Key, Obj)> {
-        self.read(|entries| entries.iter().map(|(k, v)| (k.clone(), v.clone())).collect())
+        self.read(|entries| {
+            entries
+                .iter()
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect()
+        })
     }
 
     /// Change the entries.
     pub fn change<T>(&self, change: impl FnOnce(&mut Entries) -> T) -> T {
         count_change();
-        cycles::note(self.address(), || WeakContainer::Dict(Rc::downgrade(&self.0)));
+        cycles::note(self.address(), || {
+            WeakContainer::Dict(Rc::downgrade(&self.0))
+        });
         self.thaw();
         match &mut *self.0.state.borrow_mut() {
-            State::Live { items, origin, touched } => {
+            State::Live {
+                items,
+                origin,
+                touched,
+            } => {
                 *origin = None;
                 *touched = changes();
                 change(items)
@@ -537,9 +584,14 @@ impl DictRef {
             let mut taken = watched.give_up();
             let mut state = self.0.state.borrow_mut();
             if let (State::Frozen(map), false) = (&*state, taken.is_empty()) {
-                let mut object = |k: &Key, v: &Value| taken.remove(k).unwrap_or_else(|| Obj::from(v.clone()));
+                let mut object =
+                    |k: &Key, v: &Value| taken.remove(k).unwrap_or_else(|| Obj::from(v.clone()));
                 let items = map.iter().map(|(k, v)| (k.clone(), object(k, v))).collect();
-                *state = State::Live { items, origin: Some(map.clone()), touched: next_change() };
+                *state = State::Live {
+                    items,
+                    origin: Some(map.clone()),
+                    touched: next_change(),
+                };
             }
         }
         self.0.state.borrow()
@@ -549,8 +601,15 @@ impl DictRef {
         drop(self.state());
         let mut state = self.0.state.borrow_mut();
         if let State::Frozen(map) = &*state {
-            let items = map.iter().map(|(k, v)| (k.clone(), Obj::from(v.clone()))).collect();
-            *state = State::Live { items, origin: Some(map.clone()), touched: next_change() };
+            let items = map
+                .iter()
+                .map(|(k, v)| (k.clone(), Obj::from(v.clone())))
+                .collect();
+            *state = State::Live {
+                items,
+                origin: Some(map.clone()),
+                touched: next_change(),
+            };
         }
     }
 }
@@ -599,7 +658,10 @@ impl SetRef {
 }
 
 fn is_scalar(value: &Value) -> bool {
-    !matches!(value, Value::List(_) | Value::Map(_) | Value::Tuple(_) | Value::Set(_))
+    !matches!(
+        value,
+        Value::List(_) | Value::Map(_) | Value::Tuple(_) | Value::Set(_)
+    )
 }
 
 /// Take a value apart at once, making one object of each shared storage.
@@ -616,7 +678,10 @@ pub(super) fn thaw_shared(value: &Value) -> Obj {
         let object = match value {
             Value::List(list) => Obj::list(list.iter().map(|v| thaw(v, seen)).collect::<Vec<_>>()),
             Value::Map(map) => {
-                let entries = map.iter().map(|(k, v)| (k.clone(), thaw(v, seen))).collect();
+                let entries = map
+                    .iter()
+                    .map(|(k, v)| (k.clone(), thaw(v, seen)))
+                    .collect();
                 Obj::Dict(DictRef::with_kind(entries, map.kind()))
             }
             other => Obj::from(other.clone()),
@@ -651,7 +716,12 @@ fn next_change() -> u64 {
 
 /// Drop objects one by one, so that deep nesting does not become deep recursion.
 fn drop_flat(objects: Vec<Obj>) {
-    if objects.iter().all(|o| matches!(o, Obj::Str(_) | Obj::Int(_) | Obj::Bool(_) | Obj::None | Obj::Float(_))) {
+    if objects.iter().all(|o| {
+        matches!(
+            o,
+            Obj::Str(_) | Obj::Int(_) | Obj::Bool(_) | Obj::None | Obj::Float(_)
+        )
+    }) {
         return;
     }
     let first = DROPPED.try_with(|queue| match &mut *queue.borrow_mut() {
@@ -668,7 +738,9 @@ fn drop_flat(objects: Vec<Obj>) {
     if let Ok(Some(objects)) = first {
         let _close = CloseQueue;
         drop(objects);
-        while let Ok(Some(next)) = DROPPED.try_with(|queue| queue.borrow_mut().as_mut().and_then(Vec::pop)) {
+        while let Ok(Some(next)) =
+            DROPPED.try_with(|queue| queue.borrow_mut().as_mut().and_then(Vec::pop))
+        {
             drop(next);
         }
     }

@@ -100,7 +100,9 @@ impl Drop for Sweep {
 }
 
 fn sweep() {
-    let Ok(mut noted) = CHANGED.try_with(RefCell::take) else { return };
+    let Ok(mut noted) = CHANGED.try_with(RefCell::take) else {
+        return;
+    };
     LAST.set(0);
     if noted.is_empty() {
         return;
@@ -131,19 +133,36 @@ fn free_unreachable(changed: Vec<Obj>) {
         if let Some(identity) = identity(&object)
             && !nodes.contains_key(&identity)
         {
-            nodes.insert(identity, Node { object, inner: 0, holds: Vec::new(), is_reached: false });
+            nodes.insert(
+                identity,
+                Node {
+                    object,
+                    inner: 0,
+                    holds: Vec::new(),
+                    is_reached: false,
+                },
+            );
             waiting.push(identity);
         }
     }
     while let Some(holder) = waiting.pop() {
-        let Some(object) = nodes.get(&holder).map(|node| node.object.clone()) else { continue };
+        let Some(object) = nodes.get(&holder).map(|node| node.object.clone()) else {
+            continue;
+        };
         let mut holds = Vec::new();
         each_held(&object, &mut |held| {
-            let Some(identity) = identity(held) else { return };
+            let Some(identity) = identity(held) else {
+                return;
+            };
             holds.push(identity);
             let node = nodes.entry(identity).or_insert_with(|| {
                 waiting.push(identity);
-                Node { object: held.clone(), inner: 0, holds: Vec::new(), is_reached: false }
+                Node {
+                    object: held.clone(),
+                    inner: 0,
+                    holds: Vec::new(),
+                    is_reached: false,
+                }
             });
             node.inner += 1;
         });
@@ -153,7 +172,11 @@ fn free_unreachable(changed: Vec<Obj>) {
     }
     // One reference is this function's own.
     let is_held_elsewhere = |node: &Node| references(&node.object) > node.inner + 1;
-    let mut reached: Vec<usize> = nodes.iter().filter(|(_, node)| is_held_elsewhere(node)).map(|(at, _)| *at).collect();
+    let mut reached: Vec<usize> = nodes
+        .iter()
+        .filter(|(_, node)| is_held_elsewhere(node))
+        .map(|(at, _)| *at)
+        .collect();
     while let Some(at) = reached.pop() {
         if let Some(node) = nodes.get_mut(&at)
             && !std::mem::replace(&mut node.is_reached, true)
@@ -176,7 +199,9 @@ fn identity(object: &Obj) -> Option<usize> {
         Obj::List(list) => Some(list.address()),
         Obj::Dict(dict) => Some(dict.address()),
         Obj::Tuple(items) => Some(TupleRef::address(items)),
-        Obj::Native(native) => native.held().map(|_| Rc::as_ptr(native).cast::<()>() as usize),
+        Obj::Native(native) => native
+            .held()
+            .map(|_| Rc::as_ptr(native).cast::<()>() as usize),
         _ => None,
     }
 }

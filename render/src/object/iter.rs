@@ -31,12 +31,20 @@ pub struct Iter {
 impl Iter {
     /// An iterator; `type_name` is what Python would call it (`generator`, `zip`, …).
     pub fn new(type_name: &'static str, source: impl ObjIter + 'static) -> Self {
-        Iter { source: Rc::new(RefCell::new(source)), type_name, function: None, depth: 0 }
+        Iter {
+            source: Rc::new(RefCell::new(source)),
+            type_name,
+            function: None,
+            depth: 0,
+        }
     }
 
     /// A generator of the named function.
     pub(crate) fn generator(function: &'static str, source: impl ObjIter + 'static) -> Self {
-        Iter { function: Some(function), ..Self::new("generator", source) }
+        Iter {
+            function: Some(function),
+            ..Self::new("generator", source)
+        }
     }
 
     /// The same, reading from an object that may be an iterator itself.
@@ -48,7 +56,10 @@ impl Iter {
             self.depth = inner.depth + 1;
         }
         if self.depth > depth::GENERATORS {
-            let message = format!("more than {} generators read from each other", depth::GENERATORS);
+            let message = format!(
+                "more than {} generators read from each other",
+                depth::GENERATORS
+            );
             return Err(Error::limit(message).with_help("make a list in between with |list"));
         }
         Ok(self)
@@ -137,9 +148,14 @@ struct DictIter {
 impl ObjIter for DictIter {
     fn next(&mut self, _: &Vm<'_>) -> Result<Option<Obj>> {
         if self.dict.len() != self.len {
-            return Err(Error::python("RuntimeError", "dictionary changed size during iteration"));
+            return Err(Error::python(
+                "RuntimeError",
+                "dictionary changed size during iteration",
+            ));
         }
-        let Some(key) = self.dict.key_at(self.next) else { return Ok(None) };
+        let Some(key) = self.dict.key_at(self.next) else {
+            return Ok(None);
+        };
         self.next += 1;
         Ok(Some((self.item)(&self.dict, key)))
     }
@@ -156,12 +172,22 @@ pub(crate) enum DictPart {
 pub(crate) fn dict_iter(dict: &DictRef, part: DictPart) -> Iter {
     let (type_name, item): (_, fn(&DictRef, Key) -> Obj) = match part {
         DictPart::Keys => ("dict_keyiterator", |_, key| Obj::from(&key)),
-        DictPart::Values => ("dict_valueiterator", |dict, key| dict.get(&key).unwrap_or_default()),
-        DictPart::Items => {
-            ("dict_itemiterator", |dict, key| Obj::tuple([Obj::from(&key), dict.get(&key).unwrap_or_default()]))
-        }
+        DictPart::Values => ("dict_valueiterator", |dict, key| {
+            dict.get(&key).unwrap_or_default()
+        }),
+        DictPart::Items => ("dict_itemiterator", |dict, key| {
+            Obj::tuple([Obj::from(&key), dict.get(&key).unwrap_or_default()])
+        }),
     };
-    Iter::new(type_name, DictIter { dict: dict.clone(), len: dict.len(), next: 0, item })
+    Iter::new(
+        type_name,
+        DictIter {
+            dict: dict.clone(),
+            len: dict.len(),
+            next: 0,
+            item,
+        },
+    )
 }
 
 struct Chars {
@@ -172,7 +198,9 @@ struct Chars {
 impl ObjIter for Chars {
     fn next(&mut self, vm: &Vm<'_>) -> Result<Option<Obj>> {
         vm.pay(1, 0)?;
-        let Some(c) = self.text[self.at..].chars().next() else { return Ok(None) };
+        let Some(c) = self.text[self.at..].chars().next() else {
+            return Ok(None);
+        };
         self.at += c.len_utf8();
         Ok(Some(Obj::from(c.encode_utf8(&mut [0; 4]) as &str)))
     }
@@ -185,7 +213,13 @@ impl Obj {
     /// A `TypeError` for what cannot be iterated, an undefined error for something undefined.
     pub fn iter(&self) -> Result<Iter> {
         Ok(match self {
-            Obj::List(list) => Iter::new("list_iterator", ListIter { list: list.clone(), next: 0 }),
+            Obj::List(list) => Iter::new(
+                "list_iterator",
+                ListIter {
+                    list: list.clone(),
+                    next: 0,
+                },
+            ),
             Obj::Tuple(items) => {
                 ledger::spend(items.len() / 8)?;
                 Iter::over("tuple_iterator", items.to_vec())
@@ -193,12 +227,24 @@ impl Obj {
             Obj::Dict(dict) => dict_iter(dict, DictPart::Keys),
             Obj::Set(set) => {
                 ledger::spend(set.len() / 4)?;
-                Iter::over("set_iterator", set.read(|s| s.iter().map(Obj::from).collect()))
+                Iter::over(
+                    "set_iterator",
+                    set.read(|s| s.iter().map(Obj::from).collect()),
+                )
             }
-            Obj::Str(s) | Obj::Markup(s) => Iter::new("str_iterator", Chars { text: s.clone(), at: 0 }),
+            Obj::Str(s) | Obj::Markup(s) => Iter::new(
+                "str_iterator",
+                Chars {
+                    text: s.clone(),
+                    at: 0,
+                },
+            ),
             Obj::Bytes(b) => {
                 ledger::spend(b.len() / 4)?;
-                Iter::over("bytes_iterator", b.iter().map(|b| Obj::from(i64::from(*b))).collect())
+                Iter::over(
+                    "bytes_iterator",
+                    b.iter().map(|b| Obj::from(i64::from(*b))).collect(),
+                )
             }
             Obj::Iter(iter) => iter.clone(),
             Obj::Undefined(u) => {
@@ -209,7 +255,9 @@ impl Obj {
                 Some(iter) => iter,
                 None => return Err(self.not_iterable()),
             },
-            Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_) => return Err(self.not_iterable()),
+            Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_) => {
+                return Err(self.not_iterable());
+            }
         })
     }
 

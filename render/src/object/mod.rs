@@ -29,7 +29,10 @@ pub(crate) use cycles::Noted;
 pub use cycles::Sweep;
 pub(crate) use iter::{DictPart, dict_iter};
 pub use iter::{Iter, ObjIter};
-pub use ops::{as_float, as_index, binary, compare, contains, equal, get_item, hash_key, len, negate, positive, slice};
+pub use ops::{
+    as_float, as_index, binary, compare, contains, equal, get_item, hash_key, len, negate,
+    positive, slice,
+};
 pub(crate) use ops::{order, wrap_index};
 pub(crate) use print::escape_html;
 pub use print::{finalize, repr, to_str};
@@ -131,7 +134,10 @@ pub trait Object {
 
     /// `x(*args)`.
     fn call(&self, _vm: &Vm<'_>, _args: CallArgs) -> Result<Obj> {
-        Err(Error::type_error(format!("'{}' object is not callable", self.type_name())))
+        Err(Error::type_error(format!(
+            "'{}' object is not callable",
+            self.type_name()
+        )))
     }
 
     /// `iter(x)`.

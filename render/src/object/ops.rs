@@ -32,7 +32,10 @@ pub fn as_float(object: &Obj) -> Result<Option<f64>> {
     Ok(match object {
         Obj::Float(f) => Some(*f),
         Obj::Bool(b) => Some(f64::from(u8::from(*b))),
-        Obj::Int(i) => Some(i.to_f64().map_err(|e| Error::python("OverflowError", e.to_string()))?),
+        Obj::Int(i) => Some(
+            i.to_f64()
+                .map_err(|e| Error::python("OverflowError", e.to_string()))?,
+        ),
         _ => None,
     })
 }
@@ -40,7 +43,11 @@ pub fn as_float(object: &Obj) -> Result<Option<f64>> {
 /// A position counted from the end when negative.
 pub(crate) fn wrap_index(index: &Int, len: usize) -> Option<usize> {
     let index = index.to_i64()?;
-    let from_start = if index < 0 { index.checked_add(i64::try_from(len).ok()?)? } else { index };
+    let from_start = if index < 0 {
+        index.checked_add(i64::try_from(len).ok()?)?
+    } else {
+        index
+    };
     usize::try_from(from_start).ok().filter(|i| *i < len)
 }
 
@@ -70,10 +77,20 @@ fn key_within(object: &Obj, budget: &mut Budget, depth: usize) -> Result<Key> {
             let depth = depth + 1;
             depth::objects(depth, depth::OBJECTS, " while calling a Python object")?;
             budget.spend(items.len())?;
-            Key::Tuple(items.iter().map(|item| key_within(item, budget, depth)).collect::<Result<_>>()?)
+            Key::Tuple(
+                items
+                    .iter()
+                    .map(|item| key_within(item, budget, depth))
+                    .collect::<Result<_>>()?,
+            )
         }
         Obj::Undefined(u) => return Err(u.error()),
-        other => return Err(Error::type_error(format!("unhashable type: '{}'", other.type_name()))),
+        other => {
+            return Err(Error::type_error(format!(
+                "unhashable type: '{}'",
+                other.type_name()
+            )));
+        }
     })
 }
 
@@ -96,7 +113,9 @@ impl Budget {
                 self.0 = left;
                 ledger::spend(steps)
             }
-            None => Err(Error::limit("the data is too large to be compared or hashed")),
+            None => Err(Error::limit(
+                "the data is too large to be compared or hashed",
+            )),
         }
     }
 }
@@ -112,12 +131,19 @@ pub fn len(object: &Obj) -> Result<usize> {
         Obj::Set(s) => Ok(s.len()),
         Obj::Undefined(u) => u.check().map(|()| 0),
         Obj::Native(n) if n.len().is_some() => Ok(n.len().unwrap_or_default()),
-        other => Err(Error::type_error(format!("object of type '{}' has no len()", other.type_name()))),
+        other => Err(Error::type_error(format!(
+            "object of type '{}' has no len()",
+            other.type_name()
+        ))),
     }
 }
 
 fn unsupported(op: &str, a: &Obj, b: &Obj) -> Box<Error> {
-    Error::type_error(format!("unsupported operand type(s) for {op}: '{}' and '{}'", a.type_name(), b.type_name()))
+    Error::type_error(format!(
+        "unsupported operand type(s) for {op}: '{}' and '{}'",
+        a.type_name(),
+        b.type_name()
+    ))
 }
 
 /// Both operands as numbers of one type.
@@ -173,17 +199,26 @@ fn add(vm: &Vm<'_>, a: &Obj, b: &Obj) -> Result<Obj> {
     Ok(match (a, b) {
         (Obj::Str(x), Obj::Str(y)) => Obj::from([&**x, &**y].concat()),
         (Obj::Markup(x), Obj::Markup(y)) => Obj::Markup([&**x, &**y].concat().into()),
-        (Obj::Markup(x), Obj::Str(y)) => Obj::Markup([x, &*super::print::escape_html(y)].concat().into()),
-        (Obj::Str(x), Obj::Markup(y)) => Obj::Markup([&*super::print::escape_html(x), y].concat().into()),
+        (Obj::Markup(x), Obj::Str(y)) => {
+            Obj::Markup([x, &*super::print::escape_html(y)].concat().into())
+        }
+        (Obj::Str(x), Obj::Markup(y)) => {
+            Obj::Markup([&*super::print::escape_html(x), y].concat().into())
+        }
         (Obj::List(x), Obj::List(y)) => {
             let mut items = x.items();
             items.extend(y.items());
             Obj::list(items)
         }
-        (Obj::Tuple(x), Obj::Tuple(y)) => Obj::tuple(x.iter().chain(y.iter()).cloned().collect::<Vec<_>>()),
+        (Obj::Tuple(x), Obj::Tuple(y)) => {
+            Obj::tuple(x.iter().chain(y.iter()).cloned().collect::<Vec<_>>())
+        }
         (Obj::Bytes(x), Obj::Bytes(y)) => Obj::Bytes([&**x, &**y].concat().into()),
         (Obj::Str(_) | Obj::Markup(_), other) if numbers(a, b)?.is_none() => {
-            return Err(Error::type_error(format!("can only concatenate str (not \"{}\") to str", other.type_name())));
+            return Err(Error::type_error(format!(
+                "can only concatenate str (not \"{}\") to str",
+                other.type_name()
+            )));
         }
         (Obj::List(_), other) => {
             return Err(Error::type_error(format!(
@@ -206,10 +241,18 @@ fn mul(vm: &Vm<'_>, a: &Obj, b: &Obj) -> Result<Obj> {
         (None, Some(n)) => (a, n),
         (Some(n), None) => (b, n),
         _ => {
-            let is_sequence = |x: &Obj| matches!(x, Obj::Str(_) | Obj::List(_) | Obj::Tuple(_) | Obj::Bytes(_));
+            let is_sequence = |x: &Obj| {
+                matches!(
+                    x,
+                    Obj::Str(_) | Obj::List(_) | Obj::Tuple(_) | Obj::Bytes(_)
+                )
+            };
             let other = if is_sequence(a) { b } else { a };
             if is_sequence(a) || is_sequence(b) {
-                let message = format!("can't multiply sequence by non-int of type '{}'", other.type_name());
+                let message = format!(
+                    "can't multiply sequence by non-int of type '{}'",
+                    other.type_name()
+                );
                 return Err(Error::type_error(message));
             }
             return arithmetic(BinaryOp::Mul, a, b);
@@ -218,15 +261,23 @@ fn mul(vm: &Vm<'_>, a: &Obj, b: &Obj) -> Result<Obj> {
     let times = if times.is_negative() {
         0
     } else {
-        times.to_i64().and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX)
+        times
+            .to_i64()
+            .and_then(|n| usize::try_from(n).ok())
+            .unwrap_or(usize::MAX)
     };
     // There must be room for the result before it is made.
     let room = |len: usize, most: usize, size: usize| match len.checked_mul(times) {
         Some(total) if total <= most => vm.ask_for(total * size).map(|()| times),
         _ if len == 0 => Ok(0),
-        _ => Err(Error::limit(format!("repetition would make more than {most} characters or items"))),
+        _ => Err(Error::limit(format!(
+            "repetition would make more than {most} characters or items"
+        ))),
     };
-    let (text, items) = (|len| room(len, MAX_REPEAT, 1), |len| room(len, MAX_ITEMS, size_of::<Obj>()));
+    let (text, items) = (
+        |len| room(len, MAX_REPEAT, 1),
+        |len| room(len, MAX_ITEMS, size_of::<Obj>()),
+    );
     Ok(match sequence {
         Obj::Str(s) => Obj::from(s.repeat(text(s.len())?)),
         Obj::Markup(s) => Obj::Markup(s.repeat(text(s.len())?).into()),
@@ -244,7 +295,10 @@ trait RepeatItems {
 
 impl RepeatItems for Vec<Obj> {
     fn repeat_items(self, times: usize) -> Vec<Obj> {
-        std::iter::repeat_n(&self, times).flatten().cloned().collect()
+        std::iter::repeat_n(&self, times)
+            .flatten()
+            .cloned()
+            .collect()
     }
 }
 
@@ -272,10 +326,13 @@ fn int_arithmetic(op: BinaryOp, a: &Int, b: &Int) -> Result<Obj> {
         BinaryOp::Add => a.add(b),
         BinaryOp::Sub => a.sub(b),
         BinaryOp::Mul => a.mul(b).map_err(limit)?,
-        BinaryOp::FloorDiv => a.floor_div(b).map_err(|_| zero("integer division or modulo by zero"))?,
+        BinaryOp::FloorDiv => a
+            .floor_div(b)
+            .map_err(|_| zero("integer division or modulo by zero"))?,
         BinaryOp::Mod => a.modulo(b).map_err(|_| zero("integer modulo by zero"))?,
         BinaryOp::Div => {
-            let overflow = |e: mapstack_value::ArithmeticError| Error::python("OverflowError", e.to_string());
+            let overflow =
+                |e: mapstack_value::ArithmeticError| Error::python("OverflowError", e.to_string());
             let divisor = b.to_f64().map_err(overflow)?;
             if divisor == 0.0 {
                 return Err(zero("division by zero"));
@@ -283,7 +340,10 @@ fn int_arithmetic(op: BinaryOp, a: &Int, b: &Int) -> Result<Obj> {
             return Ok(Obj::Float(a.to_f64().map_err(overflow)? / divisor));
         }
         BinaryOp::Pow if b.is_negative() => {
-            let (a, b) = (a.to_f64().unwrap_or(f64::INFINITY), b.to_f64().unwrap_or(f64::NEG_INFINITY));
+            let (a, b) = (
+                a.to_f64().unwrap_or(f64::INFINITY),
+                b.to_f64().unwrap_or(f64::NEG_INFINITY),
+            );
             return float_arithmetic(op, a, b).map(Obj::Float);
         }
         BinaryOp::Pow => match b.to_i64().and_then(|e| u32::try_from(e).ok()) {
@@ -309,7 +369,9 @@ fn float_arithmetic(op: BinaryOp, a: f64, b: f64) -> Result<f64> {
         }
         BinaryOp::Mod if b == 0.0 => return zero("float modulo"),
         BinaryOp::Mod => float_modulo(a, b),
-        BinaryOp::Pow if a == 0.0 && b < 0.0 => return zero("0.0 cannot be raised to a negative power"),
+        BinaryOp::Pow if a == 0.0 && b < 0.0 => {
+            return zero("0.0 cannot be raised to a negative power");
+        }
         BinaryOp::Pow => a.powf(b),
     })
 }
@@ -317,7 +379,11 @@ fn float_arithmetic(op: BinaryOp, a: f64, b: f64) -> Result<f64> {
 /// Python's float `%`: the result has the sign of the divisor.
 fn float_modulo(a: f64, b: f64) -> f64 {
     let rest = a % b;
-    if rest != 0.0 && (rest < 0.0) != (b < 0.0) { rest + b } else { rest }
+    if rest != 0.0 && (rest < 0.0) != (b < 0.0) {
+        rest + b
+    } else {
+        rest
+    }
 }
 
 /// `-x`.
@@ -326,7 +392,10 @@ pub fn negate(x: &Obj) -> Result<Obj> {
         (Some(i), _) => Ok(Obj::Int(i.neg())),
         (None, Obj::Float(f)) => Ok(Obj::Float(-f)),
         (None, Obj::Undefined(u)) => Err(u.error()),
-        _ => Err(Error::type_error(format!("bad operand type for unary -: '{}'", x.type_name()))),
+        _ => Err(Error::type_error(format!(
+            "bad operand type for unary -: '{}'",
+            x.type_name()
+        ))),
     }
 }
 
@@ -336,7 +405,10 @@ pub fn positive(x: &Obj) -> Result<Obj> {
         (Some(i), _) => Ok(Obj::Int(i)),
         (None, Obj::Float(f)) => Ok(Obj::Float(*f)),
         (None, Obj::Undefined(u)) => Err(u.error()),
-        _ => Err(Error::type_error(format!("bad operand type for unary +: '{}'", x.type_name()))),
+        _ => Err(Error::type_error(format!(
+            "bad operand type for unary +: '{}'",
+            x.type_name()
+        ))),
     }
 }
 
@@ -370,7 +442,11 @@ impl Comparison {
     }
 
     /// Compare one level down.
-    pub(super) fn inside<T>(&mut self, items: usize, compare: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(super) fn inside<T>(
+        &mut self,
+        items: usize,
+        compare: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         self.budget.spend(items)?;
         self.depth += 1;
         depth::objects(self.depth, depth::OBJECTS, " while comparing")?;
@@ -396,18 +472,23 @@ impl Comparison {
             }
             (Obj::List(x), Obj::List(y)) => {
                 x.is_same(y)
-                    || (x.len() == y.len() && self.inside(x.len(), |this| this.equal_items(&x.items(), &y.items()))?)
+                    || (x.len() == y.len()
+                        && self.inside(x.len(), |this| this.equal_items(&x.items(), &y.items()))?)
             }
             (Obj::Tuple(x), Obj::Tuple(y)) => {
                 x.len() == y.len() && self.inside(x.len(), |this| this.equal_items(x, y))?
             }
             (Obj::Dict(x), Obj::Dict(y)) => {
-                x.is_same(y) || (x.len() == y.len() && self.inside(x.len(), |this| this.equal_entries(x, y))?)
+                x.is_same(y)
+                    || (x.len() == y.len()
+                        && self.inside(x.len(), |this| this.equal_entries(x, y))?)
             }
-            (Obj::Set(_) | Obj::Native(_), Obj::Set(_) | Obj::Native(_)) => match (SetLike::of(a), SetLike::of(b)) {
-                (Some(x), Some(y)) => x.equals(self, &y)?,
-                _ => self.native_equal(a, b),
-            },
+            (Obj::Set(_) | Obj::Native(_), Obj::Set(_) | Obj::Native(_)) => {
+                match (SetLike::of(a), SetLike::of(b)) {
+                    (Some(x), Some(y)) => x.equals(self, &y)?,
+                    _ => self.native_equal(a, b),
+                }
+            }
             _ => match (as_index(a), as_index(b), a, b) {
                 (Some(x), Some(y), ..) => x == y,
                 (None, None, Obj::Float(x), Obj::Float(y)) => x == y,
@@ -458,10 +539,12 @@ impl Comparison {
                 self.long(x.len().min(y.len()))?;
                 Some(x.cmp(y))
             }
-            (Obj::List(x), Obj::List(y)) => {
-                self.inside(x.len(), |this| this.order_items(&x.items(), &y.items(), symbol))?
+            (Obj::List(x), Obj::List(y)) => self.inside(x.len(), |this| {
+                this.order_items(&x.items(), &y.items(), symbol)
+            })?,
+            (Obj::Tuple(x), Obj::Tuple(y)) => {
+                self.inside(x.len(), |this| this.order_items(x, y, symbol))?
             }
-            (Obj::Tuple(x), Obj::Tuple(y)) => self.inside(x.len(), |this| this.order_items(x, y, symbol))?,
             (Obj::Set(_) | Obj::Native(_), Obj::Set(_) | Obj::Native(_))
                 if let (Some(x), Some(y)) = (SetLike::of(a), SetLike::of(b)) =>
             {
@@ -505,8 +588,9 @@ pub fn compare(vm: &Vm<'_>, op: CompareOp, a: &Obj, b: &Obj) -> Result<bool> {
 
 impl Comparison {
     fn verdict(&mut self, vm: &Vm<'_>, op: CompareOp, a: &Obj, b: &Obj) -> Result<bool> {
-        let mut ordered =
-            |symbol, accept: fn(Ordering) -> bool| self.order(a, b, symbol).map(|o| o.is_some_and(accept));
+        let mut ordered = |symbol, accept: fn(Ordering) -> bool| {
+            self.order(a, b, symbol).map(|o| o.is_some_and(accept))
+        };
         match op {
             CompareOp::Eq => self.equal(a, b),
             CompareOp::Ne => self.equal(a, b).map(|e| !e),
@@ -569,7 +653,10 @@ pub fn contains(vm: &Vm<'_>, haystack: &Obj, needle: &Obj) -> Result<bool> {
 fn is_among(vm: &Vm<'_>, items: impl Iterator<Item = Result<Obj>>, needle: &Obj) -> Result<bool> {
     for item in items {
         let item = item?;
-        let shorter = item.as_str().zip(needle.as_str()).map_or(0, |(a, b)| a.len().min(b.len()));
+        let shorter = item
+            .as_str()
+            .zip(needle.as_str())
+            .map_or(0, |(a, b)| a.len().min(b.len()));
         vm.burn(1 + shorter / 64)?;
         if item.is_same(needle) || equal(&item, needle)? {
             return Ok(true);
@@ -579,7 +666,10 @@ fn is_among(vm: &Vm<'_>, items: impl Iterator<Item = Result<Obj>>, needle: &Obj)
 }
 
 fn not_a_container(object: &Obj) -> Box<Error> {
-    Error::type_error(format!("argument of type '{}' is not iterable", object.type_name()))
+    Error::type_error(format!(
+        "argument of type '{}' is not iterable",
+        object.type_name()
+    ))
 }
 
 /// `object[key]`; `Ok(None)` when Python would raise a `LookupError` or `TypeError`, which Jinja
@@ -605,7 +695,9 @@ pub fn get_item(vm: &Vm<'_>, object: &Obj, key: &Obj) -> Result<Option<Obj>> {
             // Positions are characters, which are found by counting.
             vm.burn(s.len() / 16)?;
             let len = s.chars().count();
-            index(len).and_then(|i| s.chars().nth(i)).map(|c| Obj::from(c.encode_utf8(&mut [0; 4]) as &str))
+            index(len)
+                .and_then(|i| s.chars().nth(i))
+                .map(|c| Obj::from(c.encode_utf8(&mut [0; 4]) as &str))
         }
         Obj::Bytes(b) => index(b.len()).map(|i| Obj::from(i64::from(b[i]))),
         Obj::Native(native) => native.item(vm, key)?,
@@ -630,17 +722,40 @@ pub fn slice(vm: &Vm<'_>, object: &Obj, start: &Obj, stop: &Obj, step: &Obj) -> 
             vm.read_all(&[object])?;
             let chars: Vec<char> = s.chars().collect();
             let text: String = picked(chars.len())?.into_iter().map(|i| chars[i]).collect();
-            if matches!(object, Obj::Markup(_)) { Obj::Markup(text.into()) } else { Obj::from(text) }
+            if matches!(object, Obj::Markup(_)) {
+                Obj::Markup(text.into())
+            } else {
+                Obj::from(text)
+            }
         }
         Obj::List(l) => {
             let picked = picked(l.len())?;
-            Obj::list(l.read(|items| picked.into_iter().map(|i| items[i].clone()).collect::<Vec<_>>()))
+            Obj::list(l.read(|items| {
+                picked
+                    .into_iter()
+                    .map(|i| items[i].clone())
+                    .collect::<Vec<_>>()
+            }))
         }
-        Obj::Tuple(t) => Obj::tuple(picked(t.len())?.into_iter().map(|i| t[i].clone()).collect::<Vec<_>>()),
+        Obj::Tuple(t) => Obj::tuple(
+            picked(t.len())?
+                .into_iter()
+                .map(|i| t[i].clone())
+                .collect::<Vec<_>>(),
+        ),
         Obj::Bytes(b) => Obj::Bytes(picked(b.len())?.into_iter().map(|i| b[i]).collect()),
         Obj::Dict(_) => return Err(Error::type_error("unhashable type: 'slice'")),
-        Obj::Native(native) if let Some(sliced) = native.slice(&|len| slice_bounds(len, start, stop, step)) => sliced?,
-        other => return Err(Error::type_error(format!("'{}' object is not subscriptable", other.type_name()))),
+        Obj::Native(native)
+            if let Some(sliced) = native.slice(&|len| slice_bounds(len, start, stop, step)) =>
+        {
+            sliced?
+        }
+        other => {
+            return Err(Error::type_error(format!(
+                "'{}' object is not subscriptable",
+                other.type_name()
+            )));
+        }
     })
 }
 
@@ -660,9 +775,15 @@ fn slice_bounds(len: usize, start: &Obj, stop: &Obj, step: &Obj) -> Result<[i64;
     let bound = |object: &Obj| -> Result<Option<i64>> {
         match (object, as_index(object)) {
             (Obj::None, _) => Ok(None),
-            (_, Some(i)) => Ok(Some(i.to_i64().unwrap_or(if i.is_negative() { i64::MIN } else { i64::MAX }))),
+            (_, Some(i)) => Ok(Some(i.to_i64().unwrap_or(if i.is_negative() {
+                i64::MIN
+            } else {
+                i64::MAX
+            }))),
             (Obj::Undefined(u), _) => Err(u.error()),
-            _ => Err(Error::type_error("slice indices must be integers or None or have an __index__ method")),
+            _ => Err(Error::type_error(
+                "slice indices must be integers or None or have an __index__ method",
+            )),
         }
     };
     let step = bound(step)?.unwrap_or(1);
@@ -672,7 +793,13 @@ fn slice_bounds(len: usize, start: &Obj, stop: &Obj, step: &Obj) -> Result<[i64;
     let len = i64::try_from(len).unwrap_or(i64::MAX);
     // The range of positions a bound may take: one before the first only when walking backwards.
     let (low, high) = if step > 0 { (0, len) } else { (-1, len - 1) };
-    let clamp = |i: i64| if i < 0 { i.saturating_add(len).max(low) } else { i.min(high) };
+    let clamp = |i: i64| {
+        if i < 0 {
+            i.saturating_add(len).max(low)
+        } else {
+            i.min(high)
+        }
+    };
     let from = bound(start)?.map_or(if step > 0 { low } else { high }, clamp);
     let to = bound(stop)?.map_or(if step > 0 { high } else { low }, clamp);
     Ok([from, to, step])

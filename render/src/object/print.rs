@@ -32,7 +32,12 @@ pub fn to_str(object: &Obj) -> Result<String> {
 /// # Errors
 /// A `RecursionError` for structures nested too deep.
 pub fn repr(object: &Obj) -> Result<String> {
-    let mut printer = Printer { out: String::new(), open: Vec::new(), yaml_safe: false, sequences: 0 };
+    let mut printer = Printer {
+        out: String::new(),
+        open: Vec::new(),
+        yaml_safe: false,
+        sequences: 0,
+    };
     printer.repr(object)?;
     Ok(printer.out)
 }
@@ -45,7 +50,12 @@ pub fn repr(object: &Obj) -> Result<String> {
 pub fn finalize(object: &Obj) -> Result<String> {
     match object {
         Obj::List(_) | Obj::Tuple(_) | Obj::Dict(_) | Obj::Set(_) => {
-            let mut printer = Printer { out: String::new(), open: Vec::new(), yaml_safe: true, sequences: 0 };
+            let mut printer = Printer {
+                out: String::new(),
+                open: Vec::new(),
+                yaml_safe: true,
+                sequences: 0,
+            };
             printer.repr(object)?;
             Ok(printer.out)
         }
@@ -75,7 +85,9 @@ struct Printer {
 impl Printer {
     fn repr(&mut self, object: &Obj) -> Result<()> {
         if self.out.len() > MAX_LENGTH {
-            return Err(Error::limit(format!("the data prints as more than {MAX_LENGTH} bytes")));
+            return Err(Error::limit(format!(
+                "the data prints as more than {MAX_LENGTH} bytes"
+            )));
         }
         ledger::spend(1 + to_read(object))?;
         match object {
@@ -85,16 +97,24 @@ impl Printer {
                 self.out.push_str(&quote_str(s));
                 self.out.push(')');
             }
-            Obj::List(list) => self.nested(list.address(), "[...]", |this| this.items(&list.items(), "[", "]"))?,
+            Obj::List(list) => self.nested(list.address(), "[...]", |this| {
+                this.items(&list.items(), "[", "]")
+            })?,
             Obj::Tuple(items) => {
                 let close = if items.len() == 1 { ",)" } else { ")" };
-                self.nested(items.address(), "(...)", |this| this.items(items, "(", close))?;
+                self.nested(items.address(), "(...)", |this| {
+                    this.items(items, "(", close)
+                })?;
             }
-            Obj::Set(set) => self.out.push_str(&set.read(|s| Value::Set(s.iter().cloned().collect()).repr())),
+            Obj::Set(set) => self
+                .out
+                .push_str(&set.read(|s| Value::Set(s.iter().cloned().collect()).repr())),
             Obj::Dict(dict) => self.nested(dict.address(), "{...}", |this| this.dict(dict))?,
             Obj::Undefined(_) => self.out.push_str("Undefined"),
             Obj::Iter(iter) => self.out.push_str(&iter.repr()),
-            Obj::Native(native) if self.yaml_safe && native.type_name() == GROUP => return Err(group_error()),
+            Obj::Native(native) if self.yaml_safe && native.type_name() == GROUP => {
+                return Err(group_error());
+            }
             Obj::Native(native) => match native.repr_around() {
                 Some((before, inner, after)) => {
                     self.out.push_str(before);
@@ -108,7 +128,12 @@ impl Printer {
         Ok(())
     }
 
-    fn nested(&mut self, identity: usize, again: &str, print: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+    fn nested(
+        &mut self,
+        identity: usize,
+        again: &str,
+        print: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
         if self.open.contains(&identity) {
             self.out.push_str(again);
             return Ok(());
@@ -146,7 +171,9 @@ impl Printer {
             self.key(key);
             self.out.push_str(": ");
             match value {
-                Obj::Str(s) | Obj::Markup(s) if self.yaml_safe && s.contains(['\n', '\r', '\t']) => {
+                Obj::Str(s) | Obj::Markup(s)
+                    if self.yaml_safe && s.contains(['\n', '\r', '\t']) =>
+                {
                     self.out.push_str(&mapstack_yaml::double_quoted(s));
                 }
                 // `Undefined` has no `str()` under strict rules, and it is that which a mapping's values
@@ -165,8 +192,11 @@ impl Printer {
             self.out.push_str("()");
             return Ok(());
         }
-        let pairs: Vec<Obj> =
-            dict.entries().into_iter().map(|(key, value)| Obj::tuple([Obj::from(&key), value])).collect();
+        let pairs: Vec<Obj> = dict
+            .entries()
+            .into_iter()
+            .map(|(key, value)| Obj::tuple([Obj::from(&key), value]))
+            .collect();
         self.items(&pairs, "([", "])")
     }
 

@@ -39,9 +39,11 @@ impl SetLike {
         match self {
             SetLike::Set(set) => set.read(|items| items.iter().map(Obj::from).collect()),
             SetLike::Keys(dict) => dict.keys().iter().map(Obj::from).collect(),
-            SetLike::Items(dict) => {
-                dict.entries().into_iter().map(|(key, value)| Obj::tuple([Obj::from(&key), value])).collect()
-            }
+            SetLike::Items(dict) => dict
+                .entries()
+                .into_iter()
+                .map(|(key, value)| Obj::tuple([Obj::from(&key), value]))
+                .collect(),
         }
     }
 
@@ -55,11 +57,17 @@ impl SetLike {
 
     fn holds(&self, comparison: &mut Comparison, element: &Obj) -> Result<bool> {
         match self {
-            SetLike::Set(set) => hash_key(element).map(|key| set.read(|items| items.contains(&key))),
+            SetLike::Set(set) => {
+                hash_key(element).map(|key| set.read(|items| items.contains(&key)))
+            }
             SetLike::Keys(dict) => hash_key(element).map(|key| dict.contains(&key)),
             SetLike::Items(dict) => {
-                let Obj::Tuple(pair) = element else { return Ok(false) };
-                let [key, value] = &**pair else { return Ok(false) };
+                let Obj::Tuple(pair) = element else {
+                    return Ok(false);
+                };
+                let [key, value] = &**pair else {
+                    return Ok(false);
+                };
                 match dict.get(&hash_key(key)?) {
                     Some(found) => Ok(found.is_same(value) || comparison.equal(&found, value)?),
                     None => Ok(false),
@@ -85,10 +93,17 @@ impl SetLike {
     }
 
     /// The order by inclusion; `symbol` is the operator that asks. Elements are looked at only where it can hold.
-    pub(super) fn order(&self, comparison: &mut Comparison, other: &Self, symbol: &str) -> Result<Option<Ordering>> {
+    pub(super) fn order(
+        &self,
+        comparison: &mut Comparison,
+        other: &Self,
+        symbol: &str,
+    ) -> Result<Option<Ordering>> {
         let by_size = self.len().cmp(&other.len());
         let holds = match (by_size, symbol) {
-            (Ordering::Equal, "<" | ">") | (Ordering::Greater, "<" | "<=") | (Ordering::Less, ">" | ">=") => false,
+            (Ordering::Equal, "<" | ">")
+            | (Ordering::Greater, "<" | "<=")
+            | (Ordering::Less, ">" | ">=") => false,
             (Ordering::Less | Ordering::Equal, _) => self.is_within(comparison, other)?,
             (Ordering::Greater, _) => other.is_within(comparison, self)?,
         };
@@ -129,12 +144,22 @@ impl SetLike {
 /// What iterating raised, or a `TypeError` for an element that cannot be hashed.
 pub(super) fn difference(vm: &Vm<'_>, a: &Obj, b: &Obj) -> Option<Result<Obj>> {
     let are_sets = matches!((a, b), (Obj::Set(_), Obj::Set(_)));
-    let is_view = |object: &Obj| matches!(SetLike::of(object), Some(SetLike::Keys(_) | SetLike::Items(_)));
+    let is_view = |object: &Obj| {
+        matches!(
+            SetLike::of(object),
+            Some(SetLike::Keys(_) | SetLike::Items(_))
+        )
+    };
     (are_sets || is_view(a) || is_view(b)).then(|| subtract(vm, a, b))
 }
 
 fn subtract(vm: &Vm<'_>, a: &Obj, b: &Obj) -> Result<Obj> {
-    let keys = |items: Vec<Obj>| items.iter().map(hash_key).collect::<Result<IndexSet<Key, RandomState>>>();
+    let keys = |items: Vec<Obj>| {
+        items
+            .iter()
+            .map(hash_key)
+            .collect::<Result<IndexSet<Key, RandomState>>>()
+    };
     let mut left = keys(a.collect(vm)?)?;
     let right = keys(b.collect(vm)?)?;
     left.retain(|key| !right.contains(key));

@@ -31,18 +31,31 @@ impl Undefined {
     /// A variable that does not exist.
     pub fn name(name: &Str, strict: bool) -> Self {
         let message = format!("{} is undefined", mapstack_value::quote_str(name)).into();
-        Undefined { message, kind: ErrorKind::Undefined, strict, help: None, function: None, missing: None }
+        Undefined {
+            message,
+            kind: ErrorKind::Undefined,
+            strict,
+            help: None,
+            function: None,
+            missing: None,
+        }
     }
 
     /// An attribute that does not exist.
     pub fn attr(object: &Obj, name: &str, strict: bool) -> Self {
         let quoted = mapstack_value::quote_str(&described(object));
-        let message = format!("{quoted} has no attribute {}", mapstack_value::quote_str(name));
+        let message = format!(
+            "{quoted} has no attribute {}",
+            mapstack_value::quote_str(name)
+        );
         let missing = match object {
             Obj::Dict(dict) => Some((dict.downgrade(), name.into())),
             _ => None,
         };
-        Undefined { missing, ..Self::hint(message, strict) }
+        Undefined {
+            missing,
+            ..Self::hint(message, strict)
+        }
     }
 
     /// An item that does not exist.
@@ -51,7 +64,10 @@ impl Undefined {
             Some(name) => Self::attr(object, name, strict),
             None => {
                 let key = repr(key).unwrap_or_else(|_| "?".into());
-                Self::hint(format!("{} has no element {key}", described(object)), strict)
+                Self::hint(
+                    format!("{} has no element {key}", described(object)),
+                    strict,
+                )
             }
         }
     }
@@ -77,41 +93,67 @@ impl Undefined {
 
     /// A function of `salt` that does not exist: `object` is what it was looked up in under `name`.
     pub(crate) fn function(vm: &Vm<'_>, object: &Obj, name: &str, full_name: &str) -> Self {
-        let missing = Self::attr(object, name, vm.strict()).with_help(vm.host().missing_function_help(full_name));
-        Undefined { function: Some(full_name.into()), ..missing }
+        let missing = Self::attr(object, name, vm.strict())
+            .with_help(vm.host().missing_function_help(full_name));
+        Undefined {
+            function: Some(full_name.into()),
+            ..missing
+        }
     }
 
     /// A module of `salt` that does not exist.
     pub(crate) fn module(vm: &Vm<'_>, salt: &Obj, name: &str) -> Self {
-        Undefined { function: Some(name.into()), ..Self::attr(salt, name, vm.strict()) }
+        Undefined {
+            function: Some(name.into()),
+            ..Self::attr(salt, name, vm.strict())
+        }
     }
 
     /// The error that calling it raises; the host can tell more of a function that is called.
     pub(crate) fn called(&self, vm: &Vm<'_>, args: &CallArgs) -> Box<Error> {
         let function = self.function.as_ref().filter(|name| name.contains('.'));
-        function.and_then(|name| vm.host().unanswered(name, args)).unwrap_or_else(|| self.error())
+        function
+            .and_then(|name| vm.host().unanswered(name, args))
+            .unwrap_or_else(|| self.error())
     }
 
     /// The full name of what a call of an attribute asks for, where this is a module.
     pub(crate) fn function_in_module(&self, name: &str) -> Option<String> {
-        let module = self.function.as_ref().filter(|module| !module.contains('.'))?;
+        let module = self
+            .function
+            .as_ref()
+            .filter(|module| !module.contains('.'))?;
         Some(format!("{module}.{name}"))
     }
 
     /// An attribute that the sandbox hides: undefined, and a use that is an error is a security error.
     pub fn unsafe_attr(object: &Obj, name: &str, strict: bool) -> Self {
-        let message = format!("access to attribute '{name}' of '{}' object is unsafe.", object.type_name());
-        Undefined { kind: ErrorKind::Security, ..Self::hint(message, strict) }
+        let message = format!(
+            "access to attribute '{name}' of '{}' object is unsafe.",
+            object.type_name()
+        );
+        Undefined {
+            kind: ErrorKind::Security,
+            ..Self::hint(message, strict)
+        }
     }
 
     pub(crate) fn type_name(&self) -> &'static str {
-        if self.strict { "StrictUndefined" } else { "Undefined" }
+        if self.strict {
+            "StrictUndefined"
+        } else {
+            "Undefined"
+        }
     }
 
     /// The error that a forbidden use raises.
     pub fn error(&self) -> Box<Error> {
         let mut error = Error::new(self.kind, &*self.message);
-        error.help = self.help.as_deref().map(String::from).or_else(|| self.nearest_key());
+        error.help = self
+            .help
+            .as_deref()
+            .map(String::from)
+            .or_else(|| self.nearest_key());
         error
     }
 
@@ -125,7 +167,11 @@ impl Undefined {
 
     /// The error under strict undefined, else nothing.
     pub fn check(&self) -> Result<()> {
-        if self.strict { Err(self.error()) } else { Ok(()) }
+        if self.strict {
+            Err(self.error())
+        } else {
+            Ok(())
+        }
     }
 
     pub(crate) fn truthy(&self) -> Result<bool> {

@@ -32,7 +32,11 @@ pub(super) struct Watched {
 
 impl Watched {
     pub fn new(reader: Rc<dyn Reader>, path: Vec<Key>) -> Self {
-        Watched { reader, path, taken: HashMap::default() }
+        Watched {
+            reader,
+            path,
+            taken: HashMap::default(),
+        }
     }
 
     /// Look for an entry of the mapping that is watched.
@@ -44,8 +48,12 @@ impl Watched {
         path.push(key.clone());
         self.reader.entry(&path);
         let found = match map.get(key)? {
-            Value::Map(inner) => Obj::Dict(DictRef::watched(inner.clone(), self.reader.clone(), path)),
-            container @ (Value::List(_) | Value::Tuple(_) | Value::Set(_)) => Obj::from(container.clone()),
+            Value::Map(inner) => {
+                Obj::Dict(DictRef::watched(inner.clone(), self.reader.clone(), path))
+            }
+            container @ (Value::List(_) | Value::Tuple(_) | Value::Set(_)) => {
+                Obj::from(container.clone())
+            }
             scalar => return Some(Obj::from(scalar.clone())),
         };
         self.taken.insert(key.clone(), found.clone());

@@ -76,12 +76,22 @@ pub fn attempt_as(
         changed: changed.iter().copied().map(Str::from).collect(),
         compiled: None,
     };
-    let bridge = Bridge { vm: &vm, lookup: options.lookup };
+    let bridge = Bridge {
+        vm: &vm,
+        lookup: options.lookup,
+    };
     match with_interpreter(&bridge, &limits, Job::Template(job)) {
-        Ok(Outcome::Text { text, chunks, changed }) => (rendered(&text, &chunks, request.limits.output), changed),
+        Ok(Outcome::Text {
+            text,
+            chunks,
+            changed,
+        }) => (rendered(&text, &chunks, request.limits.output), changed),
         Ok(Outcome::Failed { error, changed }) => (Err(error), changed),
         Ok(Outcome::Value { .. }) => {
-            let error = Error::new(ErrorKind::Nested, "the interpreter answered another question");
+            let error = Error::new(
+                ErrorKind::Nested,
+                "the interpreter answered another question",
+            );
             (Err(error), Vec::new())
         }
         Err(error) => (Err(error), Vec::new()),
@@ -93,7 +103,10 @@ pub fn attempt_as(
 ///
 /// # Errors
 /// As [`run`](super::run).
-pub fn run_as(request: &jinja::Request<'_>, changed: &[&str]) -> Result<(Value, Vec<(Str, Value)>)> {
+pub fn run_as(
+    request: &jinja::Request<'_>,
+    changed: &[&str],
+) -> Result<(Value, Vec<(Str, Value)>)> {
     let vm = Vm::new(request);
     let (variables, _) = given(request);
     let limits = limits(request);
@@ -103,11 +116,17 @@ pub fn run_as(request: &jinja::Request<'_>, changed: &[&str]) -> Result<(Value, 
         variables,
         changed: changed.iter().copied().map(Str::from).collect(),
     };
-    let bridge = Bridge { vm: &vm, lookup: Lookup::None };
+    let bridge = Bridge {
+        vm: &vm,
+        lookup: Lookup::None,
+    };
     match with_interpreter(&bridge, &limits, Job::Module(job))? {
         Outcome::Value { value, changed } => Ok((value, changed)),
         Outcome::Failed { error, .. } => Err(error),
-        Outcome::Text { .. } => Err(Error::new(ErrorKind::Nested, "the interpreter answered another question")),
+        Outcome::Text { .. } => Err(Error::new(
+            ErrorKind::Nested,
+            "the interpreter answered another question",
+        )),
     }
 }
 
@@ -128,31 +147,68 @@ fn given(request: &jinja::Request<'_>) -> (Names, Vec<Str>) {
 
 fn limits(request: &jinja::Request<'_>) -> Limits {
     let own = Limits::default();
-    let fuel = request.fuel.map_or(request.limits.fuel, std::cell::Cell::get);
-    Limits { fuel: own.fuel.min(fuel), output: request.limits.output, ..own }
+    let fuel = request
+        .fuel
+        .map_or(request.limits.fuel, std::cell::Cell::get);
+    Limits {
+        fuel: own.fuel.min(fuel),
+        output: request.limits.output,
+        ..own
+    }
 }
 
 /// Text with a map of the kind that Jinja's has.
 fn rendered(text: &str, chunks: &[Chunk], limit: usize) -> Result<Rendered> {
     let mut out = Output::mapped(limit);
     let mut template: Option<Arc<Template>> = None;
-    let nowhere = || Arc::new(Template { name: None, source: "".into(), body: Vec::new(), blocks: Vec::new() });
+    let nowhere = || {
+        Arc::new(Template {
+            name: None,
+            source: "".into(),
+            body: Vec::new(),
+            blocks: Vec::new(),
+        })
+    };
     // What no part of a template printed, such as the work of a decorator.
     let before = chunks.first().map_or(text.len(), |first| first.start);
-    out.push(text.get(..before).unwrap_or_default(), &nowhere(), Span::default(), Origin::Computed)?;
+    out.push(
+        text.get(..before).unwrap_or_default(),
+        &nowhere(),
+        Span::default(),
+        Origin::Computed,
+    )?;
     for (at, chunk) in chunks.iter().enumerate() {
         let end = chunks.get(at + 1).map_or(text.len(), |next| next.start);
-        let same = |t: &Arc<Template>| t.name == chunk.name && Arc::ptr_eq(&t.source, &chunk.source);
+        let same =
+            |t: &Arc<Template>| t.name == chunk.name && Arc::ptr_eq(&t.source, &chunk.source);
         let own = template.take().filter(same).unwrap_or_else(|| {
             let (name, source) = (chunk.name.clone(), chunk.source.clone());
-            Arc::new(Template { name, source, body: Vec::new(), blocks: Vec::new() })
+            Arc::new(Template {
+                name,
+                source,
+                body: Vec::new(),
+                blocks: Vec::new(),
+            })
         });
-        let origin = if chunk.exact { Origin::Literal } else { Origin::Computed };
-        out.push(text.get(chunk.start..end).unwrap_or_default(), &own, chunk.span, origin)?;
+        let origin = if chunk.exact {
+            Origin::Literal
+        } else {
+            Origin::Computed
+        };
+        out.push(
+            text.get(chunk.start..end).unwrap_or_default(),
+            &own,
+            chunk.span,
+            origin,
+        )?;
         template = Some(own);
     }
     let (text, map) = out.finish();
-    Ok(Rendered { text, map, exports: jinja::Names::default() })
+    Ok(Rendered {
+        text,
+        map,
+        exports: jinja::Names::default(),
+    })
 }
 
 /// The host of a Jinja render as one of the interpreter.
@@ -168,15 +224,27 @@ impl Host for Bridge<'_> {
             let uri = uri.replace('\\', "/");
             let path = uri.trim_start_matches('/');
             let found = self.vm.host().template(path)?;
-            return Ok(found.map(|text| Source { name: path.into(), text }));
+            return Ok(found.map(|text| Source {
+                name: path.into(),
+                text,
+            }));
         }
         if uri.starts_with("file://") {
-            let error = Error::new(ErrorKind::Security, format!("{uri} is not on the file server"));
+            let error = Error::new(
+                ErrorKind::Security,
+                format!("{uri} is not on the file server"),
+            );
             return Err(error.with_help("put the template below a root and load it by its path"));
         }
-        let path = uri.strip_prefix("salt://").unwrap_or(uri).trim_start_matches('/');
+        let path = uri
+            .strip_prefix("salt://")
+            .unwrap_or(uri)
+            .trim_start_matches('/');
         let found = self.vm.host().template(path)?;
-        Ok(found.map(|text| Source { name: path.into(), text }))
+        Ok(found.map(|text| Source {
+            name: path.into(),
+            text,
+        }))
     }
 
     fn has_function(&self, name: &str) -> bool {
@@ -187,9 +255,19 @@ impl Host for Bridge<'_> {
         self.vm.host().has_module(module)
     }
 
-    fn call(&self, name: &str, arguments: Vec<Value>, keywords: Vec<(Str, Value)>) -> Result<Value> {
-        let mut call = CallArgs::positional(arguments.into_iter().map(Obj::from).collect::<Vec<_>>());
-        call.named.extend(keywords.into_iter().map(|(name, value)| (name, Obj::from(value))));
+    fn call(
+        &self,
+        name: &str,
+        arguments: Vec<Value>,
+        keywords: Vec<(Str, Value)>,
+    ) -> Result<Value> {
+        let mut call =
+            CallArgs::positional(arguments.into_iter().map(Obj::from).collect::<Vec<_>>());
+        call.named.extend(
+            keywords
+                .into_iter()
+                .map(|(name, value)| (name, Obj::from(value))),
+        );
         call_by_name(self.vm, name, call)?.to_value()
     }
 }

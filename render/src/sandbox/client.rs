@@ -7,8 +7,8 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use mapstack_python_protocol::{
-    Answer, Bounds, Ending, Failure, FailureKind, FrameError, Job, Message, Names, Outcome as Done, Refusal,
-    RefusalKind, Said,
+    Answer, Bounds, Ending, Failure, FailureKind, FrameError, Job, Message, Names, Outcome as Done,
+    Refusal, RefusalKind, Said,
 };
 use mapstack_value::Value;
 
@@ -108,7 +108,14 @@ struct Talk<'t> {
 
 impl<'t> Talk<'t> {
     fn new(host: &'t dyn Host, limits: &'t Limits, job: &'t Job) -> Self {
-        Talk { host, limits, job, sources: Sources::new(job), refused: Vec::new(), called: false }
+        Talk {
+            host,
+            limits,
+            job,
+            sources: Sources::new(job),
+            refused: Vec::new(),
+            called: false,
+        }
     }
 
     /// What the program makes of the job. One that was killed from outside is started again.
@@ -127,7 +134,9 @@ impl<'t> Talk<'t> {
             };
             let ending = process.learn_end();
             // A program that was killed says no more than one that hung up.
-            let killed = ending.as_ref().is_none_or(|ending| ending.signal == Some(KILLED));
+            let killed = ending
+                .as_ref()
+                .is_none_or(|ending| ending.signal == Some(KILLED));
             let lost = match lost {
                 Lost::Ended(_) => Lost::Ended(ending.clone()),
                 lost => lost,
@@ -135,7 +144,8 @@ impl<'t> Talk<'t> {
             if ending.is_some() {
                 keep(process);
             }
-            let again = matches!(lost, Lost::Ended(_)) && killed && !self.called && attempt < ATTEMPTS;
+            let again =
+                matches!(lost, Lost::Ended(_)) && killed && !self.called && attempt < ATTEMPTS;
             if !again {
                 return Err(self.sources.blame(lost.into_error(self.limits)));
             }
@@ -146,13 +156,18 @@ impl<'t> Talk<'t> {
 
     fn converse(&mut self, process: &mut Process) -> std::result::Result<Done, Lost> {
         let mut session = process.session()?;
-        let mut left = self.limits.time.saturating_add(self.limits.time / 10).saturating_add(GRACE);
+        let mut left = self
+            .limits
+            .time
+            .saturating_add(self.limits.time / 10)
+            .saturating_add(GRACE);
         session.write(&[bounds(self.limits).to_bytes(), self.job.to_bytes()], left)?;
         loop {
             let asked = Instant::now();
             let frame = session.read(left)?;
             left = left.saturating_sub(asked.elapsed());
-            let said = Said::from_bytes(&frame).map_err(|error| Lost::Strange(error.to_string()))?;
+            let said =
+                Said::from_bytes(&frame).map_err(|error| Lost::Strange(error.to_string()))?;
             match said {
                 Said::Done(done) => return Ok(*done),
                 question => self.answer(&mut session, question, left)?,
@@ -160,19 +175,30 @@ impl<'t> Talk<'t> {
         }
     }
 
-    fn answer(&mut self, session: &mut Session, question: Said, left: Duration) -> std::result::Result<(), Lost> {
+    fn answer(
+        &mut self,
+        session: &mut Session,
+        question: Said,
+        left: Duration,
+    ) -> std::result::Result<(), Lost> {
         let answer = match question {
             Said::HasFunction(name) => Answer::Flag(self.host.has_function(&name)),
             Said::HasModule(name) => Answer::Flag(self.host.has_module(&name)),
             Said::Call(name, arguments, keywords) => {
                 self.called = true;
-                Answer::Value(self.host.call(&name, arguments, keywords).map_err(|error| self.refuse(*error)))
+                Answer::Value(
+                    self.host
+                        .call(&name, arguments, keywords)
+                        .map_err(|error| self.refuse(*error)),
+                )
             }
             Said::Template(uri) => Answer::Template(match self.host.template(&uri) {
                 Ok(source) => Ok(source.inspect(|source| self.sources.send(source))),
                 Err(error) => Err(self.refuse(*error)),
             }),
-            Said::Done(_) => return Err(Lost::Strange("an outcome where a question was".to_owned())),
+            Said::Done(_) => {
+                return Err(Lost::Strange("an outcome where a question was".to_owned()));
+            }
         };
         Ok(session.write(&[answer.to_bytes()], left)?)
     }
@@ -187,7 +213,11 @@ impl<'t> Talk<'t> {
         let number = u32::try_from(self.refused.len()).unwrap_or(u32::MAX);
         let message = error.message.clone();
         self.refused.push(error);
-        Refusal { number, kind, message }
+        Refusal {
+            number,
+            kind,
+            message,
+        }
     }
 
     fn outcome(&self, done: Done) -> Result<Outcome> {
@@ -195,13 +225,21 @@ impl<'t> Talk<'t> {
             (Done::Value { value, changed }, Job::Module(_)) => Outcome::Value { value, changed },
             (Done::Text { printed, changed }, Job::Template(_)) => {
                 let chunks = self.sources.chunks(&printed)?;
-                Outcome::Text { text: printed.text, chunks, changed }
+                Outcome::Text {
+                    text: printed.text,
+                    chunks,
+                    changed,
+                }
             }
-            (Done::Failed { failure, changed }, _) => Outcome::Failed { error: self.error(failure)?, changed },
+            (Done::Failed { failure, changed }, _) => Outcome::Failed {
+                error: self.error(failure)?,
+                changed,
+            },
             _ => return Err(strange("it answered another question")),
         };
-        let (Outcome::Value { changed, .. } | Outcome::Text { changed, .. } | Outcome::Failed { changed, .. }) =
-            &outcome;
+        let (Outcome::Value { changed, .. }
+        | Outcome::Text { changed, .. }
+        | Outcome::Failed { changed, .. }) = &outcome;
         let asked = match self.job {
             Job::Module(job) => &job.changed[..],
             Job::Template(job) => &job.changed[..],
@@ -224,8 +262,13 @@ impl<'t> Talk<'t> {
         };
         let mut error = match failure.kind {
             FailureKind::Refused(number) => {
-                let known = usize::try_from(number).ok().and_then(|number| self.refused.get(number));
-                known.cloned().map(Box::new).ok_or_else(|| strange("it spoke of an error that there was not"))?
+                let known = usize::try_from(number)
+                    .ok()
+                    .and_then(|number| self.refused.get(number));
+                known
+                    .cloned()
+                    .map(Box::new)
+                    .ok_or_else(|| strange("it spoke of an error that there was not"))?
             }
             _ => Error::new(kind, failure.message),
         };
@@ -267,7 +310,10 @@ fn bounds(limits: &Limits) -> Bounds {
 }
 
 fn strange(what: &str) -> Box<Error> {
-    Error::new(ErrorKind::Nested, format!("the Python interpreter failed: {what}"))
+    Error::new(
+        ErrorKind::Nested,
+        format!("the Python interpreter failed: {what}"),
+    )
 }
 
 impl Lost {
@@ -285,9 +331,8 @@ impl Lost {
     fn without_job(self) -> Box<Error> {
         match self {
             Lost::Absent(what) => Error::new(ErrorKind::Nested, what),
-            Lost::Stranger(what) => {
-                Error::new(ErrorKind::Nested, what).with_help("build or install both from the same release")
-            }
+            Lost::Stranger(what) => Error::new(ErrorKind::Nested, what)
+                .with_help("build or install both from the same release"),
             Lost::Strange(what) => strange(&format!("it does not keep to the protocol: {what}")),
             Lost::Ended(_) | Lost::Late => strange("it ended unexpectedly"),
         }

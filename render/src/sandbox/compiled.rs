@@ -32,13 +32,28 @@ const MOST: usize = 32 << 20;
 /// # Errors
 /// Its text is wrong, or compiling it reaches a limit.
 pub(super) fn of(template: &TemplateJob, limits: &Limits) -> Result<Option<Arc<[u8]>>> {
-    let key = (template.name.clone(), template.source.clone(), template.strict);
-    if let Some(found) = KEPT.lock().ok().and_then(|kept| kept.templates.get(&key).cloned()) {
+    let key = (
+        template.name.clone(),
+        template.source.clone(),
+        template.strict,
+    );
+    if let Some(found) = KEPT
+        .lock()
+        .ok()
+        .and_then(|kept| kept.templates.get(&key).cloned())
+    {
         return Ok(Some(found));
     }
-    let job = CompileJob { source: key.1.clone(), name: key.0.clone(), strict: key.2 };
+    let job = CompileJob {
+        source: key.1.clone(),
+        name: key.0.clone(),
+        strict: key.2,
+    };
     let Outcome::Compiled(code) = client::alone(limits, &Job::Compile(job))?? else {
-        return Err(Error::new(ErrorKind::Nested, "the Python interpreter failed: it did not compile what it should"));
+        return Err(Error::new(
+            ErrorKind::Nested,
+            "the Python interpreter failed: it did not compile what it should",
+        ));
     };
     if let Ok(mut kept) = KEPT.lock() {
         let size = code.len() + key.1.len();

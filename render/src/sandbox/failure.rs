@@ -48,7 +48,11 @@ const CLASSES: &[&str] = &[
 
 /// The class of an exception.
 pub(super) fn class(name: &str) -> &'static str {
-    CLASSES.iter().find(|known| **known == name).copied().unwrap_or("Exception")
+    CLASSES
+        .iter()
+        .find(|known| **known == name)
+        .copied()
+        .unwrap_or("Exception")
 }
 
 /// The sources that places of a job are in.
@@ -65,7 +69,11 @@ impl Sources {
             Job::Template(job) => (&job.name, &job.source),
             Job::Compile(job) => (&job.name, &job.source),
         };
-        Sources { name: name.clone(), job: source.clone(), sent: Vec::new() }
+        Sources {
+            name: name.clone(),
+            job: source.clone(),
+            sent: Vec::new(),
+        }
     }
 
     /// Note a template that is sent on the way.
@@ -76,7 +84,11 @@ impl Sources {
     /// The template's place for an error of which nothing else is known.
     pub(super) fn blame(&self, error: Box<Error>) -> Box<Error> {
         let span = Span { start: 0, end: 0 };
-        error.at(|| Place { template: self.name.clone(), source: self.job.clone(), span })
+        error.at(|| Place {
+            template: self.name.clone(),
+            source: self.job.clone(),
+            span,
+        })
     }
 
     fn source(&self, unit: &Unit) -> Result<Arc<str>> {
@@ -91,7 +103,11 @@ impl Sources {
     pub(super) fn place(&self, units: &[Unit], place: &WirePlace) -> Result<Place> {
         let unit = units.get(place.unit).ok_or_else(stray)?;
         let source = self.source(unit)?;
-        Ok(Place { template: unit.name.clone(), span: within(&source, place.span), source })
+        Ok(Place {
+            template: unit.name.clone(),
+            span: within(&source, place.span),
+            source,
+        })
     }
 
     /// The runs of what was printed.
@@ -100,23 +116,43 @@ impl Sources {
         let sources = sources?;
         let chunk = |chunk: &mapstack_python_protocol::Chunk| {
             let unit = chunk.place.unit;
-            let (unit, source) = printed.units.get(unit).zip(sources.get(unit)).ok_or_else(stray)?;
+            let (unit, source) = printed
+                .units
+                .get(unit)
+                .zip(sources.get(unit))
+                .ok_or_else(stray)?;
             let span = within(source, chunk.place.span);
             let (start, exact) = (chunk.start, chunk.exact);
-            Ok(Chunk { start, name: unit.name.clone(), source: source.clone(), span, exact })
+            Ok(Chunk {
+                start,
+                name: unit.name.clone(),
+                source: source.clone(),
+                span,
+                exact,
+            })
         };
         printed.chunks.iter().map(chunk).collect()
     }
 }
 
 fn stray() -> Box<Error> {
-    Error::new(ErrorKind::Nested, "the Python interpreter failed: it spoke of a source that there was not")
+    Error::new(
+        ErrorKind::Nested,
+        "the Python interpreter failed: it spoke of a source that there was not",
+    )
 }
 
 fn within(source: &str, span: mapstack_python_protocol::Span) -> Span {
     let is_inside = source.get(span.start as usize..span.end as usize).is_some();
     let end = u32::try_from(source.len()).unwrap_or(u32::MAX);
-    if is_inside { Span { start: span.start, end: span.end } } else { Span { start: end, end } }
+    if is_inside {
+        Span {
+            start: span.start,
+            end: span.end,
+        }
+    } else {
+        Span { start: end, end }
+    }
 }
 
 /// Why a session ended in the middle of a job.
@@ -127,14 +163,18 @@ pub(super) fn of_ending(ending: Option<&Ending>, limits: &Limits) -> Box<Error> 
     let said = |what: &str| ending.said.contains(what);
     if said("memory allocation of") || said("capacity overflow") {
         let most = limits.memory >> 20;
-        return Error::limit(format!("the template needs more memory than it may have, which is {most} MiB"));
+        return Error::limit(format!(
+            "the template needs more memory than it may have, which is {most} MiB"
+        ));
     }
     if said("has overflowed its stack") {
         return Error::limit("the template nests too deeply for the interpreter");
     }
     match ending.signal {
         // These have the same numbers wherever there are signals.
-        Some(9) => broken("the session that ran the template was ended from outside, perhaps for lack of memory"),
+        Some(9) => broken(
+            "the session that ran the template was ended from outside, perhaps for lack of memory",
+        ),
         Some(24) => Error::limit(format!(
             "the template used more than {} seconds of processor time, and was stopped",
             limits.time.as_secs_f64()
@@ -143,7 +183,9 @@ pub(super) fn of_ending(ending: Option<&Ending>, limits: &Limits) -> Box<Error> 
             ErrorKind::Security,
             "the template made the interpreter ask for what no template may have, and was stopped",
         ),
-        Some(signal) => broken(&format!("the template brought the interpreter down (signal {signal})")),
+        Some(signal) => broken(&format!(
+            "the template brought the interpreter down (signal {signal})"
+        )),
         None => broken("the interpreter ended in the middle of the template"),
     }
 }

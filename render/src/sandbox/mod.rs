@@ -58,7 +58,8 @@ pub trait Host {
     ///
     /// # Errors
     /// What the function raises.
-    fn call(&self, name: &str, arguments: Vec<Value>, keywords: Vec<(Str, Value)>) -> Result<Value>;
+    fn call(&self, name: &str, arguments: Vec<Value>, keywords: Vec<(Str, Value)>)
+    -> Result<Value>;
 }
 
 /// A host with no files and no functions.
@@ -79,7 +80,10 @@ impl Host for NoHost {
     }
 
     fn call(&self, name: &str, _: Vec<Value>, _: Vec<(Str, Value)>) -> Result<Value> {
-        Err(Error::new(ErrorKind::Salt, format!("'{name}' is not available.")))
+        Err(Error::new(
+            ErrorKind::Salt,
+            format!("'{name}' is not available."),
+        ))
     }
 }
 
@@ -100,7 +104,13 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { fuel: 10_000_000, output: 64 << 20, depth: 900, time: Duration::from_secs(30), memory: 1 << 30 }
+        Limits {
+            fuel: 10_000_000,
+            output: 64 << 20,
+            depth: 900,
+            time: Duration::from_secs(30),
+            memory: 1 << 30,
+        }
     }
 }
 
@@ -122,7 +132,13 @@ impl<'a> Request<'a> {
     /// A request without variables.
     #[must_use]
     pub fn new(source: &'a str, host: &'a dyn Host) -> Self {
-        Request { source, name: None, variables: Vec::new(), host, limits: Limits::default() }
+        Request {
+            source,
+            name: None,
+            variables: Vec::new(),
+            host,
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -140,6 +156,9 @@ pub fn run(request: &Request<'_>) -> Result<Value> {
     match with_interpreter(request.host, &request.limits, Job::Module(job))? {
         Outcome::Value { value, .. } => Ok(value),
         Outcome::Failed { error, .. } => Err(error),
-        Outcome::Text { .. } => Err(Error::new(ErrorKind::Nested, "the interpreter answered another question")),
+        Outcome::Text { .. } => Err(Error::new(
+            ErrorKind::Nested,
+            "the interpreter answered another question",
+        )),
     }
 }

@@ -34,7 +34,12 @@ impl Process {
     /// Start the program.
     pub(super) fn start(program: &Path) -> Result<Self, Lost> {
         let (running, session, hello) = run(program)?;
-        Ok(Process { program: program.to_path_buf(), prepared: Some((running, session)), running: None, hello })
+        Ok(Process {
+            program: program.to_path_buf(),
+            prepared: Some((running, session)),
+            running: None,
+            hello,
+        })
     }
 
     /// Open the next session.
@@ -62,10 +67,18 @@ impl Process {
 fn run(program: &Path) -> Result<(Running, Session, Hello), Lost> {
     let failed = |why: String| Lost::Absent(format!("{} did not start: {why}", program.display()));
     let mut command = Command::new(program);
-    command.arg("--once").env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .arg("--once")
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
     let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let mut running = Running { child, errors: None };
+    let mut running = Running {
+        child,
+        errors: None,
+    };
     let (Some(input), Some(output), Some(errors)) = streams else {
         return Err(failed("it has no standard streams".to_owned()));
     };
@@ -78,9 +91,14 @@ fn run(program: &Path) -> Result<(Running, Session, Hello), Lost> {
         said
     }));
     let mut session = Session::over(input, output);
-    let greeting = session.read(PATIENCE).map_err(|error| failed(error.to_string()))?;
+    let greeting = session
+        .read(PATIENCE)
+        .map_err(|error| failed(error.to_string()))?;
     let hello = Hello::from_bytes(&greeting).map_err(|error| {
-        Lost::Stranger(format!("{} is not of the same version as this program: {error}", program.display()))
+        Lost::Stranger(format!(
+            "{} is not of the same version as this program: {error}",
+            program.display()
+        ))
     })?;
     Ok((running, session, hello))
 }
@@ -93,12 +111,20 @@ impl Running {
         }
         let _ = self.child.kill();
         let status = self.child.wait().ok()?;
-        let said = self.errors.take().and_then(|errors| errors.join().ok()).unwrap_or_default();
+        let said = self
+            .errors
+            .take()
+            .and_then(|errors| errors.join().ok())
+            .unwrap_or_default();
         #[cfg(unix)]
         let signal = std::os::unix::process::ExitStatusExt::signal(&status);
         #[cfg(not(unix))]
         let signal = None;
-        Some(Ending { status: status.code(), signal, said: String::from_utf8_lossy(&said).into_owned() })
+        Some(Ending {
+            status: status.code(),
+            signal,
+            said: String::from_utf8_lossy(&said).into_owned(),
+        })
     }
 }
 
@@ -117,7 +143,10 @@ pub(super) struct Session {
 }
 
 impl Session {
-    fn over(mut input: impl std::io::Write + Send + 'static, mut output: impl Read + Send + 'static) -> Self {
+    fn over(
+        mut input: impl std::io::Write + Send + 'static,
+        mut output: impl Read + Send + 'static,
+    ) -> Self {
         let (to, outgoing) = channel::<Vec<u8>>();
         let (incoming, from) = channel();
         std::thread::spawn(move || {
@@ -142,7 +171,9 @@ impl Session {
     /// Send messages, each as its bytes.
     pub(super) fn write(&mut self, messages: &[Vec<u8>], _: Duration) -> Result<(), FrameError> {
         for message in messages {
-            self.to.send(message.clone()).map_err(|_| FrameError::Closed)?;
+            self.to
+                .send(message.clone())
+                .map_err(|_| FrameError::Closed)?;
         }
         Ok(())
     }
@@ -151,7 +182,9 @@ impl Session {
     pub(super) fn read(&mut self, within: Duration) -> Result<Vec<u8>, FrameError> {
         match self.from.recv_timeout(within) {
             Ok(frame) => frame,
-            Err(RecvTimeoutError::Timeout) => Err(FrameError::Io(std::io::ErrorKind::TimedOut.into())),
+            Err(RecvTimeoutError::Timeout) => {
+                Err(FrameError::Io(std::io::ErrorKind::TimedOut.into()))
+            }
             Err(RecvTimeoutError::Disconnected) => Err(FrameError::Closed),
         }
     }
@@ -167,14 +200,30 @@ mod tests {
     fn a_program_does_one_job_and_ends() {
         let mut process = Process::start(&crate::sandbox::find::find().unwrap()).unwrap();
         assert_eq!(process.hello.walls.len(), 3);
-        let bounds = Bounds { fuel: 1000, output: 1000, depth: 100, time: 10_000, memory: 1 << 30 };
+        let bounds = Bounds {
+            fuel: 1000,
+            output: 1000,
+            depth: 100,
+            time: 10_000,
+            memory: 1 << 30,
+        };
         for number in 1..3 {
             let source = format!("def run():\n    return {number}\n");
-            let job = Job::Module(ModuleJob { source: source.into(), name: None, variables: vec![], changed: vec![] });
+            let job = Job::Module(ModuleJob {
+                source: source.into(),
+                name: None,
+                variables: vec![],
+                changed: vec![],
+            });
             let mut session = process.session().unwrap();
-            session.write(&[bounds.to_bytes(), job.to_bytes()], PATIENCE).unwrap();
+            session
+                .write(&[bounds.to_bytes(), job.to_bytes()], PATIENCE)
+                .unwrap();
             let said = Said::from_bytes(&session.read(PATIENCE).unwrap()).unwrap();
-            let expected = Outcome::Value { value: number.into(), changed: vec![] };
+            let expected = Outcome::Value {
+                value: number.into(),
+                changed: vec![],
+            };
             assert_eq!(said, Said::Done(Box::new(expected)));
             assert!(session.read(PATIENCE).is_err());
             assert_eq!(process.learn_end().unwrap().status, Some(0));

@@ -42,17 +42,32 @@ pub fn walls() -> Result<Walls> {
     let process = client::idle()?;
     let Hello { release, walls } = process.hello.clone();
     client::keep(process);
-    Ok(Walls { program, release, walls: walls.into_iter().map(|wall| (wall.name, wall.missing)).collect() })
+    Ok(Walls {
+        program,
+        release,
+        walls: walls
+            .into_iter()
+            .map(|wall| (wall.name, wall.missing))
+            .collect(),
+    })
 }
 
 /// Refuse a program without walls where they are required.
 pub(super) fn check(hello: &Hello) -> Result<()> {
-    let missing = |wall: &Wall| wall.missing.as_ref().map(|why| format!("{} is missing: {why}", wall.name));
+    let missing = |wall: &Wall| {
+        wall.missing
+            .as_ref()
+            .map(|why| format!("{} is missing: {why}", wall.name))
+    };
     match hello.walls.iter().find_map(missing) {
         Some(missing) if STRICT.load(Ordering::Relaxed) => {
-            let error =
-                Error::new(ErrorKind::Security, format!("the sandbox around Python is not complete: {missing}"));
-            Err(error.with_help("without --strict-sandbox, templates run with the walls that this system has"))
+            let error = Error::new(
+                ErrorKind::Security,
+                format!("the sandbox around Python is not complete: {missing}"),
+            );
+            Err(error.with_help(
+                "without --strict-sandbox, templates run with the walls that this system has",
+            ))
         }
         _ => Ok(()),
     }

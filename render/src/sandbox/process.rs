@@ -9,7 +9,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use mapstack_python_protocol::{Control, Ending, FrameError, Hello, Message, Report, read_frame, write_frame};
+use mapstack_python_protocol::{
+    Control, Ending, FrameError, Hello, Message, Report, read_frame, write_frame,
+};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 use super::Lost;
@@ -32,19 +34,36 @@ pub(super) struct Process {
 impl Process {
     /// Start the program.
     pub(super) fn start(program: &Path) -> Result<Self, Lost> {
-        let failed = |why: String| Lost::Absent(format!("{} did not start: {why}", program.display()));
+        let failed =
+            |why: String| Lost::Absent(format!("{} did not start: {why}", program.display()));
         let (ours, theirs) = UnixStream::pair().map_err(|error| failed(error.to_string()))?;
         let mut command = Command::new(program);
         command.arg("--serve").env_clear().current_dir("/");
-        command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .stdin(OwnedFd::from(theirs))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let child = command.spawn().map_err(|error| failed(error.to_string()))?;
         // The command holds the other end of the line.
         drop(command);
-        let hello = Hello { release: String::new(), walls: Vec::new() };
-        let mut process = Process { child, control: Some(Line::new(ours)), ending: false, hello };
-        let frame = process.read(PATIENCE).map_err(|error| failed(error.to_string()))?;
+        let hello = Hello {
+            release: String::new(),
+            walls: Vec::new(),
+        };
+        let mut process = Process {
+            child,
+            control: Some(Line::new(ours)),
+            ending: false,
+            hello,
+        };
+        let frame = process
+            .read(PATIENCE)
+            .map_err(|error| failed(error.to_string()))?;
         process.hello = Hello::from_bytes(&frame).map_err(|error| {
-            Lost::Stranger(format!("{} is not of the same version as this program: {error}", program.display()))
+            Lost::Stranger(format!(
+                "{} is not of the same version as this program: {error}",
+                program.display()
+            ))
         })?;
         Ok(process)
     }
@@ -69,21 +88,32 @@ impl Process {
         if std::mem::take(&mut self.ending) {
             match self.report(PARTING)? {
                 Report::Ended(_) => {}
-                Report::Open => return Err(Lost::Strange("a session opened before the last one ended".to_owned())),
+                Report::Open => {
+                    return Err(Lost::Strange(
+                        "a session opened before the last one ended".to_owned(),
+                    ));
+                }
             }
         }
         let opened = self.report(PATIENCE)?;
-        let socket = self.control.as_mut().and_then(|line| line.sockets.pop_front());
+        let socket = self
+            .control
+            .as_mut()
+            .and_then(|line| line.sockets.pop_front());
         match (opened, socket) {
             (Report::Open, Some(socket)) => Ok(Session(Line::new(socket.into()))),
-            _ => Err(Lost::Strange("a session opened without a socket".to_owned())),
+            _ => Err(Lost::Strange(
+                "a session opened without a socket".to_owned(),
+            )),
         }
     }
 
     /// End the session that is open, and have the next one prepared; whether the program is of further use.
     pub(super) fn end(&mut self) -> bool {
         self.ending = true;
-        self.control().and_then(|line| write_frame(line, &Control::Next.to_bytes())).is_ok()
+        self.control()
+            .and_then(|line| write_frame(line, &Control::Next.to_bytes()))
+            .is_ok()
     }
 
     /// End the session that is open, and learn how its process ended; none if the program has ended with it.
@@ -123,7 +153,11 @@ pub(super) struct Session(Line);
 
 impl Session {
     /// Send messages, each as its bytes.
-    pub(super) fn write(&mut self, messages: &[Vec<u8>], within: Duration) -> Result<(), FrameError> {
+    pub(super) fn write(
+        &mut self,
+        messages: &[Vec<u8>],
+        within: Duration,
+    ) -> Result<(), FrameError> {
         let mut frames = Vec::with_capacity(messages.iter().map(|message| message.len() + 4).sum());
         for message in messages {
             write_frame(&mut frames, message)?;
@@ -148,12 +182,19 @@ struct Line {
 
 impl Line {
     fn new(stream: UnixStream) -> Self {
-        Line { stream, until: None, sockets: VecDeque::new() }
+        Line {
+            stream,
+            until: None,
+            sockets: VecDeque::new(),
+        }
     }
 
     /// The time that is left, if it is bounded.
     fn left(&self) -> io::Result<Option<Duration>> {
-        match self.until.map(|until| until.saturating_duration_since(Instant::now())) {
+        match self
+            .until
+            .map(|until| until.saturating_duration_since(Instant::now()))
+        {
             Some(Duration::ZERO) => Err(io::ErrorKind::TimedOut.into()),
             left => Ok(left),
         }
@@ -162,7 +203,11 @@ impl Line {
 
 /// What a socket says when time is up.
 fn timed_out(error: io::Error) -> io::Error {
-    if error.kind() == io::ErrorKind::WouldBlock { io::ErrorKind::TimedOut.into() } else { error }
+    if error.kind() == io::ErrorKind::WouldBlock {
+        io::ErrorKind::TimedOut.into()
+    } else {
+        error
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -175,7 +220,12 @@ impl Read for Line {
         self.stream.set_read_timeout(self.left()?)?;
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        let received = recvmsg(&self.stream, &mut [IoSliceMut::new(buffer)], &mut ancillary, FLAGS);
+        let received = recvmsg(
+            &self.stream,
+            &mut [IoSliceMut::new(buffer)],
+            &mut ancillary,
+            FLAGS,
+        );
         let received = received.map_err(|error| timed_out(error.into()))?;
         for message in ancillary.drain() {
             if let RecvAncillaryMessage::ScmRights(sockets) = message {

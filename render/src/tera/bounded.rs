@@ -57,7 +57,10 @@ impl Meter {
 
     /// The limit that has stopped the render, in words.
     pub fn stopped(&self) -> Option<String> {
-        self.stopped.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.stopped
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// The place that runs.
@@ -75,7 +78,10 @@ impl Meter {
         let before = self.spent.fetch_add(steps as u64, Relaxed);
         let after = before.saturating_add(steps as u64);
         if after > self.fuel {
-            return self.stop(format!("the template ran for more than {} steps", self.limits.fuel));
+            return self.stop(format!(
+                "the template ran for more than {} steps",
+                self.limits.fuel
+            ));
         }
         if before / CHECK_EVERY != after / CHECK_EVERY {
             self.limits.check(0).or_else(|e| self.stop(e.message))?;
@@ -88,7 +94,10 @@ impl Meter {
         self.burn(bytes / BYTES_PER_STEP)?;
         let before = self.printed.fetch_add(bytes, Relaxed);
         if before.saturating_add(bytes) > self.limits.output {
-            return self.stop(format!("the template printed more than {} bytes", self.limits.output));
+            return self.stop(format!(
+                "the template printed more than {} bytes",
+                self.limits.output
+            ));
         }
         Ok(())
     }
@@ -96,7 +105,10 @@ impl Meter {
     /// Make a value of some size.
     fn measure(&self, bytes: usize) -> tera::Result<()> {
         if bytes > self.limits.output {
-            return self.stop(format!("a value takes more than {} bytes", self.limits.output));
+            return self.stop(format!(
+                "a value takes more than {} bytes",
+                self.limits.output
+            ));
         }
         if bytes > LARGE {
             self.limits.check(bytes).or_else(|e| self.stop(e.message))?;
@@ -107,9 +119,13 @@ impl Meter {
     fn enter(&self) -> tera::Result<()> {
         let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
         callers.push(self.place());
-        if callers.len() > self.limits.depth || stacker::remaining_stack().is_some_and(|left| left < RESERVE) {
+        if callers.len() > self.limits.depth
+            || stacker::remaining_stack().is_some_and(|left| left < RESERVE)
+        {
             let most = self.limits.depth;
-            return self.stop(format!("macro calls and includes are nested more than {most} levels deep"));
+            return self.stop(format!(
+                "macro calls and includes are nested more than {most} levels deep"
+            ));
         }
         Ok(())
     }
@@ -136,14 +152,29 @@ pub(super) fn register(tera: &mut Tera, meter: &Arc<Meter>) {
     bound_filters(tera, meter);
     let m = meter.clone();
     tera.register_function(AT, move |args: &Args| {
-        m.place.store(number(args, "n").and_then(|n| usize::try_from(n).ok()).unwrap_or_default(), Relaxed);
+        m.place.store(
+            number(args, "n")
+                .and_then(|n| usize::try_from(n).ok())
+                .unwrap_or_default(),
+            Relaxed,
+        );
         m.burn(STEPS_PER_NODE)?;
-        m.print(number(args, "text").and_then(|n| usize::try_from(n).ok()).unwrap_or_default())?;
+        m.print(
+            number(args, "text")
+                .and_then(|n| usize::try_from(n).ok())
+                .unwrap_or_default(),
+        )?;
         // True where it stands before a condition, else nothing.
-        Ok(if args.contains_key("test") { Json::Bool(true) } else { Json::String(String::new()) })
+        Ok(if args.contains_key("test") {
+            Json::Bool(true)
+        } else {
+            Json::String(String::new())
+        })
     });
     let m = meter.clone();
-    tera.register_function(ENTER, move |_: &Args| m.enter().map(|()| Json::String(String::new())));
+    tera.register_function(ENTER, move |_: &Args| {
+        m.enter().map(|()| Json::String(String::new()))
+    });
     let m = meter.clone();
     tera.register_function(LEAVE, move |_: &Args| {
         m.leave();
@@ -152,17 +183,22 @@ pub(super) fn register(tera: &mut Tera, meter: &Arc<Meter>) {
     let m = meter.clone();
     tera.register_function(JOIN, move |args: &Args| join(&m, args));
     let m = meter.clone();
-    tera.register_filter(KEEP, move |value: &Json, _: &Args| m.measure(size(value)).map(|()| value.clone()));
+    tera.register_filter(KEEP, move |value: &Json, _: &Args| {
+        m.measure(size(value)).map(|()| value.clone())
+    });
     let m = meter.clone();
     tera.register_filter(PRINT, move |value: &Json, _: &Args| {
-        m.print(value.as_str().map_or_else(|| size(value), str::len)).map(|()| value.clone())
+        m.print(value.as_str().map_or_else(|| size(value), str::len))
+            .map(|()| value.clone())
     });
     let m = meter.clone();
     tera.register_filter(EACH, move |value: &Json, _: &Args| each(&m, value));
     let m = meter.clone();
     tera.register_function("range", move |args: &Args| range(&m, args));
     tera.register_function("get_env", |_: &Args| -> tera::Result<Json> {
-        Err(tera::Error::msg("the environment is not read: the machine is not the minion"))
+        Err(tera::Error::msg(
+            "the environment is not read: the machine is not the minion",
+        ))
     });
 }
 
@@ -176,7 +212,11 @@ fn join(meter: &Meter, args: &Args) -> tera::Result<Json> {
         match value {
             Json::String(part) => text.push_str(part),
             Json::Number(part) => text.push_str(&part.to_string()),
-            _ => return Err(tera::Error::msg("`~` joins texts and numbers, and one of these is neither")),
+            _ => {
+                return Err(tera::Error::msg(
+                    "`~` joins texts and numbers, and one of these is neither",
+                ));
+            }
         }
     }
     Ok(Json::String(text))
@@ -200,12 +240,17 @@ fn each(meter: &Meter, value: &Json) -> tera::Result<Json> {
 fn range(meter: &Meter, args: &Args) -> tera::Result<Json> {
     let argument = |name: &str, default: Option<i64>| match args.get(name) {
         None => default.ok_or_else(|| tera::Error::msg("range() needs an `end`")),
-        Some(value) => value
-            .as_i64()
-            .filter(|n| *n >= 0)
-            .ok_or_else(|| tera::Error::msg(format!("range(): `{name}` must be a whole number from 0, not {value}"))),
+        Some(value) => value.as_i64().filter(|n| *n >= 0).ok_or_else(|| {
+            tera::Error::msg(format!(
+                "range(): `{name}` must be a whole number from 0, not {value}"
+            ))
+        }),
     };
-    let (start, end, step) = (argument("start", Some(0))?, argument("end", None)?, argument("step_by", Some(1))?);
+    let (start, end, step) = (
+        argument("start", Some(0))?,
+        argument("end", None)?,
+        argument("step_by", Some(1))?,
+    );
     if start > end {
         return Err(tera::Error::msg("range(): `start` is greater than `end`"));
     }
@@ -233,7 +278,11 @@ fn number(args: &Args, name: &str) -> Option<i64> {
 /// Every filter that the engine has, measured before and after.
 fn bound_filters(tera: &mut Tera, meter: &Arc<Meter>) {
     for (name, filter) in &mut tera.filters {
-        *filter = Arc::new(Bounded { name: name.clone(), inner: filter.clone(), meter: meter.clone() });
+        *filter = Arc::new(Bounded {
+            name: name.clone(),
+            inner: filter.clone(),
+            meter: meter.clone(),
+        });
     }
 }
 
@@ -258,12 +307,23 @@ impl Bounded {
         let text = value.as_str().unwrap_or_default();
         let arg = |name: &str| args.get(name).and_then(Json::as_str).unwrap_or_default();
         let grown = match &*self.name {
-            "replace" => text.matches(arg("from")).count().saturating_mul(arg("to").len()),
+            "replace" => text
+                .matches(arg("from"))
+                .count()
+                .saturating_mul(arg("to").len()),
             "split" => text.matches(arg("pat")).count().saturating_mul(48),
-            "join" => value.as_array().map_or(0, Vec::len).saturating_mul(arg("sep").len()),
-            "indent" => text.matches('\n').count().saturating_mul(arg("prefix").len().max(4)),
+            "join" => value
+                .as_array()
+                .map_or(0, Vec::len)
+                .saturating_mul(arg("sep").len()),
+            "indent" => text
+                .matches('\n')
+                .count()
+                .saturating_mul(arg("prefix").len().max(4)),
             // A character is six at most when it is escaped.
-            "escape" | "escape_xml" | "json_encode" | "addslashes" | "linebreaksbr" => size(value).saturating_mul(6),
+            "escape" | "escape_xml" | "json_encode" | "addslashes" | "linebreaksbr" => {
+                size(value).saturating_mul(6)
+            }
             _ => 0,
         };
         grown.saturating_add(size(value))

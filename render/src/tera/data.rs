@@ -14,15 +14,23 @@ pub(super) fn to_json(value: &Value) -> Json {
         Value::Int(int) => {
             let text = int.to_string();
             let signed = text.parse::<i64>().map(Number::from);
-            signed.or_else(|_| text.parse::<u64>().map(Number::from)).map_or(Json::String(text), Json::Number)
+            signed
+                .or_else(|_| text.parse::<u64>().map(Number::from))
+                .map_or(Json::String(text), Json::Number)
         }
-        Value::Float(float) => Number::from_f64(*float).map_or_else(|| Json::String(value.to_string()), Json::Number),
+        Value::Float(float) => {
+            Number::from_f64(*float).map_or_else(|| Json::String(value.to_string()), Json::Number)
+        }
         Value::Str(text) => Json::String(text.to_string()),
         Value::Bytes(bytes) => Json::String(String::from_utf8_lossy(bytes).into_owned()),
         Value::List(items) => items.iter().map(to_json).collect(),
         Value::Tuple(items) => items.iter().map(to_json).collect(),
         Value::Set(items) => items.iter().map(|key| to_json(&key.to_value())).collect(),
-        Value::Map(map) => Json::Object(map.iter().map(|(key, value)| (key.to_string(), to_json(value))).collect()),
+        Value::Map(map) => Json::Object(
+            map.iter()
+                .map(|(key, value)| (key.to_string(), to_json(value)))
+                .collect(),
+        ),
     }
 }
 
@@ -38,7 +46,11 @@ pub(super) fn from_json(json: &Json) -> Value {
         },
         Json::String(text) => Value::from(text.as_str()),
         Json::Array(items) => Value::List(items.iter().map(from_json).collect::<List>()),
-        Json::Object(map) => map.iter().map(|(key, value)| (key.as_str(), from_json(value))).collect::<Map>().into(),
+        Json::Object(map) => map
+            .iter()
+            .map(|(key, value)| (key.as_str(), from_json(value)))
+            .collect::<Map>()
+            .into(),
     }
 }
 

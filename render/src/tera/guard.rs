@@ -54,8 +54,20 @@ impl Guard {
     ///
     /// # Errors
     /// A number that the engine cannot hold.
-    pub fn rewrite(&mut self, template: &mut Template, source: &str, tokens: &[Token], file: usize) -> Result<()> {
-        let mut walk = Walk { guard: self, source, tokens, next: 0, file };
+    pub fn rewrite(
+        &mut self,
+        template: &mut Template,
+        source: &str,
+        tokens: &[Token],
+        file: usize,
+    ) -> Result<()> {
+        let mut walk = Walk {
+            guard: self,
+            source,
+            tokens,
+            next: 0,
+            file,
+        };
         let whole = walk.place(0..0, false);
         let nodes = std::mem::take(&mut template.ast);
         template.ast = walk.body(nodes, Some(whole))?;
@@ -63,7 +75,9 @@ impl Guard {
         collect_blocks(&template.ast, &mut template.blocks);
         for node in &template.ast {
             if let Node::MacroDefinition(_, definition, _) = node {
-                template.macros.insert(definition.name.clone(), definition.clone());
+                template
+                    .macros
+                    .insert(definition.name.clone(), definition.clone());
             }
         }
         Ok(())
@@ -90,7 +104,11 @@ struct Walk<'g, 's> {
 
 impl Walk<'_, '_> {
     fn place(&mut self, range: std::ops::Range<usize>, literal: bool) -> usize {
-        self.guard.places.push(Place { file: self.file, span: span(range.start, range.end), literal });
+        self.guard.places.push(Place {
+            file: self.file,
+            span: span(range.start, range.end),
+            literal,
+        });
         self.guard.places.len() - 1
     }
 
@@ -109,7 +127,8 @@ impl Walk<'_, '_> {
     fn close(&mut self) {
         while let Some(token) = self.tokens.get(self.next) {
             self.next += 1;
-            let is_end = token.kind == TokenKind::Tag && keyword(&self.source[token.range.clone()]).starts_with("end");
+            let is_end = token.kind == TokenKind::Tag
+                && keyword(&self.source[token.range.clone()]).starts_with("end");
             if is_end {
                 return;
             }
@@ -132,7 +151,10 @@ impl Walk<'_, '_> {
                 }
             }
         }
-        let here = self.tokens.get(self.next).map_or(self.source.len(), |token| token.range.start);
+        let here = self
+            .tokens
+            .get(self.next)
+            .map_or(self.source.len(), |token| token.range.start);
         self.place(here..here, false)
     }
 
@@ -255,15 +277,21 @@ impl Walk<'_, '_> {
 
     fn need(&mut self, name: &str, place: usize, required: bool) {
         if let Some(place) = self.guard.places.get(place).copied() {
-            self.guard.needed.push(Needed { name: name.into(), place, required });
+            self.guard.needed.push(Needed {
+                name: name.into(),
+                place,
+                required,
+            });
         }
     }
 
     /// An expression whose value is kept, passed on or printed.
     fn value(&mut self, expr: &mut Expr, place: usize) -> Result<()> {
         self.parts(expr, place)?;
-        let is_literal =
-            matches!(expr.val, ExprVal::Int(_) | ExprVal::Float(_) | ExprVal::Bool(_) | ExprVal::String(_));
+        let is_literal = matches!(
+            expr.val,
+            ExprVal::Int(_) | ExprVal::Float(_) | ExprVal::Bool(_) | ExprVal::String(_)
+        );
         if !is_literal {
             expr.filters.push(filter(KEEP));
         }
@@ -276,7 +304,10 @@ impl Walk<'_, '_> {
         self.parts(expr, place)?;
         if is_text && let ExprVal::FunctionCall(_) = &expr.val {
             // Only a truth value may stand alone; a text counts as true unless it is empty.
-            let text = Expr { negated: false, ..expr.clone() };
+            let text = Expr {
+                negated: false,
+                ..expr.clone()
+            };
             let empty = Expr::new(ExprVal::String(String::new()));
             expr.filters.clear();
             expr.val = logic(text, LogicOperator::NotEq, empty);
@@ -288,7 +319,10 @@ impl Walk<'_, '_> {
         match &mut expr.val {
             ExprVal::Ident(ident) => self.mention(ident),
             ExprVal::Float(number) if !number.is_finite() => {
-                return Err(Refused { message: "a number is too large".into(), place });
+                return Err(Refused {
+                    message: "a number is too large".into(),
+                    place,
+                });
             }
             ExprVal::String(_) | ExprVal::Int(_) | ExprVal::Float(_) | ExprVal::Bool(_) => {}
             ExprVal::Math(math) => {
@@ -305,7 +339,11 @@ impl Walk<'_, '_> {
                 }
                 let is_truth = matches!(logic.operator, LogicOperator::And | LogicOperator::Or);
                 for side in [&mut logic.lhs, &mut logic.rhs] {
-                    if is_truth { self.condition(side, place)? } else { self.parts(side, place)? }
+                    if is_truth {
+                        self.condition(side, place)?
+                    } else {
+                        self.parts(side, place)?
+                    }
                 }
             }
             ExprVal::In(inside) => {
@@ -314,11 +352,18 @@ impl Walk<'_, '_> {
             }
             ExprVal::Test(test) => {
                 self.mention(&test.ident);
-                test.args.iter_mut().try_for_each(|arg| self.value(arg, place))?;
+                test.args
+                    .iter_mut()
+                    .try_for_each(|arg| self.value(arg, place))?;
             }
-            ExprVal::MacroCall(call) => call.args.values_mut().try_for_each(|arg| self.value(arg, place))?,
+            ExprVal::MacroCall(call) => call
+                .args
+                .values_mut()
+                .try_for_each(|arg| self.value(arg, place))?,
             ExprVal::FunctionCall(call) => self.call(call, place)?,
-            ExprVal::Array(items) => items.iter_mut().try_for_each(|item| self.value(item, place))?,
+            ExprVal::Array(items) => items
+                .iter_mut()
+                .try_for_each(|item| self.value(item, place))?,
             ExprVal::StringConcat(concat) => {
                 let mut args = HashMap::new();
                 for (index, part) in std::mem::take(&mut concat.values).into_iter().enumerate() {
@@ -326,19 +371,28 @@ impl Walk<'_, '_> {
                     self.value(&mut part, place)?;
                     args.insert(format!("{index:06}"), part);
                 }
-                expr.val = ExprVal::FunctionCall(FunctionCall { name: JOIN.into(), args });
+                expr.val = ExprVal::FunctionCall(FunctionCall {
+                    name: JOIN.into(),
+                    args,
+                });
             }
         }
-        expr.filters.iter_mut().try_for_each(|filter| self.call(filter, place))
+        expr.filters
+            .iter_mut()
+            .try_for_each(|filter| self.call(filter, place))
     }
 
     fn call(&mut self, call: &mut FunctionCall, place: usize) -> Result<()> {
-        call.args.values_mut().try_for_each(|arg| self.value(arg, place))
+        call.args
+            .values_mut()
+            .try_for_each(|arg| self.value(arg, place))
     }
 
     /// Every name in a path such as `a.b[c.d]`; that some are keys does no harm.
     fn mention(&mut self, path: &str) {
-        let names = path.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|name| !name.is_empty());
+        let names = path
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .filter(|name| !name.is_empty());
         self.guard.names.extend(names.map(String::from));
     }
 }
@@ -350,8 +404,14 @@ fn call<const N: usize>(name: &str, args: [(&str, usize); N]) -> Node {
 
 fn function<const N: usize>(name: &str, args: [(&str, usize); N]) -> Expr {
     let int = |n: usize| Expr::new(ExprVal::Int(i64::try_from(n).unwrap_or(i64::MAX)));
-    let args = args.into_iter().map(|(name, n)| (name.to_string(), int(n))).collect();
-    Expr::new(ExprVal::FunctionCall(FunctionCall { name: name.into(), args }))
+    let args = args
+        .into_iter()
+        .map(|(name, n)| (name.to_string(), int(n)))
+        .collect();
+    Expr::new(ExprVal::FunctionCall(FunctionCall {
+        name: name.into(),
+        args,
+    }))
 }
 
 /// Names a place, and the bytes of literal text that it prints.
@@ -370,7 +430,10 @@ fn name_first(condition: &mut Expr, place: usize) {
 fn no_macro(side: &Expr, place: usize) -> Result<()> {
     match &side.val {
         ExprVal::MacroCall(call) => {
-            let message = format!("the macro `{}` gives text, which cannot be calculated with or ordered", call.name);
+            let message = format!(
+                "the macro `{}` gives text, which cannot be calculated with or ordered",
+                call.name
+            );
             Err(Refused { message, place })
         }
         _ => Ok(()),
@@ -378,9 +441,16 @@ fn no_macro(side: &Expr, place: usize) -> Result<()> {
 }
 
 fn logic(lhs: Expr, operator: LogicOperator, rhs: Expr) -> ExprVal {
-    ExprVal::Logic(LogicExpr { lhs: Box::new(lhs), rhs: Box::new(rhs), operator })
+    ExprVal::Logic(LogicExpr {
+        lhs: Box::new(lhs),
+        rhs: Box::new(rhs),
+        operator,
+    })
 }
 
 fn filter(name: &str) -> FunctionCall {
-    FunctionCall { name: name.into(), args: HashMap::new() }
+    FunctionCall {
+        name: name.into(),
+        args: HashMap::new(),
+    }
 }

@@ -54,12 +54,21 @@ pub fn render(request: &Request<'_>) -> Result<Rendered> {
         name: name.clone(),
         source: request.source.clone(),
         limits: *vm.limits(),
-        fuel: request.fuel.map_or(request.limits.fuel, std::cell::Cell::get),
+        fuel: request
+            .fuel
+            .map_or(request.limits.fuel, std::cell::Cell::get),
         ask,
     };
-    let worker = thread::Builder::new().name("tera".into()).stack_size(STACK).spawn(move || worker::run(job));
+    let worker = thread::Builder::new()
+        .name("tera".into())
+        .stack_size(STACK)
+        .spawn(move || worker::run(job));
     let worker = worker.map_err(|e| Error::limit(format!("no thread could be started: {e}")))?;
-    let mut server = Server { vm: &vm, variables: &request.variables, failure: None };
+    let mut server = Server {
+        vm: &vm,
+        variables: &request.variables,
+        failure: None,
+    };
     // Ends when the worker has let go of its end.
     while let Ok((question, reply)) = asked.recv() {
         // A worker that no longer listens has failed otherwise.
@@ -67,28 +76,51 @@ pub fn render(request: &Request<'_>) -> Result<Rendered> {
     }
     let failure = server.failure;
     let Ok(done) = worker.join() else {
-        let error = Error::new(ErrorKind::Nested, "the template engine failed on this template");
-        return Err(error.with_help("this is a fault of the engine; write the template in another way, or in jinja"));
+        let error = Error::new(
+            ErrorKind::Nested,
+            "the template engine failed on this template",
+        );
+        return Err(error.with_help(
+            "this is a fault of the engine; write the template in another way, or in jinja",
+        ));
     };
     if let Some(fuel) = request.fuel {
         fuel.set(fuel.get().saturating_sub(done.spent));
     }
-    let templates: Vec<Arc<Template>> = done.files.iter().map(|file| described(file, &name, request)).collect();
+    let templates: Vec<Arc<Template>> = done
+        .files
+        .iter()
+        .map(|file| described(file, &name, request))
+        .collect();
     let printed = match done.outcome {
         Ok(printed) => printed,
         Err(wrong) => return Err(located(*wrong, failure, &templates, &request.variables)),
     };
     let mut out = Output::mapped(request.limits.output);
     for (at, chunk) in printed.chunks.iter().enumerate() {
-        let end = printed.chunks.get(at + 1).map_or(printed.text.len(), |next| next.start);
-        let (Some(text), Some(template)) = (printed.text.get(chunk.start..end), templates.get(chunk.place.file)) else {
+        let end = printed
+            .chunks
+            .get(at + 1)
+            .map_or(printed.text.len(), |next| next.start);
+        let (Some(text), Some(template)) = (
+            printed.text.get(chunk.start..end),
+            templates.get(chunk.place.file),
+        ) else {
             continue;
         };
-        let origin = if chunk.place.literal { Origin::Literal } else { Origin::Computed };
+        let origin = if chunk.place.literal {
+            Origin::Literal
+        } else {
+            Origin::Computed
+        };
         out.push(text, template, chunk.place.span, origin)?;
     }
     let (text, map) = out.finish();
-    Ok(Rendered { text, map, exports: Names::default() })
+    Ok(Rendered {
+        text,
+        map,
+        exports: Names::default(),
+    })
 }
 
 /// What a template without a name is called.
@@ -96,8 +128,17 @@ const UNNAMED: &str = "<template>";
 
 /// A template's name and source, as positions refer to them.
 fn described(file: &worker::SourceFile, own: &str, request: &Request<'_>) -> Arc<Template> {
-    let name = if file.name == own { request.name.clone() } else { Some(file.name.as_str().into()) };
-    Arc::new(Template { name, source: file.source.clone(), body: Vec::new(), blocks: Vec::new() })
+    let name = if file.name == own {
+        request.name.clone()
+    } else {
+        Some(file.name.as_str().into())
+    };
+    Arc::new(Template {
+        name,
+        source: file.source.clone(),
+        body: Vec::new(),
+        blocks: Vec::new(),
+    })
 }
 
 /// The error of a worker, in the terms of this crate.
@@ -114,16 +155,31 @@ fn located(
     });
     if let Some(failure) = failure.filter(|_| wrong.called) {
         let words = failure.message.clone();
-        let kind = if failure.kind == ErrorKind::Limit { ErrorKind::Limit } else { ErrorKind::Nested };
-        let mut error = Box::new(Error { kind, message: words, ..*failure });
+        let kind = if failure.kind == ErrorKind::Limit {
+            ErrorKind::Limit
+        } else {
+            ErrorKind::Nested
+        };
+        let mut error = Box::new(Error {
+            kind,
+            message: words,
+            ..*failure
+        });
         match (&error.place, place) {
             (None, place) => error.place = place,
-            (Some(_), Some(place)) => error.trace.push(Frame { what: "called from here".into(), place }),
+            (Some(_), Some(place)) => error.trace.push(Frame {
+                what: "called from here".into(),
+                place,
+            }),
             (Some(_), None) => {}
         }
         return error;
     }
-    let kind = if wrong.is_limit { ErrorKind::Limit } else { ErrorKind::Nested };
+    let kind = if wrong.is_limit {
+        ErrorKind::Limit
+    } else {
+        ErrorKind::Nested
+    };
     let mut error = Error::new(kind, wrong.message);
     error.place = place;
     error.help = wrong.help.or_else(|| {
@@ -159,14 +215,24 @@ impl Server<'_> {
             },
             worker::Question::Variable(name) => {
                 // What is no data, such as `salt`, is no variable here.
-                let value = self.variables.get(&*name).and_then(|object| object.to_value_lossy().ok());
-                let is_data = |(value, missing): &(Value, Vec<String>)| !value.is_none() || missing.is_empty();
-                worker::Answer::Variable(value.filter(is_data).map(|(value, _)| data::to_json(&value)))
+                let value = self
+                    .variables
+                    .get(&*name)
+                    .and_then(|object| object.to_value_lossy().ok());
+                let is_data = |(value, missing): &(Value, Vec<String>)| {
+                    !value.is_none() || missing.is_empty()
+                };
+                worker::Answer::Variable(
+                    value
+                        .filter(is_data)
+                        .map(|(value, _)| data::to_json(&value)),
+                )
             }
             worker::Question::Variables => {
                 worker::Answer::Variables(self.variables.keys().map(ToString::to_string).collect())
             }
-            worker::Question::Call { name, args, kwargs } => match self.call(&name, &args, &kwargs) {
+            worker::Question::Call { name, args, kwargs } => match self.call(&name, &args, &kwargs)
+            {
                 Ok(value) => worker::Answer::Value(value),
                 Err(e) => self.failed(e),
             },
@@ -187,15 +253,24 @@ impl Server<'_> {
     ) -> Result<serde_json::Value> {
         let object = |value: &serde_json::Value| Obj::from(data::from_json(value));
         let mut call = CallArgs::positional(args.iter().map(object).collect::<Vec<_>>());
-        call.named.extend(kwargs.iter().map(|(name, value)| (name.as_str().into(), object(value))));
-        Ok(data::to_json(&call_by_name(self.vm, name, call)?.to_value()?))
+        call.named.extend(
+            kwargs
+                .iter()
+                .map(|(name, value)| (name.as_str().into(), object(value))),
+        );
+        Ok(data::to_json(
+            &call_by_name(self.vm, name, call)?.to_value()?,
+        ))
     }
 }
 
 /// A span of a source that is smaller than 4 GiB.
 fn span(start: usize, end: usize) -> Span {
     let offset = |byte: usize| u32::try_from(byte).unwrap_or(u32::MAX);
-    Span { start: offset(start), end: offset(end) }
+    Span {
+        start: offset(start),
+        end: offset(end),
+    }
 }
 
 #[cfg(test)]

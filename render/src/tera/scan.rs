@@ -38,13 +38,19 @@ pub(super) fn scan(source: &str) -> Result<Vec<Token>, (String, Range<usize>)> {
     while at < source.len() {
         let start = next_tag(source, at);
         if start > at {
-            tokens.push(Token { kind: TokenKind::Text, range: at..start });
+            tokens.push(Token {
+                kind: TokenKind::Text,
+                range: at..start,
+            });
         }
         if start == source.len() {
             break;
         }
         let (kind, end) = tag(source, start)?;
-        tokens.push(Token { kind, range: start..end });
+        tokens.push(Token {
+            kind,
+            range: start..end,
+        });
         at = end;
         if kind != TokenKind::Tag {
             continue;
@@ -53,16 +59,24 @@ pub(super) fn scan(source: &str) -> Result<Vec<Token>, (String, Range<usize>)> {
             "raw" => {
                 let text_end = endraw(source, at);
                 if text_end > at {
-                    tokens.push(Token { kind: TokenKind::Text, range: at..text_end });
+                    tokens.push(Token {
+                        kind: TokenKind::Text,
+                        range: at..text_end,
+                    });
                 }
                 at = text_end;
             }
             "if" | "for" | "macro" | "block" | "filter" => blocks += 1,
-            word if word.starts_with("end") && word != "endraw" => blocks = blocks.saturating_sub(1),
+            word if word.starts_with("end") && word != "endraw" => {
+                blocks = blocks.saturating_sub(1)
+            }
             _ => {}
         }
         if blocks > DEEPEST_BLOCKS {
-            return Err((format!("blocks are nested more than {DEEPEST_BLOCKS} levels deep"), start..end));
+            return Err((
+                format!("blocks are nested more than {DEEPEST_BLOCKS} levels deep"),
+                start..end,
+            ));
         }
     }
     Ok(tokens)
@@ -71,7 +85,9 @@ pub(super) fn scan(source: &str) -> Result<Vec<Token>, (String, Range<usize>)> {
 fn next_tag(source: &str, from: usize) -> usize {
     let rest = &source.as_bytes()[from..];
     let opens = |pair: &[u8]| matches!(pair, [b'{', b'{' | b'%' | b'#']);
-    rest.windows(2).position(opens).map_or(source.len(), |found| from + found)
+    rest.windows(2)
+        .position(opens)
+        .map_or(source.len(), |found| from + found)
 }
 
 /// The kind of the tag at an offset, and its end.
@@ -81,7 +97,9 @@ fn tag(source: &str, start: usize) -> Result<(TokenKind, usize), (String, Range<
         Some(b'{') => (TokenKind::Output, b"}}"),
         Some(b'%') => (TokenKind::Tag, b"%}"),
         _ => {
-            let end = source[start + 2..].find("#}").map_or(source.len(), |found| start + 2 + found + 2);
+            let end = source[start + 2..]
+                .find("#}")
+                .map_or(source.len(), |found| start + 2 + found + 2);
             return Ok((TokenKind::Comment, end));
         }
     };
@@ -108,11 +126,19 @@ fn tag(source: &str, start: usize) -> Result<(TokenKind, usize), (String, Range<
         }
         if at - start > LONGEST_TAG {
             // The name of the file's end may lie inside a character.
-            return Err((format!("a tag is longer than {LONGEST_TAG} bytes"), start..start + 2));
+            return Err((
+                format!("a tag is longer than {LONGEST_TAG} bytes"),
+                start..start + 2,
+            ));
         }
     }
     let end = (at + 1).min(source.len());
-    Ok((kind, (end..=source.len()).find(|end| source.is_char_boundary(*end)).unwrap_or(source.len())))
+    Ok((
+        kind,
+        (end..=source.len())
+            .find(|end| source.is_char_boundary(*end))
+            .unwrap_or(source.len()),
+    ))
 }
 
 /// Where the raw text ends: at the tag `endraw`.
@@ -131,8 +157,14 @@ fn endraw(source: &str, from: usize) -> usize {
 
 /// The first word of a tag.
 pub(super) fn keyword(tag: &str) -> &str {
-    let inner = tag.trim_start_matches(['{', '%']).trim_start_matches('-').trim_start();
-    inner.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default()
+    let inner = tag
+        .trim_start_matches(['{', '%'])
+        .trim_start_matches('-')
+        .trim_start();
+    inner
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .next()
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -142,9 +174,22 @@ mod tests {
     #[test]
     fn strings_and_raw_text_hide_ends() {
         let source = "a{{ '}}' }}{# }} #}{% raw %}{{ x }}{% endraw %}{%- if b -%}é{% endif %}";
-        let shown: Vec<&str> = scan(source).unwrap().iter().map(|t| &source[t.range.clone()]).collect();
-        let expected =
-            ["a", "{{ '}}' }}", "{# }} #}", "{% raw %}", "{{ x }}", "{% endraw %}", "{%- if b -%}", "é", "{% endif %}"];
+        let shown: Vec<&str> = scan(source)
+            .unwrap()
+            .iter()
+            .map(|t| &source[t.range.clone()])
+            .collect();
+        let expected = [
+            "a",
+            "{{ '}}' }}",
+            "{# }} #}",
+            "{% raw %}",
+            "{{ x }}",
+            "{% endraw %}",
+            "{%- if b -%}",
+            "é",
+            "{% endif %}",
+        ];
         assert_eq!(shown, expected);
     }
 

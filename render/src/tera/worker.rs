@@ -82,7 +82,14 @@ pub(super) struct Wrong {
 
 impl Wrong {
     fn new(message: impl Into<String>, place: Place) -> Box<Self> {
-        Box::new(Wrong { message: message.into(), help: None, place, is_limit: false, called: false, unknown: None })
+        Box::new(Wrong {
+            message: message.into(),
+            help: None,
+            place,
+            is_limit: false,
+            called: false,
+            unknown: None,
+        })
     }
 }
 
@@ -91,9 +98,18 @@ const MOST_TEMPLATES: usize = 500;
 
 pub(super) fn run(job: Job) -> Done {
     let meter = Meter::new(job.limits, job.fuel);
-    let mut work = Work { ask: job.ask, files: Vec::new(), guard: Guard::default(), tera: Tera::default() };
+    let mut work = Work {
+        ask: job.ask,
+        files: Vec::new(),
+        guard: Guard::default(),
+        tera: Tera::default(),
+    };
     let outcome = work.run(&job.name, &job.source, &meter);
-    Done { files: work.files, spent: meter.spent(), outcome }
+    Done {
+        files: work.files,
+        spent: meter.spent(),
+        outcome,
+    }
 }
 
 struct Work {
@@ -114,17 +130,34 @@ fn ask(sender: &Sender<(Question, Sender<Answer>)>, question: Question) -> Answe
 }
 
 impl Work {
-    fn run(&mut self, name: &str, source: &Arc<str>, meter: &Arc<Meter>) -> Result<Printed, Box<Wrong>> {
+    fn run(
+        &mut self,
+        name: &str,
+        source: &Arc<str>,
+        meter: &Arc<Meter>,
+    ) -> Result<Printed, Box<Wrong>> {
         self.tera.autoescape_on(Vec::new());
         bounded::register(&mut self.tera, meter);
         self.register_salt();
         self.load_all(name, source)?;
         self.check_cycles()?;
-        let whole = Place { file: 0, span: span(0, 0), literal: false };
-        let built = self.tera.build_inheritance_chains().and_then(|()| self.tera.check_macro_files());
+        let whole = Place {
+            file: 0,
+            span: span(0, 0),
+            literal: false,
+        };
+        let built = self
+            .tera
+            .build_inheritance_chains()
+            .and_then(|()| self.tera.check_macro_files());
         built.map_err(|e| Wrong::new(root_cause(&e).0, whole))?;
         let context = self.context();
-        let mut sink = Sink { meter: meter.clone(), places: &self.guard.places, bytes: Vec::new(), chunks: Vec::new() };
+        let mut sink = Sink {
+            meter: meter.clone(),
+            places: &self.guard.places,
+            bytes: Vec::new(),
+            chunks: Vec::new(),
+        };
         let rendered = self.tera.render_to(name, &context, &mut sink);
         let (bytes, chunks) = (sink.bytes, sink.chunks);
         match rendered {
@@ -185,7 +218,10 @@ impl Work {
             }
             if self.files.len() > MOST_TEMPLATES {
                 let message = format!("more than {MOST_TEMPLATES} templates are included");
-                return Err(Box::new(Wrong { is_limit: true, ..*Wrong::new(message, needed.place) }));
+                return Err(Box::new(Wrong {
+                    is_limit: true,
+                    ..*Wrong::new(message, needed.place)
+                }));
             }
         }
         Ok(())
@@ -193,9 +229,21 @@ impl Work {
 
     fn load(&mut self, name: &str, source: &Arc<str>) -> Result<(), Box<Wrong>> {
         let file = self.files.len();
-        self.files.push(SourceFile { name: name.into(), source: source.clone() });
-        let at = |range: std::ops::Range<usize>| Place { file, span: span(range.start, range.end), literal: false };
-        let limit = |(message, range)| Box::new(Wrong { is_limit: true, ..*Wrong::new(message, at(range)) });
+        self.files.push(SourceFile {
+            name: name.into(),
+            source: source.clone(),
+        });
+        let at = |range: std::ops::Range<usize>| Place {
+            file,
+            span: span(range.start, range.end),
+            literal: false,
+        };
+        let limit = |(message, range)| {
+            Box::new(Wrong {
+                is_limit: true,
+                ..*Wrong::new(message, at(range))
+            })
+        };
         let tokens = scan::scan(source).map_err(limit)?;
         let mut template = Template::new(name, None, source).map_err(|e| {
             let (message, offset) = syntax_error(&root_cause(&e).0, source);
@@ -208,15 +256,24 @@ impl Work {
     }
 
     fn place(&self, number: usize) -> Place {
-        let whole = Place { file: 0, span: span(0, 0), literal: false };
+        let whole = Place {
+            file: 0,
+            span: span(0, 0),
+            literal: false,
+        };
         self.guard.places.get(number).copied().unwrap_or(whole)
     }
 
     /// Templates that extend each other, or import each other's macros, have no end for the engine.
     fn check_cycles(&self) -> Result<(), Box<Wrong>> {
         let needs = |name: &str| -> Vec<&str> {
-            let Some(template) = self.tera.templates.get(name) else { return Vec::new() };
-            let imports = template.imported_macro_files.iter().map(|(file, _)| &**file);
+            let Some(template) = self.tera.templates.get(name) else {
+                return Vec::new();
+            };
+            let imports = template
+                .imported_macro_files
+                .iter()
+                .map(|(file, _)| &**file);
             imports.chain(template.parent.as_deref()).collect()
         };
         // Templates whose needs have all been followed, and those on the way to where we are.
@@ -230,10 +287,16 @@ impl Work {
                     continue;
                 };
                 if way.iter().any(|(on_it, _)| *on_it == next) {
-                    let needed = self.guard.needed.iter().find(|needed| needed.required && needed.name == next);
+                    let needed = self
+                        .guard
+                        .needed
+                        .iter()
+                        .find(|needed| needed.required && needed.name == next);
                     let place = needed.map_or_else(|| self.place(0), |needed| needed.place);
-                    let wrong =
-                        Wrong::new(format!("'{next}' extends or imports itself, directly or through others"), place);
+                    let wrong = Wrong::new(
+                        format!("'{next}' extends or imports itself, directly or through others"),
+                        place,
+                    );
                     return Err(wrong);
                 }
                 if !done.contains(next) {
@@ -254,7 +317,8 @@ impl Work {
             names.extend(all);
         }
         for name in names {
-            if let Answer::Variable(Some(value)) = ask(&self.ask, Question::Variable(name.clone())) {
+            if let Answer::Variable(Some(value)) = ask(&self.ask, Question::Variable(name.clone()))
+            {
                 context.insert(name, &value);
             }
         }
@@ -265,16 +329,25 @@ impl Work {
     fn failed(&self, e: &tera::Error, meter: &Meter) -> Box<Wrong> {
         let place = self.place(meter.place());
         if let Some(message) = meter.stopped() {
-            return Box::new(Wrong { is_limit: true, ..*Wrong::new(message, place) });
+            return Box::new(Wrong {
+                is_limit: true,
+                ..*Wrong::new(message, place)
+            });
         }
         let (message, called) = root_cause(e);
         let mut wrong = Wrong::new(message, place);
         wrong.called = called;
-        if let Some((before, after)) = wrong.message.split_once(" not found in context while rendering '")
-            && let Some(name) = before.strip_prefix("Variable `").and_then(|name| name.strip_suffix('`'))
+        if let Some((before, after)) = wrong
+            .message
+            .split_once(" not found in context while rendering '")
+            && let Some(name) = before
+                .strip_prefix("Variable `")
+                .and_then(|name| name.strip_suffix('`'))
         {
             wrong.unknown = Some(name.into());
-            let evaluated = after.split_once("': ").map_or(String::new(), |(_, why)| format!(": {why}"));
+            let evaluated = after
+                .split_once("': ")
+                .map_or(String::new(), |(_, why)| format!(": {why}"));
             wrong.message = format!("the variable '{name}' is undefined{evaluated}");
         }
         wrong
@@ -282,7 +355,10 @@ impl Work {
 }
 
 fn missing(needed: &Needed) -> Box<Wrong> {
-    let mut wrong = Wrong::new(format!("there is no template '{}'", needed.name), needed.place);
+    let mut wrong = Wrong::new(
+        format!("there is no template '{}'", needed.name),
+        needed.place,
+    );
     wrong.help = Some(format!("no file salt://{} on the file server", needed.name));
     wrong
 }
@@ -298,30 +374,52 @@ fn root_cause(e: &tera::Error) -> (String, bool) {
     while let Some(error) = next {
         let text = error.to_string();
         called |= text == FUNCTION_FAILED;
-        let is_frame = text.starts_with("Failed to render '") || text.starts_with("Failed to parse '");
+        let is_frame =
+            text.starts_with("Failed to render '") || text.starts_with("Failed to parse '");
         if !is_frame && text != FUNCTION_FAILED {
             words.push(text);
         }
         next = error.source();
     }
-    (if called { words.pop().unwrap_or_default() } else { words.join(": ") }, called)
+    (
+        if called {
+            words.pop().unwrap_or_default()
+        } else {
+            words.join(": ")
+        },
+        called,
+    )
 }
 
 /// The message and the place in the parser's drawing of an error.
 fn syntax_error(drawing: &str, source: &str) -> (String, usize) {
-    let Some((position, rest)) = drawing.trim_start().strip_prefix("--> ").and_then(|rest| rest.split_once('\n'))
+    let Some((position, rest)) = drawing
+        .trim_start()
+        .strip_prefix("--> ")
+        .and_then(|rest| rest.split_once('\n'))
     else {
         return (drawing.to_string(), 0);
     };
-    let mut numbers = position.split(':').map(|n| n.trim().parse::<usize>().unwrap_or(1));
+    let mut numbers = position
+        .split(':')
+        .map(|n| n.trim().parse::<usize>().unwrap_or(1));
     let (line, column) = (numbers.next().unwrap_or(1), numbers.next().unwrap_or(1));
     let start = match line {
         0 | 1 => 0,
-        n => source.match_indices('\n').nth(n - 2).map_or(source.len(), |(i, _)| i + 1),
+        n => source
+            .match_indices('\n')
+            .nth(n - 2)
+            .map_or(source.len(), |(i, _)| i + 1),
     };
-    let offset = source[start..].char_indices().nth(column.saturating_sub(1)).map_or(source.len(), |(i, _)| start + i);
+    let offset = source[start..]
+        .char_indices()
+        .nth(column.saturating_sub(1))
+        .map_or(source.len(), |(i, _)| start + i);
     let message = rest.split_once("= ").map_or(rest, |(_, message)| message);
-    (message.split_whitespace().collect::<Vec<_>>().join(" "), offset)
+    (
+        message.split_whitespace().collect::<Vec<_>>().join(" "),
+        offset,
+    )
 }
 
 /// Takes the output, and notes where it comes from.
@@ -334,10 +432,19 @@ struct Sink<'w> {
 
 impl Write for Sink<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if let Some(place) = self.places.get(self.meter.place()).filter(|_| !bytes.is_empty()) {
-            let same = |last: &Chunk| !place.literal && last.place.file == place.file && last.place.span == place.span;
+        if let Some(place) = self
+            .places
+            .get(self.meter.place())
+            .filter(|_| !bytes.is_empty())
+        {
+            let same = |last: &Chunk| {
+                !place.literal && last.place.file == place.file && last.place.span == place.span
+            };
             if !self.chunks.last().is_some_and(same) {
-                self.chunks.push(Chunk { start: self.bytes.len(), place: *place });
+                self.chunks.push(Chunk {
+                    start: self.bytes.len(),
+                    place: *place,
+                });
             }
         }
         self.bytes.extend_from_slice(bytes);

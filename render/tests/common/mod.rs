@@ -33,17 +33,29 @@ impl Host for Files {
 
 /// Each recorded template has to do what it did, but those that are listed with their reason, which
 /// must not. The check says what is wrong.
-pub fn assert_repeated(cases: &[Value], differences: &[(&str, &str)], mut check: impl FnMut(&Map) -> Option<String>) {
+pub fn assert_repeated(
+    cases: &[Value],
+    differences: &[(&str, &str)],
+    mut check: impl FnMut(&Map) -> Option<String>,
+) {
     let mut problems = Vec::new();
     for case in cases {
         let case = case.as_map().unwrap();
         let template = case.get("template").unwrap().to_string();
         let expected = differences.iter().any(|(known, _)| *known == template);
         match check(case) {
-            None if expected => problems.push(format!("{template}: is equal now; strike it from the list")),
+            None if expected => {
+                problems.push(format!("{template}: is equal now; strike it from the list"))
+            }
             Some(problem) if !expected => problems.push(format!("{template}\n    {problem}")),
             _ => {}
         }
     }
-    assert!(problems.is_empty(), "{} of {} differ:\n{}", problems.len(), cases.len(), problems.join("\n"));
+    assert!(
+        problems.is_empty(),
+        "{} of {} differ:\n{}",
+        problems.len(),
+        cases.len(),
+        problems.join("\n")
+    );
 }

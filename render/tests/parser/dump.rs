@@ -1,7 +1,8 @@
 //! A syntax tree as nested JSON arrays: the form that the recorded trees have.
 
 use mapstack_render::jinja::ast::{
-    Args, BinaryOp, Block, CompareOp, DataFormat, Expr, ExprKind, Macro, Stmt, StmtKind, Target, Template,
+    Args, BinaryOp, Block, CompareOp, DataFormat, Expr, ExprKind, Macro, Stmt, StmtKind, Target,
+    Template,
 };
 use serde_json::{Value as Json, json};
 
@@ -29,53 +30,118 @@ fn statement(kind: &StmtKind) -> Json {
             node.uses_loop
         ]),
         StmtKind::If { arms, otherwise } => {
-            let arms: Json = arms.iter().map(|(test, stmts)| json!([expr(test), body(stmts)])).collect();
+            let arms: Json = arms
+                .iter()
+                .map(|(test, stmts)| json!([expr(test), body(stmts)]))
+                .collect();
             json!(["if", arms, body(otherwise)])
         }
         StmtKind::Macro(node) => json!(["macro", &*node.name, function(node)]),
         StmtKind::CallBlock { call, caller } => json!(["callblock", expr(call), function(caller)]),
-        StmtKind::FilterBlock { filter, body: stmts } => json!(["filterblock", expr(filter), body(stmts)]),
+        StmtKind::FilterBlock {
+            filter,
+            body: stmts,
+        } => json!(["filterblock", expr(filter), body(stmts)]),
         StmtKind::Set { target: to, value } => json!(["set", target(to), expr(value)]),
-        StmtKind::SetBlock { target: to, filter, body: stmts } => {
+        StmtKind::SetBlock {
+            target: to,
+            filter,
+            body: stmts,
+        } => {
             json!(["setblock", target(to), option(filter.as_ref()), body(stmts)])
         }
-        StmtKind::With { bindings, body: stmts } => {
-            let bindings: Json = bindings.iter().map(|(to, value)| json!([target(to), expr(value)])).collect();
+        StmtKind::With {
+            bindings,
+            body: stmts,
+        } => {
+            let bindings: Json = bindings
+                .iter()
+                .map(|(to, value)| json!([target(to), expr(value)]))
+                .collect();
             json!(["with", bindings, body(stmts)])
         }
         StmtKind::Block(block) => dump_block(block),
         StmtKind::Extends(template) => json!(["extends", expr(template)]),
-        StmtKind::Include { template, with_context, ignore_missing } => {
+        StmtKind::Include {
+            template,
+            with_context,
+            ignore_missing,
+        } => {
             json!(["include", expr(template), with_context, ignore_missing])
         }
-        StmtKind::Import { template, target, with_context } => {
+        StmtKind::Import {
+            template,
+            target,
+            with_context,
+        } => {
             json!(["import", expr(template), &**target, with_context])
         }
-        StmtKind::FromImport { template, names, with_context } => {
-            let names: Json = names.iter().map(|(name, alias)| json!([&**name, &**alias])).collect();
+        StmtKind::FromImport {
+            template,
+            names,
+            with_context,
+        } => {
+            let names: Json = names
+                .iter()
+                .map(|(name, alias)| json!([&**name, &**alias]))
+                .collect();
             json!(["from", expr(template), names, with_context])
         }
         StmtKind::Do(value) => json!(["do", expr(value)]),
         StmtKind::Break => json!(["break"]),
         StmtKind::Continue => json!(["continue"]),
-        StmtKind::Autoescape { enabled, body: stmts } => json!(["autoescape", expr(enabled), body(stmts)]),
-        StmtKind::Load { format, target: to, body: stmts } => {
+        StmtKind::Autoescape {
+            enabled,
+            body: stmts,
+        } => json!(["autoescape", expr(enabled), body(stmts)]),
+        StmtKind::Load {
+            format,
+            target: to,
+            body: stmts,
+        } => {
             json!(["load", data_format(*format), target(to), body(stmts)])
         }
-        StmtKind::ImportData { format, template, target: to, with_context } => {
-            json!(["importdata", data_format(*format), expr(template), target(to), with_context])
+        StmtKind::ImportData {
+            format,
+            template,
+            target: to,
+            with_context,
+        } => {
+            json!([
+                "importdata",
+                data_format(*format),
+                expr(template),
+                target(to),
+                with_context
+            ])
         }
         StmtKind::Profile { label, body: stmts } => json!(["profile", expr(label), body(stmts)]),
     }
 }
 
 fn dump_block(block: &Block) -> Json {
-    json!(["block", &*block.name, block.scoped, block.required, body(&block.body)])
+    json!([
+        "block",
+        &*block.name,
+        block.scoped,
+        block.required,
+        body(&block.body)
+    ])
 }
 
 fn function(node: &Macro) -> Json {
-    let params: Json = node.params.iter().map(|param| json!([&*param.name, option(param.default.as_ref())])).collect();
-    json!([params, body(&node.body), node.uses_varargs, node.uses_kwargs, node.uses_caller])
+    let params: Json = node
+        .params
+        .iter()
+        .map(|param| json!([&*param.name, option(param.default.as_ref())]))
+        .collect();
+    json!([
+        params,
+        body(&node.body),
+        node.uses_varargs,
+        node.uses_kwargs,
+        node.uses_caller
+    ])
 }
 
 fn target(node: &Target) -> Json {
@@ -103,8 +169,17 @@ fn exprs(nodes: &[Expr]) -> Json {
 }
 
 fn arguments(args: &Args) -> Json {
-    let named: Json = args.named.iter().map(|(name, value)| json!([&**name, expr(value)])).collect();
-    json!([exprs(&args.positional), named, option(args.star.as_deref()), option(args.star_star.as_deref())])
+    let named: Json = args
+        .named
+        .iter()
+        .map(|(name, value)| json!([&**name, expr(value)]))
+        .collect();
+    json!([
+        exprs(&args.positional),
+        named,
+        option(args.star.as_deref()),
+        option(args.star_star.as_deref())
+    ])
 }
 
 fn expr(node: &Expr) -> Json {
@@ -114,16 +189,37 @@ fn expr(node: &Expr) -> Json {
         ExprKind::Tuple(items) => json!(["tuple", exprs(items)]),
         ExprKind::List(items) => json!(["list", exprs(items)]),
         ExprKind::Dict(items) => {
-            json!(["dict", items.iter().map(|(key, value)| json!([expr(key), expr(value)])).collect::<Json>()])
+            json!([
+                "dict",
+                items
+                    .iter()
+                    .map(|(key, value)| json!([expr(key), expr(value)]))
+                    .collect::<Json>()
+            ])
         }
         ExprKind::Attr(object, name) => json!(["attr", expr(object), &**name]),
         ExprKind::Item(object, index) => json!(["item", expr(object), expr(index)]),
-        ExprKind::Slice { object, start, stop, step } => {
-            json!(["slice", expr(object), option(start.as_deref()), option(stop.as_deref()), option(step.as_deref())])
+        ExprKind::Slice {
+            object,
+            start,
+            stop,
+            step,
+        } => {
+            json!([
+                "slice",
+                expr(object),
+                option(start.as_deref()),
+                option(stop.as_deref()),
+                option(step.as_deref())
+            ])
         }
         ExprKind::Call { callee, args } => json!(["call", expr(callee), arguments(args)]),
-        ExprKind::Filter { input, name, args } => json!(["filter", option(input.as_deref()), &**name, arguments(args)]),
-        ExprKind::Test { input, name, args } => json!(["test", expr(input), &**name, arguments(args)]),
+        ExprKind::Filter { input, name, args } => {
+            json!(["filter", option(input.as_deref()), &**name, arguments(args)])
+        }
+        ExprKind::Test { input, name, args } => {
+            json!(["test", expr(input), &**name, arguments(args)])
+        }
         ExprKind::Binary(op, left, right) => json!([binary(*op), expr(left), expr(right)]),
         ExprKind::Neg(inner) => json!(["neg", expr(inner)]),
         ExprKind::Pos(inner) => json!(["pos", expr(inner)]),
@@ -131,11 +227,18 @@ fn expr(node: &Expr) -> Json {
         ExprKind::And(left, right) => json!(["and", expr(left), expr(right)]),
         ExprKind::Or(left, right) => json!(["or", expr(left), expr(right)]),
         ExprKind::Compare(first, rest) => {
-            let rest: Json = rest.iter().map(|(op, right)| json!([compare(*op), expr(right)])).collect();
+            let rest: Json = rest
+                .iter()
+                .map(|(op, right)| json!([compare(*op), expr(right)]))
+                .collect();
             json!(["compare", expr(first), rest])
         }
         ExprKind::Concat(items) => json!(["concat", exprs(items)]),
-        ExprKind::Cond { test, then, otherwise } => {
+        ExprKind::Cond {
+            test,
+            then,
+            otherwise,
+        } => {
             json!(["cond", expr(test), expr(then), option(otherwise.as_deref())])
         }
     }

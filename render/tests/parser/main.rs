@@ -23,7 +23,9 @@ fn message(source: &str) -> String {
 fn syntax_of(record: &Json) -> Syntax {
     let mut syntax = Syntax::default();
     for (option, value) in record["options"].as_object().into_iter().flatten() {
-        let value = value.as_str().map_or_else(|| Value::from(value.as_bool() == Some(true)), Value::from);
+        let value = value
+            .as_str()
+            .map_or_else(|| Value::from(value.as_bool() == Some(true)), Value::from);
         syntax.set(option, &value).unwrap();
     }
     syntax
@@ -31,7 +33,8 @@ fn syntax_of(record: &Json) -> Syntax {
 
 #[test]
 fn recorded_templates_parse_or_fail_as_in_jinja() {
-    let records: Vec<Json> = serde_json::from_str(include_str!("../data/jinja_syntax.json")).unwrap();
+    let records: Vec<Json> =
+        serde_json::from_str(include_str!("../data/jinja_syntax.json")).unwrap();
     assert!(records.len() > 1000);
     for record in &records {
         let template = record["template"].as_str().unwrap();
@@ -39,10 +42,17 @@ fn recorded_templates_parse_or_fail_as_in_jinja() {
             Ok(tree) => assert_eq!(dump::template(&tree), record["tree"], "{template}"),
             Err(error) => {
                 let recorded = (record["message"].as_str(), record["line"].as_u64());
-                assert_eq!((Some(error.message.as_str()), Some(u64::from(error.line))), recorded, "{template}");
+                assert_eq!(
+                    (Some(error.message.as_str()), Some(u64::from(error.line))),
+                    recorded,
+                    "{template}"
+                );
                 if error.message.contains("end of template") {
                     let (line, _) = line_and_column(&error.source, error.span.start as usize);
-                    assert_eq!(line, error.line as usize, "the place is on another line: {template}");
+                    assert_eq!(
+                        line, error.line as usize,
+                        "the place is on another line: {template}"
+                    );
                 }
             }
         }
@@ -56,24 +66,57 @@ fn recorded_templates_parse_or_fail_as_in_jinja() {
 fn mistakes_that_python_would_find_are_found() {
     for (template, expected) in [
         ("{% break %}", "'break' outside loop"),
-        ("{% if a %}{% continue %}{% endif %}", "'continue' not properly in loop"),
-        ("{% for a in b %}{% macro m() %}{% break %}{% endmacro %}{% endfor %}", "'break' outside loop"),
-        ("{% for a in b %}{% call m() %}{% break %}{% endcall %}{% endfor %}", "'break' outside loop"),
-        ("{% for a in b %}{% load_yaml as c %}{% break %}{% endload %}{% endfor %}", "'break' outside loop"),
-        ("{% for a in b %}{% block c %}{% break %}{% endblock %}{% endfor %}", "'break' outside loop"),
-        ("{% for a in b %}{% else %}{% break %}{% endfor %}", "'break' outside loop"),
+        (
+            "{% if a %}{% continue %}{% endif %}",
+            "'continue' not properly in loop",
+        ),
+        (
+            "{% for a in b %}{% macro m() %}{% break %}{% endmacro %}{% endfor %}",
+            "'break' outside loop",
+        ),
+        (
+            "{% for a in b %}{% call m() %}{% break %}{% endcall %}{% endfor %}",
+            "'break' outside loop",
+        ),
+        (
+            "{% for a in b %}{% load_yaml as c %}{% break %}{% endload %}{% endfor %}",
+            "'break' outside loop",
+        ),
+        (
+            "{% for a in b %}{% block c %}{% break %}{% endblock %}{% endfor %}",
+            "'break' outside loop",
+        ),
+        (
+            "{% for a in b %}{% else %}{% break %}{% endfor %}",
+            "'break' outside loop",
+        ),
         ("{{ f(a=1, a=2) }}", "keyword argument repeated: a"),
         ("{{ x|f(a=1, a=2) }}", "keyword argument repeated: a"),
-        ("{% macro m(a, a) %}{% endmacro %}", "duplicate argument 'a' in macro"),
-        ("{{ a[1:2, 3] }}", "a slice cannot be one of several indices"),
+        (
+            "{% macro m(a, a) %}{% endmacro %}",
+            "duplicate argument 'a' in macro",
+        ),
+        (
+            "{{ a[1:2, 3] }}",
+            "a slice cannot be one of several indices",
+        ),
         ("{{ a[1, :] }}", "a slice cannot be one of several indices"),
-        (r"{{ '\N{BULLET}' }}", r"\N{BULLET}: characters cannot be given by name; write the character itself"),
-        (r"{{ '\ud83d' }}", r"\ud83d is half of a character; write the whole as \UXXXXXXXX"),
+        (
+            r"{{ '\N{BULLET}' }}",
+            r"\N{BULLET}: characters cannot be given by name; write the character itself",
+        ),
+        (
+            r"{{ '\ud83d' }}",
+            r"\ud83d is half of a character; write the whole as \UXXXXXXXX",
+        ),
     ] {
         assert_eq!(message(template), expected, "{template}");
     }
     let digits = "9".repeat(4301);
-    assert_eq!(message(&format!("{{{{ {digits} }}}}")), "the integer has 4301 digits; 4300 is the limit");
+    assert_eq!(
+        message(&format!("{{{{ {digits} }}}}")),
+        "the integer has 4301 digits; 4300 is the limit"
+    );
     for template in [
         "{% for a in b %}{% with %}{% filter f %}{% set c %}{% break %}{% endset %}{% endfilter %}{% endwith %}{% endfor %}",
         "{% for a in b %}{% for c in d %}{% else %}{% continue %}{% endfor %}{% endfor %}",
@@ -86,7 +129,10 @@ fn mistakes_that_python_would_find_are_found() {
 fn an_error_that_jinja_finds_first_is_reported_first() {
     for (template, expected) in [
         ("{% break %}{{ ' }}", "unexpected char \"'\" at 14"),
-        ("{% break %}{% block a %}{% endblock %}{% block a %}{% endblock %}", "block 'a' defined twice"),
+        (
+            "{% break %}{% block a %}{% endblock %}{% block a %}{% endblock %}",
+            "block 'a' defined twice",
+        ),
         (
             "{% block a %}{% extends 'x' %}{% endblock %}{% for loop in b %}{% endfor %}",
             "Can't assign to special loop variable in for-loop target",
@@ -110,20 +156,30 @@ fn errors_point_at_the_token() {
         ("{% set (a|b) = 1 %}", "(a|b)"),
         ("{# open", "{#"),
         ("{% raw %} x", "{% raw %}"),
-        ("{% block a %}{% endblock %}{% block a %}{% endblock %}", "block"),
+        (
+            "{% block a %}{% endblock %}{% block a %}{% endblock %}",
+            "block",
+        ),
         ("{% for x in y %}{% set loop = 1 %}{% endfor %}", "loop"),
         ("{{ f(a=1, a=2) }}", "a"),
         ("{% call m|f %}{% endcall %}", "m|f"),
     ] {
         let error = parsed(template).unwrap_err();
-        assert_eq!(&error.source[error.span.start as usize..error.span.end as usize], text, "{template}");
+        assert_eq!(
+            &error.source[error.span.start as usize..error.span.end as usize],
+            text,
+            "{template}"
+        );
     }
 }
 
 #[test]
 fn errors_name_the_template() {
     let error = parse("\r\n{{ }}", Some("a/b.jinja"), &Syntax::default()).unwrap_err();
-    assert_eq!(error.to_string(), "Expected an expression, got 'end of print statement' (line 2 of 'a/b.jinja')");
+    assert_eq!(
+        error.to_string(),
+        "Expected an expression, got 'end of print statement' (line 2 of 'a/b.jinja')"
+    );
     assert_eq!(&*error.source, "\n{{ }}");
 }
 
@@ -131,12 +187,30 @@ fn errors_name_the_template() {
 fn statements_know_their_opening_tag() {
     let source = "a {%- if b -%} \n c{{ d }}{# e #}{% elif f %}{% endif %}\n{% set g %}{% endset %}{% print h, i %}";
     let template = parsed(source).unwrap();
-    let texts: Vec<&str> =
-        template.body.iter().map(|stmt| &source[stmt.span.start as usize..stmt.span.end as usize]).collect();
-    assert_eq!(texts, ["a", "{%- if b -%}", "\n", "{% set g %}", "{% print h, i %}", "{% print h, i %}"]);
-    let StmtKind::If { arms, .. } = &template.body[1].kind else { panic!("{:?}", template.body[1]) };
-    let texts: Vec<&str> =
-        arms[0].1.iter().map(|stmt| &source[stmt.span.start as usize..stmt.span.end as usize]).collect();
+    let texts: Vec<&str> = template
+        .body
+        .iter()
+        .map(|stmt| &source[stmt.span.start as usize..stmt.span.end as usize])
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            "a",
+            "{%- if b -%}",
+            "\n",
+            "{% set g %}",
+            "{% print h, i %}",
+            "{% print h, i %}"
+        ]
+    );
+    let StmtKind::If { arms, .. } = &template.body[1].kind else {
+        panic!("{:?}", template.body[1])
+    };
+    let texts: Vec<&str> = arms[0]
+        .1
+        .iter()
+        .map(|stmt| &source[stmt.span.start as usize..stmt.span.end as usize])
+        .collect();
     assert_eq!(texts, ["c", "{{ d }}"]);
 }
 
@@ -144,12 +218,22 @@ fn statements_know_their_opening_tag() {
 fn expressions_know_their_source() {
     for (source, parts) in [
         ("{{ (a) + b.c[1] }}", ["(a) + b.c[1]", "(a)", "b.c[1]"]),
-        ("{{ a|f(1)|g and not -b ** 2 }}", ["a|f(1)|g and not -b ** 2", "a|f(1)|g", "not -b ** 2"]),
-        ("{{ ( x, ) * ['y' 'z'] }}", ["( x, ) * ['y' 'z']", "( x, )", "['y' 'z']"]),
+        (
+            "{{ a|f(1)|g and not -b ** 2 }}",
+            ["a|f(1)|g and not -b ** 2", "a|f(1)|g", "not -b ** 2"],
+        ),
+        (
+            "{{ ( x, ) * ['y' 'z'] }}",
+            ["( x, ) * ['y' 'z']", "( x, )", "['y' 'z']"],
+        ),
     ] {
         let template = parsed(source).unwrap();
-        let StmtKind::Output(expr) = &template.body[0].kind else { panic!("{source}") };
-        let (ExprKind::Binary(_, left, right) | ExprKind::And(left, right)) = &expr.kind else { panic!("{source}") };
+        let StmtKind::Output(expr) = &template.body[0].kind else {
+            panic!("{source}")
+        };
+        let (ExprKind::Binary(_, left, right) | ExprKind::And(left, right)) = &expr.kind else {
+            panic!("{source}")
+        };
         let text = |expr: &Expr| &source[expr.span.start as usize..expr.span.end as usize];
         assert_eq!([text(expr), text(left), text(right)], parts);
     }
@@ -167,11 +251,23 @@ fn blocks_are_listed_in_order() {
 
 #[test]
 fn delimiters_must_differ_and_not_be_empty() {
-    let same = Syntax { block_start: "{{".into(), ..Syntax::default() };
+    let same = Syntax {
+        block_start: "{{".into(),
+        ..Syntax::default()
+    };
     let error = parse("x", None, &same).unwrap_err();
-    assert_eq!(error.message, "block, variable and comment start strings must be different");
-    let empty = Syntax { line_comment_prefix: Some(String::new()), ..Syntax::default() };
-    assert_eq!(parse("x", None, &empty).unwrap_err().message, "a Jinja delimiter is empty");
+    assert_eq!(
+        error.message,
+        "block, variable and comment start strings must be different"
+    );
+    let empty = Syntax {
+        line_comment_prefix: Some(String::new()),
+        ..Syntax::default()
+    };
+    assert_eq!(
+        parse("x", None, &empty).unwrap_err().message,
+        "a Jinja delimiter is empty"
+    );
 }
 
 /// Deep templates are refused before they can exhaust a thread's stack of 2 MiB.
@@ -196,7 +292,13 @@ fn nesting_is_limited() {
         ("", "a", "|b"),
         ("", "a", "()"),
     ] {
-        let nested = |depth: usize| format!("{{{{ {}{middle}{} }}}}", open.repeat(depth), close.repeat(depth));
+        let nested = |depth: usize| {
+            format!(
+                "{{{{ {}{middle}{} }}}}",
+                open.repeat(depth),
+                close.repeat(depth)
+            )
+        };
         assert_eq!(message(&nested(20)), "", "{open}{close}");
         assert_eq!(message(&nested(100_000)), too_deep, "{open}{close}");
     }
@@ -212,10 +314,18 @@ fn nesting_is_limited() {
         ("{% load_yaml as a %}", "{% endload %}"),
     ] {
         assert_eq!(message(&blocks(100, tag, end)), "", "{tag}");
-        assert_eq!(message(&blocks(101, tag, end)), "the template nests more than 100 statements deep", "{tag}");
+        assert_eq!(
+            message(&blocks(101, tag, end)),
+            "the template nests more than 100 statements deep",
+            "{tag}"
+        );
     }
     // Only depth is limited, not length.
-    let long = format!("{{{{ [{}] ~ {} }}}}", "1, ".repeat(5000), vec!["x"; 5000].join(" ~ "));
+    let long = format!(
+        "{{{{ [{}] ~ {} }}}}",
+        "1, ".repeat(5000),
+        vec!["x"; 5000].join(" ~ ")
+    );
     assert_eq!(message(&long), "");
     let chain = format!("{{% if a %}}{}{{% endif %}}", "{% elif b %}c".repeat(5000));
     assert_eq!(message(&chain), "");

@@ -20,7 +20,11 @@ const FLOOR_GOAL: f64 = 1.5;
 pub fn run(sh: &Shell, starts: u32) -> Result {
     let made_up = TempDir::new()?;
     let subjects = [shipped(), generated(sh, made_up.path())?, computed()];
-    cmd!(sh, "cargo bench --quiet --package mapstack --bench data --no-run").run()?;
+    cmd!(
+        sh,
+        "cargo bench --quiet --package mapstack --bench data --no-run"
+    )
+    .run()?;
     for subject in &subjects {
         println!("{}", subject.name);
         measure(sh, subject, starts)?;
@@ -72,31 +76,69 @@ pub fn generated(sh: &Shell, directory: &Path) -> Result<Subject> {
     let mut sources = String::from("values:\n  sources:\n");
     for (number, layer) in layers.iter().enumerate() {
         sources += &format!("    - Y!P@{layer}\n");
-        sh.write_file(parameters.join(layer), format!("values:\n{}", layer_text(number, "  ")))?;
+        sh.write_file(
+            parameters.join(layer),
+            format!("values:\n{}", layer_text(number, "  ")),
+        )?;
     }
-    sh.write_file(parameters.join("defaults.yaml"), "values:\n  enabled: true\n")?;
+    sh.write_file(
+        parameters.join("defaults.yaml"),
+        "values:\n  enabled: true\n",
+    )?;
     sh.write_file(parameters.join("map_jinja.yaml"), sources)?;
     let minion = directory.join("minion.yaml");
     let facts = "{os: Debian, os_family: Debian, osarch: amd64, osfinger: Debian-12}";
-    sh.write_file(&minion, format!("id: bench\ngrains: {facts}\npillar: {{}}\n"))?;
+    sh.write_file(
+        &minion,
+        format!("id: bench\ngrains: {facts}\npillar: {{}}\n"),
+    )?;
     let name = "a generated formula: 10 plain YAML layers of 40 keys";
-    Ok(Subject { name, verb: "data", formula: "layers", minion, roots: vec![directory.to_owned()], plain: true })
+    Ok(Subject {
+        name,
+        verb: "data",
+        formula: "layers",
+        minion,
+        roots: vec![directory.to_owned()],
+        plain: true,
+    })
 }
 
 fn measure(sh: &Shell, subject: &Subject, starts: u32) -> Result {
     let ours = in_process(sh, subject)?;
-    let times = ["warm", "cold", "floor"].map(|name| Duration::from_nanos(ours[name].as_u64().unwrap_or_default()));
+    let times = ["warm", "cold", "floor"]
+        .map(|name| Duration::from_nanos(ours[name].as_u64().unwrap_or_default()));
     let [warm, cold, floor] = times;
     let started = cold_start(subject, starts)?;
     match reference::python(sh) {
         Ok(python) => {
             let theirs = warm_reference(sh, subject, &python)?;
             if subject.verb == "map" {
-                report("warm, in process", "the same import", theirs, "map", warm, MAP_GOAL);
+                report(
+                    "warm, in process",
+                    "the same import",
+                    theirs,
+                    "map",
+                    warm,
+                    MAP_GOAL,
+                );
             } else {
-                report("warm, in process", "map.data", theirs, "data", warm, WARM_GOAL);
+                report(
+                    "warm, in process",
+                    "map.data",
+                    theirs,
+                    "data",
+                    warm,
+                    WARM_GOAL,
+                );
                 let theirs = cold_reference(sh, subject, starts)?;
-                report("one process", "salt-call", theirs, "data", started, COLD_GOAL);
+                report(
+                    "one process",
+                    "salt-call",
+                    theirs,
+                    "data",
+                    started,
+                    COLD_GOAL,
+                );
             }
         }
         Err(missing) => {
@@ -111,21 +153,51 @@ fn measure(sh: &Shell, subject: &Subject, starts: u32) -> Result {
     print!(
         "  from nothing {cold:.1?}, floor (read and parse the same {files} files) {floor:.1?}: {ratio:.2} times the floor"
     );
-    println!("{}", if subject.plain { verdict(ratio < FLOOR_GOAL, &format!("< {FLOOR_GOAL}")) } else { String::new() });
-    println!("  warm {warm:.1?}: {:.2} times the floor", warm.as_secs_f64() / floor.as_secs_f64());
+    println!(
+        "{}",
+        if subject.plain {
+            verdict(ratio < FLOOR_GOAL, &format!("< {FLOOR_GOAL}"))
+        } else {
+            String::new()
+        }
+    );
+    println!(
+        "  warm {warm:.1?}: {:.2} times the floor",
+        warm.as_secs_f64() / floor.as_secs_f64()
+    );
     Ok(())
 }
 
 /// The library, measured by its own benchmark.
 fn in_process(sh: &Shell, subject: &Subject) -> Result<Value> {
-    let Subject { verb, formula, minion, roots, .. } = subject;
-    measured(cmd!(sh, "cargo bench --quiet --package mapstack --bench data -- {verb} {formula} {minion} {roots...}"))
+    let Subject {
+        verb,
+        formula,
+        minion,
+        roots,
+        ..
+    } = subject;
+    measured(cmd!(
+        sh,
+        "cargo bench --quiet --package mapstack --bench data -- {verb} {formula} {minion} {roots...}"
+    ))
 }
 
 fn warm_reference(sh: &Shell, subject: &Subject, python: &Path) -> Result<Duration> {
-    let Subject { verb, formula, minion, roots, .. } = subject;
-    let printed = measured(cmd!(sh, "{python} xtask/reference/bench.py {verb} {formula} {minion} {roots...}"))?;
-    Ok(Duration::from_nanos(printed["warm"].as_u64().ok_or("bench.py prints no time")?))
+    let Subject {
+        verb,
+        formula,
+        minion,
+        roots,
+        ..
+    } = subject;
+    let printed = measured(cmd!(
+        sh,
+        "{python} xtask/reference/bench.py {verb} {formula} {minion} {roots...}"
+    ))?;
+    Ok(Duration::from_nanos(
+        printed["warm"].as_u64().ok_or("bench.py prints no time")?,
+    ))
 }
 
 /// The command, from its start to its end.
@@ -133,17 +205,28 @@ fn cold_start(subject: &Subject, starts: u32) -> Result<Duration> {
     let sh = Shell::new()?;
     sh.change_dir(project_root());
     let mapstack = mapstack(&sh)?;
-    let roots = subject.roots.iter().flat_map(|root| ["--root".into(), root.clone()]);
-    let Subject { verb, formula, minion, .. } = subject;
+    let roots = subject
+        .roots
+        .iter()
+        .flat_map(|root| ["--root".into(), root.clone()]);
+    let Subject {
+        verb,
+        formula,
+        minion,
+        ..
+    } = subject;
     let roots: Vec<PathBuf> = roots.collect();
     let roots = &roots;
     // A start takes milliseconds, so more of them make a better median.
     median(starts * 10, || {
-        cmd!(sh, "{mapstack} {verb} {formula} --minion {minion} {roots...}")
-            .quiet()
-            .ignore_stdout()
-            .ignore_stderr()
-            .run()
+        cmd!(
+            sh,
+            "{mapstack} {verb} {formula} --minion {minion} {roots...}"
+        )
+        .quiet()
+        .ignore_stdout()
+        .ignore_stderr()
+        .run()
     })
 }
 
@@ -151,13 +234,21 @@ fn cold_start(subject: &Subject, starts: u32) -> Result<Duration> {
 fn cold_reference(sh: &Shell, subject: &Subject, starts: u32) -> Result<Duration> {
     let (salt_call, python) = (reference::program(sh, "salt-call")?, reference::python(sh)?);
     let home = TempDir::new()?;
-    let to_json = "import json, sys, salt.utils.yaml as y; print(json.dumps(y.safe_load(open(sys.argv[1]))))";
+    let to_json =
+        "import json, sys, salt.utils.yaml as y; print(json.dumps(y.safe_load(open(sys.argv[1]))))";
     let minion = &subject.minion;
-    let minion: Value =
-        serde_json::from_str(&cmd!(sh, "{python} -c {to_json} {minion}").quiet().ignore_stderr().read()?)?;
+    let minion: Value = serde_json::from_str(
+        &cmd!(sh, "{python} -c {to_json} {minion}")
+            .quiet()
+            .ignore_stderr()
+            .read()?,
+    )?;
     let pillar = home.path().join("pillar");
     sh.write_file(pillar.join("top.sls"), "base: {'*': [facts]}\n")?;
-    sh.write_file(pillar.join("facts.sls"), format!("#!json\n{}\n", minion["pillar"]))?;
+    sh.write_file(
+        pillar.join("facts.sls"),
+        format!("#!json\n{}\n", minion["pillar"]),
+    )?;
     let mut config = minion["opts"].as_object().cloned().unwrap_or_default();
     let own = json!({
         "id": minion["id"],
@@ -171,10 +262,13 @@ fn cold_reference(sh: &Shell, subject: &Subject, starts: u32) -> Result<Duration
     sh.write_file(home.path().join("minion"), Value::from(config).to_string())?;
     let (config, formula) = (home.path(), subject.formula);
     median(starts, || {
-        cmd!(sh, "{salt_call} --local --config-dir {config} --log-level quiet map.data {formula}")
-            .quiet()
-            .ignore_stdout()
-            .ignore_stderr()
-            .run()
+        cmd!(
+            sh,
+            "{salt_call} --local --config-dir {config} --log-level quiet map.data {formula}"
+        )
+        .quiet()
+        .ignore_stdout()
+        .ignore_stderr()
+        .run()
     })
 }

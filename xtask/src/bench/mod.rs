@@ -67,7 +67,9 @@ fn mapstack(sh: &Shell) -> Result<PathBuf> {
 
 /// What a measuring program prints: one JSON object.
 fn measured(program: Cmd<'_>) -> Result<Value> {
-    Ok(serde_json::from_str(&program.quiet().ignore_stderr().read()?)?)
+    Ok(serde_json::from_str(
+        &program.quiet().ignore_stderr().read()?,
+    )?)
 }
 
 /// Forty keys: new ones, ones that other layers have too, and small mappings and lists.
@@ -76,21 +78,39 @@ fn layer_text(layer: usize, indent: &str) -> String {
     for key in 0..10 {
         text += &format!("{indent}shared{key}: value {key} of layer {layer}\n");
         text += &format!("{indent}own{layer}_{key}: {}\n", layer * 1000 + key);
-        text += &format!("{indent}options{key}:\n{indent}  layer{layer}: yes\n{indent}  port: {}\n", 8000 + layer);
+        text += &format!(
+            "{indent}options{key}:\n{indent}  layer{layer}: yes\n{indent}  port: {}\n",
+            8000 + layer
+        );
         text += &format!("{indent}packages{key}: [package-{layer}, package-{key}, common]\n");
     }
     text
 }
 
 /// Print both sides' times and their ratio.
-fn report(what: &str, reference: &str, theirs: Duration, verb: &str, ours: Duration, goal: impl Into<Option<f64>>) {
+fn report(
+    what: &str,
+    reference: &str,
+    theirs: Duration,
+    verb: &str,
+    ours: Duration,
+    goal: impl Into<Option<f64>>,
+) {
     let ratio = theirs.as_secs_f64() / ours.as_secs_f64();
-    let verdict = goal.into().map(|goal| verdict(ratio > goal, &format!("> {goal}"))).unwrap_or_default();
-    println!("  {what}: {reference} {theirs:.1?}, mapstack {verb} {ours:.1?}: {ratio:.0} times faster{verdict}");
+    let verdict = goal
+        .into()
+        .map(|goal| verdict(ratio > goal, &format!("> {goal}")))
+        .unwrap_or_default();
+    println!(
+        "  {what}: {reference} {theirs:.1?}, mapstack {verb} {ours:.1?}: {ratio:.0} times faster{verdict}"
+    );
 }
 
 fn verdict(reached: bool, goal: &str) -> String {
-    format!(" (goal {goal}: {})", if reached { "reached" } else { "missed" })
+    format!(
+        " (goal {goal}: {})",
+        if reached { "reached" } else { "missed" }
+    )
 }
 
 /// The median of some runs, after one that does not count.
@@ -141,7 +161,14 @@ fn compare<const N: usize>(
         let ratio = |turn: &[Duration; N]| turn[index].as_secs_f64() / turn[0].as_secs_f64();
         let mut ratios: Vec<f64> = counted.iter().map(ratio).collect();
         ratios.sort_unstable_by(f64::total_cmp);
-        let fastest = counted.iter().map(|turn| turn[index]).min().unwrap_or_default();
-        Compared { fastest, times: ratios[ratios.len() / 2] }
+        let fastest = counted
+            .iter()
+            .map(|turn| turn[index])
+            .min()
+            .unwrap_or_default();
+        Compared {
+            fastest,
+            times: ratios[ratios.len() / 2],
+        }
     }))
 }

@@ -19,14 +19,24 @@ const MODULE: &str = "MAPSTACK_MAKOSTACK";
 pub fn run(sh: &Shell) -> Result {
     let made_up = TempDir::new()?;
     // The benchmark finds it beside itself.
-    cmd!(sh, "cargo build --quiet --release --package mapstack-python").run()?;
-    cmd!(sh, "cargo bench --quiet --package mapstack --bench pillar --no-run").run()?;
+    cmd!(
+        sh,
+        "cargo build --quiet --release --package mapstack-python"
+    )
+    .run()?;
+    cmd!(
+        sh,
+        "cargo bench --quiet --package mapstack --bench pillar --no-run"
+    )
+    .run()?;
     println!("a generated stack: 20 plain layers of 40 keys");
     for (kind, goal) in [("stack", STACK_GOAL), ("makostack", MAKOSTACK_GOAL)] {
         let config = generate(sh, &made_up.path().join("plain"), None)?;
         measure(sh, kind, &config, Some(goal))?;
     }
-    println!("the same, with one key of each layer from an expression that differs for each minion");
+    println!(
+        "the same, with one key of each layer from an expression that differs for each minion"
+    );
     for (kind, marks) in [("stack", ["{{ ", " }}"]), ("makostack", ["${ ", " }"])] {
         let config = generate(sh, &made_up.path().join(kind), Some(marks))?;
         measure(sh, kind, &config, None)?;
@@ -42,8 +52,13 @@ fn generate(sh: &Shell, directory: &Path, marks: Option<[&str; 2]>) -> Result<Pa
         let mut text = layer_text(layer, "");
         if let Some([open, close]) = marks {
             // One key more would be the forty-first.
-            let others = text.split_inclusive('\n').filter(|line| !line.starts_with("shared9:"));
-            text = format!("minion: {open}minion_id{close}\n{}", others.collect::<String>());
+            let others = text
+                .split_inclusive('\n')
+                .filter(|line| !line.starts_with("shared9:"));
+            text = format!(
+                "minion: {open}minion_id{close}\n{}",
+                others.collect::<String>()
+            );
         }
         sh.write_file(directory.join(&name), text)?;
         list += &format!("{name}\n");
@@ -54,20 +69,35 @@ fn generate(sh: &Shell, directory: &Path, marks: Option<[&str; 2]>) -> Result<Pa
 }
 
 fn measure(sh: &Shell, kind: &str, config: &Path, goal: Option<f64>) -> Result {
-    let ours = measured(cmd!(sh, "cargo bench --quiet --package mapstack --bench pillar -- {kind} {config}"))?;
+    let ours = measured(cmd!(
+        sh,
+        "cargo bench --quiet --package mapstack --bench pillar -- {kind} {config}"
+    ))?;
     let warm = nanoseconds(&ours);
     let theirs = match reference::python(sh) {
-        Ok(_) if kind == "makostack" && std::env::var_os(MODULE).is_none() => Err(format!("{MODULE} names no module")),
-        Ok(python) => Ok(measured(cmd!(sh, "{python} xtask/reference/bench.py pillar {kind} {config}"))?),
+        Ok(_) if kind == "makostack" && std::env::var_os(MODULE).is_none() => {
+            Err(format!("{MODULE} names no module"))
+        }
+        Ok(python) => Ok(measured(cmd!(
+            sh,
+            "{python} xtask/reference/bench.py pillar {kind} {config}"
+        ))?),
         Err(missing) => Err(missing.to_string()),
     };
     match theirs {
         Ok(theirs) => {
             report("a minion", kind, nanoseconds(&theirs), "pillar", warm, goal);
-            println!("  memory at most: {kind} {}, mapstack pillar {}", mebibytes(&theirs), mebibytes(&ours));
+            println!(
+                "  memory at most: {kind} {}, mapstack pillar {}",
+                mebibytes(&theirs),
+                mebibytes(&ours)
+            );
         }
         Err(missing) => {
-            println!("  {kind}: a minion {warm:.1?}, memory at most {}; no reference: {missing}", mebibytes(&ours));
+            println!(
+                "  {kind}: a minion {warm:.1?}, memory at most {}; no reference: {missing}",
+                mebibytes(&ours)
+            );
         }
     }
     Ok(())

@@ -21,11 +21,17 @@ pub struct Pair {
 }
 
 pub fn compare(sides: &Sides, formulas: &[Formula]) -> Result<Tally> {
-    let questions: Vec<Value> = formulas.iter().map(|f| json!({"op": "subjects", "formula": f.root})).collect();
+    let questions: Vec<Value> = formulas
+        .iter()
+        .map(|f| json!({"op": "subjects", "formula": f.root}))
+        .collect();
     let mut tally = Tally::default();
     for (formula, subjects) in formulas.iter().zip(lists(sides.reference(&questions)?)) {
         if subjects.is_empty() {
-            tally.add(&formula.name, Outcome::NotComparable("the formula has no map.jinja".into()));
+            tally.add(
+                &formula.name,
+                Outcome::NotComparable("the formula has no map.jinja".into()),
+            );
         }
         for subject in subjects {
             compare_subject(sides, formula, &subject, &mut tally)
@@ -53,7 +59,11 @@ fn compare_subject(sides: &Sides, formula: &Formula, subject: &Value, tally: &mu
     let pairs: Vec<Pair> = sides.minions.iter().map(pair).collect();
     let theirs = kept_or_asked(sides, &formula.name, &pairs)?;
     for (pair, theirs) in pairs.iter().zip(&theirs) {
-        let name = format!("{} {directory} {variable} {}", formula.name, stem(&pair.minion));
+        let name = format!(
+            "{} {directory} {variable} {}",
+            formula.name,
+            stem(&pair.minion)
+        );
         let outcome = match theirs["blocked"].as_str() {
             Some(function) => Outcome::Blocked(function.to_owned()),
             None => match &sides.mapstack {
@@ -76,13 +86,18 @@ fn describe(answer: &Value) -> String {
 
 /// The reference's answers, from the folder that keeps them where it has them all.
 fn kept_or_asked(sides: &Sides, formula: &str, pairs: &[Pair]) -> Result<Vec<Value>> {
-    let Some(answers) = &sides.answers else { return theirs(sides, pairs) };
+    let Some(answers) = &sides.answers else {
+        return theirs(sides, pairs);
+    };
     let place = |pair: &Pair| {
         let folder = answers.join(formula).join(pair.directory.replace('/', "."));
         folder.join(stem(&pair.minion)).with_extension_added("json")
     };
     if pairs.iter().all(|pair| sides.sh.path_exists(place(pair))) {
-        return pairs.iter().map(|pair| Ok(serde_json::from_str(&sides.sh.read_file(place(pair))?)?)).collect();
+        return pairs
+            .iter()
+            .map(|pair| Ok(serde_json::from_str(&sides.sh.read_file(place(pair))?)?))
+            .collect();
     }
     let asked = theirs(sides, pairs)?;
     for (pair, answer) in pairs.iter().zip(&asked) {
@@ -105,7 +120,14 @@ impl ExtensionAdded for Path {
 /// What real Salt gives for each pair.
 pub fn theirs(sides: &Sides, pairs: &[Pair]) -> Result<Vec<Value>> {
     let question = |pair: &Pair| {
-        let Pair { root, directory, variable, with_context, facts, .. } = pair;
+        let Pair {
+            root,
+            directory,
+            variable,
+            with_context,
+            facts,
+            ..
+        } = pair;
         json!({
             "op": "map", "roots": [root], "directory": directory, "variable": variable, "with_context": with_context,
             "minion": facts,
@@ -122,16 +144,34 @@ const STUBS: &str = "xtask/reference/corpus_stubs.yaml";
 /// # Errors
 /// The command was not understood, so that every answer would be a refusal.
 pub fn ours(sides: &Sides, pair: &Pair) -> Result<Value> {
-    let (sh, mapstack) = (sides.sh, sides.mapstack.as_deref().unwrap_or(Path::new("mapstack")));
-    let Pair { root, directory, variable, minion, .. } = pair;
-    let facts = cmd!(sh, "{mapstack} map {directory} --root {root} --minion {minion}");
+    let (sh, mapstack) = (
+        sides.sh,
+        sides.mapstack.as_deref().unwrap_or(Path::new("mapstack")),
+    );
+    let Pair {
+        root,
+        directory,
+        variable,
+        minion,
+        ..
+    } = pair;
+    let facts = cmd!(
+        sh,
+        "{mapstack} map {directory} --root {root} --minion {minion}"
+    );
     let asked = facts.args(["--stub", STUBS, "--var", variable, "-o", "json"]);
     let output = asked.quiet().ignore_status().output()?;
     let message = String::from_utf8_lossy(&output.stderr);
     match output.status.code() {
         Some(0) => Ok(json!({"ok": String::from_utf8_lossy(&output.stdout), "warnings": message})),
         Some(1) => Ok(json!({"error": message})),
-        _ => Err(format!("{} map {directory}: {}: {}", mapstack.display(), output.status, brief(&message)).into()),
+        _ => Err(format!(
+            "{} map {directory}: {}: {}",
+            mapstack.display(),
+            output.status,
+            brief(&message)
+        )
+        .into()),
     }
 }
 
@@ -146,11 +186,15 @@ fn outcome(ours: &Value, theirs: &Value) -> Outcome {
         (Some(_), None) if text(ours, "warnings").contains("that is no data") => {
             // Data may hold what is undefined until somebody prints it, as this comparison does.
             Outcome::NotComparable(
-                "the data holds an undefined value: null with a warning, or not to be printed".into(),
+                "the data holds an undefined value: null with a warning, or not to be printed"
+                    .into(),
             )
         }
         (None, _) => Outcome::Differs(format!("ours refuses: {}", brief(text(ours, "error")))),
-        (_, None) => Outcome::Differs(format!("ours answers, theirs refuses: {}", brief(text(theirs, "error")))),
+        (_, None) => Outcome::Differs(format!(
+            "ours answers, theirs refuses: {}",
+            brief(text(theirs, "error"))
+        )),
         (Some(Err(problem)), _) => Outcome::Differs(format!("ours is no JSON: {problem}")),
         (_, Some(Err(problem))) => Outcome::Differs(format!("theirs is no JSON: {problem}")),
     }
@@ -169,36 +213,62 @@ pub fn text<'a>(answer: &'a Value, name: &str) -> &'a str {
 pub fn difference(ours: &Value, theirs: &Value, place: &str) -> Option<String> {
     match (ours, theirs) {
         (Value::Object(ours), Value::Object(theirs)) => {
-            let keys = |map: &serde_json::Map<String, Value>| map.keys().cloned().collect::<Vec<_>>();
-            let inner = ours.iter().filter_map(|(key, value)| Some((key, value, theirs.get(key)?)));
-            let below = inner.map(|(key, ours, theirs)| difference(ours, theirs, &format!("{place}:{key}")));
-            let keys = (keys(ours) != keys(theirs)).then(|| differing_keys(&keys(ours), &keys(theirs), place));
+            let keys =
+                |map: &serde_json::Map<String, Value>| map.keys().cloned().collect::<Vec<_>>();
+            let inner = ours
+                .iter()
+                .filter_map(|(key, value)| Some((key, value, theirs.get(key)?)));
+            let below = inner
+                .map(|(key, ours, theirs)| difference(ours, theirs, &format!("{place}:{key}")));
+            let keys = (keys(ours) != keys(theirs))
+                .then(|| differing_keys(&keys(ours), &keys(theirs), place));
             keys.or_else(|| below.flatten().next())
         }
         (Value::Array(ours), Value::Array(theirs)) if ours.len() == theirs.len() => {
             let pairs = ours.iter().zip(theirs).enumerate();
-            pairs.filter_map(|(at, (ours, theirs))| difference(ours, theirs, &format!("{place}:{at}"))).next()
+            pairs
+                .filter_map(|(at, (ours, theirs))| {
+                    difference(ours, theirs, &format!("{place}:{at}"))
+                })
+                .next()
         }
         _ if ours == theirs => None,
-        _ => {
-            Some(format!("at {}: ours {}, theirs {}", at(place), brief(&ours.to_string()), brief(&theirs.to_string())))
-        }
+        _ => Some(format!(
+            "at {}: ours {}, theirs {}",
+            at(place),
+            brief(&ours.to_string()),
+            brief(&theirs.to_string())
+        )),
     }
 }
 
 fn differing_keys(ours: &[String], theirs: &[String], place: &str) -> String {
     let without = |these: &[String], those: &[String]| -> Vec<String> {
-        these.iter().filter(|key| !those.contains(key)).cloned().collect()
+        these
+            .iter()
+            .filter(|key| !those.contains(key))
+            .cloned()
+            .collect()
     };
     let (more, less) = (without(ours, theirs), without(theirs, ours));
     if more.is_empty() && less.is_empty() {
-        return format!("at {}: keys in another order: ours {ours:?}, theirs {theirs:?}", at(place));
+        return format!(
+            "at {}: keys in another order: ours {ours:?}, theirs {theirs:?}",
+            at(place)
+        );
     }
-    format!("at {}: only ours has {more:?}, only theirs has {less:?}", at(place))
+    format!(
+        "at {}: only ours has {more:?}, only theirs has {less:?}",
+        at(place)
+    )
 }
 
 fn at(place: &str) -> &str {
-    if place.is_empty() { "the top" } else { &place[1..] }
+    if place.is_empty() {
+        "the top"
+    } else {
+        &place[1..]
+    }
 }
 
 #[cfg(test)]
@@ -211,20 +281,43 @@ mod tests {
 
     #[test]
     fn order_and_types_count() {
-        assert_eq!(compared(r#"{"a": [1, 2.0, null]}"#, r#"{"a":[1,2.0,null]}"#), Outcome::Equal);
+        assert_eq!(
+            compared(r#"{"a": [1, 2.0, null]}"#, r#"{"a":[1,2.0,null]}"#),
+            Outcome::Equal
+        );
         for (ours, theirs, line) in [
             (
                 r#"{"a": 1, "b": 2}"#,
                 r#"{"b": 2, "a": 1}"#,
                 r#"at the top: keys in another order: ours ["a", "b"], theirs ["b", "a"]"#,
             ),
-            (r#"{"a": {"b": 1}}"#, r#"{"a": {"b": 1.0}}"#, "at a:b: ours 1, theirs 1.0"),
-            (r#"{"a": [1, 2]}"#, r#"{"a": [1, "2"]}"#, r#"at a:1: ours 2, theirs "2""#),
-            (r#"{"a": 1}"#, r#"{"b": 1}"#, r#"at the top: only ours has ["a"], only theirs has ["b"]"#),
+            (
+                r#"{"a": {"b": 1}}"#,
+                r#"{"a": {"b": 1.0}}"#,
+                "at a:b: ours 1, theirs 1.0",
+            ),
+            (
+                r#"{"a": [1, 2]}"#,
+                r#"{"a": [1, "2"]}"#,
+                r#"at a:1: ours 2, theirs "2""#,
+            ),
+            (
+                r#"{"a": 1}"#,
+                r#"{"b": 1}"#,
+                r#"at the top: only ours has ["a"], only theirs has ["b"]"#,
+            ),
             ("[1]", "[1, 2]", "at the top: ours [1], theirs [1,2]"),
-            ("nothing", "1", "ours is no JSON: expected ident at line 1 column 2"),
+            (
+                "nothing",
+                "1",
+                "ours is no JSON: expected ident at line 1 column 2",
+            ),
         ] {
-            assert_eq!(compared(ours, theirs), Outcome::Differs(line.to_owned()), "{ours} {theirs}");
+            assert_eq!(
+                compared(ours, theirs),
+                Outcome::Differs(line.to_owned()),
+                "{ours} {theirs}"
+            );
         }
     }
 
@@ -232,15 +325,27 @@ mod tests {
     fn one_refusal_is_a_difference() {
         let (data, refusal) = (json!({"ok": "1"}), json!({"error": "no\nmore"}));
         assert_eq!(outcome(&refusal, &refusal), Outcome::BothRefuse);
-        assert_eq!(outcome(&refusal, &data), Outcome::Differs("ours refuses: no".into()));
-        assert_eq!(outcome(&data, &refusal), Outcome::Differs("ours answers, theirs refuses: no".into()));
+        assert_eq!(
+            outcome(&refusal, &data),
+            Outcome::Differs("ours refuses: no".into())
+        );
+        assert_eq!(
+            outcome(&data, &refusal),
+            Outcome::Differs("ours answers, theirs refuses: no".into())
+        );
         let warned = json!({"ok": "1", "warnings": "warning: puts something into mapdata that is no data: …"});
-        assert!(matches!(outcome(&warned, &refusal), Outcome::NotComparable(_)));
+        assert!(matches!(
+            outcome(&warned, &refusal),
+            Outcome::NotComparable(_)
+        ));
         assert_eq!(outcome(&warned, &data), Outcome::Equal);
     }
 
     #[test]
     fn a_name_with_a_point_keeps_it() {
-        assert_eq!(Path::new("a/ubuntu-22.04").with_extension_added("json"), Path::new("a/ubuntu-22.04.json"));
+        assert_eq!(
+            Path::new("a/ubuntu-22.04").with_extension_added("json"),
+            Path::new("a/ubuntu-22.04.json")
+        );
     }
 }

@@ -12,30 +12,44 @@ use super::{Formula, Sides, lists};
 use crate::Result;
 
 pub fn compare(sides: &Sides, formulas: &[Formula]) -> Result<Tally> {
-    let question = |f: &Formula| json!({"op": "mapdata", "formula": f.root, "minions": sides.minions});
+    let question =
+        |f: &Formula| json!({"op": "mapdata", "formula": f.root, "minions": sides.minions});
     let cases = lists(sides.reference(&formulas.iter().map(question).collect::<Vec<_>>())?);
     let mut tally = Tally::default();
     for (formula, cases) in formulas.iter().zip(cases) {
-        compare_cases(sides, formula, cases, &mut tally).map_err(|error| format!("{}: {error}", formula.name))?;
+        compare_cases(sides, formula, cases, &mut tally)
+            .map_err(|error| format!("{}: {error}", formula.name))?;
     }
     Ok(tally)
 }
 
 fn compare_cases(sides: &Sides, formula: &Formula, cases: Vec<Value>, tally: &mut Tally) -> Result {
     let name = |case: &Value| format!("{} {}", formula.name, text(case, "file"));
-    let (cases, others): (Vec<_>, Vec<_>) = cases.into_iter().partition(|case| case["reason"].is_null());
+    let (cases, others): (Vec<_>, Vec<_>) =
+        cases.into_iter().partition(|case| case["reason"].is_null());
     for other in others {
-        tally.add(&name(&other), Outcome::NotComparable(brief(text(&other, "reason"))));
+        tally.add(
+            &name(&other),
+            Outcome::NotComparable(brief(text(&other, "reason"))),
+        );
     }
     let home = TempDir::new()?;
     let mut pairs = Vec::new();
     for (number, case) in cases.iter().enumerate() {
         let minion = home.path().join(format!("{number}.json"));
         sides.sh.write_file(&minion, case["minion"].to_string())?;
-        let [directory, variable] = ["directory", "variable"].map(|name| text(case, name).to_owned());
+        let [directory, variable] =
+            ["directory", "variable"].map(|name| text(case, name).to_owned());
         let (root, facts) = (formula.root.clone(), case["minion"].clone());
         let with_context = case["with_context"] == true;
-        pairs.push(Pair { root, directory, variable, with_context, minion, facts });
+        pairs.push(Pair {
+            root,
+            directory,
+            variable,
+            with_context,
+            minion,
+            facts,
+        });
     }
     for ((case, pair), theirs) in cases.iter().zip(&pairs).zip(map::theirs(sides, &pairs)?) {
         let expected = sorted(serde_json::from_str(text(case, "expected"))?);
@@ -74,7 +88,10 @@ fn outcome(expected: &Value, ours: &Value) -> Outcome {
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(map) => {
-            let mut pairs: Vec<_> = map.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            let mut pairs: Vec<_> = map
+                .into_iter()
+                .map(|(key, value)| (key, sorted(value)))
+                .collect();
             pairs.sort_by(|a, b| a.0.cmp(&b.0));
             Value::Object(pairs.into_iter().collect())
         }
@@ -91,20 +108,38 @@ mod tests {
     fn a_file_counts_where_the_reference_agrees_with_it() {
         let expected = sorted(json!({"b": {"d": 1, "c": 2}, "a": 3}));
         let answer = |text: &str| json!({"ok": text});
-        assert_eq!(unfit(&expected, &answer(r#"{"a": 3, "b": {"c": 2, "d": 1}}"#)), None);
-        assert!(matches!(unfit(&expected, &answer("{}")), Some(Outcome::NotComparable(_))));
-        assert!(matches!(unfit(&expected, &json!({"error": "no"})), Some(Outcome::NotComparable(_))));
-        assert_eq!(unfit(&expected, &json!({"blocked": "cmd.run"})), Some(Outcome::Blocked("cmd.run".into())));
+        assert_eq!(
+            unfit(&expected, &answer(r#"{"a": 3, "b": {"c": 2, "d": 1}}"#)),
+            None
+        );
+        assert!(matches!(
+            unfit(&expected, &answer("{}")),
+            Some(Outcome::NotComparable(_))
+        ));
+        assert!(matches!(
+            unfit(&expected, &json!({"error": "no"})),
+            Some(Outcome::NotComparable(_))
+        ));
+        assert_eq!(
+            unfit(&expected, &json!({"blocked": "cmd.run"})),
+            Some(Outcome::Blocked("cmd.run".into()))
+        );
     }
 
     #[test]
     fn ours_is_held_to_the_file() {
         let expected = sorted(json!({"b": 1, "a": 2}));
-        assert_eq!(outcome(&expected, &json!({"ok": r#"{"b": 1, "a": 2}"#})), Outcome::Equal);
+        assert_eq!(
+            outcome(&expected, &json!({"ok": r#"{"b": 1, "a": 2}"#})),
+            Outcome::Equal
+        );
         assert_eq!(
             outcome(&expected, &json!({"ok": r#"{"b": 1, "a": 3}"#})),
             Outcome::Differs("at a: ours 3, theirs 2".into())
         );
-        assert_eq!(outcome(&expected, &json!({"error": "no"})), Outcome::Differs("ours refuses: no".into()));
+        assert_eq!(
+            outcome(&expected, &json!({"error": "no"})),
+            Outcome::Differs("ours refuses: no".into())
+        );
     }
 }

@@ -81,7 +81,13 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
     };
     let python = reference::python(sh)?;
     let answers = args.answers.as_ref().map(std::path::absolute).transpose()?;
-    let sides = Sides { sh, python, minions, mapstack, answers };
+    let sides = Sides {
+        sh,
+        python,
+        minions,
+        mapstack,
+        answers,
+    };
     let mut differing = 0;
     let mut report = |name: &str, tally: Tally| {
         print!("{}", tally.titled(name));
@@ -96,30 +102,50 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
     if wanted(Part::Mapdata) && !sides.minions.is_empty() && !args.record_only {
         report("mapdata", mapdata::compare(&sides, &formulas)?);
     }
-    if differing == 0 { Ok(()) } else { Err(format!("{differing} differences; each has a line above").into()) }
+    if differing == 0 {
+        Ok(())
+    } else {
+        Err(format!("{differing} differences; each has a line above").into())
+    }
 }
 
 impl Sides<'_> {
     /// The reference's answers, one to each question, by one process.
     fn reference(&self, questions: &[Value]) -> Result<Vec<Value>> {
         let (sh, python) = (self.sh, &self.python);
-        let script = cmd!(sh, "{python} xtask/reference/corpus.py").quiet().ignore_stderr();
+        let script = cmd!(sh, "{python} xtask/reference/corpus.py")
+            .quiet()
+            .ignore_stderr();
         answers(questions, &script.stdin(json_lines(questions)).read()?)
     }
 }
 
 /// The one answer that a list of questions of length one gets, per question.
 fn lists(answers: Vec<Value>) -> Vec<Vec<Value>> {
-    answers.into_iter().map(|mut answer| answer["ok"].as_array_mut().map(std::mem::take).unwrap_or_default()).collect()
+    answers
+        .into_iter()
+        .map(|mut answer| {
+            answer["ok"]
+                .as_array_mut()
+                .map(std::mem::take)
+                .unwrap_or_default()
+        })
+        .collect()
 }
 
 fn json_lines(questions: &[Value]) -> String {
-    questions.iter().map(|question| format!("{question}\n")).collect()
+    questions
+        .iter()
+        .map(|question| format!("{question}\n"))
+        .collect()
 }
 
 /// One answer a line.
 fn answers(questions: &[Value], printed: &str) -> Result<Vec<Value>> {
-    let answers: Vec<Value> = printed.lines().map(serde_json::from_str).collect::<std::result::Result<_, _>>()?;
+    let answers: Vec<Value> = printed
+        .lines()
+        .map(serde_json::from_str)
+        .collect::<std::result::Result<_, _>>()?;
     if answers.len() == questions.len() {
         return Ok(answers);
     }
@@ -135,7 +161,10 @@ fn formulas(sh: &Shell, directory: &Path, only: &[String]) -> Result<Vec<Formula
             formulas.push(Formula { name, root });
         }
     }
-    if let Some(missing) = only.iter().find(|name| !formulas.iter().any(|formula| formula.name == **name)) {
+    if let Some(missing) = only
+        .iter()
+        .find(|name| !formulas.iter().any(|formula| formula.name == **name))
+    {
         return Err(format!("{} has no folder {missing}", directory.display()).into());
     }
     if formulas.is_empty() {
@@ -147,8 +176,10 @@ fn formulas(sh: &Shell, directory: &Path, only: &[String]) -> Result<Vec<Formula
 fn files_in(sh: &Shell, directory: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     let directory = std::path::absolute(directory)?;
     let files = sh.read_dir(&directory)?;
-    let files: Vec<PathBuf> =
-        files.into_iter().filter(|path| path.extension().is_some_and(|e| e == extension)).collect();
+    let files: Vec<PathBuf> = files
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|e| e == extension))
+        .collect();
     if files.is_empty() {
         return Err(format!("{} holds no .{extension} file", directory.display()).into());
     }
@@ -156,12 +187,18 @@ fn files_in(sh: &Shell, directory: &Path, extension: &str) -> Result<Vec<PathBuf
 }
 
 fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// The name of a minion's file, which names it in reports.
 fn stem(path: &Path) -> String {
-    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    path.file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 fn built(sh: &Shell) -> Result<PathBuf> {
@@ -178,9 +215,18 @@ mod tests {
     #[test]
     fn every_question_needs_its_answer() {
         let questions = [json!({"op": "parse"}), json!({"op": "parse"})];
-        assert_eq!(answers(&questions, "{\"ok\":1}\n{\"ok\":2}\n").unwrap()[1], json!({"ok": 2}));
-        assert_eq!(answers(&questions, "{}\n").unwrap_err().to_string(), "2 questions, 1 answers");
-        assert_eq!(lists(vec![json!({"ok": [1, 2]}), json!({"error": "no"})]), [vec![json!(1), json!(2)], vec![]]);
+        assert_eq!(
+            answers(&questions, "{\"ok\":1}\n{\"ok\":2}\n").unwrap()[1],
+            json!({"ok": 2})
+        );
+        assert_eq!(
+            answers(&questions, "{}\n").unwrap_err().to_string(),
+            "2 questions, 1 answers"
+        );
+        assert_eq!(
+            lists(vec![json!({"ok": [1, 2]}), json!({"error": "no"})]),
+            [vec![json!(1), json!(2)], vec![]]
+        );
     }
 
     #[test]
@@ -191,10 +237,19 @@ mod tests {
             sh.create_dir(home.path().join(name)).unwrap();
         }
         let names = |only: &[String]| {
-            formulas(&sh, home.path(), only).map(|all| all.into_iter().map(|formula| formula.name).collect::<Vec<_>>())
+            formulas(&sh, home.path(), only).map(|all| {
+                all.into_iter()
+                    .map(|formula| formula.name)
+                    .collect::<Vec<_>>()
+            })
         };
         assert_eq!(names(&[]).unwrap(), ["a-formula", "b-formula"]);
         assert_eq!(names(&["b-formula".into()]).unwrap(), ["b-formula"]);
-        assert!(names(&["c".into()]).unwrap_err().to_string().ends_with("has no folder c"));
+        assert!(
+            names(&["c".into()])
+                .unwrap_err()
+                .to_string()
+                .ends_with("has no folder c")
+        );
     }
 }

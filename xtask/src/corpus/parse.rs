@@ -23,12 +23,19 @@ pub fn compare(sides: &Sides, formulas: &[Formula]) -> Result<Tally> {
                     paths.push(name);
                 }
                 Ok(_) => {}
-                Err(_) => tally.add(&name, Outcome::NotComparable("the file is not UTF-8".into())),
+                Err(_) => tally.add(
+                    &name,
+                    Outcome::NotComparable("the file is not UTF-8".into()),
+                ),
             }
         }
     }
     let theirs = sides.reference(&questions)?;
-    let example = cmd!(sh, "cargo run --quiet --package mapstack-render --example parse").quiet();
+    let example = cmd!(
+        sh,
+        "cargo run --quiet --package mapstack-render --example parse"
+    )
+    .quiet();
     let ours = answers(&questions, &example.stdin(json_lines(&questions)).read()?)?;
     for ((path, ours), theirs) in paths.iter().zip(&ours).zip(&theirs) {
         tally.add(path, outcome(ours, theirs));
@@ -78,10 +85,15 @@ mod tests {
     fn refusals_agree_in_message_and_line() {
         let refusal = |line: u32| json!({"error": "no", "line": line});
         assert_eq!(outcome(&refusal(1), &refusal(1)), Outcome::BothRefuse);
-        for (ours, theirs) in
-            [(refusal(1), refusal(2)), (refusal(1), json!({"ok": true})), (json!({"ok": true}), refusal(1))]
-        {
-            assert!(matches!(outcome(&ours, &theirs), Outcome::Differs(_)), "{ours} {theirs}");
+        for (ours, theirs) in [
+            (refusal(1), refusal(2)),
+            (refusal(1), json!({"ok": true})),
+            (json!({"ok": true}), refusal(1)),
+        ] {
+            assert!(
+                matches!(outcome(&ours, &theirs), Outcome::Differs(_)),
+                "{ours} {theirs}"
+            );
         }
     }
 

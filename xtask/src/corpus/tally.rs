@@ -70,8 +70,18 @@ impl Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total: usize = self.counts.values().sum();
         write!(f, "{total} compared")?;
-        for kind in ["equal", "both refuse", "blocked", "not comparable", "differ"] {
-            write!(f, ", {} {kind}", self.counts.get(kind).copied().unwrap_or_default())?;
+        for kind in [
+            "equal",
+            "both refuse",
+            "blocked",
+            "not comparable",
+            "differ",
+        ] {
+            write!(
+                f,
+                ", {} {kind}",
+                self.counts.get(kind).copied().unwrap_or_default()
+            )?;
         }
         Ok(())
     }
@@ -79,7 +89,11 @@ impl Display for Tally {
 
 /// The first line of a message, cut where it gets long.
 pub fn brief(message: &str) -> String {
-    let line = message.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    let line = message
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default()
+        .trim();
     match line.char_indices().nth(200) {
         Some((at, _)) => format!("{}…", &line[..at]),
         None => line.to_owned(),

@@ -53,10 +53,16 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
             target_directory(sh)?.join("debug/mapstack")
         }
     };
-    let mut minions: Vec<Vec<String>> =
-        args.platforms.iter().map(|name| vec!["--platform".into(), name.clone()]).collect();
+    let mut minions: Vec<Vec<String>> = args
+        .platforms
+        .iter()
+        .map(|name| vec!["--platform".into(), name.clone()])
+        .collect();
     for file in &args.minion {
-        minions.push(vec!["--minion".into(), std::path::absolute(file)?.display().to_string()]);
+        minions.push(vec![
+            "--minion".into(),
+            std::path::absolute(file)?.display().to_string(),
+        ]);
     }
     let subjects = match &args.formulas {
         Some(directory) => checkouts(directory, &args.formula)?,
@@ -67,22 +73,35 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
                 minions.push(vec!["--minion".into(), file.display().to_string()]);
             }
             let roots = vec![examples.join("site"), examples.join("formulas")];
-            vec![Subject { formula: "users".into(), roots }]
+            vec![Subject {
+                formula: "users".into(),
+                roots,
+            }]
         }
     };
-    let (mut tally, mut files, mut explained, mut refused) = (Tally::default(), Files::default(), 0, Vec::new());
+    let (mut tally, mut files, mut explained, mut refused) =
+        (Tally::default(), Files::default(), 0, Vec::new());
     for subject in &subjects {
         for minion in &minions {
-            let roots = subject.roots.iter().flat_map(|root| ["--root".into(), root.clone()]);
+            let roots = subject
+                .roots
+                .iter()
+                .flat_map(|root| ["--root".into(), root.clone()]);
             let (roots, formula): (Vec<PathBuf>, _) = (roots.collect(), &subject.formula);
-            let printed = cmd!(sh, "{mapstack} explain {formula} -o json --show-secrets {roots...} {minion...}")
-                .quiet()
-                .ignore_status()
-                .output()?;
+            let printed = cmd!(
+                sh,
+                "{mapstack} explain {formula} -o json --show-secrets {roots...} {minion...}"
+            )
+            .quiet()
+            .ignore_status()
+            .output()?;
             let name = format!("{formula} on {}", minion.join(" "));
             if !printed.status.success() {
                 let said = String::from_utf8_lossy(&printed.stderr);
-                let said = said.lines().find(|line| line.starts_with("error")).unwrap_or_default();
+                let said = said
+                    .lines()
+                    .find(|line| line.starts_with("error"))
+                    .unwrap_or_default();
                 refused.push(format!("{name}: {said}"));
                 continue;
             }
@@ -90,9 +109,18 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
             tally.add(&serde_json::from_slice(&printed.stdout)?, &mut files, &name);
         }
     }
-    println!("{} formulas, {explained} runs explained, {} refused", subjects.len(), refused.len());
-    refused.iter().for_each(|line| println!("  refused: {line}"));
-    tally.problems.iter().for_each(|problem| println!("  {problem}"));
+    println!(
+        "{} formulas, {explained} runs explained, {} refused",
+        subjects.len(),
+        refused.len()
+    );
+    refused
+        .iter()
+        .for_each(|line| println!("  refused: {line}"));
+    tally
+        .problems
+        .iter()
+        .for_each(|problem| println!("  {problem}"));
     print!("{tally}");
     match tally.problems.len() {
         _ if explained == 0 => Err("nothing could be explained".into()),
@@ -110,23 +138,39 @@ struct Subject {
 /// The formulas of checkouts that have parameter files.
 fn checkouts(directory: &Path, only: &[String]) -> Result<Vec<Subject>> {
     let entries = |directory: &Path| -> Result<Vec<PathBuf>> {
-        let mut entries: Vec<PathBuf> =
-            std::fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+        let mut entries: Vec<PathBuf> = std::fs::read_dir(directory)?
+            .map(|entry| Ok(entry?.path()))
+            .collect::<Result<_>>()?;
         entries.sort();
         Ok(entries)
     };
-    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = |path: &Path| {
+        path.file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
     let mut subjects = Vec::new();
     for root in entries(&std::path::absolute(directory)?)? {
         if !root.is_dir() || !(only.is_empty() || only.contains(&name(&root))) {
             continue;
         }
-        for formula in entries(&root)?.iter().filter(|path| path.join("parameters").is_dir()) {
-            subjects.push(Subject { formula: name(formula), roots: vec![root.clone()] });
+        for formula in entries(&root)?
+            .iter()
+            .filter(|path| path.join("parameters").is_dir())
+        {
+            subjects.push(Subject {
+                formula: name(formula),
+                roots: vec![root.clone()],
+            });
         }
     }
     if subjects.is_empty() {
-        return Err(format!("{} holds no checkout of a formula with parameter files", directory.display()).into());
+        return Err(format!(
+            "{} holds no checkout of a formula with parameter files",
+            directory.display()
+        )
+        .into());
     }
     Ok(subjects)
 }
@@ -137,8 +181,15 @@ struct Files(HashMap<String, Option<String>>);
 
 impl Files {
     fn text(&mut self, file: &str) -> Option<&str> {
-        let read = || std::fs::read_to_string(file).ok().map(|text| text.trim_start_matches('\u{feff}').to_owned());
-        self.0.entry(file.to_owned()).or_insert_with(read).as_deref()
+        let read = || {
+            std::fs::read_to_string(file)
+                .ok()
+                .map(|text| text.trim_start_matches('\u{feff}').to_owned())
+        };
+        self.0
+            .entry(file.to_owned())
+            .or_insert_with(read)
+            .as_deref()
     }
 }
 
@@ -160,8 +211,19 @@ impl Share {
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Never rounded up to all.
-        let thousandths = self.found.saturating_mul(100_000).checked_div(self.all).unwrap_or(100_000);
-        write!(f, "{} of {} ({}.{:03} %)", self.found, self.all, thousandths / 1000, thousandths % 1000)
+        let thousandths = self
+            .found
+            .saturating_mul(100_000)
+            .checked_div(self.all)
+            .unwrap_or(100_000);
+        write!(
+            f,
+            "{} of {} ({}.{:03} %)",
+            self.found,
+            self.all,
+            thousandths / 1000,
+            thousandths % 1000
+        )
     }
 }
 
@@ -192,20 +254,32 @@ struct Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "plain files: {} values, {} keys", self.plain, self.plain_keys)?;
+        writeln!(
+            f,
+            "plain files: {} values, {} keys",
+            self.plain, self.plain_keys
+        )?;
         writeln!(
             f,
             "templated files, literal: {} values, {} keys ({} begin literally and are computed on)",
             self.literal, self.literal_keys, self.beginnings
         )?;
-        writeln!(f, "templated files, computed: {} at an expression or statement", self.computed)?;
+        writeln!(
+            f,
+            "templated files, computed: {} at an expression or statement",
+            self.computed
+        )?;
         writeln!(f, "overridden values: {}", self.past)?;
         writeln!(
             f,
             "facts: {} with a line, {} by file, platform or flag, {} from nobody knows where",
             self.facts, self.facts_without_line, self.facts_unknown
         )?;
-        writeln!(f, "arguments and defaults of the function: {}", self.arguments)
+        writeln!(
+            f,
+            "arguments and defaults of the function: {}",
+            self.arguments
+        )
     }
 }
 
@@ -233,7 +307,14 @@ impl Tally {
         }
     }
 
-    fn look(&mut self, value: &Value, origin: &Value, role: Role, files: &mut Files, shown: &dyn Fn() -> String) {
+    fn look(
+        &mut self,
+        value: &Value,
+        origin: &Value,
+        role: Role,
+        files: &mut Files,
+        shown: &dyn Fn() -> String,
+    ) {
         // Containers stand somewhere as a whole; what is in them has its own places.
         let is_full = value.as_array().is_some_and(|items| !items.is_empty())
             || value.as_object().is_some_and(|map| !map.is_empty());
@@ -243,17 +324,22 @@ impl Tally {
         let is_fact = origin.get("facts").is_some();
         if role == Role::Value {
             self.arguments += usize::from(origin.get("argument").is_some());
-            let told = ["file", "platform", "flag", "id", "built_in"].iter().any(|key| origin.get(*key).is_some());
+            let told = ["file", "platform", "flag", "id", "built_in"]
+                .iter()
+                .any(|key| origin.get(*key).is_some());
             self.facts_without_line += usize::from(is_fact && told && origin.get("line").is_none());
             self.facts_unknown += usize::from(is_fact && !told);
         }
-        let (Some(file), Some(line), Some(column)) =
-            (origin["file"].as_str(), origin["line"].as_u64(), origin["column"].as_u64())
-        else {
+        let (Some(file), Some(line), Some(column)) = (
+            origin["file"].as_str(),
+            origin["line"].as_u64(),
+            origin["column"].as_u64(),
+        ) else {
             return;
         };
         let Some(text) = files.text(file) else {
-            self.problems.push(format!("{}: there is no file {file}", shown()));
+            self.problems
+                .push(format!("{}: there is no file {file}", shown()));
             return;
         };
         let (templated, at) = (is_templated(text) && !is_fact, offset(text, line, column));
@@ -271,8 +357,15 @@ impl Tally {
                 Role::Key => "key",
                 Role::Past => "earlier value",
             };
-            let kind = if computed { "is not computed" } else { "is not" };
-            self.problems.push(format!("{}: the {what} {value} {kind} at {file}:{line}:{column}: {there:?}", shown()));
+            let kind = if computed {
+                "is not computed"
+            } else {
+                "is not"
+            };
+            self.problems.push(format!(
+                "{}: the {what} {value} {kind} at {file}:{line}:{column}: {there:?}",
+                shown()
+            ));
         }
         self.beginnings += usize::from(!computed && found == Found::Beginning);
         let share = match role {
@@ -297,7 +390,11 @@ mod tests {
     fn tally(origin: &Value, value: &Value, text: &str) -> Tally {
         let (mut tally, mut files) = (Tally::default(), Files::default());
         files.0.insert("f".into(), Some(text.into()));
-        tally.add(&json!({"values": [{"path": ["a"], "value": value, "origin": origin}]}), &mut files, "x");
+        tally.add(
+            &json!({"values": [{"path": ["a"], "value": value, "origin": origin}]}),
+            &mut files,
+            "x",
+        );
         tally
     }
 
@@ -310,13 +407,32 @@ mod tests {
             (at(4, false), json!("x1"), "a: x{{ b }}", 0),
             (at(4, true), json!(2), "a: {{ 1 + 1 }}", 0),
             (at(4, true), json!(2), "a: 2", 1),
-            (json!({"file": "absent", "line": 1, "column": 1}), json!(2), "", 1),
+            (
+                json!({"file": "absent", "line": 1, "column": 1}),
+                json!(2),
+                "",
+                1,
+            ),
             (json!({"argument": true}), json!(2), "", 0),
         ] {
-            assert_eq!(tally(&origin, &value, text).problems.len(), problems, "{origin} {value} {text}");
+            assert_eq!(
+                tally(&origin, &value, text).problems.len(),
+                problems,
+                "{origin} {value} {text}"
+            );
         }
-        let share = Share { found: 99_999, all: 100_000 };
+        let share = Share {
+            found: 99_999,
+            all: 100_000,
+        };
         assert_eq!(share.to_string(), "99999 of 100000 (99.999 %)");
-        assert_eq!(Share { found: 999_999, all: 1_000_000 }.to_string(), "999999 of 1000000 (99.999 %)");
+        assert_eq!(
+            Share {
+                found: 999_999,
+                all: 1_000_000
+            }
+            .to_string(),
+            "999999 of 1000000 (99.999 %)"
+        );
     }
 }

@@ -38,15 +38,24 @@ pub fn offset(text: &str, line: u64, column: u64) -> Option<usize> {
     };
     let column = usize::try_from(column.checked_sub(1)?).ok()?;
     let rest = text.get(start..)?;
-    rest.char_indices().map(|(at, _)| at).chain([rest.len()]).nth(column).map(|at| start + at)
+    rest.char_indices()
+        .map(|(at, _)| at)
+        .chain([rest.len()])
+        .nth(column)
+        .map(|at| start + at)
 }
 
 /// What stands at a byte of a text, where a scalar is expected, or a container with nothing in it.
 pub fn stands(text: &str, at: usize, expected: &Value) -> Found {
-    let Some(rest) = text.get(at..) else { return Found::Other };
+    let Some(rest) = text.get(at..) else {
+        return Found::Other;
+    };
     let rest = without_properties(rest);
     if let Some(name) = rest.strip_prefix('*') {
-        let name: String = name.chars().take_while(|c| !c.is_whitespace() && !",]}".contains(*c)).collect();
+        let name: String = name
+            .chars()
+            .take_while(|c| !c.is_whitespace() && !",]}".contains(*c))
+            .collect();
         let anchor = format!("&{name}");
         return match text.find(&anchor) {
             Some(anchored) => stands(text, anchored, expected),
@@ -69,13 +78,17 @@ pub fn stands(text: &str, at: usize, expected: &Value) -> Found {
 /// What is behind a tag and an anchor.
 fn without_properties(mut rest: &str) -> &str {
     while rest.starts_with(['!', '&']) {
-        rest = rest.find(char::is_whitespace).map_or("", |end| rest[end..].trim_start());
+        rest = rest
+            .find(char::is_whitespace)
+            .map_or("", |end| rest[end..].trim_start());
     }
     rest
 }
 
 fn quoted(rest: &str, quote: char, expected: &Value) -> bool {
-    let Some(expected) = expected.as_str() else { return false };
+    let Some(expected) = expected.as_str() else {
+        return false;
+    };
     let (mut text, mut chars) = (String::new(), rest[1..].chars().peekable());
     while let Some(c) = chars.next() {
         match c {
@@ -88,7 +101,9 @@ fn quoted(rest: &str, quote: char, expected: &Value) -> bool {
                 let letter = chars.next();
                 let mut hex = |count: usize| {
                     let digits: String = chars.by_ref().take(count).collect();
-                    u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32)
+                    u32::from_str_radix(&digits, 16)
+                        .ok()
+                        .and_then(char::from_u32)
                 };
                 match letter {
                     Some('n') => text.push('\n'),
@@ -111,13 +126,19 @@ fn quoted(rest: &str, quote: char, expected: &Value) -> bool {
 
 /// A scalar in lines of its own, behind `|` or `>`.
 fn block(text: &str, at: usize, expected: &Value) -> bool {
-    let Some(expected) = expected.as_str() else { return false };
+    let Some(expected) = expected.as_str() else {
+        return false;
+    };
     let mut lines = text[at..].lines().skip(1).peekable();
     let depth = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let mut first = lines.clone().skip_while(|line| line.trim().is_empty());
     let indent = first.next().map_or(0, depth);
-    let own = lines.by_ref().take_while(|line| line.trim().is_empty() || (indent > 0 && depth(line) >= indent));
-    let own: Vec<&str> = own.map(|line| line.get(indent..).unwrap_or_default()).collect();
+    let own = lines
+        .by_ref()
+        .take_while(|line| line.trim().is_empty() || (indent > 0 && depth(line) >= indent));
+    let own: Vec<&str> = own
+        .map(|line| line.get(indent..).unwrap_or_default())
+        .collect();
     own.join("\n").trim_end() == expected.trim_end() || words(&own.join("\n")) == words(expected)
 }
 
@@ -133,14 +154,22 @@ fn empty(rest: &str, expected: &Value) -> bool {
 fn plain(rest: &str, expected: &Value) -> bool {
     let line = rest.lines().next().unwrap_or_default();
     let ends = [" #", ": ", ",", "]", "}"];
-    let mut candidates: Vec<&str> =
-        ends.iter().flat_map(|end| line.match_indices(end)).map(|(at, _)| &line[..at]).collect();
+    let mut candidates: Vec<&str> = ends
+        .iter()
+        .flat_map(|end| line.match_indices(end))
+        .map(|(at, _)| &line[..at])
+        .collect();
     candidates.extend([line, line.trim_end().strip_suffix(':').unwrap_or(line)]);
-    if candidates.iter().any(|token| reads_as(token.trim(), expected)) {
+    if candidates
+        .iter()
+        .any(|token| reads_as(token.trim(), expected))
+    {
         return true;
     }
     // Over several lines.
-    expected.as_str().is_some_and(|text| !text.is_empty() && words(rest).starts_with(&words(text)))
+    expected
+        .as_str()
+        .is_some_and(|text| !text.is_empty() && words(rest).starts_with(&words(text)))
 }
 
 /// Whether a plain scalar is a value, by Salt's resolver.
@@ -149,7 +178,11 @@ fn reads_as(token: &str, expected: &Value) -> bool {
         Value::Null => matches!(token, "" | "~" | "null" | "Null" | "NULL"),
         Value::Bool(flag) => {
             let word = token.to_lowercase();
-            if *flag { ["yes", "on", "true"].contains(&&*word) } else { ["no", "off", "false"].contains(&&*word) }
+            if *flag {
+                ["yes", "on", "true"].contains(&&*word)
+            } else {
+                ["no", "off", "false"].contains(&&*word)
+            }
         }
         Value::Number(number) => is_number(token, number),
         Value::String(text) => token == text,
@@ -169,19 +202,27 @@ fn is_number(token: &str, number: &Number) -> bool {
         } else if let Some(binary) = digits.strip_prefix("0b") {
             i128::from_str_radix(binary, 2).ok()?
         } else {
-            digits.split(':').try_fold(0_i128, |sum, part| sum.checked_mul(60)?.checked_add(part.parse().ok()?))?
+            digits.split(':').try_fold(0_i128, |sum, part| {
+                sum.checked_mul(60)?.checked_add(part.parse().ok()?)
+            })?
         };
         Some(if negative { -parsed } else { parsed })
     };
     let shown = number.to_string();
     integer().is_some_and(|own| own.to_string() == shown)
-        || token.parse::<f64>().is_ok_and(|own| number.as_f64() == Some(own))
+        || token
+            .parse::<f64>()
+            .is_ok_and(|own| number.as_f64() == Some(own))
 }
 
 /// Whether a text goes on with a template, and begins as a value does up to there.
 fn begins(rest: &str, expected: &Value) -> bool {
-    let Some(end) = MARKS.iter().filter_map(|mark| rest.find(mark)).min() else { return false };
-    let (Some(literal), Some(expected)) = (rest.get(..end), expected.as_str()) else { return false };
+    let Some(end) = MARKS.iter().filter_map(|mark| rest.find(mark)).min() else {
+        return false;
+    };
+    let (Some(literal), Some(expected)) = (rest.get(..end), expected.as_str()) else {
+        return false;
+    };
     let literal = literal.trim_start_matches(['"', '\'', '|', '>', '-', '+']);
     !literal.contains("\n\n\n") && words(expected).starts_with(&words(literal))
 }
@@ -212,7 +253,12 @@ mod tests {
             ("a:\nb: 1", 2, json!(null), Found::All),
             ("a: 'it''s'", 3, json!("it's"), Found::All),
             ("a: \"x\\ty\\u00e9\"", 3, json!("x\tyé"), Found::All),
-            ("a: |\n  one\n  two\nb: 1", 3, json!("one\ntwo\n"), Found::All),
+            (
+                "a: |\n  one\n  two\nb: 1",
+                3,
+                json!("one\ntwo\n"),
+                Found::All,
+            ),
             ("a: >-\n  one\n  two\nb: 1", 3, json!("one two"), Found::All),
             ("a: one\n  two\nb: 1", 3, json!("one two"), Found::All),
             ("a: &x 5\nb: *x", 11, json!(5), Found::All),

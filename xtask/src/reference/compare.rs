@@ -23,22 +23,44 @@ pub fn run(sh: &Shell, count: u32, seed: u64, only: &[String]) -> Result {
     } else {
         println!("no MakoStack: {MAKOSTACK} does not name its module");
     }
-    let kinds: Vec<&str> = kinds.into_iter().filter(|kind| only.is_empty() || only.iter().any(|o| o == kind)).collect();
-    cmd!(sh, "cargo build --quiet --package mapstack --example answer {features...}").run()?;
-    let questions = cmd!(sh, "{python} xtask/reference/generate.py {seed} {count} {kinds...}").quiet().read()?;
+    let kinds: Vec<&str> = kinds
+        .into_iter()
+        .filter(|kind| only.is_empty() || only.iter().any(|o| o == kind))
+        .collect();
+    cmd!(
+        sh,
+        "cargo build --quiet --package mapstack --example answer {features...}"
+    )
+    .run()?;
+    let questions = cmd!(
+        sh,
+        "{python} xtask/reference/generate.py {seed} {count} {kinds...}"
+    )
+    .quiet()
+    .read()?;
     // Both sides write to one place in turn, so that a template that prints it prints the same.
     let place = tempfile::tempdir()?;
     let place = place.path();
-    let answer = cmd!(sh, "cargo run --quiet --package mapstack --example answer {features...} -- {place}");
+    let answer = cmd!(
+        sh,
+        "cargo run --quiet --package mapstack --example answer {features...} -- {place}"
+    );
     let ours = answer.quiet().stdin(&questions).read()?;
-    let theirs =
-        cmd!(sh, "{python} xtask/reference/answer.py {place}").quiet().ignore_stderr().stdin(&questions).read()?;
+    let theirs = cmd!(sh, "{python} xtask/reference/answer.py {place}")
+        .quiet()
+        .ignore_stderr()
+        .stdin(&questions)
+        .read()?;
     let tally = Tally::of(&questions, &ours, &theirs)?;
     print!("{tally}");
     if tally.unexplained.is_empty() {
         return Ok(());
     }
-    Err(format!("{} differences from the reference that nothing explains", tally.unexplained.len()).into())
+    Err(format!(
+        "{} differences from the reference that nothing explains",
+        tally.unexplained.len()
+    )
+    .into())
 }
 
 /// Equal answers of one kind of question.
@@ -60,18 +82,25 @@ impl Tally {
     fn of(questions: &str, ours: &str, theirs: &str) -> Result<Self> {
         let mut tally = Tally::default();
         let lines = [questions, ours, theirs];
-        each_answer("questions", lines, |question, ours, theirs| tally.add(question, ours, theirs))?;
+        each_answer("questions", lines, |question, ours, theirs| {
+            tally.add(question, ours, theirs)
+        })?;
         Ok(tally)
     }
 
     fn add(&mut self, question: &Value, ours: &Value, theirs: &Value) {
-        let equal = self.equal.entry(question["op"].as_str().unwrap_or_default().to_owned()).or_default();
+        let equal = self
+            .equal
+            .entry(question["op"].as_str().unwrap_or_default().to_owned())
+            .or_default();
         match (ours.get("ok"), theirs.get("ok")) {
             (None, None) => equal.refusals += 1,
             (Some(ours), Some(theirs)) if ours == theirs => equal.results += 1,
             _ => match explain::reason(ours, theirs) {
                 Some(reason) => *self.explained.entry(reason).or_default() += 1,
-                None => self.unexplained.push(format!("{question}\n  ours   {ours}\n  theirs {theirs}")),
+                None => self
+                    .unexplained
+                    .push(format!("{question}\n  ours   {ours}\n  theirs {theirs}")),
             },
         }
     }
@@ -83,7 +112,11 @@ impl std::fmt::Display for Tally {
             writeln!(f, "{difference}")?;
         }
         for (op, equal) in &self.equal {
-            writeln!(f, "{op}: {} equal results, {} refused by both", equal.results, equal.refusals)?;
+            writeln!(
+                f,
+                "{op}: {} equal results, {} refused by both",
+                equal.results, equal.refusals
+            )?;
         }
         for (reason, count) in &self.explained {
             writeln!(f, "{count} differ on purpose: {reason}")?;
@@ -102,14 +135,26 @@ mod tests {
         let ours = "{\"ok\": \"1\"}\n{\"ok\": \"1\"}\n{\"error\": \"a\"}\n{\"error\": \"a\"}\n";
         let theirs = "{\"ok\": \"1\"}\n{\"ok\": \"1.0\"}\n{\"error\": \"b\"}\n{\"ok\": \"1\"}\n";
         let tally = Tally::of(&questions, ours, theirs).unwrap();
-        assert_eq!(tally.equal["yaml"], Equal { results: 1, refusals: 1 });
+        assert_eq!(
+            tally.equal["yaml"],
+            Equal {
+                results: 1,
+                refusals: 1
+            }
+        );
         assert_eq!(tally.unexplained.len(), 2);
-        assert!(tally.to_string().contains("theirs {\"ok\":\"1.0\"}"), "{tally}");
+        assert!(
+            tally.to_string().contains("theirs {\"ok\":\"1.0\"}"),
+            "{tally}"
+        );
     }
 
     #[test]
     fn a_missing_answer_is_no_agreement() {
         let error = Tally::of("{}\n{}\n", "{}\n", "{}\n{}\n").unwrap_err();
-        assert_eq!(error.to_string(), "2 questions, 1 answers of ours, 2 of theirs");
+        assert_eq!(
+            error.to_string(),
+            "2 questions, 1 answers of ours, 2 of theirs"
+        );
     }
 }

@@ -6,16 +6,28 @@ use serde_json::Value;
 type Shows = fn(&Value, &Value) -> bool;
 
 const REASONS: &[(&str, Shows)] = &[
-    ("a value that would contain itself is an error, as values are trees", contains_itself),
-    ("values are values: what changes one place changes no other", shares),
-    ("an undefined value in data is null, with a warning", undefined),
+    (
+        "a value that would contain itself is an error, as values are trees",
+        contains_itself,
+    ),
+    (
+        "values are values: what changes one place changes no other",
+        shares,
+    ),
+    (
+        "an undefined value in data is null, with a warning",
+        undefined,
+    ),
     ("what is no data does not come into the stack", no_data),
     ("objects print where they are in memory", address),
 ];
 
 /// Why these answers may differ.
 pub fn reason(ours: &Value, theirs: &Value) -> Option<&'static str> {
-    REASONS.iter().find(|(_, shows)| shows(ours, theirs)).map(|(reason, _)| *reason)
+    REASONS
+        .iter()
+        .find(|(_, shows)| shows(ours, theirs))
+        .map(|(reason, _)| *reason)
 }
 
 fn text<'a>(answer: &'a Value, name: &str) -> &'a str {
@@ -34,7 +46,8 @@ fn contains_itself(ours: &Value, theirs: &Value) -> bool {
 
 /// The reference gives the same as we do if every place has an object of its own.
 fn shares(ours: &Value, theirs: &Value) -> bool {
-    ours.get("ok").is_some_and(|ok| theirs.get("values") == Some(ok))
+    ours.get("ok")
+        .is_some_and(|ok| theirs.get("values") == Some(ok))
 }
 
 fn undefined(ours: &Value, theirs: &Value) -> bool {
@@ -76,21 +89,57 @@ mod tests {
     #[test]
     fn a_reason_needs_its_signs() {
         let cases = [
-            (json!({"error": "the list would contain itself"}), json!({"ok": "[[...]]"}), true),
-            (json!({"error": "the list would contain itself"}), json!({"ok": "[1]"}), false),
+            (
+                json!({"error": "the list would contain itself"}),
+                json!({"ok": "[[...]]"}),
+                true,
+            ),
+            (
+                json!({"error": "the list would contain itself"}),
+                json!({"ok": "[1]"}),
+                false,
+            ),
             (json!({"error": "no"}), json!({"ok": "[[...]]"}), false),
-            (json!({"ok": "{}"}), json!({"error": "RecursionError: too deep"}), true),
+            (
+                json!({"ok": "{}"}),
+                json!({"error": "RecursionError: too deep"}),
+                true,
+            ),
             (json!({"ok": "1"}), json!({"ok": "2", "values": "1"}), true),
             (json!({"ok": "1"}), json!({"ok": "2", "values": "2"}), false),
             (json!({"ok": "1"}), json!({"ok": "2", "values": null}), true),
-            (json!({"ok": "{}"}), json!({"ok": "{'a': <function f at 0x1f>}", "values": "{}"}), true),
-            (json!({"ok": "{'a': None}"}), json!({"ok": "{'a': Undefined}"}), true),
-            (json!({"ok": "{'b': None}"}), json!({"ok": "{'a': Undefined}"}), false),
-            (json!({"ok": "'<x.A object at 0x1f>'"}), json!({"ok": "'<y.A object at 0x2e>'"}), true),
-            (json!({"ok": "'<x.A object at 0x1f>'"}), json!({"ok": "'a <y.A object at 0x2e>'"}), false),
+            (
+                json!({"ok": "{}"}),
+                json!({"ok": "{'a': <function f at 0x1f>}", "values": "{}"}),
+                true,
+            ),
+            (
+                json!({"ok": "{'a': None}"}),
+                json!({"ok": "{'a': Undefined}"}),
+                true,
+            ),
+            (
+                json!({"ok": "{'b': None}"}),
+                json!({"ok": "{'a': Undefined}"}),
+                false,
+            ),
+            (
+                json!({"ok": "'<x.A object at 0x1f>'"}),
+                json!({"ok": "'<y.A object at 0x2e>'"}),
+                true,
+            ),
+            (
+                json!({"ok": "'<x.A object at 0x1f>'"}),
+                json!({"ok": "'a <y.A object at 0x2e>'"}),
+                false,
+            ),
         ];
         for (ours, theirs, explained) in cases {
-            assert_eq!(reason(&ours, &theirs).is_some(), explained, "{ours} {theirs}");
+            assert_eq!(
+                reason(&ours, &theirs).is_some(),
+                explained,
+                "{ours} {theirs}"
+            );
         }
     }
 }

@@ -15,14 +15,26 @@ use crate::{Result, project_root};
 ///
 /// # Errors
 /// One side has not answered every question, or a line is no JSON.
-pub fn each_answer(what: &str, lines: [&str; 3], mut each: impl FnMut(&Value, &Value, &Value)) -> Result {
+pub fn each_answer(
+    what: &str,
+    lines: [&str; 3],
+    mut each: impl FnMut(&Value, &Value, &Value),
+) -> Result {
     let [questions, ours, theirs] = lines;
     let counts = lines.map(|text| text.lines().count());
     if counts[1] != counts[0] || counts[2] != counts[0] {
-        return Err(format!("{} {what}, {} answers of ours, {} of theirs", counts[0], counts[1], counts[2]).into());
+        return Err(format!(
+            "{} {what}, {} answers of ours, {} of theirs",
+            counts[0], counts[1], counts[2]
+        )
+        .into());
     }
     for ((question, ours), theirs) in questions.lines().zip(ours.lines()).zip(theirs.lines()) {
-        each(&serde_json::from_str(question)?, &serde_json::from_str(ours)?, &serde_json::from_str(theirs)?);
+        each(
+            &serde_json::from_str(question)?,
+            &serde_json::from_str(ours)?,
+            &serde_json::from_str(theirs)?,
+        );
     }
     Ok(())
 }
@@ -64,7 +76,9 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
     if args.record {
         let (python, only) = (python(sh)?, &args.only);
         let project = project_root();
-        cmd!(sh, "{python} xtask/reference/record.py {project} {only...}").quiet().run()?;
+        cmd!(sh, "{python} xtask/reference/record.py {project} {only...}")
+            .quiet()
+            .run()?;
         println!("`git diff` shows what the reference does otherwise than recorded");
     }
     if args.check {
@@ -88,7 +102,11 @@ pub fn program(sh: &Shell, name: &str) -> Result<PathBuf> {
     if sh.path_exists(&program) {
         return Ok(program);
     }
-    Err(format!("{} is not there; install the reference by `cargo xtask reference --setup`", program.display()).into())
+    Err(format!(
+        "{} is not there; install the reference by `cargo xtask reference --setup`",
+        program.display()
+    )
+    .into())
 }
 
 /// The interpreter that has Salt.
@@ -105,7 +123,11 @@ fn setup(sh: &Shell) -> Result {
         cmd!(sh, "python3 -m venv {directory}").run()?;
     }
     let python = python(sh)?;
-    cmd!(sh, "{python} -m pip install --quiet --requirement xtask/reference/requirements.txt").run()?;
+    cmd!(
+        sh,
+        "{python} -m pip install --quiet --requirement xtask/reference/requirements.txt"
+    )
+    .run()?;
     println!("the reference is in {}", directory.display());
     Ok(())
 }

@@ -13,12 +13,25 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mapstack-yaml", &["mapstack-value"]),
     ("mapstack-matcher", &[]),
     ("mapstack-merge", &["mapstack-value"]),
-    ("mapstack-minion", &["mapstack-value", "mapstack-yaml", "mapstack-merge"]),
+    (
+        "mapstack-minion",
+        &["mapstack-value", "mapstack-yaml", "mapstack-merge"],
+    ),
     ("mapstack-loader", &["mapstack-value"]),
     ("mapstack-redact", &["mapstack-value"]),
     ("mapstack-python-protocol", &["mapstack-value"]),
-    ("mapstack-python", &["mapstack-value", "mapstack-python-protocol"]),
-    ("mapstack-render", &["mapstack-value", "mapstack-yaml", "mapstack-python-protocol"]),
+    (
+        "mapstack-python",
+        &["mapstack-value", "mapstack-python-protocol"],
+    ),
+    (
+        "mapstack-render",
+        &[
+            "mapstack-value",
+            "mapstack-yaml",
+            "mapstack-python-protocol",
+        ],
+    ),
     (
         "mapstack",
         &[
@@ -35,12 +48,30 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mapstack-fleet", &["mapstack"]),
     ("mapstack-host", &["mapstack"]),
     ("mapstack-schema", &["mapstack-value", "mapstack-yaml"]),
-    ("mapstack-lint", &["mapstack", "mapstack-fleet", "mapstack-render", "mapstack-schema"]),
+    (
+        "mapstack-lint",
+        &[
+            "mapstack",
+            "mapstack-fleet",
+            "mapstack-render",
+            "mapstack-schema",
+        ],
+    ),
     ("mapstack-page", &[]),
-    ("mapstack-expect", &["mapstack", "mapstack-fleet", "mapstack-merge"]),
+    (
+        "mapstack-expect",
+        &["mapstack", "mapstack-fleet", "mapstack-merge"],
+    ),
     (
         "mapstack-cli",
-        &["mapstack", "mapstack-expect", "mapstack-fleet", "mapstack-host", "mapstack-lint", "mapstack-page"],
+        &[
+            "mapstack",
+            "mapstack-expect",
+            "mapstack-fleet",
+            "mapstack-host",
+            "mapstack-lint",
+            "mapstack-page",
+        ],
     ),
     ("xtask", &[]),
 ];
@@ -48,26 +79,39 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// What in the output of `cargo metadata --no-deps` goes against the table.
 pub fn check(metadata: &str) -> Result<Vec<String>> {
     let metadata: Value = serde_json::from_str(metadata)?;
-    let packages = metadata["packages"].as_array().ok_or("cargo metadata names no packages")?;
+    let packages = metadata["packages"]
+        .as_array()
+        .ok_or("cargo metadata names no packages")?;
     let name = |value: &Value| value["name"].as_str().unwrap_or_default().to_owned();
     let ours: BTreeSet<String> = packages.iter().map(name).collect();
     let mut problems = Vec::new();
     for package in packages {
         let crate_name = name(package);
         let Some((_, allowed)) = ARROWS.iter().find(|(known, _)| *known == crate_name) else {
-            problems.push(format!("{crate_name}: not in the table of dependencies; give it a row"));
+            problems.push(format!(
+                "{crate_name}: not in the table of dependencies; give it a row"
+            ));
             continue;
         };
-        let dependencies = package["dependencies"].as_array().map_or(&[][..], Vec::as_slice);
+        let dependencies = package["dependencies"]
+            .as_array()
+            .map_or(&[][..], Vec::as_slice);
         // For its tests a crate names itself to turn on its own features.
         let sibling = |n: &String| ours.contains(n) && *n != crate_name;
         let siblings: BTreeSet<String> = dependencies.iter().map(name).filter(sibling).collect();
-        for sibling in siblings.iter().filter(|sibling| !allowed.contains(&sibling.as_str())) {
-            problems.push(format!("{crate_name}: must not depend on {sibling}; see the code map in ARCHITECTURE.md"));
+        for sibling in siblings
+            .iter()
+            .filter(|sibling| !allowed.contains(&sibling.as_str()))
+        {
+            problems.push(format!(
+                "{crate_name}: must not depend on {sibling}; see the code map in ARCHITECTURE.md"
+            ));
         }
     }
     let gone = ARROWS.iter().filter(|(known, _)| !ours.contains(*known));
-    problems.extend(gone.map(|(known, _)| format!("{known}: in the table of dependencies, but no crate")));
+    problems.extend(
+        gone.map(|(known, _)| format!("{known}: in the table of dependencies, but no crate")),
+    );
     Ok(problems)
 }
 
@@ -80,8 +124,12 @@ mod tests {
     /// A workspace with exactly the allowed arrows, as `cargo metadata` would print it.
     fn workspace() -> Value {
         let package = |(name, allowed): &(&str, &[&str])| {
-            let siblings = allowed.iter().map(|name| json!({"name": name, "kind": null}));
-            let dependencies: Vec<Value> = siblings.chain([json!({"name": "serde", "kind": null})]).collect();
+            let siblings = allowed
+                .iter()
+                .map(|name| json!({"name": name, "kind": null}));
+            let dependencies: Vec<Value> = siblings
+                .chain([json!({"name": "serde", "kind": null})])
+                .collect();
             json!({"name": name, "dependencies": dependencies})
         };
         json!({"packages": ARROWS.iter().map(package).collect::<Vec<_>>()})
@@ -89,20 +137,30 @@ mod tests {
 
     #[test]
     fn the_allowed_arrows_are_allowed() {
-        assert_eq!(check(&workspace().to_string()).unwrap(), Vec::<String>::new());
+        assert_eq!(
+            check(&workspace().to_string()).unwrap(),
+            Vec::<String>::new()
+        );
     }
 
     #[test]
     fn a_forbidden_arrow_is_named_whatever_its_kind() {
         for kind in [json!(null), json!("dev"), json!("build")] {
             let mut metadata = workspace();
-            let loader = ARROWS.iter().position(|(name, _)| *name == "mapstack-loader").unwrap();
-            let dependencies = metadata["packages"][loader]["dependencies"].as_array_mut().unwrap();
+            let loader = ARROWS
+                .iter()
+                .position(|(name, _)| *name == "mapstack-loader")
+                .unwrap();
+            let dependencies = metadata["packages"][loader]["dependencies"]
+                .as_array_mut()
+                .unwrap();
             dependencies.push(json!({"name": "mapstack-yaml", "kind": kind}));
             let problems = check(&metadata.to_string()).unwrap();
             assert_eq!(
                 problems,
-                ["mapstack-loader: must not depend on mapstack-yaml; see the code map in ARCHITECTURE.md"]
+                [
+                    "mapstack-loader: must not depend on mapstack-yaml; see the code map in ARCHITECTURE.md"
+                ]
             );
         }
     }
@@ -112,7 +170,11 @@ mod tests {
         let mut metadata = workspace();
         metadata["packages"][0]["name"] = json!("mapstack-valuable");
         let problems = check(&metadata.to_string()).unwrap();
-        assert!(problems.contains(&"mapstack-valuable: not in the table of dependencies; give it a row".into()));
-        assert!(problems.contains(&"mapstack-value: in the table of dependencies, but no crate".into()));
+        assert!(problems.contains(
+            &"mapstack-valuable: not in the table of dependencies; give it a row".into()
+        ));
+        assert!(
+            problems.contains(&"mapstack-value: in the table of dependencies, but no crate".into())
+        );
     }
 }

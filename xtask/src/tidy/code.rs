@@ -85,7 +85,9 @@ fn character(text: &str) -> Option<usize> {
         return Some(2 + first + escape[first..].find('\'')? + 1);
     }
     let c = body.chars().next()?;
-    body[c.len_utf8()..].starts_with('\'').then(|| 1 + c.len_utf8() + 1)
+    body[c.len_utf8()..]
+        .starts_with('\'')
+        .then(|| 1 + c.len_utf8() + 1)
 }
 
 #[cfg(test)]
@@ -99,7 +101,10 @@ mod tests {
             ("a /* b /* c */ d */ e", "a   e"),
             (r#"f("x \" y") + g"#, "f( ) + g"),
             ("f(r#\"x \" y\"#, br\"z\") + g", "f( , b ) + g"),
-            ("let c = '\"'; let d = '\\''; let e = '\\u{41}'; h", "let c =  ; let d =  ; let e =  ; h"),
+            (
+                "let c = '\"'; let d = '\\''; let e = '\\u{41}'; h",
+                "let c =  ; let d =  ; let e =  ; h",
+            ),
             ("fn f<'a>(x: &'a str) {}", "fn f<'a>(x: &'a str) {}"),
             ("\"a\nb\"\nc", " \n\nc"),
             ("for x in y {}", "for x in y {}"),

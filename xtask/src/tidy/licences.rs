@@ -49,7 +49,9 @@ const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 /// What in the output of `cargo metadata` goes against the tables.
 pub fn check(metadata: &str) -> Result<Vec<String>> {
     let metadata: Value = serde_json::from_str(metadata)?;
-    let packages = metadata["packages"].as_array().ok_or("cargo metadata names no packages")?;
+    let packages = metadata["packages"]
+        .as_array()
+        .ok_or("cargo metadata names no packages")?;
     let mut problems = Vec::new();
     for package in packages {
         let name = package["name"].as_str().unwrap_or_default();
@@ -58,8 +60,13 @@ pub fn check(metadata: &str) -> Result<Vec<String>> {
             problems
                 .push(format!("{name}: its licence is {licence}; do without it, or give it a reason in licences.rs"));
         }
-        if let Some(source) = package["source"].as_str().filter(|source| *source != REGISTRY) {
-            problems.push(format!("{name}: comes from {source}; crates come from crates.io"));
+        if let Some(source) = package["source"]
+            .as_str()
+            .filter(|source| *source != REGISTRY)
+        {
+            problems.push(format!(
+                "{name}: comes from {source}; crates come from crates.io"
+            ));
         }
     }
     Ok(problems)
@@ -70,8 +77,13 @@ fn is_allowed(expression: &str) -> bool {
     let expression = expression.replace('/', " OR ");
     split(&expression, " AND ").into_iter().all(|part| {
         let part = part.trim();
-        let inner = part.strip_prefix('(').and_then(|part| part.strip_suffix(')')).unwrap_or(part);
-        inner.split(" OR ").any(|licence| ALLOWED.contains(&licence.trim()))
+        let inner = part
+            .strip_prefix('(')
+            .and_then(|part| part.strip_suffix(')'))
+            .unwrap_or(part);
+        inner
+            .split(" OR ")
+            .any(|licence| ALLOWED.contains(&licence.trim()))
     })
 }
 
@@ -99,10 +111,23 @@ mod tests {
 
     #[test]
     fn expressions_are_met_by_one_of_each() {
-        for good in ["MIT", "GPL-3.0 OR MIT", "Apache-2.0/MIT", "(MIT OR X) AND Unicode-3.0", "Apache-2.0 AND ISC"] {
+        for good in [
+            "MIT",
+            "GPL-3.0 OR MIT",
+            "Apache-2.0/MIT",
+            "(MIT OR X) AND Unicode-3.0",
+            "Apache-2.0 AND ISC",
+        ] {
             assert!(is_allowed(good), "{good}");
         }
-        for bad in ["", "GPL-3.0", "MIT AND GPL-3.0", "(MIT OR Apache-2.0) AND X", "a file", "LGPL-3.0-only"] {
+        for bad in [
+            "",
+            "GPL-3.0",
+            "MIT AND GPL-3.0",
+            "(MIT OR Apache-2.0) AND X",
+            "a file",
+            "LGPL-3.0-only",
+        ] {
             assert!(!is_allowed(bad), "{bad}");
         }
     }
@@ -117,7 +142,13 @@ mod tests {
             {"name": "fork", "license": "MIT", "source": "git+https://example.org/fork"},
         ]});
         let problems = check(&packages.to_string()).unwrap();
-        assert!(problems.len() == 2 && problems[0].contains("copyleft: its licence is GPL-3.0"), "{problems:?}");
-        assert!(problems[1].contains("fork: comes from git+"), "{problems:?}");
+        assert!(
+            problems.len() == 2 && problems[0].contains("copyleft: its licence is GPL-3.0"),
+            "{problems:?}"
+        );
+        assert!(
+            problems[1].contains("fork: comes from git+"),
+            "{problems:?}"
+        );
     }
 }

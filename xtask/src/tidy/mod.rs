@@ -19,8 +19,16 @@ use crate::Result;
 pub struct Args {}
 
 pub fn run(sh: &Shell, _: &Args) -> Result {
-    let mut problems = arrows::check(&cmd!(sh, "cargo metadata --format-version 1 --no-deps").quiet().read()?)?;
-    problems.extend(licences::check(&cmd!(sh, "cargo metadata --format-version 1 --locked").quiet().read()?)?);
+    let mut problems = arrows::check(
+        &cmd!(sh, "cargo metadata --format-version 1 --no-deps")
+            .quiet()
+            .read()?,
+    )?;
+    problems.extend(licences::check(
+        &cmd!(sh, "cargo metadata --format-version 1 --locked")
+            .quiet()
+            .read()?,
+    )?);
     for path in our_files(sh, Path::new(""))? {
         problems.extend(sources::check(&path, &sh.read_file(&path)?));
     }
@@ -34,7 +42,11 @@ pub fn run(sh: &Shell, _: &Args) -> Result {
     for problem in &problems {
         eprintln!("{problem}");
     }
-    Err(format!("{} untidy things; each line above says what to change", problems.len()).into())
+    Err(format!(
+        "{} untidy things; each line above says what to change",
+        problems.len()
+    )
+    .into())
 }
 
 /// Every text of our own below a directory, recorded data and built things left out.
@@ -46,7 +58,10 @@ fn our_files(sh: &Shell, directory: &Path) -> Result<Vec<PathBuf>> {
         let hidden = name.to_string_lossy().starts_with('.');
         if path.is_dir() && !hidden && name != "target" {
             files.extend(our_files(sh, &here)?);
-        } else if matches!(path.extension().and_then(|e| e.to_str()), Some("rs" | "py" | "sh" | "md" | "toml")) {
+        } else if matches!(
+            path.extension().and_then(|e| e.to_str()),
+            Some("rs" | "py" | "sh" | "md" | "toml")
+        ) {
             files.push(here);
         }
     }
@@ -55,12 +70,19 @@ fn our_files(sh: &Shell, directory: &Path) -> Result<Vec<PathBuf>> {
 
 /// The changelog has an entry for the version of the workspace.
 fn check_changelog(manifest: &str, changelog: &str) -> Option<String> {
-    let package = manifest.split("[workspace.package]").nth(1).unwrap_or_default();
-    let version = package.lines().find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
+    let package = manifest
+        .split("[workspace.package]")
+        .nth(1)
+        .unwrap_or_default();
+    let version = package
+        .lines()
+        .find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
     let Some(version) = version else {
         return Some("Cargo.toml: [workspace.package] has no version".into());
     };
-    let entry = |line: &str| line.starts_with("## ") && line.split([' ', '[', ']']).any(|word| word == version);
+    let entry = |line: &str| {
+        line.starts_with("## ") && line.split([' ', '[', ']']).any(|word| word == version)
+    };
     (!changelog.lines().any(entry))
         .then(|| format!("CHANGELOG.md: no heading `## {version}` for the workspace's version; say what it brings"))
 }
@@ -73,13 +95,25 @@ mod tests {
 
     #[test]
     fn a_changelog_mentions_the_version_in_a_heading() {
-        for good in ["# Changelog\n\n## 1.2.3\n", "## [1.2.3] - 2024-01-01\n", "## 1.2.4\n\n## 1.2.3 (old)\n"] {
+        for good in [
+            "# Changelog\n\n## 1.2.3\n",
+            "## [1.2.3] - 2024-01-01\n",
+            "## 1.2.4\n\n## 1.2.3 (old)\n",
+        ] {
             assert_eq!(check_changelog(MANIFEST, good), None, "{good}");
         }
-        for bad in ["", "# Changelog\n\n## 1.2.30\n", "## 1.2.2\n\nBefore 1.2.3.\n"] {
+        for bad in [
+            "",
+            "# Changelog\n\n## 1.2.30\n",
+            "## 1.2.2\n\nBefore 1.2.3.\n",
+        ] {
             let problem = check_changelog(MANIFEST, bad).unwrap();
             assert!(problem.contains("`## 1.2.3`"), "{problem}");
         }
-        assert!(check_changelog("[workspace]\n", "## 1.2.3\n").unwrap().contains("no version"));
+        assert!(
+            check_changelog("[workspace]\n", "## 1.2.3\n")
+                .unwrap()
+                .contains("no version")
+        );
     }
 }

@@ -7,9 +7,15 @@ use super::code::code_only;
 /// What stands for work not done, and what nobody may need: the word, and what to do instead.
 const FORBIDDEN: &[(&str, &str)] = &[
     ("todo!", "write it"),
-    ("unimplemented!", "write it, or return an error that says what is not supported"),
+    (
+        "unimplemented!",
+        "write it, or return an error that says what is not supported",
+    ),
     ("dbg!", "remove it"),
-    ("#[ignore", "make the test quick, remove it, or have it run by `.ci/run` and say so"),
+    (
+        "#[ignore",
+        "make the test quick, remove it, or have it run by `.ci/run` and say so",
+    ),
     ("unsafe", "find a safe way"),
 ];
 
@@ -31,12 +37,23 @@ const LIBRARIES: &[&str] = &[
 
 /// What is wrong with one file.
 pub fn check(path: &Path, text: &str) -> Vec<String> {
-    let mut problems: Vec<String> = home_paths(text).map(|at| format!("{}:{at}", path.display())).collect();
+    let mut problems: Vec<String> = home_paths(text)
+        .map(|at| format!("{}:{at}", path.display()))
+        .collect();
     if path.extension().is_some_and(|e| e == "rs") {
-        problems.extend(rust(text).into_iter().map(|problem| format!("{}:{problem}", path.display())));
-        let library_root = LIBRARIES.iter().any(|name| path == Path::new(name).join("src/lib.rs"));
+        problems.extend(
+            rust(text)
+                .into_iter()
+                .map(|problem| format!("{}:{problem}", path.display())),
+        );
+        let library_root = LIBRARIES
+            .iter()
+            .any(|name| path == Path::new(name).join("src/lib.rs"));
         if library_root && !says_what_it_ignores(text) {
-            problems.push(format!("{}:1: the `//!` has no sentence \"… does not know about …\"", path.display()));
+            problems.push(format!(
+                "{}:1: the `//!` has no sentence \"… does not know about …\"",
+                path.display()
+            ));
         }
     }
     problems
@@ -62,7 +79,10 @@ fn rust(text: &str) -> Vec<String> {
 fn contains_word(line: &str, word: &str) -> bool {
     let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     line.match_indices(word).any(|(at, _)| {
-        let (before, after) = (line[..at].chars().next_back(), line[at + word.len()..].chars().next());
+        let (before, after) = (
+            line[..at].chars().next_back(),
+            line[at + word.len()..].chars().next(),
+        );
         let ends_in_letter = word.ends_with(char::is_alphanumeric);
         let inside = part_of_word(before) || (ends_in_letter && part_of_word(after));
         !inside
@@ -70,13 +90,20 @@ fn contains_word(line: &str, word: &str) -> bool {
 }
 
 fn says_what_it_ignores(text: &str) -> bool {
-    let documentation: Vec<&str> = text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim).collect();
+    let documentation: Vec<&str> = text
+        .lines()
+        .map_while(|line| line.strip_prefix("//!"))
+        .map(str::trim)
+        .collect();
     documentation.join(" ").contains("does not know about")
 }
 
 /// Lines that name somebody's own directory, which is there on one machine only.
 fn home_paths(text: &str) -> impl Iterator<Item = String> {
-    let lines = text.lines().enumerate().filter(|(_, line)| names_home(line));
+    let lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| names_home(line));
     lines.map(|(n, _)| format!("{}: a path of one machine", n + 1))
 }
 
@@ -84,8 +111,10 @@ fn home_paths(text: &str) -> impl Iterator<Item = String> {
 fn names_home(line: &str) -> bool {
     ["/home/", "/Users/", "/root/"].iter().any(|home| {
         line.match_indices(home).any(|(at, _)| {
-            let path_begins = !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-~}>".contains(c));
-            let below = line[at + home.len()..].trim_start_matches(|c: char| c.is_alphanumeric() || "._-".contains(c));
+            let path_begins =
+                !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-~}>".contains(c));
+            let below = line[at + home.len()..]
+                .trim_start_matches(|c: char| c.is_alphanumeric() || "._-".contains(c));
             path_begins && below.starts_with('/')
         })
     })
@@ -101,24 +130,49 @@ mod tests {
 
     #[test]
     fn tidy_files_pass() {
-        let library =
-            "//! A crate.\n//!\n//! It does not\n//! know about files.\n\nfn f() { g(\"todo!()\") } // unsafe\n";
-        assert_eq!(problems("crates/yaml/src/lib.rs", library), Vec::<String>::new());
-        assert_eq!(problems("crates/yaml/src/scalar.rs", "//! Scalars.\n#![forbid(unsafe_code)]\n"), Vec::<String>::new());
-        assert_eq!(problems("README.md", "See <https://host/home/page>, ~/home/x\n"), Vec::<String>::new());
-        assert_eq!(problems("xtask/src/lib.rs", "//! Not a library of the product.\n"), Vec::<String>::new());
+        let library = "//! A crate.\n//!\n//! It does not\n//! know about files.\n\nfn f() { g(\"todo!()\") } // unsafe\n";
+        assert_eq!(
+            problems("crates/yaml/src/lib.rs", library),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            problems(
+                "crates/yaml/src/scalar.rs",
+                "//! Scalars.\n#![forbid(unsafe_code)]\n"
+            ),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            problems("README.md", "See <https://host/home/page>, ~/home/x\n"),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            problems("xtask/src/lib.rs", "//! Not a library of the product.\n"),
+            Vec::<String>::new()
+        );
     }
 
     #[test]
     fn a_file_begins_with_what_it_is_for() {
-        let expected = ["merge/src/x.rs:1: the first line is no `//!` that says what the file is for"];
-        assert_eq!(problems("merge/src/x.rs", "use std::fmt;\n//! Late.\n"), expected);
+        let expected =
+            ["merge/src/x.rs:1: the first line is no `//!` that says what the file is for"];
+        assert_eq!(
+            problems("merge/src/x.rs", "use std::fmt;\n//! Late.\n"),
+            expected
+        );
     }
 
     #[test]
     fn a_library_says_what_it_does_not_know_about() {
-        let expected = ["merge/src/lib.rs:1: the `//!` has no sentence \"… does not know about …\""];
-        assert_eq!(problems("merge/src/lib.rs", "//! Merging.\n// does not know about files\n"), expected);
+        let expected =
+            ["merge/src/lib.rs:1: the `//!` has no sentence \"… does not know about …\""];
+        assert_eq!(
+            problems(
+                "merge/src/lib.rs",
+                "//! Merging.\n// does not know about files\n"
+            ),
+            expected
+        );
     }
 
     #[test]
@@ -132,20 +186,35 @@ mod tests {
         ] {
             let found = problems("crates/value/src/x.rs", &format!("//! X.\n\n{line}\n"));
             assert_eq!(found.len(), 1, "{found:?}");
-            assert!(found[0].starts_with(&format!("crates/value/src/x.rs:3: `{word}`: ")), "{found:?}");
+            assert!(
+                found[0].starts_with(&format!("crates/value/src/x.rs:3: `{word}`: ")),
+                "{found:?}"
+            );
         }
     }
 
     #[test]
     fn a_test_may_wait_for_ci() {
-        assert!(problems("crates/value/src/x.rs", "//! X.\n\n#[ignore = \"needs a browser; .ci/run runs it\"]\n").is_empty());
+        assert!(
+            problems(
+                "crates/value/src/x.rs",
+                "//! X.\n\n#[ignore = \"needs a browser; .ci/run runs it\"]\n"
+            )
+            .is_empty()
+        );
     }
 
     #[test]
     fn a_path_of_one_machine_is_named() {
         let home = ["", "home", "someone", "salt"].join("/");
-        for (path, text) in [("x.py", format!("# X\nROOT = '{home}'\n")), ("README.md", format!("See\n`{home}`.\n"))] {
-            assert_eq!(problems(path, &text), [format!("{path}:2: a path of one machine")]);
+        for (path, text) in [
+            ("x.py", format!("# X\nROOT = '{home}'\n")),
+            ("README.md", format!("See\n`{home}`.\n")),
+        ] {
+            assert_eq!(
+                problems(path, &text),
+                [format!("{path}:2: a path of one machine")]
+            );
         }
     }
 }

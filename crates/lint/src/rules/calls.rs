@@ -13,20 +13,32 @@ use crate::subject::Subject;
 /// The execution modules of Salt and their functions.
 static MODULES: LazyLock<BTreeMap<&str, BTreeSet<&str>>> = LazyLock::new(|| {
     let lines = include_str!("../../data/functions.txt").lines();
-    lines.filter_map(|line| line.split_once(": ")).map(|(name, all)| (name, all.split(' ').collect())).collect()
+    lines
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, all)| (name, all.split(' ').collect()))
+        .collect()
 });
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let refused = subject.survey.errors.iter().filter_map(|error| {
         let diagnostic = error.diagnostic();
-        let finding = Finding::new(Rule::TemplateSyntax, diagnostic.place.clone()?, diagnostic.message.clone());
-        Some(Finding { help: diagnostic.help.clone(), ..finding })
+        let finding = Finding::new(
+            Rule::TemplateSyntax,
+            diagnostic.place.clone()?,
+            diagnostic.message.clone(),
+        );
+        Some(Finding {
+            help: diagnostic.help.clone(),
+            ..finding
+        })
     });
     let own = OwnModules::of(subject);
     let unknown = subject.survey.calls.iter().filter_map(|call| {
         let name = call.function.as_deref()?;
         let (module, function) = name.split_once('.')?;
-        let known = MODULES.get(module).is_some_and(|functions| functions.contains(function))
+        let known = MODULES
+            .get(module)
+            .is_some_and(|functions| functions.contains(function))
             || subject.engine.answerer(name) != Answerer::Nobody
             || subject.survey.asked.contains(name)
             || own.has(module, function);
@@ -36,12 +48,17 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         let finding = |message| Finding::new(Rule::UnknownFunction, call.place.clone(), message);
         let near = near(module, function).map(|near| format!("did you mean {near}?"));
         // Nobody knows all extensions.
-        let help = near
-            .clone()
-            .unwrap_or_else(|| format!("ask first whether an extension is there: {{% if '{name}' in salt %}}"));
+        let help = near.clone().unwrap_or_else(|| {
+            format!("ask first whether an extension is there: {{% if '{name}' in salt %}}")
+        });
         if near.is_none() && !MODULES.contains_key(module) {
-            let message = format!("Salt has no module '{module}': an extension has to provide salt['{name}']");
-            return Some(Finding { level: Level::Note, ..finding(message).help(help) });
+            let message = format!(
+                "Salt has no module '{module}': an extension has to provide salt['{name}']"
+            );
+            return Some(Finding {
+                level: Level::Note,
+                ..finding(message).help(help)
+            });
         }
         Some(finding(format!("nobody provides salt['{name}']")).help(help))
     });
@@ -53,7 +70,10 @@ fn near(module: &str, function: &str) -> Option<String> {
     if let Some(functions) = MODULES.get(module) {
         return nearest(function, functions.iter().copied()).map(|near| format!("{module}.{near}"));
     }
-    let having = MODULES.iter().filter(|(_, functions)| functions.contains(function)).map(|(name, _)| *name);
+    let having = MODULES
+        .iter()
+        .filter(|(_, functions)| functions.contains(function))
+        .map(|(name, _)| *name);
     nearest(module, having).map(|near| format!("{near}.{function}"))
 }
 
@@ -65,24 +85,35 @@ impl OwnModules {
         let files = subject.engine.files();
         let read = |path: String| {
             let inside = path.split_once('/')?.1.strip_suffix(".py")?;
-            let name = inside.strip_suffix("/__init__").unwrap_or(inside).to_owned();
+            let name = inside
+                .strip_suffix("/__init__")
+                .unwrap_or(inside)
+                .to_owned();
             match files.fetch(&SaltPath::from_relative(&path), &subject.saltenv) {
-                Ok(Fetched::Found { bytes, .. }) => Some((name, String::from_utf8_lossy(&bytes).into_owned())),
+                Ok(Fetched::Found { bytes, .. }) => {
+                    Some((name, String::from_utf8_lossy(&bytes).into_owned()))
+                }
                 _ => None,
             }
         };
         let folders = ["_modules/", "_wrapper/"].iter();
-        let listed = folders.flat_map(|folder| files.list(&subject.saltenv, folder).unwrap_or_default());
+        let listed =
+            folders.flat_map(|folder| files.list(&subject.saltenv, folder).unwrap_or_default());
         OwnModules(listed.filter_map(read).collect())
     }
 
     /// Whether one of them, by its file's or its virtual name, can have a function.
     fn has(&self, module: &str, function: &str) -> bool {
         let is_named = |name: &str, text: &str| {
-            let virtual_name = |quote| text.contains(&format!("__virtualname__ = {quote}{module}{quote}"));
+            let virtual_name =
+                |quote| text.contains(&format!("__virtualname__ = {quote}{module}{quote}"));
             name == module || ['"', '\''].into_iter().any(virtual_name)
         };
-        let has = |text: &str| text.contains(&format!("def {function}(")) || text.contains(&format!("{function} ="));
-        self.0.iter().any(|(name, text)| is_named(name, text) && (has(text) || text.contains("__func_alias__")))
+        let has = |text: &str| {
+            text.contains(&format!("def {function}(")) || text.contains(&format!("{function} ="))
+        };
+        self.0.iter().any(|(name, text)| {
+            is_named(name, text) && (has(text) || text.contains("__func_alias__"))
+        })
     }
 }

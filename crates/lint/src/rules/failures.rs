@@ -17,36 +17,66 @@ const NAMED: usize = 5;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let mut by_place: BTreeMap<(String, usize, String), Failed<'_>> = BTreeMap::new();
-    let supported: Vec<usize> = (0..subject.runs.len()).filter(|run| subject.runs[*run].supported).collect();
-    let by_state: BTreeMap<&str, (usize, bool)> =
-        subject.states.iter().map(|state| (&*state.name, used(subject, state))).collect();
-    let is_passed = supported.iter().any(|run| subject.runs[*run].errors().next().is_none());
+    let supported: Vec<usize> = (0..subject.runs.len())
+        .filter(|run| subject.runs[*run].supported)
+        .collect();
+    let by_state: BTreeMap<&str, (usize, bool)> = subject
+        .states
+        .iter()
+        .map(|state| (&*state.name, used(subject, state)))
+        .collect();
+    let is_passed = supported
+        .iter()
+        .any(|run| subject.runs[*run].errors().next().is_none());
     let by_map = (supported.len(), is_passed);
     for run in &supported {
         for (state, error) in subject.errors(*run) {
             let diagnostic = error.diagnostic();
-            let place = diagnostic.place.clone().filter(|place| place.file != DEFINITION);
-            let is_elsewhere = || place.as_ref().is_some_and(|place| unanswered(subject, place).is_some());
-            if error.kind() == ErrorKind::Unsupported || is_elsewhere() || imports::says(subject, error) {
+            let place = diagnostic
+                .place
+                .clone()
+                .filter(|place| place.file != DEFINITION);
+            let is_elsewhere = || {
+                place
+                    .as_ref()
+                    .is_some_and(|place| unanswered(subject, place).is_some())
+            };
+            if error.kind() == ErrorKind::Unsupported
+                || is_elsewhere()
+                || imports::says(subject, error)
+            {
                 continue;
             }
             // What has no place of its own is about the formula's configuration.
-            let place =
-                place.unwrap_or_else(|| state.map_or_else(|| subject.main_file(), |state| state.file.place(0, 0)));
+            let place = place.unwrap_or_else(|| {
+                state.map_or_else(|| subject.main_file(), |state| state.file.place(0, 0))
+            });
             let key = (place.file.clone(), place.start, diagnostic.message.clone());
-            let new = || Failed { error, place, minions: Vec::new(), of: 0, is_passed: false };
+            let new = || Failed {
+                error,
+                place,
+                minions: Vec::new(),
+                of: 0,
+                is_passed: false,
+            };
             let failed = by_place.entry(key).or_insert_with(new);
             let id = subject.runs[*run].minion.id.to_string();
             if failed.minions.last() != Some(&id) {
                 failed.minions.push(id);
             }
-            let (of, is_passed) = state.and_then(|state| by_state.get(&*state.name)).copied().unwrap_or(by_map);
+            let (of, is_passed) = state
+                .and_then(|state| by_state.get(&*state.name))
+                .copied()
+                .unwrap_or(by_map);
             failed.of = failed.of.max(of);
             failed.is_passed |= is_passed;
         }
     }
     let mut tracer = Tracer::new(&subject.templates, &subject.survey.imports);
-    by_place.into_values().map(|failed| failure(failed, &mut tracer)).collect()
+    by_place
+        .into_values()
+        .map(|failed| failure(failed, &mut tracer))
+        .collect()
 }
 
 /// How many minions use an sls, and whether it works for some of them.
@@ -55,9 +85,16 @@ fn used(subject: &Subject<'_>, state: &State) -> (usize, bool) {
     // A run that ends for lack of an answer shows no failure.
     let is_passed = |outcome: &Result<Made, Error>| match outcome {
         Ok(_) => true,
-        Err(error) => error.diagnostic().place.as_ref().is_some_and(|place| unanswered(subject, place).is_some()),
+        Err(error) => error
+            .diagnostic()
+            .place
+            .as_ref()
+            .is_some_and(|place| unanswered(subject, place).is_some()),
     };
-    (state.used.iter().filter(is_supported).count(), state.used().any(|(_, outcome)| is_passed(outcome)))
+    (
+        state.used.iter().filter(is_supported).count(),
+        state.used().any(|(_, outcome)| is_passed(outcome)),
+    )
 }
 
 /// An error, and where it happens.
@@ -76,10 +113,19 @@ struct Failed<'e> {
 const DEFINITION: &str = "source definition";
 
 fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>) -> Finding {
-    let Failed { error, place, minions, of, is_passed } = failed;
+    let Failed {
+        error,
+        place,
+        minions,
+        of,
+        is_passed,
+    } = failed;
     let diagnostic = error.diagnostic();
     let rule = rule(error);
-    let has_place = diagnostic.place.as_ref().is_some_and(|place| place.file != DEFINITION);
+    let has_place = diagnostic
+        .place
+        .as_ref()
+        .is_some_and(|place| place.file != DEFINITION);
     let mut finding = match has_place {
         true => Finding::new(rule, place.clone(), diagnostic.message.clone()),
         false => Finding::of_file(rule, place.clone(), diagnostic.message.clone()),
@@ -102,16 +148,26 @@ fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>) -> Finding {
 /// Which facts could mend a failure, if it is for lack of them.
 fn cure(error: &Error, origins: &Origins, everywhere: bool) -> Option<String> {
     let diagnostic = error.diagnostic();
-    let is_slip = diagnostic.help.as_deref().is_some_and(|help| help.starts_with("did you mean"));
+    let is_slip = diagnostic
+        .help
+        .as_deref()
+        .is_some_and(|help| help.starts_with("did you mean"));
     let could_be = match error.kind() {
         ErrorKind::Undefined | ErrorKind::Yaml => true,
-        ErrorKind::Template => TYPE_ERRORS.iter().any(|part| diagnostic.message.contains(part)),
+        ErrorKind::Template => TYPE_ERRORS
+            .iter()
+            .any(|part| diagnostic.message.contains(part)),
         _ => false,
     };
     if !could_be || is_slip {
         return None;
     }
-    let listed = |keys: &BTreeSet<String>| keys.iter().map(|key| format!("'{key}'")).collect::<Vec<_>>().join(", ");
+    let listed = |keys: &BTreeSet<String>| {
+        keys.iter()
+            .map(|key| format!("'{key}'"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     if !origins.pillar.is_empty() {
         return Some(format!(
             "it looks up {} in the pillar, which is not there: give one by --pillar FILE",
@@ -122,15 +178,23 @@ fn cure(error: &Error, origins: &Origins, everywhere: bool) -> Option<String> {
         return None;
     }
     if !origins.merged.is_empty() {
-        return Some(format!("a pillar with {} could set it: give one by --pillar FILE", listed(&origins.merged)));
+        return Some(format!(
+            "a pillar with {} could set it: give one by --pillar FILE",
+            listed(&origins.merged)
+        ));
     }
     if !origins.grains.is_empty() {
         let grains = listed(&origins.grains);
-        return Some(format!("no minion of this run has the grain {grains}: set it by --set, or give --minions"));
+        return Some(format!(
+            "no minion of this run has the grain {grains}: set it by --set, or give --minions"
+        ));
     }
     let options = listed(&origins.options);
-    (!origins.options.is_empty())
-        .then(|| format!("no minion of this run has the option {options}: give some that have it by --minions"))
+    (!origins.options.is_empty()).then(|| {
+        format!(
+            "no minion of this run has the option {options}: give some that have it by --minions"
+        )
+    })
 }
 
 /// What messages of Python's say about values of another type than expected, `None` above all.
@@ -159,11 +223,17 @@ pub(crate) fn unanswered_calls(subject: &Subject<'_>) -> BTreeMap<String, Unansw
     let mut calls: BTreeMap<String, Unanswered> = BTreeMap::new();
     for (number, run) in subject.runs.iter().enumerate() {
         for (state, error) in subject.errors(number) {
-            let Some(place) = &error.diagnostic().place else { continue };
-            let Some(name) = unanswered(subject, place) else { continue };
+            let Some(place) = &error.diagnostic().place else {
+                continue;
+            };
+            let Some(name) = unanswered(subject, place) else {
+                continue;
+            };
             let known = calls.entry(name.to_owned()).or_default();
             known.minions.insert(run.minion.id.to_string());
-            known.files.insert(state.map_or_else(|| place.file.clone(), |state| state.file.shown.clone()));
+            known
+                .files
+                .insert(state.map_or_else(|| place.file.clone(), |state| state.file.shown.clone()));
         }
     }
     calls
@@ -171,9 +241,15 @@ pub(crate) fn unanswered_calls(subject: &Subject<'_>) -> BTreeMap<String, Unansw
 
 /// The function that a place calls, if nobody answers it here. Salt may.
 fn unanswered<'s>(subject: &'s Subject<'_>, place: &Place) -> Option<&'s str> {
-    let is_here =
-        |call: &&CallSite| call.place.file == place.file && (call.place.start..call.place.end).contains(&place.start);
-    let mut names = subject.survey.calls.iter().filter(is_here).filter_map(|call| call.function.as_deref());
+    let is_here = |call: &&CallSite| {
+        call.place.file == place.file && (call.place.start..call.place.end).contains(&place.start)
+    };
+    let mut names = subject
+        .survey
+        .calls
+        .iter()
+        .filter(is_here)
+        .filter_map(|call| call.function.as_deref());
     names.find(|name| subject.engine.answerer(name) == Answerer::Nobody)
 }
 
@@ -184,7 +260,12 @@ fn rule(error: &Error) -> Rule {
         // Jinja calls an item that a number does not have undefined, too.
         ErrorKind::Undefined if is_absent(&diagnostic.message) => Rule::UndefinedVariable,
         // A key can be equal to another as it is meant to be.
-        ErrorKind::Yaml if matches!(diagnostic.yaml, Some(mapstack::yaml::ErrorKind::DuplicateKey { .. })) => {
+        ErrorKind::Yaml
+            if matches!(
+                diagnostic.yaml,
+                Some(mapstack::yaml::ErrorKind::DuplicateKey { .. })
+            ) =>
+        {
             Rule::DuplicateKey
         }
         ErrorKind::Yaml if is_printed(diagnostic) => Rule::UnquotedExpression,
@@ -199,27 +280,52 @@ fn rule(error: &Error) -> Rule {
 
 /// Whether a tab indents the line that is no YAML.
 fn has_tab(diagnostic: &Diagnostic) -> bool {
-    let is_syntax = matches!(diagnostic.yaml, Some(mapstack::yaml::ErrorKind::Syntax { .. }));
-    is_syntax && diagnostic.place.as_ref().is_some_and(|place| indenting_tab(&place.source, place.start).is_some())
+    let is_syntax = matches!(
+        diagnostic.yaml,
+        Some(mapstack::yaml::ErrorKind::Syntax { .. })
+    );
+    is_syntax
+        && diagnostic
+            .place
+            .as_ref()
+            .is_some_and(|place| indenting_tab(&place.source, place.start).is_some())
 }
 
 /// Whether a variable or a key of a mapping is what is undefined.
 fn is_absent(message: &str) -> bool {
-    let of_scalar = ["'int object'", "'float object'", "'str object'", "'bool object'", "'list object'", "'None'"];
+    let of_scalar = [
+        "'int object'",
+        "'float object'",
+        "'str object'",
+        "'bool object'",
+        "'list object'",
+        "'None'",
+    ];
     let message = message.strip_prefix("Jinja variable ").unwrap_or(message);
     let of_item = message.contains("object has no element");
-    message.ends_with(" is undefined") || !of_item && !of_scalar.iter().any(|start| message.starts_with(start))
+    message.ends_with(" is undefined")
+        || !of_item && !of_scalar.iter().any(|start| message.starts_with(start))
 }
 
 /// Whether an expression printed what is no YAML.
 fn is_printed(diagnostic: &Diagnostic) -> bool {
-    let starts = |place: &Place| place.source.get(place.start..).is_some_and(|rest| rest.starts_with("{{"));
+    let starts = |place: &Place| {
+        place
+            .source
+            .get(place.start..)
+            .is_some_and(|rest| rest.starts_with("{{"))
+    };
     diagnostic.place.as_ref().is_some_and(starts)
 }
 
 /// On which minions.
 pub(super) fn on(minions: &[String], all: usize) -> String {
-    let named = minions.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let named = minions
+        .iter()
+        .take(NAMED)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
     match minions.len() {
         n if n == all && all > 1 => format!("on all {all} minions"),
         n if n > NAMED => format!("on {n} of {all} minions: {named} and {} more", n - NAMED),

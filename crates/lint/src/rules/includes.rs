@@ -13,7 +13,11 @@ use crate::subject::Subject;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let available = Available::of(subject);
-    subject.states.iter().flat_map(|state| of_state(subject, state, &available)).collect()
+    subject
+        .states
+        .iter()
+        .flat_map(|state| of_state(subject, state, &available))
+        .collect()
 }
 
 fn of_state(subject: &Subject<'_>, state: &State, available: &Available) -> Vec<Finding> {
@@ -23,10 +27,16 @@ fn of_state(subject: &Subject<'_>, state: &State, available: &Available) -> Vec<
         all += 1;
         let Ok(made) = outcome else { continue };
         for problem in problems(state, made, available) {
-            minions.entry(problem).or_default().push(subject.runs[run].minion.id.to_string());
+            minions
+                .entry(problem)
+                .or_default()
+                .push(subject.runs[run].minion.id.to_string());
         }
     }
-    minions.into_iter().map(|(problem, minions)| problem.finding(state, available).note(on(&minions, all))).collect()
+    minions
+        .into_iter()
+        .map(|(problem, minions)| problem.finding(state, available).note(on(&minions, all)))
+        .collect()
 }
 
 /// What is wrong with what an sls renders to.
@@ -53,22 +63,34 @@ fn problems(state: &State, made: &Made, available: &Available) -> Vec<Problem> {
     if let Some(instead) = &made.include_instead {
         return vec![Problem::Include(instead.clone())];
     }
-    made.includes.iter().filter_map(|entry| of_entry(state, entry, available)).collect()
+    made.includes
+        .iter()
+        .filter_map(|entry| of_entry(state, entry, available))
+        .collect()
 }
 
 fn of_entry(state: &State, entry: &Value, available: &Available) -> Option<Problem> {
     let written = match entry {
-        Value::Map(map) => map.iter().last().map(|(_, name)| name.to_string()).unwrap_or_default(),
+        Value::Map(map) => map
+            .iter()
+            .last()
+            .map(|(_, name)| name.to_string())
+            .unwrap_or_default(),
         other => other.to_string(),
     };
     let is_name = |entry: &Value| match entry {
-        Value::Map(map) => map.iter().last().is_some_and(|(_, name)| name.as_str().is_some()),
+        Value::Map(map) => map
+            .iter()
+            .last()
+            .is_some_and(|(_, name)| name.as_str().is_some()),
         other => other.as_str().is_some(),
     };
     if !is_name(entry) {
         return Some(Problem::Entry(entry.kind().described().to_owned()));
     }
-    let Some((name, saltenv)) = included(&state.file, entry) else { return Some(Problem::TooHigh(written)) };
+    let Some((name, saltenv)) = included(&state.file, entry) else {
+        return Some(Problem::TooHigh(written));
+    };
     // Another saltenv may be elsewhere.
     if saltenv.is_some_and(|saltenv| saltenv != available.saltenv) || available.has(&name) {
         return None;
@@ -115,21 +137,26 @@ impl Problem {
                     Some(near) => finding.help(format!("did you mean '{near}'?")),
                     None => {
                         let path = name.replace('.', "/");
-                        finding.help(format!("neither salt://{path}.sls nor salt://{path}/init.sls exists"))
+                        finding.help(format!(
+                            "neither salt://{path}.sls nor salt://{path}/init.sls exists"
+                        ))
                     }
                 }
             }
             Problem::Outside { written, name } => {
                 let folder = name.split('.').next().unwrap_or_default();
                 let message = format!("no root has '{folder}', which the sls '{name}' belongs to");
-                let mut finding = Finding::new(Rule::MissingInclude, place_of(state, written), message);
+                let mut finding =
+                    Finding::new(Rule::MissingInclude, place_of(state, written), message);
                 finding.level = Level::Note;
                 match nearest(folder, available.folders.iter()) {
                     Some(near) => {
                         finding.level = Level::Warning;
                         finding.help(format!("did you mean '{near}'?"))
                     }
-                    None => finding.help("if it is another formula's, give its root, too: --root DIR"),
+                    None => {
+                        finding.help("if it is another formula's, give its root, too: --root DIR")
+                    }
                 }
             }
         }
@@ -143,13 +170,20 @@ fn place_of(state: &State, written: &str) -> Place {
     let is_word = |at: usize| {
         let before = text[..at].chars().next_back();
         let after = text[at + written.len()..].chars().next();
-        let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '/'));
+        let is_part = |c: Option<char>| {
+            c.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '/'))
+        };
         !is_part(before) && !is_part(after)
     };
-    let found = text[from..].match_indices(written).map(|(at, _)| from + at).find(|at| is_word(*at));
+    let found = text[from..]
+        .match_indices(written)
+        .map(|(at, _)| from + at)
+        .find(|at| is_word(*at));
     match found {
         Some(at) => state.file.place(at, at + written.len()),
-        None if text[from..].starts_with("include:") => state.file.place(from, from + "include".len()),
+        None if text[from..].starts_with("include:") => {
+            state.file.place(from, from + "include".len())
+        }
         None => state.file.place(0, 0),
     }
 }
@@ -164,17 +198,36 @@ struct Available {
 
 impl Available {
     fn of(subject: &Subject<'_>) -> Self {
-        let listed = subject.engine.files().list(&subject.saltenv, "").unwrap_or_default();
-        let names = listed.iter().filter(|path| path.ends_with(".sls")).map(|path| sls_name(path)).collect();
-        let folders = listed.iter().filter_map(|path| path.split(['/', '.']).next()).map(str::to_owned).collect();
-        Available { saltenv: subject.saltenv.clone(), names, folders }
+        let listed = subject
+            .engine
+            .files()
+            .list(&subject.saltenv, "")
+            .unwrap_or_default();
+        let names = listed
+            .iter()
+            .filter(|path| path.ends_with(".sls"))
+            .map(|path| sls_name(path))
+            .collect();
+        let folders = listed
+            .iter()
+            .filter_map(|path| path.split(['/', '.']).next())
+            .map(str::to_owned)
+            .collect();
+        Available {
+            saltenv: subject.saltenv.clone(),
+            names,
+            folders,
+        }
     }
 
     /// Whether a name, or a glob's beginning, leads to one.
     fn has(&self, name: &str) -> bool {
         match name.find(['*', '?', '[']) {
             None => self.names.contains(name),
-            Some(at) => self.names.iter().any(|known| known.starts_with(&name[..at])),
+            Some(at) => self
+                .names
+                .iter()
+                .any(|known| known.starts_with(&name[..at])),
         }
     }
 }

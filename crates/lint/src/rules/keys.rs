@@ -18,7 +18,10 @@ use crate::templates::{Parsed, words};
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let used = used(subject);
-    for group in [parameters(subject), maps(subject)].into_iter().chain(dicts(subject)) {
+    for group in [parameters(subject), maps(subject)]
+        .into_iter()
+        .chain(dicts(subject))
+    {
         findings.extend(group.slips(&used));
     }
     findings
@@ -27,11 +30,19 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 /// The words by which templates could look something up: those of expressions, and of the text of all
 /// templates that are no data.
 fn used(subject: &Subject<'_>) -> BTreeSet<String> {
-    let is_data = |parsed: &&Parsed| subject.is_parameter_file(&parsed.path) || parsed.path.ends_with(".yaml");
+    let is_data = |parsed: &&Parsed| {
+        subject.is_parameter_file(&parsed.path) || parsed.path.ends_with(".yaml")
+    };
     let said: Vec<String> = subject
         .templates
         .all()
-        .flat_map(|parsed| if is_data(&parsed) { parsed.literals() } else { parsed.said() })
+        .flat_map(|parsed| {
+            if is_data(&parsed) {
+                parsed.literals()
+            } else {
+                parsed.said()
+            }
+        })
         .collect();
     words(said.iter().map(String::as_str))
 }
@@ -57,12 +68,21 @@ struct Tree(BTreeMap<String, (Option<Place>, Tree)>);
 
 impl Tree {
     /// The keys of a value, placed by a function of the mark and the key.
-    fn of(value: &Value, marks: &Marks, place: &impl Fn(yaml::Mark, &str) -> Option<Place>) -> Self {
-        let Value::Map(map) = value else { return Tree::default() };
+    fn of(
+        value: &Value,
+        marks: &Marks,
+        place: &impl Fn(yaml::Mark, &str) -> Option<Place>,
+    ) -> Self {
+        let Value::Map(map) = value else {
+            return Tree::default();
+        };
         let entry = |(index, (key, inside)): (usize, (&Key, &Value))| {
             let name = key.as_str()?.to_owned();
             let at = marks.key(index).and_then(|mark| place(mark, &name));
-            let below = marks.child(index).map(|marks| Tree::of(inside, marks, place)).unwrap_or_default();
+            let below = marks
+                .child(index)
+                .map(|marks| Tree::of(inside, marks, place))
+                .unwrap_or_default();
             Some((name, (at, below)))
         };
         Tree(map.iter().enumerate().filter_map(entry).collect())
@@ -70,11 +90,17 @@ impl Tree {
 
     /// The keys of a literal.
     fn of_literal(parsed: &Parsed, e: &Expr) -> Self {
-        let ExprKind::Dict(entries) = &e.kind else { return Tree::default() };
+        let ExprKind::Dict(entries) = &e.kind else {
+            return Tree::default();
+        };
         let entry = |(key, value): &(Expr, Expr)| match &key.kind {
-            ExprKind::Const(Value::Str(name)) => {
-                Some((name.to_string(), (Some(parsed.place(key.span)), Tree::of_literal(parsed, value))))
-            }
+            ExprKind::Const(Value::Str(name)) => Some((
+                name.to_string(),
+                (
+                    Some(parsed.place(key.span)),
+                    Tree::of_literal(parsed, value),
+                ),
+            )),
             _ => None,
         };
         Tree(entries.iter().filter_map(entry).collect())
@@ -106,7 +132,8 @@ impl Group {
                 setters.entry(name).or_default().insert(&one.name);
             }
         }
-        let is_known = |name: &str| used.contains(name) || setters.get(name).is_some_and(|set| set.len() > 1);
+        let is_known =
+            |name: &str| used.contains(name) || setters.get(name).is_some_and(|set| set.len() > 1);
         let mut findings = Vec::new();
         for one in &self.overrides {
             slips(&one.tree, &self.defaults, used, &is_known, &mut findings);
@@ -127,16 +154,25 @@ fn slips(
             slips(below, defaults, used, is_known, findings);
             continue;
         }
-        let Some(place) = place.clone().filter(|_| !is_known(name)) else { continue };
+        let Some(place) = place.clone().filter(|_| !is_known(name)) else {
+            continue;
+        };
         // A key that nothing names either is data of its own kind, such as options of a program.
-        let meant = |known: &&String| used.contains(*known) && !tree.0.contains_key(*known) && is_slip(name, known);
-        let Some(near) = defaults.0.keys().find(meant) else { continue };
+        let meant = |known: &&String| {
+            used.contains(*known) && !tree.0.contains_key(*known) && is_slip(name, known)
+        };
+        let Some(near) = defaults.0.keys().find(meant) else {
+            continue;
+        };
         let message = format!("nothing uses the key '{name}', which no other layer has");
-        let finding = Finding::new(Rule::MisspeltKey, place, message).help(format!("did you mean '{near}'?"));
-        findings.push(match defaults.0.get(near).and_then(|(place, _)| place.clone()) {
-            Some(place) => finding.related("the default", place),
-            None => finding,
-        });
+        let finding =
+            Finding::new(Rule::MisspeltKey, place, message).help(format!("did you mean '{near}'?"));
+        findings.push(
+            match defaults.0.get(near).and_then(|(place, _)| place.clone()) {
+                Some(place) => finding.related("the default", place),
+                None => finding,
+            },
+        );
     }
 }
 
@@ -144,12 +180,21 @@ fn slips(
 fn parameters(subject: &Subject<'_>) -> Group {
     let mut group = Group::default();
     for document in subject.layers() {
-        let Some((values, marks)) = document.at(&["values"]) else { continue };
+        let Some((values, marks)) = document.at(&["values"]) else {
+            continue;
+        };
         let tree = Tree::of(values, marks, &|mark, name| literal(document, mark, name));
-        let is_default = document.path.rsplit('/').next().is_some_and(|name| name.starts_with("defaults.yaml"));
+        let is_default = document
+            .path
+            .rsplit('/')
+            .next()
+            .is_some_and(|name| name.starts_with("defaults.yaml"));
         match is_default {
             true => group.defaults.extend(tree),
-            false => group.overrides.push(Override { tree, name: document.path.clone() }),
+            false => group.overrides.push(Override {
+                tree,
+                name: document.path.clone(),
+            }),
         }
     }
     group
@@ -164,16 +209,28 @@ fn literal(document: &Document, mark: yaml::Mark, name: &str) -> Option<Place> {
 fn maps(subject: &Subject<'_>) -> Group {
     let mut group = Group::default();
     let own = format!("{}/", subject.formula);
-    let is_top =
-        |file: &&std::sync::Arc<SourceFile>| file.path.strip_prefix(&own).is_some_and(|rest| !rest.contains('/'));
+    let is_top = |file: &&std::sync::Arc<SourceFile>| {
+        file.path
+            .strip_prefix(&own)
+            .is_some_and(|rest| !rest.contains('/'))
+    };
     for file in subject.files.values().filter(is_top) {
-        let Some((value, marks, source)) = read(subject, file) else { continue };
-        let place = |mark: yaml::Mark, name: &str| in_source(file, mark.offset(&source), name, source == *file.text);
+        let Some((value, marks, source)) = read(subject, file) else {
+            continue;
+        };
+        let place = |mark: yaml::Mark, name: &str| {
+            in_source(file, mark.offset(&source), name, source == *file.text)
+        };
         match file.name() {
-            "defaults.yaml" => group.defaults.extend(without_formula(subject, &value, &marks, &place)),
+            "defaults.yaml" => group
+                .defaults
+                .extend(without_formula(subject, &value, &marks, &place)),
             name if name.ends_with("map.yaml") => {
                 for (system, (_, tree)) in Tree::of(&value, &marks, &place).0 {
-                    group.overrides.push(Override { tree, name: format!("{}:{system}", file.path) });
+                    group.overrides.push(Override {
+                        tree,
+                        name: format!("{}:{system}", file.path),
+                    });
                 }
             }
             _ => {}
@@ -191,9 +248,20 @@ fn without_formula(
 ) -> Tree {
     let mut tree = Tree::of(value, marks, place);
     let is_alone = value.as_map().is_some_and(|map: &Map| map.len() == 1);
-    let named = [subject.formula.clone(), subject.formula.replace('-', "_"), "default".into()];
-    match named.iter().find(|name| is_alone && tree.0.contains_key(*name)) {
-        Some(name) => tree.0.remove(name).map(|(_, below)| below).unwrap_or_default(),
+    let named = [
+        subject.formula.clone(),
+        subject.formula.replace('-', "_"),
+        "default".into(),
+    ];
+    match named
+        .iter()
+        .find(|name| is_alone && tree.0.contains_key(*name))
+    {
+        Some(name) => tree
+            .0
+            .remove(name)
+            .map(|(_, below)| below)
+            .unwrap_or_default(),
         None => tree,
     }
 }
@@ -207,7 +275,10 @@ fn read(subject: &Subject<'_>, file: &SourceFile) -> Option<(Value, Marks, Strin
         false => file.text.to_string(),
         true => {
             let run = subject.runs.iter().find(|run| run.supported)?;
-            let run = subject.engine.run(run.minion).with_saltenv(subject.saltenv.as_str());
+            let run = subject
+                .engine
+                .run(run.minion)
+                .with_saltenv(subject.saltenv.as_str());
             run.template(&file.path, &TemplateOptions::default()).ok()?
         }
     };
@@ -229,15 +300,25 @@ fn dicts(subject: &Subject<'_>) -> Vec<Group> {
     let mut groups = Vec::new();
     for parsed in subject.templates.all() {
         for e in parsed.expressions() {
-            let ExprKind::Call { callee, args } = &e.kind else { continue };
+            let ExprKind::Call { callee, args } = &e.kind else {
+                continue;
+            };
             let is_lookup = salt_function(callee) == Some("grains.filter_by");
-            let Some(ExprKind::Dict(entries)) = args.positional.first().map(|e| &e.kind).filter(|_| is_lookup) else {
+            let Some(ExprKind::Dict(entries)) = args
+                .positional
+                .first()
+                .map(|e| &e.kind)
+                .filter(|_| is_lookup)
+            else {
                 continue;
             };
             let mut group = Group::default();
             for (system, value) in entries {
                 let name = parsed.source(system.span).to_owned();
-                group.overrides.push(Override { tree: Tree::of_literal(parsed, value), name });
+                group.overrides.push(Override {
+                    tree: Tree::of_literal(parsed, value),
+                    name,
+                });
             }
             group.defaults = common(parsed, entries);
             groups.push(group);
@@ -249,12 +330,16 @@ fn dicts(subject: &Subject<'_>) -> Vec<Group> {
 /// The keys that at least two systems have.
 fn common(parsed: &Parsed, entries: &[(Expr, Expr)]) -> Tree {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let trees: Vec<Tree> = entries.iter().map(|(_, value)| Tree::of_literal(parsed, value)).collect();
+    let trees: Vec<Tree> = entries
+        .iter()
+        .map(|(_, value)| Tree::of_literal(parsed, value))
+        .collect();
     for name in trees.iter().flat_map(|tree| tree.0.keys()) {
         *counts.entry(name.clone()).or_default() += 1;
     }
     let mut all = Tree::default();
     trees.into_iter().for_each(|tree| all.extend(tree));
-    all.0.retain(|name, _| counts.get(name).is_some_and(|n| *n > 1));
+    all.0
+        .retain(|name, _| counts.get(name).is_some_and(|n| *n > 1));
     all
 }

@@ -16,11 +16,21 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let asked = subject.asked();
     let is_read = |path: &str| asked.contains(path) || subject.is_led_to(path);
     let read = subject.layers().filter(|document| is_read(&document.path));
-    let found = read.chain(subject.meta()).flat_map(|document| match document.value.as_map() {
-        Some(_) => of_layer(document),
-        None => vec![no_mapping(document)],
-    });
-    found.filter(|finding| seen.insert((finding.rule, finding.place.file.clone(), finding.place.start))).collect()
+    let found = read
+        .chain(subject.meta())
+        .flat_map(|document| match document.value.as_map() {
+            Some(_) => of_layer(document),
+            None => vec![no_mapping(document)],
+        });
+    found
+        .filter(|finding| {
+            seen.insert((
+                finding.rule,
+                finding.place.file.clone(),
+                finding.place.start,
+            ))
+        })
+        .collect()
 }
 
 fn no_mapping(document: &Document) -> Finding {
@@ -29,20 +39,33 @@ fn no_mapping(document: &Document) -> Finding {
         other => format!("holds {}", other.kind().described()),
     };
     let (place, _) = document.content.place(document.marks.mark(), 0);
-    Finding::of_file(Rule::DataSource, place, format!("the data source {what}; it must be a mapping with `values:`"))
-        .help("write `values: {}` for a source without values, or delete the file")
+    Finding::of_file(
+        Rule::DataSource,
+        place,
+        format!("the data source {what}; it must be a mapping with `values:`"),
+    )
+    .help("write `values: {}` for a source without values, or delete the file")
 }
 
 fn of_layer(document: &Document) -> Vec<Finding> {
-    let Some(map) = document.value.as_map() else { return Vec::new() };
+    let Some(map) = document.value.as_map() else {
+        return Vec::new();
+    };
     let mut findings = Vec::new();
     let unknown: Vec<(usize, String)> = map.keys().map(ToString::to_string).enumerate().collect();
-    let unknown: Vec<_> = unknown.into_iter().filter(|(_, name)| !LAYER_KEYS.contains(&&**name)).collect();
-    let meant: Vec<_> = unknown.iter().filter_map(|(_, name)| nearest(name, LAYER_KEYS)).collect();
+    let unknown: Vec<_> = unknown
+        .into_iter()
+        .filter(|(_, name)| !LAYER_KEYS.contains(&&**name))
+        .collect();
+    let meant: Vec<_> = unknown
+        .iter()
+        .filter_map(|(_, name)| nearest(name, LAYER_KEYS))
+        .collect();
     for (index, name) in &unknown {
         // Two that mean the same would be one key twice.
-        let is_free =
-            |near: &str| document.at(&[near]).is_none() && meant.iter().filter(|one| **one == near).count() == 1;
+        let is_free = |near: &str| {
+            document.at(&[near]).is_none() && meant.iter().filter(|one| **one == near).count() == 1
+        };
         findings.extend(unknown_key(document, *index, name, is_free));
     }
     for path in [&["strategy"][..], &["values", "default_merge_strategy"]] {
@@ -54,22 +77,36 @@ fn of_layer(document: &Document) -> Vec<Finding> {
     if findings.is_empty() && map.get("values").is_none_or(Value::is_none) {
         let (place, _) = document.content.place(document.marks.mark(), 0);
         findings.push(
-            Finding::of_file(Rule::NoValues, place, "the file has no `values`, so it contributes nothing")
-                .help("write the configuration below `values:`"),
+            Finding::of_file(
+                Rule::NoValues,
+                place,
+                "the file has no `values`, so it contributes nothing",
+            )
+            .help("write the configuration below `values:`"),
         );
     }
     findings.extend(misplaced(document));
     findings
 }
 
-fn unknown_key(document: &Document, index: usize, name: &str, is_free: impl Fn(&str) -> bool) -> Option<Finding> {
-    let (place, computed) = document.content.place(document.marks.key(index)?, name.len());
-    let message = format!("'{name}' is no key of a data source: only values, strategy and merge_lists are");
+fn unknown_key(
+    document: &Document,
+    index: usize,
+    name: &str,
+    is_free: impl Fn(&str) -> bool,
+) -> Option<Finding> {
+    let (place, computed) = document
+        .content
+        .place(document.marks.key(index)?, name.len());
+    let message =
+        format!("'{name}' is no key of a data source: only values, strategy and merge_lists are");
     let finding = Finding::new(Rule::UnknownLayerKey, place, message);
-    Some(match nearest(name, LAYER_KEYS).filter(|near| is_free(near)) {
-        Some(near) => finding.meant(name, near, !computed),
-        None => finding.help("configuration goes below `values:`"),
-    })
+    Some(
+        match nearest(name, LAYER_KEYS).filter(|near| is_free(near)) {
+            Some(near) => finding.meant(name, near, !computed),
+            None => finding.help("configuration goes below `values:`"),
+        },
+    )
 }
 
 fn unknown_strategy(document: &Document, path: &[&str]) -> Option<Finding> {
@@ -83,16 +120,27 @@ fn unknown_strategy(document: &Document, path: &[&str]) -> Option<Finding> {
         return None;
     }
     let (place, computed) = document.content.place(marks.mark(), name.len());
-    let finding = Finding::new(Rule::UnknownStrategy, place, format!("there is no merge strategy '{name}'"));
-    Some(match nearest(&name.to_lowercase()[..], STRATEGIES.iter().map(|known| &**known)) {
-        Some(near) => finding.meant(&name, near, !computed),
-        None => finding.help(format!("it is one of {}", STRATEGIES.join(", "))),
-    })
+    let finding = Finding::new(
+        Rule::UnknownStrategy,
+        place,
+        format!("there is no merge strategy '{name}'"),
+    );
+    Some(
+        match nearest(
+            &name.to_lowercase()[..],
+            STRATEGIES.iter().map(|known| &**known),
+        ) {
+            Some(near) => finding.meant(&name, near, !computed),
+            None => finding.help(format!("it is one of {}", STRATEGIES.join(", "))),
+        },
+    )
 }
 
 /// Options of the layer that stand among its values.
 fn misplaced(document: &Document) -> Vec<Finding> {
-    let Some((Value::Map(values), marks)) = document.at(&["values"]) else { return Vec::new() };
+    let Some((Value::Map(values), marks)) = document.at(&["values"]) else {
+        return Vec::new();
+    };
     if is_meta(&document.path) {
         return Vec::new();
     }
@@ -103,12 +151,15 @@ fn misplaced(document: &Document) -> Vec<Finding> {
             (Some("strategy"), Value::Str(name)) => STRATEGIES.contains(&&**name) && !deep,
             _ => false,
         };
-        let (true, Some(mark)) = (is_option, mark) else { return };
+        let (true, Some(mark)) = (is_option, mark) else {
+            return;
+        };
         let (place, _) = document.content.place(mark, key.to_string().len());
         let message = format!("'{key}' stands among the values, where it is data like any other");
         findings.push(
-            Finding::new(Rule::MisplacedOption, place, message)
-                .help(format!("to say how the file is merged, write `{key}` beside `values`")),
+            Finding::new(Rule::MisplacedOption, place, message).help(format!(
+                "to say how the file is merged, write `{key}` beside `values`"
+            )),
         );
     };
     for (index, (key, value)) in values.iter().enumerate() {

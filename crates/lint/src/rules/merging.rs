@@ -14,8 +14,17 @@ use crate::finding::Finding;
 use crate::subject::{Examined, Subject};
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
-    let templates = subject.files.values().filter(|file| file.is_template()).map(|file| file.shown.clone()).collect();
-    let mut observed = Observed { keys: keys(subject), templates, ..Observed::default() };
+    let templates = subject
+        .files
+        .values()
+        .filter(|file| file.is_template())
+        .map(|file| file.shown.clone())
+        .collect();
+    let mut observed = Observed {
+        keys: keys(subject),
+        templates,
+        ..Observed::default()
+    };
     for (data, lineage) in subject.runs.iter().filter_map(Examined::data) {
         observed.after_facts.extend(after_facts(data));
         observed.run(lineage);
@@ -97,7 +106,10 @@ fn keys(subject: &Subject<'_>) -> HashMap<Spotted, Place> {
 impl Observed {
     /// The place of the key, or of the value if that is computed.
     fn at_key(&self, place: &Place) -> Place {
-        self.keys.get(&(place.file.clone(), place.start)).unwrap_or(place).clone()
+        self.keys
+            .get(&(place.file.clone(), place.start))
+            .unwrap_or(place)
+            .clone()
     }
 
     /// Whether a source of other minions can change what a layer finds.
@@ -109,7 +121,10 @@ impl Observed {
         // The layers that replaced something around the value at hand, by depth.
         let mut around: Vec<(usize, Vec<usize>, bool)> = Vec::new();
         lineage.visit(&mut |path, ancestry| {
-            while around.last().is_some_and(|(depth, ..)| *depth >= path.len()) {
+            while around
+                .last()
+                .is_some_and(|(depth, ..)| *depth >= path.len())
+            {
                 around.pop();
             }
             let inherited = |by: usize| around.iter().any(|(_, layers, _)| layers.contains(&by));
@@ -122,7 +137,11 @@ impl Observed {
                 }
                 self.first(lineage, path, ancestry, &steps);
             }
-            let replaced = steps.iter().filter(|step| step.how == How::Replaced).map(|step| step.by).collect();
+            let replaced = steps
+                .iter()
+                .filter(|step| step.how == How::Replaced)
+                .map(|step| step.by)
+                .collect();
             let is_list = in_list || matches!(ancestry.value, Value::List(_));
             around.push((path.len(), replaced, is_list));
         });
@@ -138,7 +157,9 @@ impl Observed {
         if step.how != How::Replaced || !is_file(lineage, step.by) {
             return;
         }
-        let Some(place) = in_file(step.new_spot) else { return };
+        let Some(place) = in_file(step.new_spot) else {
+            return;
+        };
         let spotted = (place.file.clone(), place.start);
         let earlier = in_file(step.old_spot);
         // A file that two sources lead to overrides nothing of its own.
@@ -147,26 +168,48 @@ impl Observed {
         }
         let same = step.old.is_same(step.new);
         // What others inherit there is not known from these runs.
-        let varies = earlier.as_ref().is_none_or(|earlier| self.templates.contains(&earlier.file))
+        let varies = earlier
+            .as_ref()
+            .is_none_or(|earlier| self.templates.contains(&earlier.file))
             || self.opens_before(lineage, step.by);
         if let Some(known) = self.overrides.get_mut(&spotted) {
             known.matters |= !same || varies;
-        } else if let (true, false, Some(earlier)) = (is_leaf(step.new), is_computed(step.new_spot), &earlier) {
+        } else if let (true, false, Some(earlier)) =
+            (is_leaf(step.new), is_computed(step.new_spot), &earlier)
+        {
             let inherited = earlier.clone();
             let definition = definition(lineage, step.by);
             let matters = !same || varies;
-            let known = Override { place: place.clone(), path: path.to_vec(), inherited, definition, matters };
+            let known = Override {
+                place: place.clone(),
+                path: path.to_vec(),
+                inherited,
+                definition,
+                matters,
+            };
             self.overrides.insert(spotted.clone(), known);
         }
         let Some(earlier) = earlier else { return };
         let (old, new) = (shape(step.old), shape(step.new));
-        let replacement = Replacement { place, earlier, key: shown(path), what: (old, new) };
+        let replacement = Replacement {
+            place,
+            earlier,
+            key: shown(path),
+            what: (old, new),
+        };
         let appends = |layer: &Layer| {
-            layer.merged.as_ref().is_some_and(|merged| matches!(&*merged.strategy, "smart" | "recurse"))
+            layer
+                .merged
+                .as_ref()
+                .is_some_and(|merged| matches!(&*merged.strategy, "smart" | "recurse"))
         };
         let could_append = lineage.layers().get(step.by).is_some_and(appends);
         if old == "a list" && new == "a list" && !same && !is_empty(step.old) && could_append {
-            self.replaced.entry(shown(path)).or_default().entry(spotted).or_insert(replacement);
+            self.replaced
+                .entry(shown(path))
+                .or_default()
+                .entry(spotted)
+                .or_insert(replacement);
         } else if old != new && is_lossy(step.old, step.new) {
             self.kinds.entry(spotted).or_insert(replacement);
         }
@@ -177,22 +220,34 @@ impl Observed {
         if !is_leaf(&ancestry.value) || steps.iter().any(|step| step.how == How::Replaced) {
             return;
         }
-        let Some(place) = in_file(&ancestry.spot).filter(|_| is_file(lineage, ancestry.layer)) else { return };
+        let Some(place) = in_file(&ancestry.spot).filter(|_| is_file(lineage, ancestry.layer))
+        else {
+            return;
+        };
         let spotted = (place.file.clone(), place.start);
         let inherited = place.clone();
-        self.overrides.entry(spotted).and_modify(|known| known.matters = true).or_insert(Override {
-            place,
-            path: path.to_vec(),
-            inherited,
-            definition: None,
-            matters: true,
-        });
+        self.overrides
+            .entry(spotted)
+            .and_modify(|known| known.matters = true)
+            .or_insert(Override {
+                place,
+                path: path.to_vec(),
+                inherited,
+                definition: None,
+                matters: true,
+            });
     }
 
     fn redundant(&self, unmerged: &Unmerged<'_>) -> Vec<Finding> {
-        let redundant = self.overrides.values().filter(|known| !known.matters && !unmerged.sets(known));
+        let redundant = self
+            .overrides
+            .values()
+            .filter(|known| !known.matters && !unmerged.sets(known));
         let redundant = redundant.map(|known| {
-            let message = format!("'{}' is set to what is inherited anyway", shown(&known.path));
+            let message = format!(
+                "'{}' is set to what is inherited anyway",
+                shown(&known.path)
+            );
             Finding::new(Rule::RedundantOverride, self.at_key(&known.place), message)
                 .related("the same value", self.at_key(&known.inherited))
                 .help("leave the key out, or change the value")
@@ -203,7 +258,10 @@ impl Observed {
     fn kinds(&self) -> Vec<Finding> {
         let kinds = self.kinds.values().map(|found| {
             let (old, new) = found.what;
-            let message = format!("'{}' is {new} here, and takes the place of {old}", found.key);
+            let message = format!(
+                "'{}' is {new} here, and takes the place of {old}",
+                found.key
+            );
             Finding::new(Rule::KindChange, self.at_key(&found.place), message)
                 .related(format!("{old} here"), self.at_key(&found.earlier))
                 .help("give all layers the same kind of value")
@@ -234,17 +292,26 @@ fn definition(lineage: &Lineage, layer: usize) -> Option<Str> {
 
 /// The sources of a run, in order.
 fn sources(data: &Value) -> impl Iterator<Item = &str> {
-    let meta = data.as_map().and_then(|data| data.get("map_jinja")).and_then(Value::as_map);
-    let sources = meta.and_then(|meta| meta.get("sources")).and_then(Value::as_list);
+    let meta = data
+        .as_map()
+        .and_then(|data| data.get("map_jinja"))
+        .and_then(Value::as_map);
+    let sources = meta
+        .and_then(|meta| meta.get("sources"))
+        .and_then(Value::as_list);
     sources.into_iter().flatten().filter_map(Value::as_str)
 }
 
 /// The sources behind the first one that is a value: of configuration or pillar, which platforms do not
 /// have.
 fn after_facts(data: &Value) -> Vec<String> {
-    let is_value =
-        |text: &str| parse_definition(text, Mode::Layer).is_ok_and(|definition| !definition.leads_to_files());
-    sources(data).skip_while(|text| !is_value(text)).map(str::to_owned).collect()
+    let is_value = |text: &str| {
+        parse_definition(text, Mode::Layer).is_ok_and(|definition| !definition.leads_to_files())
+    };
+    sources(data)
+        .skip_while(|text| !is_value(text))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The data sources that took part in no run: on the minions they are for, they may change what later
@@ -260,14 +327,25 @@ struct Unmerged<'s> {
 
 impl<'s> Unmerged<'s> {
     fn of(subject: &'s Subject<'_>) -> Self {
-        let run = subject.runs.iter().find_map(|run| Some((run, run.data()?.0)));
-        let known: Vec<&str> = run.map(|(_, data)| sources(data).collect()).unwrap_or_default();
+        let run = subject
+            .runs
+            .iter()
+            .find_map(|run| Some((run, run.data()?.0)));
+        let known: Vec<&str> = run
+            .map(|(_, data)| sources(data).collect())
+            .unwrap_or_default();
         let first = |path: &str| {
-            let answer =
-                run.map(|(run, data)| subject.engine.run(run.minion).why_not_asked(data, &subject.options, path));
+            let answer = run.map(|(run, data)| {
+                subject
+                    .engine
+                    .run(run.minion)
+                    .why_not_asked(data, &subject.options, path)
+            });
             match answer {
                 Some(Ok(WhyNot::Others { sources })) => {
-                    let places = sources.iter().filter_map(|one| known.iter().position(|text| *text == one.definition));
+                    let places = sources
+                        .iter()
+                        .filter_map(|one| known.iter().position(|text| *text == one.definition));
                     places.min().unwrap_or_default()
                 }
                 Some(Ok(WhyNot::NoSource { .. } | WhyNot::Elsewhere { .. })) => usize::MAX,
@@ -275,39 +353,76 @@ impl<'s> Unmerged<'s> {
             }
         };
         let merged = subject.merged();
-        let others = subject.layers().filter(|document| !merged.contains(&*document.path));
+        let others = subject
+            .layers()
+            .filter(|document| !merged.contains(&*document.path));
         let is_unread = |file: &&Arc<SourceFile>| {
-            subject.is_parameter_file(&file.path) && file.is_template() && !merged.contains(&*file.path)
+            subject.is_parameter_file(&file.path)
+                && file.is_template()
+                && !merged.contains(&*file.path)
         };
-        let values = others.filter_map(|document| Some((first(&document.path), document.at(&["values"])?.0)));
-        let templates = subject.files.values().filter(is_unread).map(|file| (first(&file.path), &*file.text));
-        Unmerged { values: values.collect(), templates: templates.collect(), sources: known }
+        let values = others
+            .filter_map(|document| Some((first(&document.path), document.at(&["values"])?.0)));
+        let templates = subject
+            .files
+            .values()
+            .filter(is_unread)
+            .map(|file| (first(&file.path), &*file.text));
+        Unmerged {
+            values: values.collect(),
+            templates: templates.collect(),
+            sources: known,
+        }
     }
 
     /// Whether one of them sets something under the keys of an override before it comes.
     fn sets(&self, known: &Override) -> bool {
-        let own = known.definition.as_deref().and_then(|own| self.sources.iter().position(|text| *text == own));
+        let own = known
+            .definition
+            .as_deref()
+            .and_then(|own| self.sources.iter().position(|text| *text == own));
         let comes_before = |first: usize| own.is_none_or(|own| first < own);
-        let under = |value: &Value| known.path.iter().try_fold(value, |here, key| here.as_map()?.get(key)).is_some();
-        let name = known.path.last().map(ToString::to_string).unwrap_or_default();
-        self.values.iter().any(|(first, value)| comes_before(*first) && under(value))
-            || self.templates.iter().any(|(first, text)| comes_before(*first) && text.contains(&name))
+        let under = |value: &Value| {
+            known
+                .path
+                .iter()
+                .try_fold(value, |here, key| here.as_map()?.get(key))
+                .is_some()
+        };
+        let name = known
+            .path
+            .last()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        self.values
+            .iter()
+            .any(|(first, value)| comes_before(*first) && under(value))
+            || self
+                .templates
+                .iter()
+                .any(|(first, text)| comes_before(*first) && text.contains(&name))
     }
 }
 
 /// The values a value had one after another.
 fn steps(ancestry: &Ancestry) -> impl Iterator<Item = Step<'_>> {
-    let past: Vec<_> = ancestry.past.iter().filter(|past| past.how != How::Rejected).collect();
+    let past: Vec<_> = ancestry
+        .past
+        .iter()
+        .filter(|past| past.how != How::Rejected)
+        .collect();
     let next = past.iter().skip(1).map(|past| (&past.value, &past.spot));
     let next: Vec<_> = next.chain([(&ancestry.value, &ancestry.spot)]).collect();
-    past.into_iter().zip(next).map(|(past, (new, new_spot))| Step {
-        old: &past.value,
-        old_spot: &past.spot,
-        new,
-        new_spot,
-        by: past.by,
-        how: past.how,
-    })
+    past.into_iter()
+        .zip(next)
+        .map(|(past, (new, new_spot))| Step {
+            old: &past.value,
+            old_spot: &past.spot,
+            new,
+            new_spot,
+            by: past.by,
+            how: past.how,
+        })
 }
 
 fn in_file(spot: &Spot) -> Option<Place> {
@@ -322,7 +437,10 @@ fn is_computed(spot: &Spot) -> bool {
 }
 
 fn is_file(lineage: &Lineage, layer: usize) -> bool {
-    matches!(lineage.layers().get(layer).map(|layer| &layer.kind), Some(LayerKind::File { .. }))
+    matches!(
+        lineage.layers().get(layer).map(|layer| &layer.kind),
+        Some(LayerKind::File { .. })
+    )
 }
 
 /// A value that is replaced as a whole.
@@ -357,12 +475,18 @@ fn is_lossy(old: &Value, new: &Value) -> bool {
 }
 
 fn shown(path: &[Key]) -> String {
-    path.iter().map(ToString::to_string).collect::<Vec<_>>().join(":")
+    path.iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(":")
 }
 
 /// Aliases of collections that later layers merge into: Salt's values are one object then.
 fn shared(subject: &Subject<'_>) -> Vec<Finding> {
-    let documents: Vec<_> = subject.layers().filter(|document| document.shared).collect();
+    let documents: Vec<_> = subject
+        .layers()
+        .filter(|document| document.shared)
+        .collect();
     let mut findings: Vec<Finding> = Vec::new();
     for document in documents {
         let mut places: BTreeMap<mapstack::yaml::Mark, Vec<Vec<Key>>> = BTreeMap::new();
@@ -378,8 +502,14 @@ fn shared(subject: &Subject<'_>) -> Vec<Finding> {
                     .find_map(|(_, lineage)| changed(lineage, path, &document.path));
                 run.map(|place| (path, place))
             });
-            let Some((path, place)) = changed else { continue };
-            let others: Vec<String> = paths.iter().filter(|other| *other != path).map(|other| shown(other)).collect();
+            let Some((path, place)) = changed else {
+                continue;
+            };
+            let others: Vec<String> = paths
+                .iter()
+                .filter(|other| *other != path)
+                .map(|other| shown(other))
+                .collect();
             let (here, _) = document.content.place(mark, 1);
             let message = format!(
                 "'{}' is the same object as {} for Salt, and a later layer changes it",
@@ -419,7 +549,9 @@ fn collections(
     }
     if let Value::Map(map) = value {
         for (index, (key, inside)) in map.iter().enumerate() {
-            let Some(child) = marks.child(index) else { continue };
+            let Some(child) = marks.child(index) else {
+                continue;
+            };
             path.push(key.clone());
             collections(inside, child, path, found);
             path.pop();
@@ -430,14 +562,21 @@ fn collections(
 /// Where a later layer than a file merges something into the value under a path.
 fn changed(lineage: &Lineage, path: &[Key], file: &str) -> Option<Place> {
     let is_it = |kind: &LayerKind| matches!(kind, LayerKind::File { path, .. } if path == file);
-    let own = lineage.layers().iter().position(|layer| is_it(&layer.kind))?;
+    let own = lineage
+        .layers()
+        .iter()
+        .position(|layer| is_it(&layer.kind))?;
     let mut place = None;
     let whole = lineage.at(path)?;
     if whole.layer != own {
         return None;
     }
     lineage.visit(&mut |inside, ancestry| {
-        if place.is_none() && inside.len() > path.len() && inside.starts_with(path) && ancestry.layer > own {
+        if place.is_none()
+            && inside.len() > path.len()
+            && inside.starts_with(path)
+            && ancestry.layer > own
+        {
             place = in_file(&ancestry.spot);
         }
     });

@@ -23,10 +23,14 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         .values()
         .filter(is_own)
         .filter(|file| {
-            subject.is_parameter_file(&file.path) && looks_like_parameters(file) && !asked.contains(&*file.path)
+            subject.is_parameter_file(&file.path)
+                && looks_like_parameters(file)
+                && !asked.contains(&*file.path)
         })
         .collect();
-    let Some(answers) = Answers::of(subject) else { return Vec::new() };
+    let Some(answers) = Answers::of(subject) else {
+        return Vec::new();
+    };
     let said = said(subject);
     unasked
         .into_iter()
@@ -50,13 +54,18 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 fn looks_like_parameters(file: &SourceFile) -> bool {
-    [".yaml", ".yml", ".jinja", ".json"].iter().any(|suffix| file.name().ends_with(suffix))
+    [".yaml", ".yml", ".jinja", ".json"]
+        .iter()
+        .any(|suffix| file.name().ends_with(suffix))
 }
 
 /// The texts of the formula's files that are no comments, each with its file's path: those of expressions and
 /// around them in templates, and of data and modules.
 fn said<'s>(subject: &'s Subject<'_>) -> Vec<(&'s str, String)> {
-    let others = subject.files.values().filter(|file| !subject.is_parameter_file(&file.path));
+    let others = subject
+        .files
+        .values()
+        .filter(|file| !subject.is_parameter_file(&file.path));
     let said = others.filter_map(|file| {
         let text = match subject.templates.get(&file.path) {
             Some(tree) => tree.said().join("\n"),
@@ -69,21 +78,39 @@ fn said<'s>(subject: &'s Subject<'_>) -> Vec<(&'s str, String)> {
 
 /// Whether something names the file, so that it is read by other ways.
 fn is_mentioned(subject: &Subject<'_>, file: &SourceFile, said: &[(&str, String)]) -> bool {
-    let inside = file.path.strip_prefix(&*subject.formula).unwrap_or(&file.path);
+    let inside = file
+        .path
+        .strip_prefix(&*subject.formula)
+        .unwrap_or(&file.path);
     let stem = inside.trim_start_matches('/');
-    let stem = [".yaml", ".yml", ".jinja", ".json"].iter().find_map(|suffix| stem.strip_suffix(suffix)).unwrap_or(stem);
+    let stem = [".yaml", ".yml", ".jinja", ".json"]
+        .iter()
+        .find_map(|suffix| stem.strip_suffix(suffix))
+        .unwrap_or(stem);
     // Names that are put together begin with the folder.
-    let folder = stem.rsplit_once('/').map(|(folder, _)| format!("{folder}/"));
-    let folder = folder.filter(|folder| folder.matches('/').count() > 1 || !subject.is_parameter_file(&file.path));
-    let own_folder = folder
-        .as_deref()
-        .and_then(|folder| folder.trim_end_matches('/').rsplit('/').next().map(|last| format!("/{last}/")));
+    let folder = stem
+        .rsplit_once('/')
+        .map(|(folder, _)| format!("{folder}/"));
+    let folder = folder
+        .filter(|folder| folder.matches('/').count() > 1 || !subject.is_parameter_file(&file.path));
+    let own_folder = folder.as_deref().and_then(|folder| {
+        folder
+            .trim_end_matches('/')
+            .rsplit('/')
+            .next()
+            .map(|last| format!("/{last}/"))
+    });
     let names = |text: &str| {
         text.contains(stem)
-            || folder.as_ref().is_some_and(|folder| text.contains(folder.as_str()))
-            || own_folder.as_ref().is_some_and(|folder| text.contains(folder.as_str()))
+            || folder
+                .as_ref()
+                .is_some_and(|folder| text.contains(folder.as_str()))
+            || own_folder
+                .as_ref()
+                .is_some_and(|folder| text.contains(folder.as_str()))
     };
-    said.iter().any(|(path, text)| *path != file.path && names(text))
+    said.iter()
+        .any(|(path, text)| *path != file.path && names(text))
 }
 
 /// A reason that holds for every minion.
@@ -101,7 +128,11 @@ struct Answers<'r, 's> {
 
 impl<'r, 's> Answers<'r, 's> {
     fn of(subject: &'r Subject<'s>) -> Option<Self> {
-        let runs: Vec<_> = subject.runs.iter().filter(|run| run.data().is_some()).collect();
+        let runs: Vec<_> = subject
+            .runs
+            .iter()
+            .filter(|run| run.data().is_some())
+            .collect();
         (!runs.is_empty()).then_some(Answers { runs })
     }
 
@@ -110,7 +141,11 @@ impl<'r, 's> Answers<'r, 's> {
         let mut no_source: Option<Vec<String>> = None;
         for run in &self.runs {
             let (data, _) = run.data()?;
-            let answer = subject.engine.run(run.minion).why_not_asked(data, &subject.options, &file.path).ok()?;
+            let answer = subject
+                .engine
+                .run(run.minion)
+                .why_not_asked(data, &subject.options, &file.path)
+                .ok()?;
             match answer {
                 WhyNot::NoSource { sources } => no_source = Some(sources),
                 WhyNot::Others { sources } => {
@@ -128,7 +163,11 @@ impl<'r, 's> Answers<'r, 's> {
         }
         let reason = never.keys().cloned().collect::<Vec<_>>().join(", and ");
         let help = never.values().find_map(Never::help);
-        Some(Why { reason, is_sure: help.is_some(), help })
+        Some(Why {
+            reason,
+            is_sure: help.is_some(),
+            help,
+        })
     }
 }
 
@@ -142,19 +181,46 @@ fn impossible(source: &Instead, names: &Names) -> Option<(String, Never)> {
 }
 
 fn of_no_source(subject: &Subject<'_>, file: &SourceFile, sources: &[String]) -> Why {
-    let wrong_suffix = [".yml", ".json"].iter().find_map(|suffix| file.path.strip_suffix(suffix));
-    let bare_jinja = || file.path.strip_suffix(".jinja").filter(|stem| !stem.ends_with(".yaml"));
+    let wrong_suffix = [".yml", ".json"]
+        .iter()
+        .find_map(|suffix| file.path.strip_suffix(suffix));
+    let bare_jinja = || {
+        file.path
+            .strip_suffix(".jinja")
+            .filter(|stem| !stem.ends_with(".yaml"))
+    };
     if let Some(stem) = wrong_suffix.or_else(bare_jinja) {
         let name = stem.rsplit('/').next().unwrap_or_default();
         let reason = "only names that end in .yaml or .yaml.jinja are looked for".into();
-        return Why { reason, help: Some(format!("rename it to {name}.yaml")), is_sure: true };
+        return Why {
+            reason,
+            help: Some(format!("rename it to {name}.yaml")),
+            is_sure: true,
+        };
     }
-    let directory = subject.directories.iter().find_map(|dir| file.path.strip_prefix(&**dir)).unwrap_or(&file.path);
-    let first = directory.trim_start_matches('/').split('/').next().unwrap_or_default();
-    let queries = sources.iter().filter_map(|source| source.split('@').next_back());
-    let reason = format!("none of the sources leads to {}", directory.trim_start_matches('/'));
+    let directory = subject
+        .directories
+        .iter()
+        .find_map(|dir| file.path.strip_prefix(&**dir))
+        .unwrap_or(&file.path);
+    let first = directory
+        .trim_start_matches('/')
+        .split('/')
+        .next()
+        .unwrap_or_default();
+    let queries = sources
+        .iter()
+        .filter_map(|source| source.split('@').next_back());
+    let reason = format!(
+        "none of the sources leads to {}",
+        directory.trim_start_matches('/')
+    );
     let near = nearest(first, queries).filter(|near| *near != first);
     let help = near.map(|near| format!("did you mean '{near}'?"));
     let help = help.or_else(|| Some(format!("the sources are {}", sources.join(", "))));
-    Why { reason, help, is_sure: true }
+    Why {
+        reason,
+        help,
+        is_sure: true,
+    }
 }

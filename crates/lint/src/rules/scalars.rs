@@ -72,16 +72,27 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 type Trap = (Rule, String, String);
 
 /// A scalar that stands in the file.
-fn literal(scalar: &Scalar<'_>, written: &str, means_text: &dyn Fn(&Scalar<'_>) -> bool) -> Option<Trap> {
+fn literal(
+    scalar: &Scalar<'_>,
+    written: &str,
+    means_text: &dyn Fn(&Scalar<'_>) -> bool,
+) -> Option<Trap> {
     let quoted = || format!("write '{written}' in quotes for the text");
     match &scalar.value {
         Value::Bool(value) if is_word(written) && means_text(scalar) => {
             let value = if *value { "true" } else { "false" };
             let what = if scalar.is_key { "the key " } else { "" };
-            Some((Rule::YamlBool, format!("{what}{written} is read as the boolean {value}"), quoted()))
+            Some((
+                Rule::YamlBool,
+                format!("{what}{written} is read as the boolean {value}"),
+                quoted(),
+            ))
         }
         Value::Int(_) | Value::Float(_) if written.contains(':') => {
-            let message = format!("{written} is read to base 60, as the number {}", scalar.value);
+            let message = format!(
+                "{written} is read to base 60, as the number {}",
+                scalar.value
+            );
             Some((Rule::YamlSexagesimal, message, quoted()))
         }
         Value::Int(_) if has_leading_zero(written) => {
@@ -93,8 +104,13 @@ fn literal(scalar: &Scalar<'_>, written: &str, means_text: &dyn Fn(&Scalar<'_>) 
             Some((Rule::YamlFloat, message, quoted()))
         }
         Value::Str(text) if is_date(text) && **text == *written => {
-            let message = format!("{written} is text for Salt, and a date for other readers of YAML");
-            Some((Rule::YamlDate, message, format!("write '{written}' in quotes: it is text for all of them then")))
+            let message =
+                format!("{written} is text for Salt, and a date for other readers of YAML");
+            Some((
+                Rule::YamlDate,
+                message,
+                format!("write '{written}' in quotes: it is text for all of them then"),
+            ))
         }
         _ => None,
     }
@@ -120,39 +136,59 @@ fn printed(scalar: &Scalar<'_>) -> Option<Trap> {
     if !scalar.is_text_of_value(written.len()) {
         return None;
     }
-    if let Some(rest) = line.get(written.len()..).filter(|rest| rest.trim_start().starts_with('#'))
+    if let Some(rest) = line
+        .get(written.len()..)
+        .filter(|rest| rest.trim_start().starts_with('#'))
         && scalar.is_text_of_value(written.len() + rest.find('#').unwrap_or_default() + 1)
     {
         return trap("the expression prints text that is read as a comment from its # on".into());
     }
     let read_as = match &scalar.value {
-        Value::Bool(value) if is_word(written) => format!("the boolean {}", if *value { "true" } else { "false" }),
-        Value::Int(_) if written.contains(':') || has_leading_zero(written) => format!("the number {}", scalar.value),
+        Value::Bool(value) if is_word(written) => {
+            format!("the boolean {}", if *value { "true" } else { "false" })
+        }
+        Value::Int(_) if written.contains(':') || has_leading_zero(written) => {
+            format!("the number {}", scalar.value)
+        }
         Value::Float(_) => format!("the number {}", scalar.value),
         _ => return None,
     };
-    trap(format!("the expression prints the text {written}, which is read as {read_as}"))
+    trap(format!(
+        "the expression prints the text {written}, which is read as {read_as}"
+    ))
 }
 
 /// A value that is nothing, because an expression stands there and printed nothing.
 fn printed_nothing(scalar: &Scalar<'_>) -> Option<Place> {
     let (key, _) = scalar.place(0);
-    let line_start = key.source.get(..key.start)?.rfind('\n').map_or(0, |newline| newline + 1);
+    let line_start = key
+        .source
+        .get(..key.start)?
+        .rfind('\n')
+        .map_or(0, |newline| newline + 1);
     let line = key.source.get(line_start..)?.lines().next()?;
     let (before, after) = line.split_at_checked(line.find(": {{")? + 2)?;
     let is_whole = after.trim_end().ends_with("}}") && after.matches("{{").count() == 1;
-    let own_key = before.trim_start_matches([' ', '-']).trim_end_matches([':', ' ']);
+    let own_key = before
+        .trim_start_matches([' ', '-'])
+        .trim_end_matches([':', ' ']);
     let last = scalar.path.last()?.to_string();
     if !is_whole || own_key.trim_matches(['"', '\'']) != last {
         return None;
     }
     let start = line_start + before.len();
-    Some(Place { start, end: start + after.trim_end().len(), ..key })
+    Some(Place {
+        start,
+        end: start + after.trim_end().len(),
+        ..key
+    })
 }
 
 /// A word for a boolean that people also write as text.
 fn is_word(written: &str) -> bool {
-    ["yes", "no", "on", "off"].iter().any(|word| written.eq_ignore_ascii_case(word))
+    ["yes", "no", "on", "off"]
+        .iter()
+        .any(|word| written.eq_ignore_ascii_case(word))
 }
 
 fn has_leading_zero(written: &str) -> bool {
@@ -162,7 +198,9 @@ fn has_leading_zero(written: &str) -> bool {
 
 /// `1.10` is the number 1.1.
 fn loses_a_zero(written: &str) -> bool {
-    let Some((whole, fraction)) = written.split_once('.') else { return false };
+    let Some((whole, fraction)) = written.split_once('.') else {
+        return false;
+    };
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     digits(whole) && digits(fraction) && fraction.len() > 1 && fraction.ends_with('0')
 }
@@ -171,7 +209,12 @@ fn loses_a_zero(written: &str) -> bool {
 fn is_version(scalar: &Scalar<'_>) -> bool {
     let says = |key: &Key| {
         let key = key.to_string().to_lowercase();
-        let is_one = |word: &str| matches!(word, "version" | "versions" | "release" | "releases" | "branch" | "ver");
+        let is_one = |word: &str| {
+            matches!(
+                word,
+                "version" | "versions" | "release" | "releases" | "branch" | "ver"
+            )
+        };
         key.split(|c: char| !c.is_alphanumeric()).any(is_one)
     };
     scalar.path.iter().any(says)
@@ -181,12 +224,17 @@ fn is_version(scalar: &Scalar<'_>) -> bool {
 fn is_date(text: &str) -> bool {
     let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
     let date = [0, 1, 2, 3, 5, 6, 8, 9].into_iter().all(is_digit);
-    let date = date && [4, 7].iter().all(|&at| text.as_bytes().get(at) == Some(&b'-'));
+    let date = date
+        && [4, 7]
+            .iter()
+            .all(|&at| text.as_bytes().get(at) == Some(&b'-'));
     let is_time = |time: &str| {
         let time = time.trim_start_matches(['T', 't', ' ']);
         time.split(':').count() == 3 && time.starts_with(|c: char| c.is_ascii_digit())
     };
-    date && text.get(10..).is_some_and(|rest| rest.is_empty() || (rest.starts_with(['T', 't', ' ']) && is_time(rest)))
+    date && text
+        .get(10..)
+        .is_some_and(|rest| rest.is_empty() || (rest.starts_with(['T', 't', ' ']) && is_time(rest)))
 }
 
 /// What the values under the same keys are elsewhere in the formula.
@@ -201,10 +249,16 @@ struct Texts {
 
 impl Texts {
     fn of(subject: &Subject<'_>) -> Self {
-        let mut texts = Texts { paths: HashSet::new(), quoted: HashMap::new(), keys: HashMap::new() };
+        let mut texts = Texts {
+            paths: HashSet::new(),
+            quoted: HashMap::new(),
+            keys: HashMap::new(),
+        };
         for (index, document) in subject.documents.iter().enumerate() {
             document.visit(&mut |scalar| {
-                let Value::Str(text) = &scalar.value else { return };
+                let Value::Str(text) = &scalar.value else {
+                    return;
+                };
                 if scalar.is_key || text.is_empty() {
                     return;
                 }
@@ -213,7 +267,11 @@ impl Texts {
                     && let Some((last, parent)) = scalar.path.split_last()
                 {
                     texts.keys.entry(index).or_default().insert(last.clone());
-                    texts.quoted.entry(index).or_default().insert(parent.to_vec());
+                    texts
+                        .quoted
+                        .entry(index)
+                        .or_default()
+                        .insert(parent.to_vec());
                 }
             });
         }
@@ -225,13 +283,25 @@ impl Texts {
         if scalar.is_key {
             return true;
         }
-        let Some((last, parent)) = scalar.path.split_last() else { return false };
+        let Some((last, parent)) = scalar.path.split_last() else {
+            return false;
+        };
         let has_text = |items: &[Value]| items.iter().any(|item| matches!(item, Value::Str(_)));
         scalar.parent.and_then(Value::as_list).is_some_and(has_text)
-            || last.as_str().is_some_and(|key| CODES.contains(&&*key.to_lowercase()))
-            || self.paths.contains(&common_path(scalar.document, scalar.path))
-            || self.quoted.get(&document).is_some_and(|parents| parents.contains(parent))
-            || self.keys.get(&document).is_some_and(|keys| last.as_str().is_some() && keys.contains(last))
+            || last
+                .as_str()
+                .is_some_and(|key| CODES.contains(&&*key.to_lowercase()))
+            || self
+                .paths
+                .contains(&common_path(scalar.document, scalar.path))
+            || self
+                .quoted
+                .get(&document)
+                .is_some_and(|parents| parents.contains(parent))
+            || self
+                .keys
+                .get(&document)
+                .is_some_and(|keys| last.as_str().is_some() && keys.contains(last))
     }
 }
 
@@ -240,6 +310,11 @@ impl Texts {
 fn common_path(document: &Document, path: &[Key]) -> Vec<Key> {
     let name = document.path.rsplit('/').next().unwrap_or_default();
     let is_map = name.contains("map.") && !name.starts_with("map_jinja");
-    let has_values = path.first().is_some_and(|key| key.as_str() == Some("values"));
-    path.iter().skip(usize::from(has_values || is_map)).cloned().collect()
+    let has_values = path
+        .first()
+        .is_some_and(|key| key.as_str() == Some("values"));
+    path.iter()
+        .skip(usize::from(has_values || is_map))
+        .cloned()
+        .collect()
 }

@@ -20,7 +20,11 @@ pub(crate) fn check(subject: &Subject<'_>, file: &SourceFile) -> Vec<Finding> {
         Ok(schema) => schema,
         Err(finding) => return vec![*finding],
     };
-    let mut found = Found { subject, file, findings: BTreeMap::new() };
+    let mut found = Found {
+        subject,
+        file,
+        findings: BTreeMap::new(),
+    };
     for document in subject.layers() {
         found.layer(&schema, document);
     }
@@ -39,7 +43,11 @@ fn read(file: &SourceFile) -> Result<Schema, Box<Finding>> {
                 (value, Marks::default())
             } else {
                 let at = error.mark().map_or(0, |mark| mark.offset(&file.text));
-                return Err(Box::new(Finding::new(Rule::Schema, file.place(at, at), error.kind().to_string())));
+                return Err(Box::new(Finding::new(
+                    Rule::Schema,
+                    file.place(at, at),
+                    error.kind().to_string(),
+                )));
             }
         }
     };
@@ -54,7 +62,11 @@ fn no_schema(file: &SourceFile, value: &Value, marks: &Marks, error: &SchemaErro
         mark = here.map_or(mark, |(_, marks)| marks.mark());
     }
     let at = mark.offset(&file.text);
-    Finding::new(Rule::Schema, file.place(at, at), format!("this is no JSON Schema: {}", error.message))
+    Finding::new(
+        Rule::Schema,
+        file.place(at, at),
+        format!("this is no JSON Schema: {}", error.message),
+    )
 }
 
 fn inside<'v>(value: &'v Value, marks: &'v Marks, step: &str) -> Option<(&'v Value, &'v Marks)> {
@@ -79,11 +91,20 @@ struct Found<'f, 's> {
 
 impl Found<'_, '_> {
     fn layer(&mut self, schema: &Schema, document: &Document) {
-        let Some((values, marks)) = document.at(&["values"]) else { return };
-        for violation in schema.check(values).into_iter().filter(|violation| !violation.needs_whole) {
+        let Some((values, marks)) = document.at(&["values"]) else {
+            return;
+        };
+        for violation in schema
+            .check(values)
+            .into_iter()
+            .filter(|violation| !violation.needs_whole)
+        {
             let path = full(&violation);
-            let mark =
-                path.iter().try_fold((values, marks), |(value, marks), key| inside(value, marks, &key.to_string()));
+            let mark = path
+                .iter()
+                .try_fold((values, marks), |(value, marks), key| {
+                    inside(value, marks, &key.to_string())
+                });
             let Some((_, marks)) = mark else { continue };
             let (place, _) = document.content.place(marks.mark(), 0);
             self.add(&violation, place, None);
@@ -91,8 +112,14 @@ impl Found<'_, '_> {
     }
 
     fn run(&mut self, schema: &Schema, run: &Examined<'_>) {
-        let Some((Value::Map(data), lineage)) = run.data() else { return };
-        let values: Map = data.iter().filter(|(key, _)| key.as_str() != Some("map_jinja")).map(own).collect();
+        let Some((Value::Map(data), lineage)) = run.data() else {
+            return;
+        };
+        let values: Map = data
+            .iter()
+            .filter(|(key, _)| key.as_str() != Some("map_jinja"))
+            .map(own)
+            .collect();
         for violation in schema.check(&values.into()) {
             let place = origin(lineage, &full(&violation)).unwrap_or_else(|| self.file.place(0, 0));
             self.add(&violation, place, Some(run.minion.id.to_string()));
@@ -101,15 +128,35 @@ impl Found<'_, '_> {
 
     fn add(&mut self, violation: &Violation, place: Place, minion: Option<String>) {
         let path = full(violation);
-        let is_secret = self.subject.secrets.hide(&path, false, &Value::from("text"));
-        let message = if is_secret { &violation.masked } else { &violation.message };
-        let keys = violation.path.iter().map(ToString::to_string).collect::<Vec<_>>().join(":");
-        let at = if keys.is_empty() { "the configuration".to_owned() } else { format!("'{keys}'") };
+        let is_secret = self
+            .subject
+            .secrets
+            .hide(&path, false, &Value::from("text"));
+        let message = if is_secret {
+            &violation.masked
+        } else {
+            &violation.message
+        };
+        let keys = violation
+            .path
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(":");
+        let at = if keys.is_empty() {
+            "the configuration".to_owned()
+        } else {
+            format!("'{keys}'")
+        };
         let message = format!("{at}: {message}");
         let key = (place.file.clone(), place.start, message.clone());
         let finding = || {
-            let about = |finding: Finding| finding.help(format!("see the schema in {}", self.file.shown));
-            (about(Finding::new(Rule::Schema, place, message)), Vec::new())
+            let about =
+                |finding: Finding| finding.help(format!("see the schema in {}", self.file.shown));
+            (
+                about(Finding::new(Rule::Schema, place, message)),
+                Vec::new(),
+            )
         };
         let known = self.findings.entry(key).or_insert_with(finding);
         known.1.extend(minion);
@@ -137,7 +184,9 @@ fn full(violation: &Violation) -> Vec<Key> {
 
 /// Where the value under a path, or the nearest one above it, stands.
 fn origin(lineage: &Lineage, path: &[Key]) -> Option<Place> {
-    let spots = (0..=path.len()).rev().filter_map(|length| lineage.at(path.get(..length)?));
+    let spots = (0..=path.len())
+        .rev()
+        .filter_map(|length| lineage.at(path.get(..length)?));
     let mut places = spots.filter_map(|known| match known.spot {
         Spot::File { place, .. } => Some(place),
         _ => None,

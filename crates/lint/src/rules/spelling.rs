@@ -16,22 +16,34 @@ use crate::templates::{Parsed, names as targets};
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let names = Names::of(subject.runs.iter().map(|run| run.minion));
-    let known: BTreeSet<&str> =
-        subject.runs.iter().flat_map(|run| run.minion.grains.keys()).filter_map(|name| name.as_str()).collect();
+    let known: BTreeSet<&str> = subject
+        .runs
+        .iter()
+        .flat_map(|run| run.minion.grains.keys())
+        .filter_map(|name| name.as_str())
+        .collect();
     let mut findings = Vec::new();
     for parsed in subject.templates.all() {
         for e in parsed.expressions() {
-            findings.extend(asked_grain(parsed, e).and_then(|(name, place)| grain(&name, place, &known)));
-            let ExprKind::Call { callee, args } = &e.kind else { continue };
+            findings.extend(
+                asked_grain(parsed, e).and_then(|(name, place)| grain(&name, place, &known)),
+            );
+            let ExprKind::Call { callee, args } = &e.kind else {
+                continue;
+            };
             if salt_function(callee) == Some("grains.filter_by") {
                 findings.extend(systems(subject, parsed, args, &names));
             }
         }
     }
     for document in subject.meta() {
-        let Some((Value::List(sources), marks)) = document.at(&["values", "sources"]) else { continue };
+        let Some((Value::List(sources), marks)) = document.at(&["values", "sources"]) else {
+            continue;
+        };
         for (index, source) in sources.iter().enumerate() {
-            let (Some(text), Some(marks)) = (source.as_str(), marks.child(index)) else { continue };
+            let (Some(text), Some(marks)) = (source.as_str(), marks.child(index)) else {
+                continue;
+            };
             let (place, _) = document.content.place(marks.mark(), text.len());
             findings.extend(source_grain(text).and_then(|name| grain(&name, place, &known)));
         }
@@ -41,7 +53,11 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 
 fn grain(name: &str, place: Place, known: &BTreeSet<&str>) -> Option<Finding> {
     let near = near_grain(name, known)?;
-    let finding = Finding::new(Rule::MisspeltName, place, format!("no minion has a grain '{name}'"));
+    let finding = Finding::new(
+        Rule::MisspeltName,
+        place,
+        format!("no minion has a grain '{name}'"),
+    );
     Some(finding.help(format!("did you mean '{near}'?")))
 }
 
@@ -49,18 +65,24 @@ fn grain(name: &str, place: Place, known: &BTreeSet<&str>) -> Option<Finding> {
 fn asked_grain(parsed: &Parsed, e: &Expr) -> Option<(String, Place)> {
     let is_grains = |e: &Expr| matches!(&e.kind, ExprKind::Name(name) if **name == *"grains");
     let literal = |e: &Expr| match &e.kind {
-        ExprKind::Const(Value::Str(text)) => Some((text.split(':').next()?.to_owned(), parsed.place(e.span))),
+        ExprKind::Const(Value::Str(text)) => {
+            Some((text.split(':').next()?.to_owned(), parsed.place(e.span)))
+        }
         _ => None,
     };
     match &e.kind {
         ExprKind::Item(object, name) if is_grains(object) => literal(name),
-        ExprKind::Attr(object, name) if is_grains(object) => Some((name.to_string(), parsed.place(e.span))),
+        ExprKind::Attr(object, name) if is_grains(object) => {
+            Some((name.to_string(), parsed.place(e.span)))
+        }
         ExprKind::Call { callee, args } => match &callee.kind {
             ExprKind::Attr(object, method) if is_grains(object) && **method == *"get" => {
                 literal(args.positional.first()?)
             }
             _ if salt_function(callee) == Some("grains.get") => literal(args.positional.first()?),
-            _ if salt_function(callee) == Some("grains.filter_by") => literal(grain_argument(args)?),
+            _ if salt_function(callee) == Some("grains.filter_by") => {
+                literal(grain_argument(args)?)
+            }
             _ => None,
         },
         // A definition of a source, wherever it goes.
@@ -75,13 +97,24 @@ fn source_grain(text: &str) -> Option<String> {
         return None;
     }
     let definition = parse_definition(text, Mode::Layer).ok()?;
-    let matcher = definition.matchers().iter().find(|matcher| matcher.kind() == MatcherKind::Grains)?;
-    matcher.query().split(matcher.delimiter()).next().map(str::to_owned)
+    let matcher = definition
+        .matchers()
+        .iter()
+        .find(|matcher| matcher.kind() == MatcherKind::Grains)?;
+    matcher
+        .query()
+        .split(matcher.delimiter())
+        .next()
+        .map(str::to_owned)
 }
 
 /// The argument of `grains.filter_by` that names the grain.
 fn grain_argument(args: &Args) -> Option<&Expr> {
-    args.named.iter().find(|(name, _)| **name == *"grain").map(|(_, e)| e).or_else(|| args.positional.get(1))
+    args.named
+        .iter()
+        .find(|(name, _)| **name == *"grain")
+        .map(|(_, e)| e)
+        .or_else(|| args.positional.get(1))
 }
 
 /// Systems of a look-up that nobody has.
@@ -94,18 +127,40 @@ fn systems(subject: &Subject<'_>, parsed: &Parsed, args: &Args, names: &Names) -
         },
     };
     // These name an entry, and are no system.
-    let named = args.named.iter().filter(|(name, _)| matches!(&**name, "default" | "base")).map(|(_, e)| e);
-    let named: Vec<String> =
-        named.chain(args.positional.get(3..).unwrap_or_default()).filter_map(|e| text_of(parsed, e)).collect();
-    let Some(first) = args.positional.first() else { return Vec::new() };
+    let named = args
+        .named
+        .iter()
+        .filter(|(name, _)| matches!(&**name, "default" | "base"))
+        .map(|(_, e)| e);
+    let named: Vec<String> = named
+        .chain(args.positional.get(3..).unwrap_or_default())
+        .filter_map(|e| text_of(parsed, e))
+        .collect();
+    let Some(first) = args.positional.first() else {
+        return Vec::new();
+    };
     let found = keys(subject, parsed, first);
-    let is_system =
-        |name: &str| name != "default" && !named.iter().any(|known| known == name) && !name.contains(['*', '?', '[']);
+    let is_system = |name: &str| {
+        name != "default"
+            && !named.iter().any(|known| known == name)
+            && !name.contains(['*', '?', '['])
+    };
     let of_key = |(name, place): (String, Place)| {
         let help = names.never(&grain, &name)?.help()?;
-        Some(Finding::new(Rule::MisspeltName, place, format!("{grain} is never '{name}'")).help(help))
+        Some(
+            Finding::new(
+                Rule::MisspeltName,
+                place,
+                format!("{grain} is never '{name}'"),
+            )
+            .help(help),
+        )
     };
-    found.into_iter().filter(|(name, _)| is_system(name)).filter_map(of_key).collect()
+    found
+        .into_iter()
+        .filter(|(name, _)| is_system(name))
+        .filter_map(of_key)
+        .collect()
 }
 
 /// The keys of a look-up: of a literal, of YAML in the template, or of a file that it loads.
@@ -113,7 +168,9 @@ fn keys(subject: &Subject<'_>, parsed: &Parsed, lookup: &Expr) -> Vec<(String, P
     match &lookup.kind {
         ExprKind::Dict(entries) => {
             let literal = |key: &Expr| match &key.kind {
-                ExprKind::Const(Value::Str(name)) => Some((name.to_string(), parsed.place(key.span))),
+                ExprKind::Const(Value::Str(name)) => {
+                    Some((name.to_string(), parsed.place(key.span)))
+                }
                 _ => None,
             };
             entries.iter().filter_map(|(key, _)| literal(key)).collect()
@@ -132,29 +189,53 @@ fn bound_keys(subject: &Subject<'_>, parsed: &Parsed, name: &str) -> Vec<(String
     let mut found = Vec::new();
     for stmt in parsed.statements() {
         match &stmt.kind {
-            StmtKind::Set { target, value } if binds(target) && matches!(value.kind, ExprKind::Dict(_)) => {
+            StmtKind::Set { target, value }
+                if binds(target) && matches!(value.kind, ExprKind::Dict(_)) =>
+            {
                 found.extend(keys(subject, parsed, value));
             }
             StmtKind::Load { target, body, .. } if binds(target) => {
-                let texts = body.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Text(_)));
-                let texts: Vec<_> = texts.map(|stmt| (stmt.span.start as usize, stmt.span.end as usize)).collect();
-                let place = |start, end| Place { start, end, ..parsed.place(stmt.span) };
+                let texts = body
+                    .iter()
+                    .filter(|stmt| matches!(stmt.kind, StmtKind::Text(_)));
+                let texts: Vec<_> = texts
+                    .map(|stmt| (stmt.span.start as usize, stmt.span.end as usize))
+                    .collect();
+                let place = |start, end| Place {
+                    start,
+                    end,
+                    ..parsed.place(stmt.span)
+                };
                 found.extend(
-                    top_keys(&parsed.tree.source, &texts).into_iter().map(|(key, start, end)| (key, place(start, end))),
+                    top_keys(&parsed.tree.source, &texts)
+                        .into_iter()
+                        .map(|(key, start, end)| (key, place(start, end))),
                 );
             }
-            StmtKind::ImportData { target, template, .. } if binds(target) => {
+            StmtKind::ImportData {
+                target, template, ..
+            } if binds(target) => {
                 let path = text_of(parsed, template).map(|path| parsed.beside(&path));
-                let Some(file) = path.and_then(|path| subject.files.get(&path)) else { continue };
+                let Some(file) = path.and_then(|path| subject.files.get(&path)) else {
+                    continue;
+                };
                 let texts: Vec<(usize, usize)> = match subject.templates.get(&file.path) {
                     None => vec![(0, file.text.len())],
                     Some(tree) => {
-                        let texts = tree.statements().into_iter().filter(|stmt| matches!(stmt.kind, StmtKind::Text(_)));
-                        texts.map(|stmt| (stmt.span.start as usize, stmt.span.end as usize)).collect()
+                        let texts = tree
+                            .statements()
+                            .into_iter()
+                            .filter(|stmt| matches!(stmt.kind, StmtKind::Text(_)));
+                        texts
+                            .map(|stmt| (stmt.span.start as usize, stmt.span.end as usize))
+                            .collect()
                     }
                 };
                 let all = top_keys(&file.text, &texts);
-                found.extend(all.into_iter().map(|(key, start, end)| (key, file.place(start, end))));
+                found.extend(
+                    all.into_iter()
+                        .map(|(key, start, end)| (key, file.place(start, end))),
+                );
             }
             _ => {}
         }
@@ -171,13 +252,17 @@ fn top_keys(source: &str, texts: &[(usize, usize)]) -> Vec<(String, usize, usize
         start += line.len();
         let trimmed = line.trim_start();
         let indent = line.len() - trimmed.len();
-        let is_text = texts.iter().any(|(from, to)| (*from..*to).contains(&(at + indent)));
-        let Some((key, _)) =
-            trimmed.split_once(':').filter(|(_, rest)| rest.is_empty() || rest.starts_with(char::is_whitespace))
+        let is_text = texts
+            .iter()
+            .any(|(from, to)| (*from..*to).contains(&(at + indent)));
+        let Some((key, _)) = trimmed
+            .split_once(':')
+            .filter(|(_, rest)| rest.is_empty() || rest.starts_with(char::is_whitespace))
         else {
             continue;
         };
-        if !is_text || key.is_empty() || key.starts_with(['#', '-', '{', '}']) || key.contains("{{") {
+        if !is_text || key.is_empty() || key.starts_with(['#', '-', '{', '}']) || key.contains("{{")
+        {
             continue;
         }
         let name = key.trim().trim_matches(['"', '\'']).to_owned();
@@ -185,6 +270,14 @@ fn top_keys(source: &str, texts: &[(usize, usize)]) -> Vec<(String, usize, usize
         let end = from + name.len();
         found.push((indent, name, from, end));
     }
-    let least = found.iter().map(|(indent, ..)| *indent).min().unwrap_or_default();
-    found.into_iter().filter(|(indent, ..)| *indent == least).map(|(_, name, from, end)| (name, from, end)).collect()
+    let least = found
+        .iter()
+        .map(|(indent, ..)| *indent)
+        .min()
+        .unwrap_or_default();
+    found
+        .into_iter()
+        .filter(|(indent, ..)| *indent == least)
+        .map(|(_, name, from, end)| (name, from, end))
+        .collect()
 }

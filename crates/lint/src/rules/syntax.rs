@@ -11,7 +11,11 @@ use crate::subject::Subject;
 const TAB: usize = 2;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
-    subject.broken.iter().map(|(file, error)| broken(file, error)).collect()
+    subject
+        .broken
+        .iter()
+        .map(|(file, error)| broken(file, error))
+        .collect()
 }
 
 fn broken(file: &SourceFile, error: &yaml::Error) -> Finding {
@@ -19,11 +23,19 @@ fn broken(file: &SourceFile, error: &yaml::Error) -> Finding {
     if matches!(error.kind(), ErrorKind::Syntax { .. })
         && let Some(tab) = indenting_tab(&file.text, start)
     {
-        let finding = Finding::new(Rule::YamlTab, file.place(tab, tab + 1), "a tab indents this line")
-            .help("YAML is indented by spaces");
+        let finding = Finding::new(
+            Rule::YamlTab,
+            file.place(tab, tab + 1),
+            "a tab indents this line",
+        )
+        .help("YAML is indented by spaces");
         return finding.fix(without_tabs(&file.text));
     }
-    let finding = Finding::new(rule_of(error.kind()), file.place(start, start), error.kind().to_string());
+    let finding = Finding::new(
+        rule_of(error.kind()),
+        file.place(start, start),
+        error.kind().to_string(),
+    );
     match error.kind() {
         ErrorKind::DuplicateKey { first, .. } => {
             let first = first.offset(&file.text);
@@ -49,7 +61,11 @@ pub(super) fn indenting_tab(text: &str, at: usize) -> Option<usize> {
         let indent = indented.len() - indented.trim_start_matches([' ', '\t']).len();
         indented[..indent].find('\t').map(|tab| line + tab)
     };
-    let start_of = |at: usize| text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1);
+    let start_of = |at: usize| {
+        text.get(..at)
+            .and_then(|before| before.rfind('\n'))
+            .map_or(0, |newline| newline + 1)
+    };
     let line = start_of(at);
     tab_of(line).or_else(|| tab_of(start_of(line.checked_sub(1)?)))
 }
@@ -59,20 +75,35 @@ pub(super) fn indenting_tab(text: &str, at: usize) -> Option<usize> {
 fn without_tabs(text: &str) -> Vec<Edit> {
     let goes_on = |line: &str| {
         let line = line.trim_end();
-        line.ends_with(['|', '>', '-', '+']) && line.contains([':', '-']) && line.contains(['|', '>'])
+        line.ends_with(['|', '>', '-', '+'])
+            && line.contains([':', '-'])
+            && line.contains(['|', '>'])
     };
     if text.lines().any(goes_on) || text.contains(['"', '\'']) {
         return Vec::new();
     }
     let tabs: Vec<usize> = indents(text)
-        .flat_map(|(start, indent)| indent.match_indices('\t').map(move |(at, _)| start + at).collect::<Vec<_>>())
+        .flat_map(|(start, indent)| {
+            indent
+                .match_indices('\t')
+                .map(move |(at, _)| start + at)
+                .collect::<Vec<_>>()
+        })
         .collect();
     let edits = |width: usize| -> Vec<Edit> {
-        tabs.iter().map(|at| Edit { start: *at, end: at + 1, text: " ".repeat(width) }).collect()
+        tabs.iter()
+            .map(|at| Edit {
+                start: *at,
+                end: at + 1,
+                text: " ".repeat(width),
+            })
+            .collect()
     };
     let read = |width: usize| yaml::load(&crate::fix::apply(text, &edits(width))).ok();
     match (read(2), read(4), read(8)) {
-        (Some(two), Some(four), Some(eight)) if two.is_same(&four) && two.is_same(&eight) => edits(TAB),
+        (Some(two), Some(four), Some(eight)) if two.is_same(&four) && two.is_same(&eight) => {
+            edits(TAB)
+        }
         _ => Vec::new(),
     }
 }

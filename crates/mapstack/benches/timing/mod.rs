@@ -50,8 +50,15 @@ pub fn compare<const N: usize>(mut things: [&mut dyn FnMut(); N]) -> [Compared; 
         let ratio = |turn: &[Duration; N]| turn[index].as_secs_f64() / turn[0].as_secs_f64();
         let mut ratios: Vec<f64> = turns.iter().map(ratio).collect();
         ratios.sort_unstable_by(f64::total_cmp);
-        let fastest = turns.iter().map(|turn| turn[index]).min().unwrap_or_default();
-        Compared { fastest, times: ratios[ratios.len() / 2] }
+        let fastest = turns
+            .iter()
+            .map(|turn| turn[index])
+            .min()
+            .unwrap_or_default();
+        Compared {
+            fastest,
+            times: ratios[ratios.len() / 2],
+        }
     })
 }
 
@@ -59,6 +66,8 @@ pub fn compare<const N: usize>(mut things: [&mut dyn FnMut(); N]) -> [Compared; 
 #[allow(dead_code, reason = "not every benchmark measures memory")]
 pub fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
 }

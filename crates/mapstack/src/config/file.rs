@@ -19,7 +19,12 @@ pub(super) struct Source {
 impl Source {
     fn place(&self, mark: Mark) -> Place {
         let start = mark.offset(&self.text);
-        Place { file: self.file.clone(), source: self.text.clone(), start, end: start }
+        Place {
+            file: self.file.clone(),
+            source: self.text.clone(),
+            start,
+            end: start,
+        }
     }
 }
 
@@ -77,24 +82,36 @@ impl From<Refused> for Error {
 pub(super) fn read(path: &str) -> Result<ConfFile, Refused> {
     // Links to it are how files are put out of action.
     if std::fs::canonicalize(path).is_ok_and(|real| real == std::path::Path::new("/dev/null")) {
-        return Ok(ConfFile { options: Map::new(), settings: Vec::new() });
+        return Ok(ConfFile {
+            options: Map::new(),
+            settings: Vec::new(),
+        });
     }
     let failed = |message: String| Refused::Fatal(Error::new(ErrorKind::File, message));
     let bytes = match read_named(path) {
         Ok(Fetched::Found { bytes, .. }) => bytes,
         Ok(_) => return Err(failed(format!("{path} is no regular file"))),
         Err(LoadError::Io { .. }) if std::path::Path::new(path).is_dir() => {
-            return Err(failed(format!("{path} is a directory, and is to be read as a configuration file")));
+            return Err(failed(format!(
+                "{path} is a directory, and is to be read as a configuration file"
+            )));
         }
         Err(e) => return Err(failed(format!("cannot read {path}: {e}"))),
     };
-    parse(&File { path: path.into(), shown: path.into(), bytes })
+    parse(&File {
+        path: path.into(),
+        shown: path.into(),
+        bytes,
+    })
 }
 
 /// Take in a file's content.
 pub(super) fn parse(file: &File) -> Result<ConfFile, Refused> {
     let text = file.text().map_err(Refused::Fatal)?;
-    let source = Arc::new(Source { file: file.shown.clone(), text: text.into() });
+    let source = Arc::new(Source {
+        file: file.shown.clone(),
+        text: text.into(),
+    });
     let (value, marks) = mapstack_yaml::load_marked(text, &Limits::default()).map_err(|e| {
         let place = e.mark().map(|mark| source.place(mark));
         Refused::Content(Error::new(ErrorKind::Yaml, e.kind().to_string()).at(place))
@@ -103,9 +120,14 @@ pub(super) fn parse(file: &File) -> Result<ConfFile, Refused> {
         Value::Map(options) => options,
         nothing if !nothing.truthy() => Map::new(),
         other => {
-            let message = format!("a configuration file is a mapping of options, not {}", other.kind().described());
+            let message = format!(
+                "a configuration file is a mapping of options, not {}",
+                other.kind().described()
+            );
             return Err(Refused::Content(
-                Error::new(ErrorKind::Yaml, message).at(Some(source.place(marks.mark()))).help("write `option: value`"),
+                Error::new(ErrorKind::Yaml, message)
+                    .at(Some(source.place(marks.mark())))
+                    .help("write `option: value`"),
             ));
         }
     };

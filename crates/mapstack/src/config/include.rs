@@ -23,7 +23,12 @@ pub(super) struct Includer<'s> {
 
 impl<'s> Includer<'s> {
     pub fn new(home: Option<&'s str>) -> Self {
-        Includer { home, files: Vec::new(), warnings: Vec::new(), chain: Vec::new() }
+        Includer {
+            home,
+            files: Vec::new(),
+            warnings: Vec::new(),
+            chain: Vec::new(),
+        }
     }
 
     /// The files of `include`, a pattern or a list of them, relative to the directory of the file
@@ -32,7 +37,13 @@ impl<'s> Includer<'s> {
     ///
     /// # Errors
     /// A file that cannot be read, a pattern that is no text, or files that include themselves.
-    pub fn include(&mut self, include: &Value, from: &str, verbose: bool, place: Option<&Place>) -> Result<Layer> {
+    pub fn include(
+        &mut self,
+        include: &Value,
+        from: &str,
+        verbose: bool,
+        place: Option<&Place>,
+    ) -> Result<Layer> {
         let one;
         let patterns = match include {
             nothing if !nothing.truthy() => return Ok(Layer::default()),
@@ -45,14 +56,23 @@ impl<'s> Includer<'s> {
         };
         let mut layer = Layer::default();
         for pattern in patterns {
-            let Some(text) = pattern.as_str() else { return Err(no_pattern(pattern, place)) };
-            let path = join(&paths::directory(from), &paths::expand_home(text, self.home));
-            let found = glob_named(&path).map_err(|e| Error::new(ErrorKind::File, e.to_string()).at(place.cloned()))?;
+            let Some(text) = pattern.as_str() else {
+                return Err(no_pattern(pattern, place));
+            };
+            let path = join(
+                &paths::directory(from),
+                &paths::expand_home(text, self.home),
+            );
+            let found = glob_named(&path)
+                .map_err(|e| Error::new(ErrorKind::File, e.to_string()).at(place.cloned()))?;
             if found.is_empty() && verbose {
                 let message = format!("`include` names {path}, and nothing is there");
                 let mut warning = Diagnostic::warning(ErrorKind::File, message);
                 warning.place = place.cloned();
-                self.warnings.push(warning.with_help("paths start from the directory of the file that includes them"));
+                self.warnings
+                    .push(warning.with_help(
+                        "paths start from the directory of the file that includes them",
+                    ));
             }
             for path in found {
                 layer.merge(self.file(&path, verbose)?);
@@ -65,12 +85,20 @@ impl<'s> Includer<'s> {
     fn file(&mut self, path: &str, verbose: bool) -> Result<Layer> {
         if self.chain.iter().any(|above| above == path) {
             let error = Error::new(ErrorKind::Limit, format!("{path} includes itself"));
-            let error = error.help("name the files to include, or a pattern that leaves out the file it stands in");
-            return Err(self.chain.iter().rev().fold(error, |e, above| e.note(format!("included from {above}"))));
+            let error = error.help(
+                "name the files to include, or a pattern that leaves out the file it stands in",
+            );
+            return Err(self
+                .chain
+                .iter()
+                .rev()
+                .fold(error, |e, above| e.note(format!("included from {above}"))));
         }
         if self.files.len() >= MOST_FILES {
             let message = format!("the configuration is made of more than {MOST_FILES} files");
-            return Err(Error::new(ErrorKind::Limit, message).help("do its files include each other?"));
+            return Err(
+                Error::new(ErrorKind::Limit, message).help("do its files include each other?")
+            );
         }
         self.files.push(path.into());
         let mut layer = match file::read(path) {
@@ -82,7 +110,10 @@ impl<'s> Includer<'s> {
             }
         };
         if let Some(include) = layer.options.get("include").cloned() {
-            let place = layer.settings(&Key::from("include")).first().map(super::file::Setting::place);
+            let place = layer
+                .settings(&Key::from("include"))
+                .first()
+                .map(super::file::Setting::place);
             self.chain.push(path.into());
             let included = self.include(&include, path, verbose, place.as_ref());
             self.chain.pop();
@@ -93,7 +124,10 @@ impl<'s> Includer<'s> {
 }
 
 fn no_pattern(value: &Value, place: Option<&Place>) -> Error {
-    let message = format!("`include` must be paths or patterns, not {}", value.kind().described());
+    let message = format!(
+        "`include` must be paths or patterns, not {}",
+        value.kind().described()
+    );
     Error::new(ErrorKind::Options, message).at(place.cloned())
 }
 
@@ -102,7 +136,9 @@ fn left_out(path: &str, e: &Error) -> Diagnostic {
     let refused = e.diagnostic();
     let mut warning = Diagnostic::warning(refused.kind, refused.message.clone());
     warning.place = refused.place.clone();
-    warning.notes.push(format!("{path} is left out, as Salt leaves it out: nothing it sets is in force"));
+    warning.notes.push(format!(
+        "{path} is left out, as Salt leaves it out: nothing it sets is in force"
+    ));
     warning.help = refused.help.clone();
     warning
 }

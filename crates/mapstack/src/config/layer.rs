@@ -16,8 +16,16 @@ pub(super) struct Layer {
 
 impl From<ConfFile> for Layer {
     fn from(file: ConfFile) -> Self {
-        let settings = file.options.keys().cloned().zip(file.settings.into_iter().map(|one| vec![one])).collect();
-        Layer { options: file.options, settings }
+        let settings = file
+            .options
+            .keys()
+            .cloned()
+            .zip(file.settings.into_iter().map(|one| vec![one]))
+            .collect();
+        Layer {
+            options: file.options,
+            settings,
+        }
     }
 }
 
@@ -29,7 +37,12 @@ impl Layer {
 
     /// Let another layer's options replace these (Python: `dict.update`).
     pub fn update(&mut self, other: Layer) {
-        self.options.extend(other.options.iter().map(|(key, value)| (key.clone(), value.clone())));
+        self.options.extend(
+            other
+                .options
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone())),
+        );
         self.settings.extend(other.settings);
     }
 
@@ -40,7 +53,8 @@ impl Layer {
         for (key, settings) in other.settings {
             let joined = matches!(
                 (self.options.get(&key), other.options.get(&key)),
-                (Some(Value::Map(_)), Some(Value::Map(_))) | (Some(Value::List(_)), Some(Value::List(_)))
+                (Some(Value::Map(_)), Some(Value::Map(_)))
+                    | (Some(Value::List(_)), Some(Value::List(_)))
             );
             let mine = self.settings.entry(key).or_default();
             if !joined {
@@ -48,20 +62,27 @@ impl Layer {
             }
             mine.extend(settings);
         }
-        let options = Options { strategy: Strategy::Recurse, merge_lists: true };
+        let options = Options {
+            strategy: Strategy::Recurse,
+            merge_lists: true,
+        };
         // Two mappings always merge.
-        if let Ok(Value::Map(merged)) =
-            merge(std::mem::take(&mut self.options).into(), &other.options.into(), &options, &mut ())
-        {
+        if let Ok(Value::Map(merged)) = merge(
+            std::mem::take(&mut self.options).into(),
+            &other.options.into(),
+            &options,
+            &mut (),
+        ) {
             self.options = merged;
         }
     }
 
     /// Jobs of the schedule replace those of their name as a whole.
     fn add_schedule(&mut self, other: &Layer) {
-        if let (Some(Value::Map(jobs)), Some(Value::Map(new))) =
-            (self.options.get_mut("schedule"), other.options.get("schedule"))
-        {
+        if let (Some(Value::Map(jobs)), Some(Value::Map(new))) = (
+            self.options.get_mut("schedule"),
+            other.options.get("schedule"),
+        ) {
             jobs.extend(new.iter().map(|(key, value)| (key.clone(), value.clone())));
         }
     }

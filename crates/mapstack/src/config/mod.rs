@@ -146,7 +146,11 @@ impl Config {
     /// that is no YAML is left out with a [warning](Config::warnings), as Salt leaves it out.
     pub fn read(path: &str, kind: Kind, surroundings: &Surroundings) -> Result<Self> {
         let there = is_file(path) || std::fs::symlink_metadata(path).is_ok();
-        let main = if there { Layer::from(file::read(path)?) } else { Layer::default() };
+        let main = if there {
+            Layer::from(file::read(path)?)
+        } else {
+            Layer::default()
+        };
         let mut reader = Includer::new(surroundings.home.as_deref());
         if there {
             reader.files.push(path.into());
@@ -163,9 +167,10 @@ impl Config {
             Ok(())
         };
         let mut options = main.options.clone();
-        if let (false, Some(include)) =
-            (options.contains_key("default_include"), names::default(kind, "default_include"))
-        {
+        if let (false, Some(include)) = (
+            options.contains_key("default_include"),
+            names::default(kind, "default_include"),
+        ) {
             options.insert("default_include", include.clone());
         }
         read(&mut set, &options, &main)?;
@@ -183,12 +188,25 @@ impl Config {
             return Err(Error::new(ErrorKind::File, message));
         }
         if !there {
-            let message = format!("there is no file {path}; only what it includes by default is read");
-            reader.warnings.push(Diagnostic::warning(ErrorKind::File, message));
+            let message =
+                format!("there is no file {path}; only what it includes by default is read");
+            reader
+                .warnings
+                .push(Diagnostic::warning(ErrorKind::File, message));
         }
         let applied = apply(kind, &set, surroundings)?;
-        let (options, warnings) = (applied.options, [reader.warnings, applied.warnings].concat());
-        let mut config = Config { kind, path: path.into(), options, set, files: reader.files, warnings };
+        let (options, warnings) = (
+            applied.options,
+            [reader.warnings, applied.warnings].concat(),
+        );
+        let mut config = Config {
+            kind,
+            path: path.into(),
+            options,
+            set,
+            files: reader.files,
+            warnings,
+        };
         config.look_for_slips();
         Ok(config)
     }
@@ -207,18 +225,36 @@ impl Config {
     /// # Errors
     /// As [`read`](Config::read).
     pub fn parse(bytes: &[u8], name: &str, kind: Kind) -> Result<Self> {
-        let file = File { path: name.into(), shown: name.into(), bytes: bytes.into() };
+        let file = File {
+            path: name.into(),
+            shown: name.into(),
+            bytes: bytes.into(),
+        };
         let set = Layer::from(file::parse(&file).map_err(Error::from)?);
         let surroundings = Surroundings::default();
         let applied = apply(kind, &set, &surroundings)?;
         let (options, mut warnings) = (applied.options, applied.warnings);
         if set.options.get("include").is_some_and(Value::truthy) {
-            let mut warning =
-                Diagnostic::warning(ErrorKind::Unsupported, format!("{name}: what it includes is not read"));
-            warning.place = set.settings(&Key::from("include")).last().map(Setting::place);
-            warnings.push(warning.with_help("options that matter here have to stand in the file itself"));
+            let mut warning = Diagnostic::warning(
+                ErrorKind::Unsupported,
+                format!("{name}: what it includes is not read"),
+            );
+            warning.place = set
+                .settings(&Key::from("include"))
+                .last()
+                .map(Setting::place);
+            warnings.push(
+                warning.with_help("options that matter here have to stand in the file itself"),
+            );
         }
-        let mut config = Config { kind, path: name.into(), options, set, files: vec![name.into()], warnings };
+        let mut config = Config {
+            kind,
+            path: name.into(),
+            options,
+            set,
+            files: vec![name.into()],
+            warnings,
+        };
         config.look_for_slips();
         Ok(config)
     }
@@ -231,7 +267,9 @@ impl Config {
     pub fn find(path: &str, kind: Option<Kind>) -> Result<(String, Kind)> {
         if !std::path::Path::new(path).is_dir() {
             let kind = kind.or_else(|| Kind::of_file(path)).ok_or_else(|| {
-                let message = format!("{path} may be a master's or a minion's configuration: its name does not say");
+                let message = format!(
+                    "{path} may be a master's or a minion's configuration: its name does not say"
+                );
                 Error::new(ErrorKind::Options, message)
             })?;
             return Ok((path.into(), kind));
@@ -241,12 +279,20 @@ impl Config {
             let own = join(path, &format!("{}.d", kind.name()));
             is_file(&join(path, kind.name())) || std::path::Path::new(&own).is_dir()
         };
-        let kind = kinds.iter().copied().find(|kind| is_file(&join(path, kind.name())));
-        let kind = kind.or_else(|| kinds.iter().copied().find(there)).ok_or_else(|| {
-            let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
-            let message = format!("the directory {path} has no configuration of Salt's: no file {}", names.join(", "));
-            Error::new(ErrorKind::File, message)
-        })?;
+        let kind = kinds
+            .iter()
+            .copied()
+            .find(|kind| is_file(&join(path, kind.name())));
+        let kind = kind
+            .or_else(|| kinds.iter().copied().find(there))
+            .ok_or_else(|| {
+                let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+                let message = format!(
+                    "the directory {path} has no configuration of Salt's: no file {}",
+                    names.join(", ")
+                );
+                Error::new(ErrorKind::File, message)
+            })?;
         Ok((join(path, kind.name()), kind))
     }
 
@@ -283,7 +329,9 @@ impl Config {
     /// An option in force that is text, and not empty.
     #[must_use]
     pub fn text(&self, option: &str) -> Option<&str> {
-        self.get(option).and_then(Value::as_str).filter(|text| !text.is_empty())
+        self.get(option)
+            .and_then(Value::as_str)
+            .filter(|text| !text.is_empty())
     }
 
     /// Whether a file sets an option.
@@ -300,8 +348,14 @@ impl Config {
         if !settings.is_empty() {
             return Origin::Files(settings.iter().map(Setting::line).collect());
         }
-        let default = option.as_str().and_then(|name| names::default(self.kind, name));
-        if default.is_some() && default == self.options.get(&option) { Origin::BuiltIn } else { Origin::Computed }
+        let default = option
+            .as_str()
+            .and_then(|name| names::default(self.kind, name));
+        if default.is_some() && default == self.options.get(&option) {
+            Origin::BuiltIn
+        } else {
+            Origin::Computed
+        }
     }
 
     /// Where an option is set; the last of several places.
@@ -318,8 +372,11 @@ impl Config {
 
     /// The options of a master that no file says anything about.
     pub(crate) fn builtin_master() -> &'static Map {
-        static OPTIONS: LazyLock<Map> =
-            LazyLock::new(|| Config::parse(b"", "", Kind::Master).map(|config| config.options).unwrap_or_default());
+        static OPTIONS: LazyLock<Map> = LazyLock::new(|| {
+            Config::parse(b"", "", Kind::Master)
+                .map(|config| config.options)
+                .unwrap_or_default()
+        });
         &OPTIONS
     }
 

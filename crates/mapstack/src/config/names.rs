@@ -17,13 +17,33 @@ struct Recorded {
 static RECORDED: LazyLock<Recorded> = LazyLock::new(|| {
     // The text is part of the program and a test reads it, so that nothing is lost by defaults.
     let record = json::loads(include_str!("../../data/config_defaults.json")).unwrap_or_default();
-    let part = |name: &str| record.as_map().and_then(|map| map.get(name)).cloned().unwrap_or_default();
+    let part = |name: &str| {
+        record
+            .as_map()
+            .and_then(|map| map.get(name))
+            .cloned()
+            .unwrap_or_default()
+    };
     let options = |name: &str| part(name).as_map().cloned().unwrap_or_default();
     let minion = options("minion");
     let mut proxy = minion.clone();
-    proxy.extend(options("proxy").iter().map(|(key, value)| (key.clone(), value.clone())));
-    let known = part("known").as_list().unwrap_or_default().iter().map(ToString::to_string).collect();
-    Recorded { master: options("master"), minion, proxy, known }
+    proxy.extend(
+        options("proxy")
+            .iter()
+            .map(|(key, value)| (key.clone(), value.clone())),
+    );
+    let known = part("known")
+        .as_list()
+        .unwrap_or_default()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    Recorded {
+        master: options("master"),
+        minion,
+        proxy,
+        known,
+    }
 });
 
 /// The options before any file is read.
@@ -36,8 +56,14 @@ pub(super) fn defaults(kind: Kind) -> &'static Map {
 }
 
 /// Options that count here and have no default.
-const USED_WITHOUT_DEFAULT: [&str; 6] =
-    ["append_domain", "exclude_ext_pillar", "ext_pillar_first", "grains", "id", "include"];
+const USED_WITHOUT_DEFAULT: [&str; 6] = [
+    "append_domain",
+    "exclude_ext_pillar",
+    "ext_pillar_first",
+    "grains",
+    "id",
+    "include",
+];
 
 /// What the names of options begin with that count here.
 const USED: [&str; 18] = [
@@ -69,15 +95,25 @@ pub(super) fn meant(name: &str) -> Option<&'static str> {
         recorded.master.contains_key(name)
             || recorded.minion.contains_key(name)
             || recorded.proxy.contains_key(name)
-            || recorded.known.binary_search_by(|known| known.as_str().cmp(name)).is_ok()
+            || recorded
+                .known
+                .binary_search_by(|known| known.as_str().cmp(name))
+                .is_ok()
             || USED_WITHOUT_DEFAULT.contains(&name)
     };
     if known(name) || name.len() < 5 {
         return None;
     }
     let counts = |name: &&str| USED.iter().any(|used| name.starts_with(used));
-    let defaults = [&recorded.master, &recorded.minion, &recorded.proxy].into_iter().flat_map(Map::keys);
-    let named = recorded.known.iter().map(String::as_str).chain(defaults.filter_map(Key::as_str)).filter(counts);
+    let defaults = [&recorded.master, &recorded.minion, &recorded.proxy]
+        .into_iter()
+        .flat_map(Map::keys);
+    let named = recorded
+        .known
+        .iter()
+        .map(String::as_str)
+        .chain(defaults.filter_map(Key::as_str))
+        .filter(counts);
     nearest(name, named.chain(USED_WITHOUT_DEFAULT))
         .filter(|near| !near.starts_with(name) || near.len() - name.len() < 3)
 }
@@ -94,10 +130,16 @@ mod tests {
     #[test]
     fn the_record_is_whole() {
         assert!(defaults(Kind::Master).len() > 300 && defaults(Kind::Minion).len() > 300);
-        assert_eq!(default(Kind::Proxy, "default_include").and_then(Value::as_str), Some("proxy.d/*.conf"));
+        assert_eq!(
+            default(Kind::Proxy, "default_include").and_then(Value::as_str),
+            Some("proxy.d/*.conf")
+        );
         assert!(RECORDED.known.len() > 400 && RECORDED.known.is_sorted());
         for used in USED {
-            assert!(RECORDED.known.iter().any(|known| known.starts_with(used)), "{used}");
+            assert!(
+                RECORDED.known.iter().any(|known| known.starts_with(used)),
+                "{used}"
+            );
         }
     }
 

@@ -8,9 +8,15 @@ use mapstack_value::posixpath::{join, normpath};
 /// Python's `os.path.dirname`; on Windows, both separators count.
 pub(super) fn directory(path: &str) -> String {
     let separators: &[char] = if cfg!(windows) { &['/', '\\'] } else { &['/'] };
-    let head = path.rfind(separators).map_or("", |at| path.get(..=at).unwrap_or_default());
+    let head = path
+        .rfind(separators)
+        .map_or("", |at| path.get(..=at).unwrap_or_default());
     let trimmed = head.trim_end_matches(separators);
-    if trimmed.is_empty() { head.into() } else { trimmed.into() }
+    if trimmed.is_empty() {
+        head.into()
+    } else {
+        trimmed.into()
+    }
 }
 
 /// Python's `os.path.basename`.
@@ -20,7 +26,9 @@ pub(super) fn name(path: &str) -> &str {
 
 /// A leading `~` made the home directory, if there is one. Other users' homes are not known.
 pub(super) fn expand_home(path: &str, home: Option<&str>) -> String {
-    let rest = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let rest = path
+        .strip_prefix('~')
+        .filter(|rest| rest.is_empty() || rest.starts_with('/'));
     match (rest, home) {
         (Some(rest), Some(home)) => format!("{}{rest}", home.trim_end_matches('/')),
         _ => path.into(),
@@ -42,7 +50,9 @@ pub(super) fn below_root(root: &str, path: &str) -> String {
     if has_drive(path) {
         return path.into();
     }
-    let inside = path.strip_prefix(root).filter(|rest| rest.starts_with('/') && path.starts_with('/'));
+    let inside = path
+        .strip_prefix(root)
+        .filter(|rest| rest.starts_with('/') && path.starts_with('/'));
     let kept = normpath(inside.unwrap_or(path));
     normpath(&join(&normpath(root), kept.trim_start_matches('/')))
 }
@@ -54,7 +64,9 @@ pub(super) fn is_address(text: &str) -> bool {
     }
     text.split_once(':').is_some_and(|(scheme, _)| {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+            && scheme
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
     })
 }
 

@@ -53,7 +53,14 @@ const SCHEMES: [&str; 4] = ["file", "http", "https", "ssh"];
 
 /// Options and their values, in order.
 /// Options without which a fetch by the URL alone is another one.
-const OF_FETCHING: [&str; 6] = ["insecure_auth", "password", "proxy", "refspecs", "ssl_verify", "user"];
+const OF_FETCHING: [&str; 6] = [
+    "insecure_auth",
+    "password",
+    "proxy",
+    "refspecs",
+    "ssl_verify",
+    "user",
+];
 
 type Settings = Vec<(String, Value)>;
 
@@ -64,8 +71,13 @@ pub(super) fn open(options: &mut Options<'_>, mirrors: &Path) -> Result<GitFs> {
     let failed = |e: LoadError| Error::new(ErrorKind::File, e.to_string());
     let served = GitFs::open(remotes).map_err(failed)?;
     for (remote, reference, there) in served.without_base().map_err(failed)? {
-        let message = format!("the remote '{remote}' has no branch, tag or commit '{reference}', so it serves no base");
-        options.warn_of(message, format!("set `base` of the remote; it has {}", there.join(", ")));
+        let message = format!(
+            "the remote '{remote}' has no branch, tag or commit '{reference}', so it serves no base"
+        );
+        options.warn_of(
+            message,
+            format!("set `base` of the remote; it has {}", there.join(", ")),
+        );
     }
     Ok(served)
 }
@@ -102,22 +114,35 @@ fn read(options: &mut Options<'_>, mirrors: &Path) -> Result<Vec<GitRemote>> {
         None => &[],
         Some(Value::List(listed)) => &**listed,
         Some(other) => {
-            let message = format!("`gitfs_remotes` must be a list, not {}", other.kind().described());
+            let message = format!(
+                "`gitfs_remotes` must be a list, not {}",
+                other.kind().described()
+            );
             return Err(error(message).help("write one remote a line behind a dash"));
         }
     };
     if listed.is_empty() {
-        options.warn_of("gitfs has no remotes".into(), "name them in `gitfs_remotes`");
+        options.warn_of(
+            "gitfs has no remotes".into(),
+            "name them in `gitfs_remotes`",
+        );
     }
     let mut remotes = Vec::new();
     for item in listed {
-        let Some((url, own)) = url_and_options(options, item)? else { continue };
+        let Some((url, own)) = url_and_options(options, item)? else {
+            continue;
+        };
         let mut settings = defaults.clone();
         for (name, value) in own {
             settings.insert(name, value);
         }
-        let id = settings.get("name").map_or_else(|| url.clone(), ToString::to_string);
-        remotes.push((id, remote(options, url, &settings, &global_saltenvs, mirrors)?));
+        let id = settings
+            .get("name")
+            .map_or_else(|| url.clone(), ToString::to_string);
+        remotes.push((
+            id,
+            remote(options, url, &settings, &global_saltenvs, mirrors)?,
+        ));
     }
     distinct(remotes)
 }
@@ -136,9 +161,15 @@ fn distinct(remotes: Vec<(String, GitRemote)>) -> Result<Vec<GitRemote>> {
 
 /// Options that Salt would not look at.
 fn check_names(options: &mut Options<'_>) {
-    let known: Vec<String> = SHARED.iter().chain(&GLOBAL).map(|name| format!("gitfs_{name}")).collect();
-    let unknown: Vec<String> =
-        options.names().filter(|name| name.starts_with("gitfs_") && !known.contains(name)).collect();
+    let known: Vec<String> = SHARED
+        .iter()
+        .chain(&GLOBAL)
+        .map(|name| format!("gitfs_{name}"))
+        .collect();
+    let unknown: Vec<String> = options
+        .names()
+        .filter(|name| name.starts_with("gitfs_") && !known.contains(name))
+        .collect();
     for name in unknown {
         let help = nearest(&name, &known).map_or_else(
             || "Salt has no such option".to_string(),
@@ -164,14 +195,21 @@ fn defaults(options: &Options<'_>) -> Result<BTreeMap<String, Value>> {
 fn url_and_options(options: &mut Options<'_>, item: &Value) -> Result<Option<(String, Settings)>> {
     let (url, own) = match item {
         Value::Map(item) => {
-            let Some((url, own)) = item.iter().next() else { return Ok(None) };
+            let Some((url, own)) = item.iter().next() else {
+                return Ok(None);
+            };
             let url = url.to_string();
             if item.len() > 1 {
                 let shown = |name: &Key| format!("'{}'", without_login(&name.to_string()));
                 let names: Vec<String> = item.keys().skip(1).map(shown).collect();
                 let url = without_login(&url);
-                let message = format!("{} stands beside the remote '{url}' and not below it", names.join(", "));
-                return Err(error(message).help("indent the options of a remote, each behind a dash"));
+                let message = format!(
+                    "{} stands beside the remote '{url}' and not below it",
+                    names.join(", ")
+                );
+                return Err(
+                    error(message).help("indent the options of a remote, each behind a dash")
+                );
             }
             let own = own_options(&Origin::new(&url).shown(), own)?;
             (url, own)
@@ -180,12 +218,19 @@ fn url_and_options(options: &mut Options<'_>, item: &Value) -> Result<Option<(St
     };
     let origin = Origin::new(&url);
     if let Some(why) = why_no_remote(&url) {
-        let message = format!("the remote '{}' is left out, as in Salt: {why}", origin.shown());
-        options.warn_of(message, "remotes are https://, ssh:// or file:// URLs, or user@host:path");
+        let message = format!(
+            "the remote '{}' is left out, as in Salt: {why}",
+            origin.shown()
+        );
+        options.warn_of(
+            message,
+            "remotes are https://, ssh:// or file:// URLs, or user@host:path",
+        );
         return Ok(None);
     }
     if url.starts_with('/') {
-        let message = format!("the remote '{url}' is a path, which Salt leaves out; it is served here");
+        let message =
+            format!("the remote '{url}' is a path, which Salt leaves out; it is served here");
         options.warn_of(message, format!("write file://{url}"));
     }
     Ok(Some((url, own)))
@@ -203,7 +248,10 @@ fn why_no_remote(url: &str) -> Option<String> {
         Some((scheme, _)) if SCHEMES.contains(&scheme) => None,
         Some((scheme, _)) => Some(format!("{scheme}:// is no scheme that it knows")),
         // user@host:path
-        None => match url.split_once('@').and_then(|(user, rest)| Some((user, rest.split_once(':')?))) {
+        None => match url
+            .split_once('@')
+            .and_then(|(user, rest)| Some((user, rest.split_once(':')?)))
+        {
             Some((user, (host, path))) if ![user, host, path].contains(&"") => None,
             _ => Some("it is no URL".into()),
         },
@@ -214,15 +262,22 @@ fn why_no_remote(url: &str) -> Option<String> {
 fn own_options(url: &str, listed: &Value) -> Result<Settings> {
     let what = format!("the remote '{url}'");
     if listed.is_none() {
-        return Err(error(format!("{what} ends in a colon and has no options")).help("take the colon away"));
+        return Err(
+            error(format!("{what} ends in a colon and has no options")).help("take the colon away")
+        );
     }
     let own = pairs(listed, &what)?;
     let known: Vec<String> = SHARED.iter().chain(&OWN).map(ToString::to_string).collect();
     for (name, value) in &own {
         if !known.contains(name) {
-            let help = nearest(name, &known)
-                .map_or_else(|| format!("it can have {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
-            return Err(error(format!("{what} has the option `{name}`, which Salt does not know")).help(help));
+            let help = nearest(name, &known).map_or_else(
+                || format!("it can have {}", known.join(", ")),
+                |near| format!("did you mean `{near}`?"),
+            );
+            return Err(error(format!(
+                "{what} has the option `{name}`, which Salt does not know"
+            ))
+            .help(help));
         }
         check_type(name, value, &format!("`{name}` of {what}"))?;
     }
@@ -233,7 +288,10 @@ fn own_options(url: &str, listed: &Value) -> Result<Settings> {
 fn pairs(listed: &Value, what: &str) -> Result<Settings> {
     let help = "write each option behind a dash: `- base: main`";
     let Some(items) = listed.as_list() else {
-        let message = format!("the options of {what} must be a list, not {}", listed.kind().described());
+        let message = format!(
+            "the options of {what} must be a list, not {}",
+            listed.kind().described()
+        );
         return Err(error(message).help(help));
     };
     let mut all = Vec::new();
@@ -241,10 +299,16 @@ fn pairs(listed: &Value, what: &str) -> Result<Settings> {
         match item.as_map().map(|item| (item.len(), item.iter().next())) {
             Some((1, Some((name, value)))) => all.push((name.to_string(), value.clone())),
             Some((count, _)) => {
-                return Err(error(format!("an item below {what} has {count} options and not one")).help(help));
+                return Err(error(format!(
+                    "an item below {what} has {count} options and not one"
+                ))
+                .help(help));
             }
             None => {
-                let message = format!("an item below {what} is {} and no option", item.kind().described());
+                let message = format!(
+                    "an item below {what} is {} and no option",
+                    item.kind().described()
+                );
                 return Err(error(message).help(help));
             }
         }
@@ -255,24 +319,35 @@ fn pairs(listed: &Value, what: &str) -> Result<Settings> {
 /// Salt makes a text of almost anything; what cannot be meant is an error.
 fn check_type(name: &str, value: &Value, what: &str) -> Result<()> {
     let (good, expected) = match name {
-        "saltenv_whitelist" | "saltenv_blacklist" | "refspecs" | "ref_types" => {
-            (matches!(value, Value::List(_) | Value::Str(_)), "a list of texts")
-        }
+        "saltenv_whitelist" | "saltenv_blacklist" | "refspecs" | "ref_types" => (
+            matches!(value, Value::List(_) | Value::Str(_)),
+            "a list of texts",
+        ),
         "disable_saltenv_mapping" | "ssl_verify" | "insecure_auth" => {
             (matches!(value, Value::Bool(_)), "true or false")
         }
         "update_interval" | "depth" => (matches!(value, Value::Int(_)), "a number"),
         "saltenv" => return Ok(()),
-        _ => (!matches!(value, Value::List(_) | Value::Map(_) | Value::None), "a text"),
+        _ => (
+            !matches!(value, Value::List(_) | Value::Map(_) | Value::None),
+            "a text",
+        ),
     };
     if good {
         return Ok(());
     }
-    Err(error(format!("{what} must be {expected}, not {}", value.kind().described())))
+    Err(error(format!(
+        "{what} must be {expected}, not {}",
+        value.kind().described()
+    )))
 }
 
 /// What is different in some saltenvs.
-fn saltenvs(options: &mut Options<'_>, value: &Value, what: &str) -> Result<BTreeMap<String, Saltenv>> {
+fn saltenvs(
+    options: &mut Options<'_>,
+    value: &Value,
+    what: &str,
+) -> Result<BTreeMap<String, Saltenv>> {
     let mut all = BTreeMap::new();
     for (name, own) in pairs(value, what)? {
         let mut saltenv = Saltenv::default();
@@ -282,7 +357,9 @@ fn saltenvs(options: &mut Options<'_>, value: &Value, what: &str) -> Result<BTre
             match key.as_str() {
                 "ref" => saltenv.reference = Some(value.to_string()),
                 "root" => saltenv.root = Some(value.to_string()),
-                "mountpoint" => saltenv.mountpoint = Some(without_scheme(&value.to_string()).into()),
+                "mountpoint" => {
+                    saltenv.mountpoint = Some(without_scheme(&value.to_string()).into())
+                }
                 other => options.warn_of(
                     format!("`{other}` of {at} counts for nothing"),
                     "a saltenv can have ref, root and mountpoint",
@@ -307,7 +384,11 @@ fn texts(value: Option<&Value>) -> Vec<String> {
     match value {
         None => Vec::new(),
         Some(Value::List(several)) => several.iter().map(ToString::to_string).collect(),
-        Some(one) => one.to_string().split(',').map(|one| one.trim().to_string()).collect(),
+        Some(one) => one
+            .to_string()
+            .split(',')
+            .map(|one| one.trim().to_string())
+            .collect(),
     }
 }
 
@@ -318,7 +399,12 @@ fn remote(
     global_saltenvs: &BTreeMap<String, Saltenv>,
     mirrors: &Path,
 ) -> Result<GitRemote> {
-    let text = |name: &str| settings.get(name).map(ToString::to_string).unwrap_or_default();
+    let text = |name: &str| {
+        settings
+            .get(name)
+            .map(ToString::to_string)
+            .unwrap_or_default()
+    };
     let is_on = |name: &str, default| settings.get(name).map_or(default, Value::truthy);
     let shown = Origin::new(&url).shown();
     let what = format!("the remote '{shown}'");
@@ -351,15 +437,25 @@ fn remote(
         Some(value) => saltenvs(options, value, &what)?,
     };
     let if_missing = match origin.local() {
-        Some(path) => format!("there is no repository at {}; is the path right?", path.display()),
-        None if settings.keys().any(|name| OF_FETCHING.contains(&name.as_str())) => {
+        Some(path) => format!(
+            "there is no repository at {}; is the path right?",
+            path.display()
+        ),
+        None if settings
+            .keys()
+            .any(|name| OF_FETCHING.contains(&name.as_str())) =>
+        {
             "it was not fetched yet; run `mapstack fetch --config FILE`".into()
         }
-        None => format!("it was not fetched yet; run `mapstack fetch {shown}` or `mapstack fetch --config FILE`"),
+        None => format!(
+            "it was not fetched yet; run `mapstack fetch {shown}` or `mapstack fetch --config FILE`"
+        ),
     };
     let remote = Remote {
         if_missing: Some(if_missing),
-        base: settings.get("base").map_or_else(|| "master".into(), ToString::to_string),
+        base: settings
+            .get("base")
+            .map_or_else(|| "master".into(), ToString::to_string),
         root: text("root"),
         mountpoint: without_scheme(&text("mountpoint")).trim_matches('/').into(),
         fallback: text("fallback"),
@@ -369,19 +465,28 @@ fn remote(
         refspecs,
         saltenvs: own_saltenvs,
         global_saltenvs: global_saltenvs.clone(),
-        exposed: exposed(texts(settings.get("saltenv_whitelist")), texts(settings.get("saltenv_blacklist"))),
+        exposed: exposed(
+            texts(settings.get("saltenv_whitelist")),
+            texts(settings.get("saltenv_blacklist")),
+        ),
         ..Remote::new(shown, origin.repository(mirrors))
     };
     Ok(GitRemote { origin, remote })
 }
 
 fn ref_types(value: Option<&Value>, what: &str) -> Result<Vec<RefType>> {
-    let Some(value) = value else { return Ok(RefType::ALL.into()) };
+    let Some(value) = value else {
+        return Ok(RefType::ALL.into());
+    };
     let read = |name: &String| {
         let lower = name.to_lowercase();
-        RefType::ALL.into_iter().find(|kind| kind.name() == lower).ok_or_else(|| {
-            error(format!("`ref_types` of {what} has '{name}'")).help("it can have branch, tag and sha, in any order")
-        })
+        RefType::ALL
+            .into_iter()
+            .find(|kind| kind.name() == lower)
+            .ok_or_else(|| {
+                error(format!("`ref_types` of {what} has '{name}'"))
+                    .help("it can have branch, tag and sha, in any order")
+            })
     };
     texts(Some(value)).iter().map(read).collect()
 }
@@ -399,7 +504,8 @@ fn exposed(whitelist: Vec<String>, blacklist: Vec<String>) -> Names {
 
 /// Salt's `expr_match`.
 fn matches(text: &str, pattern: &str) -> bool {
-    Fnmatch::new(pattern).matches(text) || regex_matches(&format!(r"\A{pattern}\Z"), text, false, true).unwrap_or(false)
+    Fnmatch::new(pattern).matches(text)
+        || regex_matches(&format!(r"\A{pattern}\Z"), text, false, true).unwrap_or(false)
 }
 
 #[cfg(test)]
@@ -408,50 +514,99 @@ mod tests {
     use mapstack_value::json;
 
     fn read(options: &str) -> Result<(Vec<GitRemote>, Vec<Diagnostic>)> {
-        git_remotes(json::loads(options).unwrap().as_map().unwrap(), Path::new("/mirrors"))
+        git_remotes(
+            json::loads(options).unwrap().as_map().unwrap(),
+            Path::new("/mirrors"),
+        )
     }
 
     #[test]
     fn what_salt_refuses_is_an_error_with_advice() {
         for (options, expected) in [
-            (r#"{"gitfs_remotes": "https://a/b"}"#, "`gitfs_remotes` must be a list, not a string"),
-            (r#"{"gitfs_remotes": [{"https://a/b": null}]}"#, "ends in a colon"),
-            (r#"{"gitfs_remotes": [{"https://a/b": {"base": "x"}}]}"#, "must be a list, not a mapping"),
-            (r#"{"gitfs_remotes": [{"https://a/b": [{"bsae": "x"}]}]}"#, "`bsae`, which Salt does not know"),
-            (r#"{"gitfs_remotes": [{"https://a/b": [{"base": "x", "root": "y"}]}]}"#, "has 2 options and not one"),
+            (
+                r#"{"gitfs_remotes": "https://a/b"}"#,
+                "`gitfs_remotes` must be a list, not a string",
+            ),
+            (
+                r#"{"gitfs_remotes": [{"https://a/b": null}]}"#,
+                "ends in a colon",
+            ),
+            (
+                r#"{"gitfs_remotes": [{"https://a/b": {"base": "x"}}]}"#,
+                "must be a list, not a mapping",
+            ),
+            (
+                r#"{"gitfs_remotes": [{"https://a/b": [{"bsae": "x"}]}]}"#,
+                "`bsae`, which Salt does not know",
+            ),
+            (
+                r#"{"gitfs_remotes": [{"https://a/b": [{"base": "x", "root": "y"}]}]}"#,
+                "has 2 options and not one",
+            ),
             (
                 r#"{"gitfs_remotes": [{"https://a/b": [{"base": []}]}]}"#,
                 "`base` of the remote 'https://a/b' must be a text",
             ),
-            (r#"{"gitfs_remotes": [{"https://a/b": [{"ref_types": ["commit"]}]}]}"#, "has 'commit'"),
-            (r#"{"gitfs_remotes": [{"https://a/b": [{"refspecs": ["x"]}]}]}"#, "'x' is no refspec"),
+            (
+                r#"{"gitfs_remotes": [{"https://a/b": [{"ref_types": ["commit"]}]}]}"#,
+                "has 'commit'",
+            ),
+            (
+                r#"{"gitfs_remotes": [{"https://a/b": [{"refspecs": ["x"]}]}]}"#,
+                "'x' is no refspec",
+            ),
             (
                 r#"{"gitfs_remotes": [{"https://a/b": [{"base": "x"}], "root": "y"}]}"#,
                 "'root' stands beside the remote",
             ),
-            (r#"{"gitfs_remotes": ["https://a/b", "https://a/b"]}"#, "has 'https://a/b' twice"),
-            (r#"{"gitfs_remotes": ["https://a/b"], "gitfs_base": null}"#, "`gitfs_base` must be a text"),
+            (
+                r#"{"gitfs_remotes": ["https://a/b", "https://a/b"]}"#,
+                "has 'https://a/b' twice",
+            ),
+            (
+                r#"{"gitfs_remotes": ["https://a/b"], "gitfs_base": null}"#,
+                "`gitfs_base` must be a text",
+            ),
             (
                 r#"{"gitfs_remotes": ["https://a/b"], "gitfs_ssl_verify": "no"}"#,
                 "`gitfs_ssl_verify` must be true or false",
             ),
-            (r#"{"gitfs_remotes": ["https://a/b"], "gitfs_saltenv": {"dev": []}}"#, "must be a list, not a mapping"),
+            (
+                r#"{"gitfs_remotes": ["https://a/b"], "gitfs_saltenv": {"dev": []}}"#,
+                "must be a list, not a mapping",
+            ),
         ] {
             let message = read(options).expect_err(options).to_string();
             assert!(message.contains(expected), "{options}: {message}");
         }
-        let error = read(r#"{"gitfs_remotes": [{"https://a/b": [{"mountpiont": "x"}]}]}"#).unwrap_err();
-        assert_eq!(error.diagnostic().help.as_deref(), Some("did you mean `mountpoint`?"));
+        let error =
+            read(r#"{"gitfs_remotes": [{"https://a/b": [{"mountpiont": "x"}]}]}"#).unwrap_err();
+        assert_eq!(
+            error.diagnostic().help.as_deref(),
+            Some("did you mean `mountpoint`?")
+        );
     }
 
     #[test]
     fn what_does_not_count_is_a_warning() {
         for (options, remotes, expected) in [
             (r#"{"gitfs_remotes": []}"#, 0, "gitfs has no remotes"),
-            (r#"{"gitfs_remotes": ["git://a/b"]}"#, 0, "git:// is no scheme that it knows"),
+            (
+                r#"{"gitfs_remotes": ["git://a/b"]}"#,
+                0,
+                "git:// is no scheme that it knows",
+            ),
             (r#"{"gitfs_remotes": ["srv/b"]}"#, 0, "it is no URL"),
-            (r#"{"gitfs_remotes": ["/srv/b"]}"#, 1, "is a path, which Salt leaves out"),
-            (r#"{"gitfs_remotes": ["https://a/b"], "gitfs_bsae": "x"}"#, 1, "`gitfs_bsae` counts for nothing"),
+            (
+                r#"{"gitfs_remotes": ["/srv/b"]}"#,
+                1,
+                "is a path, which Salt leaves out",
+            ),
+            (
+                r#"{"gitfs_remotes": ["https://a/b"], "gitfs_bsae": "x"}"#,
+                1,
+                "`gitfs_bsae` counts for nothing",
+            ),
             (
                 r#"{"gitfs_remotes": ["git@a:b"], "gitfs_privkey": "/k"}"#,
                 1,
@@ -465,7 +620,10 @@ mod tests {
         ] {
             let (read, warnings) = read(options).unwrap();
             assert_eq!(read.len(), remotes, "{options}");
-            assert!(warnings.len() == 1 && warnings[0].message.contains(expected), "{options}: {warnings:?}");
+            assert!(
+                warnings.len() == 1 && warnings[0].message.contains(expected),
+                "{options}: {warnings:?}"
+            );
         }
         let quiet = r#"{"gitfs_remotes": ["https://me:secret@a/b", "git@a:b.git", "file:///srv/b"], "gitfs_user": "x",
             "gitfs_password": "y", "gitfs_depth": 1, "gitfs_update_interval": 60, "gitfs_provider": "pygit2",
@@ -475,9 +633,15 @@ mod tests {
 
     #[test]
     fn a_mirror_that_is_not_there_says_how_to_get_it() {
-        let options =
-            json::loads(r#"{"fileserver_backend": ["git"], "gitfs_remotes": ["https://me:secret@example.org/b"]}"#);
-        let error = super::super::open(options.unwrap().as_map().unwrap(), Path::new("/nonexistent")).err().unwrap();
+        let options = json::loads(
+            r#"{"fileserver_backend": ["git"], "gitfs_remotes": ["https://me:secret@example.org/b"]}"#,
+        );
+        let error = super::super::open(
+            options.unwrap().as_map().unwrap(),
+            Path::new("/nonexistent"),
+        )
+        .err()
+        .unwrap();
         assert_eq!(
             error.to_string(),
             "https://example.org/b: it was not fetched yet; run `mapstack fetch https://example.org/b` or `mapstack fetch --config FILE`"

@@ -64,20 +64,32 @@ pub fn open(options: &Map, mirrors: &Path) -> Result<Configured> {
     }
     #[cfg(not(feature = "git"))]
     let _ = mirrors;
-    Ok(Configured { files: Backends::new(servers), warnings: options.warnings })
+    Ok(Configured {
+        files: Backends::new(servers),
+        warnings: options.warnings,
+    })
 }
 
 /// The names of `fileserver_backend`, as Salt reads them.
 fn backends(options: &mut Options<'_>) -> Result<Vec<String>> {
-    let Some(named) = options.get("fileserver_backend") else { return Ok(vec!["roots".into()]) };
+    let Some(named) = options.get("fileserver_backend") else {
+        return Ok(vec!["roots".into()]);
+    };
     let Some(named) = named.as_list() else {
-        let message = format!("`fileserver_backend` must be a list, not {}", named.kind().described());
+        let message = format!(
+            "`fileserver_backend` must be a list, not {}",
+            named.kind().described()
+        );
         let help = "write `fileserver_backend: [roots]`, or one backend a line behind a dash";
         return Err(Error::new(ErrorKind::Options, message).help(help));
     };
     if named.is_empty() {
-        let warning = Diagnostic::warning(ErrorKind::Options, "`fileserver_backend` is empty, so no files are served");
-        options.warn(warning.with_help("without it, `roots` serves the directories of `file_roots`"));
+        let warning = Diagnostic::warning(
+            ErrorKind::Options,
+            "`fileserver_backend` is empty, so no files are served",
+        );
+        options
+            .warn(warning.with_help("without it, `roots` serves the directories of `file_roots`"));
     }
     let name = |value: &Value| match value.to_string().as_str() {
         short @ ("git" | "hg" | "svn" | "minion") => format!("{short}fs"),
@@ -88,19 +100,23 @@ fn backends(options: &mut Options<'_>) -> Result<Vec<String>> {
 
 fn left_out(backend: &str) -> Diagnostic {
     let message = format!("files of the backend '{backend}' are left out");
-    let warning = |why: &str| Diagnostic::warning(ErrorKind::Unsupported, format!("{message}: {why}"));
+    let warning =
+        |why: &str| Diagnostic::warning(ErrorKind::Unsupported, format!("{message}: {why}"));
     if backend == "gitfs" {
         return warning("this build has no git").with_help("build with the feature `git`");
     }
     if OTHERS.contains(&backend) {
-        return warning("roots and gitfs are built in").with_help("copy its files to a directory below `file_roots`");
+        return warning("roots and gitfs are built in")
+            .with_help("copy its files to a directory below `file_roots`");
     }
     if backend.starts_with('-') {
         let help = "a minus takes a backend away from a list on Salt's command line, and means nothing in the options";
         return warning("Salt has no such backend").with_help(help);
     }
     match crate::nearest(backend, ["roots", "gitfs"]) {
-        Some(near) => warning("Salt has no such backend").with_help(format!("did you mean '{near}'?")),
+        Some(near) => {
+            warning("Salt has no such backend").with_help(format!("did you mean '{near}'?"))
+        }
         None => warning("Salt has no such backend of its own"),
     }
 }

@@ -12,7 +12,10 @@ pub(super) struct Options<'o> {
 
 impl<'o> Options<'o> {
     pub(super) fn new(all: &'o Map) -> Self {
-        Options { all, warnings: Vec::new() }
+        Options {
+            all,
+            warnings: Vec::new(),
+        }
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&'o Value> {
@@ -40,7 +43,10 @@ impl<'o> Options<'o> {
         match self.get(name) {
             None => Ok(default),
             Some(Value::Bool(on)) => Ok(*on),
-            Some(other) => Err(error(format!("`{name}` must be true or false, not {}", other.kind().described()))),
+            Some(other) => Err(error(format!(
+                "`{name}` must be true or false, not {}",
+                other.kind().described()
+            ))),
         }
     }
 
@@ -48,11 +54,15 @@ impl<'o> Options<'o> {
     pub(super) fn texts(&self, name: &str) -> Result<Vec<String>> {
         match self.get(name) {
             None => Ok(Vec::new()),
-            Some(Value::Str(one)) => Ok(Some(one.to_string()).filter(|one| !one.is_empty()).into_iter().collect()),
+            Some(Value::Str(one)) => Ok(Some(one.to_string())
+                .filter(|one| !one.is_empty())
+                .into_iter()
+                .collect()),
             Some(Value::List(several)) => Ok(several.iter().map(ToString::to_string).collect()),
-            Some(other) => {
-                Err(error(format!("`{name}` must be a text or a list of texts, not {}", other.kind().described())))
-            }
+            Some(other) => Err(error(format!(
+                "`{name}` must be a text or a list of texts, not {}",
+                other.kind().described()
+            ))),
         }
     }
 }

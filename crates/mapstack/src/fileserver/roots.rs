@@ -34,10 +34,15 @@ fn directories(options: &mut Options<'_>) -> Vec<(String, String)> {
         Some(Value::Map(saltenvs)) => saltenvs,
         None => return vec![("base".into(), DEFAULT_ROOT.into())],
         Some(other) => {
-            let message = format!("`file_roots` must be a mapping of saltenvs, not {}", other.kind().described());
+            let message = format!(
+                "`file_roots` must be a mapping of saltenvs, not {}",
+                other.kind().described()
+            );
             options.warn_of(
                 message,
-                format!("Salt reads {DEFAULT_ROOT} instead; write `file_roots: {{base: [DIRECTORY]}}`"),
+                format!(
+                    "Salt reads {DEFAULT_ROOT} instead; write `file_roots: {{base: [DIRECTORY]}}`"
+                ),
             );
             return vec![("base".into(), DEFAULT_ROOT.into())];
         }
@@ -47,13 +52,22 @@ fn directories(options: &mut Options<'_>) -> Vec<(String, String)> {
         match listed {
             Value::List(listed) => {
                 all.extend(
-                    listed.iter().flat_map(|path| expanded(&path.to_string())).map(|path| (saltenv.to_string(), path)),
+                    listed
+                        .iter()
+                        .flat_map(|path| expanded(&path.to_string()))
+                        .map(|path| (saltenv.to_string(), path)),
                 );
             }
             Value::None => {}
             other => {
-                let message = format!("the roots of saltenv {saltenv} are {} and not a list", other.kind().described());
-                options.warn_of(message, "Salt serves nothing there; put the directory into a list: [DIRECTORY]");
+                let message = format!(
+                    "the roots of saltenv {saltenv} are {} and not a list",
+                    other.kind().described()
+                );
+                options.warn_of(
+                    message,
+                    "Salt serves nothing there; put the directory into a list: [DIRECTORY]",
+                );
             }
         }
     }
@@ -65,8 +79,13 @@ fn expanded(path: &str) -> Vec<String> {
     if !path.contains(['*', '?', '[']) {
         return vec![path.into()];
     }
-    let Ok(found) = glob::glob(path) else { return vec![path.into()] };
-    let mut all: Vec<String> = found.flatten().map(|path| path.display().to_string()).collect();
+    let Ok(found) = glob::glob(path) else {
+        return vec![path.into()];
+    };
+    let mut all: Vec<String> = found
+        .flatten()
+        .map(|path| path.display().to_string())
+        .collect();
     all.sort_unstable();
     all
 }
@@ -75,21 +94,30 @@ fn expanded(path: &str) -> Vec<String> {
 fn ignored(options: &mut Options<'_>) -> Result<Option<Names>> {
     let mut expressions = options.texts("file_ignore_regex")?;
     let patterns = options.texts("file_ignore_glob")?;
-    let patterns: Vec<Fnmatch> = patterns.iter().map(|pattern| Fnmatch::new(pattern)).collect();
-    expressions.retain(|expression| match regex_matches(expression, "", false, false) {
-        Ok(_) => true,
-        Err(e) => {
-            let message =
-                format!("`file_ignore_regex` has '{expression}', which is no regular expression: {}", e.message);
-            options.warn_of(message, "Salt leaves it out, too");
-            false
-        }
-    });
+    let patterns: Vec<Fnmatch> = patterns
+        .iter()
+        .map(|pattern| Fnmatch::new(pattern))
+        .collect();
+    expressions.retain(
+        |expression| match regex_matches(expression, "", false, false) {
+            Ok(_) => true,
+            Err(e) => {
+                let message = format!(
+                    "`file_ignore_regex` has '{expression}', which is no regular expression: {}",
+                    e.message
+                );
+                options.warn_of(message, "Salt leaves it out, too");
+                false
+            }
+        },
+    );
     if expressions.is_empty() && patterns.is_empty() {
         return Ok(None);
     }
     Ok(Some(Names::new(move |path| {
-        expressions.iter().any(|expression| regex_matches(expression, path, false, false).unwrap_or(false))
+        expressions
+            .iter()
+            .any(|expression| regex_matches(expression, path, false, false).unwrap_or(false))
             || patterns.iter().any(|pattern| pattern.matches(path))
     })))
 }

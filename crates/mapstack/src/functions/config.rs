@@ -20,19 +20,42 @@ pub(super) const TABLE: Table = &[
     }),
     ("config.dot_vals", |run, _, args| {
         let [value] = args.bind("config.dot_vals", ["value"])?;
-        let prefix = format!("{}.", to_str(&required(value, "config.dot_vals", "value")?)?);
+        let prefix = format!(
+            "{}.",
+            to_str(&required(value, "config.dot_vals", "value")?)?
+        );
         let facts = run.facts.all();
         let mut found = Map::new();
         for part in [master(&facts.pillar), facts.options()] {
-            let wanted = part.iter().filter(|(key, _)| key.as_str().is_some_and(|key| key.starts_with(&prefix)));
+            let wanted = part
+                .iter()
+                .filter(|(key, _)| key.as_str().is_some_and(|key| key.starts_with(&prefix)));
             found.extend(wanted.map(|(key, value)| (key.clone(), value.clone())));
         }
         Ok(Obj::from(found))
     }),
     ("config.get", |run, _, args| {
-        let [key, default, delim, merge, omit_opts, omit_pillar, omit_master, omit_grains] = args.bind(
+        let [
+            key,
+            default,
+            delim,
+            merge,
+            omit_opts,
+            omit_pillar,
+            omit_master,
+            omit_grains,
+        ] = args.bind(
             "config.get",
-            ["key", "default", "delimiter", "merge", "omit_opts", "omit_pillar", "omit_master", "omit_grains"],
+            [
+                "key",
+                "default",
+                "delimiter",
+                "merge",
+                "omit_opts",
+                "omit_pillar",
+                "omit_master",
+                "omit_grains",
+            ],
         )?;
         let key = required(key, "config.get", "key")?.to_value()?;
         let query = ConfigGet {
@@ -44,7 +67,10 @@ pub(super) const TABLE: Table = &[
             omit_grains: truth_or(omit_grains, false)?,
         };
         let found = run.config_get(&key, &query).map_err(|e| failed(&e))?;
-        Ok(found.map(Obj::from).or(default).unwrap_or_else(|| Obj::from("")))
+        Ok(found
+            .map(Obj::from)
+            .or(default)
+            .unwrap_or_else(|| Obj::from("")))
     }),
     ("config.items", |run, _, args| {
         let [] = args.bind("config.items", [])?;
@@ -66,7 +92,9 @@ pub(super) const TABLE: Table = &[
             (Obj::None, _) => Ok(Obj::Bool(false)),
             (_, Some(text)) => {
                 let known = ["salt", "file", "http", "https", "ftp", "swift", "s3"];
-                Ok(Obj::Bool(scheme(text).is_some_and(|scheme| known.contains(&&*scheme))))
+                Ok(Obj::Bool(
+                    scheme(text).is_some_and(|scheme| known.contains(&&*scheme)),
+                ))
             }
             (other, None) => {
                 let message = format!("'{}' object has no attribute 'decode'", other.type_name());
@@ -78,16 +106,24 @@ pub(super) const TABLE: Table = &[
 
 /// The part of a URL before the colon, in lower case.
 pub(super) fn scheme(url: &str) -> Option<String> {
-    let url: String = url.trim_start_matches(|c: char| c <= ' ').chars().filter(|c| !"\t\r\n".contains(*c)).collect();
+    let url: String = url
+        .trim_start_matches(|c: char| c <= ' ')
+        .chars()
+        .filter(|c| !"\t\r\n".contains(*c))
+        .collect();
     let (scheme, _) = url.split_once(':')?;
     let fits = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
-    (scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.chars().all(fits)).then(|| scheme.to_lowercase())
+    (scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.chars().all(fits))
+        .then(|| scheme.to_lowercase())
 }
 
 /// A file mode with four digits (Salt: `salt.utils.files.normalize_mode`).
 fn normalized_mode(mode: &str) -> String {
     let mode = mode.replace("0o", "0");
-    let digits = mode.trim_matches('"').trim_matches('\'').trim_start_matches('0');
+    let digits = mode
+        .trim_matches('"')
+        .trim_matches('\'')
+        .trim_start_matches('0');
     let (sign, digits) = match digits.strip_prefix(['+', '-']) {
         Some(rest) => digits.split_at(digits.len() - rest.len()),
         None => ("", digits),
@@ -97,14 +133,35 @@ fn normalized_mode(mode: &str) -> String {
 }
 
 fn master(pillar: &Map) -> Map {
-    pillar.get("master").and_then(Value::as_map).cloned().unwrap_or_default()
+    pillar
+        .get("master")
+        .and_then(Value::as_map)
+        .cloned()
+        .unwrap_or_default()
 }
 
 /// `config.option`: the key is one step, whatever it contains.
 fn option(run: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-    let names = ["value", "default", "omit_opts", "omit_grains", "omit_pillar", "omit_master", "omit_all", "wildcard"];
-    let [key, default, no_opts, no_grains, no_pillar, no_master, nothing, wildcard] =
-        args.bind("config.option", names)?;
+    let names = [
+        "value",
+        "default",
+        "omit_opts",
+        "omit_grains",
+        "omit_pillar",
+        "omit_master",
+        "omit_all",
+        "wildcard",
+    ];
+    let [
+        key,
+        default,
+        no_opts,
+        no_grains,
+        no_pillar,
+        no_master,
+        nothing,
+        wildcard,
+    ] = args.bind("config.option", names)?;
     let key = required(key, "config.option", "value")?;
     let (nothing, wildcard) = (truth_or(nothing, false)?, truth_or(wildcard, false)?);
     let omitted = |omit: Option<Obj>| truth_or(omit, false).map(|omit| omit || nothing);
@@ -113,7 +170,11 @@ fn option(run: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         None | Some(Obj::None) => Obj::from(""),
         Some(default) => default,
     };
-    let (opts, grains, pillar) = (run.live_opts(), run.live.grains.clone(), run.live.pillar.clone());
+    let (opts, grains, pillar) = (
+        run.live_opts(),
+        run.live.grains.clone(),
+        run.live.pillar.clone(),
+    );
     let of_master = match &pillar {
         Obj::Dict(pillar) => pillar.get_str("master").unwrap_or_else(|| Obj::dict([])),
         _ => Obj::dict([]),
@@ -126,23 +187,39 @@ fn option(run: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         (omitted(no_master)?, of_master),
         (false, defaults),
     ];
-    let places = places.iter().filter(|(omit, _)| !omit).filter_map(|(_, place)| match place {
-        Obj::Dict(dict) => Some(dict),
-        _ => None,
-    });
+    let places = places
+        .iter()
+        .filter(|(omit, _)| !omit)
+        .filter_map(|(_, place)| match place {
+            Obj::Dict(dict) => Some(dict),
+            _ => None,
+        });
     if !wildcard {
         let key = hash_key(&key)?;
-        return Ok(places.map(|place| place.get(&key)).find_map(|found| found).unwrap_or(default));
+        return Ok(places
+            .map(|place| place.get(&key))
+            .find_map(|found| found)
+            .unwrap_or(default));
     }
     let Some(pattern) = key.as_str() else {
-        return Err(Error::type_error(format!("a pattern must be text, not {}", key.type_name())));
+        return Err(Error::type_error(format!(
+            "a pattern must be text, not {}",
+            key.type_name()
+        )));
     };
     let pattern = Fnmatch::new(pattern);
     // What comes later gives way, except that Salt's defaults come behind everything.
     let places: Vec<_> = places.collect();
-    let Some((last, others)) = places.split_last() else { return Ok(default) };
+    let Some((last, others)) = places.split_last() else {
+        return Ok(default);
+    };
     let mut found: Vec<(Key, Obj)> = Vec::new();
-    for (place, replaces) in others.iter().rev().map(|place| (place, true)).chain([(last, false)]) {
+    for (place, replaces) in others
+        .iter()
+        .rev()
+        .map(|place| (place, true))
+        .chain([(last, false)])
+    {
         for (key, value) in place.entries() {
             if !key.as_str().is_some_and(|key| pattern.matches(key)) {
                 continue;
@@ -154,19 +231,41 @@ fn option(run: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
             }
         }
     }
-    Ok(if found.is_empty() { default } else { Obj::dict(found) })
+    Ok(if found.is_empty() {
+        default
+    } else {
+        Obj::dict(found)
+    })
 }
 
 /// `config.merge`: options over the master's configuration over the pillar, as far as all are
 /// mappings or all are lists.
 fn merge(run: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-    let names = ["value", "default", "omit_opts", "omit_master", "omit_pillar"];
+    let names = [
+        "value",
+        "default",
+        "omit_opts",
+        "omit_master",
+        "omit_pillar",
+    ];
     let [key, default, no_opts, no_master, no_pillar] = args.bind("config.merge", names)?;
     let key = hash_key(&required(key, "config.merge", "value")?)?;
     let facts = run.facts.all();
-    let in_opts = if truth_or(no_opts, false)? { None } else { facts.option(&key) };
-    let in_master = if truth_or(no_master, false)? { None } else { master(&facts.pillar).get(&key).cloned() };
-    let in_pillar = if truth_or(no_pillar, false)? { None } else { facts.pillar.get(&key).cloned() };
+    let in_opts = if truth_or(no_opts, false)? {
+        None
+    } else {
+        facts.option(&key)
+    };
+    let in_master = if truth_or(no_master, false)? {
+        None
+    } else {
+        master(&facts.pillar).get(&key).cloned()
+    };
+    let in_pillar = if truth_or(no_pillar, false)? {
+        None
+    } else {
+        facts.pillar.get(&key).cloned()
+    };
     let mut merged = Value::None;
     for found in [in_opts, in_master, in_pillar].into_iter().flatten() {
         if merged.is_none() {

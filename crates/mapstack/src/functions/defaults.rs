@@ -23,8 +23,10 @@ pub(super) const TABLE: Table = &[
         Ok(found.or(default).unwrap_or_else(|| Obj::from("")))
     }),
     ("defaults.merge", |_, _, args| {
-        let [dest, src, lists, in_place, convert_none] =
-            args.bind("defaults.merge", ["dest", "src", "merge_lists", "in_place", "convert_none"])?;
+        let [dest, src, lists, in_place, convert_none] = args.bind(
+            "defaults.merge",
+            ["dest", "src", "merge_lists", "in_place", "convert_none"],
+        )?;
         let dest = required(dest, "defaults.merge", "dest")?;
         let src = required(src, "defaults.merge", "src")?;
         let flag = |given: Option<Obj>, default| given.unwrap_or(Obj::Bool(default));
@@ -39,8 +41,16 @@ pub(super) const TABLE: Table = &[
         }
     }),
     ("defaults.update", |_, _, args| {
-        let [dest, defaults, lists, in_place, convert_none] =
-            args.bind("defaults.update", ["dest", "defaults", "merge_lists", "in_place", "convert_none"])?;
+        let [dest, defaults, lists, in_place, convert_none] = args.bind(
+            "defaults.update",
+            [
+                "dest",
+                "defaults",
+                "merge_lists",
+                "in_place",
+                "convert_none",
+            ],
+        )?;
         let dest = required(dest, "defaults.update", "dest")?;
         let defaults = required(defaults, "defaults.update", "defaults")?;
         let flag = |given: Option<Obj>| given.unwrap_or(Obj::Bool(true));
@@ -52,7 +62,12 @@ pub(super) const TABLE: Table = &[
 /// What a formula's `defaults.yaml`, else its `defaults.json`, holds; `None` without either.
 fn of_formula(run: &Run<'_>, formula: &str) -> Result<Obj> {
     for name in ["defaults.yaml", "defaults.json"] {
-        let Some(file) = run.fetch_template(&format!("{formula}/{name}")).map_err(|e| failed(&e))? else { continue };
+        let Some(file) = run
+            .fetch_template(&format!("{formula}/{name}"))
+            .map_err(|e| failed(&e))?
+        else {
+            continue;
+        };
         let text = file.text().map_err(|e| failed(&e))?;
         let unreadable = |message: String| Error::value_error(format!("{}: {message}", file.shown));
         let loaded = if name.ends_with(".yaml") {
@@ -60,17 +75,33 @@ fn of_formula(run: &Run<'_>, formula: &str) -> Result<Obj> {
         } else {
             mapstack_value::json::loads(text).map_err(|e| unreadable(e.to_string()))?
         };
-        return Ok(if loaded.truthy() { Obj::from(loaded) } else { Obj::dict([]) });
+        return Ok(if loaded.truthy() {
+            Obj::from(loaded)
+        } else {
+            Obj::dict([])
+        });
     }
     Ok(Obj::None)
 }
 
 /// `defaults.merge`.
-fn defaults_merge(dest: Obj, src: Obj, lists: &Obj, in_place: bool, convert_none: &Obj) -> Result<Obj> {
-    let src = if src.is_none() && convert_none.truthy()? { Obj::dict([]) } else { src };
+fn defaults_merge(
+    dest: Obj,
+    src: Obj,
+    lists: &Obj,
+    in_place: bool,
+    convert_none: &Obj,
+) -> Result<Obj> {
+    let src = if src.is_none() && convert_none.truthy()? {
+        Obj::dict([])
+    } else {
+        src
+    };
     let merged = match dest {
         Obj::None if convert_none.truthy()? && in_place => {
-            return Err(Error::type_error("Can't perform in-place merge into NoneType"));
+            return Err(Error::type_error(
+                "Can't perform in-place merge into NoneType",
+            ));
         }
         Obj::None if convert_none.truthy()? => Obj::dict([]),
         dest if in_place => dest,
@@ -81,14 +112,28 @@ fn defaults_merge(dest: Obj, src: Obj, lists: &Obj, in_place: bool, convert_none
 }
 
 /// `defaults.update`: every item of a mapping over a copy of the defaults.
-fn defaults_update(dest: Obj, defaults: &Obj, lists: &Obj, in_place: bool, convert_none: &Obj) -> Result<Obj> {
+fn defaults_update(
+    dest: Obj,
+    defaults: &Obj,
+    lists: &Obj,
+    in_place: bool,
+    convert_none: &Obj,
+) -> Result<Obj> {
     let nodes = match dest {
-        Obj::None if in_place => return Err(Error::type_error("Can't perform in-place update into NoneType")),
+        Obj::None if in_place => {
+            return Err(Error::type_error(
+                "Can't perform in-place update into NoneType",
+            ));
+        }
         Obj::None if convert_none.truthy()? => Obj::dict([]),
         dest if in_place => dest,
         dest => deepcopy(&dest)?,
     };
-    let defaults = if defaults.is_none() && convert_none.truthy()? { Obj::dict([]) } else { defaults.clone() };
+    let defaults = if defaults.is_none() && convert_none.truthy()? {
+        Obj::dict([])
+    } else {
+        defaults.clone()
+    };
     let Obj::Dict(dict) = &nodes else {
         return Err(Error::python(
             "AttributeError",
@@ -96,7 +141,10 @@ fn defaults_update(dest: Obj, defaults: &Obj, lists: &Obj, in_place: bool, conve
         ));
     };
     for (key, node) in dict.entries() {
-        dict.insert(key, defaults_merge(deepcopy(&defaults)?, node, lists, true, convert_none)?);
+        dict.insert(
+            key,
+            defaults_merge(deepcopy(&defaults)?, node, lists, true, convert_none)?,
+        );
     }
     Ok(nodes)
 }

@@ -19,7 +19,11 @@ pub(super) const TABLE: Table = &[
         let names = ["path", "saltenv", "source_hash", "verify_ssl", "use_etag"];
         let [path, env, _, _, use_etag] = args.bind("cp.cache_file", names)?;
         truth_or(use_etag, false)?;
-        let path = text(&required(path, "cp.cache_file", "path")?, "cp.cache_file", "path")?;
+        let path = text(
+            &required(path, "cp.cache_file", "path")?,
+            "cp.cache_file",
+            "path",
+        )?;
         local_path(run, &saltenv(run, env)?, &path)
     }),
     ("cp.cache_files", |run, vm, args| {
@@ -29,13 +33,17 @@ pub(super) const TABLE: Table = &[
             Obj::Str(paths) => paths.split(',').map(Obj::from).collect(),
             paths => paths.collect(vm)?,
         };
-        let found = paths.iter().map(|path| local_path(run, &env, &text(path, "cp.cache_files", "paths")?));
+        let found = paths
+            .iter()
+            .map(|path| local_path(run, &env, &text(path, "cp.cache_files", "paths")?));
         Ok(Obj::list(found.collect::<Result<Vec<_>>>()?))
     }),
     ("cp.cache_master", |run, _, args| {
         let [env] = args.bind("cp.cache_master", ["saltenv"])?;
         let env = saltenv(run, env)?;
-        let found = list(run, &env, "")?.into_iter().map(|path| served_path(run, &env, &path));
+        let found = list(run, &env, "")?
+            .into_iter()
+            .map(|path| served_path(run, &env, &path));
         Ok(Obj::list(found.collect::<Result<Vec<_>>>()?))
     }),
     ("cp.envs", |run, _, args| {
@@ -44,7 +52,11 @@ pub(super) const TABLE: Table = &[
     }),
     ("cp.get_file_str", |run, _, args| {
         let [path, env] = args.bind("cp.get_file_str", ["path", "saltenv"])?;
-        let path = text(&required(path, "cp.get_file_str", "path")?, "cp.get_file_str", "path")?;
+        let path = text(
+            &required(path, "cp.get_file_str", "path")?,
+            "cp.get_file_str",
+            "path",
+        )?;
         content(run, &saltenv(run, env)?, &path, "cp.get_file_str")
     }),
     ("cp.get_url", |run, _, args| {
@@ -61,23 +73,40 @@ pub(super) const TABLE: Table = &[
     }),
     ("cp.hash_file", |run, _, args| {
         let [path, env] = args.bind("cp.hash_file", ["path", "saltenv"])?;
-        let path = text(&required(path, "cp.hash_file", "path")?, "cp.hash_file", "path")?;
+        let path = text(
+            &required(path, "cp.hash_file", "path")?,
+            "cp.hash_file",
+            "path",
+        )?;
         let env = saltenv(run, env)?;
         if !path.starts_with("salt://") {
             return Err(host_file("cp.hash_file", &path));
         }
-        let Some((_, bytes)) = fetch(run, &env, &path)? else { return Ok(Obj::from("")) };
+        let Some((_, bytes)) = fetch(run, &env, &path)? else {
+            return Ok(Obj::from(""));
+        };
         let kind = run.option("hash_type").to_string();
         let Some(digest) = hash(&kind, &bytes) else {
             return Err(Error::value_error(format!("Invalid hash type: {kind}")));
         };
-        Ok(Obj::dict([("hash_type".into(), Obj::from(kind)), ("hsum".into(), Obj::from(hex(&digest)))]))
+        Ok(Obj::dict([
+            ("hash_type".into(), Obj::from(kind)),
+            ("hsum".into(), Obj::from(hex(&digest))),
+        ]))
     }),
     ("cp.is_cached", |run, _, args| {
         let [path, env] = args.bind("cp.is_cached", ["path", "saltenv"])?;
-        let path = text(&required(path, "cp.is_cached", "path")?, "cp.is_cached", "path")?;
+        let path = text(
+            &required(path, "cp.is_cached", "path")?,
+            "cp.is_cached",
+            "path",
+        )?;
         let env = saltenv(run, env)?;
-        let url = if path.starts_with("salt://") { path } else { format!("salt://{path}").into() };
+        let url = if path.starts_with("salt://") {
+            path
+        } else {
+            format!("salt://{path}").into()
+        };
         Ok(fetch(run, &env, &url)?.map_or_else(|| Obj::from(""), |(path, _)| Obj::from(path)))
     }),
     ("cp.list_master", |run, _, args| {
@@ -88,16 +117,25 @@ pub(super) const TABLE: Table = &[
     ("cp.list_master_dirs", |run, _, args| {
         let [env, prefix] = args.bind("cp.list_master_dirs", ["saltenv", "prefix"])?;
         let prefix = prefix_text(prefix, "cp.list_master_dirs")?;
-        Ok(texts(directories(&list(run, &saltenv(run, env)?, "")?, &prefix)))
+        Ok(texts(directories(
+            &list(run, &saltenv(run, env)?, "")?,
+            &prefix,
+        )))
     }),
     ("cp.list_states", |run, _, args| {
         let [env] = args.bind("cp.list_states", ["saltenv"])?;
         Ok(texts(states(run, &saltenv(run, env)?)?))
     }),
-    ("slsutil.dir_exists", |run, _, args| exists(run, args, "slsutil.dir_exists", is_directory)),
-    ("slsutil.file_exists", |run, _, args| exists(run, args, "slsutil.file_exists", is_file)),
+    ("slsutil.dir_exists", |run, _, args| {
+        exists(run, args, "slsutil.dir_exists", is_directory)
+    }),
+    ("slsutil.file_exists", |run, _, args| {
+        exists(run, args, "slsutil.file_exists", is_file)
+    }),
     ("slsutil.findup", findup),
-    ("slsutil.path_exists", |run, _, args| exists(run, args, "slsutil.path_exists", is_either)),
+    ("slsutil.path_exists", |run, _, args| {
+        exists(run, args, "slsutil.path_exists", is_either)
+    }),
 ];
 
 fn texts(items: Vec<String>) -> Obj {
@@ -113,7 +151,8 @@ pub(super) fn saltenv(run: &Run<'_>, given: Option<Obj>) -> Result<Str> {
 }
 
 fn prefix_text(prefix: Option<Obj>, function: &str) -> Result<Str> {
-    let prefix = prefix.map_or_else(|| Ok("".into()), |prefix| text(&prefix, function, "prefix"))?;
+    let prefix =
+        prefix.map_or_else(|| Ok("".into()), |prefix| text(&prefix, function, "prefix"))?;
     Ok(prefix.trim_matches('/').into())
 }
 
@@ -126,7 +165,9 @@ fn fetch_from(run: &Run<'_>, path: &SaltPath, env: &str) -> crate::Result<Fetche
 /// The files whose paths start with a text.
 fn list(run: &Run<'_>, env: &str, prefix: &str) -> Result<Vec<String>> {
     // The file server knows directories, Salt compares texts.
-    let mut files = run.list_files(env, dirname(prefix)).map_err(|e| failed(&e))?;
+    let mut files = run
+        .list_files(env, dirname(prefix))
+        .map_err(|e| failed(&e))?;
     files.retain(|path| path.starts_with(prefix));
     Ok(files)
 }
@@ -147,9 +188,16 @@ pub(super) fn states(run: &Run<'_>, env: &str) -> Result<Vec<String>> {
 fn directories(files: &[String], prefix: &str) -> Vec<String> {
     let above = |path: &String| {
         let slashes: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
-        slashes.into_iter().map(|at| path[..at].to_string()).collect::<Vec<_>>()
+        slashes
+            .into_iter()
+            .map(|at| path[..at].to_string())
+            .collect::<Vec<_>>()
     };
-    let mut found: Vec<String> = files.iter().flat_map(above).filter(|path| path.starts_with(prefix)).collect();
+    let mut found: Vec<String> = files
+        .iter()
+        .flat_map(above)
+        .filter(|path| path.starts_with(prefix))
+        .collect();
     found.sort_unstable();
     found.dedup();
     found
@@ -157,8 +205,8 @@ fn directories(files: &[String], prefix: &str) -> Vec<String> {
 
 /// The file behind a `salt://` URL: where it lies and what is in it.
 fn fetch(run: &Run<'_>, env: &str, url: &str) -> Result<Option<(String, std::sync::Arc<[u8]>)>> {
-    let path =
-        SaltPath::parse(url).map_err(|e| Error::python("MinionError", format!("Unsupported path: {url} ({e})")))?;
+    let path = SaltPath::parse(url)
+        .map_err(|e| Error::python("MinionError", format!("Unsupported path: {url} ({e})")))?;
     match fetch_from(run, &path, env).map_err(|e| failed(&e))? {
         Fetched::Found { on_disk, bytes } => Ok(Some((on_disk.display().to_string(), bytes))),
         Fetched::Missing | Fetched::Refused { .. } | Fetched::Unusable { .. } => Ok(None),
@@ -166,8 +214,10 @@ fn fetch(run: &Run<'_>, env: &str, url: &str) -> Result<Option<(String, std::syn
 }
 
 fn host_file(function: &str, path: &str) -> Box<Error> {
-    refused(format!("{function}() reads no file of the machine, so not '{path}'"))
-        .with_help("only files of the file server can be read: salt://…")
+    refused(format!(
+        "{function}() reads no file of the machine, so not '{path}'"
+    ))
+    .with_help("only files of the file server can be read: salt://…")
 }
 
 /// `salt://` or a path of the machine; anything else is refused.
@@ -176,10 +226,16 @@ fn is_served(url: &str) -> Result<bool> {
         Some("salt") => Ok(true),
         None | Some("file") => {
             let path = url.strip_prefix("file://").unwrap_or(url);
-            if path.starts_with('/') { Ok(false) } else { Err(refused(format!("Path '{path}' is not absolute"))) }
+            if path.starts_with('/') {
+                Ok(false)
+            } else {
+                Err(refused(format!("Path '{path}' is not absolute")))
+            }
         }
-        Some(scheme) => Err(refused(format!("nothing is fetched by {scheme} here: '{url}'"))
-            .with_help("put the file on the file server: salt://…")),
+        Some(scheme) => Err(
+            refused(format!("nothing is fetched by {scheme} here: '{url}'"))
+                .with_help("put the file on the file server: salt://…"),
+        ),
     }
 }
 
@@ -205,7 +261,9 @@ fn content(run: &Run<'_>, env: &str, url: &str, function: &str) -> Result<Obj> {
     if !is_served(url)? {
         return Err(host_file(function, url));
     }
-    let Some((shown, bytes)) = fetch(run, env, url)? else { return Ok(Obj::Bool(false)) };
+    let Some((shown, bytes)) = fetch(run, env, url)? else {
+        return Ok(Obj::Bool(false));
+    };
     match mapstack_yaml::decode(&bytes) {
         Ok(text) => Ok(Obj::from(text)),
         Err(e) => Err(Error::python("UnicodeDecodeError", format!("{shown}: {e}"))),
@@ -214,10 +272,20 @@ fn content(run: &Run<'_>, env: &str, url: &str, function: &str) -> Result<Obj> {
 
 /// `cp.cache_dir`: the files below a directory.
 fn cache_dir(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-    let names = ["path", "saltenv", "include_empty", "include_pat", "exclude_pat"];
+    let names = [
+        "path",
+        "saltenv",
+        "include_empty",
+        "include_pat",
+        "exclude_pat",
+    ];
     let [path, env, empty, include, exclude] = args.bind("cp.cache_dir", names)?;
     truth_or(empty, false)?;
-    let path = text(&required(path, "cp.cache_dir", "path")?, "cp.cache_dir", "path")?;
+    let path = text(
+        &required(path, "cp.cache_dir", "path")?,
+        "cp.cache_dir",
+        "path",
+    )?;
     let env = saltenv(run, env)?;
     let directory = SaltPath::parse(&path)
         .map_err(|_| Error::python("MinionError", format!("Unsupported path: {path}")))?
@@ -249,7 +317,9 @@ fn fits_any(vm: &Vm<'_>, path: &str, patterns: &Obj) -> Result<bool> {
         vm.burn(1 + path.len() / 16)?;
         let pattern = text(&pattern, "cp.cache_dir", "include_pat")?;
         let fits = match pattern.strip_prefix("E@") {
-            Some(regex) => Pattern::new(&regex.into(), false, false, Anchor::None)?.at_start(vm, path)?.is_some(),
+            Some(regex) => Pattern::new(&regex.into(), false, false, Anchor::None)?
+                .at_start(vm, path)?
+                .is_some(),
             None => Fnmatch::new(&pattern).matches(path),
         };
         if fits {
@@ -269,7 +339,9 @@ fn exists(run: &Run<'_>, args: CallArgs, function: &str, question: Question) -> 
     comparable(Some(&path))?;
     let env = env.map_or_else(|| Ok("base".into()), |env| text(&env, function, "saltenv"))?;
     match path.as_str() {
-        Some(path) => question(run, &env, path).map(Obj::Bool).map_err(|e| failed(&e)),
+        Some(path) => question(run, &env, path)
+            .map(Obj::Bool)
+            .map_err(|e| failed(&e)),
         None => Ok(Obj::Bool(false)),
     }
 }
@@ -277,13 +349,19 @@ fn exists(run: &Run<'_>, args: CallArgs, function: &str, question: Question) -> 
 /// Whether a text is the path of a file as the file server lists it.
 pub(super) fn is_file(run: &Run<'_>, env: &str, path: &str) -> crate::Result<bool> {
     let asked = SaltPath::from_relative(path);
-    Ok(!path.is_empty() && asked.to_string() == path && matches!(fetch_from(run, &asked, env)?, Fetched::Found { .. }))
+    Ok(!path.is_empty()
+        && asked.to_string() == path
+        && matches!(fetch_from(run, &asked, env)?, Fetched::Found { .. }))
 }
 
 fn is_directory(run: &Run<'_>, env: &str, path: &str) -> crate::Result<bool> {
     let is_plain = !path.is_empty() && SaltPath::from_relative(path).to_string() == path;
     let below = format!("{path}/");
-    Ok(is_plain && run.list_files(env, path)?.iter().any(|file| file.starts_with(&below)))
+    Ok(is_plain
+        && run
+            .list_files(env, path)?
+            .iter()
+            .any(|file| file.starts_with(&below)))
 }
 
 fn is_either(run: &Run<'_>, env: &str, path: &str) -> crate::Result<bool> {
@@ -295,7 +373,10 @@ fn findup(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let [start, names, env] = args.bind("slsutil.findup", ["startpath", "filenames", "saltenv"])?;
     let start = required(start, "slsutil.findup", "startpath")?;
     let names = required(names, "slsutil.findup", "filenames")?;
-    let env = env.map_or_else(|| Ok("base".into()), |env| text(&env, "slsutil.findup", "saltenv"))?;
+    let env = env.map_or_else(
+        || Ok("base".into()),
+        |env| text(&env, "slsutil.findup", "saltenv"),
+    )?;
     let mut directory = if start.truthy()? {
         posixpath::normpath(&text(&start, "slsutil.findup", "startpath")?)
     } else {
@@ -303,12 +384,18 @@ fn findup(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     };
     let is_there = |path: &str| is_either(run, &env, path).map_err(|e| failed(&e));
     if !directory.is_empty() && !is_there(&directory)? {
-        return Err(refused(format!("Starting path not found in the state tree: {directory}")));
+        return Err(refused(format!(
+            "Starting path not found in the state tree: {directory}"
+        )));
     }
     let names = match &names {
         Obj::Str(_) | Obj::Markup(_) => vec![names.clone()],
         Obj::List(names) => names.items(),
-        _ => return Err(refused("Filenames argument must be a string or list of strings")),
+        _ => {
+            return Err(refused(
+                "Filenames argument must be a string or list of strings",
+            ));
+        }
     };
     loop {
         vm.burn(4)?;
@@ -316,7 +403,11 @@ fn findup(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
             let name = text(name, "slsutil.findup", "filenames")?;
             // What is joined is relative, whatever it begins with.
             let name = name.trim_start_matches('/');
-            let path = if directory.is_empty() { name.to_string() } else { format!("{directory}/{name}") };
+            let path = if directory.is_empty() {
+                name.to_string()
+            } else {
+                format!("{directory}/{name}")
+            };
             let path = posixpath::normpath(&path);
             if is_there(&path)? {
                 return Ok(Obj::from(path));

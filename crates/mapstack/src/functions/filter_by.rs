@@ -27,7 +27,10 @@ pub(super) fn filter_by(
     let key = required(key, function, names[1])?;
     let default = default.unwrap_or_else(|| Obj::from("default"));
     let Obj::Dict(table) = &lookup else {
-        return Err(Error::python("AttributeError", format!("'{}' object has no attribute 'get'", lookup.type_name())));
+        return Err(Error::python(
+            "AttributeError",
+            format!("'{}' object has no attribute 'get'", lookup.type_name()),
+        ));
     };
     let found = look(run, facts, &key, ":")?;
     let mut result = pick(vm, table, found)?;
@@ -39,9 +42,14 @@ pub(super) fn filter_by(
     {
         result = over(&base, result)?;
     }
-    let Some(merge) = if_true(merge)? else { return Ok(result) };
+    let Some(merge) = if_true(merge)? else {
+        return Ok(result);
+    };
     if !matches!(merge, Obj::Dict(_)) {
-        return Err(Error::python("SaltException", "filter_by merge argument must be a dictionary."));
+        return Err(Error::python(
+            "SaltException",
+            "filter_by merge argument must be a dictionary.",
+        ));
     }
     if result.is_none() {
         return Ok(merge);

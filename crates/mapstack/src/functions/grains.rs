@@ -20,7 +20,15 @@ pub(super) const TABLE: Table = &[
     ("grains.fetch", get),
     ("grains.filter_by", |run, vm, args| {
         let names = ["lookup_dict", "grain", "merge", "default", "base"];
-        filter_by::filter_by(run, vm, &run.live.grains, args, "grains.filter_by", names, Some("os_family"))
+        filter_by::filter_by(
+            run,
+            vm,
+            &run.live.grains,
+            args,
+            "grains.filter_by",
+            names,
+            Some("os_family"),
+        )
     }),
     ("grains.get", get),
     ("grains.has_value", |run, _, args| {
@@ -45,12 +53,16 @@ pub(super) const TABLE: Table = &[
                 Key::Str(name) => names.push(name),
                 other => {
                     let kind = other.kind().python_name();
-                    return Err(Error::type_error(format!("the name of a grain is of the type {kind}, not str")));
+                    return Err(Error::type_error(format!(
+                        "the name of a grain is of the type {kind}, not str"
+                    )));
                 }
             }
         }
         names.sort_unstable();
-        Ok(Obj::list(names.into_iter().map(Obj::from).collect::<Vec<_>>()))
+        Ok(Obj::list(
+            names.into_iter().map(Obj::from).collect::<Vec<_>>(),
+        ))
     }),
 ];
 
@@ -63,21 +75,32 @@ fn entries(run: &Run<'_>) -> DictRef {
 }
 
 fn get(run: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-    let [key, default, delim, ordered] = args.bind("grains.get", ["key", "default", "delimiter", "ordered"])?;
+    let [key, default, delim, ordered] =
+        args.bind("grains.get", ["key", "default", "delimiter", "ordered"])?;
     let key = required(key, "grains.get", "key")?;
     let delim = delimiter(delim, "grains.get")?;
     if !matches!(ordered, None | Some(Obj::Bool(true))) {
         // The reference tries to write the grains as JSON here, and never can.
-        return Err(Error::type_error("grains.get() returns grains in order only")
-            .with_help("leave `ordered` out, or set it to true"));
+        return Err(
+            Error::type_error("grains.get() returns grains in order only")
+                .with_help("leave `ordered` out, or set it to true"),
+        );
     }
     let found = look(run, &run.live.grains, &key, &delim)?;
     Ok(found.or(default).unwrap_or_else(|| Obj::from("")))
 }
 
 fn item(run: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-    let CallArgs { positional, named: given } = args;
-    let named = |name: &str| given.iter().find(|(known, _)| **known == *name).map(|(_, value)| value.clone());
+    let CallArgs {
+        positional,
+        named: given,
+    } = args;
+    let named = |name: &str| {
+        given
+            .iter()
+            .find(|(known, _)| **known == *name)
+            .map(|(_, value)| value.clone())
+    };
     let default = named("default").unwrap_or_else(|| Obj::from(""));
     let delim = delimiter(named("delimiter"), "grains.item")?;
     let found = DictRef::new(std::iter::empty().collect());
@@ -105,14 +128,23 @@ fn sanitized(grains: &DictRef) -> Result<()> {
             grains.insert(name, Obj::from(instead));
         }
     }
-    let Some(serial) = grains.get_str("serialnumber") else { return Ok(()) };
+    let Some(serial) = grains.get_str("serialnumber") else {
+        return Ok(());
+    };
     let Some(serial) = serial.as_str() else {
-        return Err(Error::type_error(format!("the grain serialnumber is {}, not text", serial.type_name())));
+        return Err(Error::type_error(format!(
+            "the grain serialnumber is {}, not text",
+            serial.type_name()
+        )));
     };
     // The last quarter of it.
     let length = serial.chars().count();
     let kept = length * 3 / 4;
-    let hidden: String = serial.chars().take(kept).chain(std::iter::repeat_n('X', length - kept)).collect();
+    let hidden: String = serial
+        .chars()
+        .take(kept)
+        .chain(std::iter::repeat_n('X', length - kept))
+        .collect();
     grains.insert("serialnumber", Obj::from(hidden));
     Ok(())
 }

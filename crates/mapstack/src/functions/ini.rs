@@ -23,12 +23,18 @@ type Entries = Vec<(String, String)>;
 pub(super) fn serialize(data: &Value) -> Result<String> {
     let Value::Map(data) = data else {
         let kind = data.kind().python_name();
-        return Err(refused(format!("configparser can only serialize dictionaries, not <class '{kind}'>")));
+        return Err(refused(format!(
+            "configparser can only serialize dictionaries, not <class '{kind}'>"
+        )));
     };
     let mut text = String::new();
     let (defaults, sections) = read(data)?;
     let defaults = (DEFAULT.to_string(), defaults);
-    for (name, entries) in Some(&defaults).filter(|(_, entries)| !entries.is_empty()).into_iter().chain(&sections) {
+    for (name, entries) in Some(&defaults)
+        .filter(|(_, entries)| !entries.is_empty())
+        .into_iter()
+        .chain(&sections)
+    {
         // Writing to a text cannot fail.
         let _ = writeln!(text, "[{name}]");
         for (key, value) in entries {
@@ -68,15 +74,16 @@ fn read(data: &Map) -> Result<(Entries, Vec<Section>)> {
 
 fn set(entries: &mut Vec<(String, String)>, key: String, value: &Value) -> Result<()> {
     if value.is_none() {
-        return Err(
-            refused("option values must be strings").with_help("a configuration file has no null; leave it out")
-        );
+        return Err(refused("option values must be strings")
+            .with_help("a configuration file has no null; leave it out"));
     }
     let value = value.to_string();
     if let Some(position) = stray_percent(&value) {
         let shown = Value::from(&value).repr();
-        return Err(refused(format!("invalid interpolation syntax in {shown} at position {position}"))
-            .with_help("write `%%` for a percent sign"));
+        return Err(refused(format!(
+            "invalid interpolation syntax in {shown} at position {position}"
+        ))
+        .with_help("write `%%` for a percent sign"));
     }
     match entries.iter_mut().find(|(known, _)| *known == key) {
         Some((_, old)) => *old = value,
@@ -92,9 +99,10 @@ fn stray_percent(value: &str) -> Option<usize> {
     let mut before = 0;
     while let Some(at) = rest.find('%') {
         before += rest[..at].chars().count();
-        let end = rest[at..]
-            .strip_prefix("%(")
-            .and_then(|name| name.find(')').filter(|end| *end > 0 && name[*end..].starts_with(")s")));
+        let end = rest[at..].strip_prefix("%(").and_then(|name| {
+            name.find(')')
+                .filter(|end| *end > 0 && name[*end..].starts_with(")s"))
+        });
         match end {
             Some(end) => rest = &rest[at + "%(".len() + end + ")s".len()..],
             None => return Some(before),
@@ -116,23 +124,45 @@ mod tests {
     fn sections_are_written_as_python_writes_them() {
         let table = [
             ("{}", Ok("")),
-            ("{DEFAULT: {x: 1}, s: {}}", Ok("[DEFAULT]\nx = 1\n\n[s]\n\n")),
+            (
+                "{DEFAULT: {x: 1}, s: {}}",
+                Ok("[DEFAULT]\nx = 1\n\n[s]\n\n"),
+            ),
             ("{1: {2: 1.5}}", Ok("[1]\n2 = 1.5\n\n")),
-            ("{a: {b: '%%', c: '%(x)s'}}", Ok("[a]\nb = %%\nc = %(x)s\n\n")),
-            ("{a: {b: [1], '': 2, c: ''}}", Ok("[a]\nb = [1]\n = 2\nc = \n\n")),
+            (
+                "{a: {b: '%%', c: '%(x)s'}}",
+                Ok("[a]\nb = %%\nc = %(x)s\n\n"),
+            ),
+            (
+                "{a: {b: [1], '': 2, c: ''}}",
+                Ok("[a]\nb = [1]\n = 2\nc = \n\n"),
+            ),
             ("{a: {A: 1, a: 2}}", Ok("[a]\na = 2\n\n")),
             ("{DEFAULT: {}, a: {k: true}}", Ok("[a]\nk = True\n\n")),
             ("{'': {a: 1}}", Ok("[DEFAULT]\na = 1\n\n[]\n\n")),
-            ("{a: {b: \"l1\\n\\nl2\\n\"}}", Ok("[a]\nb = l1\n\t\n\tl2\n\t\n\n")),
-            ("3", Err("configparser can only serialize dictionaries, not <class 'int'>")),
+            (
+                "{a: {b: \"l1\\n\\nl2\\n\"}}",
+                Ok("[a]\nb = l1\n\t\n\tl2\n\t\n\n"),
+            ),
+            (
+                "3",
+                Err("configparser can only serialize dictionaries, not <class 'int'>"),
+            ),
             ("{a: 1}", Err("'int' object has no attribute 'items'")),
             ("{a: {b: ~}}", Err("option values must be strings")),
-            ("{a: {b: 50%}}", Err("invalid interpolation syntax in '50%' at position 2")),
-            ("{a: {b: 'é%(x)s%(y)'}}", Err("invalid interpolation syntax in 'é%(x)s%(y)' at position 1")),
+            (
+                "{a: {b: 50%}}",
+                Err("invalid interpolation syntax in '50%' at position 2"),
+            ),
+            (
+                "{a: {b: 'é%(x)s%(y)'}}",
+                Err("invalid interpolation syntax in 'é%(x)s%(y)' at position 1"),
+            ),
             ("{1: {}, '1': {}}", Err("Section '1' already exists")),
         ];
         for (data, expected) in table {
-            let outcome = serialize(&mapstack_yaml::load(data).unwrap()).map_err(|error| error.to_string());
+            let outcome =
+                serialize(&mapstack_yaml::load(data).unwrap()).map_err(|error| error.to_string());
             match (outcome, expected) {
                 (Ok(text), Ok(expected)) => assert_eq!(text, expected, "{data}"),
                 (Err(error), Err(expected)) => assert!(error.contains(expected), "{data}: {error}"),

@@ -11,31 +11,50 @@ use crate::engine::Run;
 use crate::host::RunHost;
 
 pub(super) const TABLE: Table = &[
-    ("jinja.import_json", |run, _, args| import(run, args, "json")),
-    ("jinja.import_yaml", |run, _, args| import(run, args, "yaml")),
+    ("jinja.import_json", |run, _, args| {
+        import(run, args, "json")
+    }),
+    ("jinja.import_yaml", |run, _, args| {
+        import(run, args, "yaml")
+    }),
     ("jinja.load_map", |run, _, args| {
         let [path, value] = positional(args, "jinja.load_map", ["path", "value"])?;
-        let source = format!("{{% from \"{path}\" import {value} with context %}}\n{{{{ {value} | tojson }}}}\n");
+        let source = format!(
+            "{{% from \"{path}\" import {value} with context %}}\n{{{{ {value} | tojson }}}}\n"
+        );
         evaluated(run, source)
     }),
 ];
 
 /// These functions take no arguments by name, in the reference neither.
-fn positional<const N: usize>(args: CallArgs, function: &str, names: [&str; N]) -> Result<[String; N]> {
+fn positional<const N: usize>(
+    args: CallArgs,
+    function: &str,
+    names: [&str; N],
+) -> Result<[String; N]> {
     if let Some((name, _)) = args.named.first() {
-        return Err(Error::type_error(format!("{function}() got an unexpected keyword argument '{name}'")));
+        return Err(Error::type_error(format!(
+            "{function}() got an unexpected keyword argument '{name}'"
+        )));
     }
     let bound = args.bind(function, names)?;
     let mut texts = Vec::with_capacity(N);
     for (argument, name) in bound.into_iter().zip(names) {
-        texts.push(mapstack_render::python::to_str(&required(argument, function, name)?)?);
+        texts.push(mapstack_render::python::to_str(&required(
+            argument, function, name,
+        )?)?);
     }
-    texts.try_into().map_err(|_| Error::type_error(format!("{function}() takes {N} arguments")))
+    texts
+        .try_into()
+        .map_err(|_| Error::type_error(format!("{function}() takes {N} arguments")))
 }
 
 fn import(run: &Run<'_>, args: CallArgs, format: &str) -> Result<Obj> {
     let [path] = positional(args, &format!("jinja.import_{format}"), ["path"])?;
-    evaluated(run, format!("{{% import_{format} \"{path}\" as imported %}}\n{{{{ imported | tojson }}}}\n"))
+    evaluated(
+        run,
+        format!("{{% import_{format} \"{path}\" as imported %}}\n{{{{ imported | tojson }}}}\n"),
+    )
 }
 
 /// Templates that load each other by these functions nest this deep at most.
@@ -44,8 +63,10 @@ const MAX_NESTING: usize = 16;
 /// What a template prints, read as YAML, and its keys as JSON has them.
 fn evaluated(run: &Run<'_>, source: String) -> Result<Obj> {
     if run.depth.get() >= MAX_NESTING {
-        return Err(Error::limit("jinja.load_map and its siblings are nested too deep")
-            .with_help("look for a template that loads itself"));
+        return Err(
+            Error::limit("jinja.load_map and its siblings are nested too deep")
+                .with_help("look for a template that loads itself"),
+        );
     }
     let host = RunHost::new(run);
     let mut variables = Names::default();
@@ -80,8 +101,11 @@ fn evaluated(run: &Run<'_>, source: String) -> Result<Obj> {
     if let Some(taint) = run.taint.get() {
         taint.read_from(&text, rendered.map.secret(), &value);
     }
-    let printed = json::dumps(&value, &json::DumpOptions::default()).map_err(|e| failed(e.to_string()))?;
-    json::loads(&printed).map(Obj::from).map_err(|e| failed(e.to_string()))
+    let printed =
+        json::dumps(&value, &json::DumpOptions::default()).map_err(|e| failed(e.to_string()))?;
+    json::loads(&printed)
+        .map(Obj::from)
+        .map_err(|e| failed(e.to_string()))
 }
 
 /// An error of the inner template, as the reference raises it in the outer one.

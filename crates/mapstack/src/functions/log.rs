@@ -8,12 +8,24 @@ use crate::engine::Run;
 use crate::host::RunHost;
 
 pub(super) const TABLE: Table = &[
-    ("log.debug", |run, _, args| log(run, "log.debug", "debug", args)),
-    ("log.info", |run, _, args| log(run, "log.info", "info", args)),
-    ("log.warning", |run, _, args| log(run, "log.warning", "warning", args)),
-    ("log.error", |run, _, args| log(run, "log.error", "error", args)),
-    ("log.critical", |run, _, args| log(run, "log.critical", "critical", args)),
-    ("log.exception", |run, _, args| log(run, "log.exception", "error", args)),
+    ("log.debug", |run, _, args| {
+        log(run, "log.debug", "debug", args)
+    }),
+    ("log.info", |run, _, args| {
+        log(run, "log.info", "info", args)
+    }),
+    ("log.warning", |run, _, args| {
+        log(run, "log.warning", "warning", args)
+    }),
+    ("log.error", |run, _, args| {
+        log(run, "log.error", "error", args)
+    }),
+    ("log.critical", |run, _, args| {
+        log(run, "log.critical", "critical", args)
+    }),
+    ("log.exception", |run, _, args| {
+        log(run, "log.exception", "error", args)
+    }),
 ];
 
 fn log(run: &Run<'_>, function: &str, level: &str, args: CallArgs) -> Result<Obj> {

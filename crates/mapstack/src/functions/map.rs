@@ -10,40 +10,73 @@ pub(super) const TABLE: Table = &[
     ("map.data", |run, _, args| {
         let (first, kwargs) = split(args, &["tpldir"], DataOptions::NAMES)?;
         let [tpldir] = first;
-        let tpldir = text(&required(tpldir, "map.data", "tpldir")?, "map.data", "tpldir")?;
+        let tpldir = text(
+            &required(tpldir, "map.data", "tpldir")?,
+            "map.data",
+            "tpldir",
+        )?;
         let options = DataOptions::from_kwargs(&kwargs).map_err(|e| failed(&e))?;
-        run.data(&tpldir, &options).map(Obj::from).map_err(|e| failed(&e))
+        run.data(&tpldir, &options)
+            .map(Obj::from)
+            .map_err(|e| failed(&e))
     }),
     ("map.stack", |run, _, args| {
         let (first, kwargs) = split(args, &["tpldir", "sources"], StackOptions::NAMES)?;
         let [tpldir, sources] = first;
-        let tpldir = text(&required(tpldir, "map.stack", "tpldir")?, "map.stack", "tpldir")?;
+        let tpldir = text(
+            &required(tpldir, "map.stack", "tpldir")?,
+            "map.stack",
+            "tpldir",
+        )?;
         let sources = required(sources, "map.stack", "sources")?.to_value()?;
         let options = StackOptions::from_kwargs(&kwargs).map_err(|e| failed(&e))?;
-        run.stack(&tpldir, &sources, &options).map(Obj::from).map_err(|e| failed(&e))
+        run.stack(&tpldir, &sources, &options)
+            .map(Obj::from)
+            .map_err(|e| failed(&e))
     }),
     ("map.tofs", |run, _, args| {
         let (first, kwargs) = split(args, &["tpldir", "source_files"], TofsOptions::NAMES)?;
         let [tpldir, files] = first;
-        let tpldir = text(&required(tpldir, "map.tofs", "tpldir")?, "map.tofs", "tpldir")?;
+        let tpldir = text(
+            &required(tpldir, "map.tofs", "tpldir")?,
+            "map.tofs",
+            "tpldir",
+        )?;
         let files = required(files, "map.tofs", "source_files")?.to_value()?;
         let options = TofsOptions::from_kwargs(&kwargs).map_err(|e| failed(&e))?;
-        let paths = run.tofs(&tpldir, &files, &options).map_err(|e| failed(&e))?;
-        Ok(Obj::list(paths.into_iter().map(Obj::from).collect::<Vec<_>>()))
+        let paths = run
+            .tofs(&tpldir, &files, &options)
+            .map_err(|e| failed(&e))?;
+        Ok(Obj::list(
+            paths.into_iter().map(Obj::from).collect::<Vec<_>>(),
+        ))
     }),
 ];
 
 /// The leading parameters as objects, and all others as data by name.
-fn split<const N: usize>(args: CallArgs, leading: &[&str; N], rest: &[&str]) -> Result<([Option<Obj>; N], Map)> {
+fn split<const N: usize>(
+    args: CallArgs,
+    leading: &[&str; N],
+    rest: &[&str],
+) -> Result<([Option<Obj>; N], Map)> {
     let mut first: [Option<Obj>; N] = std::array::from_fn(|_| None);
     let mut kwargs = Map::new();
     let names = leading.iter().chain(rest).copied();
     let mut positional = args.positional.into_iter();
-    let given = names.zip(&mut positional).map(|(name, value)| (name.to_string(), value)).collect::<Vec<_>>();
+    let given = names
+        .zip(&mut positional)
+        .map(|(name, value)| (name.to_string(), value))
+        .collect::<Vec<_>>();
     if positional.next().is_some() {
-        return Err(Error::type_error(format!("too many positional arguments: at most {} are taken", N + rest.len())));
+        return Err(Error::type_error(format!(
+            "too many positional arguments: at most {} are taken",
+            N + rest.len()
+        )));
     }
-    let named = args.named.into_iter().map(|(name, value)| (name.to_string(), value));
+    let named = args
+        .named
+        .into_iter()
+        .map(|(name, value)| (name.to_string(), value));
     for (name, value) in given.into_iter().chain(named) {
         match leading.iter().position(|l| *l == name) {
             Some(i) => first[i] = Some(value),

@@ -63,7 +63,9 @@ fn all() -> impl Iterator<Item = &'static (&'static str, Function)> {
 
 /// The function of a name.
 pub(crate) fn find(name: &str) -> Option<Function> {
-    all().find(|(known, _)| *known == name).map(|(_, function)| *function)
+    all()
+        .find(|(known, _)| *known == name)
+        .map(|(_, function)| *function)
 }
 
 /// Whether any function of a module exists.
@@ -82,9 +84,14 @@ pub(crate) fn help(name: &str) -> String {
         Some(near) => format!("did you mean salt['{near}']?"),
         None => {
             let module = name.split('.').next().unwrap_or(name);
-            let siblings: Vec<&str> = all().map(|(n, _)| *n).filter(|n| n.split('.').next() == Some(module)).collect();
+            let siblings: Vec<&str> = all()
+                .map(|(n, _)| *n)
+                .filter(|n| n.split('.').next() == Some(module))
+                .collect();
             if siblings.is_empty() {
-                format!("no function of the module '{module}' is built in: it would need the minion itself")
+                format!(
+                    "no function of the module '{module}' is built in: it would need the minion itself"
+                )
             } else {
                 format!("built in from that module: {}", siblings.join(", "))
             }
@@ -98,12 +105,22 @@ fn failed(e: &crate::Error) -> Box<Error> {
     let place = |place: &crate::Place| Place {
         template: Some(place.file.as_str().into()),
         source: place.source.clone(),
-        span: Span { start: offset(place.start), end: offset(place.end) },
+        span: Span {
+            start: offset(place.start),
+            end: offset(place.end),
+        },
     };
     let mut error = Error::new(ErrorKind::Nested, &*diagnostic.message);
     error.help.clone_from(&diagnostic.help);
     error.place = diagnostic.place.as_ref().map(place);
-    error.trace = diagnostic.trace.iter().map(|s| Frame { what: s.what.clone(), place: place(&s.place) }).collect();
+    error.trace = diagnostic
+        .trace
+        .iter()
+        .map(|s| Frame {
+            what: s.what.clone(),
+            place: place(&s.place),
+        })
+        .collect();
     error
 }
 
@@ -115,7 +132,10 @@ fn offset(byte: usize) -> u32 {
 /// An argument as text.
 fn text(argument: &Obj, function: &str, name: &str) -> Result<mapstack_value::Str> {
     argument.as_str().cloned().ok_or_else(|| {
-        Error::type_error(format!("{function}(): argument '{name}' must be text, not {}", argument.type_name()))
+        Error::type_error(format!(
+            "{function}(): argument '{name}' must be text, not {}",
+            argument.type_name()
+        ))
     })
 }
 
@@ -130,9 +150,16 @@ fn refused(message: impl Into<String>) -> Box<Error> {
 /// A `TypeError` for a key that is neither, and Python's error for an empty delimiter.
 fn look(run: &Run<'_>, data: &Obj, key: &Obj, delimiter: &str) -> Result<Option<Obj>> {
     let key = match key {
-        Obj::Dict(dict) => dict.keys().iter().map(mapstack_value::Key::to_value).collect(),
+        Obj::Dict(dict) => dict
+            .keys()
+            .iter()
+            .map(mapstack_value::Key::to_value)
+            .collect(),
         Obj::None | Obj::Float(_) => {
-            return Err(Error::type_error(format!("'{}' object is not iterable", key.type_name())));
+            return Err(Error::type_error(format!(
+                "'{}' object is not iterable",
+                key.type_name()
+            )));
         }
         key => key.to_value()?,
     };
@@ -204,11 +231,17 @@ mod checks {
     #[test]
     fn the_handbook_lists_every_function() {
         let handbook = include_str!("../../../../docs/functions.md");
-        let rows = handbook.lines().map(|line| line.split(" | ").collect::<Vec<_>>());
-        let rows = rows.filter(|row| row[0].starts_with("| `")).collect::<Vec<_>>();
+        let rows = handbook
+            .lines()
+            .map(|line| line.split(" | ").collect::<Vec<_>>());
+        let rows = rows
+            .filter(|row| row[0].starts_with("| `"))
+            .collect::<Vec<_>>();
         let listed = |state: &str| -> Vec<&str> {
             let of_state = rows.iter().filter(|row| row.get(1) == Some(&state));
-            of_state.map(|row| row[0].trim_matches(|c: char| "|` ".contains(c))).collect()
+            of_state
+                .map(|row| row[0].trim_matches(|c: char| "|` ".contains(c)))
+                .collect()
         };
         let mut names: Vec<&str> = all().map(|(name, _)| *name).collect();
         names.sort_unstable();

@@ -18,13 +18,25 @@ pub(super) const TABLE: Table = &[
     }),
     ("file.join", |_, _, args| {
         if let Some((name, _)) = args.named.first() {
-            return Err(Error::type_error(format!("file.join() got an unexpected keyword argument '{name}'")));
+            return Err(Error::type_error(format!(
+                "file.join() got an unexpected keyword argument '{name}'"
+            )));
         }
         if args.positional.is_empty() {
-            return Err(Error::type_error("file.join() missing 1 required positional argument: 'a'"));
+            return Err(Error::type_error(
+                "file.join() missing 1 required positional argument: 'a'",
+            ));
         }
-        let parts: Vec<_> = args.positional.iter().map(path_text).collect::<Result<_>>()?;
-        Ok(Obj::from(parts.iter().fold(String::new(), |joined, part| posixpath::join(&joined, part))))
+        let parts: Vec<_> = args
+            .positional
+            .iter()
+            .map(path_text)
+            .collect::<Result<_>>()?;
+        Ok(Obj::from(
+            parts
+                .iter()
+                .fold(String::new(), |joined, part| posixpath::join(&joined, part)),
+        ))
     }),
     ("file.normpath", |_, _, args| {
         let [path] = args.bind("file.normpath", ["path"])?;
@@ -35,7 +47,10 @@ pub(super) const TABLE: Table = &[
 
 fn path_text(path: &Obj) -> Result<Str> {
     path.as_str().cloned().ok_or_else(|| {
-        Error::type_error(format!("expected str, bytes or os.PathLike object, not {}", path.type_name()))
+        Error::type_error(format!(
+            "expected str, bytes or os.PathLike object, not {}",
+            path.type_name()
+        ))
     })
 }
 

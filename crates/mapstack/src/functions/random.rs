@@ -19,18 +19,27 @@ pub(super) const TABLE: Table = &[
         let bytes = match &value {
             Obj::Str(s) | Obj::Markup(s) => s.as_bytes().to_vec(),
             Obj::Bytes(bytes) => bytes.to_vec(),
-            _ => return Err(Error::type_error("object supporting the buffer API required")),
+            _ => {
+                return Err(Error::type_error(
+                    "object supporting the buffer API required",
+                ));
+            }
         };
         vm.burn(bytes.len() / 64)?;
         match hash(&algorithm, &bytes) {
             Some(digest) => Ok(Obj::from(hex(&digest))),
-            None => Err(Error::python("SaltException", "You must specify a valid algorithm.")
-                .with_help("md5, sha1, sha224, sha256, sha384 and sha512 are built in")),
+            None => Err(
+                Error::python("SaltException", "You must specify a valid algorithm.")
+                    .with_help("md5, sha1, sha224, sha256, sha384 and sha512 are built in"),
+            ),
         }
     }),
     ("random.rand_int", |run, _, args| {
         let [start, end, seed] = args.bind("random.rand_int", ["start", "end", "seed"])?;
-        let (start, end) = (start.unwrap_or_else(|| Obj::from(1)), end.unwrap_or_else(|| Obj::from(10)));
+        let (start, end) = (
+            start.unwrap_or_else(|| Obj::from(1)),
+            end.unwrap_or_else(|| Obj::from(10)),
+        );
         let mut twister = match seed {
             None | Some(Obj::None) => unseeded(run, &[&start, &end])?,
             Some(seed) => Twister::from_seed(&seed)?,
@@ -48,7 +57,12 @@ pub(super) const TABLE: Table = &[
         let [value, size, seed] = args.bind("random.sample", ["value", "size", "seed"])?;
         let value = required(value, "random.sample", "value")?;
         let size = required(size, "random.sample", "size")?;
-        filter(vm, "random_sample", value, CallArgs::positional([size, own_seed(run, seed)]))
+        filter(
+            vm,
+            "random_sample",
+            value,
+            CallArgs::positional([size, own_seed(run, seed)]),
+        )
     }),
     ("random.seed", |run, _, args| {
         let [range, seed] = args.bind("random.seed", ["range", "hash"])?;
@@ -66,7 +80,12 @@ pub(super) const TABLE: Table = &[
     ("random.shuffle", |run, vm, args| {
         let [value, seed] = args.bind("random.shuffle", ["value", "seed"])?;
         let value = required(value, "random.shuffle", "value")?;
-        filter(vm, "random_shuffle", value, CallArgs::positional([own_seed(run, seed)]))
+        filter(
+            vm,
+            "random_shuffle",
+            value,
+            CallArgs::positional([own_seed(run, seed)]),
+        )
     }),
     ("random.str_encode", |_, vm, args| {
         let [value, encoder] = args.bind("random.str_encode", ["value", "encoder"])?;
@@ -74,7 +93,8 @@ pub(super) const TABLE: Table = &[
         let encoder = encoder.map_or_else(|| Ok("base64".to_string()), |name| to_str(&name))?;
         // In the reference every other encoder is asked of bytes, which encode nothing.
         if encoder != "base64" || !matches!(value, Obj::Str(_) | Obj::Markup(_) | Obj::Bytes(_)) {
-            return Err(refused("Value must be an encode-able string").with_help("the only encoder is base64"));
+            return Err(refused("Value must be an encode-able string")
+                .with_help("the only encoder is base64"));
         }
         filter(vm, "base64_encode", value, CallArgs::default())
     }),
@@ -92,7 +112,8 @@ fn unseeded(run: &Run<'_>, arguments: &[&Obj]) -> Result<Twister> {
 
 /// The seed that was given, or the minion's id.
 fn own_seed(run: &Run<'_>, seed: Option<Obj>) -> Obj {
-    seed.filter(|seed| !seed.is_none()).unwrap_or_else(|| Obj::from(run.facts.id().to_string()))
+    seed.filter(|seed| !seed.is_none())
+        .unwrap_or_else(|| Obj::from(run.facts.id().to_string()))
 }
 
 /// A bound of `randrange`.
@@ -103,7 +124,9 @@ fn whole(bound: &Obj, argument: usize) -> Result<Int> {
     let number = int(bound)?;
     match bound {
         Obj::Float(f) if number.to_f64().is_ok_and(|number| number == *f) => Ok(number),
-        _ => Err(Error::value_error(format!("non-integer arg {argument} for randrange()"))),
+        _ => Err(Error::value_error(format!(
+            "non-integer arg {argument} for randrange()"
+        ))),
     }
 }
 
@@ -114,9 +137,26 @@ fn get_str(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     const DIGITS: &str = "0123456789";
     const PUNCTUATION: &str = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
     const SPACES: &str = " \t\n\r\x0b\x0c";
-    let names = ["length", "chars", "lowercase", "uppercase", "digits", "punctuation", "whitespace", "printable"];
-    let [length, chars, lower, upper, digits, punctuation, whitespace, printable] =
-        args.bind("random.get_str", names)?;
+    let names = [
+        "length",
+        "chars",
+        "lowercase",
+        "uppercase",
+        "digits",
+        "punctuation",
+        "whitespace",
+        "printable",
+    ];
+    let [
+        length,
+        chars,
+        lower,
+        upper,
+        digits,
+        punctuation,
+        whitespace,
+        printable,
+    ] = args.bind("random.get_str", names)?;
     let length = length.unwrap_or_else(|| Obj::from(20));
     let given = match chars {
         Some(chars) if chars.truthy()? => to_str(&chars)?,
@@ -132,7 +172,11 @@ fn get_str(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let chars = if truth_or(printable, false)? {
         [DIGITS, LOWER, UPPER, PUNCTUATION, SPACES].concat()
     } else if given.is_empty() {
-        pools.iter().filter(|(wanted, _)| *wanted).map(|(_, pool)| *pool).collect()
+        pools
+            .iter()
+            .filter(|(wanted, _)| *wanted)
+            .map(|(_, pool)| *pool)
+            .collect()
     } else {
         given
     };
@@ -152,12 +196,16 @@ fn get_str(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
             .with_help("allow some kind of characters, or give some ASCII ones as `chars`"));
     }
     if count > most {
-        return Err(Error::limit(format!("random.get_str() makes at most {most} characters")));
+        return Err(Error::limit(format!(
+            "random.get_str() makes at most {most} characters"
+        )));
     }
     vm.burn(count)?;
     let seed = [&length, &Obj::from(chars)];
     let mut twister = unseeded(run, &seed)?;
-    let drawn: String = (0..count).filter_map(|_| pool.get(twister.below(pool.len()))).collect();
+    let drawn: String = (0..count)
+        .filter_map(|_| pool.get(twister.below(pool.len())))
+        .collect();
     let message = "random.get_str() gives the same text every time here: it is no secret";
     let warning = Diagnostic::warning(Kind::Template, message);
     run.warn(warning.with_help("take passwords from the pillar"));

@@ -11,22 +11,52 @@ use crate::host::RunHost;
 /// Templates whose result here differs on purpose, with the reason.
 const DIFFERENT: &[(&str, &str)] = &[
     ("{{ [salt['config.get']('role', omit_master=u)] }}", OMITTED),
-    ("{{ [salt['config.option']('txt', omit_grains=u)] }}", OMITTED),
-    ("{{ [salt['config.option']('txt', omit_pillar=u)] }}", OMITTED),
-    ("{{ [salt['config.option']('txt', omit_master=u)] }}", OMITTED),
-    ("{% set r = salt['map.data']('f', post_map_template=u) %}ok", OF_MAP),
-    ("{% set r = salt['map.data']('f', custom_data=u) %}ok", OF_MAP),
-    ("{% set r = salt['map.stack']('f', ['defaults.yaml'], default_merge_lists=u) %}ok", OF_MAP),
-    ("{% set r = salt['map.stack']('f', ['defaults.yaml'], config_get_strategy=u) %}ok", OF_MAP),
+    (
+        "{{ [salt['config.option']('txt', omit_grains=u)] }}",
+        OMITTED,
+    ),
+    (
+        "{{ [salt['config.option']('txt', omit_pillar=u)] }}",
+        OMITTED,
+    ),
+    (
+        "{{ [salt['config.option']('txt', omit_master=u)] }}",
+        OMITTED,
+    ),
+    (
+        "{% set r = salt['map.data']('f', post_map_template=u) %}ok",
+        OF_MAP,
+    ),
+    (
+        "{% set r = salt['map.data']('f', custom_data=u) %}ok",
+        OF_MAP,
+    ),
+    (
+        "{% set r = salt['map.stack']('f', ['defaults.yaml'], default_merge_lists=u) %}ok",
+        OF_MAP,
+    ),
+    (
+        "{% set r = salt['map.stack']('f', ['defaults.yaml'], config_get_strategy=u) %}ok",
+        OF_MAP,
+    ),
     (
         "{{ [salt['slsutil.serialize']('yaml', {'a': {'b': [1, {'c': 1}]}}, indent=4, default_flow_style=false)] }}",
         YAML_OPTIONS,
     ),
-    ("{{ [salt['slsutil.serialize']('yaml', {'a': 1}, explicit_start=true)] }}", YAML_OPTIONS),
-    ("{{ [salt['cp.hash_file']('nosuch')] }}", "files of the machine are not read, so none is looked for"),
+    (
+        "{{ [salt['slsutil.serialize']('yaml', {'a': 1}, explicit_start=true)] }}",
+        YAML_OPTIONS,
+    ),
+    (
+        "{{ [salt['cp.hash_file']('nosuch')] }}",
+        "files of the machine are not read, so none is looked for",
+    ),
     ("{{ [salt['random.hash']('x', 'sha3_256')] }}", HASHES),
     ("{{ [salt['random.hash']('x', 'blake2b')] }}", HASHES),
-    ("{{ [salt['state.sls_exists']('broken')] }}", "a state exists where its file does, whatever is in it"),
+    (
+        "{{ [salt['state.sls_exists']('broken')] }}",
+        "a state exists where its file does, whatever is in it",
+    ),
     ("{{ [salt.keys() is iterable] }}", KEYS),
     ("{{ ['grains.get' in salt.keys()] }}", KEYS),
     ("{{ [salt.items() is iterable] }}", KEYS),
@@ -49,13 +79,20 @@ fn rendered(run: &Run<'_>, template: &str) -> Result<String, Box<mapstack_render
         ("opts", run.live_opts()),
         ("saltenv", "base".into()),
     ];
-    request.variables = variables.into_iter().map(|(name, value)| (name.into(), value)).collect::<Names>();
+    request.variables = variables
+        .into_iter()
+        .map(|(name, value)| (name.into(), value))
+        .collect::<Names>();
     request.fuel = Some(&run.fuel);
     render(request).map(|rendered| rendered.text)
 }
 
 fn map(recorded: &Map, key: &str) -> Map {
-    recorded.get(key).and_then(Value::as_map).cloned().unwrap_or_default()
+    recorded
+        .get(key)
+        .and_then(Value::as_map)
+        .cloned()
+        .unwrap_or_default()
 }
 
 /// The first two words tell which class of errors it is ("Jinja variable", "Problem running").
@@ -66,7 +103,11 @@ fn class(message: &str) -> Vec<&str> {
 fn check(engine: &Engine, minion: &Minion, record: &Map) -> Result<(), String> {
     let template = record.get("template").and_then(Value::as_str).unwrap();
     let run = engine.run(minion);
-    match (rendered(&run, template), record.get("output"), record.get("message")) {
+    match (
+        rendered(&run, template),
+        record.get("output"),
+        record.get("message"),
+    ) {
         (Ok(got), Some(wanted), _) if wanted.as_str() == Some(&got) => Ok(()),
         (Ok(got), Some(wanted), _) => Err(format!("got    {got}\n  wanted {wanted}")),
         (Ok(got), None, message) => Err(format!("got    {got}\n  wanted {message:?}")),
@@ -75,7 +116,11 @@ fn check(engine: &Engine, minion: &Minion, record: &Map) -> Result<(), String> {
             let (got, wanted) = (e.to_string(), message.to_string());
             // The words are our own, and what is undefined is named whatever Python says of it.
             let same = class(&wanted) == class(&got) || class(&got) == ["Jinja", "variable"];
-            if same { Ok(()) } else { Err(format!("got    {got}\n  wanted {wanted}")) }
+            if same {
+                Ok(())
+            } else {
+                Err(format!("got    {got}\n  wanted {wanted}"))
+            }
         }
         (Err(e), None, None) => Err(format!("no record, got {e}")),
     }
@@ -87,7 +132,9 @@ fn every_recorded_call_is_repeated() {
     let recorded = recorded.as_map().unwrap();
     let files = map(recorded, "files")
         .iter()
-        .fold(MemoryFiles::new(), |files, (path, text)| files.file("base", &path.to_string(), text.as_str().unwrap()));
+        .fold(MemoryFiles::new(), |files, (path, text)| {
+            files.file("base", &path.to_string(), text.as_str().unwrap())
+        });
     let engine = Engine::new(files);
     let minion = Minion {
         grains: map(recorded, "grains"),
@@ -104,10 +151,18 @@ fn every_recorded_call_is_repeated() {
         let template = case.get("template").unwrap().to_string();
         let expected = DIFFERENT.iter().any(|(known, _)| *known == template);
         match check(&engine, &minion, case) {
-            Ok(()) if expected => problems.push(format!("{template}: is equal now; strike it from the list")),
+            Ok(()) if expected => {
+                problems.push(format!("{template}: is equal now; strike it from the list"))
+            }
             Err(problem) if !expected => problems.push(format!("{template}\n  {problem}")),
             _ => {}
         }
     }
-    assert!(problems.is_empty(), "{} of {} differ:\n{}", problems.len(), cases.len(), problems.join("\n"));
+    assert!(
+        problems.is_empty(),
+        "{} of {} differ:\n{}",
+        problems.len(),
+        cases.len(),
+        problems.join("\n")
+    );
 }

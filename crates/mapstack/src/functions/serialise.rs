@@ -9,22 +9,38 @@ use mapstack_yaml::{DumpOptions, dump};
 use super::{Table, ini, refused, text};
 use crate::engine::Run;
 
-pub(super) const TABLE: Table = &[("slsutil.deserialize", deserialize), ("slsutil.serialize", serialize)];
+pub(super) const TABLE: Table = &[
+    ("slsutil.deserialize", deserialize),
+    ("slsutil.serialize", serialize),
+];
 
 /// Arguments for the serializer.
 type Options = Vec<(String, Obj)>;
 
 /// The first two arguments, and those for the serializer.
 fn arguments(args: CallArgs, function: &str, second: &str) -> Result<(Obj, Obj, Options)> {
-    let (own, options): (Vec<_>, Vec<_>) =
-        args.named.into_iter().partition(|(name, _)| **name == *"serializer" || **name == *second);
-    let [serializer, data] =
-        CallArgs { positional: args.positional, named: own }.bind(function, ["serializer", second])?;
+    let (own, options): (Vec<_>, Vec<_>) = args
+        .named
+        .into_iter()
+        .partition(|(name, _)| **name == *"serializer" || **name == *second);
+    let [serializer, data] = CallArgs {
+        positional: args.positional,
+        named: own,
+    }
+    .bind(function, ["serializer", second])?;
     let serializer = required(serializer, function, "serializer")?;
     let data = required(data, function, second)?;
     // What Salt adds to a call is no option.
-    let options = options.into_iter().filter(|(name, _)| !name.starts_with("__"));
-    Ok((serializer, data, options.map(|(name, value)| (name.to_string(), value)).collect()))
+    let options = options
+        .into_iter()
+        .filter(|(name, _)| !name.starts_with("__"));
+    Ok((
+        serializer,
+        data,
+        options
+            .map(|(name, value)| (name.to_string(), value))
+            .collect(),
+    ))
 }
 
 fn serialize(_: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
@@ -52,23 +68,35 @@ const ABSENT: [&str; 3] = ["configparser", "msgpack", "yamlex"];
 
 fn unknown(serializer: &str) -> Box<Error> {
     if ABSENT.contains(&serializer) {
-        return refused(format!("the serializer '{serializer}' is not available offline for this"))
-            .with_help("'json' reads and writes; 'yaml' and 'configparser' write");
+        return refused(format!(
+            "the serializer '{serializer}' is not available offline for this"
+        ))
+        .with_help("'json' reads and writes; 'yaml' and 'configparser' write");
     }
-    refused(format!("Serializer '{serializer}' not found.")).with_help("there are 'json', 'yaml' and 'configparser'")
+    refused(format!("Serializer '{serializer}' not found."))
+        .with_help("there are 'json', 'yaml' and 'configparser'")
 }
 
 fn json_options(options: &[(String, Obj)]) -> Result<json::DumpOptions> {
-    let mut chosen = json::DumpOptions { ensure_ascii: false, ..json::DumpOptions::default() };
+    let mut chosen = json::DumpOptions {
+        ensure_ascii: false,
+        ..json::DumpOptions::default()
+    };
     for (name, value) in options {
         match &**name {
             // Python's own defaults.
             "indent" | "separators" if value.is_none() => {}
             "indent" => {
-                let width = as_index(value).and_then(|width| width.to_i64()).map(|width| width.max(0));
-                let width = width.and_then(|width| usize::try_from(width).ok()).filter(|width| *width <= MAX_INDENT);
+                let width = as_index(value)
+                    .and_then(|width| width.to_i64())
+                    .map(|width| width.max(0));
+                let width = width
+                    .and_then(|width| usize::try_from(width).ok())
+                    .filter(|width| *width <= MAX_INDENT);
                 chosen.indent = Some(width.ok_or_else(|| {
-                    Error::type_error(format!("slsutil.serialize(): indent must be a number up to {MAX_INDENT}"))
+                    Error::type_error(format!(
+                        "slsutil.serialize(): indent must be a number up to {MAX_INDENT}"
+                    ))
                 })?);
             }
             "sort_keys" => chosen.sort_keys = value.truthy()?,
@@ -80,11 +108,19 @@ fn json_options(options: &[(String, Obj)]) -> Result<json::DumpOptions> {
                     other => other.as_list(),
                 };
                 let Some([item, key]) = pair else {
-                    return Err(Error::value_error("slsutil.serialize(): separators are two texts"));
+                    return Err(Error::value_error(
+                        "slsutil.serialize(): separators are two texts",
+                    ));
                 };
                 chosen.separators = Some((item.to_string(), key.to_string()));
             }
-            name => return Err(no_option("json", name, &["indent", "sort_keys", "ensure_ascii", "separators"])),
+            name => {
+                return Err(no_option(
+                    "json",
+                    name,
+                    &["indent", "sort_keys", "ensure_ascii", "separators"],
+                ));
+            }
         }
     }
     Ok(chosen)
@@ -94,8 +130,14 @@ fn json_options(options: &[(String, Obj)]) -> Result<json::DumpOptions> {
 const MAX_INDENT: usize = 1000;
 
 fn no_option(serializer: &str, name: &str, known: &[&str]) -> Box<Error> {
-    Error::type_error(format!("slsutil.serialize(): the serializer '{serializer}' has no option '{name}' here"))
-        .with_help(if known.is_empty() { "it takes none".into() } else { format!("it takes {}", known.join(", ")) })
+    Error::type_error(format!(
+        "slsutil.serialize(): the serializer '{serializer}' has no option '{name}' here"
+    ))
+    .with_help(if known.is_empty() {
+        "it takes none".into()
+    } else {
+        format!("it takes {}", known.join(", "))
+    })
 }
 
 fn to_yaml(data: &Obj, options: &[(String, Obj)]) -> Result<String> {
@@ -144,10 +186,14 @@ fn deserialize(_: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
             };
             // Two bytes of text can become a value.
             vm.burn(given.len())?;
-            json::loads(&given).map(Obj::from).map_err(|e| Error::value_error(e.to_string()))
+            json::loads(&given)
+                .map(Obj::from)
+                .map_err(|e| Error::value_error(e.to_string()))
         }
-        "yaml" => Err(refused("the serializer 'yaml' only writes here: it reads YAML otherwise than Salt does")
-            .with_help("use the filter |load_yaml, which reads Salt's YAML")),
+        "yaml" => Err(refused(
+            "the serializer 'yaml' only writes here: it reads YAML otherwise than Salt does",
+        )
+        .with_help("use the filter |load_yaml, which reads Salt's YAML")),
         other => Err(unknown(other)),
     }
 }

@@ -17,12 +17,17 @@ pub(super) const TABLE: Table = &[
     ("slsutil.boolstr", |_, _, args| {
         let [value, yes, no] = args.bind("slsutil.boolstr", ["value", "true", "false"])?;
         let value = required(value, "slsutil.boolstr", "value")?;
-        let (yes, no) = (yes.unwrap_or_else(|| Obj::from("true")), no.unwrap_or_else(|| Obj::from("false")));
+        let (yes, no) = (
+            yes.unwrap_or_else(|| Obj::from("true")),
+            no.unwrap_or_else(|| Obj::from("false")),
+        );
         Ok(if value.truthy()? { yes } else { no })
     }),
     ("slsutil.merge", |run, vm, args| {
-        let [a, b, strategy, renderer, lists] =
-            args.bind("slsutil.merge", ["obj_a", "obj_b", "strategy", "renderer", "merge_lists"])?;
+        let [a, b, strategy, renderer, lists] = args.bind(
+            "slsutil.merge",
+            ["obj_a", "obj_b", "strategy", "renderer", "merge_lists"],
+        )?;
         let a = required(a, "slsutil.merge", "obj_a")?.to_value()?;
         let b = required(b, "slsutil.merge", "obj_b")?.to_value()?;
         let strategy = strategy_for(data_or(strategy, "smart")?, renderer)?;
@@ -30,8 +35,10 @@ pub(super) const TABLE: Table = &[
         merged(run, vm, a, &b, &strategy, &lists).and_then(Obj::composed)
     }),
     ("slsutil.merge_all", |run, vm, args| {
-        let [all, strategy, renderer, lists] =
-            args.bind("slsutil.merge_all", ["lst", "strategy", "renderer", "merge_lists"])?;
+        let [all, strategy, renderer, lists] = args.bind(
+            "slsutil.merge_all",
+            ["lst", "strategy", "renderer", "merge_lists"],
+        )?;
         let strategy = strategy_for(data_or(strategy, "smart")?, renderer)?;
         let lists = lists.unwrap_or(Obj::Bool(false));
         let mut result = Value::map();
@@ -41,11 +48,18 @@ pub(super) const TABLE: Table = &[
         Obj::composed(result)
     }),
     ("slsutil.update", |_, _, args| {
-        let [dest, upd, recursive, lists] =
-            args.bind("slsutil.update", ["dest", "upd", "recursive_update", "merge_lists"])?;
+        let [dest, upd, recursive, lists] = args.bind(
+            "slsutil.update",
+            ["dest", "upd", "recursive_update", "merge_lists"],
+        )?;
         let dest = required(dest, "slsutil.update", "dest")?;
         let upd = required(upd, "slsutil.update", "upd")?;
-        update(&dest, &upd, truth_or(recursive, true)?, &lists.unwrap_or(Obj::Bool(false)))?;
+        update(
+            &dest,
+            &upd,
+            truth_or(recursive, true)?,
+            &lists.unwrap_or(Obj::Bool(false)),
+        )?;
         Ok(dest)
     }),
 ];
@@ -55,10 +69,17 @@ fn strategy_for(strategy: Value, renderer: Option<Obj>) -> Result<Value> {
     if strategy.as_str() != Some("smart") {
         return Ok(strategy);
     }
-    let Some(renderer) = renderer else { return Ok(strategy) };
+    let Some(renderer) = renderer else {
+        return Ok(strategy);
+    };
     let renderer = text(&renderer, "slsutil.merge", "renderer")?;
-    let aggregates = renderer.rsplit('|').next() == Some("yamlex") || renderer.starts_with("yamlex_");
-    Ok(if aggregates { "aggregate".into() } else { strategy })
+    let aggregates =
+        renderer.rsplit('|').next() == Some("yamlex") || renderer.starts_with("yamlex_");
+    Ok(if aggregates {
+        "aggregate".into()
+    } else {
+        strategy
+    })
 }
 
 /// `slsutil.banner`: a comment that says who manages a file.
@@ -66,8 +87,18 @@ fn banner(_: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     const TITLE: &str = "THIS FILE IS MANAGED BY SALT - DO NOT EDIT";
     const TEXT: &str = "The contents of this file are managed by Salt. Any changes to this file may be overwritten \
         automatically and without warning.";
-    let names = ["width", "commentchar", "borderchar", "blockstart", "blockend", "title", "text", "newline"];
-    let [width, comment, border, start, end, title, body, newline] = args.bind("slsutil.banner", names)?;
+    let names = [
+        "width",
+        "commentchar",
+        "borderchar",
+        "blockstart",
+        "blockend",
+        "title",
+        "text",
+        "newline",
+    ];
+    let [width, comment, border, start, end, title, body, newline] =
+        args.bind("slsutil.banner", names)?;
     let text_or = |given: Option<Obj>, default: &str, name: &str| match given {
         None => Ok(default.into()),
         Some(given) => text(&given, "slsutil.banner", name),
@@ -75,27 +106,43 @@ fn banner(_: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let optional = |given: Option<Obj>| given.filter(|given| !given.is_none());
     let width = width.unwrap_or_else(|| Obj::from(72));
     let Some(width) = as_index(&width).map(|width| width.to_i64().unwrap_or(i64::MAX)) else {
-        return Err(Error::type_error(format!("slsutil.banner(): width must be a number, not {}", width.type_name())));
+        return Err(Error::type_error(format!(
+            "slsutil.banner(): width must be a number, not {}",
+            width.type_name()
+        )));
     };
     let comment = text_or(comment, "#", "commentchar")?;
     let border = text_or(border, "#", "borderchar")?;
-    let (title, body) = (text_or(optional(title), TITLE, "title")?, text_or(optional(body), TEXT, "text")?);
+    let (title, body) = (
+        text_or(optional(title), TITLE, "title")?,
+        text_or(optional(body), TEXT, "text")?,
+    );
     let (left, right) = (comment.trim_end(), comment.trim());
     let count = |text: &str| i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
-    let inside = width.saturating_sub(count(left) + 1).saturating_sub(count(right) + 1);
+    let inside = width
+        .saturating_sub(count(left) + 1)
+        .saturating_sub(count(right) + 1);
     if inside <= 0 {
         return Err(refused("Width is too small to render banner"));
     }
     let room = usize::try_from(width).unwrap_or(usize::MAX);
     if room > MAX_WIDTH {
-        return Err(Error::limit(format!("a banner is at most {MAX_WIDTH} characters wide, not {width}")));
+        return Err(Error::limit(format!(
+            "a banner is at most {MAX_WIDTH} characters wide, not {width}"
+        )));
     }
     let fill = |c: &str, n: i64| c.repeat(usize::try_from(n).unwrap_or(0));
     let (titles, lines) = (wrap(&title, inside)?, wrap(&body, inside)?);
     vm.burn((titles.len() + lines.len() + 8).saturating_mul(room) / 16)?;
     let corner: String = border.chars().take(1).collect();
-    let border = format!("{comment}{}{right}", fill(&corner, width - count(left) - count(right)));
-    let spacer = format!("{comment}{}{comment}", fill(" ", width - 2 * count(&comment)));
+    let border = format!(
+        "{comment}{}{right}",
+        fill(&corner, width - count(left) - count(right))
+    );
+    let spacer = format!(
+        "{comment}{}{comment}",
+        fill(" ", width - 2 * count(&comment))
+    );
     let mut block: Vec<String> = Vec::new();
     block.extend(
         optional(start)
@@ -108,15 +155,25 @@ fn banner(_: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         // As `str.center`: an odd space goes to the left if the width is odd.
         let margin = inside - count(line);
         let before = margin / 2 + (margin & inside & 1);
-        block.push(format!("{left} {}{line}{} {right}", fill(" ", before), fill(" ", margin - before)));
+        block.push(format!(
+            "{left} {}{line}{} {right}",
+            fill(" ", before),
+            fill(" ", margin - before)
+        ));
     }
     block.push(spacer);
     for line in &lines {
-        block.push(format!("{left} {line}{} {right}", fill(" ", inside - count(line))));
+        block.push(format!(
+            "{left} {line}{} {right}",
+            fill(" ", inside - count(line))
+        ));
     }
     block.push(border);
     block.extend(
-        optional(end).map(|end| text(&end, "slsutil.banner", "blockend")).transpose()?.map(|text| text.to_string()),
+        optional(end)
+            .map(|end| text(&end, "slsutil.banner", "blockend"))
+            .transpose()?
+            .map(|text| text.to_string()),
     );
     let mut result = block.join("\n");
     if truth_or(newline, false)? {
@@ -128,7 +185,14 @@ fn banner(_: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
 /// Wider banners are refused.
 const MAX_WIDTH: usize = 10_000;
 
-fn merged(run: &Run<'_>, vm: &Vm<'_>, base: Value, overlay: &Value, strategy: &Value, lists: &Obj) -> Result<Value> {
+fn merged(
+    run: &Run<'_>,
+    vm: &Vm<'_>,
+    base: Value,
+    overlay: &Value,
+    strategy: &Value,
+    lists: &Obj,
+) -> Result<Value> {
     // A merge goes through all of what it lays over.
     vm.burn(Extent::of(overlay).values)?;
     let mut meeting = Meeting::default();
@@ -137,14 +201,24 @@ fn merged(run: &Run<'_>, vm: &Vm<'_>, base: Value, overlay: &Value, strategy: &V
         lists => Options::new(strategy, &lists.to_value()?),
     };
     if let Some(message) = options.strategy.warning() {
-        run.warn(crate::Diagnostic::warning(crate::ErrorKind::Merge, format!("slsutil.merge: {message}")));
+        run.warn(crate::Diagnostic::warning(
+            crate::ErrorKind::Merge,
+            format!("slsutil.merge: {message}"),
+        ));
     }
     let Obj::Undefined(undefined) = lists else {
-        return merge(base, overlay, &options, &mut ()).map_err(|e| Error::type_error(e.to_string()));
+        return merge(base, overlay, &options, &mut ())
+            .map_err(|e| Error::type_error(e.to_string()));
     };
     // Only where two lists meet does it matter whether they are merged.
-    let merged = merge(base, overlay, &options, &mut meeting).map_err(|e| Error::type_error(e.to_string()))?;
-    let never_asks = [Strategy::Overwrite, Strategy::Aggregate, Strategy::List, Strategy::None];
+    let merged = merge(base, overlay, &options, &mut meeting)
+        .map_err(|e| Error::type_error(e.to_string()))?;
+    let never_asks = [
+        Strategy::Overwrite,
+        Strategy::Aggregate,
+        Strategy::List,
+        Strategy::None,
+    ];
     if meeting.of_lists && !never_asks.contains(&options.strategy) {
         undefined.check()?;
     }
@@ -159,7 +233,13 @@ struct Meeting {
 
 impl Observer for Meeting {
     fn changed(&mut self, _: &Trail<'_>, change: Change<'_>) {
-        self.of_lists |= matches!(change, Change::Replaced { old: Value::List(_), new: Value::List(_) });
+        self.of_lists |= matches!(
+            change,
+            Change::Replaced {
+                old: Value::List(_),
+                new: Value::List(_)
+            }
+        );
     }
 }
 
@@ -169,7 +249,9 @@ impl Observer for Meeting {
 /// Whether `lists` is true is asked where two lists meet.
 pub(super) fn update(dest: &Obj, upd: &Obj, recursive: bool, lists: &Obj) -> Result<()> {
     let (Obj::Dict(dest), Obj::Dict(upd)) = (dest, upd) else {
-        return Err(Error::type_error("Cannot update using non-dict types in dictupdate.update()"));
+        return Err(Error::type_error(
+            "Cannot update using non-dict types in dictupdate.update()",
+        ));
     };
     update_dict(dest, upd, recursive, lists, MAX_NESTING)
 }
@@ -178,14 +260,25 @@ pub(super) fn update(dest: &Obj, upd: &Obj, recursive: bool, lists: &Obj) -> Res
 const MAX_NESTING: usize = 200;
 
 /// Dicts that hold each other many times over are updated as often: each time is paid for.
-fn update_dict(dest: &DictRef, upd: &DictRef, recursive: bool, lists: &Obj, depth: usize) -> Result<()> {
+fn update_dict(
+    dest: &DictRef,
+    upd: &DictRef,
+    recursive: bool,
+    lists: &Obj,
+    depth: usize,
+) -> Result<()> {
     let Some(depth) = depth.checked_sub(1) else {
-        return Err(Error::python("RecursionError", "maximum recursion depth exceeded"));
+        return Err(Error::python(
+            "RecursionError",
+            "maximum recursion depth exceeded",
+        ));
     };
     spend(ENTRY_STEPS * (1 + upd.len()))?;
     for (key, value) in upd.entries() {
         match (dest.get(&key).filter(|_| recursive), &value) {
-            (Some(Obj::Dict(inner)), Obj::Dict(upd)) => update_dict(&inner, upd, true, lists, depth)?,
+            (Some(Obj::Dict(inner)), Obj::Dict(upd)) => {
+                update_dict(&inner, upd, true, lists, depth)?
+            }
             (Some(Obj::List(old)), Obj::List(new)) if lists.truthy()? => {
                 let mut all = old.items();
                 let known = Known::of(&all)?;
@@ -220,13 +313,24 @@ impl<'i> Known<'i> {
     fn of(items: &'i [Obj]) -> Result<Self> {
         spend(ENTRY_STEPS * items.len())?;
         // What is compared in another way than data can raise errors, which depend on the order.
-        let is_data = |item: &Obj| !matches!(item, Obj::Undefined(_) | Obj::Native(_) | Obj::Iter(_));
+        let is_data =
+            |item: &Obj| !matches!(item, Obj::Undefined(_) | Obj::Native(_) | Obj::Iter(_));
         if !items.iter().all(is_data) {
-            return Ok(Known { items, simple: None, others: (0..items.len()).collect() });
+            return Ok(Known {
+                items,
+                simple: None,
+                others: (0..items.len()).collect(),
+            });
         }
         let simple = items.iter().filter_map(simple_key).collect();
-        let others = (0..items.len()).filter(|at| simple_key(&items[*at]).is_none()).collect();
-        Ok(Known { items, simple: Some(simple), others })
+        let others = (0..items.len())
+            .filter(|at| simple_key(&items[*at]).is_none())
+            .collect();
+        Ok(Known {
+            items,
+            simple: Some(simple),
+            others,
+        })
     }
 
     fn contains(&self, wanted: &Obj) -> Result<bool> {
@@ -248,9 +352,13 @@ impl<'i> Known<'i> {
 fn simple_key(item: &Obj) -> Option<Key> {
     match item {
         Obj::Float(f) if f.is_nan() => None,
-        Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_) | Obj::Str(_) | Obj::Markup(_) | Obj::Bytes(_) => {
-            hash_key(item).ok()
-        }
+        Obj::None
+        | Obj::Bool(_)
+        | Obj::Int(_)
+        | Obj::Float(_)
+        | Obj::Str(_)
+        | Obj::Markup(_)
+        | Obj::Bytes(_) => hash_key(item).ok(),
         _ => None,
     }
 }

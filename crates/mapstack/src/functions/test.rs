@@ -15,12 +15,18 @@ pub(super) const TABLE: Table = &[
     }),
     ("test.arg_clean", |_, _, args| {
         let CallArgs { positional, named } = args;
-        let named = named.into_iter().filter(|(name, _)| !name.starts_with("__")).collect();
+        let named = named
+            .into_iter()
+            .filter(|(name, _)| !name.starts_with("__"))
+            .collect();
         Ok(pair(Obj::tuple(positional), mapping(named)))
     }),
     ("test.arg_repr", |_, _, args| {
         let CallArgs { positional, named } = args;
-        Ok(pair(Obj::from(repr(&Obj::tuple(positional))?), Obj::from(repr(&mapping(named))?)))
+        Ok(pair(
+            Obj::from(repr(&Obj::tuple(positional))?),
+            Obj::from(repr(&mapping(named))?),
+        ))
     }),
     ("test.arg_type", |_, _, args| {
         let kind = |value: &Obj| {
@@ -32,7 +38,11 @@ pub(super) const TABLE: Table = &[
             Obj::from(format!("<class '{module}{}'>", value.type_name()))
         };
         let positional = args.positional.iter().map(kind).collect::<Vec<_>>();
-        let named = args.named.iter().map(|(name, value)| (name.clone(), kind(value))).collect();
+        let named = args
+            .named
+            .iter()
+            .map(|(name, value)| (name.clone(), kind(value)))
+            .collect();
         Ok(pair(Obj::list(positional), mapping(named)))
     }),
     ("test.assertion", |_, _, args| {
@@ -40,7 +50,10 @@ pub(super) const TABLE: Table = &[
         if required(assertion, "test.assertion", "assertion")?.truthy()? {
             return Ok(Obj::None);
         }
-        Err(Error::python("AssertionError", "the assertion does not hold"))
+        Err(Error::python(
+            "AssertionError",
+            "the assertion does not hold",
+        ))
     }),
     ("test.attr_call", |run, vm, args| {
         let [] = args.bind("test.attr_call", [])?;
@@ -48,11 +61,20 @@ pub(super) const TABLE: Table = &[
     }),
     ("test.conf_test", |run, vm, args| {
         let [] = args.bind("test.conf_test", [])?;
-        call(run, vm, "config.option", CallArgs::positional([Obj::from("test.foo")]))
+        call(
+            run,
+            vm,
+            "config.option",
+            CallArgs::positional([Obj::from("test.foo")]),
+        )
     }),
     ("test.cross_test", |run, vm, args| {
         let [function, args] = args.bind("test.cross_test", ["func", "args"])?;
-        let function = text(&required(function, "test.cross_test", "func")?, "test.cross_test", "func")?;
+        let function = text(
+            &required(function, "test.cross_test", "func")?,
+            "test.cross_test",
+            "func",
+        )?;
         let args = match args {
             None | Some(Obj::None) => Vec::new(),
             Some(args) => args.collect(vm)?,
@@ -65,7 +87,10 @@ pub(super) const TABLE: Table = &[
     }),
     ("test.exception", |_, _, args| {
         let [message] = args.bind("test.exception", ["message"])?;
-        let message = message.map_or_else(|| Ok("Test Exception".into()), |m| mapstack_render::python::to_str(&m))?;
+        let message = message.map_or_else(
+            || Ok("Test Exception".into()),
+            |m| mapstack_render::python::to_str(&m),
+        )?;
         Err(Error::python("Exception", message))
     }),
     ("test.false", |_, _, args| {
@@ -99,14 +124,30 @@ pub(super) const TABLE: Table = &[
     }),
     ("test.true", yes),
     ("test.try", |run, vm, args| {
-        let (own, named): (Vec<_>, Vec<_>) =
-            args.named.into_iter().partition(|(name, _)| **name == *"module" || **name == *"return_try_exception");
-        let [function, shown] = CallArgs { positional: args.positional, named: own }
-            .bind("test.try", ["module", "return_try_exception"])?;
+        let (own, named): (Vec<_>, Vec<_>) = args
+            .named
+            .into_iter()
+            .partition(|(name, _)| **name == *"module" || **name == *"return_try_exception");
+        let [function, shown] = CallArgs {
+            positional: args.positional,
+            named: own,
+        }
+        .bind("test.try", ["module", "return_try_exception"])?;
         let function = required(function, "test.try", "module")?;
-        let function =
-            if matches!(function, Obj::Undefined(_)) { "".into() } else { text(&function, "test.try", "module")? };
-        match call(run, vm, &function, CallArgs { positional: Vec::new(), named }) {
+        let function = if matches!(function, Obj::Undefined(_)) {
+            "".into()
+        } else {
+            text(&function, "test.try", "module")?
+        };
+        match call(
+            run,
+            vm,
+            &function,
+            CallArgs {
+                positional: Vec::new(),
+                named,
+            },
+        ) {
             // A limit is for the whole run.
             Err(e) if e.kind == ErrorKind::Limit => Err(e),
             Err(e) if truth_or(shown, false)? => Ok(Obj::from(e.message)),
@@ -114,7 +155,9 @@ pub(super) const TABLE: Table = &[
             done => done,
         }
     }),
-    ("test.tty", |_, _, _| Ok(Obj::from("ERROR: This function has been moved to cmd.tty"))),
+    ("test.tty", |_, _, _| {
+        Ok(Obj::from("ERROR: This function has been moved to cmd.tty"))
+    }),
     ("test.version", |_, _, args| {
         let [] = args.bind("test.version", [])?;
         Ok(Obj::from(mapstack_minion::builtin::salt_version()))
@@ -131,14 +174,20 @@ fn pair(args: Obj, kwargs: Obj) -> Obj {
 }
 
 fn mapping(named: Vec<(Str, Obj)>) -> Obj {
-    Obj::dict(named.into_iter().map(|(name, value)| (Key::from(&*name), value)))
+    Obj::dict(
+        named
+            .into_iter()
+            .map(|(name, value)| (Key::from(&*name), value)),
+    )
 }
 
 /// Call another function by its name.
 fn call(run: &Run<'_>, vm: &Vm<'_>, name: &str, args: CallArgs) -> Result<Obj> {
     // One that calls itself would do so until the stack ends.
     if matches!(name, "test.try" | "test.cross_test") {
-        return Err(Error::value_error(format!("{name}() cannot be called by a function of its kind")));
+        return Err(Error::value_error(format!(
+            "{name}() cannot be called by a function of its kind"
+        )));
     }
     match find(name) {
         Some(function) => function(run, vm, args),
@@ -187,8 +236,15 @@ const EXCEPTIONS: &[&str] = &[
 
 fn raise_exception(_: &Run<'_>, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let mut args = args.positional.into_iter();
-    let name = text(&required(args.next(), "test.raise_exception", "name")?, "test.raise_exception", "name")?;
-    let message = args.next().map_or_else(|| Ok(String::new()), |m| mapstack_render::python::to_str(&m))?;
+    let name = text(
+        &required(args.next(), "test.raise_exception", "name")?,
+        "test.raise_exception",
+        "name",
+    )?;
+    let message = args.next().map_or_else(
+        || Ok(String::new()),
+        |m| mapstack_render::python::to_str(&m),
+    )?;
     match name.strip_prefix("salt.exceptions.") {
         Some("CommandExecutionError" | "SaltInvocationError") => Err(super::refused(message)),
         Some("SaltException") => Err(Error::python("SaltException", message)),

@@ -66,7 +66,11 @@ impl Merged {
     /// As options say that nobody but the defaults decided on.
     #[cfg_attr(not(feature = "tera"), allow(dead_code))]
     pub(crate) fn by_default(options: &Options) -> Self {
-        Merged { strategy: options.strategy.to_string(), merge_lists: options.merge_lists, chosen: Chosen::Default }
+        Merged {
+            strategy: options.strategy.to_string(),
+            merge_lists: options.merge_lists,
+            chosen: Chosen::Default,
+        }
     }
 }
 

@@ -119,7 +119,13 @@ impl Spot {
     /// secret.
     #[must_use]
     pub fn is_secret(&self) -> bool {
-        matches!(self, Spot::Fact { part: Some(Part::Pillar) | None, .. } | Spot::File { secret: true, .. })
+        matches!(
+            self,
+            Spot::Fact {
+                part: Some(Part::Pillar) | None,
+                ..
+            } | Spot::File { secret: true, .. }
+        )
     }
 }
 
@@ -130,7 +136,9 @@ impl fmt::Display for Spot {
             Spot::Fact { part, path, place } => {
                 f.write_str(part.map_or("config", Part::name))?;
                 path.iter().try_for_each(|key| write!(f, ":{key}"))?;
-                place.as_ref().map_or(Ok(()), |place| write!(f, " ({place})"))
+                place
+                    .as_ref()
+                    .map_or(Ok(()), |place| write!(f, " ({place})"))
             }
             Spot::Argument => f.write_str("argument"),
         }
@@ -138,10 +146,23 @@ impl fmt::Display for Spot {
 }
 
 impl Lineage {
-    pub(crate) fn new(mut tracker: Tracker, data: Value, facts: FactPlaces, secrets: Vec<Str>) -> Self {
+    pub(crate) fn new(
+        mut tracker: Tracker,
+        data: Value,
+        facts: FactPlaces,
+        secrets: Vec<Str>,
+    ) -> Self {
         let (layers, texts) = tracker.take_layers();
         let (notes, secrets) = (Mutex::new(Some(tracker)), secrets.into_iter().collect());
-        Lineage { layers, texts, data, notes, tree: OnceLock::new(), facts, secrets }
+        Lineage {
+            layers,
+            texts,
+            data,
+            notes,
+            tree: OnceLock::new(),
+            facts,
+            secrets,
+        }
     }
 
     /// The text of a layer that is a file, as this minion reads it.
@@ -152,7 +173,11 @@ impl Lineage {
 
     fn root(&self) -> &Node {
         self.tree.get_or_init(|| {
-            let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let notes = self
+                .notes
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
             notes.unwrap_or_default().into_tree()
         })
     }
@@ -187,16 +212,23 @@ impl Lineage {
         ) {
             visit(path, &lineage.ancestry(node, value, key));
             let mut step = |step: Key, inside: &Value| {
-                let Some(child) = node.child_here(&step) else { return };
+                let Some(child) = node.child_here(&step) else {
+                    return;
+                };
                 let key = node.key_of(&step);
                 path.push(step);
                 walk(lineage, path, &child, inside, key.as_ref(), visit);
                 path.pop();
             };
             match value {
-                Value::Map(map) => map.iter().for_each(|(key, inside)| step(key.clone(), inside)),
+                Value::Map(map) => map
+                    .iter()
+                    .for_each(|(key, inside)| step(key.clone(), inside)),
                 Value::List(items) => {
-                    items.iter().enumerate().for_each(|(index, item)| step(tree::index_key(index), item));
+                    items
+                        .iter()
+                        .enumerate()
+                        .for_each(|(index, item)| step(tree::index_key(index), item));
                 }
                 _ => {}
             }
@@ -206,7 +238,9 @@ impl Lineage {
 
     fn ancestry(&self, node: &Node, value: &Value, key: Option<&Claim>) -> Ancestry {
         let place = |claim: &Claim, value: &Value| self.marked(claim, value);
-        let (layer, spot) = node.claim().map_or((0, Spot::Argument), |claim| (claim.layer, place(claim, value)));
+        let (layer, spot) = node.claim().map_or((0, Spot::Argument), |claim| {
+            (claim.layer, place(claim, value))
+        });
         let ancestor = |past: &tree::Past| Ancestor {
             value: past.claim.value.clone(),
             layer: past.claim.layer,
@@ -215,7 +249,13 @@ impl Lineage {
             how: past.how,
         };
         let past = node.past.iter().map(ancestor).collect();
-        Ancestry { value: value.clone(), layer, spot, key: key.map(|key| self.spot(&key.at)), past }
+        Ancestry {
+            value: value.clone(),
+            layer,
+            spot,
+            key: key.map(|key| self.spot(&key.at)),
+            past,
+        }
     }
 
     /// Where a claim stands. What no place in a text stands for, such as what a statement left in the data, is
@@ -227,9 +267,15 @@ impl Lineage {
             _ => false,
         };
         match self.spot(&claim.at) {
-            Spot::File { place, computed, secret: false } if claim.at.is_near() => {
-                Spot::File { place, computed, secret: knows() }
-            }
+            Spot::File {
+                place,
+                computed,
+                secret: false,
+            } if claim.at.is_near() => Spot::File {
+                place,
+                computed,
+                secret: knows(),
+            },
             spot => spot,
         }
     }
@@ -256,11 +302,21 @@ impl Lineage {
         match at {
             At::Text(text, marks) => in_text(text, marks.mark()),
             At::Mark(text, mark) => in_text(text, *mark),
-            At::Statement(place) => Spot::File { place: (**place).clone(), computed: true, secret: false },
-            At::Fact(part, path) => Spot::Fact { part: *part, path: path.clone(), place: self.facts.find(*part, path) },
-            At::FactKey(part, path) => {
-                Spot::Fact { part: *part, path: path.clone(), place: self.facts.find_key(*part, path) }
-            }
+            At::Statement(place) => Spot::File {
+                place: (**place).clone(),
+                computed: true,
+                secret: false,
+            },
+            At::Fact(part, path) => Spot::Fact {
+                part: *part,
+                path: path.clone(),
+                place: self.facts.find(*part, path),
+            },
+            At::FactKey(part, path) => Spot::Fact {
+                part: *part,
+                path: path.clone(),
+                place: self.facts.find_key(*part, path),
+            },
             At::Below(inside) | At::Somewhere(inside) => self.spot(inside),
             At::Nowhere => Spot::Argument,
         }
@@ -269,5 +325,9 @@ impl Lineage {
 
 fn in_text(text: &LayerText, mark: Mark) -> Spot {
     let (place, computed) = text.spot(mark);
-    Spot::File { place, computed, secret: text.is_secret(mark) }
+    Spot::File {
+        place,
+        computed,
+        secret: text.is_secret(mark),
+    }
 }

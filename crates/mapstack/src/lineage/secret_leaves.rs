@@ -13,13 +13,25 @@ pub(crate) struct SecretLeaves(HashSet<Mark>);
 
 impl SecretLeaves {
     /// Of a text in which some bytes are secret, in order; `offset` is where a mark stands in it.
-    pub fn of(value: &Value, marks: &Marks, secret: &[Range<usize>], offset: impl Fn(Mark) -> usize) -> Self {
+    pub fn of(
+        value: &Value,
+        marks: &Marks,
+        secret: &[Range<usize>],
+        offset: impl Fn(Mark) -> usize,
+    ) -> Self {
         let mut starts = Vec::new();
-        walk(value, marks, &mut |mark, leaf| starts.push((offset(mark), mark, leaf.is_some())));
+        walk(value, marks, &mut |mark, leaf| {
+            starts.push((offset(mark), mark, leaf.is_some()))
+        });
         starts.sort_by_key(|(start, ..)| *start);
         let mut leaves = HashSet::new();
         for (at, (start, mark, is_leaf)) in starts.iter().enumerate() {
-            let next = starts.get(at + 1..).into_iter().flatten().map(|(next, ..)| *next).find(|next| next > start);
+            let next = starts
+                .get(at + 1..)
+                .into_iter()
+                .flatten()
+                .map(|(next, ..)| *next)
+                .find(|next| next > start);
             let end = next.unwrap_or(usize::MAX);
             let first = secret.partition_point(|range| range.end <= *start);
             if *is_leaf && secret.get(first).is_some_and(|range| range.start < end) {
@@ -80,7 +92,9 @@ mod tests {
             let (value, marks) = load_marked(text, &Limits::default()).unwrap();
             let (start, lines) = (text.find(secret).unwrap(), Lines::of(text));
             let range = start..start + secret.len();
-            let found = SecretLeaves::of(&value, &marks, std::slice::from_ref(&range), |m| lines.offset(text, m));
+            let found = SecretLeaves::of(&value, &marks, std::slice::from_ref(&range), |m| {
+                lines.offset(text, m)
+            });
             let mut seen = Vec::new();
             found.visit(&value, &marks, &mut |leaf| seen.push(leaf.repr()));
             assert_eq!(seen.join(" "), leaves, "{text}");

@@ -26,13 +26,19 @@ impl fmt::Debug for LayerText {
 
 impl LayerText {
     pub(crate) fn new(text: Text<'static>) -> Self {
-        LayerText { text, lines: OnceLock::new(), secret: OnceLock::new() }
+        LayerText {
+            text,
+            lines: OnceLock::new(),
+            secret: OnceLock::new(),
+        }
     }
 
     /// All of it, with the positions of everything inside; of nothing if it is no YAML.
     #[cfg_attr(not(feature = "tera"), allow(dead_code))]
     pub(crate) fn whole(self) -> At {
-        let marks = load_marked(self.text.as_str(), &Limits::default()).map(|(_, marks)| marks).unwrap_or_default();
+        let marks = load_marked(self.text.as_str(), &Limits::default())
+            .map(|(_, marks)| marks)
+            .unwrap_or_default();
         At::Text(Arc::new(self), marks)
     }
 
@@ -60,7 +66,9 @@ impl LayerText {
     pub fn is_secret(&self, mark: Mark) -> bool {
         let ranges = self.text.secret();
         let leaves = || match load_marked(self.text.as_str(), &Limits::default()) {
-            Ok((value, marks)) => SecretLeaves::of(&value, &marks, ranges, |mark| self.offset(mark)),
+            Ok((value, marks)) => {
+                SecretLeaves::of(&value, &marks, ranges, |mark| self.offset(mark))
+            }
             Err(_) => SecretLeaves::default(),
         };
         !ranges.is_empty() && self.secret.get_or_init(leaves).has(mark)
@@ -70,7 +78,9 @@ impl LayerText {
     /// nobody was asked. Data that a filter such as `json` wrote out is no text.
     #[must_use]
     pub fn is_text_of_value(&self, bytes: std::ops::Range<usize>) -> bool {
-        let (Some(last), text) = (bytes.end.checked_sub(1), &self.text) else { return false };
+        let (Some(last), text) = (bytes.end.checked_sub(1), &self.text) else {
+            return false;
+        };
         text.is_text_of_value(bytes.start) && text.place(bytes.start) == text.place(last)
     }
 
@@ -78,6 +88,8 @@ impl LayerText {
     #[must_use]
     pub fn offset(&self, mark: Mark) -> usize {
         let text = self.text.as_str();
-        self.lines.get_or_init(|| Lines::of(text)).offset(text, mark)
+        self.lines
+            .get_or_init(|| Lines::of(text))
+            .offset(text, mark)
     }
 }

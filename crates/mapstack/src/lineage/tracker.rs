@@ -42,7 +42,13 @@ enum Step {
     /// The data is this from here on; nobody had a say in that.
     Now(Value),
     /// A template changed the data, statement by statement.
-    Edits { layer: usize, before: Value, now: Value, statements: Vec<(Place, Value)>, whole: Place },
+    Edits {
+        layer: usize,
+        before: Value,
+        now: Value,
+        statements: Vec<(Place, Value)>,
+        whole: Place,
+    },
     /// The fold is over, and another will begin; the function itself may have changed its data.
     PutAside(Option<(Value, Claim)>),
     /// What was put aside stands under a key.
@@ -59,13 +65,21 @@ struct Tree {
 
 impl Default for Tree {
     fn default() -> Self {
-        Tree { root: nothing(), data: Value::map(), aside: None }
+        Tree {
+            root: nothing(),
+            data: Value::map(),
+            aside: None,
+        }
     }
 }
 
 /// Nobody has said anything.
 fn nothing() -> Node {
-    Node::whole(Claim { layer: 0, value: Value::map(), at: At::Nowhere })
+    Node::whole(Claim {
+        layer: 0,
+        value: Value::map(),
+        at: At::Nowhere,
+    })
 }
 
 impl Tree {
@@ -78,18 +92,46 @@ impl Tree {
             Step::Merge(overlay, options) => {
                 let (base, root) = (std::mem::take(&mut self.data), &mut self.root);
                 // It has been done before, so it can be done.
-                self.data =
-                    merge(base, &overlay.value, &options, &mut Merging { root, overlay: &overlay }).unwrap_or_default();
+                self.data = merge(
+                    base,
+                    &overlay.value,
+                    &options,
+                    &mut Merging {
+                        root,
+                        overlay: &overlay,
+                    },
+                )
+                .unwrap_or_default();
             }
             Step::Now(data) => self.data = data,
-            Step::Edits { layer, before, now, statements, whole } => {
+            Step::Edits {
+                layer,
+                before,
+                now,
+                statements,
+                whole,
+            } => {
                 let (mut last, mut at) = (before, Arc::new(whole));
                 for (statement, after) in statements {
                     at = Arc::new(statement);
-                    self.root.edit(&last, &Claim { layer, value: after.clone(), at: At::Statement(at.clone()) });
+                    self.root.edit(
+                        &last,
+                        &Claim {
+                            layer,
+                            value: after.clone(),
+                            at: At::Statement(at.clone()),
+                        },
+                    );
                     last = after;
                 }
-                self.root.edit(&last, &Claim { layer, value: now.clone(), at: At::Statement(at) });
+                self.root.edit(
+                    &last,
+                    &Claim {
+                        layer,
+                        value: now.clone(),
+                        at: At::Statement(at),
+                    },
+                );
                 self.data = now;
             }
             Step::PutAside(adjusted) => {
@@ -155,7 +197,11 @@ impl Run<'_> {
         if let At::Text(text, _) = &at {
             tracker.texts.insert(layer, text.clone());
         }
-        let claim = Claim { layer, value: overlay.clone(), at };
+        let claim = Claim {
+            layer,
+            value: overlay.clone(),
+            at,
+        };
         tracker.steps.push(Step::Merge(claim, options.clone()));
         drop(tracker);
         merge(base, overlay, options, &mut ())
@@ -165,7 +211,11 @@ impl Run<'_> {
 impl Tracker {
     /// With room for what a formula usually has.
     fn new() -> Self {
-        Tracker { layers: Vec::with_capacity(16), steps: Vec::with_capacity(16), ..Tracker::default() }
+        Tracker {
+            layers: Vec::with_capacity(16),
+            steps: Vec::with_capacity(16),
+            ..Tracker::default()
+        }
     }
 
     fn add(&mut self, layer: Layer) -> usize {
@@ -177,7 +227,11 @@ impl Tracker {
     pub fn begin(&mut self, layer: impl FnOnce() -> Layer, first: &Value) {
         let is_empty = first.as_map().is_some_and(Map::is_empty);
         let layer = if is_empty { 0 } else { self.add(layer()) };
-        self.steps.push(Step::Begin(Claim { layer, value: first.clone(), at: At::Nowhere }));
+        self.steps.push(Step::Begin(Claim {
+            layer,
+            value: first.clone(),
+            at: At::Nowhere,
+        }));
     }
 
     /// Something was taken out of the data, which is this now.
@@ -187,8 +241,16 @@ impl Tracker {
 
     /// The fold ended. The function itself changed its data after that.
     pub fn put_aside(&mut self, layer: Layer, before: &Value, now: &Value) {
-        let adjusted = (!before.is_same(now))
-            .then(|| (before.clone(), Claim { layer: self.add(layer), value: now.clone(), at: At::Nowhere }));
+        let adjusted = (!before.is_same(now)).then(|| {
+            (
+                before.clone(),
+                Claim {
+                    layer: self.add(layer),
+                    value: now.clone(),
+                    at: At::Nowhere,
+                },
+            )
+        });
         self.steps.push(Step::PutAside(adjusted));
     }
 
@@ -199,17 +261,32 @@ impl Tracker {
 
     /// A template changed the data in place, statement by statement, until it was `now`. `whole` is
     /// the template, for what no statement is known to have done.
-    pub fn edited(&mut self, layer: Layer, (before, now): (&Value, &Value), edits: Vec<(Place, Value)>, whole: Place) {
+    pub fn edited(
+        &mut self,
+        layer: Layer,
+        (before, now): (&Value, &Value),
+        edits: Vec<(Place, Value)>,
+        whole: Place,
+    ) {
         if edits.is_empty() && before.is_same(now) {
             return;
         }
         let (layer, before, now) = (self.add(layer), before.clone(), now.clone());
-        self.steps.push(Step::Edits { layer, before, now, statements: edits, whole });
+        self.steps.push(Step::Edits {
+            layer,
+            before,
+            now,
+            statements: edits,
+            whole,
+        });
     }
 
     /// The layers there are and their texts, which the tree can do without.
     pub fn take_layers(&mut self) -> (Vec<Layer>, Texts) {
-        (std::mem::take(&mut self.layers), std::mem::take(&mut self.texts))
+        (
+            std::mem::take(&mut self.layers),
+            std::mem::take(&mut self.texts),
+        )
     }
 
     /// What is known of the data.
@@ -226,28 +303,51 @@ impl Tracker {
     /// Where data that the stack itself has stands.
     pub fn whereabouts(&mut self, path: &[Key]) -> At {
         self.go_through();
-        let node = path.iter().try_fold(self.tree.root.clone(), |node, step| node.child(step));
-        node.and_then(|node| node.claim().map(|claim| claim.at.clone())).unwrap_or(At::Nowhere)
+        let node = path
+            .iter()
+            .try_fold(self.tree.root.clone(), |node, step| node.child(step));
+        node.and_then(|node| node.claim().map(|claim| claim.at.clone()))
+            .unwrap_or(At::Nowhere)
     }
 }
 
 impl Run<'_> {
     /// A layer of the work at hand.
-    pub(crate) fn layer(&self, kind: LayerKind, because: Vec<Because>, merged: Option<Merged>) -> Layer {
-        Layer { stage: self.stage.get(), definition: self.definition.borrow().clone(), kind, because, merged }
+    pub(crate) fn layer(
+        &self,
+        kind: LayerKind,
+        because: Vec<Because>,
+        merged: Option<Merged>,
+    ) -> Layer {
+        Layer {
+            stage: self.stage.get(),
+            definition: self.definition.borrow().clone(),
+            kind,
+            because,
+            merged,
+        }
     }
 
     /// Where a part of the data so far stands.
     pub(crate) fn tracked_at(&self, path: &[Key]) -> At {
-        self.tracker().map_or(At::Nowhere, |mut tracker| tracker.whereabouts(path))
+        self.tracker()
+            .map_or(At::Nowhere, |mut tracker| tracker.whereabouts(path))
     }
 
     /// Tell who follows what a template changed in place.
     pub(crate) fn track_edits(&self, file: &File, values: (&Value, &Value), edits: Vec<Edit>) {
-        let Some(mut tracker) = self.tracker() else { return };
+        let Some(mut tracker) = self.tracker() else {
+            return;
+        };
         let place = |edit: Edit| (self.place_in_template(edit.place, file), edit.after);
         let whole = Text::plain(file, file.text().unwrap_or_default()).place(0);
-        let layer = self.layer(LayerKind::Edits { shown: file.shown.clone() }, Vec::new(), None);
+        let layer = self.layer(
+            LayerKind::Edits {
+                shown: file.shown.clone(),
+            },
+            Vec::new(),
+            None,
+        );
         tracker.edited(layer, values, edits.into_iter().map(place).collect(), whole);
     }
 }

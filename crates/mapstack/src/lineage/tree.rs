@@ -70,7 +70,9 @@ impl At {
 
     fn key(&self, index: usize, step: &Key) -> At {
         match self {
-            At::Text(text, marks) => At::Mark(text.clone(), marks.key(index).unwrap_or(marks.mark())),
+            At::Text(text, marks) => {
+                At::Mark(text.clone(), marks.key(index).unwrap_or(marks.mark()))
+            }
             other => match other.child(index, step) {
                 At::Fact(part, path) => At::FactKey(part, path),
                 inside => inside,
@@ -83,23 +85,37 @@ impl Claim {
     /// The say over an entry or an item.
     fn child(&self, step: &Key) -> Option<Claim> {
         let (index, value) = entry(&self.value, step)?;
-        Some(Claim { layer: self.layer, value: value.clone(), at: self.at.child(index, step) })
+        Some(Claim {
+            layer: self.layer,
+            value: value.clone(),
+            at: self.at.child(index, step),
+        })
     }
 
     /// The say over the key of an entry.
     fn key(&self, step: &Key) -> Option<Claim> {
-        let Value::Map(map) = &self.value else { return None };
+        let Value::Map(map) = &self.value else {
+            return None;
+        };
         let at = self.at.key(map.index_of(step)?, step);
-        Some(Claim { layer: self.layer, value: step.to_value(), at })
+        Some(Claim {
+            layer: self.layer,
+            value: step.to_value(),
+            at,
+        })
     }
 
     fn follow(&self, path: &[Key]) -> Option<Claim> {
-        path.iter().try_fold(self.clone(), |here, step| here.child(step))
+        path.iter()
+            .try_fold(self.clone(), |here, step| here.child(step))
     }
 
     /// The same say, over another value.
     fn over(&self, value: &Value) -> Claim {
-        Claim { value: value.clone(), ..self.clone() }
+        Claim {
+            value: value.clone(),
+            ..self.clone()
+        }
     }
 }
 
@@ -172,11 +188,18 @@ pub enum How {
 
 impl Now {
     fn whole(claim: Claim) -> Self {
-        Now { claim: Some(claim), ..Now::default() }
+        Now {
+            claim: Some(claim),
+            ..Now::default()
+        }
     }
 
     fn list(claim: Claim, items: Vec<Node>) -> Self {
-        Now { claim: Some(claim), items: Some(items), ..Now::default() }
+        Now {
+            claim: Some(claim),
+            items: Some(items),
+            ..Now::default()
+        }
     }
 
     fn child(&self, step: &Key) -> Option<Node> {
@@ -194,7 +217,10 @@ impl Now {
 impl Node {
     /// A value that one layer has the say over.
     pub fn whole(claim: Claim) -> Self {
-        Node { now: Now::whole(claim), ..Node::default() }
+        Node {
+            now: Now::whole(claim),
+            ..Node::default()
+        }
     }
 
     /// Whose the value is; `None` if there is none any more.
@@ -208,10 +234,17 @@ impl Node {
         let mut past: Vec<Past> = Vec::new();
         for before in &self.past {
             // Lists that became longer or were edited handed their items on.
-            let Some(was) = before.inside.as_ref().and_then(|inside| inside.child(step)) else { continue };
+            let Some(was) = before.inside.as_ref().and_then(|inside| inside.child(step)) else {
+                continue;
+            };
             past.extend(was.past);
             if let Some(claim) = was.now.claim.clone() {
-                past.push(Past { claim, inside: Some(Box::new(was.now)), by: before.by, how: before.how });
+                past.push(Past {
+                    claim,
+                    inside: Some(Box::new(was.now)),
+                    by: before.by,
+                    how: before.how,
+                });
             }
         }
         past.append(&mut child.past);
@@ -223,7 +256,8 @@ impl Node {
     pub fn child_here(&self, step: &Key) -> Option<Cow<'_, Node>> {
         let own = match (&self.past[..], &self.now.items) {
             ([], None) => self.now.entries.get(step),
-            ([], Some(items)) => integer_step(step).and_then(|index| items.get(usize::try_from(index.to_i64()?).ok()?)),
+            ([], Some(items)) => integer_step(step)
+                .and_then(|index| items.get(usize::try_from(index.to_i64()?).ok()?)),
             _ => None,
         };
         match own {
@@ -240,11 +274,20 @@ impl Node {
 
     /// What is known of an entry, to be changed.
     fn entry_mut(&mut self, key: &Key) -> &mut Node {
-        let Now { claim, entries, items } = &mut self.now;
+        let Now {
+            claim,
+            entries,
+            items,
+        } = &mut self.now;
         *items = None;
         entries.entry(key.clone()).or_insert_with(|| {
-            let inside = claim.as_ref().and_then(|claim| Some((claim.key(key), claim.child(key)?)));
-            inside.map_or_else(Node::default, |(key, inside)| Node { key, ..Node::whole(inside) })
+            let inside = claim
+                .as_ref()
+                .and_then(|claim| Some((claim.key(key), claim.child(key)?)));
+            inside.map_or_else(Node::default, |(key, inside)| Node {
+                key,
+                ..Node::whole(inside)
+            })
         })
     }
 
@@ -258,7 +301,8 @@ impl Node {
         if let Some(items) = now.items.take() {
             return items;
         }
-        let of = |(index, value): (usize, &Value)| match (now.child(&index_key(index)), &now.claim) {
+        let of = |(index, value): (usize, &Value)| match (now.child(&index_key(index)), &now.claim)
+        {
             (Some(child), _) => child,
             (None, Some(claim)) => Node::whole(claim.over(value)),
             (None, None) => Node::default(),
@@ -269,8 +313,15 @@ impl Node {
     /// The value ends here.
     fn end(&mut self, old: &Value, by: usize, how: How) {
         let now = std::mem::take(&mut self.now);
-        let Some(claim) = now.claim.as_ref().map(|claim| claim.over(old)) else { return };
-        self.past.push(Past { claim, inside: Some(Box::new(now)), by, how });
+        let Some(claim) = now.claim.as_ref().map(|claim| claim.over(old)) else {
+            return;
+        };
+        self.past.push(Past {
+            claim,
+            inside: Some(Box::new(now)),
+            by,
+            how,
+        });
     }
 
     fn add(&mut self, claim: Claim, key: Option<Claim>) {
@@ -302,7 +353,9 @@ impl Node {
                     match before.get(key) {
                         Some(old) if old.is_same(value) => {}
                         Some(old) => self.entry_mut(key).edit(old, &by.over(value)),
-                        None => self.entry_mut(key).add(by.over(value), Some(by.over(&key.to_value()))),
+                        None => self
+                            .entry_mut(key)
+                            .add(by.over(value), Some(by.over(&key.to_value()))),
                     }
                 }
             }
@@ -315,16 +368,34 @@ impl Node {
     /// Items stay whose they were where the same item is still there.
     fn edit_list(&mut self, before: &[Value], after: &[Value], by: &Claim) {
         let whole: Value = before.iter().cloned().collect();
-        let owner = self.claim().cloned().unwrap_or_else(|| by.clone()).over(&whole);
-        let mut left: Vec<(usize, Option<Node>)> = self.take_items(before).into_iter().map(Some).enumerate().collect();
+        let owner = self
+            .claim()
+            .cloned()
+            .unwrap_or_else(|| by.clone())
+            .over(&whole);
+        let mut left: Vec<(usize, Option<Node>)> = self
+            .take_items(before)
+            .into_iter()
+            .map(Some)
+            .enumerate()
+            .collect();
         // Where the next item probably is: behind the last one that was found.
         let mut next = 0;
         let items = after.iter().map(|item| {
             let is_it = |(index, node): &(usize, Option<Node>)| {
                 node.is_some() && before.get(*index).is_some_and(|old| old.is_same(item))
             };
-            let ahead = left.iter().skip(next).take(MOST_ITEMS_COMPARED).position(is_it).map(|found| next + found);
-            let found = ahead.or_else(|| left.iter().take(next.min(MOST_ITEMS_COMPARED)).position(is_it));
+            let ahead = left
+                .iter()
+                .skip(next)
+                .take(MOST_ITEMS_COMPARED)
+                .position(is_it)
+                .map(|found| next + found);
+            let found = ahead.or_else(|| {
+                left.iter()
+                    .take(next.min(MOST_ITEMS_COMPARED))
+                    .position(is_it)
+            });
             match found.and_then(|index| Some((index, left.get_mut(index)?.1.take()?))) {
                 Some((index, node)) => {
                     next = index + 1;
@@ -334,7 +405,12 @@ impl Node {
             }
         });
         let items: Vec<Node> = items.collect();
-        self.past.push(Past { claim: owner.clone(), inside: None, by: by.layer, how: How::Edited });
+        self.past.push(Past {
+            claim: owner.clone(),
+            inside: None,
+            by: by.layer,
+            how: How::Edited,
+        });
         self.now = Now::list(owner, items);
     }
 }
@@ -369,18 +445,35 @@ impl Observer for Merging<'_> {
         let node = self.root.follow_mut(&path);
         match change {
             Change::Added { new } => {
-                let key = parent.as_ref().zip(last).and_then(|(parent, key)| parent.key(key));
+                let key = parent
+                    .as_ref()
+                    .zip(last)
+                    .and_then(|(parent, key)| parent.key(key));
                 node.add(claim(new), key);
             }
             Change::Replaced { old, new } => node.replace(old, claim(new), How::Replaced),
             Change::Kept { rejected, .. } | Change::Dropped { new: rejected } => {
-                node.past.push(Past { claim: claim(rejected), inside: None, by: layer, how: How::Rejected });
+                node.past.push(Past {
+                    claim: claim(rejected),
+                    inside: None,
+                    by: layer,
+                    how: How::Rejected,
+                });
             }
-            Change::Joined { base, overlay, origins } => {
+            Change::Joined {
+                base,
+                overlay,
+                origins,
+            } => {
                 let theirs = claim(&overlay.iter().cloned().collect());
                 let whole: Value = base.iter().cloned().collect();
-                let owner = node.claim().cloned().unwrap_or_else(|| theirs.clone()).over(&whole);
-                let mut ours: Vec<Option<Node>> = node.take_items(base).into_iter().map(Some).collect();
+                let owner = node
+                    .claim()
+                    .cloned()
+                    .unwrap_or_else(|| theirs.clone())
+                    .over(&whole);
+                let mut ours: Vec<Option<Node>> =
+                    node.take_items(base).into_iter().map(Some).collect();
                 let items = origins.iter().map(|origin| {
                     let new = |index| theirs.child(&index_key(index)).map(Node::whole);
                     match origin {
@@ -390,14 +483,31 @@ impl Observer for Merging<'_> {
                     .unwrap_or_else(|| Node::whole(theirs.clone()))
                 });
                 let items = items.collect();
-                node.past.push(Past { claim: owner.clone(), inside: None, by: layer, how: How::Joined });
+                node.past.push(Past {
+                    claim: owner.clone(),
+                    inside: None,
+                    by: layer,
+                    how: How::Joined,
+                });
                 node.now = Now::list(owner, items);
             }
             Change::Paired { old, new } => {
                 let theirs = claim(new);
-                let ours = Node { now: std::mem::take(&mut node.now), ..Node::default() };
-                let owner = ours.claim().cloned().unwrap_or_else(|| theirs.clone()).over(old);
-                node.past.push(Past { claim: owner.clone(), inside: None, by: layer, how: How::Paired });
+                let ours = Node {
+                    now: std::mem::take(&mut node.now),
+                    ..Node::default()
+                };
+                let owner = ours
+                    .claim()
+                    .cloned()
+                    .unwrap_or_else(|| theirs.clone())
+                    .over(old);
+                node.past.push(Past {
+                    claim: owner.clone(),
+                    inside: None,
+                    by: layer,
+                    how: How::Paired,
+                });
                 node.now = Now::list(owner, vec![ours, Node::whole(theirs)]);
             }
             Change::Removed { old } => node.end(old, layer, How::Removed),

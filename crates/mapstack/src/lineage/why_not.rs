@@ -75,14 +75,19 @@ impl Run<'_> {
     pub fn why_not(&self, tpldir: &str, options: &DataOptions, path: &str) -> Result<WhyNot> {
         let before = self.event_count();
         let (data, lineage) = self.explain(tpldir, options)?;
-        let is_it = |kind: &LayerKind| matches!(kind, LayerKind::File { path: own, .. } if own == path);
+        let is_it =
+            |kind: &LayerKind| matches!(kind, LayerKind::File { path: own, .. } if own == path);
         if let Some(layer) = lineage.layers().iter().position(|layer| is_it(&layer.kind)) {
             return Ok(WhyNot::Used { layer });
         }
-        let asked = self.events().into_iter().skip(before).filter_map(|event| match event.asked {
-            Asked::File { path: own, outcome } if own == path => Some(outcome),
-            _ => None,
-        });
+        let asked = self
+            .events()
+            .into_iter()
+            .skip(before)
+            .filter_map(|event| match event.asked {
+                Asked::File { path: own, outcome } if own == path => Some(outcome),
+                _ => None,
+            });
         if let Some(outcome) = asked.last() {
             return Ok(match outcome {
                 Outcome::Hit(_) => WhyNot::Empty,
@@ -99,10 +104,19 @@ impl Run<'_> {
     /// A source that is no definition, a matcher that cannot be looked up.
     pub fn why_not_asked(&self, data: &Value, options: &DataOptions, path: &str) -> Result<WhyNot> {
         let no_meta = Map::new();
-        let meta = data.as_map().and_then(|data| data.get("map_jinja")).and_then(Value::as_map).unwrap_or(&no_meta);
-        let directories = directories(meta.get("parameter_dirs").unwrap_or(&Value::None)).unwrap_or_default();
-        let inside = directories.iter().find_map(|directory| path.strip_prefix(&join([directory]))?.strip_prefix('/'));
-        let Some(inside) = inside else { return Ok(WhyNot::Elsewhere { directories }) };
+        let meta = data
+            .as_map()
+            .and_then(|data| data.get("map_jinja"))
+            .and_then(Value::as_map)
+            .unwrap_or(&no_meta);
+        let directories =
+            directories(meta.get("parameter_dirs").unwrap_or(&Value::None)).unwrap_or_default();
+        let inside = directories
+            .iter()
+            .find_map(|directory| path.strip_prefix(&join([directory]))?.strip_prefix('/'));
+        let Some(inside) = inside else {
+            return Ok(WhyNot::Elsewhere { directories });
+        };
         let sources: Vec<String> = meta
             .get("sources")
             .and_then(Value::as_list)
@@ -118,25 +132,43 @@ impl Run<'_> {
         let mut others = Vec::new();
         for source in &sources {
             let definition = parse(source, Mode::Layer)?;
-            let Some(wanted) = stems(inside).iter().find_map(|stem| wanted(&definition, stem)) else { continue };
+            let Some(wanted) = stems(inside)
+                .iter()
+                .find_map(|stem| wanted(&definition, stem))
+            else {
+                continue;
+            };
             let mut differs = Vec::new();
             for (matcher, wanted) in definition.matchers().iter().zip(wanted) {
                 let Some(wanted) = wanted else { continue };
-                let found = fetch(self, matcher, &around)?.map(|found| texts(&found.value)).unwrap_or_default();
+                let found = fetch(self, matcher, &around)?
+                    .map(|found| texts(&found.value))
+                    .unwrap_or_default();
                 if !found.contains(&wanted) {
                     differs.push((matcher.to_string(), found, wanted));
                 }
             }
-            others.push(Instead { definition: source.clone(), differs });
+            others.push(Instead {
+                definition: source.clone(),
+                differs,
+            });
         }
-        Ok(if others.is_empty() { WhyNot::NoSource { sources } } else { WhyNot::Others { sources: others } })
+        Ok(if others.is_empty() {
+            WhyNot::NoSource { sources }
+        } else {
+            WhyNot::Others { sources: others }
+        })
     }
 }
 
 /// The paths of definitions that stand for a file, those without a suffix first.
 fn stems(file: &str) -> Vec<&str> {
-    let stems = [".yaml.jinja", ".jinja", ".yaml", ""].iter().filter_map(|suffix| file.strip_suffix(suffix));
-    stems.filter(|stem| variants(stem).iter().any(|variant| variant == file)).collect()
+    let stems = [".yaml.jinja", ".jinja", ".yaml", ""]
+        .iter()
+        .filter_map(|suffix| file.strip_suffix(suffix));
+    stems
+        .filter(|stem| variants(stem).iter().any(|variant| variant == file))
+        .collect()
 }
 
 /// What each matcher of a definition would have to find to lead to a path; `None` for a matcher that
@@ -149,7 +181,9 @@ fn wanted(definition: &Definition, path: &str) -> Option<Vec<Option<String>>> {
         if first.kind() == MatcherKind::Static {
             return match (others, path.strip_prefix('/')) {
                 ([], None) if path.is_empty() => Some(vec![None]),
-                ([_, ..], Some(path)) => rest(others, path).map(|wanted| [vec![None], wanted].concat()),
+                ([_, ..], Some(path)) => {
+                    rest(others, path).map(|wanted| [vec![None], wanted].concat())
+                }
                 _ => None,
             };
         }
@@ -162,5 +196,8 @@ fn wanted(definition: &Definition, path: &str) -> Option<Vec<Option<String>>> {
             rest(others, path).map(|wanted| [vec![Some(value.to_string())], wanted].concat())
         })
     }
-    definition.leads_to_files().then(|| rest(definition.matchers(), path)).flatten()
+    definition
+        .leads_to_files()
+        .then(|| rest(definition.matchers(), path))
+        .flatten()
 }

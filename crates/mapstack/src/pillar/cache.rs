@@ -62,7 +62,10 @@ impl StackCache {
         let mut documents = lock(&self.documents);
         documents.bytes += text.len();
         if documents.bytes > MOST_BYTES {
-            *documents = Documents { bytes: text.len(), ..Documents::default() };
+            *documents = Documents {
+                bytes: text.len(),
+                ..Documents::default()
+            };
         }
         documents.by_text.insert(text.into(), value.clone());
         Ok(value)
@@ -71,7 +74,10 @@ impl StackCache {
     /// What an overlay over a base is known to amount to.
     pub fn merged(&self, base: &Map, overlay: &Map) -> Option<Map> {
         let merged = lock(&self.merged);
-        merged.results.get(&(base.address(), overlay.address())).map(|entry| entry.result.clone())
+        merged
+            .results
+            .get(&(base.address(), overlay.address()))
+            .map(|entry| entry.result.clone())
     }
 
     /// Keep what an overlay over a base amounts to, if other minions can come by the same base.
@@ -88,7 +94,14 @@ impl StackCache {
         }
         merged.known.insert(result.address());
         let key = (base.address(), overlay.address());
-        merged.results.insert(key, Entry { _base: base, _overlay: overlay, result: result.clone() });
+        merged.results.insert(
+            key,
+            Entry {
+                _base: base,
+                _overlay: overlay,
+                result: result.clone(),
+            },
+        );
     }
 }
 

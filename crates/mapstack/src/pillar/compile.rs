@@ -85,7 +85,10 @@ impl PillarRun<'_> {
             }
             map
         };
-        Ok(Compiled { external: finish(external), merged: finish(pillar) })
+        Ok(Compiled {
+            external: finish(external),
+            merged: finish(pillar),
+        })
     }
 
     /// What was done so far, in order.
@@ -112,11 +115,16 @@ impl PillarRun<'_> {
             match self.external(one, pillar) {
                 Ok(Some(own)) => {
                     if let Some(lost) = before.filter(|_| !data.is_empty()) {
-                        let message =
-                            format!("what '{}' returns is lost: '{}' stands in the same item", lost.name, one.name);
+                        let message = format!(
+                            "what '{}' returns is lost: '{}' stands in the same item",
+                            lost.name, one.name
+                        );
                         let warning = Diagnostic::warning(ErrorKind::Options, message);
                         let help = "only the last of an item counts; give each a `-` of its own";
-                        self.warn(Diagnostic { place: lost.place.clone(), ..warning.with_help(help) });
+                        self.warn(Diagnostic {
+                            place: lost.place.clone(),
+                            ..warning.with_help(help)
+                        });
                     }
                     (data, before) = (own, Some(one));
                 }
@@ -138,11 +146,17 @@ impl PillarRun<'_> {
             let message = format!("the external pillar '{}' is left out", one.name);
             let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
             let help = "only stack and makostack are made here; give what it returns as the minion's pillar";
-            self.warn(Diagnostic { place: one.place.clone(), ..warning.with_help(help) });
+            self.warn(Diagnostic {
+                place: one.place.clone(),
+                ..warning.with_help(help)
+            });
             return Ok(None);
         };
         let so_far = pillar.as_map().cloned().unwrap_or_default();
-        let minion = Minion { pillar: so_far, ..self.minion.clone() };
+        let minion = Minion {
+            pillar: so_far,
+            ..self.minion.clone()
+        };
         let stores = Stores {
             pillar: minion.pillar.clone().into(),
             grains: minion.grains.clone().into(),
@@ -151,11 +165,21 @@ impl PillarRun<'_> {
         let chosen = stores.config_files(one, kind)?;
         let roots = Tree::new().keeping(&self.engine.stacks.files);
         let roots = self.pillars.directories.iter().fold(roots, Tree::directory);
-        let tree = chosen.iter().fold(roots, |tree, config| tree.directory(split(&config.path).0));
+        let tree = chosen
+            .iter()
+            .fold(roots, |tree, config| tree.directory(split(&config.path).0));
         let run = self.engine.run(&minion);
-        let stacking = Stacking { run: &run, kind, tree: &tree, opts: &self.opts, events: &self.events };
+        let stacking = Stacking {
+            run: &run,
+            kind,
+            tree: &tree,
+            opts: &self.opts,
+            events: &self.events,
+        };
         let result = stacking.stack(&chosen);
-        run.warnings().into_iter().for_each(|warning| self.warn(warning));
+        run.warnings()
+            .into_iter()
+            .for_each(|warning| self.warn(warning));
         *pillar = run.facts.all().pillar.clone().into();
         result.map(Some)
     }
@@ -163,7 +187,11 @@ impl PillarRun<'_> {
     fn is_excluded(&self, run: &[ExtPillar]) -> bool {
         let excluded = self.option("exclude_ext_pillar");
         let first = run.first().map(|one| Value::from(one.name.as_str()));
-        first.is_some_and(|name| excluded.as_list().is_some_and(|names| names.contains(&name)))
+        first.is_some_and(|name| {
+            excluded
+                .as_list()
+                .is_some_and(|names| names.contains(&name))
+        })
     }
 
     fn merge(&self, base: Value, data: &Value) -> Result<Value> {
@@ -181,7 +209,8 @@ impl PillarRun<'_> {
         }
         merge(base, data, &options, &mut ()).map_err(|e| {
             let message = format!("the external pillars' data cannot be merged: {e}");
-            Error::new(ErrorKind::Merge, message).help("see the option pillar_source_merging_strategy")
+            Error::new(ErrorKind::Merge, message)
+                .help("see the option pillar_source_merging_strategy")
         })
     }
 

@@ -38,7 +38,9 @@ impl StackKind {
     }
 
     fn parse(name: &str) -> Option<Self> {
-        [StackKind::PillarStack, StackKind::MakoStack].into_iter().find(|kind| kind.name() == name)
+        [StackKind::PillarStack, StackKind::MakoStack]
+            .into_iter()
+            .find(|kind| kind.name() == name)
     }
 }
 
@@ -89,7 +91,10 @@ impl ExtPillars {
     pub fn from_master_config(bytes: &[u8], name: &str) -> Result<Self> {
         let config = Config::parse(bytes, name, Kind::Master)?;
         let warnings = config.warnings().to_vec();
-        Ok(ExtPillars { warnings, ..ExtPillars::from_config(&config)? })
+        Ok(ExtPillars {
+            warnings,
+            ..ExtPillars::from_config(&config)?
+        })
     }
 
     /// Those of a configuration, a master's or a masterless minion's. Its
@@ -108,13 +113,24 @@ impl ExtPillars {
     /// `ext_pillar` is no list of mappings.
     pub fn from_config(config: &Config) -> Result<Self> {
         let runs = Listed(config.settings("ext_pillar")).runs(config.get("ext_pillar"))?;
-        Ok(ExtPillars { runs, options: config.options().clone(), ..ExtPillars::default() })
+        Ok(ExtPillars {
+            runs,
+            options: config.options().clone(),
+            ..ExtPillars::default()
+        })
     }
 
     /// Add an external pillar with a list of config files, whose data is stacked.
     #[must_use]
-    pub fn with_stack<S: Into<String>>(self, kind: StackKind, configs: impl IntoIterator<Item = S>) -> Self {
-        let configs: Value = configs.into_iter().map(|config| Value::from(config.into())).collect();
+    pub fn with_stack<S: Into<String>>(
+        self,
+        kind: StackKind,
+        configs: impl IntoIterator<Item = S>,
+    ) -> Self {
+        let configs: Value = configs
+            .into_iter()
+            .map(|config| Value::from(config.into()))
+            .collect();
         self.with(kind, configs)
     }
 
@@ -123,7 +139,12 @@ impl ExtPillars {
     #[must_use]
     pub fn with(mut self, kind: StackKind, arguments: impl Into<Value>) -> Self {
         let arguments = arguments.into();
-        self.runs.push(vec![ExtPillar { name: kind.name().into(), kind: Some(kind), arguments, place: None }]);
+        self.runs.push(vec![ExtPillar {
+            name: kind.name().into(),
+            kind: Some(kind),
+            arguments,
+            place: None,
+        }]);
         self
     }
 
@@ -152,7 +173,10 @@ impl ExtPillars {
     /// The master's option `pillarenv`, if it is set.
     #[must_use]
     pub fn pillarenv(&self) -> Option<&str> {
-        self.options.get("pillarenv").and_then(Value::as_str).filter(|name| !name.is_empty())
+        self.options
+            .get("pillarenv")
+            .and_then(Value::as_str)
+            .filter(|name| !name.is_empty())
     }
 
     /// Whether there is none.
@@ -171,8 +195,17 @@ impl ExtPillars {
         if let Some(exact) = &self.exact_options {
             return exact.clone();
         }
-        let mut opts = if self.options.is_empty() { Config::builtin_master().clone() } else { self.options.clone() };
-        opts.extend(minion.opts.iter().map(|(key, value)| (key.clone(), value.clone())));
+        let mut opts = if self.options.is_empty() {
+            Config::builtin_master().clone()
+        } else {
+            self.options.clone()
+        };
+        opts.extend(
+            minion
+                .opts
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone())),
+        );
         opts.insert("minion_id", minion.id());
         opts.insert("grains", minion.grains.clone());
         opts
@@ -186,7 +219,11 @@ impl Listed<'_> {
     /// Where an item stands, and everything in it.
     fn find(&self, item: &Value) -> Option<(&Setting, &Marks)> {
         self.0.iter().find_map(|setting| {
-            let at = setting.value.as_list()?.iter().position(|one| one == item)?;
+            let at = setting
+                .value
+                .as_list()?
+                .iter()
+                .position(|one| one == item)?;
             Some((setting, setting.marks.child(at)?))
         })
     }
@@ -196,16 +233,29 @@ impl Listed<'_> {
             None => return Ok(Vec::new()),
             Some(Value::List(items)) => items,
             Some(other) => {
-                let message = format!("`ext_pillar` must be a list, not {}", other.kind().described());
-                let place = self.0.last().map(|setting| setting.place_of(setting.marks.mark()));
-                return Err(error(message, place).help("write `- stack: /path/to/stack.cfg` below it"));
+                let message = format!(
+                    "`ext_pillar` must be a list, not {}",
+                    other.kind().described()
+                );
+                let place = self
+                    .0
+                    .last()
+                    .map(|setting| setting.place_of(setting.marks.mark()));
+                return Err(
+                    error(message, place).help("write `- stack: /path/to/stack.cfg` below it")
+                );
             }
         };
         let rows = items.iter().map(|item| match item {
             Value::Map(entries) if !entries.is_empty() => Ok(self.run(item, entries)),
             other => {
-                let message = format!("an item of `ext_pillar` must be a mapping, not {}", described_item(other));
-                let place = self.find(other).map(|(setting, marks)| setting.place_of(marks.mark()));
+                let message = format!(
+                    "an item of `ext_pillar` must be a mapping, not {}",
+                    described_item(other)
+                );
+                let place = self
+                    .find(other)
+                    .map(|(setting, marks)| setting.place_of(marks.mark()));
                 Err(error(message, place).help("write it as `- stack: /path/to/stack.cfg`"))
             }
         });
@@ -229,5 +279,9 @@ fn error(message: String, place: Option<Place>) -> Error {
 }
 
 fn described_item(item: &Value) -> &'static str {
-    if item.as_map().is_some() { "an empty one" } else { item.kind().described() }
+    if item.as_map().is_some() {
+        "an empty one"
+    } else {
+        item.kind().described()
+    }
 }

@@ -43,11 +43,17 @@ impl Base<'_> {
         };
         let whole = join(self.directory, item);
         let paths = self.tree.glob(self.directory, item).map_err(|e| match e {
-            LoadError::Outside { .. } if relative(&whole, self.directory).is_none() => leads_out(&whole),
+            LoadError::Outside { .. } if relative(&whole, self.directory).is_none() => {
+                leads_out(&whole)
+            }
             e => unreadable(&e),
         })?;
         let file = |path: String| match relative(&path, self.directory) {
-            Some(name) => Ok(DataFile { on_disk: join(self.directory, &name), path, name }),
+            Some(name) => Ok(DataFile {
+                on_disk: join(self.directory, &name),
+                path,
+                name,
+            }),
             None => Err(leads_out(&path)),
         };
         paths.into_iter().map(file).collect()
@@ -56,9 +62,19 @@ impl Base<'_> {
     /// The file that a name of MakoStack stands for: below the directory, or else, if the name is
     /// absolute, at that path (Mako: `TemplateLookup.get_template`).
     pub fn named(self, item: &str) -> Named {
-        let Some(path) = self.looked_up(item, item.starts_with('/')) else { return Named::Missing };
-        let file = DataFile { on_disk: path.clone(), path, name: item.into() };
-        if leads_up(item) { Named::Refused(file) } else { Named::File(file) }
+        let Some(path) = self.looked_up(item, item.starts_with('/')) else {
+            return Named::Missing;
+        };
+        let file = DataFile {
+            on_disk: path.clone(),
+            path,
+            name: item.into(),
+        };
+        if leads_up(item) {
+            Named::Refused(file)
+        } else {
+            Named::File(file)
+        }
     }
 
     /// A file below the directory, or below the root.
@@ -74,7 +90,11 @@ impl Base<'_> {
     pub fn read(self, file: &DataFile) -> Result<Option<File>> {
         let found = self.tree.read(&file.on_disk).map_err(|e| unreadable(&e))?;
         Ok(match found {
-            Fetched::Found { bytes, .. } => Some(File { path: file.name.clone(), shown: file.path.clone(), bytes }),
+            Fetched::Found { bytes, .. } => Some(File {
+                path: file.name.clone(),
+                shown: file.path.clone(),
+                bytes,
+            }),
             Fetched::Missing | Fetched::Refused { .. } | Fetched::Unusable { .. } => None,
         })
     }
@@ -82,16 +102,29 @@ impl Base<'_> {
     /// Read another template by its path from the directory.
     pub fn template(self, name: &str) -> Result<Option<File>> {
         let on_disk = join(self.directory, name);
-        self.read(&DataFile { path: on_disk.clone(), name: name.into(), on_disk })
+        self.read(&DataFile {
+            path: on_disk.clone(),
+            name: name.into(),
+            on_disk,
+        })
     }
 
     /// Read another template of Mako by its URI; below the root, too, for one that has it among its places.
     pub fn template_of_mako(self, uri: &str, from_root: bool) -> Result<Option<File>> {
-        let Some(on_disk) = self.looked_up(uri, from_root) else { return Ok(None) };
+        let Some(on_disk) = self.looked_up(uri, from_root) else {
+            return Ok(None);
+        };
         if leads_up(uri) {
-            return Err(Error::new(ErrorKind::Template, format!("{uri} leads up by `..`")));
+            return Err(Error::new(
+                ErrorKind::Template,
+                format!("{uri} leads up by `..`"),
+            ));
         }
-        self.read(&DataFile { path: on_disk.clone(), name: uri.into(), on_disk })
+        self.read(&DataFile {
+            path: on_disk.clone(),
+            name: uri.into(),
+            on_disk,
+        })
     }
 }
 
@@ -104,9 +137,9 @@ fn leads_up(uri: &str) -> bool {
 pub(super) fn unreadable(e: &LoadError) -> Error {
     let error = Error::new(ErrorKind::File, e.to_string());
     match e {
-        LoadError::Outside { .. } => {
-            error.help("files lie below the directory of a config file; allow another with --stack-root DIR")
-        }
+        LoadError::Outside { .. } => error.help(
+            "files lie below the directory of a config file; allow another with --stack-root DIR",
+        ),
         _ => error,
     }
 }
@@ -153,7 +186,11 @@ mod tests {
             ("/../etc/x", "/etc", Some("x")),
             ("/etc/x", "/", Some("etc/x")),
         ] {
-            assert_eq!(relative(path, directory).as_deref(), way, "{path} from {directory}");
+            assert_eq!(
+                relative(path, directory).as_deref(),
+                way,
+                "{path} from {directory}"
+            );
         }
     }
 }

@@ -18,16 +18,30 @@ pub(super) struct Item {
 /// The items of a config file: those of a YAML list, else its lines (Salt: `_parse_stack_cfg`).
 pub(super) fn items(text: &Text<'_>, kind: StackKind) -> Result<Vec<Item>> {
     let whole = text.as_str();
-    let Ok((Value::List(listed), marks)) = mapstack_yaml::load_marked(whole, &Limits::default()) else {
-        return Ok(lines(whole).map(|(start, line)| Item { name: line.into(), start }).collect());
+    let Ok((Value::List(listed), marks)) = mapstack_yaml::load_marked(whole, &Limits::default())
+    else {
+        return Ok(lines(whole)
+            .map(|(start, line)| Item {
+                name: line.into(),
+                start,
+            })
+            .collect());
     };
     let item = |(i, item): (usize, &Value)| {
-        let start = marks.child(i).map_or(0, |child| Marks::mark(child).offset(whole));
+        let start = marks
+            .child(i)
+            .map_or(0, |child| Marks::mark(child).offset(whole));
         match item {
-            Value::Str(name) => Ok(Item { name: name.to_string(), start }),
+            Value::Str(name) => Ok(Item {
+                name: name.to_string(),
+                start,
+            }),
             other => {
                 let what = other.kind().described();
-                let message = format!("a data file of {} is named by text, not by {what}", kind.title());
+                let message = format!(
+                    "a data file of {} is named by text, not by {what}",
+                    kind.title()
+                );
                 let error = Error::new(ErrorKind::Options, message).at(Some(text.place(start)));
                 Err(error.help("put the name in quotes"))
             }
@@ -54,8 +68,9 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-const ENDS_OF_LINES: &[char] =
-    &['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
+const ENDS_OF_LINES: &[char] = &[
+    '\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}',
+];
 
 #[cfg(test)]
 mod tests {

@@ -11,7 +11,10 @@ pub(super) fn has_marks(text: &str) -> bool {
         let line = line.trim_start_matches([' ', '\t']);
         line.starts_with('%') || line.starts_with("##") || line.ends_with('\\')
     };
-    text.contains("${") || text.contains("<%") || text.contains("</%") || text.lines().any(of_a_line)
+    text.contains("${")
+        || text.contains("<%")
+        || text.contains("</%")
+        || text.lines().any(of_a_line)
 }
 
 /// Whether a template can look at a variable: it says its name, or has a way to come by variables
@@ -51,16 +54,22 @@ pub(super) fn other_encoding(text: &str) -> Option<&str> {
     let (first, _) = text.split_once('\n')?;
     let comment = first.strip_prefix('#')?;
     // The last one of the line counts.
-    let mut marks = comment.rmatch_indices("coding").map(|(at, word)| &comment[at + word.len()..]);
+    let mut marks = comment
+        .rmatch_indices("coding")
+        .map(|(at, word)| &comment[at + word.len()..]);
     let name = marks.find_map(|rest| {
         let rest = rest.strip_prefix([':', '='])?.trim_start();
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.')))
+            .unwrap_or(rest.len());
         rest.get(..end).filter(|name| !name.is_empty())
     })?;
     let plain = name.to_ascii_lowercase().replace(['_', '-'], "");
     let fits = match &*plain {
         "utf8" | "u8" | "utf8sig" => true,
-        "ascii" | "usascii" | "latin1" | "iso88591" | "iso885915" | "cp1252" | "windows1252" => text.is_ascii(),
+        "ascii" | "usascii" | "latin1" | "iso88591" | "iso885915" | "cp1252" | "windows1252" => {
+            text.is_ascii()
+        }
         _ => false,
     };
     (!fits).then_some(name)
@@ -74,10 +83,14 @@ const CHANGED: [&str; 4] = ["stack", "pillar", "__grains__", "__opts__"];
 ///
 /// # Errors
 /// What the template raises, or that the program which runs Mako is missing.
-pub(super) fn render(request: &Request<'_>, stack: &mut Value) -> mapstack_render::Result<Rendered> {
+pub(super) fn render(
+    request: &Request<'_>,
+    stack: &mut Value,
+) -> mapstack_render::Result<Rendered> {
     let options = mapstack_render::mako::Options::stack();
     let uri = request.name.as_deref();
-    let given = |name: &&str| request.variables.contains_key(*name) || request.locals.contains_key(*name);
+    let given =
+        |name: &&str| request.variables.contains_key(*name) || request.locals.contains_key(*name);
     let can_change: Vec<&str> = CHANGED.into_iter().filter(given).collect();
     let (rendered, changed) = mapstack_render::mako::attempt_as(request, options, uri, &can_change);
     for (name, value) in changed {
@@ -93,7 +106,9 @@ pub(super) fn render(request: &Request<'_>, stack: &mut Value) -> mapstack_rende
 
 /// Give a live dict other entries.
 fn replace(live: &DictRef, map: &Map) {
-    let entries = map.iter().map(|(key, value)| (key.clone(), Obj::from(value.clone())));
+    let entries = map
+        .iter()
+        .map(|(key, value)| (key.clone(), Obj::from(value.clone())));
     live.change(|live| {
         live.clear();
         live.extend(entries);
@@ -115,7 +130,11 @@ mod tests {
             ("<%include file='x'/>", "pillar", true),
             ("${locals()}", "pillar", true),
             ("${\u{ff50}illar}", "pillar", true),
-            ("<%page args='**pageargs'/>${sorted(pageargs)}", "pillar", true),
+            (
+                "<%page args='**pageargs'/>${sorted(pageargs)}",
+                "pillar",
+                true,
+            ),
         ] {
             assert_eq!(may_use(text, name), may, "{text} {name}");
         }

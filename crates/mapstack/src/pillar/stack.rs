@@ -44,7 +44,11 @@ impl Stacking<'_, '_> {
             if found {
                 self.config(config, &mut stack)?;
             } else {
-                let message = format!("{} is no file, so {} leaves it out", config.path, self.kind.title());
+                let message = format!(
+                    "{} is no file, so {} leaves it out",
+                    config.path,
+                    self.kind.title()
+                );
                 self.run.warn(Diagnostic::warning(ErrorKind::File, message));
             }
         }
@@ -56,14 +60,31 @@ impl Stacking<'_, '_> {
 
     fn config(&self, config: &Chosen, stack: &mut Value) -> Result<()> {
         let (directory, name) = split(&config.path);
-        let Fetched::Found { bytes, .. } = read_named(&config.path).map_err(|e| unreadable(&e))? else {
-            return Err(Error::new(ErrorKind::File, format!("{} is no file any more", config.path)));
+        let Fetched::Found { bytes, .. } = read_named(&config.path).map_err(|e| unreadable(&e))?
+        else {
+            return Err(Error::new(
+                ErrorKind::File,
+                format!("{} is no file any more", config.path),
+            ));
         };
-        let file = File { path: name.into(), shown: config.path.clone(), bytes };
-        let base = Base { directory, tree: self.tree };
+        let file = File {
+            path: name.into(),
+            shown: config.path.clone(),
+            bytes,
+        };
+        let base = Base {
+            directory,
+            tree: self.tree,
+        };
         let templates = Templates::new(self.run, base, self.kind, &config.path, self.opts);
         let text = templates.render(&file, stack, None)?;
-        let one = OneConfig { stacking: self, base, templates: &templates, text: &text, graft: graft(config) };
+        let one = OneConfig {
+            stacking: self,
+            base,
+            templates: &templates,
+            text: &text,
+            graft: graft(config),
+        };
         for item in items(&text, self.kind).map_err(|e| templates.with_files(e))? {
             if item.name.trim().is_empty() {
                 continue;
@@ -83,7 +104,11 @@ impl Stacking<'_, '_> {
 
 /// The keys that a config file's data goes below.
 fn graft(config: &Chosen) -> Vec<Key> {
-    config.graft.as_deref().map(|path| path.split(':').map(Key::from).collect()).unwrap_or_default()
+    config
+        .graft
+        .as_deref()
+        .map(|path| path.split(':').map(Key::from).collect())
+        .unwrap_or_default()
 }
 
 /// A config file that was read.
@@ -98,7 +123,10 @@ struct OneConfig<'c, 'e> {
 impl OneConfig<'_, '_> {
     /// Merge the files that an item of PillarStack stands for.
     fn pattern(&self, item: &Item, stack: &mut Value) -> Result<()> {
-        let files = self.base.matching(&item.name).map_err(|e| self.here(e, item))?;
+        let files = self
+            .base
+            .matching(&item.name)
+            .map_err(|e| self.here(e, item))?;
         if files.is_empty() {
             self.outcome(item, None, FileOutcome::Missing);
             self.warn_of_blanks(item);
@@ -106,7 +134,11 @@ impl OneConfig<'_, '_> {
         for data in files {
             let merged = self.merge(&data, item, stack);
             let outcome = merged.inspect_err(|e| {
-                self.outcome(item, Some(&data), FileOutcome::Failed(e.diagnostic().message.clone()));
+                self.outcome(
+                    item,
+                    Some(&data),
+                    FileOutcome::Failed(e.diagnostic().message.clone()),
+                );
             })?;
             self.outcome(item, Some(&data), outcome);
         }
@@ -131,7 +163,11 @@ impl OneConfig<'_, '_> {
             Ok(outcome) => self.outcome(item, Some(&data), outcome),
             Err(e) if is_swallowed(e.kind()) => self.drop(item, &data, &e),
             Err(e) => {
-                self.outcome(item, Some(&data), FileOutcome::Failed(e.diagnostic().message.clone()));
+                self.outcome(
+                    item,
+                    Some(&data),
+                    FileOutcome::Failed(e.diagnostic().message.clone()),
+                );
                 return Err(e);
             }
         }
@@ -143,9 +179,25 @@ impl OneConfig<'_, '_> {
         let diagnostic = error.diagnostic();
         let message = format!("MakoStack leaves {} out: {}", data.path, diagnostic.message);
         let warning = Diagnostic::warning(diagnostic.kind, message);
-        let Diagnostic { place, trace, notes, help, .. } = diagnostic.clone();
-        self.stacking.run.warn(Diagnostic { place, trace, notes, help, ..warning });
-        self.outcome(item, Some(data), FileOutcome::Dropped(diagnostic.message.clone()));
+        let Diagnostic {
+            place,
+            trace,
+            notes,
+            help,
+            ..
+        } = diagnostic.clone();
+        self.stacking.run.warn(Diagnostic {
+            place,
+            trace,
+            notes,
+            help,
+            ..warning
+        });
+        self.outcome(
+            item,
+            Some(data),
+            FileOutcome::Dropped(diagnostic.message.clone()),
+        );
     }
 
     fn merge(&self, data: &DataFile, item: &Item, stack: &mut Value) -> Result<FileOutcome> {
@@ -160,8 +212,13 @@ impl OneConfig<'_, '_> {
         let Value::Map(overlay) = &loaded else {
             return Ok(self.no_mapping(data, &loaded));
         };
-        let Value::Map(base) = stack else { return Ok(FileOutcome::Missing) };
-        if let Some(merged) = cache.merged(base, overlay).filter(|_| self.graft.is_empty()) {
+        let Value::Map(base) = stack else {
+            return Ok(FileOutcome::Missing);
+        };
+        if let Some(merged) = cache
+            .merged(base, overlay)
+            .filter(|_| self.graft.is_empty())
+        {
             *base = merged;
             return Ok(FileOutcome::Merged(strategy(&loaded)));
         }
@@ -184,8 +241,13 @@ impl OneConfig<'_, '_> {
         let what = value.kind().described();
         // Files that are empty for this minion are nothing unusual.
         if !value.is_none() {
-            let message = format!("{} renders to {what}, not a mapping, so it adds nothing", data.path);
-            self.stacking.run.warn(Diagnostic::warning(ErrorKind::DataSource, message));
+            let message = format!(
+                "{} renders to {what}, not a mapping, so it adds nothing",
+                data.path
+            );
+            self.stacking
+                .run
+                .warn(Diagnostic::warning(ErrorKind::DataSource, message));
         }
         FileOutcome::NoMapping(if value.is_none() { "nothing" } else { what })
     }
@@ -197,8 +259,16 @@ impl OneConfig<'_, '_> {
         let loaded = load_document(text.as_str(), &Limits::default()).ok();
         let place = loaded.map(|loaded| text.place_of_mark(marker_mark(&loaded, path, e.in_list)));
         let error = Error::new(ErrorKind::Merge, e.to_string()).at(place);
-        let names = [Strategy::MergeLast, Strategy::MergeFirst, Strategy::Remove, Strategy::Overwrite];
-        match mapstack_render::nearest(e.strategy.as_str().unwrap_or_default(), names.map(Strategy::name)) {
+        let names = [
+            Strategy::MergeLast,
+            Strategy::MergeFirst,
+            Strategy::Remove,
+            Strategy::Overwrite,
+        ];
+        match mapstack_render::nearest(
+            e.strategy.as_str().unwrap_or_default(),
+            names.map(Strategy::name),
+        ) {
             Some(near) => error.help(format!("did you mean '{near}'?")),
             None => error,
         }
@@ -206,47 +276,87 @@ impl OneConfig<'_, '_> {
 
     /// An error that comes from what the config file says.
     fn here(&self, error: Error, item: &Item) -> Error {
-        self.templates.with_files(error.at(Some(self.text.place(item.start))))
+        self.templates
+            .with_files(error.at(Some(self.text.place(item.start))))
     }
 
     fn warn_of_blanks(&self, item: &Item) {
-        let bare = item.name.trim().split(" #").next().unwrap_or_default().trim_end();
-        let other = bare != item.name && self.base.matching(bare).is_ok_and(|files| !files.is_empty());
+        let bare = item
+            .name
+            .trim()
+            .split(" #")
+            .next()
+            .unwrap_or_default()
+            .trim_end();
+        let other = bare != item.name
+            && self
+                .base
+                .matching(bare)
+                .is_ok_and(|files| !files.is_empty());
         if other {
             let message = format!("there is no file '{}'", item.name);
             let warning = Diagnostic::warning(ErrorKind::File, message);
-            let help = format!("PillarStack takes the whole line as the name; did you mean '{bare}'?");
-            let place = self.here(Error::new(ErrorKind::File, ""), item).diagnostic().place.clone();
-            self.stacking.run.warn(Diagnostic { place, ..warning.with_help(help) });
+            let help =
+                format!("PillarStack takes the whole line as the name; did you mean '{bare}'?");
+            let place = self
+                .here(Error::new(ErrorKind::File, ""), item)
+                .diagnostic()
+                .place
+                .clone();
+            self.stacking.run.warn(Diagnostic {
+                place,
+                ..warning.with_help(help)
+            });
         }
     }
 
     fn outcome(&self, item: &Item, data: Option<&DataFile>, outcome: FileOutcome) {
         let path = data.map(|data| data.path.clone());
-        self.stacking.record(PillarEvent::File { item: item.name.clone(), path, outcome });
+        self.stacking.record(PillarEvent::File {
+            item: item.name.clone(),
+            path,
+            outcome,
+        });
     }
 }
 
 /// The strategy that a file names at its root. It was merged, so it is one.
 fn strategy(value: &Value) -> Strategy {
-    let named = value.as_map().and_then(|map| map.get(MARKER)).and_then(Value::as_str);
+    let named = value
+        .as_map()
+        .and_then(|map| map.get(MARKER))
+        .and_then(Value::as_str);
     let all = [Strategy::MergeFirst, Strategy::Remove, Strategy::Overwrite];
-    all.into_iter().find(|strategy| named == Some(strategy.name())).unwrap_or_default()
+    all.into_iter()
+        .find(|strategy| named == Some(strategy.name()))
+        .unwrap_or_default()
 }
 
 /// Where the strategy of the mapping or list at a path is written.
 fn marker_mark(loaded: &Loaded, path: &[Key], in_list: bool) -> Mark {
     let path: mapstack_value::Path = path.iter().cloned().collect();
-    let Some(marks) = loaded.marks.at(&loaded.value, &path) else { return loaded.marks.mark() };
+    let Some(marks) = loaded.marks.at(&loaded.value, &path) else {
+        return loaded.marks.mark();
+    };
     if in_list {
-        return marks.child(0).map_or(marks.mark(), mapstack_yaml::Marks::mark);
+        return marks
+            .child(0)
+            .map_or(marks.mark(), mapstack_yaml::Marks::mark);
     }
-    let found = path.steps().iter().try_fold(&loaded.value, |value, step| value.as_map()?.get(&step.0));
+    let found = path
+        .steps()
+        .iter()
+        .try_fold(&loaded.value, |value, step| value.as_map()?.get(&step.0));
     let index = found.and_then(|value| value.as_map()?.index_of(MARKER));
-    index.and_then(|index| marks.key(index)).unwrap_or(marks.mark())
+    index
+        .and_then(|index| marks.key(index))
+        .unwrap_or(marks.mark())
 }
 
 /// What MakoStack goes on after; limits, and what is not built in, are not the file's fault.
 fn is_swallowed(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::Template | ErrorKind::Undefined | ErrorKind::Yaml | ErrorKind::Merge)
+    matches!(
+        kind,
+        ErrorKind::Template | ErrorKind::Undefined | ErrorKind::Yaml | ErrorKind::Merge
+    )
 }

@@ -25,7 +25,13 @@ pub(super) struct Templates<'t, 'e> {
 
 impl<'t, 'e> Templates<'t, 'e> {
     /// Templates below the directory of a config file. `opts` are the options of the master.
-    pub fn new(run: &'t Run<'e>, base: Base<'t>, kind: StackKind, config: &str, opts: &Map) -> Self {
+    pub fn new(
+        run: &'t Run<'e>,
+        base: Base<'t>,
+        kind: StackKind,
+        config: &str,
+        opts: &Map,
+    ) -> Self {
         let minion_id = run.facts.given_id();
         let lazy = opts.clone();
         let of = |name: &str, value: Obj| (Str::from(name), value);
@@ -37,17 +43,33 @@ impl<'t, 'e> Templates<'t, 'e> {
             of("pillar", run.live.pillar.clone()),
         ]);
         if kind == StackKind::PillarStack {
-            let own = [("traverse", traverse_object()), ("cfg_path", Obj::from(config))];
-            variables.insert("__stack__".into(), Obj::dict(own.map(|(name, value)| (name.into(), value))));
+            let own = [
+                ("traverse", traverse_object()),
+                ("cfg_path", Obj::from(config)),
+            ];
+            variables.insert(
+                "__stack__".into(),
+                Obj::dict(own.map(|(name, value)| (name.into(), value))),
+            );
             let pillarenv = opts.get("pillarenv").cloned().unwrap_or_default();
             variables.insert("pillarenv".into(), Obj::from(pillarenv));
         }
-        Templates { run, base, kind, variables }
+        Templates {
+            run,
+            base,
+            kind,
+            variables,
+        }
     }
 
     /// Run a file's template. It may change the data stacked so far in place. `ymlpath` is the path
     /// of a data file.
-    pub fn render<'f>(&self, file: &'f File, stack: &mut Value, ymlpath: Option<&str>) -> Result<Text<'f>> {
+    pub fn render<'f>(
+        &self,
+        file: &'f File,
+        stack: &mut Value,
+        ymlpath: Option<&str>,
+    ) -> Result<Text<'f>> {
         let source = match self.kind {
             StackKind::PillarStack => file.text()?,
             StackKind::MakoStack => text_for_mako(file)?,
@@ -56,7 +78,9 @@ impl<'t, 'e> Templates<'t, 'e> {
             StackKind::PillarStack if !has_marks(source) => {
                 return Ok(Text::plain(file, without_final_newline(source)));
             }
-            StackKind::MakoStack if !mako::has_marks(source) => return Ok(Text::plain(file, source)),
+            StackKind::MakoStack if !mako::has_marks(source) => {
+                return Ok(Text::plain(file, source));
+            }
             _ => {}
         }
         let live = Obj::from(stack.clone());
@@ -68,7 +92,9 @@ impl<'t, 'e> Templates<'t, 'e> {
         let lookup = match self.kind {
             StackKind::PillarStack => Lookup::Jinja,
             // What an absolute name stands for finds others by absolute names.
-            StackKind::MakoStack => Lookup::Mako { from_root: ymlpath.is_some() && file.path.starts_with('/') },
+            StackKind::MakoStack => Lookup::Mako {
+                from_root: ymlpath.is_some() && file.path.starts_with('/'),
+            },
         };
         let mut variables = self.variables.clone();
         if self.kind == StackKind::MakoStack {
@@ -81,7 +107,10 @@ impl<'t, 'e> Templates<'t, 'e> {
             name: Some(Str::from(&*file.path)),
             variables,
             locals,
-            syntax: Syntax { dialect: Dialect::Stack, ..Syntax::default() },
+            syntax: Syntax {
+                dialect: Dialect::Stack,
+                ..Syntax::default()
+            },
             strict: false,
             limits: self.run.limits,
             cache: Some(&self.run.engine.templates),
@@ -92,27 +121,39 @@ impl<'t, 'e> Templates<'t, 'e> {
         let failed = |e: Box<mapstack_render::Error>| self.run.template_error(*e, file);
         if self.kind == StackKind::MakoStack {
             let rendered = mako::render(&request, stack);
-            self.run.sync_facts().map_err(|e| failed(e).note("the minion's facts were changed to this"))?;
+            self.run
+                .sync_facts()
+                .map_err(|e| failed(e).note("the minion's facts were changed to this"))?;
             let failed = |e: Box<mapstack_render::Error>| {
-                self.run.stage_error(*e, crate::render::Language::Mako, &Text::plain(file, source))
+                self.run.stage_error(
+                    *e,
+                    crate::render::Language::Mako,
+                    &Text::plain(file, source),
+                )
             };
             let rendered = rendered.map_err(failed)?;
             return Ok(Text::rendered(file, rendered.text, rendered.map));
         }
         let rendered = render(request);
-        let (changed, missing) =
-            live.to_value_lossy().map_err(|e| failed(e).note("this template put it into stack"))?;
+        let (changed, missing) = live
+            .to_value_lossy()
+            .map_err(|e| failed(e).note("this template put it into stack"))?;
         *stack = changed;
         self.run.warn_of_no_data(file, "stack", &missing);
         let rendered = rendered.map_err(failed)?;
-        self.run.sync_facts().map_err(|e| failed(e).note("the minion's facts were changed to this"))?;
+        self.run
+            .sync_facts()
+            .map_err(|e| failed(e).note("the minion's facts were changed to this"))?;
         Ok(Text::rendered(file, rendered.text, rendered.map))
     }
 
     /// The source of another template.
     fn further(&self, lookup: Lookup, path: &str) -> mapstack_render::Result<Option<Arc<str>>> {
         let failed = |e: Error| {
-            let error = mapstack_render::Error::new(RenderErrorKind::TemplateNotFound, &*e.diagnostic().message);
+            let error = mapstack_render::Error::new(
+                RenderErrorKind::TemplateNotFound,
+                &*e.diagnostic().message,
+            );
             match &e.diagnostic().help {
                 Some(help) => error.with_help(help),
                 None => error,
@@ -122,22 +163,39 @@ impl<'t, 'e> Templates<'t, 'e> {
             Lookup::Jinja => self.base.template(path),
             Lookup::Mako { from_root } => self.base.template_of_mako(path, from_root),
         };
-        let Some(file) = found.map_err(failed)? else { return Ok(None) };
-        self.run.on_disk.borrow_mut().insert(path.into(), PathBuf::from(&file.shown));
+        let Some(file) = found.map_err(failed)? else {
+            return Ok(None);
+        };
+        self.run
+            .on_disk
+            .borrow_mut()
+            .insert(path.into(), PathBuf::from(&file.shown));
         Ok(Some(file.text().map_err(failed)?.into()))
     }
 
     /// An error in what a template printed, with files a person can open.
     pub fn with_files(&self, error: Error) -> Error {
         let on_disk = self.run.on_disk.borrow();
-        error.with_files(|file| Some(on_disk.get(file.strip_prefix("salt://")?)?.display().to_string()))
+        error.with_files(|file| {
+            Some(
+                on_disk
+                    .get(file.strip_prefix("salt://")?)?
+                    .display()
+                    .to_string(),
+            )
+        })
     }
 }
 
 /// A file's text; what is wrong with it is the template's fault, as Mako decodes it.
 fn text_for_mako(file: &File) -> Result<&str> {
     let as_template = |e: Error| {
-        let Diagnostic { message, place, help, .. } = e.diagnostic().clone();
+        let Diagnostic {
+            message,
+            place,
+            help,
+            ..
+        } = e.diagnostic().clone();
         let error = Error::new(ErrorKind::Template, message).at(place);
         match help {
             Some(help) => error.help(help),
@@ -145,21 +203,37 @@ fn text_for_mako(file: &File) -> Result<&str> {
         }
     };
     let text = file.text().map_err(as_template)?;
-    let Some(other) = mako::other_encoding(text) else { return Ok(text) };
+    let Some(other) = mako::other_encoding(text) else {
+        return Ok(text);
+    };
     let end = text.find('\n').unwrap_or(text.len());
-    let place = Place { file: file.shown.clone(), source: text.into(), start: 0, end };
-    let error = Error::new(ErrorKind::Template, format!("the encoding '{other}' is not read")).at(Some(place));
+    let place = Place {
+        file: file.shown.clone(),
+        source: text.into(),
+        start: 0,
+        end,
+    };
+    let error = Error::new(
+        ErrorKind::Template,
+        format!("the encoding '{other}' is not read"),
+    )
+    .at(Some(place));
     Err(error.help("save the file as UTF-8 and drop the comment, or have it say utf-8"))
 }
 
 /// Whether a text has anything for Jinja to do; a `#jinja2:` line is a comment here.
 fn has_marks(text: &str) -> bool {
-    ["{{", "{%", "{#"].into_iter().any(|mark| text.contains(mark))
+    ["{{", "{%", "{#"]
+        .into_iter()
+        .any(|mark| text.contains(mark))
 }
 
 /// What Jinja leaves of a text without marks.
 fn without_final_newline(text: &str) -> &str {
-    ["\r\n", "\n", "\r"].into_iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text)
+    ["\r\n", "\n", "\r"]
+        .into_iter()
+        .find_map(|end| text.strip_suffix(end))
+        .unwrap_or(text)
 }
 
 /// Where further templates are.

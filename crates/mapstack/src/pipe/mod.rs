@@ -60,7 +60,10 @@ pub(crate) struct Data {
 
 impl Data {
     fn new(value: Value) -> Self {
-        Data { value, shared: false }
+        Data {
+            value,
+            shared: false,
+        }
     }
 }
 
@@ -93,13 +96,16 @@ impl Run<'_> {
                     let what = data.value.kind().described();
                     let message = format!("{} renders to {what}, not a mapping", file.shown);
                     let warning = Diagnostic::warning(ErrorKind::DataSource, message);
-                    self.warn(warning.with_help("a state run refuses it: states are a mapping from id to state"));
+                    self.warn(warning.with_help(
+                        "a state run refuses it: states are a mapping from id to state",
+                    ));
                 }
                 Ok(data.value)
             }
             Made::Text(_) => {
                 let message = format!("the pipe of {} ends in text, not in data", file.shown);
-                Err(Error::new(ErrorKind::DataSource, message).help("end its first line with |yaml or |json"))
+                Err(Error::new(ErrorKind::DataSource, message)
+                    .help("end its first line with |yaml or |json"))
             }
         }
     }
@@ -113,20 +119,28 @@ impl Run<'_> {
         let source = self.sls_source(&file, saltenv);
         match self.compile(&source, &self.default_pipe(), true)? {
             Made::Text(text) => Ok(text.as_str().to_string()),
-            Made::Data(Data { value: Value::Str(text), .. }) => Ok(text.to_string()),
+            Made::Data(Data {
+                value: Value::Str(text),
+                ..
+            }) => Ok(text.to_string()),
             // Nothing was left to print: an empty file or pipe.
             Made::Data(_) => Ok(String::new()),
         }
     }
 
     fn default_pipe(&self) -> Value {
-        self.facts.option("renderer").unwrap_or_else(|| DEFAULT_PIPE.into())
+        self.facts
+            .option("renderer")
+            .unwrap_or_else(|| DEFAULT_PIPE.into())
     }
 
     fn sls_source<'f>(&self, file: &'f File, saltenv: Str) -> Source<'f> {
         let name = sls_name(&file.path).unwrap_or_else(|| file.path.replace('/', "."));
         let mut extra = Names::default();
-        extra.insert("rendered_sls".into(), Obj::from(Value::Set(Default::default())));
+        extra.insert(
+            "rendered_sls".into(),
+            Obj::from(Value::Set(Default::default())),
+        );
         Source {
             file,
             is_string: false,
@@ -142,7 +156,12 @@ impl Run<'_> {
 
     /// Send a text through the pipe that its first line names, or a default (Salt:
     /// `compile_template`). With `text_only`, up to the first stage that makes data.
-    pub(crate) fn compile<'f>(&self, source: &Source<'f>, default: &Value, text_only: bool) -> Result<Made<'f>> {
+    pub(crate) fn compile<'f>(
+        &self,
+        source: &Source<'f>,
+        default: &Value,
+        text_only: bool,
+    ) -> Result<Made<'f>> {
         self.check_default_renderers()?;
         let text = source.file.text()?;
         let nothing = || Ok(Made::Data(Data::new(Value::map())));
@@ -156,7 +175,11 @@ impl Run<'_> {
         // A line is the first word here, where the text is no file.
         let line = match source.is_string {
             true => shebang::first_word(text).ok_or_else(|| {
-                Error::new(ErrorKind::Options, "the string to render holds nothing but blanks").help("pass some text")
+                Error::new(
+                    ErrorKind::Options,
+                    "the string to render holds nothing but blanks",
+                )
+                .help("pass some text")
             })?,
             false => shebang::first_line(text),
         };
@@ -170,17 +193,27 @@ impl Run<'_> {
             (None, other) => {
                 let what = other.kind().described();
                 let message = format!("the default pipe is {what}, not text");
-                return Err(Error::new(ErrorKind::Options, message).help("write it as in 'jinja|yaml'"));
+                return Err(
+                    Error::new(ErrorKind::Options, message).help("write it as in 'jinja|yaml'")
+                );
             }
         };
         let place = named.is_some().then(|| {
             let start = text.find(line).unwrap_or_default();
-            Place { file: source.file.shown.clone(), source: text.into(), start, end: start + line.len() }
+            Place {
+                file: source.file.shown.clone(),
+                source: text.into(),
+                start,
+                end: start + line.len(),
+            }
         });
         let pipe = self.pipe(&pipe, source, place.as_ref());
         let mut made = Made::Text(Text::plain(source.file, text));
         let mut previous: Option<&Stage> = None;
-        let last_text = pipe.stages.iter().rposition(|stage| !stage.renderer.makes_data());
+        let last_text = pipe
+            .stages
+            .iter()
+            .rposition(|stage| !stage.renderer.makes_data());
         for (index, stage) in pipe.stages.iter().enumerate() {
             if text_only && last_text.is_none_or(|last| index > last) {
                 return Ok(made);
@@ -198,17 +231,24 @@ impl Run<'_> {
     /// No pipe at all works without the renderers of the default one (Salt: `salt.loader.render`).
     fn check_default_renderers(&self) -> Result<()> {
         let allowed = self.allowed_renderers();
-        let works = |pipe: &Value| pipe.as_str().is_some_and(|pipe| !Pipe::parse(pipe, &allowed).stages.is_empty());
+        let works = |pipe: &Value| {
+            pipe.as_str()
+                .is_some_and(|pipe| !Pipe::parse(pipe, &allowed).stages.is_empty())
+        };
         let configured = self.default_pipe();
         if works(&configured) || works(&DEFAULT_PIPE.into()) {
             return Ok(());
         }
         let message = format!("the options forbid every renderer of the default pipe {configured}");
-        Err(Error::new(ErrorKind::Options, message).help("look at renderer_whitelist and renderer_blacklist"))
+        Err(Error::new(ErrorKind::Options, message)
+            .help("look at renderer_whitelist and renderer_blacklist"))
     }
 
     fn allowed_renderers(&self) -> Allowed {
-        Allowed { whitelist: self.option("renderer_whitelist"), blacklist: self.option("renderer_blacklist") }
+        Allowed {
+            whitelist: self.option("renderer_whitelist"),
+            blacklist: self.option("renderer_blacklist"),
+        }
     }
 
     /// Read the pipe, and warn of what is left out of it.
@@ -216,14 +256,23 @@ impl Run<'_> {
         let pipe = Pipe::parse(text, &self.allowed_renderers());
         let warn = |message: String, help: String| {
             let warning = Diagnostic::warning(ErrorKind::Options, message).with_help(help);
-            self.warn(Diagnostic { place: place.cloned(), ..warning });
+            self.warn(Diagnostic {
+                place: place.cloned(),
+                ..warning
+            });
         };
         for name in &pipe.disallowed {
             let message = format!("the renderer '{name}' of {} is left out", source.file.shown);
-            warn(message, "the options renderer_whitelist and renderer_blacklist forbid it".into());
+            warn(
+                message,
+                "the options renderer_whitelist and renderer_blacklist forbid it".into(),
+            );
         }
         if let Some(name) = &pipe.unknown {
-            let message = format!("there is no renderer '{name}', so {} amounts to nothing", source.file.shown);
+            let message = format!(
+                "there is no renderer '{name}', so {} amounts to nothing",
+                source.file.shown
+            );
             warn(
                 message,
                 match Pipe::nearest(name) {
@@ -248,29 +297,53 @@ impl Run<'_> {
             #[cfg(feature = "tera")]
             Renderer::Tera => Language::Tera,
             #[cfg(not(feature = "tera"))]
-            Renderer::Tera => return Err(absent(stage, source, place, "build with the feature `tera`")),
+            Renderer::Tera => {
+                return Err(absent(
+                    stage,
+                    source,
+                    place,
+                    "build with the feature `tera`",
+                ));
+            }
             Renderer::Mako => Language::Mako,
             Renderer::Py => return self.run_module(source, place),
             Renderer::Absent(help) => return Err(absent(stage, source, place, help)),
-            Renderer::Yaml | Renderer::Json => return self.read_data(stage, source, made, previous, place),
+            Renderer::Yaml | Renderer::Json => {
+                return self.read_data(stage, source, made, previous, place);
+            }
         };
         let argline = self.argline(stage, source)?;
         let from_string = &*argline == "-s";
         if !from_string && !argline.is_empty() {
-            let message = format!("{}: the renderer '{}' has no option '{argline}'", source.file.shown, stage.name);
+            let message = format!(
+                "{}: the renderer '{}' has no option '{argline}'",
+                source.file.shown, stage.name
+            );
             let error = Error::new(ErrorKind::Options, message).at(place.cloned());
             return Err(error.help("its only one is -s: take text as the template itself"));
         }
         match made {
             Made::Text(text) => {
                 let (before, template) = text.into_source();
-                self.run_language(language, source, source.file, &template, before).map(Made::Text)
+                self.run_language(language, source, source.file, &template, before)
+                    .map(Made::Text)
             }
-            Made::Data(Data { value: Value::Str(text), .. }) if from_string => {
+            Made::Data(Data {
+                value: Value::Str(text),
+                ..
+            }) if from_string => {
                 let bytes = text.as_bytes().into();
-                let file = File { path: ":string:".into(), shown: format!("{} (data)", source.file.shown), bytes };
-                let text = self.run_language(language, source, &file, &Arc::from(&*text), Vec::new())?;
-                Ok(Made::Text(Text::made(source.file, text.as_str().to_string())))
+                let file = File {
+                    path: ":string:".into(),
+                    shown: format!("{} (data)", source.file.shown),
+                    bytes,
+                };
+                let text =
+                    self.run_language(language, source, &file, &Arc::from(&*text), Vec::new())?;
+                Ok(Made::Text(Text::made(
+                    source.file,
+                    text.as_str().to_string(),
+                )))
             }
             Made::Data(data) => Err(no_text(stage, &data, source, previous, place)),
         }
@@ -297,9 +370,21 @@ impl Run<'_> {
         before: Vec<mapstack_render::jinja::SourceMap>,
     ) -> Result<Text<'f>> {
         let variables = self.pipe_variables(source);
-        let has_sls = variables.get("sls").is_some_and(|sls| sls.as_str().is_none_or(|s| !s.is_empty()));
-        let syntax = if has_sls { self.sls_syntax() } else { self.syntax.clone() };
-        let job = Job { language, variables, syntax: &syntax, saltenv: &source.saltenv, watch: None };
+        let has_sls = variables
+            .get("sls")
+            .is_some_and(|sls| sls.as_str().is_none_or(|s| !s.is_empty()));
+        let syntax = if has_sls {
+            self.sls_syntax()
+        } else {
+            self.syntax.clone()
+        };
+        let job = Job {
+            language,
+            variables,
+            syntax: &syntax,
+            saltenv: &source.saltenv,
+            watch: None,
+        };
         self.run_template(file, template, job, before)
     }
 
@@ -332,8 +417,18 @@ impl Run<'_> {
             names.insert("grains".into(), self.copied_facts(Root::Grains));
         }
         names.extend(source.extra.iter().map(|(k, v)| (k.clone(), v.clone())));
-        names.extend(source.context.iter().flatten().map(|(k, v)| (k.clone(), v.clone())));
-        let sls = names.get("sls").and_then(Obj::as_str).cloned().unwrap_or_default();
+        names.extend(
+            source
+                .context
+                .iter()
+                .flatten()
+                .map(|(k, v)| (k.clone(), v.clone())),
+        );
+        let sls = names
+            .get("sls")
+            .and_then(Obj::as_str)
+            .cloned()
+            .unwrap_or_default();
         for (name, value) in sls_variables(&source.tmplpath, &sls) {
             names.entry(name).or_insert(value);
         }
@@ -372,7 +467,10 @@ impl Run<'_> {
     ) -> Result<Made<'f>> {
         let (text, is_stream) = match made {
             Made::Text(text) => (text, true),
-            Made::Data(Data { value: Value::Str(text), .. }) => (Text::made(source.file, text.to_string()), false),
+            Made::Data(Data {
+                value: Value::Str(text),
+                ..
+            }) => (Text::made(source.file, text.to_string()), false),
             Made::Data(data) => return Err(no_text(stage, &data, source, previous, place)),
         };
         let data = match stage.renderer {
@@ -381,7 +479,11 @@ impl Run<'_> {
         };
         // Nothing makes the reference read the stream again, which then is at its end.
         let again = data.value.is_none() && is_stream;
-        Ok(Made::Data(if again { Data::new(Value::map()) } else { data }))
+        Ok(Made::Data(if again {
+            Data::new(Value::map())
+        } else {
+            data
+        }))
     }
 }
 
@@ -392,18 +494,27 @@ fn read_yaml(text: &Text<'_>, limits: &mapstack_yaml::Limits) -> Result<Data> {
     if !loaded.value.truthy() {
         return Ok(Data::new(Value::map()));
     }
-    Ok(Data { value: loaded.value, shared: loaded.shared })
+    Ok(Data {
+        value: loaded.value,
+        shared: loaded.shared,
+    })
 }
 
 /// Salt: `salt.renderers.json.render`. It drops a `#!` line, which JSON has no comment for.
 fn read_json(text: &Text<'_>) -> Result<Data> {
     let whole = text.as_str();
-    let start = if whole.starts_with("#!") { whole.find('\n').map_or(0, |end| end + 1) } else { 0 };
+    let start = if whole.starts_with("#!") {
+        whole.find('\n').map_or(0, |end| end + 1)
+    } else {
+        0
+    };
     let json = &whole[start..];
     if shebang::strip(json).is_empty() {
         return Ok(Data::new(Value::map()));
     }
-    json::loads(json).map(Data::new).map_err(|e| text.json_error(&e, start))
+    json::loads(json)
+        .map(Data::new)
+        .map_err(|e| text.json_error(&e, start))
 }
 
 /// What a `\r\n` text prints has such line ends again.
@@ -414,7 +525,10 @@ fn restore_newlines<'f>(made: Made<'f>, source: &Source<'f>) -> Made<'f> {
             Some(text) => Made::Text(Text::made(source.file, text)),
             None => Made::Text(printed),
         },
-        Made::Data(Data { value: Value::Str(text), shared }) => {
+        Made::Data(Data {
+            value: Value::Str(text),
+            shared,
+        }) => {
             let value = restored(&text).map_or(Value::Str(text), Value::from);
             Made::Data(Data { value, shared })
         }
@@ -423,14 +537,28 @@ fn restore_newlines<'f>(made: Made<'f>, source: &Source<'f>) -> Made<'f> {
 }
 
 fn absent(stage: &Stage, source: &Source<'_>, place: Option<&Place>, help: &str) -> Error {
-    let message = format!("{}: the renderer '{}' is not built in", source.file.shown, stage.name);
-    Error::new(ErrorKind::Unsupported, message).at(place.cloned()).help(help)
+    let message = format!(
+        "{}: the renderer '{}' is not built in",
+        source.file.shown, stage.name
+    );
+    Error::new(ErrorKind::Unsupported, message)
+        .at(place.cloned())
+        .help(help)
 }
 
-fn no_text(stage: &Stage, data: &Data, source: &Source<'_>, previous: Option<&Stage>, place: Option<&Place>) -> Error {
+fn no_text(
+    stage: &Stage,
+    data: &Data,
+    source: &Source<'_>,
+    previous: Option<&Stage>,
+    place: Option<&Place>,
+) -> Error {
     let what = data.value.kind().described();
     let before = previous.map_or("the stage before", |stage| &*stage.name);
-    let message = format!("{}: the renderer '{}' reads text, and {before} made {what}", source.file.shown, stage.name);
+    let message = format!(
+        "{}: the renderer '{}' reads text, and {before} made {what}",
+        source.file.shown, stage.name
+    );
     Error::new(ErrorKind::Options, message)
         .at(place.cloned())
         .help("a stage that makes data comes last, as in jinja|yaml")

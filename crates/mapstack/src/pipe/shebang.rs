@@ -31,18 +31,39 @@ const RENDERERS: &[(&str, Renderer)] = &[
     ("json", Renderer::Json),
     ("mako", Renderer::Mako),
     ("py", Renderer::Py),
-    ("pyobjects", Renderer::Absent("it is a Python program; write the file in jinja or tera")),
-    ("stateconf", Renderer::Absent("write plain states, with the pipe jinja|yaml")),
-    ("yamlex", Renderer::Absent("write plain YAML; map.stack merges with a strategy for each layer")),
+    (
+        "pyobjects",
+        Renderer::Absent("it is a Python program; write the file in jinja or tera"),
+    ),
+    (
+        "stateconf",
+        Renderer::Absent("write plain states, with the pipe jinja|yaml"),
+    ),
+    (
+        "yamlex",
+        Renderer::Absent("write plain YAML; map.stack merges with a strategy for each layer"),
+    ),
     ("toml", Renderer::Absent("write the file in YAML or JSON")),
-    ("msgpack", Renderer::Absent("it is for data that programs pass on; write the file in YAML or JSON")),
-    ("gpg", Renderer::Absent("keys stay where they are: pass the decrypted pillar as a fact")),
-    ("nacl", Renderer::Absent("keys stay where they are: pass the decrypted pillar as a fact")),
+    (
+        "msgpack",
+        Renderer::Absent("it is for data that programs pass on; write the file in YAML or JSON"),
+    ),
+    (
+        "gpg",
+        Renderer::Absent("keys stay where they are: pass the decrypted pillar as a fact"),
+    ),
+    (
+        "nacl",
+        Renderer::Absent("keys stay where they are: pass the decrypted pillar as a fact"),
+    ),
 ];
 
 impl Renderer {
     fn named(name: &str) -> Option<Self> {
-        RENDERERS.iter().find(|(known, _)| *known == name).map(|(_, renderer)| *renderer)
+        RENDERERS
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, renderer)| *renderer)
     }
 
     /// Whether it makes data of text; the others make text of text.
@@ -143,7 +164,10 @@ impl Pipe {
     pub fn parse(text: &str, allowed: &Allowed) -> Self {
         let mut pipe = Pipe::default();
         // Blanks around the old name hide it.
-        let text = OLD_NAMES.iter().find(|(old, _)| *old == text).map_or(text, |(_, new)| new);
+        let text = OLD_NAMES
+            .iter()
+            .find(|(old, _)| *old == text)
+            .map_or(text, |(_, new)| new);
         for part in text.split('|').map(strip) {
             let (name, argline) = part.split_once(' ').unwrap_or((part, ""));
             if !allowed.allows(name) {
@@ -155,14 +179,21 @@ impl Pipe {
                 pipe.unknown = Some(name.into());
                 break;
             };
-            pipe.stages.push(Stage { renderer, name: name.into(), argline: strip(argline).into() });
+            pipe.stages.push(Stage {
+                renderer,
+                name: name.into(),
+                argline: strip(argline).into(),
+            });
         }
         pipe
     }
 
     /// The renderer that was probably meant by a name nobody knows.
     pub fn nearest(unknown: &str) -> Option<&'static str> {
-        let usable = RENDERERS.iter().filter(|(_, r)| !matches!(r, Renderer::Absent(_))).map(|(name, _)| *name);
+        let usable = RENDERERS
+            .iter()
+            .filter(|(_, r)| !matches!(r, Renderer::Absent(_)))
+            .map(|(name, _)| *name);
         nearest(unknown, usable)
             .and_then(|near| RENDERERS.iter().find(|(name, _)| *name == near))
             .map(|(name, _)| *name)
@@ -170,7 +201,9 @@ impl Pipe {
 
     /// The renderers there are, for people.
     pub fn present() -> String {
-        let usable = RENDERERS.iter().filter(|(_, r)| !matches!(r, Renderer::Absent(_)));
+        let usable = RENDERERS
+            .iter()
+            .filter(|(_, r)| !matches!(r, Renderer::Absent(_)));
         usable.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
     }
 }
@@ -180,7 +213,13 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Pipe {
-        Pipe::parse(text, &Allowed { whitelist: Value::None, blacklist: Value::None })
+        Pipe::parse(
+            text,
+            &Allowed {
+                whitelist: Value::None,
+                blacklist: Value::None,
+            },
+        )
     }
 
     #[test]
@@ -202,16 +241,28 @@ mod tests {
     #[test]
     fn arguments_stand_behind_a_blank() {
         let pipe = parse("jinja -s  x | yaml");
-        let shown: Vec<_> = pipe.stages.iter().map(|s| (&*s.name, &*s.argline)).collect();
+        let shown: Vec<_> = pipe
+            .stages
+            .iter()
+            .map(|s| (&*s.name, &*s.argline))
+            .collect();
         assert_eq!(shown, [("jinja", "-s  x"), ("yaml", "")]);
     }
 
     #[test]
     fn a_name_nobody_knows_empties_the_pipe() {
-        for (text, unknown) in [("jinja|ymal", "ymal"), ("jinja|", ""), ("Jinja", "Jinja"), ("jinja\t-s", "jinja\t-s")]
-        {
+        for (text, unknown) in [
+            ("jinja|ymal", "ymal"),
+            ("jinja|", ""),
+            ("Jinja", "Jinja"),
+            ("jinja\t-s", "jinja\t-s"),
+        ] {
             let pipe = parse(text);
-            assert_eq!((pipe.stages.len(), pipe.unknown.as_deref()), (0, Some(unknown)), "{text}");
+            assert_eq!(
+                (pipe.stages.len(), pipe.unknown.as_deref()),
+                (0, Some(unknown)),
+                "{text}"
+            );
         }
         assert_eq!(Pipe::nearest("ymal"), Some("yaml"));
         assert_eq!(Pipe::nearest("cheetah"), None);
@@ -226,8 +277,17 @@ mod tests {
             (list(&["yaml", "jinja"]), list(&["jinja"]), vec!["yaml"]),
             (Value::None, "jinja-and-more".into(), vec!["yaml"]),
         ] {
-            let pipe = Pipe::parse("jinja|yaml", &Allowed { whitelist, blacklist });
-            assert_eq!(pipe.stages.iter().map(|s| &*s.name).collect::<Vec<_>>(), left);
+            let pipe = Pipe::parse(
+                "jinja|yaml",
+                &Allowed {
+                    whitelist,
+                    blacklist,
+                },
+            );
+            assert_eq!(
+                pipe.stages.iter().map(|s| &*s.name).collect::<Vec<_>>(),
+                left
+            );
             assert_eq!(pipe.stages.len() + pipe.disallowed.len(), 2);
         }
     }

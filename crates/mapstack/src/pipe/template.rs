@@ -71,9 +71,13 @@ impl Run<'_> {
     pub fn template(&self, path: &str, options: &TemplateOptions) -> Result<String> {
         let (file, saltenv) = self.wanted_file(path)?;
         let name = options.engine.as_deref().unwrap_or("jinja");
-        let known = engine(name, &file.shown).map_err(|e| e.help("write the template in jinja or tera"))?;
+        let known =
+            engine(name, &file.shown).map_err(|e| e.help("write the template in jinja or tera"))?;
         let Some(language) = known else {
-            let error = Error::new(ErrorKind::Options, format!("there is no template engine '{name}'"));
+            let error = Error::new(
+                ErrorKind::Options,
+                format!("there is no template engine '{name}'"),
+            );
             return Err(match nearest(name, ["jinja", "tera", "mako", "py"]) {
                 Some(near) => error.help(format!("did you mean '{near}'?")),
                 None => error.help("there are jinja, mako, py and tera"),
@@ -89,23 +93,39 @@ impl Run<'_> {
         }
         let given = options.defaults.iter().chain(&options.context);
         if language.takes_context_as_one() {
-            let context: Map = given.map(|(name, value)| (name.clone(), value.clone())).collect();
+            let context: Map = given
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect();
             variables.insert("context".into(), Obj::from(context));
         } else {
-            variables.extend(given.map(|(name, value)| (Str::from(name.to_string()), Obj::from(value.clone()))));
+            variables.extend(
+                given.map(|(name, value)| (Str::from(name.to_string()), Obj::from(value.clone()))),
+            );
         }
         let source: Arc<str> = file.text()?.into();
-        let job = Job { language, variables, syntax: &self.syntax, saltenv: &saltenv, watch: None };
-        Ok(self.run_template(&file, &source, job, Vec::new())?.as_str().to_string())
+        let job = Job {
+            language,
+            variables,
+            syntax: &self.syntax,
+            saltenv: &saltenv,
+            watch: None,
+        };
+        Ok(self
+            .run_template(&file, &source, job, Vec::new())?
+            .as_str()
+            .to_string())
     }
 
     /// A file that the caller named, and the saltenv it is in.
     pub(super) fn wanted_file(&self, path: &str) -> Result<(File, Str)> {
         let asked = match path.contains("://") {
-            true => SaltPath::parse(path).map_err(|e| Error::new(ErrorKind::Options, format!("{path}: {e}")))?,
+            true => SaltPath::parse(path)
+                .map_err(|e| Error::new(ErrorKind::Options, format!("{path}: {e}")))?,
             false => SaltPath::from_relative(path),
         };
-        let saltenv = asked.saltenv().map_or_else(|| self.saltenv.clone(), Str::from);
+        let saltenv = asked
+            .saltenv()
+            .map_or_else(|| self.saltenv.clone(), Str::from);
         match self.fetch_from(&asked, &saltenv)? {
             Some(file) => Ok((file, saltenv)),
             None => Err(self.missing_file(&asked, &saltenv)),
@@ -114,10 +134,17 @@ impl Run<'_> {
 
     fn missing_file(&self, asked: &SaltPath, saltenv: &Str) -> Error {
         let path = asked.to_string();
-        let error = Error::new(ErrorKind::File, format!("there is no file salt://{path} in saltenv {saltenv}"));
+        let error = Error::new(
+            ErrorKind::File,
+            format!("there is no file salt://{path} in saltenv {saltenv}"),
+        );
         let listed = self.list_files(saltenv, "").unwrap_or_default();
         let init = format!("{path}/init.sls");
-        let near = if listed.contains(&init) { Some(init) } else { nearest(&path, &listed).map(String::from) };
+        let near = if listed.contains(&init) {
+            Some(init)
+        } else {
+            nearest(&path, &listed).map(String::from)
+        };
         match near {
             Some(near) => error.help(format!("did you mean salt://{near}?")),
             None => error,

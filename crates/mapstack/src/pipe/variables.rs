@@ -21,7 +21,11 @@ pub(crate) fn sls_variables(path: &str, sls: &str) -> Names {
             let dir = posix(sls);
             set("tplpath", path);
             set("tplfile", sls);
-            set("tpldir", dir.rsplit_once('/').map_or(".", |(dir, _)| if dir.is_empty() { "/" } else { dir }));
+            set(
+                "tpldir",
+                dir.rsplit_once('/')
+                    .map_or(".", |(dir, _)| if dir.is_empty() { "/" } else { dir }),
+            );
             return names;
         };
         let dir = file.rsplit_once('/').map_or("", |(dir, _)| dir).to_string();
@@ -51,9 +55,16 @@ fn own_part<'p>(path: &'p str, sls: &str, slspath: &str) -> Option<&'p str> {
 
 /// Python's `PurePosixPath`, as text.
 fn posix(path: &str) -> String {
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let parts: Vec<&str> = path
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+        .collect();
     let root = if path.starts_with('/') { "/" } else { "" };
-    if parts.is_empty() && root.is_empty() { ".".into() } else { format!("{root}{}", parts.join("/")) }
+    if parts.is_empty() && root.is_empty() {
+        ".".into()
+    } else {
+        format!("{root}{}", parts.join("/"))
+    }
 }
 
 /// The name of the sls that a file holds: `a/b.sls` is `a.b`, and so is `a/b/init.sls`.
@@ -83,7 +94,13 @@ mod tests {
     #[test]
     fn a_file_of_another_name_has_few_variables() {
         let names = sls_variables("/srv/salt/a/x.conf", "a.b");
-        let shown: Vec<_> = names.iter().map(|(k, v)| format!("{k}={}", v.as_str().unwrap())).collect();
-        assert_eq!(shown, ["tplpath=/srv/salt/a/x.conf", "tplfile=a.b", "tpldir=."]);
+        let shown: Vec<_> = names
+            .iter()
+            .map(|(k, v)| format!("{k}={}", v.as_str().unwrap()))
+            .collect();
+        assert_eq!(
+            shown,
+            ["tplpath=/srv/salt/a/x.conf", "tplfile=a.b", "tpldir=."]
+        );
     }
 }

@@ -40,9 +40,11 @@ impl Blanks {
     /// The stack as an object of templates, each look at which is told.
     pub fn live(self: &Rc<Self>, stack: &Value) -> Obj {
         match stack {
-            Value::Map(map) if self.there.get() => {
-                Obj::Dict(DictRef::watched(map.clone(), self.clone() as Rc<dyn Reader>, Vec::new()))
-            }
+            Value::Map(map) if self.there.get() => Obj::Dict(DictRef::watched(
+                map.clone(),
+                self.clone() as Rc<dyn Reader>,
+                Vec::new(),
+            )),
             other => Obj::from(other.clone()),
         }
     }
@@ -92,7 +94,8 @@ impl Sheet {
     /// What a layer says with blanks in place of what a mould has holes for.
     pub fn add(&mut self, mould: Mould) -> Option<Value> {
         let last = self.scalars + mould.scalars();
-        let blanked = mould.with((self.scalars..last).map(|number| format!("{}{number}", *MARKER).into()));
+        let blanked =
+            mould.with((self.scalars..last).map(|number| format!("{}{number}", *MARKER).into()));
         self.scalars = last;
         self.layers.push(mould.into());
         blanked
@@ -115,10 +118,14 @@ impl Sheet {
 pub(super) fn has_blank(value: &Value) -> bool {
     match value {
         Value::Str(text) => text.contains(&**MARKER),
-        Value::Bytes(bytes) => bytes.windows(MARKER.len()).any(|window| window == MARKER.as_bytes()),
+        Value::Bytes(bytes) => bytes
+            .windows(MARKER.len())
+            .any(|window| window == MARKER.as_bytes()),
         Value::List(items) => items.iter().any(has_blank),
         Value::Tuple(items) => items.iter().any(has_blank),
-        Value::Map(map) => map.iter().any(|(key, value)| is_blank(key) || has_blank(value)),
+        Value::Map(map) => map
+            .iter()
+            .any(|(key, value)| is_blank(key) || has_blank(value)),
         Value::Set(set) => set.iter().any(is_blank),
         Value::None | Value::Bool(_) | Value::Int(_) | Value::Float(_) => false,
     }
@@ -152,7 +159,11 @@ impl Form {
     pub fn of(value: &Value, sheet: Sheet) -> Option<Self> {
         let mut places = Vec::new();
         find(value, &sheet, &mut Vec::new(), &mut places)?;
-        Some(Form { value: value.clone(), layers: sheet.layers, places })
+        Some(Form {
+            value: value.clone(),
+            layers: sheet.layers,
+            places,
+        })
     }
 
     /// The result with what the words that layers printed make of its blanks; `None` if one of them would be
@@ -165,9 +176,17 @@ impl Form {
             let scalars = (0..mould.scalars()).map(|scalar| mould.scalar(scalar, words));
             filled.push(scalars.collect::<Option<Vec<_>>>()?);
         }
-        for Place { path, layer, scalar } in &self.places {
+        for Place {
+            path,
+            layer,
+            scalar,
+        } in &self.places
+        {
             let filled = filled.get(*layer)?.get(*scalar)?.clone();
-            if !matches!(filled, Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_)) {
+            if !matches!(
+                filled,
+                Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_)
+            ) {
                 return None;
             }
             *value.inside_mut(path)? = filled;
@@ -177,11 +196,21 @@ impl Form {
 
     /// About how many bytes it takes besides its value.
     pub fn size(&self) -> usize {
-        1024 * self.layers.len() + self.places.iter().map(|place| 64 + 8 * place.path.len()).sum::<usize>()
+        1024 * self.layers.len()
+            + self
+                .places
+                .iter()
+                .map(|place| 64 + 8 * place.path.len())
+                .sum::<usize>()
     }
 }
 
-fn find(value: &Value, sheet: &Sheet, path: &mut Vec<usize>, places: &mut Vec<Place>) -> Option<()> {
+fn find(
+    value: &Value,
+    sheet: &Sheet,
+    path: &mut Vec<usize>,
+    places: &mut Vec<Place>,
+) -> Option<()> {
     let mut below = |(index, inner): (usize, &Value)| {
         path.push(index);
         let found = find(inner, sheet, path, places);
@@ -191,11 +220,19 @@ fn find(value: &Value, sheet: &Sheet, path: &mut Vec<usize>, places: &mut Vec<Pl
     match value {
         Value::Str(text) if text.contains(&**MARKER) => {
             let (layer, scalar) = sheet.find(text)?;
-            places.push(Place { path: path.clone(), layer, scalar });
+            places.push(Place {
+                path: path.clone(),
+                layer,
+                scalar,
+            });
             Some(())
         }
         Value::Map(map) if map.keys().any(is_blank) => None,
-        Value::Map(map) => map.iter().map(|(_, value)| value).enumerate().try_for_each(&mut below),
+        Value::Map(map) => map
+            .iter()
+            .map(|(_, value)| value)
+            .enumerate()
+            .try_for_each(&mut below),
         Value::List(items) => items.iter().enumerate().try_for_each(&mut below),
         other => (!has_blank(other)).then_some(()),
     }

@@ -82,7 +82,14 @@ impl<T> Clone for Next<T> {
 impl<T> Node<T> {
     fn new(question: Arc<Posed>, layer: Option<Arc<str>>) -> Self {
         let (by_answer, by_paths) = (HashMap::default(), HashMap::default());
-        Node { question, layer, by_answer, by_paths, repeated: AtomicUsize::new(0), closed: false }
+        Node {
+            question,
+            layer,
+            by_answer,
+            by_paths,
+            repeated: AtomicUsize::new(0),
+            closed: false,
+        }
     }
 
     fn next(&self, ask: &impl Fn(&Posed) -> Told) -> (Option<&Next<T>>, Told) {
@@ -104,12 +111,19 @@ impl<T> Node<T> {
 
     fn are_all_different(&self) -> bool {
         let (answers, repeated) = (self.by_answer.len(), self.repeated.load(Ordering::Relaxed));
-        let some = if self.layer.is_some() { SOME_IN_LAYER } else { SOME };
+        let some = if self.layer.is_some() {
+            SOME_IN_LAYER
+        } else {
+            SOME
+        };
         (answers >= some && repeated < 2) || (answers >= MANY && repeated < MANY.min(answers / 8))
     }
 
     fn close(&mut self) {
-        *self = Node { closed: true, ..Node::new(self.question.clone(), self.layer.clone()) };
+        *self = Node {
+            closed: true,
+            ..Node::new(self.question.clone(), self.layer.clone())
+        };
     }
 }
 
@@ -117,7 +131,11 @@ impl<T> Decisions<T> {
     /// No results yet; `first` is what every run asks first, and `most_bytes` about how much may be kept.
     pub fn new(first: Arc<Posed>, most_bytes: usize) -> Self {
         Decisions {
-            tree: RwLock::new(Tree { nodes: vec![Node::new(first, None)], bytes: 0, generation: 0 }),
+            tree: RwLock::new(Tree {
+                nodes: vec![Node::new(first, None)],
+                bytes: 0,
+                generation: 0,
+            }),
             most_bytes,
             hits: AtomicUsize::new(0),
             misses: AtomicUsize::new(0),
@@ -126,7 +144,10 @@ impl<T> Decisions<T> {
 
     /// Follow answers as far as they lead.
     pub fn follow(&self, ask: impl Fn(&Posed) -> Told) -> Led<T> {
-        let (hits, misses) = (self.hits.load(Ordering::Relaxed), self.misses.load(Ordering::Relaxed));
+        let (hits, misses) = (
+            self.hits.load(Ordering::Relaxed),
+            self.misses.load(Ordering::Relaxed),
+        );
         if misses > MISSES && hits < misses / 4 {
             return Led::Apart;
         }
@@ -181,7 +202,10 @@ impl<T> Decisions<T> {
         let Tree { nodes, bytes, .. } = &mut *tree;
         let mut steps = steps.into_iter().peekable();
         let (mut at, mut size, mut different) = (0, size, None);
-        while let Some(Step { posed, told, paths, .. }) = steps.next() {
+        while let Some(Step {
+            posed, told, paths, ..
+        }) = steps.next()
+        {
             let fresh = nodes.len();
             let node = nodes.get_mut(at)?;
             // The same answers make every run ask the same next; if not, something is not a function of them.
@@ -226,7 +250,10 @@ impl<T> Decisions<T> {
 
     /// Start over.
     pub fn forget(&self) {
-        self.tree.write().unwrap_or_else(PoisonError::into_inner).forget();
+        self.tree
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .forget();
         self.hits.store(0, Ordering::Relaxed);
         self.misses.store(0, Ordering::Relaxed);
     }

@@ -106,13 +106,26 @@ mod tests {
             "!!set {a, b}",
             "!!set {b, a}",
         ];
-        let values: Vec<Value> = texts.iter().map(|text| mapstack_yaml::load(text).unwrap()).collect();
+        let values: Vec<Value> = texts
+            .iter()
+            .map(|text| mapstack_yaml::load(text).unwrap())
+            .collect();
         for (i, one) in values.iter().enumerate() {
             for (j, other) in values.iter().enumerate() {
-                assert_eq!(Exact(one.clone()) == Exact(other.clone()), i == j, "{} {}", texts[i], texts[j]);
+                assert_eq!(
+                    Exact(one.clone()) == Exact(other.clone()),
+                    i == j,
+                    "{} {}",
+                    texts[i],
+                    texts[j]
+                );
             }
             let again = mapstack_yaml::load(texts[i]).unwrap();
-            assert!(Exact(one.clone()) == Exact(again.clone()) && hash(one) == hash(&again), "{}", texts[i]);
+            assert!(
+                Exact(one.clone()) == Exact(again.clone()) && hash(one) == hash(&again),
+                "{}",
+                texts[i]
+            );
         }
         let nan = Value::Float(f64::NAN);
         assert!(Exact(nan.clone()) == Exact(nan));

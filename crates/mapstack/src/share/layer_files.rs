@@ -69,7 +69,11 @@ fn of_matcher(matcher: &Matcher) -> Option<FactRead> {
         MatcherKind::Config => None,
         MatcherKind::Static | MatcherKind::MapData | MatcherKind::CustomData => return None,
     };
-    let path = matcher.query().split(matcher.delimiter()).map(Key::from).collect();
+    let path = matcher
+        .query()
+        .split(matcher.delimiter())
+        .map(Key::from)
+        .collect();
     Some(FactRead { part, path })
 }
 
@@ -77,18 +81,29 @@ impl LayerPaths {
     /// The question, if the definition looks at nothing but the minion.
     pub fn of(definition: &Definition, config_get_strategy: &Value) -> Option<Self> {
         let of_minion = |matcher: &Matcher| match matcher.kind() {
-            MatcherKind::Grains | MatcherKind::Pillar | MatcherKind::Config | MatcherKind::Static => true,
+            MatcherKind::Grains
+            | MatcherKind::Pillar
+            | MatcherKind::Config
+            | MatcherKind::Static => true,
             MatcherKind::MapData | MatcherKind::CustomData => false,
         };
-        definition.matchers().iter().all(of_minion).then(|| LayerPaths {
-            definition: definition.clone(),
-            config_get_strategy: Exact(config_get_strategy.clone()),
-        })
+        definition
+            .matchers()
+            .iter()
+            .all(of_minion)
+            .then(|| LayerPaths {
+                definition: definition.clone(),
+                config_get_strategy: Exact(config_get_strategy.clone()),
+            })
     }
 
     /// What it looks at, in the words of who asks what a fact reaches.
     pub fn reads(&self) -> Vec<FactRead> {
-        self.definition.matchers().iter().flat_map(of_matcher).collect()
+        self.definition
+            .matchers()
+            .iter()
+            .flat_map(of_matcher)
+            .collect()
     }
 
     pub fn answer(&self, probe: &Probe<'_>) -> Answer {
@@ -112,8 +127,16 @@ impl LayerFiles {
     /// The files behind the paths that are the answer to a question, below directories.
     pub fn new(paths: Arc<Posed>, directories: &[String]) -> Self {
         let nothing = Told::new(Answer::Files(Vec::new(), true));
-        let known = KnownFiles { by_paths: HashMap::default(), listings: Vec::new(), nothing };
-        LayerFiles { paths, directories: directories.to_vec(), known: Arc::new(Mutex::new(known)) }
+        let known = KnownFiles {
+            by_paths: HashMap::default(),
+            listings: Vec::new(),
+            nothing,
+        };
+        LayerFiles {
+            paths,
+            directories: directories.to_vec(),
+            known: Arc::new(Mutex::new(known)),
+        }
     }
 
     /// The question for the paths.
@@ -124,7 +147,9 @@ impl LayerFiles {
     pub fn answer(&self, probe: &Probe<'_>) -> Told {
         let paths = probe.ask(&self.paths);
         // What is wrong is wrong for every directory.
-        let Answer::Paths(relative) = paths.answer() else { return paths };
+        let Answer::Paths(relative) = paths.answer() else {
+            return paths;
+        };
         let key = (probe.run.saltenv.clone(), paths.clone());
         let several = {
             let known = self.known();
@@ -142,7 +167,10 @@ impl LayerFiles {
         let mut known = self.known();
         // What cannot be read now can be later.
         let is_small = key.1.size() < MOST_KEY_BYTES;
-        if is_small && known.by_paths.len() < MOST_KNOWN && matches!(told.answer(), Answer::Files(_, true)) {
+        if is_small
+            && known.by_paths.len() < MOST_KNOWN
+            && matches!(told.answer(), Answer::Files(_, true))
+        {
             known.by_paths.insert(key, told.clone());
         }
         told
@@ -174,7 +202,11 @@ impl LayerFiles {
         let saltenv = &probe.run.saltenv;
         {
             let known = self.known();
-            if let Some((.., listing)) = known.listings.iter().find(|(env, of, _)| env == saltenv && of == directory) {
+            if let Some((.., listing)) = known
+                .listings
+                .iter()
+                .find(|(env, of, _)| env == saltenv && of == directory)
+            {
                 return listing.clone();
             }
             if known.listings.len() >= MOST_LISTINGS {
@@ -182,7 +214,9 @@ impl LayerFiles {
             }
         }
         let listing = Listing::of(&*probe.run.engine.files, directory, saltenv).map(Arc::new);
-        self.known().listings.push((saltenv.clone(), directory.to_owned(), listing.clone()));
+        self.known()
+            .listings
+            .push((saltenv.clone(), directory.to_owned(), listing.clone()));
         listing
     }
 
@@ -193,11 +227,18 @@ impl LayerFiles {
             for path in relative {
                 let before = there.len();
                 for candidate in variants(&join([directory, path])) {
-                    match probe.run.engine.files.fetch(&SaltPath::from_relative(&candidate), &probe.run.saltenv) {
+                    match probe
+                        .run
+                        .engine
+                        .files
+                        .fetch(&SaltPath::from_relative(&candidate), &probe.run.saltenv)
+                    {
                         Ok(Fetched::Missing) => {}
                         Ok(Fetched::Found { .. }) => there.push(candidate.clone()),
                         // What is wrong with a file is told with its name.
-                        Ok(Fetched::Refused { .. } | Fetched::Unusable { .. }) | Err(_) => plain = false,
+                        Ok(Fetched::Refused { .. } | Fetched::Unusable { .. }) | Err(_) => {
+                            plain = false
+                        }
                     }
                     all.push(candidate);
                 }
@@ -207,6 +248,10 @@ impl LayerFiles {
                 }
             }
         }
-        if plain { Answer::Files(there, true) } else { Answer::Files(all, false) }
+        if plain {
+            Answer::Files(there, true)
+        } else {
+            Answer::Files(all, false)
+        }
     }
 }

@@ -57,7 +57,9 @@ const FUEL_SHARE: u64 = 16;
 pub(super) fn can_pay(run: &Run<'_>, prints: usize) -> bool {
     let limit = run.engine.limits.fuel;
     let prints = u64::try_from(prints).unwrap_or(u64::MAX);
-    run.spent().saturating_add((limit / FUEL_SHARE).saturating_mul(prints)) <= limit
+    run.spent()
+        .saturating_add((limit / FUEL_SHARE).saturating_mul(prints))
+        <= limit
 }
 
 impl LayerPrint {
@@ -83,10 +85,16 @@ impl LayerPrint {
             run.blanks.fill_in();
         }
         let clock = clock_reads();
-        let stage = Stage::Layer { tpldir: &self.tpldir, tplroot: &self.tplroot, custom_data: &self.custom_data.0 };
+        let stage = Stage::Layer {
+            tpldir: &self.tpldir,
+            tplroot: &self.tplroot,
+            custom_data: &self.custom_data.0,
+        };
         let mut stack = self.stack.0.clone();
         let source = self.file.text().ok()?.into();
-        let text = run.called(|| run.render(&self.file, &source, &stage, &mut stack)).ok()?;
+        let text = run
+            .called(|| run.render(&self.file, &source, &stage, &mut stack))
+            .ok()?;
         let is_pure = !run.is_own()
             && clock_reads() == clock
             && !run.blanks.were_seen()
@@ -103,7 +111,8 @@ impl PartialEq for LayerPrint {
     fn eq(&self, other: &Self) -> bool {
         (&self.file.path, &self.file.shown, &self.file.bytes)
             == (&other.file.path, &other.file.shown, &other.file.bytes)
-            && (&self.tpldir, &self.tplroot, &self.custom_data) == (&other.tpldir, &other.tplroot, &other.custom_data)
+            && (&self.tpldir, &self.tplroot, &self.custom_data)
+                == (&other.tpldir, &other.tplroot, &other.custom_data)
             && (&self.stack, self.has_blanks) == (&other.stack, other.has_blanks)
     }
 }
@@ -119,7 +128,11 @@ impl Hash for LayerPrint {
 impl Print {
     fn of(printed: &Text<'_>, reads: Vec<FileRead>) -> Self {
         let (text, words) = without_words(printed);
-        Print { text: text.into_owned(), reads, words: words.into_iter().map(Str::from).collect() }
+        Print {
+            text: text.into_owned(),
+            reads,
+            words: words.into_iter().map(Str::from).collect(),
+        }
     }
 
     /// The files that were looked at.
@@ -129,14 +142,20 @@ impl Print {
 
     /// About how many bytes it takes.
     pub fn size(&self) -> usize {
-        let files = self.reads.iter().map(|read| 64 + read.path.len()).sum::<usize>();
+        let files = self
+            .reads
+            .iter()
+            .map(|read| 64 + read.path.len())
+            .sum::<usize>();
         self.text.len() + files + self.words.iter().map(|word| 32 + word.len()).sum::<usize>()
     }
 }
 
 impl PartialEq for Print {
     fn eq(&self, other: &Self) -> bool {
-        self.text == other.text && self.words.len() == other.words.len() && self.reads == other.reads
+        self.text == other.text
+            && self.words.len() == other.words.len()
+            && self.reads == other.reads
     }
 }
 

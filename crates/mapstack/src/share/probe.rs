@@ -55,9 +55,15 @@ impl Questions {
         }
         let number = known.len();
         if number >= MOST_NUMBERS {
-            return Arc::new(Posed { question, number: None });
+            return Arc::new(Posed {
+                question,
+                number: None,
+            });
         }
-        let posed = Arc::new(Posed { question: question.clone(), number: Some(number) });
+        let posed = Arc::new(Posed {
+            question: question.clone(),
+            number: Some(number),
+        });
         known.insert(question, posed.clone());
         posed
     }
@@ -71,12 +77,18 @@ pub(crate) struct Probe<'e> {
 
 impl<'e> Probe<'e> {
     fn new(run: Run<'e>) -> Self {
-        Probe { run, told: RefCell::default() }
+        Probe {
+            run,
+            told: RefCell::default(),
+        }
     }
 
     /// A run of the same minion, that may change what it sees.
     pub fn again(&self) -> Run<'e> {
-        self.run.engine.run(&self.run.facts.unchanged()).with_saltenv(self.run.saltenv.clone())
+        self.run
+            .engine
+            .run(&self.run.facts.unchanged())
+            .with_saltenv(self.run.saltenv.clone())
     }
 
     /// Whether a run sees the facts as they were given.
@@ -87,7 +99,9 @@ impl<'e> Probe<'e> {
 
     /// What the minion answers.
     pub fn ask(&self, posed: &Posed) -> Told {
-        let Some(number) = posed.number else { return posed.question.ask(self) };
+        let Some(number) = posed.number else {
+            return posed.question.ask(self);
+        };
         let known = self.told.borrow().get(number).cloned().flatten();
         known.unwrap_or_else(|| {
             let answer = posed.question.ask(self);
@@ -125,7 +139,10 @@ impl<'m, 'e> Witness<'m, 'e> {
     /// A minion that nobody has asked yet.
     #[must_use]
     pub fn new(minion: &'m Minion) -> Self {
-        Witness { minion, probes: RefCell::default() }
+        Witness {
+            minion,
+            probes: RefCell::default(),
+        }
     }
 
     /// The minion.

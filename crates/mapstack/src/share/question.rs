@@ -67,16 +67,27 @@ impl Question {
     /// What it looks at, in the words of who asks what a fact reaches.
     pub fn reads(&self) -> Vec<FactRead> {
         let split = |text: &str, delimiter: &str| {
-            text.split(delimiter).filter(|step| !step.is_empty()).map(Key::from).collect::<Vec<_>>()
+            text.split(delimiter)
+                .filter(|step| !step.is_empty())
+                .map(Key::from)
+                .collect::<Vec<_>>()
         };
-        let keys = |path: &[Exact]| path.iter().filter_map(|step| Key::try_from(&step.0).ok()).collect::<Vec<_>>();
+        let keys = |path: &[Exact]| {
+            path.iter()
+                .filter_map(|step| Key::try_from(&step.0).ok())
+                .collect::<Vec<_>>()
+        };
         let of = |part, path| vec![FactRead { part, path }];
         let text = |key: &Exact, delimiter: &str| split(&key.0.to_string(), delimiter);
         match self {
             Question::Start => Vec::new(),
             Question::Id => of(Some(Part::Opts), vec!["id".into()]),
-            Question::Entry(root, path) | Question::Whole(root, path) => of(Some(root.part()), keys(path)),
-            Question::Find(root, query, delimiter) => of(Some(root.part()), split(query, delimiter)),
+            Question::Entry(root, path) | Question::Whole(root, path) => {
+                of(Some(root.part()), keys(path))
+            }
+            Question::Find(root, query, delimiter) => {
+                of(Some(root.part()), split(query, delimiter))
+            }
             Question::Pillar(key, delimiter, ..) => of(Some(Part::Pillar), text(key, delimiter)),
             Question::Config(key, delimiter, ..) => of(None, text(key, delimiter)),
             Question::Option(key) => of(Some(Part::Opts), text(key, ":")),
@@ -157,19 +168,42 @@ impl From<MapKind> for Kinds {
 }
 
 /// The options that every run looks at.
-const OF_EVERY_RUN: [&str; 5] = ["saltenv", "allow_undefined", "jinja_env", "jinja_trim_blocks", "jinja_lstrip_blocks"];
+const OF_EVERY_RUN: [&str; 5] = [
+    "saltenv",
+    "allow_undefined",
+    "jinja_env",
+    "jinja_trim_blocks",
+    "jinja_lstrip_blocks",
+];
 
 impl Question {
     pub fn pillar(key: &Value, query: &PillarGet) -> Self {
-        let PillarGet { default, merge, merge_nested_lists, delimiter } = query;
+        let PillarGet {
+            default,
+            merge,
+            merge_nested_lists,
+            delimiter,
+        } = query;
         let (key, default) = (Exact(key.clone()), default.clone().map(Exact));
         Question::Pillar(key, delimiter.clone(), default, *merge, *merge_nested_lists)
     }
 
     pub fn config(key: &Value, query: &ConfigGet) -> Self {
-        let ConfigGet { delimiter, merge, omit_opts, omit_grains, omit_pillar, omit_master } = query;
+        let ConfigGet {
+            delimiter,
+            merge,
+            omit_opts,
+            omit_grains,
+            omit_pillar,
+            omit_master,
+        } = query;
         let omit = [*omit_opts, *omit_grains, *omit_pillar, *omit_master];
-        Question::Config(Exact(key.clone()), delimiter.clone(), Exact(merge.clone()), omit)
+        Question::Config(
+            Exact(key.clone()),
+            delimiter.clone(),
+            Exact(merge.clone()),
+            omit,
+        )
     }
 
     /// Ask a minion.
@@ -183,7 +217,13 @@ impl Question {
         if probe.run.warning_count() == warned {
             return told;
         }
-        let texts = probe.run.warnings().iter().skip(warned).map(|warning| format!("{warning:?}")).collect();
+        let texts = probe
+            .run
+            .warnings()
+            .iter()
+            .skip(warned)
+            .map(|warning| format!("{warning:?}"))
+            .collect();
         probe.run.forget_warnings(warned);
         Told::new(Answer::Warned(Box::new((*told.answer).clone()), texts))
     }
@@ -193,12 +233,15 @@ impl Question {
         match self {
             Question::Start => {
                 let option = |name: &&str| minion.option(&Key::from(*name)).map(Exact);
-                let kinds =
-                    [Part::Grains, Part::Pillar, Part::Opts].map(|part| Kinds::from(minion.part(part).kind()).0);
+                let kinds = [Part::Grains, Part::Pillar, Part::Opts]
+                    .map(|part| Kinds::from(minion.part(part).kind()).0);
                 let kinds = kinds.map(|kind| Some(Exact(Value::from(i64::from(kind)))));
                 Answer::Values(OF_EVERY_RUN.iter().map(option).chain(kinds).collect())
             }
-            Question::Id => Answer::Values(vec![Some(Exact(minion.id.clone())), Some(Exact(minion.id()))]),
+            Question::Id => Answer::Values(vec![
+                Some(Exact(minion.id.clone())),
+                Some(Exact(minion.id())),
+            ]),
             Question::Entry(root, path) => match entry(minion, *root, path) {
                 None => Answer::Nothing,
                 Some(Value::Map(map)) => Answer::Dict(map.kind().into()),
@@ -207,7 +250,9 @@ impl Question {
             Question::Whole(root, path) => {
                 entry(minion, *root, path).map_or(Answer::Nothing, |v| Answer::Value(Exact(v)))
             }
-            Question::Find(Root::Grains, query, delimiter) => found(minion.grains_get(query.as_str(), delimiter)),
+            Question::Find(Root::Grains, query, delimiter) => {
+                found(minion.grains_get(query.as_str(), delimiter))
+            }
             Question::Find(_, query, delimiter) => match probe.run.pillar_find(query, delimiter) {
                 Ok(value) => value.map_or(Answer::Nothing, |v| Answer::Value(Exact(v))),
                 Err(e) => Answer::Failed(format!("{e:?}")),
@@ -219,9 +264,18 @@ impl Question {
                     merge_nested_lists: *merge_nested_lists,
                     delimiter: delimiter.clone(),
                 };
-                told(minion.pillar_get(key.0.clone(), &query).map(|a| (Some(a.value), a.warning)))
+                told(
+                    minion
+                        .pillar_get(key.0.clone(), &query)
+                        .map(|a| (Some(a.value), a.warning)),
+                )
             }
-            Question::Config(key, delimiter, merge, [omit_opts, omit_grains, omit_pillar, omit_master]) => {
+            Question::Config(
+                key,
+                delimiter,
+                merge,
+                [omit_opts, omit_grains, omit_pillar, omit_master],
+            ) => {
                 let query = ConfigGet {
                     delimiter: delimiter.clone(),
                     merge: merge.0.clone(),
@@ -230,18 +284,30 @@ impl Question {
                     omit_pillar: *omit_pillar,
                     omit_master: *omit_master,
                 };
-                told(minion.config_get(key.0.clone(), &query).map(|a| (a.value, a.warning)))
+                told(
+                    minion
+                        .config_get(key.0.clone(), &query)
+                        .map(|a| (a.value, a.warning)),
+                )
             }
             Question::Option(key) => {
-                let value = Key::try_from(&key.0).ok().and_then(|key| minion.option(&key));
+                let value = Key::try_from(&key.0)
+                    .ok()
+                    .and_then(|key| minion.option(&key));
                 value.map_or(Answer::Nothing, |v| Answer::Value(Exact(v)))
             }
             Question::Files(files) => (*files.answer(probe).answer).clone(),
             Question::Paths(paths) => paths.answer(probe),
             Question::Print(print) => print.answer(probe),
             Question::All => {
-                let parts = [&minion.grains, &minion.pillar, &minion.opts].map(|part| Some(Exact(part.clone().into())));
-                Answer::Values(parts.into_iter().chain([Some(Exact(minion.id.clone()))]).collect())
+                let parts = [&minion.grains, &minion.pillar, &minion.opts]
+                    .map(|part| Some(Exact(part.clone().into())));
+                Answer::Values(
+                    parts
+                        .into_iter()
+                        .chain([Some(Exact(minion.id.clone()))])
+                        .collect(),
+                )
             }
         }
     }
@@ -293,7 +359,10 @@ pub(crate) struct Told {
 
 impl Told {
     pub fn new(answer: Answer) -> Self {
-        Told { hash: STATE.hash_one(&answer), answer: Arc::new(answer) }
+        Told {
+            hash: STATE.hash_one(&answer),
+            answer: Arc::new(answer),
+        }
     }
 
     pub fn answer(&self) -> &Answer {
@@ -316,7 +385,8 @@ impl Told {
 
 impl PartialEq for Told {
     fn eq(&self, other: &Self) -> bool {
-        self.hash == other.hash && (Arc::ptr_eq(&self.answer, &other.answer) || self.answer == other.answer)
+        self.hash == other.hash
+            && (Arc::ptr_eq(&self.answer, &other.answer) || self.answer == other.answer)
     }
 }
 
@@ -338,8 +408,12 @@ impl Answer {
             Answer::Value(value) => of_value(value),
             Answer::Values(values) => values.iter().flatten().map(of_value).sum(),
             Answer::Failed(text) => text.len(),
-            Answer::Paths(paths) | Answer::Files(paths, _) => paths.iter().map(|path| path.len() + 32).sum(),
-            Answer::Warned(answer, texts) => answer.size() + texts.iter().map(String::len).sum::<usize>(),
+            Answer::Paths(paths) | Answer::Files(paths, _) => {
+                paths.iter().map(|path| path.len() + 32).sum()
+            }
+            Answer::Warned(answer, texts) => {
+                answer.size() + texts.iter().map(String::len).sum::<usize>()
+            }
         }
     }
 }

@@ -91,16 +91,36 @@ impl Leaf {
             Ok(value) => Some(Form::of(value, sheet)?),
             Err(_) => return None,
         };
-        Some(Arc::new(Leaf { outcome: Arc::new(outcome), form }))
+        Some(Arc::new(Leaf {
+            outcome: Arc::new(outcome),
+            form,
+        }))
     }
 
     /// What a minion has whose layers printed something; `None` if that makes something else of its result.
     fn outcome(&self, printed: &[Told]) -> Option<Arc<Outcome>> {
-        let Some(form) = &self.form else { return Some(self.outcome.clone()) };
-        let words: Vec<&[Str]> = printed.iter().filter_map(Told::print).map(|print| &*print.words).collect();
-        let Outcome { warnings, files, kind, .. } = &*self.outcome;
+        let Some(form) = &self.form else {
+            return Some(self.outcome.clone());
+        };
+        let words: Vec<&[Str]> = printed
+            .iter()
+            .filter_map(Told::print)
+            .map(|print| &*print.words)
+            .collect();
+        let Outcome {
+            warnings,
+            files,
+            kind,
+            ..
+        } = &*self.outcome;
         let (warnings, files, result) = (warnings.clone(), files.clone(), Ok(form.filled(&words)?));
-        Some(Arc::new(Outcome { result, warnings, files, text: OnceLock::new(), kind: *kind }))
+        Some(Arc::new(Outcome {
+            result,
+            warnings,
+            files,
+            text: OnceLock::new(),
+            kind: *kind,
+        }))
     }
 
     fn size(&self) -> usize {
@@ -114,8 +134,14 @@ const MOST_BYTES: usize = 64 << 20;
 impl<'e> Recipe<'e> {
     /// A formula and the arguments of `map.data` besides it.
     pub fn new(engine: &'e Engine, formula: impl Into<String>, options: DataOptions) -> Self {
-        let recipe =
-            Recipe { engine, formula: formula.into(), options, saltenv: None, known: None, layers: Mutex::default() };
+        let recipe = Recipe {
+            engine,
+            formula: formula.into(),
+            options,
+            saltenv: None,
+            known: None,
+            layers: Mutex::default(),
+        };
         recipe.with_memory(MOST_BYTES)
     }
 
@@ -129,7 +155,8 @@ impl<'e> Recipe<'e> {
     /// Remember about so many bytes at most; with none, nothing is shared.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
-        self.known = (bytes > 0).then(|| Decisions::new(self.engine.questions.pose(Question::Start), bytes));
+        self.known =
+            (bytes > 0).then(|| Decisions::new(self.engine.questions.pose(Question::Start), bytes));
         self
     }
 
@@ -148,7 +175,9 @@ impl<'e> Recipe<'e> {
     pub fn outcome_for(&self, witness: &Witness<'_, 'e>) -> Arc<Outcome> {
         let minion = witness.minion();
         let alone = || Arc::new(self.worked_out(&self.run(minion)));
-        let Some(known) = &self.known else { return alone() };
+        let Some(known) = &self.known else {
+            return alone();
+        };
         let probe = witness.probe(self.engine, self.saltenv.as_ref());
         match known.follow(|posed| probe.ask(posed)) {
             Led::To(leaf, printed) => return leaf.outcome(&printed).unwrap_or_else(alone),
@@ -166,16 +195,28 @@ impl<'e> Recipe<'e> {
             Record::Unknown => return alone(),
             Record::Spoilt => return self.without_blanks(known, version, alone),
         };
-        let printed: Vec<Told> =
-            steps.iter().map(|step| &step.told).filter(|told| told.print().is_some()).cloned().collect();
+        let printed: Vec<Told> = steps
+            .iter()
+            .map(|step| &step.told)
+            .filter(|told| told.print().is_some())
+            .cloned()
+            .collect();
         // What a layer printed is no text that an error could show a place in.
         if outcome.result.is_err() && !printed.is_empty() {
             return alone();
         }
-        let Some(leaf) = Leaf::of(outcome, sheet) else { return self.without_blanks(known, version, alone) };
+        let Some(leaf) = Leaf::of(outcome, sheet) else {
+            return self.without_blanks(known, version, alone);
+        };
         let outcome = leaf.outcome(&printed).unwrap_or_else(alone);
         // A file that cannot be read now can be there for the next.
-        if leaf.outcome.result.as_ref().err().is_none_or(|e| e.kind() != ErrorKind::File) {
+        if leaf
+            .outcome
+            .result
+            .as_ref()
+            .err()
+            .is_none_or(|e| e.kind() != ErrorKind::File)
+        {
             let mut layers = self.layers();
             // Who began before layers were asked otherwise has another record.
             if layers.version == version
@@ -213,7 +254,9 @@ impl<'e> Recipe<'e> {
     /// for templates that are not in Jinja. That is worked out anew.
     pub fn facts(&self, minion: &Minion) -> Option<Vec<FactRead>> {
         let probe = Witness::new(minion).probe(self.engine, self.saltenv.as_ref());
-        let (_, Record::Shared(steps, _)) = self.recorded(minion, probe, Arc::default()) else { return None };
+        let (_, Record::Shared(steps, _)) = self.recorded(minion, probe, Arc::default()) else {
+            return None;
+        };
         let mut seen = HashSet::new();
         let reads = steps.iter().flat_map(|step| step.posed.question.reads());
         Some(reads.filter(|read| seen.insert(read.clone())).collect())
@@ -224,7 +267,9 @@ impl<'e> Recipe<'e> {
     /// # Errors
     /// As [`Run::data`].
     pub fn explain(&self, minion: &Minion) -> Result<Lineage> {
-        self.run(minion).explain(&self.formula, &self.options).map(|(_, lineage)| lineage)
+        self.run(minion)
+            .explain(&self.formula, &self.options)
+            .map(|(_, lineage)| lineage)
     }
 
     /// The texts that templates made of a minion's secrets, and those secrets. That is worked out again, whether
@@ -249,17 +294,31 @@ impl<'e> Recipe<'e> {
     }
 
     /// An outcome, and what was asked for it.
-    fn recorded(&self, minion: &Minion, probe: Rc<Probe<'e>>, printing: Arc<Printing>) -> (Outcome, Record) {
+    fn recorded(
+        &self,
+        minion: &Minion,
+        probe: Rc<Probe<'e>>,
+        printing: Arc<Printing>,
+    ) -> (Outcome, Record) {
         let run = self.in_its_saltenv(Run::recorded(probe, minion, printing));
         let outcome = self.worked_out(&run);
-        let record = run.facts.recorder().map_or(Record::Own, |recorder| recorder.finish(&run));
+        let record = run
+            .facts
+            .recorder()
+            .map_or(Record::Own, |recorder| recorder.finish(&run));
         (outcome, record)
     }
 
     fn worked_out(&self, run: &Run<'_>) -> Outcome {
         let result = run.data(&self.formula, &self.options);
         let (warnings, files) = (run.warnings().into(), run.file_reads().into());
-        Outcome { result, warnings, files, text: OnceLock::new(), kind: new_kind() }
+        Outcome {
+            result,
+            warnings,
+            files,
+            text: OnceLock::new(),
+            kind: new_kind(),
+        }
     }
 }
 
@@ -268,7 +327,11 @@ impl Redact for Outcome {
     fn redacted(&self, secrets: &Secrets) -> Self {
         Outcome {
             result: self.result.clone().map_err(|error| error.redacted(secrets)),
-            warnings: self.warnings.iter().map(|warning| warning.redacted(secrets)).collect(),
+            warnings: self
+                .warnings
+                .iter()
+                .map(|warning| warning.redacted(secrets))
+                .collect(),
             files: self.files.clone(),
             text: OnceLock::new(),
             kind: self.kind,
@@ -281,7 +344,13 @@ impl Outcome {
     #[must_use]
     pub fn failed(error: Error) -> Self {
         let (warnings, files) = (Arc::default(), Arc::default());
-        Outcome { result: Err(error), warnings, files, text: OnceLock::new(), kind: new_kind() }
+        Outcome {
+            result: Err(error),
+            warnings,
+            files,
+            text: OnceLock::new(),
+            kind: new_kind(),
+        }
     }
 
     /// The outcome as its user writes it, worked out once for all minions that share it.
@@ -302,8 +371,18 @@ impl Outcome {
             Ok(value) => 48 * weight(value),
             Err(e) => e.to_string().len() + 512,
         };
-        let of_files = self.files.iter().map(|file| file.path.len() + 64).sum::<usize>();
-        of_files + of_result + self.warnings.iter().map(|warning| warning.message.len() + 256).sum::<usize>()
+        let of_files = self
+            .files
+            .iter()
+            .map(|file| file.path.len() + 64)
+            .sum::<usize>();
+        of_files
+            + of_result
+            + self
+                .warnings
+                .iter()
+                .map(|warning| warning.message.len() + 256)
+                .sum::<usize>()
     }
 }
 

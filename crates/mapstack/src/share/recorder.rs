@@ -86,11 +86,17 @@ pub(crate) struct RootReader {
 
 impl Reader for RootReader {
     fn entry(&self, path: &[Key]) {
-        self.log.0.borrow_mut().push(Question::Entry(self.root, exact(path)));
+        self.log
+            .0
+            .borrow_mut()
+            .push(Question::Entry(self.root, exact(path)));
     }
 
     fn whole(&self, path: &[Key]) {
-        self.log.0.borrow_mut().push(Question::Whole(self.root, exact(path)));
+        self.log
+            .0
+            .borrow_mut()
+            .push(Question::Whole(self.root, exact(path)));
     }
 }
 
@@ -118,7 +124,10 @@ impl<'e> Recorder<'e> {
 
     /// The reader of a live dict.
     pub fn reader(&self, root: Root) -> Rc<RootReader> {
-        Rc::new(RootReader { root, log: self.log.clone() })
+        Rc::new(RootReader {
+            root,
+            log: self.log.clone(),
+        })
     }
 
     /// Record a question.
@@ -156,10 +165,20 @@ impl<'e> Recorder<'e> {
 
     /// Record which files a definition leads to below directories. Whether that can be one question: if it
     /// takes nothing but the minion.
-    pub fn note_files(&self, definition: &Definition, directories: &[String], config_get_strategy: &Value) -> bool {
-        let Some(paths) = LayerPaths::of(definition, config_get_strategy) else { return false };
+    pub fn note_files(
+        &self,
+        definition: &Definition,
+        directories: &[String],
+        config_get_strategy: &Value,
+    ) -> bool {
+        let Some(paths) = LayerPaths::of(definition, config_get_strategy) else {
+            return false;
+        };
         let paths = self.pose(Question::Paths(Box::new(paths)));
-        self.note(Question::Files(Box::new(LayerFiles::new(paths, directories))));
+        self.note(Question::Files(Box::new(LayerFiles::new(
+            paths,
+            directories,
+        ))));
         true
     }
 
@@ -183,7 +202,12 @@ impl<'e> Recorder<'e> {
     fn add(&self, posed: Arc<Posed>, told: Told) {
         let mut asked = self.asked.borrow_mut();
         let paths = posed.question.paths().map(|paths| self.probe.ask(paths));
-        asked.steps.push(Step { posed, told, paths, layer: self.layer.borrow().clone() });
+        asked.steps.push(Step {
+            posed,
+            told,
+            paths,
+            layer: self.layer.borrow().clone(),
+        });
         if asked.steps.len() > MOST_QUESTIONS {
             self.own.set(true);
             asked.all = true;
@@ -192,14 +216,23 @@ impl<'e> Recorder<'e> {
 
     /// A layer in which the words that every minion has for itself are left blank, as the run goes on with it, if
     /// it is one of those that are asked what they print.
-    pub fn printed(&self, run: &Run<'_>, file: &File, variables: &Variables<'_>, stack: &Value) -> Option<LayerFile> {
+    pub fn printed(
+        &self,
+        run: &Run<'_>,
+        file: &File,
+        variables: &Variables<'_>,
+        stack: &Value,
+    ) -> Option<LayerFile> {
         if self.quiet.get() || !self.printing.contains(&*file.path) {
             return None;
         }
         self.catch_up();
         let mut sheet = self.blanks.take().filter(|_| !self.asked.borrow().all)?;
         let print = LayerPrint::new(file, variables, stack, !run.blanks.is_empty());
-        let posed = Arc::new(Posed { question: Question::Print(Box::new(print)), number: None });
+        let posed = Arc::new(Posed {
+            question: Question::Print(Box::new(print)),
+            number: None,
+        });
         let told = self.probe.ask(&posed);
         self.add(posed, told.clone());
         let Some(print) = told.print() else {
@@ -208,8 +241,16 @@ impl<'e> Recorder<'e> {
             return None;
         };
         run.note_reads(print.reads());
-        let layer = LayerFile::of(sheet.add(Mould::read(&print.text, print.words.len())?)?.as_map()?)?;
-        if [&layer.strategy, &layer.merge_lists].into_iter().flatten().any(has_blank) {
+        let layer = LayerFile::of(
+            sheet
+                .add(Mould::read(&print.text, print.words.len())?)?
+                .as_map()?,
+        )?;
+        if [&layer.strategy, &layer.merge_lists]
+            .into_iter()
+            .flatten()
+            .any(has_blank)
+        {
             return None;
         }
         if !sheet.is_empty() {
@@ -223,8 +264,12 @@ impl<'e> Recorder<'e> {
     pub fn finish(&self, run: &Run<'_>) -> Record {
         self.catch_up();
         let steps = std::mem::take(&mut self.asked.borrow_mut().steps);
-        let prints = steps.iter().filter(|step| step.told.print().is_some()).count();
-        let is_own = run.is_own() || clock_reads() != self.clock || (prints > 0 && !can_pay(run, prints));
+        let prints = steps
+            .iter()
+            .filter(|step| step.told.print().is_some())
+            .count();
+        let is_own =
+            run.is_own() || clock_reads() != self.clock || (prints > 0 && !can_pay(run, prints));
         match self.blanks.take() {
             Some(sheet) if sheet.is_empty() => match is_own || self.own.get() {
                 true => Record::Own,

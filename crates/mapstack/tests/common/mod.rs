@@ -7,19 +7,38 @@ use mapstack::value::{Map, Value, json};
 
 /// The records of a file.
 pub fn records(text: &str) -> Vec<Map> {
-    let Value::List(records) = json::loads(text).unwrap() else { panic!("a list") };
-    records.iter().map(|record| record.as_map().unwrap().clone()).collect()
+    let Value::List(records) = json::loads(text).unwrap() else {
+        panic!("a list")
+    };
+    records
+        .iter()
+        .map(|record| record.as_map().unwrap().clone())
+        .collect()
 }
 
 /// A mapping in a record; empty if it has none.
 pub fn map(record: &Map, key: &str) -> Map {
-    record.get(key).and_then(Value::as_map).cloned().unwrap_or_default()
+    record
+        .get(key)
+        .and_then(Value::as_map)
+        .cloned()
+        .unwrap_or_default()
 }
 
 /// The minion whose facts a record has.
 pub fn minion(record: &Map) -> Minion {
-    let (grains, pillar, opts) = (map(record, "grains"), map(record, "pillar"), map(record, "opts"));
-    Minion { grains, pillar, opts, ..Minion::default() }.complete()
+    let (grains, pillar, opts) = (
+        map(record, "grains"),
+        map(record, "pillar"),
+        map(record, "opts"),
+    );
+    Minion {
+        grains,
+        pillar,
+        opts,
+        ..Minion::default()
+    }
+    .complete()
 }
 
 /// Each record has to check, but those that are listed with their reason, which must not.
@@ -33,10 +52,18 @@ pub fn assert_repeated(
         let name = record.get("name").unwrap().to_string();
         let expected = differences.iter().any(|(known, _)| *known == name);
         match check(record) {
-            Ok(()) if expected => problems.push(format!("{name}: is equal now; strike it from the list")),
+            Ok(()) if expected => {
+                problems.push(format!("{name}: is equal now; strike it from the list"))
+            }
             Err(problem) if !expected => problems.push(format!("{name}\n    {problem}")),
             _ => {}
         }
     }
-    assert!(problems.is_empty(), "{} of {} differ:\n{}", problems.len(), records.len(), problems.join("\n"));
+    assert!(
+        problems.is_empty(),
+        "{} of {} differ:\n{}",
+        problems.len(),
+        records.len(),
+        problems.join("\n")
+    );
 }

@@ -72,13 +72,22 @@ impl Cache {
         } else {
             return Ok(None);
         };
-        Ok(Some(Cache { directory, minions, now: None, pillarenv: None, pillars: OnceLock::new() }))
+        Ok(Some(Cache {
+            directory,
+            minions,
+            now: None,
+            pillarenv: None,
+            pillars: OnceLock::new(),
+        }))
     }
 
     /// The time by which entries have expired, which are empty then. Without it none has.
     #[must_use]
     pub fn at(mut self, now: SystemTime) -> Self {
-        self.now = Some(now.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64()));
+        self.now = Some(
+            now.duration_since(UNIX_EPOCH)
+                .map_or(0.0, |since| since.as_secs_f64()),
+        );
         self
     }
 
@@ -108,10 +117,14 @@ impl Cache {
     ///
     /// # Errors
     /// As [`ids`](Cache::ids).
-    pub fn minions(&self) -> Result<impl Iterator<Item = (String, Result<Minion, ReadError>)>, ReadError> {
+    pub fn minions(
+        &self,
+    ) -> Result<impl Iterator<Item = (String, Result<Minion, ReadError>)>, ReadError> {
         // A minion that vanishes while others are read is one with nothing.
         let minion = |id: String| {
-            let read = self.minion(&id).map(|found| found.unwrap_or_else(|| Minion::new(id.as_str())));
+            let read = self
+                .minion(&id)
+                .map(|found| found.unwrap_or_else(|| Minion::new(id.as_str())));
             (id, read)
         };
         Ok(self.ids()?.into_iter().map(minion))
@@ -143,15 +156,29 @@ impl Cache {
                 }
                 None => Map::new(),
             };
-            return Ok(Some(minion.with(Part::Grains, grains).with(Part::Pillar, pillar)));
+            return Ok(Some(
+                minion.with(Part::Grains, grains).with(Part::Pillar, pillar),
+            ));
         }
-        let Some(Entry { file, value }) = Entry::read(self.minions.join(id).join("data.p"))? else { return Ok(None) };
-        let data = Entry { file: file.clone(), value }.mapping("a minion's data")?;
+        let Some(Entry { file, value }) = Entry::read(self.minions.join(id).join("data.p"))? else {
+            return Ok(None);
+        };
+        let data = Entry {
+            file: file.clone(),
+            value,
+        }
+        .mapping("a minion's data")?;
         let part = |part: Part| {
             let value = data.get(part.name()).cloned().unwrap_or_default();
-            Entry { file: file.clone(), value }.mapping(part.name())
+            Entry {
+                file: file.clone(),
+                value,
+            }
+            .mapping(part.name())
         };
-        [Part::Grains, Part::Pillar].into_iter().for_each(|part| minion.sources.of_file(&file, part));
+        [Part::Grains, Part::Pillar]
+            .into_iter()
+            .for_each(|part| minion.sources.of_file(&file, part));
         let minion = minion.with(Part::Grains, part(Part::Grains)?);
         Ok(Some(minion.with(Part::Pillar, part(Part::Pillar)?)))
     }
@@ -167,7 +194,9 @@ impl Cache {
         if let Some(pillarenv) = &self.pillarenv {
             // An environment may have slashes in its name; the key then is a path.
             let key = format!("{id}:{pillarenv}");
-            let inside = Path::new(&key).components().all(|part| matches!(part, Component::Normal(_)));
+            let inside = Path::new(&key)
+                .components()
+                .all(|part| matches!(part, Component::Normal(_)));
             return Ok(inside.then(|| file(&key)));
         }
         if is_file(&file(id))? {
@@ -176,13 +205,23 @@ impl Cache {
         let prefix = format!("{id}:");
         let keys = self.pillars(&directory)?;
         let first = keys.partition_point(|key| *key < prefix);
-        let own: Vec<&String> = keys.iter().skip(first).take_while(|key| key.starts_with(&prefix)).collect();
+        let own: Vec<&String> = keys
+            .iter()
+            .skip(first)
+            .take_while(|key| key.starts_with(&prefix))
+            .collect();
         match own.as_slice() {
             [] => Ok(None),
             [only] => Ok(Some(file(only))),
             several => {
-                let environments = several.iter().filter_map(|key| key.strip_prefix(&prefix)).map(str::to_owned);
-                let kind = ReadErrorKind::ManyPillars { id: id.to_owned(), environments: environments.collect() };
+                let environments = several
+                    .iter()
+                    .filter_map(|key| key.strip_prefix(&prefix))
+                    .map(str::to_owned);
+                let kind = ReadErrorKind::ManyPillars {
+                    id: id.to_owned(),
+                    environments: environments.collect(),
+                };
                 Err(at(&directory, kind))
             }
         }
@@ -195,7 +234,9 @@ impl Cache {
         }
         // A minion's id may have colons, too.
         let minions: HashSet<String> = entries(&self.grains())?.collect();
-        let mut keys: Vec<String> = entries(directory)?.filter(|key| !minions.contains(key)).collect();
+        let mut keys: Vec<String> = entries(directory)?
+            .filter(|key| !minions.contains(key))
+            .collect();
         keys.sort();
         Ok(self.pillars.get_or_init(|| keys))
     }
@@ -230,23 +271,35 @@ impl Entry {
 
     /// The data of an entry that was stored with a time to live; nothing, if that is over.
     fn unexpired(self, now: Option<f64>) -> Result<Self, ReadError> {
-        let Some(wrapped) = self.value.as_map().filter(|map| map.len() == 2) else { return Ok(self) };
-        let (Some(data), Some(expires)) = (wrapped.get("data"), wrapped.get("_expires")) else { return Ok(self) };
+        let Some(wrapped) = self.value.as_map().filter(|map| map.len() == 2) else {
+            return Ok(self);
+        };
+        let (Some(data), Some(expires)) = (wrapped.get("data"), wrapped.get("_expires")) else {
+            return Ok(self);
+        };
         let until = match expires {
             Value::Bool(flag) => f64::from(u8::from(*flag)),
             // What is beyond all floats is far away.
             Value::Int(seconds) => seconds.to_f64().unwrap_or(f64::INFINITY),
             Value::Float(seconds) => *seconds,
             other => {
-                let kind = ReadErrorKind::NotANumber { what: "_expires", found: other.kind() };
+                let kind = ReadErrorKind::NotANumber {
+                    what: "_expires",
+                    found: other.kind(),
+                };
                 return Err(at(&self.file, kind));
             }
         };
         let value = match now {
-            Some(now) if until.partial_cmp(&now) != Some(std::cmp::Ordering::Greater) => Value::None,
+            Some(now) if until.partial_cmp(&now) != Some(std::cmp::Ordering::Greater) => {
+                Value::None
+            }
             _ => data.clone(),
         };
-        Ok(Entry { file: self.file, value })
+        Ok(Entry {
+            file: self.file,
+            value,
+        })
     }
 
     /// The mapping that it is; what is false, such as nothing, is an empty one.
@@ -254,17 +307,32 @@ impl Entry {
         match self.value {
             Value::Map(map) => Ok(map),
             empty if !empty.truthy() => Ok(Map::new()),
-            other => Err(at(&self.file, ReadErrorKind::NotAMapping { what, found: other.kind() })),
+            other => Err(at(
+                &self.file,
+                ReadErrorKind::NotAMapping {
+                    what,
+                    found: other.kind(),
+                },
+            )),
         }
     }
 }
 
 fn at(file: &Path, kind: ReadErrorKind) -> ReadError {
-    ReadError { place: Place { file: file.display().to_string(), mark: None }, kind }
+    ReadError {
+        place: Place {
+            file: file.display().to_string(),
+            mark: None,
+        },
+        kind,
+    }
 }
 
 fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename)
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename
+    )
 }
 
 /// Whether it is a regular file: others could block, or have no end.
@@ -284,7 +352,10 @@ fn names(directory: &Path) -> Result<impl Iterator<Item = String> + use<>, ReadE
         Err(error) => return Err(at(directory, ReadErrorKind::Unreadable(error.into()))),
     };
     // An entry that vanishes in between is none.
-    Ok(entries.into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().into_string().ok()))
+    Ok(entries
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok()))
 }
 
 /// The keys of the entries in a directory. Files that are being written have other names.

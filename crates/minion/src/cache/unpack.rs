@@ -75,7 +75,13 @@ pub enum UnpackErrorKind {
 /// a key is a list or a mapping; an extension cannot be read; or values nest deeper or are more
 /// than [`Limits`] has by default.
 pub fn unpack(bytes: &[u8]) -> Result<Value, UnpackError> {
-    let mut unpacker = Unpacker { bytes, at: 0, values: 0, in_constant: false, limits: Limits::default() };
+    let mut unpacker = Unpacker {
+        bytes,
+        at: 0,
+        values: 0,
+        in_constant: false,
+        limits: Limits::default(),
+    };
     let value = unpacker.value(0)?;
     match unpacker.at == bytes.len() {
         true => Ok(value),
@@ -108,14 +114,18 @@ impl<'b> Unpacker<'b> {
     fn number<const N: usize>(&mut self) -> Result<[u8; N], UnpackError> {
         const WHAT: &str = "a number";
         let taken = self.take(N, WHAT)?;
-        taken.try_into().map_err(|_| self.error(UnpackErrorKind::Incomplete(WHAT)))
+        taken
+            .try_into()
+            .map_err(|_| self.error(UnpackErrorKind::Incomplete(WHAT)))
     }
 
     /// A length of 1, 2 or 4 bytes.
     fn length<const N: usize>(&mut self) -> Result<usize, UnpackError> {
         let bytes = self.number::<N>()?;
         // More than fits is more than there is.
-        Ok(bytes.iter().fold(0_usize, |sum, byte| sum.saturating_mul(256).saturating_add(usize::from(*byte))))
+        Ok(bytes.iter().fold(0_usize, |sum, byte| {
+            sum.saturating_mul(256).saturating_add(usize::from(*byte))
+        }))
     }
 
     /// The value at hand, inside `depth` collections.
@@ -152,20 +162,39 @@ impl<'b> Unpacker<'b> {
             Marker::Bin16 => self.length::<2>().and_then(|length| self.blob(length))?,
             Marker::Bin32 => self.length::<4>().and_then(|length| self.blob(length))?,
             Marker::FixArray(length) => self.list(length.into(), depth)?,
-            Marker::Array16 => self.length::<2>().and_then(|length| self.list(length, depth))?,
-            Marker::Array32 => self.length::<4>().and_then(|length| self.list(length, depth))?,
+            Marker::Array16 => self
+                .length::<2>()
+                .and_then(|length| self.list(length, depth))?,
+            Marker::Array32 => self
+                .length::<4>()
+                .and_then(|length| self.list(length, depth))?,
             Marker::FixMap(length) => self.map(length.into(), depth)?,
-            Marker::Map16 => self.length::<2>().and_then(|length| self.map(length, depth))?,
-            Marker::Map32 => self.length::<4>().and_then(|length| self.map(length, depth))?,
+            Marker::Map16 => self
+                .length::<2>()
+                .and_then(|length| self.map(length, depth))?,
+            Marker::Map32 => self
+                .length::<4>()
+                .and_then(|length| self.map(length, depth))?,
             Marker::FixExt1 => self.extension(1, depth)?,
             Marker::FixExt2 => self.extension(2, depth)?,
             Marker::FixExt4 => self.extension(4, depth)?,
             Marker::FixExt8 => self.extension(8, depth)?,
             Marker::FixExt16 => self.extension(16, depth)?,
-            Marker::Ext8 => self.length::<1>().and_then(|length| self.extension(length, depth))?,
-            Marker::Ext16 => self.length::<2>().and_then(|length| self.extension(length, depth))?,
-            Marker::Ext32 => self.length::<4>().and_then(|length| self.extension(length, depth))?,
-            Marker::Reserved => return Err(UnpackError { at: start, kind: UnpackErrorKind::BadMarker(*byte) }),
+            Marker::Ext8 => self
+                .length::<1>()
+                .and_then(|length| self.extension(length, depth))?,
+            Marker::Ext16 => self
+                .length::<2>()
+                .and_then(|length| self.extension(length, depth))?,
+            Marker::Ext32 => self
+                .length::<4>()
+                .and_then(|length| self.extension(length, depth))?,
+            Marker::Reserved => {
+                return Err(UnpackError {
+                    at: start,
+                    kind: UnpackErrorKind::BadMarker(*byte),
+                });
+            }
         })
     }
 
@@ -174,7 +203,10 @@ impl<'b> Unpacker<'b> {
         let bytes = self.take(length, "a text")?;
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(text.into()),
-            Err(e) => Err(UnpackError { at: start + e.valid_up_to(), kind: UnpackErrorKind::Utf8 }),
+            Err(e) => Err(UnpackError {
+                at: start + e.valid_up_to(),
+                kind: UnpackErrorKind::Utf8,
+            }),
         }
     }
 
@@ -218,8 +250,11 @@ impl<'b> Unpacker<'b> {
         let failed = |kind| UnpackError { at: start, kind };
         match kind {
             TIME => {
-                let text = std::str::from_utf8(self.take(length, "a time")?).ok().and_then(printed_time);
-                text.map(Value::from).ok_or_else(|| failed(UnpackErrorKind::BadTime))
+                let text = std::str::from_utf8(self.take(length, "a time")?)
+                    .ok()
+                    .and_then(printed_time);
+                text.map(Value::from)
+                    .ok_or_else(|| failed(UnpackErrorKind::BadTime))
             }
             // What is printed is printed once: constants in constants could quote quotes for ever.
             CONSTANT if !self.in_constant => {
@@ -245,9 +280,13 @@ impl<'b> Unpacker<'b> {
 /// What Python prints for a time that is packed as `YYYYMMDDTHH:MM:SS.ffffff`.
 fn printed_time(packed: &str) -> Option<String> {
     let (date, clock) = packed.split_once('T')?;
-    let (clock, micros) = clock.split_once('.').filter(|(_, micros)| !micros.is_empty())?;
+    let (clock, micros) = clock
+        .split_once('.')
+        .filter(|(_, micros)| !micros.is_empty())?;
     let [year, month, day] = [date.get(..4)?, date.get(4..6)?, date.get(6..)?];
-    let &[hour, minute, second] = clock.split(':').collect::<Vec<_>>().as_slice() else { return None };
+    let &[hour, minute, second] = clock.split(':').collect::<Vec<_>>().as_slice() else {
+        return None;
+    };
     let days = match number(month, 2)? {
         4 | 6 | 9 | 11 => 30,
         2 if leap(number(year, 4)?) => 29,

@@ -19,12 +19,19 @@ pub(super) struct Directory(Vec<(String, PathBuf)>);
 
 impl Directory {
     pub fn list(path: &Path) -> Result<Self, ReadError> {
-        let failed =
-            |error: std::io::Error| at_file(&path.display().to_string(), ReadErrorKind::Unreadable(error.into()));
+        let failed = |error: std::io::Error| {
+            at_file(
+                &path.display().to_string(),
+                ReadErrorKind::Unreadable(error.into()),
+            )
+        };
         let mut found: Vec<(String, PathBuf)> = Vec::new();
         for entry in fs::read_dir(path).map_err(failed)? {
             let file = entry.map_err(failed)?.path();
-            let (stem, end) = (file.file_stem().and_then(OsStr::to_str), file.extension().and_then(OsStr::to_str));
+            let (stem, end) = (
+                file.file_stem().and_then(OsStr::to_str),
+                file.extension().and_then(OsStr::to_str),
+            );
             if let (Some(stem), Some(end)) = (stem, end)
                 && ENDINGS.contains(&end)
                 && !stem.starts_with('.')
@@ -33,9 +40,14 @@ impl Directory {
             }
         }
         found.sort();
-        if let Some([(_, first), (_, second)]) = found.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        if let Some([(_, first), (_, second)]) =
+            found.windows(2).find(|pair| pair[0].0 == pair[1].0)
+        {
             let other = first.display().to_string();
-            return Err(at_file(&second.display().to_string(), ReadErrorKind::SameMinion { other }));
+            return Err(at_file(
+                &second.display().to_string(),
+                ReadErrorKind::SameMinion { other },
+            ));
         }
         Ok(Directory(found))
     }
@@ -49,7 +61,9 @@ impl Directory {
     }
 
     pub fn minion(&self, id: &str) -> Result<Option<Minion>, ReadError> {
-        let Ok(at) = self.0.binary_search_by(|(known, _)| known.as_str().cmp(id)) else { return Ok(None) };
+        let Ok(at) = self.0.binary_search_by(|(known, _)| known.as_str().cmp(id)) else {
+            return Ok(None);
+        };
         self.0.get(at).map(|(id, file)| named(id, file)).transpose()
     }
 }
@@ -63,7 +77,13 @@ fn named(id: &str, file: &Path) -> Result<Minion, ReadError> {
         return Err(at_file(&name, ReadErrorKind::SeveralMinions { count }));
     };
     match entry.id {
-        Some(own) if own != id => Err(at_file(&name, ReadErrorKind::OtherId { id: id.to_owned(), own })),
+        Some(own) if own != id => Err(at_file(
+            &name,
+            ReadErrorKind::OtherId {
+                id: id.to_owned(),
+                own,
+            },
+        )),
         _ => match entry.found? {
             Found::Minion(mut minion) => {
                 if minion.id.as_str() != Some(id) {

@@ -82,7 +82,10 @@ impl Minions {
             return Ok(Minions(Form::Directory(directory)));
         }
         let Some(mut cache) = Cache::open(path)? else {
-            return Err(at_file(&path.display().to_string(), ReadErrorKind::NoMinions));
+            return Err(at_file(
+                &path.display().to_string(),
+                ReadErrorKind::NoMinions,
+            ));
         };
         if let Some(now) = options.now {
             cache = cache.at(now);

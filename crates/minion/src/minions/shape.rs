@@ -7,7 +7,16 @@ use crate::read::{KEYS, LOCAL, Positions, minion_of};
 use crate::{Minion, Part};
 
 /// Grains that tell that a mapping is grains: every minion has most of them, and as text.
-const GRAINS: [&str; 8] = ["cpuarch", "fqdn", "host", "kernel", "os", "os_family", "osfinger", "saltversion"];
+const GRAINS: [&str; 8] = [
+    "cpuarch",
+    "fqdn",
+    "host",
+    "kernel",
+    "os",
+    "os_family",
+    "osfinger",
+    "saltversion",
+];
 
 /// What Salt prints for a minion that it got no answer from.
 const NO_ANSWER: &str = "Minion did not return";
@@ -36,7 +45,9 @@ impl Shape {
         match () {
             () if is_grains(map) => Shape::Grains,
             () if is_document(map) => Shape::Document,
-            () if map.len() == 1 && map.get(LOCAL).and_then(Value::as_map).is_some() => Shape::Local,
+            () if map.len() == 1 && map.get(LOCAL).and_then(Value::as_map).is_some() => {
+                Shape::Local
+            }
             () => Shape::ByIds,
         }
     }
@@ -50,31 +61,55 @@ pub(super) fn found(value: &Value, at: &Positions<'_>) -> Result<Found, ReadErro
         Value::Map(_) => return Err(at.error(ReadErrorKind::NoFacts)),
         Value::Bool(false) => "false".to_owned(),
         other => match other.as_str() {
-            Some(text) => text.lines().next().unwrap_or_default().trim_end().to_owned(),
-            None => return Err(at.error(ReadErrorKind::NotAMapping { what: "a minion", found: other.kind() })),
+            Some(text) => text
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .trim_end()
+                .to_owned(),
+            None => {
+                return Err(at.error(ReadErrorKind::NotAMapping {
+                    what: "a minion",
+                    found: other.kind(),
+                }));
+            }
         },
     };
     match value.as_str() {
-        Some(text) if !text.starts_with(NO_ANSWER) => Err(at.error(ReadErrorKind::NoAnswer { said })),
+        Some(text) if !text.starts_with(NO_ANSWER) => {
+            Err(at.error(ReadErrorKind::NoAnswer { said }))
+        }
         _ => Ok(Found::Silent(said)),
     }
 }
 
 /// A minion that says its id in its grains.
 pub(super) fn of_grains(grains: &Map, at: &Positions<'_>) -> Minion {
-    let mut minion = Minion { grains: grains.clone(), ..Minion::default() };
-    minion.sources.inside(at.name, at.start(), Some(Part::Grains));
+    let mut minion = Minion {
+        grains: grains.clone(),
+        ..Minion::default()
+    };
+    minion
+        .sources
+        .inside(at.name, at.start(), Some(Part::Grains));
     minion
 }
 
 fn is_grains(map: &Map) -> bool {
-    let text = |name: &&str| map.get(*name).and_then(Value::as_str).is_some_and(|text| !text.starts_with(NO_ANSWER));
+    let text = |name: &&str| {
+        map.get(*name)
+            .and_then(Value::as_str)
+            .is_some_and(|text| !text.starts_with(NO_ANSWER))
+    };
     GRAINS.iter().any(text)
 }
 
 /// Whether there is nothing but a document's keys, or a part of one.
 fn is_document(map: &Map) -> bool {
     let parts = [Part::Grains, Part::Pillar, Part::Opts];
-    map.keys().all(|key| key.as_str().is_some_and(|key| KEYS.contains(&key)))
-        || parts.iter().any(|part| map.get(part.name()).and_then(Value::as_map).is_some())
+    map.keys()
+        .all(|key| key.as_str().is_some_and(|key| KEYS.contains(&key)))
+        || parts
+            .iter()
+            .any(|part| map.get(part.name()).and_then(Value::as_map).is_some())
 }

@@ -41,17 +41,29 @@ impl Text {
     /// asked for.
     pub fn parse(bytes: &[u8], name: &str) -> Result<Self, ReadError> {
         let (file, kept) = (name.into(), kept(bytes, name));
-        let (mut minions, mut silent) = (Vec::<(String, Result<Minion, ReadError>)>::new(), Vec::new());
+        let (mut minions, mut silent) = (
+            Vec::<(String, Result<Minion, ReadError>)>::new(),
+            Vec::new(),
+        );
         let mut places = std::collections::HashMap::<String, Place>::new();
         for Entry { id, place, found } in entries(bytes, name)? {
             let Some(id) = id else {
-                return Err(found.err().unwrap_or(ReadError { place, kind: ReadErrorKind::NoId }));
+                return Err(found.err().unwrap_or(ReadError {
+                    place,
+                    kind: ReadErrorKind::NoId,
+                }));
             };
             if let Some(first) = places.insert(id.clone(), place.clone()) {
                 // Neither is better than the other, so there is none.
                 minions.retain(|(known, _)| *known != id);
                 silent.retain(|known: &Silent| known.id != id);
-                minions.push((id, Err(ReadError { place, kind: ReadErrorKind::Twice { first } })));
+                minions.push((
+                    id,
+                    Err(ReadError {
+                        place,
+                        kind: ReadErrorKind::Twice { first },
+                    }),
+                ));
                 continue;
             }
             match found {
@@ -79,7 +91,10 @@ impl Text {
     /// # Errors
     /// What is wrong with it.
     pub fn minion(&self, id: &str) -> Result<Option<Minion>, ReadError> {
-        let at = self.minions.binary_search_by(|(known, _)| known.as_str().cmp(id)).ok();
+        let at = self
+            .minions
+            .binary_search_by(|(known, _)| known.as_str().cmp(id))
+            .ok();
         match at.and_then(|at| self.minions.get(at)) {
             None => Ok(None),
             Some((_, Ok(minion))) => Ok(Some(minion.clone())),
@@ -111,11 +126,20 @@ pub(super) fn entries(bytes: &[u8], name: &str) -> Result<Vec<Entry>, ReadError>
         top.entries(name, of_several, &mut entries);
     }
     // What fits no form anywhere is told of as a whole, rather than as minions that are wrong.
-    if entries.iter().all(|entry| matches!(&entry.found, Err(error) if error.kind.is_foreign())) {
+    if entries
+        .iter()
+        .all(|entry| matches!(&entry.found, Err(error) if error.kind.is_foreign()))
+    {
         let first = tops.first();
         let seen = first.map_or_else(|| "nothing".to_owned(), |top| described(&top.map));
-        let place = Place { file: name.to_owned(), mark: first.and_then(|top| top.mark) };
-        return Err(ReadError { place, kind: ReadErrorKind::NoForm { seen } });
+        let place = Place {
+            file: name.to_owned(),
+            mark: first.and_then(|top| top.mark),
+        };
+        return Err(ReadError {
+            place,
+            kind: ReadErrorKind::NoForm { seen },
+        });
     }
     Ok(entries)
 }
@@ -138,11 +162,20 @@ impl Top<'_> {
         let single = |minion: Result<Minion, ReadError>| {
             let id = minion.as_ref().ok().and_then(own_id);
             let found = minion.map(Found::Minion);
-            Entry { id, place: Place { file: name.to_owned(), mark: self.mark }, found }
+            Entry {
+                id,
+                place: Place {
+                    file: name.to_owned(),
+                    mark: self.mark,
+                },
+                found,
+            }
         };
         match Shape::of(&self.map) {
             Shape::Document => entries.push(named(single(minion_of(&self.map, &here)), of_several)),
-            Shape::Grains => entries.push(named(single(Ok(of_grains(&self.map, &here))), of_several)),
+            Shape::Grains => {
+                entries.push(named(single(Ok(of_grains(&self.map, &here))), of_several))
+            }
             Shape::Local => {
                 entries.extend(self.map.values().next().map(|value| {
                     let found = found(value, &self.entry(name, 0));
@@ -150,29 +183,63 @@ impl Top<'_> {
                         Ok(Found::Minion(minion)) => own_id(minion),
                         _ => None,
                     };
-                    named(Entry { id, place: Place { file: name.to_owned(), mark: self.mark }, found }, of_several)
+                    named(
+                        Entry {
+                            id,
+                            place: Place {
+                                file: name.to_owned(),
+                                mark: self.mark,
+                            },
+                            found,
+                        },
+                        of_several,
+                    )
                 }));
             }
-            Shape::ByIds if matches!(&self.marks, Where::Keys(keys) if keys.marks().len() != self.map.len()) => {
+            Shape::ByIds if matches!(&self.marks, Where::Keys(keys) if keys.marks().len() != self.map.len()) =>
+            {
                 entries.push(single(Err(here.error(ReadErrorKind::EqualKeys))));
             }
-            Shape::ByIds => entries.extend(self.map.iter().enumerate().map(|(index, (key, value))| {
-                let at = self.entry(name, index);
-                let place = Place { file: name.to_owned(), mark: self.key(index).or(self.mark) };
-                let found = found(value, &at);
-                let (id, found) = match checked(key, found.as_ref().ok()) {
-                    Ok(id) => (id, found),
-                    Err((id, kind)) => (id, Err(ReadError { place: place.clone(), kind })),
-                };
-                Entry { id: Some(id), place, found }
-            })),
+            Shape::ByIds => {
+                entries.extend(self.map.iter().enumerate().map(|(index, (key, value))| {
+                    let at = self.entry(name, index);
+                    let place = Place {
+                        file: name.to_owned(),
+                        mark: self.key(index).or(self.mark),
+                    };
+                    let found = found(value, &at);
+                    let (id, found) = match checked(key, found.as_ref().ok()) {
+                        Ok(id) => (id, found),
+                        Err((id, kind)) => (
+                            id,
+                            Err(ReadError {
+                                place: place.clone(),
+                                kind,
+                            }),
+                        ),
+                    };
+                    Entry {
+                        id: Some(id),
+                        place,
+                        found,
+                    }
+                }))
+            }
         }
     }
 
     fn positions<'t>(&'t self, name: &'t str) -> Positions<'t> {
         match &self.marks {
-            Where::Tree(marks) => Positions { name, marks: Some(marks), otherwise: self.mark },
-            Where::Keys(_) => Positions { name, marks: None, otherwise: self.mark },
+            Where::Tree(marks) => Positions {
+                name,
+                marks: Some(marks),
+                otherwise: self.mark,
+            },
+            Where::Keys(_) => Positions {
+                name,
+                marks: None,
+                otherwise: self.mark,
+            },
         }
     }
 
@@ -182,7 +249,11 @@ impl Top<'_> {
             Where::Tree(marks) => marks.child(index),
             Where::Keys(_) => None,
         };
-        Positions { name, marks, otherwise: self.key(index) }
+        Positions {
+            name,
+            marks,
+            otherwise: self.key(index),
+        }
     }
 
     fn key(&self, index: usize) -> Option<Mark> {
@@ -196,16 +267,25 @@ impl Top<'_> {
 /// A minion that says its id itself, which has to, where there are several.
 fn named(mut entry: Entry, of_several: bool) -> Entry {
     if let Some(id) = entry.id.as_deref().filter(|id| !is_id(id)) {
-        entry.found = Err(ReadError { place: entry.place.clone(), kind: ReadErrorKind::NoName { id: cut(id) } });
+        entry.found = Err(ReadError {
+            place: entry.place.clone(),
+            kind: ReadErrorKind::NoName { id: cut(id) },
+        });
     } else if of_several && entry.id.is_none() && entry.found.is_ok() {
-        entry.found = Err(ReadError { place: entry.place.clone(), kind: ReadErrorKind::NoId });
+        entry.found = Err(ReadError {
+            place: entry.place.clone(),
+            kind: ReadErrorKind::NoId,
+        });
     }
     entry
 }
 
 fn own_id(minion: &Minion) -> Option<String> {
     let grain = || minion.grains.get("id").filter(|id| id.truthy());
-    Some(&minion.id).filter(|id| id.truthy()).or_else(grain).map(ToString::to_string)
+    Some(&minion.id)
+        .filter(|id| id.truthy())
+        .or_else(grain)
+        .map(ToString::to_string)
 }
 
 /// The id that a key is, if it is one and the minion's own is no other.
@@ -217,7 +297,10 @@ fn checked(key: &Key, found: Option<&Found>) -> Result<String, (String, ReadErro
     }
     match found {
         Some(Found::Minion(minion)) if minion.id.truthy() && minion.id.to_string() != id => {
-            let kind = ReadErrorKind::OtherId { id: cut(&id), own: cut(&minion.id.to_string()) };
+            let kind = ReadErrorKind::OtherId {
+                id: cut(&id),
+                own: cut(&minion.id.to_string()),
+            };
             Err((id, kind))
         }
         _ => Ok(id),
@@ -231,10 +314,18 @@ fn is_id(id: &str) -> bool {
 
 /// A mapping in a few words.
 fn described(map: &Map) -> String {
-    let keys: Vec<String> = map.keys().take(3).map(|key| format!("`{}`", cut(&key.to_string()))).collect();
+    let keys: Vec<String> = map
+        .keys()
+        .take(3)
+        .map(|key| format!("`{}`", cut(&key.to_string())))
+        .collect();
     match keys.as_slice() {
         [] => "an empty mapping".to_owned(),
-        keys => format!("a mapping with {}{}", keys.join(", "), if map.len() > 3 { ", …" } else { "" }),
+        keys => format!(
+            "a mapping with {}{}",
+            keys.join(", "),
+            if map.len() > 3 { ", …" } else { "" }
+        ),
     }
 }
 
@@ -259,9 +350,13 @@ fn tops<'t>(bytes: &'t [u8], name: &str) -> Result<Vec<Top<'t>>, ReadError> {
                 let mark = mark_of(&no_json);
                 match error.place.mark > mark {
                     true => error,
-                    false => {
-                        ReadError { place: Place { file: name.to_owned(), mark }, kind: ReadErrorKind::Json(no_json) }
-                    }
+                    false => ReadError {
+                        place: Place {
+                            file: name.to_owned(),
+                            mark,
+                        },
+                        kind: ReadErrorKind::Json(no_json),
+                    },
                 }
             }
             None => error,
@@ -270,8 +365,13 @@ fn tops<'t>(bytes: &'t [u8], name: &str) -> Result<Vec<Top<'t>>, ReadError> {
 }
 
 fn mark_of(error: &JsonError) -> Option<Mark> {
-    let JsonError::Syntax { line, column, .. } = error else { return None };
-    Some(Mark { line: u32::try_from(*line).ok()?, column: u32::try_from(*column).ok()? })
+    let JsonError::Syntax { line, column, .. } = error else {
+        return None;
+    };
+    Some(Mark {
+        line: u32::try_from(*line).ok()?,
+        column: u32::try_from(*column).ok()?,
+    })
 }
 
 fn documents(text: &str, name: &str) -> Result<Vec<Top<'static>>, ReadError> {
@@ -280,12 +380,22 @@ fn documents(text: &str, name: &str) -> Result<Vec<Top<'static>>, ReadError> {
     for (value, marks) in loaded {
         let mark = Some(marks.mark());
         match value {
-            Value::Map(map) => tops.push(Top { map, mark, marks: Where::Tree(marks) }),
+            Value::Map(map) => tops.push(Top {
+                map,
+                mark,
+                marks: Where::Tree(marks),
+            }),
             Value::None => {}
             other => {
-                let place = Place { file: name.to_owned(), mark };
+                let place = Place {
+                    file: name.to_owned(),
+                    mark,
+                };
                 let seen = other.kind().described().to_owned();
-                return Err(ReadError { place, kind: ReadErrorKind::NoForm { seen } });
+                return Err(ReadError {
+                    place,
+                    kind: ReadErrorKind::NoForm { seen },
+                });
             }
         }
     }
@@ -297,17 +407,34 @@ fn documents(text: &str, name: &str) -> Result<Vec<Top<'static>>, ReadError> {
 
 /// JSON objects, one behind the other.
 fn objects(text: &str) -> Result<Vec<Top<'_>>, JsonError> {
-    let mut cursor = Cursor { text, at: 0, mark: Mark::default() };
+    let mut cursor = Cursor {
+        text,
+        at: 0,
+        mark: Mark::default(),
+    };
     let (mut tops, mut at) = (Vec::new(), skip_blanks(text, 0));
     while at < text.len() {
         let (value, end) = json::raw_decode(text, at)?;
         let mark = cursor.to(at);
         let Value::Map(map) = value else {
             let (line, column) = (mark.line as usize, mark.column as usize);
-            return Err(JsonError::Syntax { message: "Expecting an object", line, column });
+            return Err(JsonError::Syntax {
+                message: "Expecting an object",
+                line,
+                column,
+            });
         };
-        let keys = Keys { text: text.get(..end).unwrap_or_default(), start: at, mark, marks: OnceCell::new() };
-        tops.push(Top { map, mark: Some(mark), marks: Where::Keys(keys) });
+        let keys = Keys {
+            text: text.get(..end).unwrap_or_default(),
+            start: at,
+            mark,
+            marks: OnceCell::new(),
+        };
+        tops.push(Top {
+            map,
+            mark: Some(mark),
+            marks: Where::Keys(keys),
+        });
         at = skip_blanks(text, end);
     }
     Ok(tops)
@@ -326,8 +453,14 @@ struct Keys<'t> {
 impl Keys<'_> {
     fn marks(&self) -> &[Mark] {
         self.marks.get_or_init(|| {
-            let mut cursor = Cursor { text: self.text, at: self.start, mark: self.mark };
-            keys(self.text, self.start).map(|at| cursor.to(at)).collect()
+            let mut cursor = Cursor {
+                text: self.text,
+                at: self.start,
+                mark: self.mark,
+            };
+            keys(self.text, self.start)
+                .map(|at| cursor.to(at))
+                .collect()
         })
     }
 }
@@ -383,7 +516,12 @@ impl Cursor<'_> {
         let between = self.text.get(self.at..at).unwrap_or_default();
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         match between.rfind('\n') {
-            None => self.mark.column = self.mark.column.saturating_add(count(between.chars().count())),
+            None => {
+                self.mark.column = self
+                    .mark
+                    .column
+                    .saturating_add(count(between.chars().count()))
+            }
             Some(last) => {
                 let lines = between.bytes().filter(|byte| *byte == b'\n').count();
                 self.mark.line = self.mark.line.saturating_add(count(lines));

@@ -27,25 +27,49 @@ impl Browser {
     /// Start the driver on a port of its choice, and by it a browser without a window.
     pub fn start(flags: &[&str]) -> Self {
         let program = std::env::var_os("CHROMEDRIVER").unwrap_or_else(|| "chromedriver".into());
-        let mut driver =
-            Command::new(&program).arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap_or_else(
-                |e| panic!("{}: {e}; install chromedriver, or name it in CHROMEDRIVER", program.display()),
-            );
+        let mut driver = Command::new(&program)
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|e| {
+                panic!(
+                    "{}: {e}; install chromedriver, or name it in CHROMEDRIVER",
+                    program.display()
+                )
+            });
         let mut said = BufReader::new(driver.stdout.take().expect("the output is piped"));
         let port = std::iter::repeat_with(|| {
             let mut line = String::new();
-            assert!(said.read_line(&mut line).unwrap() > 0, "chromedriver ended before it named its port");
+            assert!(
+                said.read_line(&mut line).unwrap() > 0,
+                "chromedriver ended before it named its port"
+            );
             line
         })
-        .find_map(|line| Some(line.trim().trim_end_matches('.').split_once("successfully on port ")?.1.to_owned()))
+        .find_map(|line| {
+            Some(
+                line.trim()
+                    .trim_end_matches('.')
+                    .split_once("successfully on port ")?
+                    .1
+                    .to_owned(),
+            )
+        })
         .expect("lines do not end");
-        let mut browser = Browser { driver, session: format!("http://127.0.0.1:{port}/session") };
+        let mut browser = Browser {
+            driver,
+            session: format!("http://127.0.0.1:{port}/session"),
+        };
         let capabilities = json!({"capabilities": {"alwaysMatch": {
             "goog:chromeOptions": {"args": flags},
             "goog:loggingPrefs": {"browser": "ALL"},
         }}});
         let session = browser.post("", &capabilities);
-        let id = session["sessionId"].as_str().expect("a session has a name").to_owned();
+        let id = session["sessionId"]
+            .as_str()
+            .expect("a session has a name")
+            .to_owned();
         browser.session = format!("{}/{id}", browser.session);
         browser
     }
@@ -78,8 +102,14 @@ impl Browser {
 
     /// Click what a selector of CSS finds first.
     pub fn click(&self, selector: &str) {
-        let found = self.post("/element", &json!({"using": "css selector", "value": selector}));
-        let element = found.as_object().and_then(|found| found.values().next()).and_then(Value::as_str);
+        let found = self.post(
+            "/element",
+            &json!({"using": "css selector", "value": selector}),
+        );
+        let element = found
+            .as_object()
+            .and_then(|found| found.values().next())
+            .and_then(Value::as_str);
         let element = element.expect("an element has a reference");
         self.post(&format!("/element/{element}/click"), &json!({}));
     }
@@ -88,9 +118,14 @@ impl Browser {
     pub fn press(&self, keys: &str) {
         let strokes: Vec<Value> = keys
             .chars()
-            .flat_map(|key| ["keyDown", "keyUp"].map(|kind| json!({"type": kind, "value": key.to_string()})))
+            .flat_map(|key| {
+                ["keyDown", "keyUp"].map(|kind| json!({"type": kind, "value": key.to_string()}))
+            })
             .collect();
-        self.post("/actions", &json!({"actions": [{"type": "key", "id": "keyboard", "actions": strokes}]}));
+        self.post(
+            "/actions",
+            &json!({"actions": [{"type": "key", "id": "keyboard", "actions": strokes}]}),
+        );
     }
 
     /// What the page and the browser have written into the console.
@@ -107,7 +142,9 @@ impl Browser {
             .into();
         let url = format!("{}{path}", self.session);
         let request = agent.post(&url).header("Content-Type", "application/json");
-        let mut answer = request.send(body.to_string()).unwrap_or_else(|e| panic!("{url}: {e}"));
+        let mut answer = request
+            .send(body.to_string())
+            .unwrap_or_else(|e| panic!("{url}: {e}"));
         let text = answer.body_mut().read_to_string().unwrap();
         let status = answer.status();
         assert!(status.is_success(), "{url} {body}: {status}: {text}");

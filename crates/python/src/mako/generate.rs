@@ -105,7 +105,11 @@ impl<'a> Generator<'a> {
 
     fn fail<T>(&self, id: Id, message: impl Into<String>) -> Generated<T> {
         let offset = self.node(id).span.start as usize;
-        Err(Failure { message: message.into(), class: "CompileException", offset })
+        Err(Failure {
+            message: message.into(),
+            class: "CompileException",
+            offset,
+        })
     }
 
     // --- lines ---
@@ -136,17 +140,20 @@ impl<'a> Generator<'a> {
 
     fn scope(&self) -> &Scope {
         static EMPTY: std::sync::OnceLock<Scope> = std::sync::OnceLock::new();
-        self.scopes.last().unwrap_or_else(|| EMPTY.get_or_init(Scope::default))
+        self.scopes
+            .last()
+            .unwrap_or_else(|| EMPTY.get_or_init(Scope::default))
     }
 
     fn branch(&self, parent: &Scope, owner: Owner, nested: bool) -> Generated<Scope> {
         let mut scope = Scope::default();
-        let is_namespace =
-            matches!(owner, Owner::Node(id) if self.tag(id).is_some_and(|tag| tag.keyword == "namespace"));
+        let is_namespace = matches!(owner, Owner::Node(id) if self.tag(id).is_some_and(|tag| tag.keyword == "namespace"));
         if !is_namespace {
             scope.declared.extend(parent.declared.iter().cloned());
             scope.declared.extend(parent.inner_defs.keys().cloned());
-            scope.declared.extend(parent.locally_declared.iter().cloned());
+            scope
+                .declared
+                .extend(parent.locally_declared.iter().cloned());
             scope.declared.extend(parent.arguments.iter().cloned());
             if nested {
                 scope.declared.extend(parent.undeclared.iter().cloned());
@@ -167,7 +174,10 @@ impl<'a> Generator<'a> {
             .collect();
         if !reserved.is_empty() {
             return Err(Failure {
-                message: format!("Reserved words declared in template: {}", reserved.join(", ")),
+                message: format!(
+                    "Reserved words declared in template: {}",
+                    reserved.join(", ")
+                ),
                 class: "NameConflictError",
                 offset: 0,
             });
@@ -177,9 +187,15 @@ impl<'a> Generator<'a> {
 
     fn expect(&self, scope: &mut Scope, names: &BTreeSet<String>, id: Id) {
         for name in names {
-            if name != "context" && !scope.declared.contains(name) && !scope.locally_declared.contains(name) {
+            if name != "context"
+                && !scope.declared.contains(name)
+                && !scope.locally_declared.contains(name)
+            {
                 scope.undeclared.insert(name.clone());
-                scope.first.entry(name.clone()).or_insert(self.node(id).span);
+                scope
+                    .first
+                    .entry(name.clone())
+                    .or_insert(self.node(id).span);
             }
         }
     }
@@ -189,21 +205,35 @@ impl<'a> Generator<'a> {
         let own = owner == Owner::Node(id);
         match &node.kind {
             Kind::Text { .. } | Kind::Comment => {}
-            Kind::Expression { idents, filter_idents, .. } => {
-                let filters = filter_idents.undeclared.iter().filter(|name| !FILTERS.contains(&name.as_str()));
-                let mut names: BTreeSet<String> = idents.undeclared.iter().chain(filters).cloned().collect();
+            Kind::Expression {
+                idents,
+                filter_idents,
+                ..
+            } => {
+                let filters = filter_idents
+                    .undeclared
+                    .iter()
+                    .filter(|name| !FILTERS.contains(&name.as_str()));
+                let mut names: BTreeSet<String> =
+                    idents.undeclared.iter().chain(filters).cloned().collect();
                 names.retain(|name| !idents.declared.contains(name));
                 self.expect(scope, &names, id);
             }
             Kind::Control { idents, .. } => {
                 self.expect(scope, &idents.undeclared, id);
-                scope.locally_declared.extend(idents.declared.iter().cloned());
+                scope
+                    .locally_declared
+                    .extend(idents.declared.iter().cloned());
             }
             Kind::Code { module, idents, .. } => {
                 if !module {
                     self.expect(scope, &idents.undeclared, id);
-                    scope.locally_declared.extend(idents.declared.iter().cloned());
-                    scope.locally_assigned.extend(idents.declared.iter().cloned());
+                    scope
+                        .locally_declared
+                        .extend(idents.declared.iter().cloned());
+                    scope
+                        .locally_assigned
+                        .extend(idents.declared.iter().cloned());
                 }
             }
             Kind::Tag(tag) => self.visit_tag(scope, owner, id, tag, own)?,
@@ -211,9 +241,19 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    fn visit_tag(&self, scope: &mut Scope, owner: Owner, id: Id, tag: &Tag, own: bool) -> Generated {
+    fn visit_tag(
+        &self,
+        scope: &mut Scope,
+        owner: Owner,
+        id: Id,
+        tag: &Tag,
+        own: bool,
+    ) -> Generated {
         let each = |scope: &mut Scope| -> Generated {
-            self.node(id).children.iter().try_for_each(|child| self.visit(scope, owner, *child))
+            self.node(id)
+                .children
+                .iter()
+                .try_for_each(|child| self.visit(scope, owner, *child))
         };
         match tag.keyword.as_str() {
             "namespace" if own => each(scope)?,
@@ -246,7 +286,10 @@ impl<'a> Generator<'a> {
                     } else if outer.is_call() {
                         return self.fail(
                             id,
-                            format!("Named block '{}' not allowed inside of <%call> tag", tag.signature.name),
+                            format!(
+                                "Named block '{}' not allowed inside of <%call> tag",
+                                tag.signature.name
+                            ),
                         );
                     }
                 }
@@ -285,9 +328,10 @@ impl<'a> Generator<'a> {
         let before = names.insert(name.clone(), id);
         let is_block = |id: Id| self.tag(id).is_some_and(|tag| tag.keyword == "block");
         match before {
-            Some(before) if before != id && (is_block(id) || is_block(before)) => {
-                self.fail(id, format!("%def or %block named '{name}' already exists in this template."))
-            }
+            Some(before) if before != id && (is_block(id) || is_block(before)) => self.fail(
+                id,
+                format!("%def or %block named '{name}' already exists in this template."),
+            ),
             _ => Ok(()),
         }
     }
@@ -310,7 +354,11 @@ impl<'a> Generator<'a> {
                 Kind::Tag(tag) => match tag.keyword.as_str() {
                     "inherit" => inherit = Some(id),
                     "namespace" => {
-                        let name = tag.attributes.get("name").cloned().unwrap_or_else(|| format!("__anon_{id}"));
+                        let name = tag
+                            .attributes
+                            .get("name")
+                            .cloned()
+                            .unwrap_or_else(|| format!("__anon_{id}"));
                         self.namespace_imports |= tag.attributes.contains_key("import");
                         self.namespaces.insert(name, id);
                     }
@@ -338,12 +386,19 @@ impl<'a> Generator<'a> {
             self.namespaces(&toplevel)?;
         }
         if let Some(id) = inherit {
-            let file = self.tag(id).and_then(|tag| tag.parsed.get("file")).cloned().unwrap_or_default();
+            let file = self
+                .tag(id)
+                .and_then(|tag| tag.parsed.get("file"))
+                .cloned()
+                .unwrap_or_default();
             let span = self.node(id).span;
             self.line("def _mako_inherit(template, context):");
             self.indent += 1;
             self.line("_mako_generate_namespaces(context)");
-            self.line_from(&format!("return _mk.inherit_from(context, {file}, _template_uri)"), Some(span));
+            self.line_from(
+                &format!("return _mk.inherit_from(context, {file}, _template_uri)"),
+                Some(span),
+            );
             self.indent -= 1;
         }
         let mut arguments = vec!["context".to_owned()];
@@ -361,7 +416,11 @@ impl<'a> Generator<'a> {
         self.callable(Owner::Template, "render_body", &arguments, &toplevel)?;
         let names: Vec<String> = names.iter().map(|name| quote_str(name)).collect();
         self.line(&format!("_mk_arguments = [{}]", names.join(", ")));
-        let defs: Vec<(String, Id)> = main.top_defs.iter().map(|(name, id)| (name.clone(), *id)).collect();
+        let defs: Vec<(String, Id)> = main
+            .top_defs
+            .iter()
+            .map(|(name, id)| (name.clone(), *id))
+            .collect();
         self.in_def = true;
         for (name, id) in defs {
             let Some(tag) = self.tag(id) else { continue };
@@ -370,23 +429,42 @@ impl<'a> Generator<'a> {
             if tag.keyword == "block" {
                 arguments.push("**pageargs".to_owned());
             }
-            if let Some(decorator) = tag.attributes.get("decorator").filter(|text| !text.is_empty()) {
-                self.line_from(&format!("@_mk.decorate_toplevel({decorator})"), Some(self.node(id).span));
+            if let Some(decorator) = tag
+                .attributes
+                .get("decorator")
+                .filter(|text| !text.is_empty())
+            {
+                self.line_from(
+                    &format!("@_mk.decorate_toplevel({decorator})"),
+                    Some(self.node(id).span),
+                );
             }
-            self.callable(Owner::Node(id), &format!("render_{name}"), &arguments, &toplevel)?;
+            self.callable(
+                Owner::Node(id),
+                &format!("render_{name}"),
+                &arguments,
+                &toplevel,
+            )?;
         }
         Ok(())
     }
 
     /// A function at the top of the module: the template's body, a def or a block.
-    fn callable(&mut self, owner: Owner, name: &str, arguments: &[String], toplevel: &Scope) -> Generated {
+    fn callable(
+        &mut self,
+        owner: Owner,
+        name: &str,
+        arguments: &[String],
+        toplevel: &Scope,
+    ) -> Generated {
         let tag = match owner {
             Owner::Node(id) => self.tag(id),
             Owner::Template => None,
         };
         let mut scope = self.branch(toplevel, owner, false)?;
         let is_block = tag.is_some_and(|tag| tag.keyword == "block");
-        if (tag.is_none() || is_block) && arguments.iter().any(|argument| argument == "**pageargs") {
+        if (tag.is_none() || is_block) && arguments.iter().any(|argument| argument == "**pageargs")
+        {
             scope.arguments.insert("pageargs".to_owned());
         }
         let span = match owner {
@@ -395,9 +473,14 @@ impl<'a> Generator<'a> {
         };
         self.line_from(&format!("def {name}({}):", arguments.join(", ")), span);
         self.indent += 1;
-        let passes_locals = tag.is_none() && !(scope.locally_assigned.is_empty() && scope.arguments.is_empty());
+        let passes_locals =
+            tag.is_none() && !(scope.locally_assigned.is_empty() && scope.arguments.is_empty());
         let start = if passes_locals {
-            let pairs: Vec<String> = scope.arguments.iter().map(|name| format!("{name}={name}")).collect();
+            let pairs: Vec<String> = scope
+                .arguments
+                .iter()
+                .map(|name| format!("{name}={name}"))
+                .collect();
             Some(format!("_mk_locals = _mk.dict({})", pairs.join(", ")))
         } else {
             None
@@ -452,7 +535,11 @@ impl<'a> Generator<'a> {
         // What the body returned early gives way to what it printed.
         if filtered || buffered {
             self.indent -= 1;
-            let text = self.filtered("_mk_buffer.getvalue()", tag.map_or(&[][..], |tag| &tag.filters), false);
+            let text = self.filtered(
+                "_mk_buffer.getvalue()",
+                tag.map_or(&[][..], |tag| &tag.filters),
+                false,
+            );
             // The `return` above must not keep this from running.
             let lines = &mut self.out;
             replace_last_return(&mut lines.code);
@@ -474,13 +561,18 @@ impl<'a> Generator<'a> {
         let scope = self.scope().clone();
         let mut names: BTreeSet<String> = scope.undeclared.clone();
         names.extend(scope.inner_defs.keys().cloned());
-        names.retain(|name| !scope.arguments.contains(name) && !scope.locally_declared.contains(name));
+        names.retain(|name| {
+            !scope.arguments.contains(name) && !scope.locally_declared.contains(name)
+        });
         let has_loop = names.remove("loop");
         if top && self.namespace_imports {
             self.line("_mk_imports = {}");
             for (name, id) in self.namespaces.clone() {
                 if let Some(import) = self.tag(id).and_then(|tag| tag.attributes.get("import")) {
-                    let listed: Vec<String> = import.split(',').map(|part| quote_str(part.trim())).collect();
+                    let listed: Vec<String> = import
+                        .split(',')
+                        .map(|part| quote_str(part.trim()))
+                        .collect();
                     let span = self.node(id).span;
                     let call = format!(
                         "_mako_get_namespace(context, {})._populate(_mk_imports, [{}])",
@@ -496,9 +588,15 @@ impl<'a> Generator<'a> {
         }
         for name in names {
             let span = scope.first.get(&name).copied();
-            let def = scope.inner_defs.get(&name).or_else(|| scope.top_defs.get(&name)).copied();
+            let def = scope
+                .inner_defs
+                .get(&name)
+                .or_else(|| scope.top_defs.get(&name))
+                .copied();
             if let Some(id) = def {
-                let anonymous = self.tag(id).is_some_and(|tag| tag.signature.name.is_empty());
+                let anonymous = self
+                    .tag(id)
+                    .is_some_and(|tag| tag.signature.name.is_empty());
                 let block = self.tag(id).is_some_and(|tag| tag.keyword == "block");
                 if (block && !anonymous) || (!block && !self.node(id).nested) {
                     self.def_stub(id, top);
@@ -506,12 +604,25 @@ impl<'a> Generator<'a> {
                     self.inner_def(id, &scope, true)?;
                 }
             } else if self.namespaces.contains_key(&name) {
-                self.line_from(&format!("{name} = _mako_get_namespace(context, {})", quote_str(&name)), span);
+                self.line_from(
+                    &format!(
+                        "{name} = _mako_get_namespace(context, {})",
+                        quote_str(&name)
+                    ),
+                    span,
+                );
             } else {
-                let imports = if self.namespace_imports { "_mk_imports" } else { "None" };
+                let imports = if self.namespace_imports {
+                    "_mk_imports"
+                } else {
+                    "None"
+                };
                 let strict = if self.strict { "True" } else { "False" };
                 self.line_from(
-                    &format!("{name} = _mk.look_up(context, {}, {imports}, {strict})", quote_str(&name)),
+                    &format!(
+                        "{name} = _mk.look_up(context, {}, {imports}, {strict})",
+                        quote_str(&name)
+                    ),
                     span,
                 );
             }
@@ -526,12 +637,28 @@ impl<'a> Generator<'a> {
         let name = self.function_name(id);
         // A function inside of another passes on what the outer one has bound.
         let behind = if top { 1 } else { 2 };
-        let scope = self.scopes.len().checked_sub(behind).and_then(|at| self.scopes.get(at));
-        let binds = scope.is_some_and(|scope| !(scope.locally_assigned.is_empty() && scope.arguments.is_empty()));
+        let scope = self
+            .scopes
+            .len()
+            .checked_sub(behind)
+            .and_then(|at| self.scopes.get(at));
+        let binds = scope.is_some_and(|scope| {
+            !(scope.locally_assigned.is_empty() && scope.arguments.is_empty())
+        });
         let passes = !self.in_def && binds;
-        let mut passed = vec![if passes { "context._locals(_mk_locals)" } else { "context" }.to_owned()];
+        let mut passed = vec![
+            if passes {
+                "context._locals(_mk_locals)"
+            } else {
+                "context"
+            }
+            .to_owned(),
+        ];
         passed.extend(tag.signature.passed.iter().cloned());
-        self.line_from(&format!("def {name}({}):", tag.signature.declared.join(", ")), Some(self.node(id).span));
+        self.line_from(
+            &format!("def {name}({}):", tag.signature.declared.join(", ")),
+            Some(self.node(id).span),
+        );
         self.indent += 1;
         self.line(&format!("return render_{name}({})", passed.join(", ")));
         self.indent -= 1;
@@ -539,13 +666,22 @@ impl<'a> Generator<'a> {
 
     /// A def inside of a function.
     fn inner_def(&mut self, id: Id, parent: &Scope, nested: bool) -> Generated {
-        let Some(tag) = self.tag(id) else { return Ok(()) };
+        let Some(tag) = self.tag(id) else {
+            return Ok(());
+        };
         let span = Some(self.node(id).span);
-        if let Some(decorator) = tag.attributes.get("decorator").filter(|text| !text.is_empty()) {
+        if let Some(decorator) = tag
+            .attributes
+            .get("decorator")
+            .filter(|text| !text.is_empty())
+        {
             self.line_from(&format!("@_mk.decorate_inline(context, {decorator})"), span);
         }
         let name = self.function_name(id);
-        self.line_from(&format!("def {name}({}):", tag.signature.declared.join(", ")), span);
+        self.line_from(
+            &format!("def {name}({}):", tag.signature.declared.join(", ")),
+            span,
+        );
         self.indent += 1;
         let scope = self.branch(parent, Owner::Node(id), nested)?;
         self.function_body(Owner::Node(id), scope, Some(tag), None, false)?;
@@ -577,7 +713,9 @@ impl<'a> Generator<'a> {
                 let was = std::mem::replace(&mut self.in_def, true);
                 let mut exported = Vec::new();
                 for child in self.defs_below(id) {
-                    let inner = self.tag(child).is_some_and(|tag| tag.signature.name.is_empty());
+                    let inner = self
+                        .tag(child)
+                        .is_some_and(|tag| tag.signature.name.is_empty());
                     if inner {
                         return self.fail(child, "Can't put anonymous blocks inside <%namespace>");
                     }
@@ -590,7 +728,9 @@ impl<'a> Generator<'a> {
             }
             let quoted = quote_str(&name);
             let source = if let Some(file) = tag.parsed.get("file") {
-                format!("_mk.template_namespace({quoted}, context, {file}, {callables}, _template_uri)")
+                format!(
+                    "_mk.template_namespace({quoted}, context, {file}, {callables}, _template_uri)"
+                )
             } else if let Some(module) = tag.parsed.get("module") {
                 format!("_mk.module_namespace({quoted}, context, {module}, {callables})")
             } else {
@@ -600,7 +740,9 @@ impl<'a> Generator<'a> {
             if tag.is_true("inheritable") {
                 self.line(&format!("context['self'].{name} = _mk_namespace"));
             }
-            self.line(&format!("context.namespaces[(_mk_at, {quoted})] = _mk_namespace"));
+            self.line(&format!(
+                "context.namespaces[(_mk_at, {quoted})] = _mk_namespace"
+            ));
         }
         self.indent -= 1;
         Ok(())
@@ -627,7 +769,10 @@ impl<'a> Generator<'a> {
         match &node.kind {
             Kind::Text { text, exact } => {
                 let mark = self.mark(node.span, *exact);
-                self.line_from(&format!("__M_writer({}, {mark})", quote_str(text)), Some(node.span));
+                self.line_from(
+                    &format!("__M_writer({}, {mark})", quote_str(text)),
+                    Some(node.span),
+                );
                 Ok(())
             }
             Kind::Expression { code, filters, .. } => {
@@ -636,12 +781,22 @@ impl<'a> Generator<'a> {
                 self.line_from(&format!("__M_writer({value}, {mark})"), Some(node.span));
                 Ok(())
             }
-            Kind::Control { keyword, end, text, .. } => self.control(id, keyword, *end, text),
-            Kind::Code { module: false, idents, .. } => {
+            Kind::Control {
+                keyword, end, text, ..
+            } => self.control(id, keyword, *end, text),
+            Kind::Code {
+                module: false,
+                idents,
+                ..
+            } => {
                 self.code(id)?;
                 if !self.in_def && !self.scope().locally_assigned.is_empty() {
-                    let names: Vec<String> = idents.declared.iter().map(|name| quote_str(name)).collect();
-                    self.line(&format!("_mk_locals.update(_mk.picked(_mk_all_locals(), [{}]))", names.join(", ")));
+                    let names: Vec<String> =
+                        idents.declared.iter().map(|name| quote_str(name)).collect();
+                    self.line(&format!(
+                        "_mk_locals.update(_mk.picked(_mk_all_locals(), [{}]))",
+                        names.join(", ")
+                    ));
                 }
                 Ok(())
             }
@@ -652,7 +807,9 @@ impl<'a> Generator<'a> {
 
     fn code(&mut self, id: Id) -> Generated {
         let node = self.node(id);
-        let Kind::Code { text, .. } = &node.kind else { return Ok(()) };
+        let Kind::Code { text, .. } = &node.kind else {
+            return Ok(());
+        };
         let inside = names::lines_in_strings(text);
         let mut continued = false;
         for (number, line) in text.split('\n').enumerate() {
@@ -664,7 +821,9 @@ impl<'a> Generator<'a> {
             continued = line.ends_with('\\');
             self.out.code.push_str(line);
             self.out.code.push('\n');
-            self.out.lines.push(self.source_lines.get(node.line - 1 + number).copied());
+            self.out
+                .lines
+                .push(self.source_lines.get(node.line - 1 + number).copied());
         }
         self.line("pass");
         Ok(())
@@ -692,7 +851,10 @@ impl<'a> Generator<'a> {
                     offset: node.span.start as usize,
                 });
             };
-            self.line_from(&format!("loop = _mk_loop._enter({iterable})"), Some(node.span));
+            self.line_from(
+                &format!("loop = _mk_loop._enter({iterable})"),
+                Some(node.span),
+            );
             self.line("try:");
             self.indent += 1;
             text = format!("for {targets} in loop:");
@@ -714,18 +876,26 @@ impl<'a> Generator<'a> {
         }
         let node = self.node(id);
         let here = match &node.kind {
-            Kind::Expression { idents, filter_idents, .. } => {
+            Kind::Expression {
+                idents,
+                filter_idents,
+                ..
+            } => {
                 (idents.undeclared.contains("loop") || filter_idents.undeclared.contains("loop"))
                     && !idents.declared.contains("loop")
             }
-            Kind::Control { idents, .. } | Kind::Code { idents, .. } => idents.undeclared.contains("loop"),
+            Kind::Control { idents, .. } | Kind::Code { idents, .. } => {
+                idents.undeclared.contains("loop")
+            }
             Kind::Text { .. } | Kind::Comment | Kind::Tag(_) => false,
         };
         let children = match &node.kind {
             Kind::Control { end: true, .. } => &[][..],
             _ => &node.children,
         };
-        here || children.iter().any(|child| self.uses_loop(*child, depth + 1))
+        here || children
+            .iter()
+            .any(|child| self.uses_loop(*child, depth + 1))
     }
 
     fn emit_tag(&mut self, id: Id, tag: &'a Tag) -> Generated {
@@ -736,7 +906,10 @@ impl<'a> Generator<'a> {
                 let file = tag.parsed.get("file").cloned().unwrap_or_default();
                 let args = tag.attributes.get("args").filter(|args| !args.is_empty());
                 let args = args.map(|args| format!(", {args}")).unwrap_or_default();
-                self.line_from(&format!("_mk.include_file(context, {file}, _template_uri{args})"), span);
+                self.line_from(
+                    &format!("_mk.include_file(context, {file}, _template_uri{args})"),
+                    span,
+                );
                 Ok(())
             }
             "text" => {
@@ -770,9 +943,18 @@ impl<'a> Generator<'a> {
                 let name = self.function_name(id);
                 let mut passed = tag.signature.passed.clone();
                 passed.push("**pageargs".to_owned());
-                self.line_from(&format!("if not _mk.has_parent_block(context, {}):", quote_str(&name)), span);
+                self.line_from(
+                    &format!(
+                        "if not _mk.has_parent_block(context, {}):",
+                        quote_str(&name)
+                    ),
+                    span,
+                );
                 self.indent += 1;
-                self.line_from(&format!("context['self'].{name}({})", passed.join(", ")), span);
+                self.line_from(
+                    &format!("context['self'].{name}({})", passed.join(", ")),
+                    span,
+                );
                 self.indent -= 1;
                 Ok(())
             }
@@ -800,7 +982,10 @@ impl<'a> Generator<'a> {
         for child in self.defs_below(id) {
             self.inner_def(child, &inner, false)?;
             let name = self.function_name(child);
-            if self.tag(child).is_some_and(|tag| !tag.signature.name.is_empty()) {
+            if self
+                .tag(child)
+                .is_some_and(|tag| !tag.signature.name.is_empty())
+            {
                 exported.push(name.clone());
             }
             body.inner_defs.shift_remove(&name);
@@ -848,7 +1033,9 @@ impl<'a> Generator<'a> {
         let mut out = value.to_owned();
         for filter in all.into_iter().filter(|filter| *filter != "n") {
             // A filter with arguments makes the function.
-            let call = filter.find('(').filter(|at| *at > 0 && filter.ends_with(')'));
+            let call = filter
+                .find('(')
+                .filter(|at| *at > 0 && filter.ends_with(')'));
             let (name, arguments) = call.map_or((filter, ""), |at| filter.split_at(at));
             out = format!("{}{arguments}({out})", filter_name(name));
         }
@@ -882,7 +1069,10 @@ fn source_lines(source: &str) -> Vec<Span> {
     let (mut out, mut start) = (Vec::new(), 0);
     for line in source.split_inclusive('\n') {
         let indent = line.len() - line.trim_start().len();
-        out.push(crate::sandbox::span(start + indent.min(line.len()), start + line.trim_end().len().max(indent)));
+        out.push(crate::sandbox::span(
+            start + indent.min(line.len()),
+            start + line.trim_end().len().max(indent),
+        ));
         start += line.len();
     }
     out
@@ -894,10 +1084,15 @@ fn for_parts(text: &str) -> Option<(String, String)> {
     let rest = rest.strip_prefix(|c: char| c.is_whitespace())?.trim_start();
     let at = rest.match_indices("in").map(|(at, _)| at).find(|at| {
         let (before, after) = (&rest[..*at], &rest[at + 2..]);
-        before.ends_with(|c: char| c.is_whitespace() || c == ')') && after.starts_with(char::is_whitespace)
+        before.ends_with(|c: char| c.is_whitespace() || c == ')')
+            && after.starts_with(char::is_whitespace)
     })?;
     let targets = rest[..at].trim();
-    if targets.is_empty() || !targets.chars().all(|c| is_word(c) || c.is_whitespace() || matches!(c, '(' | ')' | ',')) {
+    if targets.is_empty()
+        || !targets
+            .chars()
+            .all(|c| is_word(c) || c.is_whitespace() || matches!(c, '(' | ')' | ','))
+    {
         return None;
     }
     let iterable = rest[at + 2..].trim();

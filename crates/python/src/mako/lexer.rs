@@ -67,10 +67,20 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    pub(super) fn into_error(self, name: Option<&mapstack_value::Str>, source: &std::sync::Arc<str>) -> Box<Error> {
-        let end =
-            source.get(self.offset..).and_then(|rest| rest.find('\n')).map_or(source.len(), |at| self.offset + at);
-        let place = Place { template: name.cloned(), source: source.clone(), span: span(self.offset, end) };
+    pub(super) fn into_error(
+        self,
+        name: Option<&mapstack_value::Str>,
+        source: &std::sync::Arc<str>,
+    ) -> Box<Error> {
+        let end = source
+            .get(self.offset..)
+            .and_then(|rest| rest.find('\n'))
+            .map_or(source.len(), |at| self.offset + at);
+        let place = Place {
+            template: name.cloned(),
+            source: source.clone(),
+            span: span(self.offset, end),
+        };
         Error::raised(self.class, format!("{}: {}", self.class, self.message)).at(|| place)
     }
 }
@@ -83,7 +93,10 @@ pub(super) fn read(text: &str) -> Lexed<Tree> {
         text,
         at: 0,
         start: 0,
-        tree: Tree { nodes: Vec::new(), root: Vec::new() },
+        tree: Tree {
+            nodes: Vec::new(),
+            root: Vec::new(),
+        },
         tags: Vec::new(),
         controls: Vec::new(),
     };
@@ -116,15 +129,28 @@ impl<'a> Lexer<'a> {
     /// Move on; a match of nothing swallows a character, as in Mako.
     fn advance(&mut self, end: usize) {
         self.start = self.at;
-        self.at = if end == self.at { end + self.rest().chars().next().map_or(1, char::len_utf8) } else { end };
+        self.at = if end == self.at {
+            end + self.rest().chars().next().map_or(1, char::len_utf8)
+        } else {
+            end
+        };
     }
 
     fn syntax<T>(&self, message: impl Into<String>) -> Lexed<T> {
-        Err(Failure { message: message.into(), class: "SyntaxException", offset: self.start })
+        Err(Failure {
+            message: message.into(),
+            class: "SyntaxException",
+            offset: self.start,
+        })
     }
 
     fn line_of(&self, offset: usize) -> usize {
-        self.text.get(..offset).unwrap_or(self.text).matches('\n').count() + 1
+        self.text
+            .get(..offset)
+            .unwrap_or(self.text)
+            .matches('\n')
+            .count()
+            + 1
     }
 
     /// The start of the line that is so many lines below an offset.
@@ -133,12 +159,22 @@ impl<'a> Lexer<'a> {
             return offset;
         }
         let rest = self.text.get(offset..).unwrap_or("");
-        rest.match_indices('\n').nth(lines - 1).map_or(self.text.len(), |(at, _)| offset + at + 1)
+        rest.match_indices('\n')
+            .nth(lines - 1)
+            .map_or(self.text.len(), |(at, _)| offset + at + 1)
     }
 
     fn invalid(&self, invalid: Invalid, offset: usize) -> Failure {
-        let class = if invalid.message.starts_with('\'') { "CompileException" } else { "SyntaxException" };
-        Failure { message: invalid.message, class, offset: self.below(offset, invalid.line) }
+        let class = if invalid.message.starts_with('\'') {
+            "CompileException"
+        } else {
+            "SyntaxException"
+        };
+        Failure {
+            message: invalid.message,
+            class,
+            offset: self.below(offset, invalid.line),
+        }
     }
 
     fn push(&mut self, kind: Kind, start: usize) -> Lexed<Id> {
@@ -175,11 +211,17 @@ impl<'a> Lexer<'a> {
                 self.controls.push(id);
             } else if self.controls.is_empty() {
                 let message = format!("'% {keyword}' continues nothing");
-                return Err(Failure { message, class: "SyntaxError", offset: self.start });
+                return Err(Failure {
+                    message,
+                    class: "SyntaxError",
+                    offset: self.start,
+                });
             } else if let Some(open) = self.open_control()
                 && !is_ternary(open, &keyword)
             {
-                return self.syntax(format!("Keyword '{keyword}' not a legal ternary for keyword '{open}'"));
+                return self.syntax(format!(
+                    "Keyword '{keyword}' not a legal ternary for keyword '{open}'"
+                ));
             }
         }
         Ok(id)
@@ -227,13 +269,19 @@ impl<'a> Lexer<'a> {
 
     /// The line that tells a file's encoding is no part of the template.
     fn coding_comment(&mut self) {
-        let Some(end) = self.text.find('\n') else { return };
+        let Some(end) = self.text.find('\n') else {
+            return;
+        };
         let line = &self.text[..end];
         let told = line.starts_with('#')
             && line.match_indices("coding").any(|(at, word)| {
-                line[at + word.len()..].strip_prefix([':', '=']).is_some_and(|rest| {
-                    rest.trim_start().starts_with(|c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
-                })
+                line[at + word.len()..]
+                    .strip_prefix([':', '='])
+                    .is_some_and(|rest| {
+                        rest.trim_start().starts_with(|c: char| {
+                            c.is_alphanumeric() || matches!(c, '-' | '_' | '.')
+                        })
+                    })
             });
         if told {
             self.at = end + 1;
@@ -252,9 +300,18 @@ impl<'a> Lexer<'a> {
             filters = self.until(true, &["}"])?.0;
         }
         let code = code.replace("\r\n", "\n");
-        let (filters, filter_idents) = names::of_list(filters.trim()).map_err(|e| self.invalid(e, start))?;
+        let (filters, filter_idents) =
+            names::of_list(filters.trim()).map_err(|e| self.invalid(e, start))?;
         let idents = names::of_code(&code).map_err(|e| self.invalid(e, start))?;
-        self.push(Kind::Expression { code, filters, idents, filter_idents }, start)?;
+        self.push(
+            Kind::Expression {
+                code,
+                filters,
+                idents,
+                filter_idents,
+            },
+            start,
+        )?;
         Ok(true)
     }
 
@@ -291,7 +348,11 @@ impl<'a> Lexer<'a> {
         }
         let text = body[..end].to_owned();
         let after = &body[end..];
-        let newline = if after.starts_with("\r\n") { 2 } else { usize::from(after.starts_with('\n')) };
+        let newline = if after.starts_with("\r\n") {
+            2
+        } else {
+            usize::from(after.starts_with('\n'))
+        };
         let start = self.at;
         self.advance(start + begin + end + newline);
         if comment {
@@ -309,7 +370,9 @@ impl<'a> Lexer<'a> {
         let mut idents = Idents::default();
         if is_end {
             match self.open_control() {
-                None => return self.syntax(format!("No starting keyword '{keyword}' for '{text}'")),
+                None => {
+                    return self.syntax(format!("No starting keyword '{keyword}' for '{text}'"));
+                }
                 Some(open) if open != keyword => {
                     return self.syntax(format!("Keyword '{text}' doesn't match keyword '{open}'"));
                 }
@@ -318,25 +381,46 @@ impl<'a> Lexer<'a> {
         } else {
             idents = self.fragment(&text, start)?;
         }
-        self.push(Kind::Control { keyword, end: is_end, text, idents }, start)?;
+        self.push(
+            Kind::Control {
+                keyword,
+                end: is_end,
+                text,
+                idents,
+            },
+            start,
+        )?;
         Ok(true)
     }
 
     /// The names in a line that only begins a statement.
     fn fragment(&self, text: &str, start: usize) -> Lexed<Idents> {
-        let compile = |message: String| Failure { message, class: "CompileException", offset: start };
+        let compile = |message: String| Failure {
+            message,
+            class: "CompileException",
+            offset: start,
+        };
         let stripped = text.trim();
         let keyword: String = stripped.chars().take_while(|c| is_word(*c)).collect();
-        let not_partial = || compile(format!("Fragment '{text}' is not a partial control statement"));
+        let not_partial = || {
+            compile(format!(
+                "Fragment '{text}' is not a partial control statement"
+            ))
+        };
         let after = &stripped[keyword.len()..];
         if keyword.is_empty() || !after.starts_with(|c: char| c.is_whitespace() || c == ':') {
             return Err(not_partial());
         }
-        let colon = stripped.char_indices().skip(keyword.chars().count()).find(|(at, c)| {
-            let rest = stripped[at + c.len_utf8()..].trim_start();
-            *c == ':' && (rest.is_empty() || rest.starts_with('#'))
-        });
-        let Some((colon, _)) = colon else { return Err(not_partial()) };
+        let colon = stripped
+            .char_indices()
+            .skip(keyword.chars().count())
+            .find(|(at, c)| {
+                let rest = stripped[at + c.len_utf8()..].trim_start();
+                *c == ':' && (rest.is_empty() || rest.starts_with('#'))
+            });
+        let Some((colon, _)) = colon else {
+            return Err(not_partial());
+        };
         let code = &stripped[..=colon];
         let (code, above) = match keyword.as_str() {
             "for" | "if" | "while" | "with" => (format!("{code}pass"), 0),
@@ -352,8 +436,12 @@ impl<'a> Lexer<'a> {
     }
 
     fn comment(&mut self) -> Lexed<bool> {
-        let Some(body) = self.rest().strip_prefix("<%doc>") else { return Ok(false) };
-        let Some(end) = body.find("</%doc>") else { return Ok(false) };
+        let Some(body) = self.rest().strip_prefix("<%doc>") else {
+            return Ok(false);
+        };
+        let Some(end) = body.find("</%doc>") else {
+            return Ok(false);
+        };
         let start = self.at;
         self.advance(start + "<%doc>".len() + end + "</%doc>".len());
         self.push(Kind::Comment, start)?;
@@ -361,13 +449,23 @@ impl<'a> Lexer<'a> {
     }
 
     fn tag_start(&mut self) -> Lexed<bool> {
-        let Some(found) = tags::opening(self.rest()) else { return Ok(false) };
+        let Some(found) = tags::opening(self.rest()) else {
+            return Ok(false);
+        };
         let start = self.at;
         self.advance(start + found.length);
         let tag = Tag::new(&found.keyword, found.attributes).map_err(|problem| match problem {
-            tags::Problem::Compile(message) => Failure { message, class: "CompileException", offset: start },
+            tags::Problem::Compile(message) => Failure {
+                message,
+                class: "CompileException",
+                offset: start,
+            },
             tags::Problem::Invalid(invalid) => self.invalid(invalid, start),
-            tags::Problem::Unsupported(message) => Failure { message, class: "UnsupportedError", offset: start },
+            tags::Problem::Unsupported(message) => Failure {
+                message,
+                class: "UnsupportedError",
+                offset: start,
+            },
         })?;
         let is_text = found.keyword == "text";
         self.push(Kind::Tag(Box::new(tag)), start)?;
@@ -387,9 +485,13 @@ impl<'a> Lexer<'a> {
     }
 
     fn tag_end(&mut self) -> Lexed<bool> {
-        let Some(body) = self.rest().strip_prefix("</%") else { return Ok(false) };
+        let Some(body) = self.rest().strip_prefix("</%") else {
+            return Ok(false);
+        };
         let body = body.trim_start_matches(['\t', ' ']);
-        let Some(word) = body.find(['\t', ' ', '>']) else { return Ok(false) };
+        let Some(word) = body.find(['\t', ' ', '>']) else {
+            return Ok(false);
+        };
         // A `>` right at the start can be part of the name only.
         let word = if word == 0 { return Ok(false) } else { word };
         let after = body[word..].trim_start_matches(['\t', ' ']);
@@ -404,14 +506,18 @@ impl<'a> Lexer<'a> {
         };
         let opened = self.keyword(open);
         if opened != keyword {
-            return self.syntax(format!("Closing tag </%{keyword}> does not match tag: <%{opened}>"));
+            return self.syntax(format!(
+                "Closing tag </%{keyword}> does not match tag: <%{opened}>"
+            ));
         }
         self.tags.pop();
         Ok(true)
     }
 
     fn python_block(&mut self) -> Lexed<bool> {
-        let Some(body) = self.rest().strip_prefix("<%") else { return Ok(false) };
+        let Some(body) = self.rest().strip_prefix("<%") else {
+            return Ok(false);
+        };
         let module = body.starts_with('!');
         let start = self.at;
         self.advance(start + 2 + usize::from(module));
@@ -419,7 +525,14 @@ impl<'a> Lexer<'a> {
         let mut text = super::text::without_margin(text);
         text.push('\n');
         let idents = names::of_code(&text).map_err(|invalid| self.invalid(invalid, start))?;
-        self.push(Kind::Code { text, module, idents }, start)?;
+        self.push(
+            Kind::Code {
+                text,
+                module,
+                idents,
+            },
+            start,
+        )?;
         Ok(true)
     }
 
@@ -429,7 +542,9 @@ impl<'a> Lexer<'a> {
         }
         let rest = self.rest();
         let line = rest.trim_start();
-        let Some(more) = line.strip_prefix("%%") else { return Ok(false) };
+        let Some(more) = line.strip_prefix("%%") else {
+            return Ok(false);
+        };
         let signs = more.len() - more.trim_start_matches('%').len();
         let space = rest.len() - line.len();
         let text = format!("{}%{}", &rest[..space], &more[..signs]);
@@ -445,12 +560,18 @@ impl<'a> Lexer<'a> {
         let (mut end, mut next) = (rest.len(), rest.len());
         for (at, c) in rest.char_indices() {
             let here = &rest[at..];
-            let after_newline = if at == 0 { self.at > 0 && self.at_line_start() } else { bytes[at - 1] == b'\n' };
+            let after_newline = if at == 0 {
+                self.at > 0 && self.at_line_start()
+            } else {
+                bytes[at - 1] == b'\n'
+            };
             let stop = match c {
                 '$' => here.starts_with("${"),
                 '<' => here.starts_with("<%") || here.starts_with("</%"),
                 '\\' => {
-                    let broken = ["\\\n", "\\\r\n"].into_iter().find(|broken| here.starts_with(*broken));
+                    let broken = ["\\\n", "\\\r\n"]
+                        .into_iter()
+                        .find(|broken| here.starts_with(*broken));
                     if let Some(broken) = broken {
                         (end, next) = (at, at + broken.len());
                         break;
@@ -505,18 +626,30 @@ impl<'a> Lexer<'a> {
                 skipped = mark;
             } else {
                 let stops = |at: usize| {
-                    rest[at..].starts_with(['"', '\'', '#']) || marks.iter().any(|mark| rest[at..].starts_with(*mark))
+                    rest[at..].starts_with(['"', '\'', '#'])
+                        || marks.iter().any(|mark| rest[at..].starts_with(*mark))
                 };
                 let Some(end) = rest.char_indices().map(|(at, _)| at).find(|at| stops(*at)) else {
                     self.start = opened;
-                    let marks: Vec<&str> = marks.iter().map(|mark| if *mark == "|" { "\\|" } else { *mark }).collect();
-                    return self
-                        .syntax(format!("Expected: {}; unterminated tag or expression beginning", marks.join(",")));
+                    let marks: Vec<&str> = marks
+                        .iter()
+                        .map(|mark| if *mark == "|" { "\\|" } else { *mark })
+                        .collect();
+                    return self.syntax(format!(
+                        "Expected: {}; unterminated tag or expression beginning",
+                        marks.join(",")
+                    ));
                 };
                 skipped = &rest[..end];
-                self.at += if end == 0 { rest.chars().next().map_or(1, char::len_utf8) } else { end };
+                self.at += if end == 0 {
+                    rest.chars().next().map_or(1, char::len_utf8)
+                } else {
+                    end
+                };
             }
-            for (level, (open, close)) in levels.iter_mut().zip([('{', '}'), ('(', ')'), ('[', ']')]) {
+            for (level, (open, close)) in
+                levels.iter_mut().zip([('{', '}'), ('(', ')'), ('[', ']')])
+            {
                 let count = |c: char| i64::try_from(skipped.matches(c).count()).unwrap_or(0);
                 *level += count(open) - count(close);
             }
@@ -526,20 +659,23 @@ impl<'a> Lexer<'a> {
 
 /// The length of a string literal at the start, if it is closed.
 fn string_length(text: &str) -> Option<usize> {
-    ["\"\"\"", "'''", "\"", "'"].into_iter().filter(|quote| text.starts_with(quote)).find_map(|quote| {
-        let mut at = quote.len();
-        loop {
-            let rest = text.get(at..)?;
-            if rest.starts_with(quote) {
-                return Some(at + quote.len());
+    ["\"\"\"", "'''", "\"", "'"]
+        .into_iter()
+        .filter(|quote| text.starts_with(quote))
+        .find_map(|quote| {
+            let mut at = quote.len();
+            loop {
+                let rest = text.get(at..)?;
+                if rest.starts_with(quote) {
+                    return Some(at + quote.len());
+                }
+                let mut chars = rest.chars();
+                at += match chars.next()? {
+                    '\\' => 1 + chars.next()?.len_utf8(),
+                    c => c.len_utf8(),
+                };
             }
-            let mut chars = rest.chars();
-            at += match chars.next()? {
-                '\\' => 1 + chars.next()?.len_utf8(),
-                c => c.len_utf8(),
-            };
-        }
-    })
+        })
 }
 
 pub(super) fn is_word(c: char) -> bool {
@@ -551,7 +687,10 @@ fn is_primary(keyword: &str) -> bool {
 }
 
 pub(super) fn is_ternary(open: &str, keyword: &str) -> bool {
-    matches!((open, keyword), ("if", "else" | "elif") | ("try", "except" | "finally") | ("for", "else"))
+    matches!(
+        (open, keyword),
+        ("if", "else" | "elif") | ("try", "except" | "finally") | ("for", "else")
+    )
 }
 
 /// A function's arguments alone.

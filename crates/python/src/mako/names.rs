@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 use ruff_text_size::Ranged;
 use rustpython_vm::compiler::ast::token::TokenKind;
 use rustpython_vm::compiler::ast::visitor::{self, Visitor};
-use rustpython_vm::compiler::ast::{Comprehension, ExceptHandler, Expr, ExprContext, ModModule, Parameters, Stmt};
+use rustpython_vm::compiler::ast::{
+    Comprehension, ExceptHandler, Expr, ExprContext, ModModule, Parameters, Stmt,
+};
 use rustpython_vm::compiler::parser::{self, Parsed};
 
 /// The names of a piece of code.
@@ -30,17 +32,29 @@ const RESERVED: &[&str] = &["True", "False", "None", "print"];
 
 fn parse(code: &str) -> Result<Parsed<ModModule>, Invalid> {
     parser::parse_module(code).map_err(|error| {
-        let before = code.get(..error.location.start().to_usize()).unwrap_or(code);
+        let before = code
+            .get(..error.location.start().to_usize())
+            .unwrap_or(code);
         let start: String = code.chars().take(50).collect();
-        Invalid { message: format!("({}) {start:?}", error.error), line: before.matches('\n').count() }
+        Invalid {
+            message: format!("({}) {start:?}", error.error),
+            line: before.matches('\n').count(),
+        }
     })
 }
 
 /// The names of statements or of an expression.
 pub(super) fn of_code(code: &str) -> Result<Idents, Invalid> {
     let stripped = code.trim_start();
-    let skipped = code.get(..code.len() - stripped.len()).unwrap_or("").matches('\n').count();
-    let parsed = parse(stripped).map_err(|invalid| Invalid { line: invalid.line + skipped, ..invalid })?;
+    let skipped = code
+        .get(..code.len() - stripped.len())
+        .unwrap_or("")
+        .matches('\n')
+        .count();
+    let parsed = parse(stripped).map_err(|invalid| Invalid {
+        line: invalid.line + skipped,
+        ..invalid
+    })?;
     if let Some(Stmt::ImportFrom(_)) = star_import(parsed.syntax()) {
         return Err(Invalid {
             message: "'import *' is not supported, since all identifier names must be explicitly declared".to_owned(),
@@ -62,7 +76,9 @@ fn star_import(module: &ModModule) -> Option<&Stmt> {
 /// The items of a list of filters: their texts, and the names in them.
 pub(super) fn of_list(code: &str) -> Result<(Vec<String>, Idents), Invalid> {
     let mut code = code.to_owned();
-    if code.starts_with(|c: char| !c.is_whitespace()) && !(code.starts_with(',') && code[1..].trim().is_empty()) {
+    if code.starts_with(|c: char| !c.is_whitespace())
+        && !(code.starts_with(',') && code[1..].trim().is_empty())
+    {
         code.push(',');
     }
     let parsed = parse(&code)?;
@@ -73,7 +89,11 @@ pub(super) fn of_list(code: &str) -> Result<(Vec<String>, Idents), Invalid> {
         {
             for item in &tuple.elts {
                 let range = item.range();
-                items.push(code.get(range.start().to_usize()..range.end().to_usize()).unwrap_or("").to_owned());
+                items.push(
+                    code.get(range.start().to_usize()..range.end().to_usize())
+                        .unwrap_or("")
+                        .to_owned(),
+                );
                 let mut finder = Finder::default();
                 finder.visit_expr(item);
                 idents.declared.append(&mut finder.idents.declared);
@@ -103,13 +123,21 @@ pub(super) struct Signature {
 pub(super) fn of_signature(text: &str) -> Result<Option<Signature>, Invalid> {
     let code = format!("def {text}:pass");
     let parsed = parse(&code)?;
-    let [Stmt::FunctionDef(function)] = parsed.syntax().body.as_slice() else { return Ok(None) };
-    let source = |range: ruff_text_size::TextRange| {
-        code.get(range.start().to_usize()..range.end().to_usize()).unwrap_or("").to_owned()
+    let [Stmt::FunctionDef(function)] = parsed.syntax().body.as_slice() else {
+        return Ok(None);
     };
-    let mut signature = Signature { name: function.name.to_string(), ..Signature::default() };
+    let source = |range: ruff_text_size::TextRange| {
+        code.get(range.start().to_usize()..range.end().to_usize())
+            .unwrap_or("")
+            .to_owned()
+    };
+    let mut signature = Signature {
+        name: function.name.to_string(),
+        ..Signature::default()
+    };
     let parameters = &function.parameters;
-    let declare = |parameter: &rustpython_vm::compiler::ast::ParameterWithDefault, signature: &mut Signature| {
+    let declare = |parameter: &rustpython_vm::compiler::ast::ParameterWithDefault,
+                   signature: &mut Signature| {
         let name = parameter.parameter.name.to_string();
         signature.names.push(name.clone());
         match &parameter.default {
@@ -117,7 +145,9 @@ pub(super) fn of_signature(text: &str) -> Result<Option<Signature>, Invalid> {
                 let mut finder = Finder::default();
                 finder.visit_expr(default);
                 signature.defaults.append(&mut finder.idents.undeclared);
-                signature.declared.push(format!("{name}={}", source(default.range())));
+                signature
+                    .declared
+                    .push(format!("{name}={}", source(default.range())));
             }
             None => signature.declared.push(name.clone()),
         }
@@ -152,9 +182,15 @@ pub(super) fn lines_in_strings(code: &str) -> BTreeSet<usize> {
     let mut out = BTreeSet::new();
     let Ok(parsed) = parse(code) else { return out };
     for token in parsed.tokens() {
-        if matches!(token.kind(), TokenKind::String | TokenKind::FStringMiddle | TokenKind::TStringMiddle) {
+        if matches!(
+            token.kind(),
+            TokenKind::String | TokenKind::FStringMiddle | TokenKind::TStringMiddle
+        ) {
             let line = |at: usize| code.get(..at).unwrap_or(code).matches('\n').count();
-            let (first, last) = (line(token.range().start().to_usize()), line(token.range().end().to_usize()));
+            let (first, last) = (
+                line(token.range().start().to_usize()),
+                line(token.range().end().to_usize()),
+            );
             out.extend(first + 1..=last);
         }
     }
@@ -178,7 +214,10 @@ impl Finder {
     }
 
     fn expect(&mut self, name: &str) {
-        if !RESERVED.contains(&name) && !self.idents.declared.contains(name) && !self.locals.contains(name) {
+        if !RESERVED.contains(&name)
+            && !self.idents.declared.contains(name)
+            && !self.locals.contains(name)
+        {
             self.idents.undeclared.insert(name.to_owned());
         }
     }
@@ -187,7 +226,8 @@ impl Finder {
         let (outer, was_inside) = (self.locals.clone(), self.in_function);
         self.in_function = true;
         if let Some(parameters) = parameters {
-            self.locals.extend(parameters.args.iter().map(|p| p.parameter.name.to_string()));
+            self.locals
+                .extend(parameters.args.iter().map(|p| p.parameter.name.to_string()));
         }
         body(self);
         self.locals = outer;
@@ -222,7 +262,9 @@ impl<'a> Visitor<'a> for Finder {
             Stmt::ClassDef(class) => self.declare(class.name.as_str()),
             Stmt::FunctionDef(function) if !function.is_async => {
                 self.declare(function.name.as_str());
-                self.function(Some(&function.parameters), |this| this.visit_body(&function.body));
+                self.function(Some(&function.parameters), |this| {
+                    this.visit_body(&function.body)
+                });
             }
             Stmt::Assign(assign) => {
                 self.visit_expr(&assign.value);
@@ -264,10 +306,14 @@ impl<'a> Visitor<'a> for Finder {
 
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
-            Expr::Name(name) if matches!(name.ctx, ExprContext::Store) => self.declare(name.id.as_str()),
+            Expr::Name(name) if matches!(name.ctx, ExprContext::Store) => {
+                self.declare(name.id.as_str())
+            }
             Expr::Name(name) => self.expect(name.id.as_str()),
             Expr::Lambda(lambda) => {
-                self.function(lambda.parameters.as_deref(), |this| this.visit_expr(&lambda.body));
+                self.function(lambda.parameters.as_deref(), |this| {
+                    this.visit_expr(&lambda.body)
+                });
             }
             Expr::ListComp(each) => self.comprehension(&[&each.elt], &each.generators),
             Expr::SetComp(each) => self.comprehension(&[&each.elt], &each.generators),

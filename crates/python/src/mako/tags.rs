@@ -48,12 +48,17 @@ pub(super) struct Tag {
 }
 
 /// The filters that every template knows.
-pub(super) const FILTERS: &[&str] = &["x", "h", "u", "trim", "entity", "unicode", "decode", "str", "n"];
+pub(super) const FILTERS: &[&str] = &[
+    "x", "h", "u", "trim", "entity", "unicode", "decode", "str", "n",
+];
 
 /// Read `<%keyword attr="…">`.
 pub(super) fn opening(text: &str) -> Option<Opening> {
     let body = text.strip_prefix("<%")?;
-    let keyword: String = body.chars().take_while(|c| is_word(*c) || matches!(c, '.' | ':')).collect();
+    let keyword: String = body
+        .chars()
+        .take_while(|c| is_word(*c) || matches!(c, '.' | ':'))
+        .collect();
     if keyword.is_empty() {
         return None;
     }
@@ -64,7 +69,10 @@ pub(super) fn opening(text: &str) -> Option<Opening> {
         let spaced = trimmed.len() < rest.len();
         if spaced && trimmed.starts_with(is_word) {
             rest = trimmed.trim_start_matches(is_word);
-        } else if let Some(after) = trimmed.strip_prefix('=').or_else(|| trimmed.strip_prefix(',')) {
+        } else if let Some(after) = trimmed
+            .strip_prefix('=')
+            .or_else(|| trimmed.strip_prefix(','))
+        {
             rest = after;
             // The space behind belongs to the sign, unless a name needs it.
             let next = after.trim_start();
@@ -81,9 +89,16 @@ pub(super) fn opening(text: &str) -> Option<Opening> {
     }
     let attr = &before[..before.len() - rest.len()];
     let rest = rest.trim_start();
-    let (closed, rest) = rest.strip_prefix('/').map_or((false, rest), |rest| (true, rest));
+    let (closed, rest) = rest
+        .strip_prefix('/')
+        .map_or((false, rest), |rest| (true, rest));
     let rest = rest.strip_prefix('>')?;
-    Some(Opening { keyword, attributes: attributes(attr), closed, length: text.len() - rest.len() })
+    Some(Opening {
+        keyword,
+        attributes: attributes(attr),
+        closed,
+        length: text.len() - rest.len(),
+    })
 }
 
 /// `name = "value"`, as often as it occurs.
@@ -94,10 +109,16 @@ fn attributes(text: &str) -> IndexMap<String, String> {
         let start = at + found;
         let name: String = text[start..].chars().take_while(|c| is_word(*c)).collect();
         at = start + name.len();
-        let Some(value) = text[at..].trim_start().strip_prefix('=') else { continue };
+        let Some(value) = text[at..].trim_start().strip_prefix('=') else {
+            continue;
+        };
         let value = value.trim_start();
-        let Some(quote) = value.chars().next().filter(|c| matches!(c, '"' | '\'')) else { continue };
-        let Some(end) = value[1..].find(quote) else { continue };
+        let Some(quote) = value.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
+            continue;
+        };
+        let Some(end) = value[1..].find(quote) else {
+            continue;
+        };
         out.insert(name, value[1..=end].replace("\r\n", "\n"));
         at = text.len() - value.len() + end + 2;
     }
@@ -105,20 +126,47 @@ fn attributes(text: &str) -> IndexMap<String, String> {
 }
 
 impl Tag {
-    pub(super) fn new(keyword: &str, attributes: IndexMap<String, String>) -> Result<Self, Problem> {
+    pub(super) fn new(
+        keyword: &str,
+        attributes: IndexMap<String, String>,
+    ) -> Result<Self, Problem> {
         let compile = |message: String| Problem::Compile(message);
         let own: Vec<String> = attributes.keys().cloned().collect();
-        let caches = || own.iter().filter(|name| name.starts_with("cache_")).map(String::as_str);
+        let caches = || {
+            own.iter()
+                .filter(|name| name.starts_with("cache_"))
+                .map(String::as_str)
+        };
         let (mut expressions, plain, required): (Vec<&str>, &[&str], &[&str]) = match keyword {
-            _ if keyword.contains(':') => (own.iter().map(String::as_str).chain(["args"]).collect(), &[], &[]),
+            _ if keyword.contains(':') => (
+                own.iter().map(String::as_str).chain(["args"]).collect(),
+                &[],
+                &[],
+            ),
             "include" => (vec!["file", "import", "args"], &[], &["file"]),
-            "namespace" => (vec!["file"], &["name", "inheritable", "import", "module"], &[]),
+            "namespace" => (
+                vec!["file"],
+                &["name", "inheritable", "import", "module"],
+                &[],
+            ),
             "text" => (vec![], &["filter"], &[]),
-            "def" => (vec!["buffered", "cached"], &["name", "filter", "decorator"], &["name"]),
-            "block" => (vec!["buffered", "cached", "args"], &["name", "filter", "decorator"], &[]),
+            "def" => (
+                vec!["buffered", "cached"],
+                &["name", "filter", "decorator"],
+                &["name"],
+            ),
+            "block" => (
+                vec!["buffered", "cached", "args"],
+                &["name", "filter", "decorator"],
+                &[],
+            ),
             "call" => (vec!["args"], &["expr"], &["expr"]),
             "inherit" => (vec!["file"], &[], &["file"]),
-            "page" => (vec!["cached", "args", "expression_filter", "enable_loop"], &[], &[]),
+            "page" => (
+                vec!["cached", "args", "expression_filter", "enable_loop"],
+                &[],
+                &[],
+            ),
             _ => return Err(compile(format!("No such tag: '{keyword}'"))),
         };
         if matches!(keyword, "def" | "block" | "page") {
@@ -147,13 +195,21 @@ impl Tag {
                 }
                 tag.parsed.insert(name, quote_str(&value));
             } else {
-                return Err(compile(format!("Invalid attribute for tag '{keyword}': '{name}'")));
+                return Err(compile(format!(
+                    "Invalid attribute for tag '{keyword}': '{name}'"
+                )));
             }
         }
-        let missing: Vec<String> =
-            required.iter().filter(|name| !tag.parsed.contains_key(**name)).map(|name| quote_str(name)).collect();
+        let missing: Vec<String> = required
+            .iter()
+            .filter(|name| !tag.parsed.contains_key(**name))
+            .map(|name| quote_str(name))
+            .collect();
         if !missing.is_empty() {
-            return Err(compile(format!("Missing attribute(s): {}", missing.join(","))));
+            return Err(compile(format!(
+                "Missing attribute(s): {}",
+                missing.join(",")
+            )));
         }
         tag.specifics()?;
         Ok(tag)
@@ -163,7 +219,12 @@ impl Tag {
     fn specifics(&mut self) -> Result<(), Problem> {
         let compile = |message: &str| Err(Problem::Compile(message.to_owned()));
         let attribute = |name: &str| self.attributes.get(name).cloned().unwrap_or_default();
-        if self.is("cached") && self.attributes.get("cached").is_some_and(|value| is_true(value)) {
+        if self.is("cached")
+            && self
+                .attributes
+                .get("cached")
+                .is_some_and(|value| is_true(value))
+        {
             return Err(Problem::Unsupported(
                 "cached=\"True\" needs a cache, which templates do not have here".to_owned(),
             ));
@@ -176,7 +237,9 @@ impl Tag {
             }
             "namespace" => {
                 if !self.is("name") && !self.is("import") {
-                    return compile("'name' and/or 'import' attributes are required for <%namespace>");
+                    return compile(
+                        "'name' and/or 'import' attributes are required for <%namespace>",
+                    );
                 }
                 if self.is("file") && self.is("module") {
                     return compile("<%namespace> may only have one of 'file' or 'module'");
@@ -191,7 +254,9 @@ impl Tag {
                 match names::of_signature(&name)? {
                     Some(signature) => self.signature = signature,
                     None => {
-                        return Err(Problem::Compile(format!("Code 'def {name}:pass' is not a function declaration")));
+                        return Err(Problem::Compile(format!(
+                            "Code 'def {name}:pass' is not a function declaration"
+                        )));
                     }
                 }
                 (self.filters, self.filter_idents) = names::of_list(&attribute("filter"))?;
@@ -215,16 +280,22 @@ impl Tag {
             }
             "page" => {
                 self.signature = arguments(&attribute("args"))?;
-                (self.filters, self.filter_idents) = names::of_list(&attribute("expression_filter"))?;
+                (self.filters, self.filter_idents) =
+                    names::of_list(&attribute("expression_filter"))?;
             }
             "inherit" => {}
             _ => {
-                let Some((namespace, name)) = self.keyword.split_once(':').filter(|(_, name)| !name.contains(':'))
+                let Some((namespace, name)) = self
+                    .keyword
+                    .split_once(':')
+                    .filter(|(_, name)| !name.contains(':'))
                 else {
                     return compile("a tag of a namespace has one colon");
                 };
                 let passed = self.parsed.iter().filter(|(name, _)| *name != "args");
-                let passed: Vec<String> = passed.map(|(name, value)| format!("{name}={value}")).collect();
+                let passed: Vec<String> = passed
+                    .map(|(name, value)| format!("{name}={value}"))
+                    .collect();
                 self.expression = format!("{namespace}.{name}({})", passed.join(","));
                 self.code = names::of_code(&self.expression)?;
                 self.signature = arguments(&attribute("args"))?;
@@ -246,14 +317,19 @@ impl Tag {
                 parts.push(quote_str(&rest[..start]));
             }
             let code = &rest[start + 2..end - 1];
-            self.expected.append(&mut names::of_code(code.trim_end())?.undeclared);
+            self.expected
+                .append(&mut names::of_code(code.trim_end())?.undeclared);
             parts.push(format!("({code})"));
             rest = &rest[end..];
         }
         if !rest.is_empty() {
             parts.push(quote_str(rest));
         }
-        Ok(if parts.is_empty() { "''".to_owned() } else { parts.join(" + ") })
+        Ok(if parts.is_empty() {
+            "''".to_owned()
+        } else {
+            parts.join(" + ")
+        })
     }
 
     /// The names the tag binds for what is inside of it.
@@ -261,7 +337,13 @@ impl Tag {
         let arguments = self.signature.names.iter().cloned();
         match self.keyword.as_str() {
             "def" | "block" | "page" => arguments.collect(),
-            _ if self.is_call() => self.code.declared.iter().cloned().chain(arguments).collect(),
+            _ if self.is_call() => self
+                .code
+                .declared
+                .iter()
+                .cloned()
+                .chain(arguments)
+                .collect(),
             _ => BTreeSet::new(),
         }
     }
@@ -269,11 +351,27 @@ impl Tag {
     /// The names the tag expects from outside.
     pub(super) fn undeclared(&self) -> BTreeSet<String> {
         let mut out: BTreeSet<String> = match self.keyword.as_str() {
-            "include" => self.code.undeclared.difference(&self.code.declared).cloned().collect(),
-            "text" | "block" | "def" => {
-                self.filter_idents.undeclared.iter().filter(|name| !FILTERS.contains(&name.as_str())).cloned().collect()
+            "include" => self
+                .code
+                .undeclared
+                .difference(&self.code.declared)
+                .cloned()
+                .collect(),
+            "text" | "block" | "def" => self
+                .filter_idents
+                .undeclared
+                .iter()
+                .filter(|name| !FILTERS.contains(&name.as_str()))
+                .cloned()
+                .collect(),
+            _ if self.is_call() => {
+                return self
+                    .code
+                    .undeclared
+                    .difference(&self.code.declared)
+                    .cloned()
+                    .collect();
             }
-            _ if self.is_call() => return self.code.undeclared.difference(&self.code.declared).cloned().collect(),
             _ => BTreeSet::new(),
         };
         out.extend(self.expected.iter().cloned());
@@ -289,7 +387,9 @@ impl Tag {
     }
 
     pub(super) fn is_true(&self, attribute: &str) -> bool {
-        self.attributes.get(attribute).is_some_and(|value| is_true(value))
+        self.attributes
+            .get(attribute)
+            .is_some_and(|value| is_true(value))
     }
 }
 
@@ -304,7 +404,9 @@ fn first_expression(text: &str) -> Option<(usize, usize)> {
         let start = from + found;
         let body = start + 2;
         // Braces inside reach up to the last brace of all.
-        let open = text[body..].find(['$', '{']).filter(|at| text[body + at..].starts_with('{'));
+        let open = text[body..]
+            .find(['$', '{'])
+            .filter(|at| text[body + at..].starts_with('{'));
         if let Some(open) = open
             && let Some(last) = text[body + open + 1..].rfind('}').filter(|at| *at > 0)
         {

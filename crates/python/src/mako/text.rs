@@ -18,7 +18,9 @@ pub(super) fn without_margin(text: &str) -> String {
                 margin = Some(line[..line.len() - code.len()].to_owned());
             }
         }
-        let stripped = margin.as_deref().and_then(|margin| line.strip_prefix(margin));
+        let stripped = margin
+            .as_deref()
+            .and_then(|margin| line.strip_prefix(margin));
         out.push(stripped.map_or(line.clone(), str::to_owned));
     }
     out.join("\n")
@@ -50,12 +52,18 @@ impl Lines {
             if rest.starts_with('#') {
                 break;
             }
-            if let Some(quotes) = ["\"\"\"", "'''"].into_iter().find(|quotes| rest.starts_with(quotes)) {
+            if let Some(quotes) = ["\"\"\"", "'''"]
+                .into_iter()
+                .find(|quotes| rest.starts_with(quotes))
+            {
                 self.quotes = Some(quotes);
                 rest = &rest[quotes.len()..];
                 continue;
             }
-            let next = ["\"\"\"", "'''", "#"].into_iter().filter_map(|mark| rest.find(mark)).min();
+            let next = ["\"\"\"", "'''", "#"]
+                .into_iter()
+                .filter_map(|mark| rest.find(mark))
+                .min();
             rest = next.map_or("", |at| &rest[at..]);
         }
         inside

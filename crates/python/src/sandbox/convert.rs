@@ -21,11 +21,17 @@ pub(crate) fn to_python(value: &Value, ordered: &PyObject, vm: &VirtualMachine) 
         Value::Str(text) => vm.ctx.new_str(&**text).into(),
         Value::Bytes(bytes) => vm.ctx.new_bytes(bytes.to_vec()).into(),
         Value::List(items) => {
-            let items: PyResult<Vec<_>> = items.iter().map(|item| to_python(item, ordered, vm)).collect();
+            let items: PyResult<Vec<_>> = items
+                .iter()
+                .map(|item| to_python(item, ordered, vm))
+                .collect();
             vm.ctx.new_list(items?).into()
         }
         Value::Tuple(items) => {
-            let items: PyResult<Vec<_>> = items.iter().map(|item| to_python(item, ordered, vm)).collect();
+            let items: PyResult<Vec<_>> = items
+                .iter()
+                .map(|item| to_python(item, ordered, vm))
+                .collect();
             vm.ctx.new_tuple(items?).into()
         }
         Value::Map(map) => {
@@ -34,13 +40,24 @@ pub(crate) fn to_python(value: &Value, ordered: &PyObject, vm: &VirtualMachine) 
                 MapKind::Ordered | MapKind::Aggregate => ordered.call((), vm)?,
             };
             for (key, value) in map {
-                dict.set_item(&*key_to_python(key, ordered, vm)?, to_python(value, ordered, vm)?, vm)?;
+                dict.set_item(
+                    &*key_to_python(key, ordered, vm)?,
+                    to_python(value, ordered, vm)?,
+                    vm,
+                )?;
             }
             dict
         }
         Value::Set(items) => {
-            let items: PyResult<Vec<_>> = items.iter().map(|item| key_to_python(item, ordered, vm)).collect();
-            vm.ctx.types.set_type.as_object().call((vm.ctx.new_list(items?),), vm)?
+            let items: PyResult<Vec<_>> = items
+                .iter()
+                .map(|item| key_to_python(item, ordered, vm))
+                .collect();
+            vm.ctx
+                .types
+                .set_type
+                .as_object()
+                .call((vm.ctx.new_list(items?),), vm)?
         }
     })
 }
@@ -52,7 +69,12 @@ fn key_to_python(key: &Key, ordered: &PyObject, vm: &VirtualMachine) -> PyResult
 fn integer(int: &Int, vm: &VirtualMachine) -> PyResult {
     match int.to_i64() {
         Some(int) => Ok(vm.ctx.new_int(int).into()),
-        None => vm.ctx.types.int_type.as_object().call((int.to_str_radix(16), 16), vm),
+        None => vm
+            .ctx
+            .types
+            .int_type
+            .as_object()
+            .call((int.to_str_radix(16), 16), vm),
     }
 }
 
@@ -60,8 +82,17 @@ fn integer(int: &Int, vm: &VirtualMachine) -> PyResult {
 ///
 /// # Errors
 /// Something is no data (a function, an object of some class), holds itself or is too large.
-pub(crate) fn from_python(object: &PyObject, ordered: &PyObject, vm: &VirtualMachine) -> Result<Value, String> {
-    Reader { left: MAX_PARTS, ordered, vm }.value(object, 0)
+pub(crate) fn from_python(
+    object: &PyObject,
+    ordered: &PyObject,
+    vm: &VirtualMachine,
+) -> Result<Value, String> {
+    Reader {
+        left: MAX_PARTS,
+        ordered,
+        vm,
+    }
+    .value(object, 0)
 }
 
 struct Reader<'a> {
@@ -75,12 +106,17 @@ impl Reader<'_> {
         if depth > MAX_DEPTH {
             return Err("the data is nested too deeply, or holds itself".to_owned());
         }
-        self.left = self.left.checked_sub(1).ok_or("the data has too many parts")?;
+        self.left = self
+            .left
+            .checked_sub(1)
+            .ok_or("the data has too many parts")?;
         let vm = self.vm;
         if vm.is_none(object) {
             Ok(Value::None)
         } else if let Some(text) = object.downcast_ref::<PyStr>() {
-            let text = text.to_str().ok_or("the data has text that is not Unicode")?;
+            let text = text
+                .to_str()
+                .ok_or("the data has text that is not Unicode")?;
             Ok(Value::Str(text.into()))
         } else if let Some(int) = object.downcast_ref::<PyInt>() {
             if object.fast_isinstance(vm.ctx.types.bool_type) {
@@ -101,23 +137,41 @@ impl Reader<'_> {
                 map.insert(key, self.value(&value, depth + 1)?);
             }
             let ordered = object.is_instance(self.ordered, vm).unwrap_or(false);
-            Ok(Value::Map(map.with_kind(if ordered { MapKind::Ordered } else { MapKind::Dict })))
+            Ok(Value::Map(map.with_kind(if ordered {
+                MapKind::Ordered
+            } else {
+                MapKind::Dict
+            })))
         } else if let Some(list) = object.downcast_ref::<PyList>() {
             let items = list.borrow_vec().to_vec();
-            let items: Result<Vec<_>, _> = items.iter().map(|item| self.value(item, depth + 1)).collect();
+            let items: Result<Vec<_>, _> = items
+                .iter()
+                .map(|item| self.value(item, depth + 1))
+                .collect();
             Ok(Value::List(items?.into()))
         } else if let Some(tuple) = object.downcast_ref::<PyTuple>() {
-            let items: Result<Vec<_>, _> = tuple.iter().map(|item| self.value(item, depth + 1)).collect();
+            let items: Result<Vec<_>, _> = tuple
+                .iter()
+                .map(|item| self.value(item, depth + 1))
+                .collect();
             Ok(Value::Tuple(items?.into()))
         } else if let Some(bytes) = object.downcast_ref::<PyBytes>() {
             Ok(Value::Bytes(bytes.as_bytes().into()))
         } else if let Some(bytes) = object.downcast_ref::<PyByteArray>() {
             Ok(Value::Bytes(bytes.borrow_buf().to_vec().into()))
         } else if let Some(set) = object.downcast_ref::<PySet>() {
-            let items: Result<Set, _> = set.elements().iter().map(|item| self.key(item, depth + 1)).collect();
+            let items: Result<Set, _> = set
+                .elements()
+                .iter()
+                .map(|item| self.key(item, depth + 1))
+                .collect();
             Ok(Value::Set(items?))
         } else if let Some(set) = object.downcast_ref::<PyFrozenSet>() {
-            let items: Result<Set, _> = set.elements().iter().map(|item| self.key(item, depth + 1)).collect();
+            let items: Result<Set, _> = set
+                .elements()
+                .iter()
+                .map(|item| self.key(item, depth + 1))
+                .collect();
             Ok(Value::Set(items?))
         } else {
             self.other(object)

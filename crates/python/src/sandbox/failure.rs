@@ -7,7 +7,11 @@ use super::machine::{Shared, unit_of};
 use crate::error::{Error, ErrorKind, Place};
 
 /// An uncaught exception as an error, with the way there.
-pub(crate) fn error(shared: &Shared, exception: &PyBaseExceptionRef, vm: &VirtualMachine) -> Box<Error> {
+pub(crate) fn error(
+    shared: &Shared,
+    exception: &PyBaseExceptionRef,
+    vm: &VirtualMachine,
+) -> Box<Error> {
     let places = places(shared, exception);
     let mut error = match (shared.meter.broken(), remembered(shared, exception, vm)) {
         (Some(why), _) => Error::limit(why),
@@ -26,16 +30,28 @@ pub(crate) fn error(shared: &Shared, exception: &PyBaseExceptionRef, vm: &Virtua
 
 fn described(exception: &PyBaseExceptionRef, vm: &VirtualMachine) -> Box<Error> {
     let class = exception.class().name().to_string();
-    let message = exception.as_object().str(vm).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
+    let message = exception
+        .as_object()
+        .str(vm)
+        .map(|text| text.to_string_lossy().into_owned())
+        .unwrap_or_default();
     if class == "Refused" {
         return Error::new(ErrorKind::Forbidden, message);
     }
-    let message = if message.is_empty() { class.clone() } else { format!("{class}: {message}") };
+    let message = if message.is_empty() {
+        class.clone()
+    } else {
+        format!("{class}: {message}")
+    };
     Error::new(ErrorKind::Raised(class.into()), message)
 }
 
 /// The error that the exception was made of.
-fn remembered(shared: &Shared, exception: &PyBaseExceptionRef, vm: &VirtualMachine) -> Option<Box<Error>> {
+fn remembered(
+    shared: &Shared,
+    exception: &PyBaseExceptionRef,
+    vm: &VirtualMachine,
+) -> Option<Box<Error>> {
     let number = exception.as_object().get_attr("_failure", vm).ok()?;
     let number = usize::try_from(number.downcast_ref::<PyInt>()?.as_bigint()).ok()?;
     shared.failures.borrow().get(number).cloned().map(Box::new)
@@ -43,14 +59,28 @@ fn remembered(shared: &Shared, exception: &PyBaseExceptionRef, vm: &VirtualMachi
 
 /// The places in templates that the exception passed, outermost first, and what was done there.
 fn places(shared: &Shared, exception: &PyBaseExceptionRef) -> Vec<(String, Place)> {
-    let Some(traceback) = exception.__traceback__() else { return Vec::new() };
+    let Some(traceback) = exception.__traceback__() else {
+        return Vec::new();
+    };
     let mut out = Vec::new();
     for entry in traceback.iter() {
         let code = &entry.frame.code;
-        let Some(unit) = unit_of(code.source_path.as_str()) else { continue };
-        let named = shared.units.borrow().get(unit).is_some_and(|unit| unit.name.is_some() || !unit.lines.is_empty());
+        let Some(unit) = unit_of(code.source_path.as_str()) else {
+            continue;
+        };
+        let named = shared
+            .units
+            .borrow()
+            .get(unit)
+            .is_some_and(|unit| unit.name.is_some() || !unit.lines.is_empty());
         // Modules of the library are on the way, but nobody can edit them.
-        if !named && shared.units.borrow().get(unit).is_some_and(|unit| unit.source.len() > 10_000) {
+        if !named
+            && shared
+                .units
+                .borrow()
+                .get(unit)
+                .is_some_and(|unit| unit.source.len() > 10_000)
+        {
             continue;
         }
         let what = match code.obj_name.as_str() {

@@ -8,8 +8,9 @@ use std::cell::{Cell, RefCell};
 use ruff_text_size::{Ranged, TextRange};
 use rustpython_vm::compiler::ast::visitor::transformer::{self, Transformer};
 use rustpython_vm::compiler::ast::{
-    Arguments, AtomicNodeIndex, BoolOp, Comprehension, Expr, ExprBinOp, ExprBoolOp, ExprCall, ExprContext, ExprName,
-    ExprNoneLiteral, ExprUnaryOp, Identifier, ModModule, Stmt, StmtExpr, UnaryOp,
+    Arguments, AtomicNodeIndex, BoolOp, Comprehension, Expr, ExprBinOp, ExprBoolOp, ExprCall,
+    ExprContext, ExprName, ExprNoneLiteral, ExprUnaryOp, Identifier, ModModule, Stmt, StmtExpr,
+    UnaryOp,
 };
 
 /// The function that spends a step: a name that no source can spell by chance.
@@ -43,7 +44,9 @@ struct Rewriter {
 
 impl Rewriter {
     fn refuse(&self, range: TextRange) {
-        self.too_deep.borrow_mut().get_or_insert(TooDeep { offset: range.start().to_usize() });
+        self.too_deep.borrow_mut().get_or_insert(TooDeep {
+            offset: range.start().to_usize(),
+        });
     }
 
     /// Go a level down, unless there are too many.
@@ -60,7 +63,10 @@ impl Rewriter {
     /// Long sums nest to the left; they are walked in a loop.
     fn chain(&self, mut expr: &mut Expr) {
         let mut links = 0;
-        while let Expr::BinOp(ExprBinOp { left, right, range, .. }) = expr {
+        while let Expr::BinOp(ExprBinOp {
+            left, right, range, ..
+        }) = expr
+        {
             links += 1;
             if links > MAX_CHAIN {
                 self.refuse(*range);
@@ -119,7 +125,14 @@ fn prepend(body: &mut Vec<Stmt>) {
     let range = body.first().map_or(TextRange::default(), Ranged::range);
     let at = usize::from(body.first().is_some_and(is_docstring));
     let value = Box::new(tick(range));
-    body.insert(at, Stmt::Expr(StmtExpr { node_index: AtomicNodeIndex::NONE, range, value }));
+    body.insert(
+        at,
+        Stmt::Expr(StmtExpr {
+            node_index: AtomicNodeIndex::NONE,
+            range,
+            value,
+        }),
+    );
 }
 
 /// Put a step before the conditions of a comprehension.
@@ -162,5 +175,8 @@ fn is_docstring(stmt: &Stmt) -> bool {
 }
 
 fn none(range: TextRange) -> Expr {
-    Expr::NoneLiteral(ExprNoneLiteral { node_index: AtomicNodeIndex::NONE, range })
+    Expr::NoneLiteral(ExprNoneLiteral {
+        node_index: AtomicNodeIndex::NONE,
+        range,
+    })
 }

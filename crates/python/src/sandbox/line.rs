@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mapstack_python_protocol::{
-    Answer, Bounds, Failure, FailureKind, FrameError, Job, Message, Names, Outcome, Place as WirePlace, Refusal, Said,
-    Source, Unit, UnitSource, read_frame, write_frame,
+    Answer, Bounds, Failure, FailureKind, FrameError, Job, Message, Names, Outcome,
+    Place as WirePlace, Refusal, Said, Source, Unit, UnitSource, read_frame, write_frame,
 };
 use mapstack_value::Value;
 
@@ -33,7 +33,10 @@ pub(crate) struct Line {
 impl Line {
     /// Use a stream from now on.
     pub(crate) fn open(&self, input: impl Read + 'static, output: impl Write + 'static) {
-        *self.stream.borrow_mut() = Some(Stream { input: Box::new(input), output: Box::new(output) });
+        *self.stream.borrow_mut() = Some(Stream {
+            input: Box::new(input),
+            output: Box::new(output),
+        });
     }
 
     /// The next message; none where the command has hung up or does not speak the protocol.
@@ -73,7 +76,11 @@ impl Line {
             Err(FrameError::TooLong(length)) => {
                 let error = Error::limit(format!("the result is too large: {length} bytes"));
                 let failure = self.failure(&error);
-                self.say(&Said::Done(Box::new(Outcome::Failed { failure, changed: Names::new() }))).is_ok()
+                self.say(&Said::Done(Box::new(Outcome::Failed {
+                    failure,
+                    changed: Names::new(),
+                })))
+                .is_ok()
             }
             said => said.is_ok(),
         }
@@ -106,11 +113,17 @@ impl Line {
     }
 
     pub(crate) fn has_function(&self, name: &str) -> bool {
-        matches!(self.ask(&Said::HasFunction(name.to_owned())), Some(Answer::Flag(true)))
+        matches!(
+            self.ask(&Said::HasFunction(name.to_owned())),
+            Some(Answer::Flag(true))
+        )
     }
 
     pub(crate) fn has_module(&self, name: &str) -> bool {
-        matches!(self.ask(&Said::HasModule(name.to_owned())), Some(Answer::Flag(true)))
+        matches!(
+            self.ask(&Said::HasModule(name.to_owned())),
+            Some(Answer::Flag(true))
+        )
     }
 
     pub(crate) fn call(&self, name: &str, arguments: Vec<Value>, keywords: Names) -> Result<Value> {
@@ -125,7 +138,11 @@ impl Line {
     pub(crate) fn failure(&self, error: &Error) -> Failure {
         let mut units = Units::new(self);
         let place = error.place.as_ref().map(|place| units.place(place));
-        let trace = error.trace.iter().map(|(what, place)| (what.clone(), units.place(place))).collect();
+        let trace = error
+            .trace
+            .iter()
+            .map(|(what, place)| (what.clone(), units.place(place)))
+            .collect();
         Failure {
             kind: match &error.kind {
                 ErrorKind::Raised(class) => FailureKind::Raised(class.clone().into_owned()),
@@ -145,11 +162,17 @@ impl Line {
 }
 
 fn gone() -> Box<Error> {
-    Error::new(ErrorKind::Broken, "the Python interpreter failed: nobody answers it")
+    Error::new(
+        ErrorKind::Broken,
+        "the Python interpreter failed: nobody answers it",
+    )
 }
 
 fn refused(refusal: Refusal) -> Box<Error> {
-    Error::new(ErrorKind::Refused(refusal.number, refusal.kind), refusal.message)
+    Error::new(
+        ErrorKind::Refused(refusal.number, refusal.kind),
+        refusal.message,
+    )
 }
 
 /// The sources that places of one message are in. What the command has is named, not sent back.
@@ -161,7 +184,11 @@ pub(crate) struct Units<'l> {
 
 impl<'l> Units<'l> {
     pub(crate) fn new(line: &'l Line) -> Self {
-        Units { line, known: Vec::new(), list: Vec::new() }
+        Units {
+            line,
+            known: Vec::new(),
+            list: Vec::new(),
+        }
     }
 
     pub(crate) fn place(&mut self, place: &Place) -> WirePlace {
@@ -172,19 +199,32 @@ impl<'l> Units<'l> {
         let unit = match self.known.iter().rposition(is) {
             Some(unit) => unit,
             None => {
-                self.known.push((place.template.clone(), place.source.clone()));
-                self.list.push(Unit { name: place.template.clone(), source: self.source(&place.source) });
+                self.known
+                    .push((place.template.clone(), place.source.clone()));
+                self.list.push(Unit {
+                    name: place.template.clone(),
+                    source: self.source(&place.source),
+                });
                 self.list.len() - 1
             }
         };
-        WirePlace { unit, span: place.span }
+        WirePlace {
+            unit,
+            span: place.span,
+        }
     }
 
     fn source(&self, source: &Arc<str>) -> UnitSource {
         if Arc::ptr_eq(source, &self.line.job.borrow()) {
             return UnitSource::Job;
         }
-        match self.line.sent.borrow().iter().position(|sent| Arc::ptr_eq(source, sent)) {
+        match self
+            .line
+            .sent
+            .borrow()
+            .iter()
+            .position(|sent| Arc::ptr_eq(source, sent))
+        {
             Some(number) => UnitSource::Sent(number),
             None => UnitSource::Text(source.clone()),
         }

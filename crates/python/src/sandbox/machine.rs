@@ -42,10 +42,21 @@ impl Unit {
         let span = if self.lines.is_empty() {
             line_span(&self.source, line)
         } else {
-            let before = self.lines.get(..line.min(self.lines.len())).unwrap_or_default();
-            before.iter().rev().find_map(|span| *span).unwrap_or(Span { start: 0, end: 0 })
+            let before = self
+                .lines
+                .get(..line.min(self.lines.len()))
+                .unwrap_or_default();
+            before
+                .iter()
+                .rev()
+                .find_map(|span| *span)
+                .unwrap_or(Span { start: 0, end: 0 })
         };
-        Place { template: self.name.clone(), source: self.source.clone(), span }
+        Place {
+            template: self.name.clone(),
+            source: self.source.clone(),
+            span,
+        }
     }
 }
 
@@ -76,7 +87,13 @@ pub(crate) struct Shared {
 }
 
 /// What preparing the interpreter may take.
-const WARMING: Bounds = Bounds { fuel: 10_000_000, output: 0, depth: 900, time: 600_000, memory: 0 };
+const WARMING: Bounds = Bounds {
+    fuel: 10_000_000,
+    output: 0,
+    depth: 900,
+    time: 600_000,
+    memory: 0,
+};
 /// Calls inside each other that the stack has room for.
 const MAX_DEPTH: usize = 900;
 
@@ -99,12 +116,19 @@ impl Machine {
         settings.allow_external_library = false;
         let builder = Interpreter::builder(settings);
         let modules = rustpython_stdlib::stdlib_module_defs(&builder.ctx);
-        let interpreter = builder.add_native_modules(&modules).add_frozen_modules(FROZEN).build();
+        let interpreter = builder
+            .add_native_modules(&modules)
+            .add_frozen_modules(FROZEN)
+            .build();
         let shared = Rc::new(Shared {
             line: Line::default(),
             meter: Rc::new(Meter::new()),
             // The first unit is the job's.
-            units: RefCell::new(vec![Unit { name: None, source: "".into(), lines: Vec::new() }]),
+            units: RefCell::new(vec![Unit {
+                name: None,
+                source: "".into(),
+                lines: Vec::new(),
+            }]),
             failures: RefCell::default(),
             marks: RefCell::default(),
             lookup: Cell::default(),
@@ -117,7 +141,11 @@ impl Machine {
                 text
             })
         });
-        Machine { interpreter, shared, prelude }
+        Machine {
+            interpreter,
+            shared,
+            prelude,
+        }
     }
 
     /// The line to the command.
@@ -127,7 +155,9 @@ impl Machine {
 
     /// Do a job.
     pub(crate) fn perform(&self, job: Job, bounds: &Bounds) -> Outcome {
-        let outcome = self.interpreter.enter(|vm| self.perform_in(job, bounds, vm));
+        let outcome = self
+            .interpreter
+            .enter(|vm| self.perform_in(job, bounds, vm));
         outcome.unwrap_or_else(|error| Outcome::Failed {
             failure: self.shared.line.failure(&error),
             changed: Names::new(),
@@ -137,15 +167,26 @@ impl Machine {
     fn perform_in(&self, job: Job, bounds: &Bounds, vm: &VirtualMachine) -> Result<Outcome> {
         let prelude = match &self.prelude {
             Ok(prelude) => prelude,
-            Err(why) => return Err(Error::new(ErrorKind::Broken, format!("the Python prelude failed: {why}"))),
+            Err(why) => {
+                return Err(Error::new(
+                    ErrorKind::Broken,
+                    format!("the Python prelude failed: {why}"),
+                ));
+            }
         };
         self.shared.meter.start(bounds);
         self.shared.failures.borrow_mut().clear();
-        vm.recursion_limit.set(usize::try_from(bounds.depth).unwrap_or(MAX_DEPTH).clamp(20, MAX_DEPTH));
+        vm.recursion_limit.set(
+            usize::try_from(bounds.depth)
+                .unwrap_or(MAX_DEPTH)
+                .clamp(20, MAX_DEPTH),
+        );
         let performed = match job {
             Job::Module(job) => self.module(prelude, job, vm),
             Job::Template(job) => template::render(&self.shared, prelude, &job, vm),
-            Job::Compile(job) => template::compile(&self.shared, &job).map(Outcome::Compiled).map_err(Raised::Error),
+            Job::Compile(job) => template::compile(&self.shared, &job)
+                .map(Outcome::Compiled)
+                .map_err(Raised::Error),
         };
         performed
             .map_err(|raised| match raised {
@@ -160,10 +201,22 @@ impl Machine {
     }
 
     /// A module whose `run()` returns data, as Salt's `py` renderer has it.
-    fn module(&self, prelude: &PyDictRef, job: ModuleJob, vm: &VirtualMachine) -> Result<Outcome, Raised> {
+    fn module(
+        &self,
+        prelude: &PyDictRef,
+        job: ModuleJob,
+        vm: &VirtualMachine,
+    ) -> Result<Outcome, Raised> {
         let shared = &self.shared;
         let unit = template::MAIN;
-        shared.set_unit(unit, Unit { name: job.name, source: job.source.clone(), lines: Vec::new() });
+        shared.set_unit(
+            unit,
+            Unit {
+                name: job.name,
+                source: job.source.clone(),
+                lines: Vec::new(),
+            },
+        );
         let code = vm.ctx.new_code(shared.compile(&job.source, unit)?);
         let globals = vm.ctx.new_dict();
         globals.set_item("__builtins__", prelude.get_item("BUILTINS", vm)?, vm)?;
@@ -181,13 +234,23 @@ impl Machine {
             globals.set_item(name, functions.clone(), vm)?;
         }
         let Some(run) = globals.get_item_opt("run", vm)? else {
-            let error = Error::raised("AttributeError", "AttributeError: the module has no function 'run'");
-            return Err(Raised::Error(error.with_help("define 'def run():' and return the data from it")));
+            let error = Error::raised(
+                "AttributeError",
+                "AttributeError: the module has no function 'run'",
+            );
+            return Err(Raised::Error(
+                error.with_help("define 'def run():' and return the data from it"),
+            ));
         };
         let result = run.call((), vm)?;
         let value = convert::from_python(&result, &ordered, vm).map_err(|why| {
-            let place = run.downcast_ref::<PyFunction>().map(|_| shared.place(unit, 1));
-            let mut error = Error::raised("TypeError", format!("run() returned what is no data: {why}"));
+            let place = run
+                .downcast_ref::<PyFunction>()
+                .map(|_| shared.place(unit, 1));
+            let mut error = Error::raised(
+                "TypeError",
+                format!("run() returned what is no data: {why}"),
+            );
             error.place = place;
             Raised::Error(error)
         })?;
@@ -213,7 +276,10 @@ pub(crate) fn left(
                     format!("what the template left in '{name}' is no data: {why}"),
                 ))
             })?;
-            let same = before.iter().rfind(|(known, _)| known == name).is_some_and(|(_, before)| value.is_same(before));
+            let same = before
+                .iter()
+                .rfind(|(known, _)| known == name)
+                .is_some_and(|(_, before)| value.is_same(before));
             if !same {
                 changed.push((name.clone(), value));
             }
@@ -241,7 +307,10 @@ impl From<PyBaseExceptionRef> for Raised {
 }
 
 pub(crate) fn scope(globals: &PyDictRef) -> Scope {
-    Scope::new(Some(ArgMapping::from_dict_exact(globals.clone())), globals.clone())
+    Scope::new(
+        Some(ArgMapping::from_dict_exact(globals.clone())),
+        globals.clone(),
+    )
 }
 
 /// What the source of a unit is called inside the interpreter.
@@ -273,25 +342,41 @@ impl Shared {
         let units = self.units.borrow();
         match units.get(unit) {
             Some(unit) => unit.place(line),
-            None => Place { template: None, source: "".into(), span: Span { start: 0, end: 0 } },
+            None => Place {
+                template: None,
+                source: "".into(),
+                span: Span { start: 0, end: 0 },
+            },
         }
     }
 
     /// Compile code of a unit, rewritten so that it spends steps.
     pub(crate) fn compile(&self, code: &str, unit: usize) -> Result<CodeObject> {
         let line_at = |offset: usize| crate::error::line_of(code, offset);
-        let fail =
-            |message: String, kind: ErrorKind, line: usize| Error::new(kind, message).at(|| self.place(unit, line));
+        let fail = |message: String, kind: ErrorKind, line: usize| {
+            Error::new(kind, message).at(|| self.place(unit, line))
+        };
         let syntax = || ErrorKind::Raised("SyntaxError".into());
         let parsed = parser::parse_module(code).map_err(|error| {
             let line = line_at(error.location.start().to_usize());
             fail(format!("SyntaxError: {}", error.error), syntax(), line)
         })?;
         let mut module = parsed.into_syntax();
-        instrument::module(&mut module)
-            .map_err(|deep| fail("the code is nested too deeply".to_owned(), ErrorKind::Limit, line_at(deep.offset)))?;
+        instrument::module(&mut module).map_err(|deep| {
+            fail(
+                "the code is nested too deeply".to_owned(),
+                ErrorKind::Limit,
+                line_at(deep.offset),
+            )
+        })?;
         let file = SourceFileBuilder::new(unit_path(unit), code).finish();
-        compile_top(Mod::Module(module), file, Mode::Exec, CompileOpts::default()).map_err(|error| {
+        compile_top(
+            Mod::Module(module),
+            file,
+            Mode::Exec,
+            CompileOpts::default(),
+        )
+        .map_err(|error| {
             let line = error.location.map_or(1, |location| location.line.get());
             fail(format!("SyntaxError: {}", error.error), syntax(), line)
         })
@@ -318,7 +403,9 @@ impl Shared {
         match made {
             Some(exception) => {
                 let exception: PyBaseExceptionRef = exception;
-                let _ = exception.as_object().set_attr("_failure", vm.ctx.new_int(number), vm);
+                let _ = exception
+                    .as_object()
+                    .set_attr("_failure", vm.ctx.new_int(number), vm);
                 exception
             }
             None => vm.new_runtime_error(message),
@@ -329,16 +416,24 @@ impl Shared {
 /// Run the prelude, with the functions it builds on.
 fn prelude(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
     let base = vm.ctx.exceptions.base_exception_type.to_owned();
-    let limit_error = vm.ctx.new_exception_type("template", "LimitError", Some(vec![base]));
+    let limit_error = vm
+        .ctx
+        .new_exception_type("template", "LimitError", Some(vec![base]));
     let native = vm.ctx.new_dict();
     for (name, function) in shared.meter.functions(&limit_error, vm) {
         native.set_item(name, function, vm)?;
     }
     native.set_item("tick_name", vm.ctx.new_str(instrument::TICK).into(), vm)?;
-    let modules = FROZEN_NAMES.iter().map(|name| vm.ctx.new_str(*name).into()).collect();
+    let modules = FROZEN_NAMES
+        .iter()
+        .map(|name| vm.ctx.new_str(*name).into())
+        .collect();
     native.set_item("modules", vm.ctx.new_list(modules).into(), vm)?;
     let globals = vm.ctx.new_dict();
-    for (name, function) in host(shared, &globals, vm).into_iter().chain(template::services(shared, &globals, vm)) {
+    for (name, function) in host(shared, &globals, vm)
+        .into_iter()
+        .chain(template::services(shared, &globals, vm))
+    {
         native.set_item(name, function, vm)?;
     }
     globals.set_item("__builtins__", vm.builtins.clone().into(), vm)?;
@@ -346,39 +441,63 @@ fn prelude(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
     globals.set_item("native", native.into(), vm)?;
     let code = vm
         .compile(PRELUDE, Mode::Exec, "<prelude>".to_owned())
-        .map_err(|error| vm.new_runtime_error(format!("{error} at {:?}", error.python_location())))?;
+        .map_err(|error| {
+            vm.new_runtime_error(format!("{error} at {:?}", error.python_location()))
+        })?;
     vm.run_code_obj(code, scope(&globals))?;
     template::runtime(&globals, vm)?;
     Ok(globals)
 }
 
 /// The functions behind the `salt` object.
-fn host(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> Vec<(&'static str, PyObjectRef)> {
+fn host(
+    shared: &Rc<Shared>,
+    prelude: &PyDictRef,
+    vm: &VirtualMachine,
+) -> Vec<(&'static str, PyObjectRef)> {
     let this = shared.clone();
-    let has_function = vm.new_function("has_function", move |name: String| -> bool { this.line.has_function(&name) });
-    let this = shared.clone();
-    let has_module = vm.new_function("has_module", move |name: String| -> bool { this.line.has_module(&name) });
-    let (this, names) = (shared.clone(), prelude.clone());
-    let call = vm.new_function("call", move |args: FuncArgs, vm: &VirtualMachine| -> PyResult {
-        let ordered = names.get_item("ordered", vm)?;
-        let out = |value: &PyObjectRef| {
-            convert::from_python(value, &ordered, vm)
-                .map_err(|why| vm.new_type_error(format!("a function of the minion takes data: {why}")))
-        };
-        let mut arguments = args.args.iter();
-        let name = match arguments.next().and_then(|name| name.downcast_ref::<PyStr>()) {
-            Some(name) => name.to_string_lossy().into_owned(),
-            None => return Err(vm.new_type_error("the name of a function is text".to_owned())),
-        };
-        let positional: PyResult<Vec<Value>> = arguments.map(out).collect();
-        let keywords: PyResult<Names> =
-            args.kwargs.iter().map(|(name, value)| Ok((Str::from(name.as_str()), out(value)?))).collect();
-        let called = this.line.call(&name, positional?, keywords?);
-        this.meter.pause(this.line.waited());
-        match called {
-            Ok(value) => convert::to_python(&value, &ordered, vm),
-            Err(error) => Err(this.raise(*error, "CommandExecutionError", &names, vm)),
-        }
+    let has_function = vm.new_function("has_function", move |name: String| -> bool {
+        this.line.has_function(&name)
     });
-    vec![("has_function", has_function.into()), ("has_module", has_module.into()), ("call", call.into())]
+    let this = shared.clone();
+    let has_module = vm.new_function("has_module", move |name: String| -> bool {
+        this.line.has_module(&name)
+    });
+    let (this, names) = (shared.clone(), prelude.clone());
+    let call = vm.new_function(
+        "call",
+        move |args: FuncArgs, vm: &VirtualMachine| -> PyResult {
+            let ordered = names.get_item("ordered", vm)?;
+            let out = |value: &PyObjectRef| {
+                convert::from_python(value, &ordered, vm).map_err(|why| {
+                    vm.new_type_error(format!("a function of the minion takes data: {why}"))
+                })
+            };
+            let mut arguments = args.args.iter();
+            let name = match arguments
+                .next()
+                .and_then(|name| name.downcast_ref::<PyStr>())
+            {
+                Some(name) => name.to_string_lossy().into_owned(),
+                None => return Err(vm.new_type_error("the name of a function is text".to_owned())),
+            };
+            let positional: PyResult<Vec<Value>> = arguments.map(out).collect();
+            let keywords: PyResult<Names> = args
+                .kwargs
+                .iter()
+                .map(|(name, value)| Ok((Str::from(name.as_str()), out(value)?)))
+                .collect();
+            let called = this.line.call(&name, positional?, keywords?);
+            this.meter.pause(this.line.waited());
+            match called {
+                Ok(value) => convert::to_python(&value, &ordered, vm),
+                Err(error) => Err(this.raise(*error, "CommandExecutionError", &names, vm)),
+            }
+        },
+    );
+    vec![
+        ("has_function", has_function.into()),
+        ("has_module", has_module.into()),
+        ("call", call.into()),
+    ]
 }

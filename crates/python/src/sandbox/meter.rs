@@ -32,8 +32,10 @@ impl Meter {
 
     pub(crate) fn start(&self, bounds: &Bounds) {
         self.fuel.set(bounds.fuel);
-        self.deadline.set(Instant::now().checked_add(Duration::from_millis(bounds.time)));
-        self.output.set(usize::try_from(bounds.output).unwrap_or(usize::MAX));
+        self.deadline
+            .set(Instant::now().checked_add(Duration::from_millis(bounds.time)));
+        self.output
+            .set(usize::try_from(bounds.output).unwrap_or(usize::MAX));
         *self.broken.borrow_mut() = None;
     }
 
@@ -59,7 +61,12 @@ impl Meter {
         self.fuel.set(fuel - 1);
         let clock = self.clock.get().wrapping_add(1);
         self.clock.set(clock);
-        if clock.is_multiple_of(8) && self.deadline.get().is_some_and(|deadline| Instant::now() > deadline) {
+        if clock.is_multiple_of(8)
+            && self
+                .deadline
+                .get()
+                .is_some_and(|deadline| Instant::now() > deadline)
+        {
             return Err("the template ran for too long");
         }
         Ok(())
@@ -82,19 +89,28 @@ impl Meter {
         limit_error: &PyTypeRef,
         vm: &VirtualMachine,
     ) -> [(&'static str, PyObjectRef); 2] {
-        let raise = |meter: &Meter, spent: Result<(), &'static str>, error: &PyTypeRef, vm: &VirtualMachine| {
+        let raise = |meter: &Meter,
+                     spent: Result<(), &'static str>,
+                     error: &PyTypeRef,
+                     vm: &VirtualMachine| {
             spent.map_err(|why| {
                 let why = *meter.broken.borrow_mut().get_or_insert(why);
                 vm.new_exception_msg(error.clone(), why.into())
             })
         };
         let (meter, error) = (self.clone(), limit_error.clone());
-        let tick = move |vm: &VirtualMachine| -> PyResult<()> { raise(&meter, meter.tick(), &error, vm) };
+        let tick =
+            move |vm: &VirtualMachine| -> PyResult<()> { raise(&meter, meter.tick(), &error, vm) };
         let (meter, error) = (self.clone(), limit_error.clone());
         let written = move |text: PyObjectRef, vm: &VirtualMachine| -> PyResult<()> {
-            let bytes = text.downcast_ref::<PyStr>().map_or(0, |text| text.byte_len());
+            let bytes = text
+                .downcast_ref::<PyStr>()
+                .map_or(0, |text| text.byte_len());
             raise(&meter, meter.write(bytes), &error, vm)
         };
-        [("tick", vm.new_function("tick", tick).into()), ("written", vm.new_function("written", written).into())]
+        [
+            ("tick", vm.new_function("tick", tick).into()),
+            ("written", vm.new_function("written", written).into()),
+        ]
     }
 }

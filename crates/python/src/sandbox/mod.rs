@@ -18,5 +18,8 @@ pub(crate) use machine::Machine;
 
 pub(crate) fn span(start: usize, end: usize) -> Span {
     let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    Span { start: small(start), end: small(end) }
+    Span {
+        start: small(start),
+        end: small(end),
+    }
 }

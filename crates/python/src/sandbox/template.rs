@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use mapstack_python_protocol::{
-    Chunk, CompileJob, CompiledTemplate, Lookup, Message, Outcome, Printed, RefusalKind, Source, Span, TemplateJob,
+    Chunk, CompileJob, CompiledTemplate, Lookup, Message, Outcome, Printed, RefusalKind, Source,
+    Span, TemplateJob,
 };
 use rustpython_vm::builtins::{PyCode, PyDictRef, PyList, PyStr};
 use rustpython_vm::bytecode::BasicBag;
@@ -34,7 +35,9 @@ pub(crate) struct Marks(HashMap<usize, Rc<[(Span, bool)]>, RandomState>);
 pub(crate) fn runtime(prelude: &PyDictRef, vm: &VirtualMachine) -> PyResult<()> {
     let code = vm
         .compile(RUNTIME, Mode::Exec, "<mako>".to_owned())
-        .map_err(|error| vm.new_runtime_error(format!("{error} at {:?}", error.python_location())))?;
+        .map_err(|error| {
+            vm.new_runtime_error(format!("{error} at {:?}", error.python_location()))
+        })?;
     vm.run_code_obj(code, scope(prelude)).map(drop)
 }
 
@@ -45,24 +48,32 @@ pub(crate) fn services(
     vm: &VirtualMachine,
 ) -> Vec<(&'static str, PyObjectRef)> {
     let (this, names) = (shared.clone(), prelude.clone());
-    let load = vm.new_function("load", move |uri: String, vm: &VirtualMachine| -> PyResult {
-        load(&this, &names, &uri, vm).map_err(|raised| match raised {
-            Raised::Exception(exception) => exception,
-            Raised::Error(error) => {
-                let class = match error.kind {
-                    ErrorKind::NotFound | ErrorKind::Refused(_, RefusalKind::NotFound) => "TemplateLookupException",
-                    ErrorKind::Forbidden | ErrorKind::Refused(_, RefusalKind::Forbidden) => "Refused",
-                    _ => "CompileException",
-                };
-                this.raise(*error, class, &names, vm)
-            }
-        })
-    });
+    let load = vm.new_function(
+        "load",
+        move |uri: String, vm: &VirtualMachine| -> PyResult {
+            load(&this, &names, &uri, vm).map_err(|raised| match raised {
+                Raised::Exception(exception) => exception,
+                Raised::Error(error) => {
+                    let class = match error.kind {
+                        ErrorKind::NotFound | ErrorKind::Refused(_, RefusalKind::NotFound) => {
+                            "TemplateLookupException"
+                        }
+                        ErrorKind::Forbidden | ErrorKind::Refused(_, RefusalKind::Forbidden) => {
+                            "Refused"
+                        }
+                        _ => "CompileException",
+                    };
+                    this.raise(*error, class, &names, vm)
+                }
+            })
+        },
+    );
     let this = shared.clone();
     let adjust = vm.new_function(
         "adjust_uri",
         move |uri: String, base: Option<String>, vm: &VirtualMachine| -> PyResult<String> {
-            adjusted(this.lookup.get().0, &uri, base.as_deref()).map_err(|why| vm.new_value_error(why))
+            adjusted(this.lookup.get().0, &uri, base.as_deref())
+                .map_err(|why| vm.new_value_error(why))
         },
     );
     vec![("load", load.into()), ("adjust_uri", adjust.into())]
@@ -73,7 +84,9 @@ fn adjusted(lookup: Lookup, uri: &str, base: Option<&str>) -> Result<String, Str
     if lookup == Lookup::Salt
         && let Some((scheme, _)) = uri.split_once(':')
         && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+        && scheme
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
     {
         return match scheme.to_ascii_lowercase().as_str() {
             "salt" | "file" => Ok(uri.to_owned()),
@@ -96,20 +109,31 @@ fn adjusted(lookup: Lookup, uri: &str, base: Option<&str>) -> Result<String, Str
 
 /// What a template that was found is called by those it includes.
 fn uri_of(lookup: Lookup, uri: &str) -> String {
-    match (lookup, uri.strip_prefix("salt://"), uri.strip_prefix("file://")) {
+    match (
+        lookup,
+        uri.strip_prefix("salt://"),
+        uri.strip_prefix("file://"),
+    ) {
         (Lookup::Salt, Some(path), _) | (Lookup::Salt, None, Some(path)) => path.to_owned(),
         (Lookup::Salt, None, None) => uri.trim_start_matches('/').to_owned(),
         _ => uri.to_owned(),
     }
 }
 
-fn load(shared: &Rc<Shared>, prelude: &PyDictRef, uri: &str, vm: &VirtualMachine) -> Result<PyObjectRef, Raised> {
+fn load(
+    shared: &Rc<Shared>,
+    prelude: &PyDictRef,
+    uri: &str,
+    vm: &VirtualMachine,
+) -> Result<PyObjectRef, Raised> {
     let (lookup, strict) = shared.lookup.get();
     let found = shared.line.template(uri);
     shared.meter.pause(shared.line.waited());
     let Some(source) = found? else {
-        let message =
-            format!("TemplateLookupException: Can't locate template for uri {}", mapstack_value::quote_str(uri));
+        let message = format!(
+            "TemplateLookupException: Can't locate template for uri {}",
+            mapstack_value::quote_str(uri)
+        );
         return Err(Error::new(ErrorKind::NotFound, message).into());
     };
     // Salt looks for further templates with the defaults of Mako.
@@ -140,7 +164,10 @@ fn leads_out(uri: &str) -> bool {
 /// Refuse a URI that leads up and out of the root.
 fn check_uri(uri: &str) -> Result<()> {
     if leads_out(uri) {
-        let message = format!("TemplateLookupException: the URI {} leads up and out", mapstack_value::quote_str(uri));
+        let message = format!(
+            "TemplateLookupException: the URI {} leads up and out",
+            mapstack_value::quote_str(uri)
+        );
         return Err(Error::new(ErrorKind::NotFound, message));
     }
     Ok(())
@@ -174,12 +201,22 @@ fn module(
 /// Compile a template to bytes that a later session can load. It runs nothing of it.
 pub(crate) fn compile(shared: &Rc<Shared>, job: &CompileJob) -> Result<Arc<[u8]>> {
     let module = generate(job.name.as_ref(), &job.source, job.strict)?;
-    let unit = Unit { name: job.name.clone(), source: job.source.clone(), lines: module.lines.clone() };
+    let unit = Unit {
+        name: job.name.clone(),
+        source: job.source.clone(),
+        lines: module.lines.clone(),
+    };
     shared.set_unit(MAIN, unit);
     let compiled = shared.compile(&module.code, MAIN)?;
     let mut code = Vec::new();
     marshal::serialize_code(&mut code, &compiled);
-    Ok(CompiledTemplate { code, lines: module.lines, marks: module.marks }.to_bytes().into())
+    Ok(CompiledTemplate {
+        code,
+        lines: module.lines,
+        marks: module.marks,
+    }
+    .to_bytes()
+    .into())
 }
 
 /// The code of the template that is the job.
@@ -189,26 +226,63 @@ fn main(shared: &Rc<Shared>, job: &TemplateJob, vm: &VirtualMachine) -> Result<P
     };
     let broken = || Error::new(ErrorKind::Broken, "the compiled template cannot be read");
     let compiled = CompiledTemplate::from_bytes(compiled).map_err(|_| broken())?;
-    let code = marshal::deserialize_code(&mut &compiled.code[..], BasicBag).map_err(|_| broken())?;
-    let unit = Unit { name: job.name.clone(), source: job.source.clone(), lines: compiled.lines };
+    let code =
+        marshal::deserialize_code(&mut &compiled.code[..], BasicBag).map_err(|_| broken())?;
+    let unit = Unit {
+        name: job.name.clone(),
+        source: job.source.clone(),
+        lines: compiled.lines,
+    };
     shared.set_unit(MAIN, unit);
-    shared.marks.borrow_mut().0.insert(MAIN, compiled.marks.into());
+    shared
+        .marks
+        .borrow_mut()
+        .0
+        .insert(MAIN, compiled.marks.into());
     Ok(vm.ctx.new_code(code))
 }
 
-fn main_from_source(shared: &Rc<Shared>, job: &TemplateJob, vm: &VirtualMachine) -> Result<PyRef<PyCode>> {
+fn main_from_source(
+    shared: &Rc<Shared>,
+    job: &TemplateJob,
+    vm: &VirtualMachine,
+) -> Result<PyRef<PyCode>> {
     let module = generate(job.name.as_ref(), &job.source, job.strict)?;
-    shared.set_unit(MAIN, Unit { name: job.name.clone(), source: job.source.clone(), lines: module.lines });
-    shared.marks.borrow_mut().0.insert(MAIN, module.marks.into());
+    shared.set_unit(
+        MAIN,
+        Unit {
+            name: job.name.clone(),
+            source: job.source.clone(),
+            lines: module.lines,
+        },
+    );
+    shared
+        .marks
+        .borrow_mut()
+        .0
+        .insert(MAIN, module.marks.into());
     Ok(vm.ctx.new_code(shared.compile(&module.code, MAIN)?))
 }
 
 /// The code of a template that another one asked for, and its unit.
-fn further(shared: &Rc<Shared>, source: &Source, strict: bool, vm: &VirtualMachine) -> Result<(PyRef<PyCode>, usize)> {
+fn further(
+    shared: &Rc<Shared>,
+    source: &Source,
+    strict: bool,
+    vm: &VirtualMachine,
+) -> Result<(PyRef<PyCode>, usize)> {
     let name = Some(source.name.clone());
     let module = generate(name.as_ref(), &source.text, strict)?;
-    let unit = shared.unit(Unit { name, source: source.text.clone(), lines: module.lines });
-    shared.marks.borrow_mut().0.insert(unit, module.marks.into());
+    let unit = shared.unit(Unit {
+        name,
+        source: source.text.clone(),
+        lines: module.lines,
+    });
+    shared
+        .marks
+        .borrow_mut()
+        .0
+        .insert(unit, module.marks.into());
     Ok((vm.ctx.new_code(shared.compile(&module.code, unit)?), unit))
 }
 
@@ -229,31 +303,62 @@ pub(crate) fn render(
     for (name, value) in &job.variables {
         data.set_item(&**name, convert::to_python(value, &ordered, vm)?, vm)?;
     }
-    let functions: Vec<PyObjectRef> = job.functions.iter().map(|name| vm.ctx.new_str(&**name).into()).collect();
+    let functions: Vec<PyObjectRef> = job
+        .functions
+        .iter()
+        .map(|name| vm.ctx.new_str(&**name).into())
+        .collect();
     let given = data.copy().into_ref(&vm.ctx);
     let render = prelude.get_item("render_template", vm)?;
-    let filename: PyObjectRef = job.name.as_deref().map_or_else(|| vm.ctx.none(), |name| vm.ctx.new_str(name).into());
+    let filename: PyObjectRef = job
+        .name
+        .as_deref()
+        .map_or_else(|| vm.ctx.none(), |name| vm.ctx.new_str(name).into());
     let has_lookup = job.lookup != Lookup::None;
     let printed = render.call(
-        (vm.ctx.new_str(uri), filename, names, given, vm.ctx.new_bool(has_lookup), vm.ctx.new_list(functions)),
+        (
+            vm.ctx.new_str(uri),
+            filename,
+            names,
+            given,
+            vm.ctx.new_bool(has_lookup),
+            vm.ctx.new_list(functions),
+        ),
         vm,
     );
     let printed = match printed {
         Ok(printed) => printed,
         Err(exception) => {
             let error = failure::error(shared, &exception, vm);
-            let changed = left(&data, &job.changed, &job.variables, &ordered, vm).unwrap_or_default();
-            return Ok(Outcome::Failed { failure: shared.line.failure(&error), changed });
+            let changed =
+                left(&data, &job.changed, &job.variables, &ordered, vm).unwrap_or_default();
+            return Ok(Outcome::Failed {
+                failure: shared.line.failure(&error),
+                changed,
+            });
         }
     };
     let changed = left(&data, &job.changed, &job.variables, &ordered, vm)?;
-    Ok(Outcome::Text { printed: text(shared, &printed, vm)?, changed })
+    Ok(Outcome::Text {
+        printed: text(shared, &printed, vm)?,
+        changed,
+    })
 }
 
 /// The parts that were printed as one text, with where they came from.
-fn text(shared: &Rc<Shared>, printed: &PyObjectRef, vm: &VirtualMachine) -> Result<Printed, Raised> {
-    let (parts, marks) = (printed.get_item(&0usize, vm)?, printed.get_item(&1usize, vm)?);
-    let (Some(parts), Some(marks)) = (parts.downcast_ref::<PyList>(), marks.downcast_ref::<PyList>()) else {
+fn text(
+    shared: &Rc<Shared>,
+    printed: &PyObjectRef,
+    vm: &VirtualMachine,
+) -> Result<Printed, Raised> {
+    let (parts, marks) = (
+        printed.get_item(&0usize, vm)?,
+        printed.get_item(&1usize, vm)?,
+    );
+    let (Some(parts), Some(marks)) = (
+        parts.downcast_ref::<PyList>(),
+        marks.downcast_ref::<PyList>(),
+    ) else {
         return Err(Error::new(ErrorKind::Broken, "the template's output is no list").into());
     };
     let (mut out, mut chunks, mut units) = (String::new(), Vec::new(), Units::new(&shared.line));
@@ -262,23 +367,42 @@ fn text(shared: &Rc<Shared>, printed: &PyObjectRef, vm: &VirtualMachine) -> Resu
     for (part, mark) in parts.iter().zip(&marks) {
         let Some(text) = part.downcast_ref::<PyStr>() else {
             let class = part.class().name().to_string();
-            let message = format!("TypeError: sequence item 0: expected str instance, {class} found");
+            let message =
+                format!("TypeError: sequence item 0: expected str instance, {class} found");
             return Err(Error::raised("TypeError", message).into());
         };
         let Some(text) = text.to_str() else {
             let message = "UnicodeEncodeError: the output has text that is not Unicode";
             return Err(Error::raised("UnicodeEncodeError", message).into());
         };
-        let mark: Option<usize> =
-            mark.clone().try_into_value::<isize>(vm).ok().and_then(|mark| usize::try_from(mark).ok());
+        let mark: Option<usize> = mark
+            .clone()
+            .try_into_value::<isize>(vm)
+            .ok()
+            .and_then(|mark| usize::try_from(mark).ok());
         if let Some(mark) = mark
-            && let Some(&(span, exact)) = known.0.get(&(mark / MARKS)).and_then(|marks| marks.get(mark % MARKS))
+            && let Some(&(span, exact)) = known
+                .0
+                .get(&(mark / MARKS))
+                .and_then(|marks| marks.get(mark % MARKS))
             && let Some(unit) = shared.units.borrow().get(mark / MARKS)
         {
-            let place = Place { template: unit.name.clone(), source: unit.source.clone(), span };
-            chunks.push(Chunk { start: out.len(), place: units.place(&place), exact });
+            let place = Place {
+                template: unit.name.clone(),
+                source: unit.source.clone(),
+                span,
+            };
+            chunks.push(Chunk {
+                start: out.len(),
+                place: units.place(&place),
+                exact,
+            });
         }
         out.push_str(text);
     }
-    Ok(Printed { text: out, units: units.list, chunks })
+    Ok(Printed {
+        text: out,
+        units: units.list,
+        chunks,
+    })
 }

@@ -11,12 +11,21 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 static SIZE: Mutex<Option<File>> = Mutex::new(None);
 
 fn limit(resource: Resource, most: u64) -> io::Result<()> {
-    Ok(setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?)
+    Ok(setrlimit(
+        resource,
+        Rlimit {
+            current: Some(most),
+            maximum: Some(most),
+        },
+    )?)
 }
 
 /// Processor time ends with a signal that says so; a second later with one that nothing survives.
 fn limit_time(seconds: u64) -> io::Result<()> {
-    let limit = Rlimit { current: Some(seconds), maximum: Some(seconds.saturating_add(1)) };
+    let limit = Rlimit {
+        current: Some(seconds),
+        maximum: Some(seconds.saturating_add(1)),
+    };
     Ok(setrlimit(Resource::Cpu, limit)?)
 }
 

@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use landlock::{ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetStatus, Scope};
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetStatus,
+    Scope,
+};
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule,
 };
 
 /// The newest rules that are asked for; an older kernel has those that it knows.
@@ -22,9 +26,12 @@ pub(super) fn close_files() -> io::Result<()> {
             .create()?
             .restrict_self()
     };
-    let status = restricted().map_err(|error: landlock::RulesetError| io::Error::other(error.to_string()))?;
+    let status = restricted()
+        .map_err(|error: landlock::RulesetError| io::Error::other(error.to_string()))?;
     match status.ruleset {
-        RulesetStatus::NotEnforced => Err(io::Error::other("the kernel does not have it, or has it switched off")),
+        RulesetStatus::NotEnforced => Err(io::Error::other(
+            "the kernel does not have it, or has it switched off",
+        )),
         RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(()),
     }
 }
@@ -51,7 +58,12 @@ const NEVER: [i64; 17] = [
 ];
 
 /// What a session does not do, either.
-const NEVER_IN_SESSION: [i64; 4] = [libc::SYS_clone, libc::SYS_clone3, libc::SYS_unshare, libc::SYS_setns];
+const NEVER_IN_SESSION: [i64; 4] = [
+    libc::SYS_clone,
+    libc::SYS_clone3,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+];
 
 /// What a session does: its streams, memory, time, chance, signals of its own, the end.
 const ALWAYS_IN_SESSION: [i64; 21] = [
@@ -85,14 +97,26 @@ pub(super) fn forbid() -> io::Result<()> {
 
 /// Leave a session what it needs. Everything else is refused, and the worst of it ends the process.
 pub(super) fn filter_calls() -> io::Result<()> {
-    let mut rules: Rules = ALWAYS_IN_SESSION.into_iter().map(|call| (call, Vec::new())).collect();
+    let mut rules: Rules = ALWAYS_IN_SESSION
+        .into_iter()
+        .map(|call| (call, Vec::new()))
+        .collect();
     // Memory that can be written or read, and never run.
-    let not_to_run = || rule(2, SeccompCmpOp::MaskedEq(libc::PROT_EXEC.unsigned_abs().into()), 0);
+    let not_to_run = || {
+        rule(
+            2,
+            SeccompCmpOp::MaskedEq(libc::PROT_EXEC.unsigned_abs().into()),
+            0,
+        )
+    };
     rules.insert(libc::SYS_mmap, vec![not_to_run()?]);
     rules.insert(libc::SYS_mprotect, vec![not_to_run()?]);
     rules.insert(libc::SYS_mremap, Vec::new());
     // How a process ends itself.
-    rules.insert(libc::SYS_tgkill, vec![rule(0, SeccompCmpOp::Eq, std::process::id().into())?]);
+    rules.insert(
+        libc::SYS_tgkill,
+        vec![rule(0, SeccompCmpOp::Eq, std::process::id().into())?],
+    );
     let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
     // The filter that refuses comes last: it would refuse another filter.
     apply(&forbidding(&NEVER_IN_SESSION)?)?;
@@ -103,7 +127,9 @@ type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 fn rule(argument: u8, operator: SeccompCmpOp, value: u64) -> io::Result<SeccompRule> {
     let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value);
-    condition.and_then(|condition| SeccompRule::new(vec![condition])).map_err(io::Error::other)
+    condition
+        .and_then(|condition| SeccompRule::new(vec![condition]))
+        .map_err(io::Error::other)
 }
 
 fn forbidding(calls: &[i64]) -> io::Result<BpfProgram> {
@@ -111,8 +137,14 @@ fn forbidding(calls: &[i64]) -> io::Result<BpfProgram> {
     program(rules, SeccompAction::Allow, SeccompAction::KillProcess)
 }
 
-fn program(rules: Rules, otherwise: SeccompAction, matching: SeccompAction) -> io::Result<BpfProgram> {
-    let arch = std::env::consts::ARCH.try_into().map_err(io::Error::other)?;
+fn program(
+    rules: Rules,
+    otherwise: SeccompAction,
+    matching: SeccompAction,
+) -> io::Result<BpfProgram> {
+    let arch = std::env::consts::ARCH
+        .try_into()
+        .map_err(io::Error::other)?;
     let filter = SeccompFilter::new(rules, otherwise, matching, arch).map_err(io::Error::other)?;
     filter.try_into().map_err(io::Error::other)
 }

@@ -32,7 +32,13 @@ pub(super) fn is_printable(c: char, options: &DumpOptions) -> bool {
 /// Look at every character once.
 pub(super) fn analyze(text: &str, options: &DumpOptions) -> Analysis {
     if text.is_empty() {
-        return Analysis { multiline: false, flow_plain: false, block_plain: true, single_quoted: true, block: false };
+        return Analysis {
+            multiline: false,
+            flow_plain: false,
+            block_plain: true,
+            single_quoted: true,
+            block: false,
+        };
     }
     let marker = text.starts_with("---") || text.starts_with("...");
     let (mut flow_indicator, mut block_indicator) = (marker, marker);
@@ -43,7 +49,11 @@ pub(super) fn analyze(text: &str, options: &DumpOptions) -> Analysis {
     while let Some(c) = chars.next() {
         let followed_by_blank = chars.peek().is_none_or(|&next| is_blank(next));
         match (c, previous) {
-            ('#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`', None) => {
+            (
+                '#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%'
+                | '@' | '`',
+                None,
+            ) => {
                 flow_indicator = true;
                 block_indicator = true;
             }
@@ -69,7 +79,12 @@ pub(super) fn analyze(text: &str, options: &DumpOptions) -> Analysis {
         previous = Some(c);
     }
     let edge = |c: char| c == ' ' || is_break(c);
-    let plain = !(text.starts_with(edge) || text.ends_with(edge) || break_space || space_break || special || multiline);
+    let plain = !(text.starts_with(edge)
+        || text.ends_with(edge)
+        || break_space
+        || space_break
+        || special
+        || multiline);
     Analysis {
         multiline,
         flow_plain: plain && !flow_indicator,

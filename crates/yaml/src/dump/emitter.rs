@@ -80,13 +80,29 @@ pub(super) enum Short {
 }
 
 /// Follows what is before it directly.
-const TIGHT: Indicator = Indicator { needs_space: false, is_space: false, is_indention: false };
+const TIGHT: Indicator = Indicator {
+    needs_space: false,
+    is_space: false,
+    is_indention: false,
+};
 /// Is set off by a space.
-const LOOSE: Indicator = Indicator { needs_space: true, is_space: false, is_indention: false };
+const LOOSE: Indicator = Indicator {
+    needs_space: true,
+    is_space: false,
+    is_indention: false,
+};
 /// Opens a bracket.
-const OPEN: Indicator = Indicator { needs_space: true, is_space: true, is_indention: false };
+const OPEN: Indicator = Indicator {
+    needs_space: true,
+    is_space: true,
+    is_indention: false,
+};
 /// Belongs to the indentation: `-`, `?`, and `:` on a line of its own.
-const LAYOUT: Indicator = Indicator { needs_space: true, is_space: false, is_indention: true };
+const LAYOUT: Indicator = Indicator {
+    needs_space: true,
+    is_space: false,
+    is_indention: true,
+};
 
 impl<'o> Emitter<'o> {
     pub fn new(options: &'o DumpOptions) -> Self {
@@ -121,7 +137,11 @@ impl<'o> Emitter<'o> {
     pub fn scalar(&mut self, scalar: &Scalar<'_>) {
         let analysis = analyze(&scalar.text, self.options);
         let tag = if scalar.binary { "!!binary" } else { "" };
-        let length = if analysis.multiline { None } else { Some(tag.len() + scalar.text.len()) };
+        let length = if analysis.multiline {
+            None
+        } else {
+            Some(tag.len() + scalar.text.len())
+        };
         let place = self.place(length);
         self.tag(tag);
         let outside = self.indent;
@@ -138,15 +158,31 @@ impl<'o> Emitter<'o> {
 
     /// Begin a sequence; `short` puts it between brackets on its own account, as an empty one is.
     pub fn begin_sequence(&mut self, anchor: Option<usize>, short: Short) {
-        self.begin(anchor, "", short, [Layout::FlowSequence, Layout::BlockSequence]);
+        self.begin(
+            anchor,
+            "",
+            short,
+            [Layout::FlowSequence, Layout::BlockSequence],
+        );
     }
 
     /// Begin a mapping; see [`begin_sequence`](Self::begin_sequence).
     pub fn begin_mapping(&mut self, anchor: Option<usize>, tag: Option<&str>, short: Short) {
-        self.begin(anchor, tag.unwrap_or_default(), short, [Layout::FlowMapping, Layout::BlockMapping]);
+        self.begin(
+            anchor,
+            tag.unwrap_or_default(),
+            short,
+            [Layout::FlowMapping, Layout::BlockMapping],
+        );
     }
 
-    fn begin(&mut self, anchor: Option<usize>, tag: &str, short: Short, [flow, block]: [Layout; 2]) {
+    fn begin(
+        &mut self,
+        anchor: Option<usize>,
+        tag: &str,
+        short: Short,
+        [flow, block]: [Layout; 2],
+    ) {
         let name = anchor.map(anchor_name).unwrap_or_default();
         let place = self.place((short == Short::Empty).then_some(name.len() + tag.len()));
         if !name.is_empty() {
@@ -154,23 +190,43 @@ impl<'o> Emitter<'o> {
             self.name(&name);
         }
         self.tag(tag);
-        let layout = if self.flow_levels > 0 || self.options.flow || short != Short::No { flow } else { block };
+        let layout = if self.flow_levels > 0 || self.options.flow || short != Short::No {
+            flow
+        } else {
+            block
+        };
         let indent_outside = self.indent;
         match layout {
             Layout::FlowSequence | Layout::FlowMapping => {
-                self.indicator(if layout == Layout::FlowSequence { "[" } else { "{" }, OPEN);
+                self.indicator(
+                    if layout == Layout::FlowSequence {
+                        "["
+                    } else {
+                        "{"
+                    },
+                    OPEN,
+                );
                 self.increase_indent(true, false);
                 self.flow_levels += 1;
             }
-            Layout::BlockSequence => self.increase_indent(false, place.in_mapping && !self.indention),
+            Layout::BlockSequence => {
+                self.increase_indent(false, place.in_mapping && !self.indention)
+            }
             Layout::BlockMapping => self.increase_indent(false, false),
         }
-        self.levels.push(Level { layout, indent_outside, written: 0, simple: false });
+        self.levels.push(Level {
+            layout,
+            indent_outside,
+            written: 0,
+            simple: false,
+        });
     }
 
     /// End the innermost collection; without one, do nothing.
     pub fn end(&mut self) {
-        let Some(level) = self.levels.pop() else { return };
+        let Some(level) = self.levels.pop() else {
+            return;
+        };
         self.indent = level.indent_outside;
         match level.layout {
             Layout::FlowSequence => {
@@ -189,7 +245,12 @@ impl<'o> Emitter<'o> {
     /// own if it fits one line.
     fn place(&mut self, length: Option<usize>) -> Place {
         let can_be_simple = length.is_some_and(|length| length <= MAX_SIMPLE_KEY);
-        let Some(level) = self.levels.last_mut() else { return Place { in_mapping: false, simple_key: false } };
+        let Some(level) = self.levels.last_mut() else {
+            return Place {
+                in_mapping: false,
+                simple_key: false,
+            };
+        };
         let (layout, written) = (level.layout, level.written);
         level.written += 1;
         let is_key = written.is_multiple_of(2);
@@ -200,12 +261,18 @@ impl<'o> Emitter<'o> {
         match layout {
             Layout::FlowSequence => {
                 self.flow_separator(written);
-                return Place { in_mapping: false, simple_key: false };
+                return Place {
+                    in_mapping: false,
+                    simple_key: false,
+                };
             }
             Layout::BlockSequence => {
                 self.write_indent();
                 self.indicator("-", LAYOUT);
-                return Place { in_mapping: false, simple_key: false };
+                return Place {
+                    in_mapping: false,
+                    simple_key: false,
+                };
             }
             Layout::FlowMapping if is_key => {
                 self.flow_separator(written);
@@ -229,7 +296,10 @@ impl<'o> Emitter<'o> {
                 self.indicator(":", LAYOUT);
             }
         }
-        Place { in_mapping: true, simple_key: is_key && simple }
+        Place {
+            in_mapping: true,
+            simple_key: is_key && simple,
+        }
     }
 
     fn flow_separator(&mut self, written: usize) {
@@ -252,9 +322,17 @@ impl<'o> Emitter<'o> {
         }
         if scalar.binary {
             let literal = analysis.block && !in_flow && !simple_key;
-            return if literal { Style::Literal } else { Style::DoubleQuoted };
+            return if literal {
+                Style::Literal
+            } else {
+                Style::DoubleQuoted
+            };
         }
-        let allowed = if in_flow { analysis.flow_plain } else { analysis.block_plain };
+        let allowed = if in_flow {
+            analysis.flow_plain
+        } else {
+            analysis.block_plain
+        };
         if scalar.plain && allowed && !(scalar.text.is_empty() && (in_flow || simple_key)) {
             Style::Plain
         } else if analysis.single_quoted {
@@ -346,7 +424,12 @@ impl<'o> Emitter<'o> {
                 after_space = false;
             } else if c == ' ' {
                 let next = chars.peek().copied();
-                if fold && !after_space && self.column > self.options.width && !first && next.is_some() {
+                if fold
+                    && !after_space
+                    && self.column > self.options.width
+                    && !first
+                    && next.is_some()
+                {
                     self.write_indent();
                     if next == Some(' ') {
                         self.put('\\');

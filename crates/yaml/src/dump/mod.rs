@@ -126,7 +126,11 @@ pub fn double_quoted(text: &str) -> String {
 /// ```
 #[must_use]
 pub fn dump(value: &Value, options: &DumpOptions) -> String {
-    let mut anchors = if options.aliases { anchors(value, options) } else { HashMap::new() };
+    let mut anchors = if options.aliases {
+        anchors(value, options)
+    } else {
+        HashMap::new()
+    };
     let mut emitter = Emitter::new(options);
     let mut open = vec![vec![Item::Value(value)].into_iter()];
     while let Some(items) = open.last_mut() {
@@ -140,7 +144,11 @@ pub fn dump(value: &Value, options: &DumpOptions) -> String {
     }
     let text = emitter.finish();
     // The filter strips what Python calls white space, even where it belongs to a plain scalar.
-    if options.final_break { text } else { text.trim().to_owned() }
+    if options.final_break {
+        text
+    } else {
+        text.trim().to_owned()
+    }
 }
 
 /// What is printed as one node.
@@ -194,12 +202,18 @@ fn emit<'v>(
 fn scalar<'v>(item: &Item<'v>, options: &DumpOptions) -> Option<Scalar<'v>> {
     Some(match *item {
         Item::Null | Item::Value(Value::None) | Item::Key(Key::None) => Scalar::plain("null"),
-        Item::Value(Value::Bool(b)) | Item::Key(Key::Bool(b)) => Scalar::plain(if *b { "true" } else { "false" }),
+        Item::Value(Value::Bool(b)) | Item::Key(Key::Bool(b)) => {
+            Scalar::plain(if *b { "true" } else { "false" })
+        }
         Item::Value(Value::Int(i)) | Item::Key(Key::Int(i)) => Scalar::plain(i.to_string()),
         Item::Value(Value::Float(f)) | Item::Key(Key::Float(f)) => Scalar::plain(float(*f)),
-        Item::Value(Value::Str(s)) | Item::Key(Key::Str(s)) => Scalar::text(s, implicit(s) == Tag::Str),
+        Item::Value(Value::Str(s)) | Item::Key(Key::Str(s)) => {
+            Scalar::text(s, implicit(s) == Tag::Str)
+        }
         Item::Value(Value::Bytes(b)) | Item::Key(Key::Bytes(b)) => Scalar::binary(base64(b)),
-        Item::Value(Value::Map(m)) if options.aggregate_as_null && m.kind() == MapKind::Aggregate => {
+        Item::Value(Value::Map(m))
+            if options.aggregate_as_null && m.kind() == MapKind::Aggregate =>
+        {
             Scalar::plain("NULL")
         }
         _ => return None,
@@ -211,12 +225,14 @@ fn items<'v>(item: &Item<'v>, options: &DumpOptions) -> Vec<Item<'v>> {
         Item::Value(Value::List(list)) => list.iter().map(Item::Value).collect(),
         Item::Value(Value::Tuple(tuple)) => tuple.iter().map(Item::Value).collect(),
         Item::Key(Key::Tuple(tuple)) => tuple.iter().map(Item::Key).collect(),
-        Item::Value(Value::Map(map)) => {
-            entries(map, options).into_iter().flat_map(|(k, v)| [Item::Key(k), Item::Value(v)]).collect()
-        }
-        Item::Value(Value::Set(set)) => {
-            elements(set, options).into_iter().flat_map(|k| [Item::Key(k), Item::Null]).collect()
-        }
+        Item::Value(Value::Map(map)) => entries(map, options)
+            .into_iter()
+            .flat_map(|(k, v)| [Item::Key(k), Item::Value(v)])
+            .collect(),
+        Item::Value(Value::Set(set)) => elements(set, options)
+            .into_iter()
+            .flat_map(|k| [Item::Key(k), Item::Null])
+            .collect(),
         _ => Vec::new(),
     }
 }
@@ -292,11 +308,19 @@ fn float(f: f64) -> String {
         return ".nan".into();
     }
     if f.is_infinite() {
-        return if f > 0.0 { ".inf".into() } else { "-.inf".into() };
+        return if f > 0.0 {
+            ".inf".into()
+        } else {
+            "-.inf".into()
+        };
     }
     let repr = float_repr(f);
     // YAML 1.1 wants a point in every float.
-    if repr.contains('.') { repr } else { repr.replacen('e', ".0e", 1) }
+    if repr.contains('.') {
+        repr
+    } else {
+        repr.replacen('e', ".0e", 1)
+    }
 }
 
 /// Base64 in lines of 76 characters, each ended.
@@ -305,10 +329,17 @@ fn base64(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len() * 4 / 3 + bytes.len() / 57 + 5);
     for line in bytes.chunks(57) {
         for group in line.chunks(3) {
-            let triple = group.iter().fold(0_usize, |bits, &b| bits << 8 | usize::from(b)) << (8 * (3 - group.len()));
+            let triple = group
+                .iter()
+                .fold(0_usize, |bits, &b| bits << 8 | usize::from(b))
+                << (8 * (3 - group.len()));
             for i in 0..4 {
                 let sextet = triple >> (18 - 6 * i) & 0x3f;
-                out.push(if i <= group.len() { char::from(ALPHABET[sextet]) } else { '=' });
+                out.push(if i <= group.len() {
+                    char::from(ALPHABET[sextet])
+                } else {
+                    '='
+                });
             }
         }
         out.push('\n');
@@ -327,14 +358,26 @@ fn anchor_name(number: usize) -> String {
 impl<'v> Scalar<'v> {
     /// A scalar whose plain form has its own type.
     fn plain(text: impl Into<Cow<'v, str>>) -> Self {
-        Scalar { text: text.into(), plain: true, binary: false }
+        Scalar {
+            text: text.into(),
+            plain: true,
+            binary: false,
+        }
     }
 
     fn text(text: &'v str, plain: bool) -> Self {
-        Scalar { text: text.into(), plain, binary: false }
+        Scalar {
+            text: text.into(),
+            plain,
+            binary: false,
+        }
     }
 
     fn binary(text: String) -> Self {
-        Scalar { text: text.into(), plain: false, binary: true }
+        Scalar {
+            text: text.into(),
+            plain: false,
+            binary: true,
+        }
     }
 }

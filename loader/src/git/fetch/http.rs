@@ -44,7 +44,10 @@ impl Client {
             .build();
         let proxy = match origin.proxy.as_str() {
             "" => None,
-            proxy => Some(Proxy::new(proxy).map_err(|e| format!("'{}' is no proxy: {e}", without_login(proxy)))?),
+            proxy => Some(
+                Proxy::new(proxy)
+                    .map_err(|e| format!("'{}' is no proxy: {e}", without_login(proxy)))?,
+            ),
         };
         let agent = Agent::new_with_config(
             Agent::config_builder()
@@ -59,12 +62,25 @@ impl Client {
                 .build(),
         );
         let login = format!("{}:{}", origin.user, origin.password);
-        let authorization = (login != ":").then(|| format!("Basic {}", BASE64_STANDARD.encode(login)));
-        Ok(Client { agent, authorization, insecure_auth: origin.insecure_auth, redirected: None })
+        let authorization =
+            (login != ":").then(|| format!("Basic {}", BASE64_STANDARD.encode(login)));
+        Ok(Client {
+            agent,
+            authorization,
+            insecure_auth: origin.insecure_auth,
+            redirected: None,
+        })
     }
 
-    fn run(&self, url: &str, headers: &[String], body: Option<Vec<u8>>) -> io::Result<Response<Body>> {
-        let mut request = Request::builder().method(if body.is_some() { "POST" } else { "GET" }).uri(url);
+    fn run(
+        &self,
+        url: &str,
+        headers: &[String],
+        body: Option<Vec<u8>>,
+    ) -> io::Result<Response<Body>> {
+        let mut request = Request::builder()
+            .method(if body.is_some() { "POST" } else { "GET" })
+            .uri(url);
         for (name, value) in headers.iter().filter_map(|header| header.split_once(':')) {
             if !name.eq_ignore_ascii_case("user-agent") && !name.eq_ignore_ascii_case("expect") {
                 request = request.header(name.trim(), value.trim());
@@ -79,7 +95,9 @@ impl Client {
             request = request.header("Authorization", authorization);
         }
         let answer = match body {
-            Some(body) => self.agent.run(request.body(body).map_err(io::Error::other)?),
+            Some(body) => self
+                .agent
+                .run(request.body(body).map_err(io::Error::other)?),
             None => self.agent.run(request.body(()).map_err(io::Error::other)?),
         };
         let answer = answer.map_err(ureq::Error::into_io)?;
@@ -90,7 +108,9 @@ impl Client {
         match status {
             StatusCode::UNAUTHORIZED => Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
-                AuthenticationRequired { www_authenticate: Vec::new() },
+                AuthenticationRequired {
+                    www_authenticate: Vec::new(),
+                },
             )),
             StatusCode::NOT_FOUND => Err(io::Error::other(format!(
                 "{shown} is not there (HTTP 404); is the URL right, and does the repository need a `user` and a `password`?"
@@ -115,14 +135,26 @@ impl Http for Client {
         base_url: &str,
         headers: impl IntoIterator<Item = impl AsRef<str>>,
     ) -> Result<GetResponse<Headers, Answer>> {
-        let headers: Vec<String> = headers.into_iter().map(|header| header.as_ref().into()).collect();
-        let answer = self.run(url, &headers, None).map_err(gix::Error::from_error)?;
+        let headers: Vec<String> = headers
+            .into_iter()
+            .map(|header| header.as_ref().into())
+            .collect();
+        let answer = self
+            .run(url, &headers, None)
+            .map_err(gix::Error::from_error)?;
         let landed = answer.get_uri().to_string();
         if landed != url {
-            self.redirected = Some(redirected(url, base_url, &landed).map_err(gix::Error::from_error)?);
+            self.redirected =
+                Some(redirected(url, base_url, &landed).map_err(gix::Error::from_error)?);
         }
-        let exchange = Exchange::shared(State::Answered { headers: listed(&answer), body: Some(answer.into_body()) });
-        Ok(GetResponse { headers: Headers::new(&exchange), body: Answer::new(&exchange) })
+        let exchange = Exchange::shared(State::Answered {
+            headers: listed(&answer),
+            body: Some(answer.into_body()),
+        });
+        Ok(GetResponse {
+            headers: Headers::new(&exchange),
+            body: Answer::new(&exchange),
+        })
     }
 
     fn post(
@@ -138,8 +170,16 @@ impl Http for Client {
             insecure_auth: self.insecure_auth,
             redirected: None,
         };
-        let headers = headers.into_iter().map(|header| header.as_ref().into()).collect();
-        let exchange = Exchange::shared(State::Asking { client, url: url.into(), headers, body: Vec::new() });
+        let headers = headers
+            .into_iter()
+            .map(|header| header.as_ref().into())
+            .collect();
+        let exchange = Exchange::shared(State::Asking {
+            client,
+            url: url.into(),
+            headers,
+            body: Vec::new(),
+        });
         Ok(PostResponse {
             post_body: Question(exchange.clone()),
             headers: Headers::new(&exchange),
@@ -159,9 +199,12 @@ impl Http for Client {
 /// The base URL after a redirect. It stays on its host, as passwords go there.
 fn redirected(url: &str, base_url: &str, landed: &str) -> io::Result<String> {
     let tail = url.strip_prefix(base_url).unwrap_or_default();
-    let host =
-        |url: &str| url.split_once("://").map(|(_, rest)| rest.split('/').next().unwrap_or_default().to_string());
-    let is_safe = host(landed) == host(url) && (landed.starts_with("https://") || url.starts_with("http://"));
+    let host = |url: &str| {
+        url.split_once("://")
+            .map(|(_, rest)| rest.split('/').next().unwrap_or_default().to_string())
+    };
+    let is_safe =
+        host(landed) == host(url) && (landed.starts_with("https://") || url.starts_with("http://"));
     match landed.strip_suffix(tail) {
         Some(base) if is_safe && !tail.is_empty() => Ok(base.into()),
         _ => Err(io::Error::other(format!(
@@ -187,8 +230,16 @@ fn listed(answer: &Response<Body>) -> Vec<u8> {
 struct Exchange(State);
 
 enum State {
-    Asking { client: Client, url: String, headers: Vec<String>, body: Vec<u8> },
-    Answered { headers: Vec<u8>, body: Option<Body> },
+    Asking {
+        client: Client,
+        url: String,
+        headers: Vec<String>,
+        body: Vec<u8>,
+    },
+    Answered {
+        headers: Vec<u8>,
+        body: Option<Body>,
+    },
     Failed,
 }
 
@@ -203,9 +254,17 @@ impl Exchange {
     fn send(&mut self) -> io::Result<()> {
         let state = std::mem::replace(&mut self.0, State::Failed);
         self.0 = match state {
-            State::Asking { client, url, headers, body } => {
+            State::Asking {
+                client,
+                url,
+                headers,
+                body,
+            } => {
                 let answer = client.run(&url, &headers, Some(body))?;
-                State::Answered { headers: listed(&answer), body: Some(answer.into_body()) }
+                State::Answered {
+                    headers: listed(&answer),
+                    body: Some(answer.into_body()),
+                }
             }
             State::Failed => return Err(io::Error::other("the server gave no answer")),
             answered @ State::Answered { .. } => answered,
@@ -245,7 +304,10 @@ pub(super) struct Headers {
 
 impl Headers {
     fn new(exchange: &Shared) -> Self {
-        Headers { exchange: exchange.clone(), lines: None }
+        Headers {
+            exchange: exchange.clone(),
+            lines: None,
+        }
     }
 
     fn lines(&mut self) -> io::Result<&mut io::Cursor<Vec<u8>>> {
@@ -288,7 +350,10 @@ pub(super) struct Answer {
 
 impl Answer {
     fn new(exchange: &Shared) -> Self {
-        Answer { exchange: exchange.clone(), reader: None }
+        Answer {
+            exchange: exchange.clone(),
+            reader: None,
+        }
     }
 
     fn reader(&mut self) -> io::Result<&mut BufReader<Box<dyn Read + Send>>> {
@@ -339,12 +404,19 @@ mod tests {
         let base = "https://a/b";
         let url = "https://a/b/info/refs?service=git-upload-pack";
         for (landed, expected) in [
-            ("https://a/b.git/info/refs?service=git-upload-pack", Some("https://a/b.git")),
+            (
+                "https://a/b.git/info/refs?service=git-upload-pack",
+                Some("https://a/b.git"),
+            ),
             ("https://evil/b/info/refs?service=git-upload-pack", None),
             ("http://a/b/info/refs?service=git-upload-pack", None),
             ("https://a/login", None),
         ] {
-            assert_eq!(redirected(url, base, landed).ok().as_deref(), expected, "{landed}");
+            assert_eq!(
+                redirected(url, base, landed).ok().as_deref(),
+                expected,
+                "{landed}"
+            );
         }
     }
 }

@@ -114,7 +114,12 @@ type Result<T> = std::result::Result<T, FetchError>;
 ///
 /// # Errors
 /// [`FetchError`], also after `interrupt` became true.
-pub fn fetch(origin: &Origin, mirrors: &Path, progress: &Progress, interrupt: &AtomicBool) -> Result<Updated> {
+pub fn fetch(
+    origin: &Origin,
+    mirrors: &Path,
+    progress: &Progress,
+    interrupt: &AtomicBool,
+) -> Result<Updated> {
     let url = origin.shown();
     if origin.local().is_some() {
         return Err(FetchError::Local(url));
@@ -128,14 +133,25 @@ pub fn fetch(origin: &Origin, mirrors: &Path, progress: &Progress, interrupt: &A
     let lock = beside(&mirror, "lock");
     let _held = Held::take(&url, lock)?;
     if mirror.exists() {
-        return Fetch { origin, url, mirror: mirror.clone() }.run(&mirror, progress, interrupt);
+        return Fetch {
+            origin,
+            url,
+            mirror: mirror.clone(),
+        }
+        .run(&mirror, progress, interrupt);
     }
     // What an earlier fetch left that did not end.
     let unfinished = beside(&mirror, "new");
     remove(&unfinished)?;
-    let fetch = Fetch { origin, url: url.clone(), mirror: unfinished.clone() };
+    let fetch = Fetch {
+        origin,
+        url: url.clone(),
+        mirror: unfinished.clone(),
+    };
     gix::init_bare(&unfinished).map_err(|e| fetch.mirror_error(&e))?;
-    let updated = fetch.run(&unfinished, progress, interrupt).inspect_err(|_| drop(remove(&unfinished)))?;
+    let updated = fetch
+        .run(&unfinished, progress, interrupt)
+        .inspect_err(|_| drop(remove(&unfinished)))?;
     fs::rename(&unfinished, &mirror).map_err(io_at(&mirror))?;
     sync_directory(mirrors).map_err(io_at(mirrors))?;
     Ok(updated)
@@ -153,7 +169,10 @@ impl Held {
         };
         match file.try_lock() {
             Ok(()) => Ok(Held(file)),
-            Err(TryLockError::WouldBlock) => Err(FetchError::Busy { url: url.into(), lock: path }),
+            Err(TryLockError::WouldBlock) => Err(FetchError::Busy {
+                url: url.into(),
+                lock: path,
+            }),
             Err(TryLockError::Error(source)) => Err(FetchError::Io { path, source }),
         }
     }
@@ -175,9 +194,10 @@ fn beside(mirror: &Path, what: &str) -> PathBuf {
 
 fn remove(directory: &Path) -> Result<()> {
     match fs::remove_dir_all(directory) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => {
-            Err(FetchError::Io { path: directory.into(), source })
-        }
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(FetchError::Io {
+            path: directory.into(),
+            source,
+        }),
         _ => Ok(()),
     }
 }
@@ -191,23 +211,38 @@ struct Fetch<'o> {
 
 impl Fetch<'_> {
     fn run(&self, mirror: &Path, progress: &Progress, interrupt: &AtomicBool) -> Result<Updated> {
-        let options = gix::open::Options::isolated().open_path_as_is(true).bail_if_untrusted(false);
-        let repository = options.open(mirror).map_err(|e| self.mirror_error(&e))?.to_thread_local();
+        let options = gix::open::Options::isolated()
+            .open_path_as_is(true)
+            .bail_if_untrusted(false);
+        let repository = options
+            .open(mirror)
+            .map_err(|e| self.mirror_error(&e))?
+            .to_thread_local();
         self.sweep(mirror)?;
         let before = self.references(&repository)?;
         let after = match self.transport()? {
             Way::Http(transport) => self.advertised(&repository, *transport, progress)?,
             Way::Ssh(transport) => self.advertised(&repository, *transport, progress)?,
         };
-        let lacking: BTreeSet<ObjectId> = after.values().filter(|id| !repository.has_object(id)).copied().collect();
+        let lacking: BTreeSet<ObjectId> = after
+            .values()
+            .filter(|id| !repository.has_object(id))
+            .copied()
+            .collect();
         if !lacking.is_empty() {
             match self.transport()? {
-                Way::Http(transport) => self.receive(&repository, *transport, &lacking, progress, interrupt)?,
-                Way::Ssh(transport) => self.receive(&repository, *transport, &lacking, progress, interrupt)?,
+                Way::Http(transport) => {
+                    self.receive(&repository, *transport, &lacking, progress, interrupt)?
+                }
+                Way::Ssh(transport) => {
+                    self.receive(&repository, *transport, &lacking, progress, interrupt)?
+                }
             }
         }
         if let Some(id) = lacking.iter().find(|id| !repository.has_object(id)) {
-            return Err(self.remote_error(format!("the server did not send {id}, where a reference leads")));
+            return Err(self.remote_error(format!(
+                "the server did not send {id}, where a reference leads"
+            )));
         }
         let updated = difference(&before, &after);
         if !updated.is_nothing() {
@@ -217,7 +252,10 @@ impl Fetch<'_> {
     }
 
     fn transport(&self) -> Result<Way> {
-        let bad = |why: String| FetchError::Url { url: self.url.clone(), why };
+        let bad = |why: String| FetchError::Url {
+            url: self.url.clone(),
+            why,
+        };
         let url = gix::Url::try_from(self.origin.url.as_str());
         let mut url = url.map_err(|e| bad(words(&e).replace(&self.origin.url, &self.url)))?;
         match url.scheme {
@@ -232,13 +270,21 @@ impl Fetch<'_> {
                 url.set_user(None);
                 url.set_password(None);
                 let client = Client::new(&origin).map_err(bad)?;
-                Ok(Way::Http(Box::new(HttpTransport::new_http(client, url, Protocol::V2, false))))
+                Ok(Way::Http(Box::new(HttpTransport::new_http(
+                    client,
+                    url,
+                    Protocol::V2,
+                    false,
+                ))))
             }
             gix::url::Scheme::Ssh => {
-                let transport = ssh::connect(url, Protocol::V2, ssh::connect::Options::default(), false);
+                let transport =
+                    ssh::connect(url, Protocol::V2, ssh::connect::Options::default(), false);
                 Ok(Way::Ssh(Box::new(transport.map_err(|e| bad(words(&e)))?)))
             }
-            other => Err(bad(format!("{other}:// is not supported; use https:// or ssh://"))),
+            other => Err(bad(format!(
+                "{other}:// is not supported; use https:// or ssh://"
+            ))),
         }
     }
 
@@ -249,21 +295,30 @@ impl Fetch<'_> {
         transport: T,
         progress: &Progress,
     ) -> Result<BTreeMap<String, ObjectId>> {
-        let specs = self.origin.refspecs.iter().map(|spec| match spec.excludes() {
-            true => spec.to_string(),
-            false => format!("+{0}:{0}", spec.source()),
-        });
+        let specs = self
+            .origin
+            .refspecs
+            .iter()
+            .map(|spec| match spec.excludes() {
+                true => spec.to_string(),
+                false => format!("+{0}:{0}", spec.source()),
+            });
         // Whatever they say, Salt gets all tags.
         let specs: Vec<String> = specs.chain([format!("+{TAGS}*:{TAGS}*")]).collect();
         let remote = self.remote(repository, &specs)?;
-        let connection = remote.to_connection_with_transport(transport).with_credentials(|_| Ok(None));
+        let connection = remote
+            .to_connection_with_transport(transport)
+            .with_credentials(|_| Ok(None));
         let listed = connection.ref_map(progress.node(), gix::remote::ref_map::Options::default());
         let (listed, _) = listed.map_err(|e| self.failed(&e))?;
         let mut references = BTreeMap::new();
         for mapping in &listed.mappings {
-            let (Some(name), Some(id)) = (mapping.remote.as_name(), mapping.remote.as_id()) else { continue };
+            let (Some(name), Some(id)) = (mapping.remote.as_name(), mapping.remote.as_id()) else {
+                continue;
+            };
             // A name that is none could break the file.
-            if gix::validate::reference::name(name.as_bstr()).is_ok() && name.starts_with(b"refs/") {
+            if gix::validate::reference::name(name.as_bstr()).is_ok() && name.starts_with(b"refs/")
+            {
                 references.insert(name.to_str_lossy().into_owned(), id.to_owned());
             }
         }
@@ -281,17 +336,30 @@ impl Fetch<'_> {
     ) -> Result<()> {
         let wanted: Vec<String> = lacking.iter().map(ToString::to_string).collect();
         let remote = self.remote(repository, &wanted)?;
-        let connection = remote.to_connection_with_transport(transport).with_credentials(|_| Ok(None));
-        let prepared = connection.prepare_fetch(progress.node(), gix::remote::ref_map::Options::default());
-        let received = prepared.map_err(|e| self.failed(&e))?.receive(progress.node(), interrupt);
+        let connection = remote
+            .to_connection_with_transport(transport)
+            .with_credentials(|_| Ok(None));
+        let prepared =
+            connection.prepare_fetch(progress.node(), gix::remote::ref_map::Options::default());
+        let received = prepared
+            .map_err(|e| self.failed(&e))?
+            .receive(progress.node(), interrupt);
         Self::release(&received.map_err(|e| self.failed(&e))?);
         Ok(())
     }
 
-    fn remote<'r>(&self, repository: &'r gix::Repository, specs: &[String]) -> Result<gix::Remote<'r>> {
-        let remote = repository.remote_at(self.url.as_str()).map_err(|e| self.failed(&e))?;
+    fn remote<'r>(
+        &self,
+        repository: &'r gix::Repository,
+        specs: &[String],
+    ) -> Result<gix::Remote<'r>> {
+        let remote = repository
+            .remote_at(self.url.as_str())
+            .map_err(|e| self.failed(&e))?;
         let remote = remote.with_refspecs(specs.iter().map(String::as_str), Direction::Fetch);
-        Ok(remote.map_err(|e| self.failed(&e))?.with_fetch_tags(Tags::None))
+        Ok(remote
+            .map_err(|e| self.failed(&e))?
+            .with_fetch_tags(Tags::None))
     }
 
     /// What to do, where the error alone does not tell.
@@ -316,7 +384,10 @@ impl Fetch<'_> {
 
     /// Let go of the pack that was received: references lead to it from now on.
     fn release(received: &Outcome) {
-        if let Status::Change { write_pack_bundle: bundle, .. } = &received.status
+        if let Status::Change {
+            write_pack_bundle: bundle,
+            ..
+        } = &received.status
             && let Some(keep) = &bundle.keep_path
         {
             let _ = fs::remove_file(keep);
@@ -326,7 +397,9 @@ impl Fetch<'_> {
     /// Remove what fetches left that did not end.
     fn sweep(&self, mirror: &Path) -> Result<()> {
         let packs = mirror.join("objects/pack");
-        let Ok(entries) = fs::read_dir(&packs) else { return Ok(()) };
+        let Ok(entries) = fs::read_dir(&packs) else {
+            return Ok(());
+        };
         for entry in entries.flatten() {
             let name = entry.file_name();
             let name = name.to_string_lossy();
@@ -343,10 +416,18 @@ impl Fetch<'_> {
     fn references(&self, repository: &gix::Repository) -> Result<BTreeMap<String, ObjectId>> {
         let failed = |e: gix::Error| self.mirror_error(&e);
         let mut all = BTreeMap::new();
-        for reference in repository.references().map_err(failed)?.all().map_err(failed)? {
+        for reference in repository
+            .references()
+            .map_err(failed)?
+            .all()
+            .map_err(failed)?
+        {
             let reference = reference.map_err(failed)?;
             if let Some(id) = reference.try_id() {
-                all.insert(reference.name().as_bstr().to_str_lossy().into_owned(), id.detach());
+                all.insert(
+                    reference.name().as_bstr().to_str_lossy().into_owned(),
+                    id.detach(),
+                );
             }
         }
         Ok(all)
@@ -357,7 +438,10 @@ impl Fetch<'_> {
         let packs = mirror.join("objects/pack");
         for entry in fs::read_dir(&packs)? {
             let path = entry?.path();
-            if path.extension().is_some_and(|kind| kind == "pack" || kind == "idx") {
+            if path
+                .extension()
+                .is_some_and(|kind| kind == "pack" || kind == "idx")
+            {
                 File::open(path)?.sync_all()?;
             }
         }
@@ -365,9 +449,16 @@ impl Fetch<'_> {
     }
 
     /// Replace all references in one step.
-    fn write_references(&self, mirror: &Path, references: &BTreeMap<String, ObjectId>) -> Result<()> {
+    fn write_references(
+        &self,
+        mirror: &Path,
+        references: &BTreeMap<String, ObjectId>,
+    ) -> Result<()> {
         let path = mirror.join("packed-refs");
-        Self::settle_packs(mirror).map_err(|source| FetchError::Io { path: mirror.join("objects/pack"), source })?;
+        Self::settle_packs(mirror).map_err(|source| FetchError::Io {
+            path: mirror.join("objects/pack"),
+            source,
+        })?;
         let unfinished = beside(&path, "new");
         let written = (|| {
             let mut text = String::from("# pack-refs with: sorted \n");
@@ -384,18 +475,29 @@ impl Fetch<'_> {
     }
 
     fn mirror_error(&self, e: &gix::Error) -> FetchError {
-        FetchError::Mirror { url: self.url.clone(), mirror: self.mirror.clone(), why: words(e) }
+        FetchError::Mirror {
+            url: self.url.clone(),
+            mirror: self.mirror.clone(),
+            why: words(e),
+        }
     }
 
     fn remote_error(&self, why: String) -> FetchError {
-        FetchError::Remote { url: self.url.clone(), why }
+        FetchError::Remote {
+            url: self.url.clone(),
+            why,
+        }
     }
 }
 
 /// See that the names in a directory are on the disk.
 fn sync_directory(directory: &Path) -> std::io::Result<()> {
     // Other systems keep names without being asked, and open no directories.
-    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
+    if cfg!(unix) {
+        File::open(directory)?.sync_all()
+    } else {
+        Ok(())
+    }
 }
 
 enum Way {
@@ -427,6 +529,10 @@ fn difference(before: &BTreeMap<String, ObjectId>, after: &BTreeMap<String, Obje
             Some(_) => {}
         }
     }
-    updated.gone = before.keys().filter(|name| !after.contains_key(*name)).cloned().collect();
+    updated.gone = before
+        .keys()
+        .filter(|name| !after.contains_key(*name))
+        .cloned()
+        .collect();
     updated
 }

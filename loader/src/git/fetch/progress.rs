@@ -36,12 +36,25 @@ impl Progress {
     /// What is being done now.
     #[must_use]
     pub fn now(&self) -> Option<Stage> {
-        let task = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
-        Some(Stage { name: task.name, done: task.done.load(Ordering::Relaxed), total: task.total })
+        let task = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()?;
+        Some(Stage {
+            name: task.name,
+            done: task.done.load(Ordering::Relaxed),
+            total: task.total,
+        })
     }
 
     pub(super) fn node(&self) -> Node {
-        Node { shown: self.clone(), name: String::new(), done: Arc::new(AtomicUsize::new(0)), total: None }
+        Node {
+            shown: self.clone(),
+            name: String::new(),
+            done: Arc::new(AtomicUsize::new(0)),
+            total: None,
+        }
     }
 }
 
@@ -55,7 +68,11 @@ pub(super) struct Node {
 
 impl Node {
     fn show(&self) {
-        let task = Task { name: self.name.clone(), done: self.done.clone(), total: self.total };
+        let task = Task {
+            name: self.name.clone(),
+            done: self.done.clone(),
+            total: self.total,
+        };
         *self.shown.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
     }
 }
@@ -104,7 +121,10 @@ impl gix::NestedProgress for Node {
     type SubProgress = Node;
 
     fn add_child(&mut self, name: impl Into<String>) -> Node {
-        Node { name: name.into(), ..self.shown.node() }
+        Node {
+            name: name.into(),
+            ..self.shown.node()
+        }
     }
 
     fn add_child_with_id(&mut self, name: impl Into<String>, _id: Id) -> Node {

@@ -20,11 +20,27 @@ pub fn comment(told: &Told<'_>) -> String {
         code(told.to)
     );
     let mut left_out = 0;
-    let groups = told.differences.groups().iter().map(|group| one(told, group));
+    let groups = told
+        .differences
+        .groups()
+        .iter()
+        .map(|group| one(told, group));
     let failing = told.differences.failing().map(|(turn, failing)| {
         let formula = told.formulas(&[failing.formula]).join("");
-        let title = format!("{} {} · {} minions", escaped(&formula), turned(turn), failing.minions.len());
-        details(&title, &format!("{}\n\n{}", fenced("", &told.message(failing)), escaped(&minions(&failing.minions))))
+        let title = format!(
+            "{} {} · {} minions",
+            escaped(&formula),
+            turned(turn),
+            failing.minions.len()
+        );
+        details(
+            &title,
+            &format!(
+                "{}\n\n{}",
+                fenced("", &told.message(failing)),
+                escaped(&minions(&failing.minions))
+            ),
+        )
     });
     for part in groups.chain(failing) {
         if text.len() + part.len() > LONGEST {
@@ -35,7 +51,10 @@ pub fn comment(told: &Told<'_>) -> String {
     }
     if left_out > 0 {
         // Writing to text does not fail.
-        let _ = write!(text, "\n…and {left_out} more; `mapstack diff` prints all of them.\n");
+        let _ = write!(
+            text,
+            "\n…and {left_out} more; `mapstack diff` prints all of them.\n"
+        );
     }
     text
 }
@@ -48,10 +67,15 @@ fn one(told: &Told<'_>, group: &Group) -> String {
         html_code(&joined(&group.change.path)),
         count(group.minions.len(), "minion")
     );
-    let changed: Vec<String> =
-        lines(old.as_ref(), new.as_ref()).iter().map(|line| format!("{} {}", line.sign, line.text)).collect();
+    let changed: Vec<String> = lines(old.as_ref(), new.as_ref())
+        .iter()
+        .map(|line| format!("{} {}", line.sign, line.text))
+        .collect();
     let mut body = fenced("diff", &changed.join("\n"));
-    for (what, origin) in [("was set", &group.old_origin), ("is set", &group.new_origin)] {
+    for (what, origin) in [
+        ("was set", &group.old_origin),
+        ("is set", &group.new_origin),
+    ] {
         if let Some(origin) = origin {
             let _ = write!(body, "\n\n{what} at {}", code(&place(origin)));
         }
@@ -90,7 +114,11 @@ fn html_code(text: &str) -> String {
 fn code(text: &str) -> String {
     let text = text.replace(['\n', '\r'], " ");
     let fence = "`".repeat(longest_run(&text) + 1);
-    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    let pad = if text.starts_with('`') || text.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 

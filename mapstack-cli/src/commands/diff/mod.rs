@@ -14,7 +14,9 @@ use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Value};
 use mapstack::{Engine, Error, ErrorKind};
-use mapstack_fleet::{ChangedFiles, Comparison, Differences, Failing, Group, Ignored, Pace, Panicked, Turn, ordered};
+use mapstack_fleet::{
+    ChangedFiles, Comparison, Differences, Failing, Group, Ignored, Pace, Panicked, Turn, ordered,
+};
 
 use super::fleets::Plan;
 use super::formulas;
@@ -34,7 +36,10 @@ pub fn run(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     match compare(args, reporter) {
         Err(Failure::Data(error)) => {
             reporter.tell([reporter.redact(&error)]);
-            Err(Failure::Incomplete { message: "nothing was compared".into(), status: FAILED })
+            Err(Failure::Incomplete {
+                message: "nothing was compared".into(),
+                status: FAILED,
+            })
         }
         other => other,
     }
@@ -45,7 +50,8 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let mut plan = Plan::new(input, &args.layering, args.work.select.as_deref())?;
     let config = configuration::read(&input.files, input.facts.id.as_deref(), None, reporter)?;
     let sides = Sides::new(args, config.as_ref())?;
-    let engine = |files: Backends| functions::add(Engine::new(Snapshot::new(files)), &input.functions);
+    let engine =
+        |files: Backends| functions::add(Engine::new(Snapshot::new(files)), &input.functions);
     let (before, after) = (engine(sides.before)?, engine(sides.after)?);
     plan.formulas = match args.formulas.is_empty() {
         false => formulas::named(&args.formulas),
@@ -56,22 +62,55 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
         }
     };
     if plan.formulas.is_empty() {
-        return Err(Failure::Usage("no formula with parameters/ is in either state: give --root DIR".into()));
+        return Err(Failure::Usage(
+            "no formula with parameters/ is in either state: give --root DIR".into(),
+        ));
     }
     let changed = ChangedFiles::between(before.files(), after.files());
-    let changed = changed.map_err(|e| Error::new(ErrorKind::File, format!("the files cannot be compared: {e}")))?;
+    let changed = changed.map_err(|e| {
+        Error::new(
+            ErrorKind::File,
+            format!("the files cannot be compared: {e}"),
+        )
+    })?;
     let (before, after) = (plan.fleet(&before), plan.fleet(&after));
     let comparison = Comparison::new(&before, &after).reached_by(changed);
-    let comparison = args.ignore.iter().fold(comparison, |comparison, path| comparison.ignore(Ignored::new(path)));
-    let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
-    let minions = Many::list_or_platforms((&input.facts, &args.work.target), config.as_ref(), &others, reporter)?;
-    let differences = all(&args.work.of(minions.ids()), args.work.pace(), &comparison, &minions);
+    let comparison = args.ignore.iter().fold(comparison, |comparison, path| {
+        comparison.ignore(Ignored::new(path))
+    });
+    let others: Vec<_> = input
+        .functions
+        .stub
+        .iter()
+        .chain(&input.custom_data)
+        .cloned()
+        .collect();
+    let minions = Many::list_or_platforms(
+        (&input.facts, &args.work.target),
+        config.as_ref(),
+        &others,
+        reporter,
+    )?;
+    let differences = all(
+        &args.work.of(minions.ids()),
+        args.work.pace(),
+        &comparison,
+        &minions,
+    );
     let masking = Masking::new(&args.secrets, reporter)?;
-    let told =
-        Told { from: &args.from, to: &args.to, formulas: &plan.formulas, differences: &differences, masking: &masking };
+    let told = Told {
+        from: &args.from,
+        to: &args.to,
+        formulas: &plan.formulas,
+        differences: &differences,
+        masking: &masking,
+    };
     match args.format {
         DiffFormat::Text => {
-            output::write_styled(&text::text(&told, reporter.colors_output()), reporter.colors_output())?;
+            output::write_styled(
+                &text::text(&told, reporter.colors_output()),
+                reporter.colors_output(),
+            )?;
         }
         DiffFormat::Json => output::write(&output::as_json(&rows::rows(&told))?)?,
         DiffFormat::Markdown => output::write(&markdown::comment(&told))?,
@@ -81,19 +120,35 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     if let [(_, first), ..] = differences.broken.as_slice() {
         reporter.tell([reporter.redact(first)]);
         let message = format!("{} minions could not be compared", differences.broken.len());
-        return Err(Failure::Incomplete { message, status: FAILED });
+        return Err(Failure::Incomplete {
+            message,
+            status: FAILED,
+        });
     }
-    if differences.is_empty() { Ok(()) } else { Err(Failure::Found) }
+    if differences.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Found)
+    }
 }
 
 /// What becomes of all minions.
-fn all(ids: &[String], pace: Pace, comparison: &Comparison<'_, '_>, minions: &Many<'_>) -> Differences {
+fn all(
+    ids: &[String],
+    pace: Pace,
+    comparison: &Comparison<'_, '_>,
+    minions: &Many<'_>,
+) -> Differences {
     let mut differences = Differences::default();
     std::thread::scope(|scope| {
-        let done = ordered(scope, ids.iter(), pace, |id| Ok(comparison.compare(&minions.read(id)?)));
+        let done = ordered(scope, ids.iter(), pace, |id| {
+            Ok(comparison.compare(&minions.read(id)?))
+        });
         for (id, result) in ids.iter().zip(done) {
             match result {
-                Ok(Ok(compared)) => differences.add(comparison, id, compared, || minions.read_or_name(id)),
+                Ok(Ok(compared)) => {
+                    differences.add(comparison, id, compared, || minions.read_or_name(id))
+                }
                 Ok(Err(error)) => differences.broken.push((id.clone(), error)),
                 Err(panicked) => differences.broken.push((id.clone(), fault(&panicked))),
             }
@@ -104,7 +159,10 @@ fn all(ids: &[String], pace: Pace, comparison: &Comparison<'_, '_>, minions: &Ma
 
 /// What is said of work that panicked.
 pub fn fault(panicked: &Panicked) -> Error {
-    Error::new(ErrorKind::Unsupported, format!("this is a fault of mapstack: {}", panicked.0))
+    Error::new(
+        ErrorKind::Unsupported,
+        format!("this is a fault of mapstack: {}", panicked.0),
+    )
 }
 
 /// What is told.
@@ -122,9 +180,14 @@ impl Told<'_> {
         let secrets = self.secrets(&group.example);
         let shown = |value: &Option<Value>, secret: &HashSet<Vec<Key>>| {
             let path = &mut group.change.path.clone();
-            value.as_ref().map(|value| secrets.masked_where(path, value, &|path| secret.contains(path)))
+            value
+                .as_ref()
+                .map(|value| secrets.masked_where(path, value, &|path| secret.contains(path)))
         };
-        (shown(&group.change.old, &group.old_secret), shown(&group.change.new, &group.new_secret))
+        (
+            shown(&group.change.old, &group.old_secret),
+            shown(&group.change.new, &group.new_secret),
+        )
     }
 
     fn secrets(&self, minion: &Minion) -> Secrets {
@@ -132,14 +195,24 @@ impl Told<'_> {
     }
 
     fn formulas(&self, indices: &[usize]) -> Vec<&str> {
-        indices.iter().filter_map(|index| self.formulas.get(*index)).map(String::as_str).collect()
+        indices
+            .iter()
+            .filter_map(|index| self.formulas.get(*index))
+            .map(String::as_str)
+            .collect()
     }
 
     /// A failure as a message without secrets.
     fn message(&self, failing: &Failing) -> String {
         let diagnostic = failing.error.diagnostic();
-        let place = diagnostic.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
-        let secrets = self.secrets(&failing.example).derived(&failing.secret_texts);
+        let place = diagnostic
+            .place
+            .as_ref()
+            .map(|place| format!("{place}: "))
+            .unwrap_or_default();
+        let secrets = self
+            .secrets(&failing.example)
+            .derived(&failing.secret_texts);
         format!("{place}{}", secrets.scrubbed(&diagnostic.message))
     }
 
@@ -171,10 +244,15 @@ impl Told<'_> {
             (Turn::Otherwise, "fails otherwise", "fail otherwise"),
         ] {
             let of_turn = self.differences.failing().filter(|(own, _)| *own == turn);
-            let minions: BTreeSet<&String> = of_turn.flat_map(|(_, failing)| &failing.minions).collect();
+            let minions: BTreeSet<&String> =
+                of_turn.flat_map(|(_, failing)| &failing.minions).collect();
             count(minions.len(), one, many);
         }
-        count(self.differences.fail_still, "fails in both states", "fail in both states");
+        count(
+            self.differences.fail_still,
+            "fails in both states",
+            "fail in both states",
+        );
         summary
     }
 }
@@ -190,7 +268,12 @@ fn turned(turn: Turn) -> &'static str {
 
 /// Some names, and how many more there are.
 pub fn some(names: &[String], most: usize) -> String {
-    let shown = names.iter().take(most).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let shown = names
+        .iter()
+        .take(most)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
     match names.len().saturating_sub(most) {
         0 => shown,
         more => format!("{shown} and {more} more"),

@@ -10,21 +10,35 @@ use crate::commands::explain::joined;
 use crate::report::Failure;
 
 pub fn html(told: &Told<'_>) -> Result<String, Failure> {
-    let changes = told.differences.groups().iter().map(|group| changed(told, group));
-    let failing = told.differences.failing().map(|(turn, failing)| failed(told, turn, failing));
+    let changes = told
+        .differences
+        .groups()
+        .iter()
+        .map(|group| changed(told, group));
+    let failing = told
+        .differences
+        .failing()
+        .map(|(turn, failing)| failed(told, turn, failing));
     let page = Changes {
         from: told.from.into(),
         to: told.to.into(),
         summary: told.summary(),
         changes: changes.chain(failing).collect(),
     };
-    page.to_html().map_err(|e| Failure::Data(Error::new(ErrorKind::Template, e.to_string())))
+    page.to_html()
+        .map_err(|e| Failure::Data(Error::new(ErrorKind::Template, e.to_string())))
 }
 
 fn changed(told: &Told<'_>, group: &Group) -> Changed {
     let (old, new) = told.values(group);
     let lines = lines(old.as_ref(), new.as_ref());
-    let of = |sign: char| lines.iter().filter(|line| line.sign == sign).map(|line| line.text.clone()).collect();
+    let of = |sign: char| {
+        lines
+            .iter()
+            .filter(|line| line.sign == sign)
+            .map(|line| line.text.clone())
+            .collect()
+    };
     Changed {
         formulas: told.formulas(&group.formulas).join(", "),
         title: joined(&group.change.path),

@@ -11,12 +11,24 @@ use crate::output::{number, object};
 
 pub fn rows(told: &Told<'_>) -> Value {
     let differences = told.differences;
-    let changes: Value = differences.groups().iter().map(|group| change(told, group)).collect();
-    let failing: Value = differences.failing().map(|(turn, failing)| failure(told, turn, failing)).collect();
+    let changes: Value = differences
+        .groups()
+        .iter()
+        .map(|group| change(told, group))
+        .collect();
+    let failing: Value = differences
+        .failing()
+        .map(|(turn, failing)| failure(told, turn, failing))
+        .collect();
     let broken: Value = differences
         .broken
         .iter()
-        .map(|(minion, error)| object([("minion", minion.as_str().into()), ("error", error.to_string().into())]))
+        .map(|(minion, error)| {
+            object([
+                ("minion", minion.as_str().into()),
+                ("error", error.to_string().into()),
+            ])
+        })
         .collect();
     object([
         ("from", told.from.into()),
@@ -42,13 +54,24 @@ fn change(told: &Told<'_>, group: &Group) -> Value {
     let spot = |spot: &Option<Spot>| spot.as_ref().map_or(Value::None, origin);
     object([
         ("key", joined(&group.change.path).into()),
-        ("path", group.change.path.iter().map(mapstack::value::Key::to_value).collect()),
+        (
+            "path",
+            group
+                .change
+                .path
+                .iter()
+                .map(mapstack::value::Key::to_value)
+                .collect(),
+        ),
         ("what", what.into()),
         ("old", old.unwrap_or_default()),
         ("new", new.unwrap_or_default()),
         ("old_origin", spot(&group.old_origin)),
         ("new_origin", spot(&group.new_origin)),
-        ("formulas", told.formulas(&group.formulas).into_iter().collect()),
+        (
+            "formulas",
+            told.formulas(&group.formulas).into_iter().collect(),
+        ),
         ("count", number(group.minions.len())),
         ("minions", group.minions.iter().collect()),
     ])

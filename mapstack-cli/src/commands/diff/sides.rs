@@ -25,36 +25,68 @@ impl Sides {
         let roots = roots(files, config)?;
         let follow = inputs::follows_outside_links(files, config);
         let side = |flag: &str, state: &str| side(follow, &roots, flag, state);
-        Ok(Sides { before: side("--from", &args.from)?, after: side("--to", &args.to)? })
+        Ok(Sides {
+            before: side("--from", &args.from)?,
+            after: side("--to", &args.to)?,
+        })
     }
 }
 
 /// The saltenvs and directories that are served; the directory at hand, if nothing says.
 fn roots(files: &Files, config: Option<&Config>) -> Result<Vec<(String, PathBuf)>, Failure> {
-    let given: Vec<(String, PathBuf)> =
-        inputs::root_flags(files).map(|(env, directory)| (env.to_owned(), directory.into())).collect();
+    let given: Vec<(String, PathBuf)> = inputs::root_flags(files)
+        .map(|(env, directory)| (env.to_owned(), directory.into()))
+        .collect();
     if !given.is_empty() {
         return Ok(given);
     }
-    let Some(config) = config else { return Ok(Vec::new()) };
+    let Some(config) = config else {
+        return Ok(Vec::new());
+    };
     let options = configuration::file_options(Some(config), None)?;
     let roots = configuration::roots(&options)?;
-    let of_env =
-        |env: String| roots.directories(&env).iter().map(|root| (env.clone(), root.clone())).collect::<Vec<_>>();
+    let of_env = |env: String| {
+        roots
+            .directories(&env)
+            .iter()
+            .map(|root| (env.clone(), root.clone()))
+            .collect::<Vec<_>>()
+    };
     Ok(roots.envs().into_iter().flat_map(of_env).collect())
 }
 
-fn side(follow: bool, roots: &[(String, PathBuf)], flag: &str, state: &str) -> Result<Backends, Failure> {
+fn side(
+    follow: bool,
+    roots: &[(String, PathBuf)],
+    flag: &str,
+    state: &str,
+) -> Result<Backends, Failure> {
     let here = [("base".to_owned(), PathBuf::from("."))];
     let or_here = if roots.is_empty() { &here[..] } else { roots };
     if state == NOW {
-        return Ok(directories(follow, or_here.iter().map(|(env, root)| (env.as_str(), root.clone()))));
+        return Ok(directories(
+            follow,
+            or_here
+                .iter()
+                .map(|(env, root)| (env.as_str(), root.clone())),
+        ));
     }
     let directory = Path::new(state);
-    let is_path = state.starts_with('.') || directory.is_absolute() || state.contains(std::path::MAIN_SEPARATOR);
+    let is_path = state.starts_with('.')
+        || directory.is_absolute()
+        || state.contains(std::path::MAIN_SEPARATOR);
     if directory.is_dir() && (is_path || !is_revision(or_here, state)) {
-        let inside = |root: &PathBuf| if root.is_absolute() { None } else { Some(directory.join(root)) };
-        let moved = roots.iter().map(|(env, root)| Some((env.as_str(), inside(root)?))).collect::<Option<Vec<_>>>();
+        let inside = |root: &PathBuf| {
+            if root.is_absolute() {
+                None
+            } else {
+                Some(directory.join(root))
+            }
+        };
+        let moved = roots
+            .iter()
+            .map(|(env, root)| Some((env.as_str(), inside(root)?)))
+            .collect::<Option<Vec<_>>>();
         let moved = moved.ok_or_else(|| {
             Failure::Usage(format!(
                 "{flag} {state}: roots that are absolute are in no other directory; give them below it"
@@ -75,7 +107,9 @@ fn directories<'r>(follow: bool, roots: impl Iterator<Item = (&'r str, PathBuf)>
 
 #[cfg(feature = "git")]
 fn is_revision(roots: &[(String, PathBuf)], name: &str) -> bool {
-    roots.first().is_some_and(|(_, root)| mapstack::loader::git::Revision::of(root, name).is_ok())
+    roots
+        .first()
+        .is_some_and(|(_, root)| mapstack::loader::git::Revision::of(root, name).is_ok())
 }
 
 #[cfg(feature = "git")]
@@ -91,7 +125,9 @@ fn revision(roots: &[(String, PathBuf)], flag: &str, name: &str) -> Result<Backe
         })?;
         Ok(Box::new(served))
     };
-    Ok(Backends::new(roots.iter().map(serve).collect::<Result<_, _>>()?))
+    Ok(Backends::new(
+        roots.iter().map(serve).collect::<Result<_, _>>()?,
+    ))
 }
 
 #[cfg(not(feature = "git"))]

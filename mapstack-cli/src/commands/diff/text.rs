@@ -33,7 +33,11 @@ pub fn text(told: &Told<'_>, colored: bool) -> String {
 
 fn one(told: &Told<'_>, group: &Group, paint: &Paint, text: &mut String) {
     let (old, new) = told.values(group);
-    let key = format!("{}: {}", told.formulas(&group.formulas).join(", "), joined(&group.change.path));
+    let key = format!(
+        "{}: {}",
+        told.formulas(&group.formulas).join(", "),
+        joined(&group.change.path)
+    );
     let _ = writeln!(text, "{}", paint.key(&key));
     let places = [&group.old_origin, &group.new_origin].map(|origin| origin.as_ref().map(place));
     text.push_str(&changed(old.as_ref(), new.as_ref(), &places, paint));
@@ -41,11 +45,20 @@ fn one(told: &Told<'_>, group: &Group, paint: &Paint, text: &mut String) {
 }
 
 /// A change line by line, with where the old and the new value stand.
-pub fn changed(old: Option<&Value>, new: Option<&Value>, places: &[Option<String>; 2], paint: &Paint) -> String {
+pub fn changed(
+    old: Option<&Value>,
+    new: Option<&Value>,
+    places: &[Option<String>; 2],
+    paint: &Paint,
+) -> String {
     let mut text = String::new();
     for line in lines(old, new) {
-        let place = places[usize::from(line.sign != '-')].as_deref().filter(|_| line.is_last);
-        let place = place.map(|place| format!("  {}", paint.origin(place))).unwrap_or_default();
+        let place = places[usize::from(line.sign != '-')]
+            .as_deref()
+            .filter(|_| line.is_last);
+        let place = place
+            .map(|place| format!("  {}", paint.origin(place)))
+            .unwrap_or_default();
         // Writing to text does not fail.
         let _ = writeln!(text, "  {}{place}", paint.line(&line));
     }
@@ -67,20 +80,37 @@ pub fn lines(old: Option<&Value>, new: Option<&Value>) -> Vec<Line> {
         values
             .into_iter()
             .enumerate()
-            .map(move |(at, text)| Line { sign, text, is_last: at == last })
+            .map(move |(at, text)| Line {
+                sign,
+                text,
+                is_last: at == last,
+            })
             .collect::<Vec<_>>()
     };
     if let (Some(Value::List(before)), Some(Value::List(after))) = (old, new) {
         let gone = without(before, after);
         let come = without(after, before);
         if gone.len() + come.len() > 0 {
-            let items =
-                |sign, items: Vec<String>| of(sign, items.into_iter().map(|item| format!("item {item}")).collect());
-            return items('-', gone).into_iter().chain(items('+', come)).collect();
+            let items = |sign, items: Vec<String>| {
+                of(
+                    sign,
+                    items
+                        .into_iter()
+                        .map(|item| format!("item {item}"))
+                        .collect(),
+                )
+            };
+            return items('-', gone)
+                .into_iter()
+                .chain(items('+', come))
+                .collect();
         }
     }
     let whole = |value: Option<&Value>| value.map(Value::repr).into_iter().collect();
-    of('-', whole(old)).into_iter().chain(of('+', whole(new))).collect()
+    of('-', whole(old))
+        .into_iter()
+        .chain(of('+', whole(new)))
+        .collect()
 }
 
 /// The items of a list that another one does not have, as often as it has them more.
@@ -116,7 +146,11 @@ pub struct Paint {
 
 impl Paint {
     fn styled(&self, style: Style, text: &str) -> String {
-        if self.colored { format!("{style}{text}{style:#}") } else { text.into() }
+        if self.colored {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.into()
+        }
     }
 
     pub fn key(&self, text: &str) -> String {
@@ -128,7 +162,11 @@ impl Paint {
     }
 
     pub fn line(&self, line: &Line) -> String {
-        let color = if line.sign == '-' { AnsiColor::Red } else { AnsiColor::Green };
+        let color = if line.sign == '-' {
+            AnsiColor::Red
+        } else {
+            AnsiColor::Green
+        };
         self.styled(color.on_default(), &format!("{} {}", line.sign, line.text))
     }
 }

@@ -18,7 +18,11 @@ impl Report<'_> {
         for step in path {
             here = match here {
                 Value::Map(map) => map.get(step),
-                Value::List(items) => step.to_string().parse().ok().and_then(|index: usize| items.get(index)),
+                Value::List(items) => step
+                    .to_string()
+                    .parse()
+                    .ok()
+                    .and_then(|index: usize| items.get(index)),
                 _ => None,
             }
             .unwrap_or(&Value::None);
@@ -26,8 +30,17 @@ impl Report<'_> {
         let (shown, spots) = self.spots(here, path);
         let text = yaml::dump(&shown, &yaml::DumpOptions::output());
         let origins = lines(&text, &shown, &spots);
-        let width = text.lines().map(|line| line.chars().count()).filter(|width| *width <= WIDEST).max().unwrap_or(0);
-        let dim = if colored { AnsiColor::BrightBlack.on_default() } else { Style::new() };
+        let width = text
+            .lines()
+            .map(|line| line.chars().count())
+            .filter(|width| *width <= WIDEST)
+            .max()
+            .unwrap_or(0);
+        let dim = if colored {
+            AnsiColor::BrightBlack.on_default()
+        } else {
+            Style::new()
+        };
         let line = |(number, line): (usize, &str)| match origins.get(&number) {
             Some(origin) => {
                 let padding = " ".repeat(width.saturating_sub(line.chars().count()) + 2);
@@ -42,8 +55,12 @@ impl Report<'_> {
     fn spots(&self, here: &Value, above: &[Key]) -> (Value, BTreeMap<Vec<usize>, String>) {
         let mut spots = BTreeMap::new();
         self.lineage.visit(&mut |path, known: &Ancestry| {
-            let Some(inside) = path.strip_prefix(above) else { return };
-            let Some(steps) = positions(here, inside) else { return };
+            let Some(inside) = path.strip_prefix(above) else {
+                return;
+            };
+            let Some(steps) = positions(here, inside) else {
+                return;
+            };
             if !is_branch(&known.value) {
                 spots.insert(steps, told(&known.spot));
             }
@@ -78,7 +95,11 @@ fn told(spot: &Spot) -> String {
 }
 
 /// Which line of printed data has which origin: each scalar has its own.
-fn lines(text: &str, shown: &Value, spots: &BTreeMap<Vec<usize>, String>) -> BTreeMap<usize, String> {
+fn lines(
+    text: &str,
+    shown: &Value,
+    spots: &BTreeMap<Vec<usize>, String>,
+) -> BTreeMap<usize, String> {
     fn walk(
         value: &Value,
         marks: &yaml::Marks,
@@ -87,7 +108,9 @@ fn lines(text: &str, shown: &Value, spots: &BTreeMap<Vec<usize>, String>) -> BTr
         lines: &mut BTreeMap<usize, String>,
     ) {
         if let Some(origin) = spots.get(at) {
-            lines.entry(marks.mark().line as usize - 1).or_insert_with(|| origin.clone());
+            lines
+                .entry(marks.mark().line as usize - 1)
+                .or_insert_with(|| origin.clone());
         }
         let inside: Vec<&Value> = match value {
             Value::Map(map) => map.values().collect(),
@@ -95,7 +118,9 @@ fn lines(text: &str, shown: &Value, spots: &BTreeMap<Vec<usize>, String>) -> BTr
             _ => return,
         };
         for (index, value) in inside.into_iter().enumerate() {
-            let Some(marks) = marks.child(index) else { continue };
+            let Some(marks) = marks.child(index) else {
+                continue;
+            };
             at.push(index);
             walk(value, marks, at, spots, lines);
             at.pop();

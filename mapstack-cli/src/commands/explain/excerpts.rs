@@ -29,12 +29,18 @@ struct Sheet {
 
 impl Excerpts {
     pub fn new(secrets: &Secrets) -> Self {
-        Excerpts { secrets: secrets.clone(), files: BTreeMap::new() }
+        Excerpts {
+            secrets: secrets.clone(),
+            files: BTreeMap::new(),
+        }
     }
 
     /// A value is a secret: neither its place nor its text may be shown.
     pub fn hide(&mut self, spot: &Spot, value: &Value) {
-        if !matches!(value, Value::Map(_) | Value::List(_) | Value::Tuple(_) | Value::Set(_)) {
+        if !matches!(
+            value,
+            Value::Map(_) | Value::List(_) | Value::Tuple(_) | Value::Set(_)
+        ) {
             self.secrets.learn(&value.to_string().into());
         }
         self.secrets.learn(value);
@@ -59,7 +65,11 @@ impl Excerpts {
         let known = self.files.get(file).map(|sheet| sheet.text.clone());
         // What cannot be read again has been told of by its name.
         let is_file = || std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file());
-        let read = || is_file().then(|| std::fs::read_to_string(file).ok().map(Arc::from)).flatten();
+        let read = || {
+            is_file()
+                .then(|| std::fs::read_to_string(file).ok().map(Arc::from))
+                .flatten()
+        };
         match known.or_else(read) {
             Some(text) => {
                 self.want(file, &text, line);
@@ -83,8 +93,10 @@ impl Excerpts {
         for (file, sheet) in self.files {
             let starred = self.secrets.starred_at(&sheet.text, sheet.hidden);
             let all: Vec<&str> = starred.lines().collect();
-            let line = |number: usize| Some((number, (*all.get(number.checked_sub(1)?)?).to_owned()));
-            let lines: BTreeMap<usize, String> = sheet.wanted.into_iter().filter_map(line).collect();
+            let line =
+                |number: usize| Some((number, (*all.get(number.checked_sub(1)?)?).to_owned()));
+            let lines: BTreeMap<usize, String> =
+                sheet.wanted.into_iter().filter_map(line).collect();
             if !lines.is_empty() {
                 files.insert(file, lines);
             }
@@ -96,9 +108,13 @@ impl Excerpts {
 /// Where the text ends that begins at a byte: an expression or a tag, a quotation, or else the line with
 /// all that is indented deeper behind it.
 fn token_end(text: &str, start: usize) -> usize {
-    let Some(rest) = text.get(start..) else { return text.len() };
+    let Some(rest) = text.get(start..) else {
+        return text.len();
+    };
     let behind = |end: &str, from: usize| {
-        rest.get(from..).and_then(|inside| inside.find(end)).map_or(text.len(), |at| start + from + at + end.len())
+        rest.get(from..)
+            .and_then(|inside| inside.find(end))
+            .map_or(text.len(), |at| start + from + at + end.len())
     };
     let first = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let depth = |line: &str| line.len() - line.trim_start().len();
@@ -134,11 +150,19 @@ mod tests {
             ("l:\n- x\n- b", 5, "l:\n- *\n- b"),
             ("a: \"x\ny\"\nb: 2", 3, "a: **\n**\nb: 2"),
             ("a: p{{ b }}q\nb: 2", 4, "a: p** * **q\nb: 2"),
-            ("{% do f({\n'a': 'x'}) %}\nb", 0, "** ** ***\n**** ***** **\nb"),
+            (
+                "{% do f({\n'a': 'x'}) %}\nb",
+                0,
+                "** ** ***\n**** ***** **\nb",
+            ),
             ("a: x", 99, "a: x"),
         ] {
             let end = token_end(text, at);
-            assert_eq!(Secrets::new(b"x").starred_at(text, std::iter::once(at..end).collect()), expected, "{text}");
+            assert_eq!(
+                Secrets::new(b"x").starred_at(text, std::iter::once(at..end).collect()),
+                expected,
+                "{text}"
+            );
         }
     }
 }

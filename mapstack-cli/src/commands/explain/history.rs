@@ -8,19 +8,28 @@ use super::{Report, index as item_key, is_of_grains, is_of_the_pillar, joined, s
 
 impl Report<'_> {
     pub fn history(&self, path: &[Key], colored: bool) -> String {
-        let Some(known) = self.at(path) else { return String::new() };
+        let Some(known) = self.at(path) else {
+            return String::new();
+        };
         let (bold, blue) = match colored {
             true => (Style::new().bold(), AnsiColor::Cyan.on_default()),
             false => (Style::new(), Style::new()),
         };
         let place = |spot: &Spot| format!("{blue}{}{blue:#}", place(spot));
         let now = short(&self.now(path, &known.value).repr());
-        let mut lines = vec![format!("{} = {bold}{now}{bold:#}", joined(path)), String::new()];
+        let mut lines = vec![
+            format!("{} = {bold}{now}{bold:#}", joined(path)),
+            String::new(),
+        ];
         lines.push(format!("  {bold}{now}{bold:#}  {}", place(&known.spot)));
         lines.extend(self.layer(known.layer, true));
         for past in known.past.iter().rev() {
             lines.push(String::new());
-            lines.push(format!("  {}  {}", short(&self.past(path, past).repr()), place(&past.spot)));
+            lines.push(format!(
+                "  {}  {}",
+                short(&self.past(path, past).repr()),
+                place(&past.spot)
+            ));
             lines.extend(self.layer(past.layer, past.layer != known.layer));
             lines.push(format!("    {}", ended(past.how, past.by)));
         }
@@ -41,36 +50,62 @@ impl Report<'_> {
                 joined(path)
             ));
         }
-        lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+        lines
+            .iter()
+            .map(|line| format!("{}\n", line.trim_end()))
+            .collect()
     }
 
     /// What a layer is, and why it is one.
     fn layer(&self, number: usize, with_reasons: bool) -> Vec<String> {
-        let Some(layer) = self.lineage.layers().get(number) else { return Vec::new() };
+        let Some(layer) = self.lineage.layers().get(number) else {
+            return Vec::new();
+        };
         let mut lines = vec![format!("    layer {}: {}", number + 1, named(layer, true))];
         if with_reasons {
-            lines.extend(layer.because.iter().map(|because| format!("    because {}", self.reason(layer, because))));
-            lines.extend(layer.merged.as_ref().map(|merged| format!("    merged with {}", self.strategy(merged))));
+            lines.extend(
+                layer
+                    .because
+                    .iter()
+                    .map(|because| format!("    because {}", self.reason(layer, because))),
+            );
+            lines.extend(
+                layer
+                    .merged
+                    .as_ref()
+                    .map(|merged| format!("    merged with {}", self.strategy(merged))),
+            );
         }
         lines
     }
 
     pub fn strategy(&self, merged: &Merged) -> String {
-        let lists = if merged.merge_lists { ", lists appended" } else { "" };
+        let lists = if merged.merge_lists {
+            ", lists appended"
+        } else {
+            ""
+        };
         let by = match &merged.chosen {
             Chosen::Layer(Some(place)) => format!("as {place} says"),
             Chosen::Layer(None) => "as the value itself says".into(),
             Chosen::Default => "the formula's default".into(),
             Chosen::BuiltIn => "the built-in default".into(),
         };
-        format!("strategy {}{lists}: {by}", self.secrets.scrubbed(&merged.strategy))
+        format!(
+            "strategy {}{lists}: {by}",
+            self.secrets.scrubbed(&merged.strategy)
+        )
     }
 
     pub fn reason(&self, layer: &Layer, because: &Because) -> String {
         match layer.kind {
             // The value is the layer itself.
             LayerKind::Value => format!("{} is set", because.matcher),
-            _ => format!("{} is {}", because.matcher, short(&self.found(layer, because).repr())),
+            _ => format!(
+                "{} is {}",
+                because.matcher,
+                short(&self.found(layer, because).repr())
+            ),
         }
     }
 
@@ -80,7 +115,9 @@ impl Report<'_> {
         let of_pillar = !is_of_grains(&because.matcher);
         let in_path = |value: &Value| match &layer.kind {
             LayerKind::File { path, .. } => value.as_str().is_some_and(|text| {
-                path.contains(text) && !is_of_the_pillar(&because.matcher) && !self.secrets.hide(&[], false, value)
+                path.contains(text)
+                    && !is_of_the_pillar(&because.matcher)
+                    && !self.secrets.hide(&[], false, value)
             }),
             _ => false,
         };
@@ -105,7 +142,9 @@ fn place(spot: &Spot) -> String {
 /// What a layer is, in words.
 pub fn named(layer: &Layer, with_source: bool) -> String {
     let definition = layer.definition.as_ref().filter(|_| with_source);
-    let of = definition.map(|definition| format!(", by the source {definition}")).unwrap_or_default();
+    let of = definition
+        .map(|definition| format!(", by the source {definition}"))
+        .unwrap_or_default();
     match &layer.kind {
         LayerKind::File { path, .. } => format!("salt://{path}{of}"),
         LayerKind::Value => format!("a value{of}"),

@@ -20,7 +20,9 @@ const LONGEST: usize = 2000;
 
 /// Write a page to a file.
 pub fn write(page: &Page, file: &Path) -> Result<(), Failure> {
-    let html = page.to_html().map_err(|e| Failure::Data(Error::new(ErrorKind::Template, e.to_string())))?;
+    let html = page
+        .to_html()
+        .map_err(|e| Failure::Data(Error::new(ErrorKind::Template, e.to_string())))?;
     output::write_file(file, &html)
 }
 
@@ -28,7 +30,8 @@ impl Report<'_> {
     /// Every value at or below a path, with its history and lines of the files it came from.
     pub fn page(&self, above: &[Key]) -> Page {
         let mut excerpts = Excerpts::new(self.secrets);
-        self.lineage.visit(&mut |path, known| self.hide(path, known, &mut excerpts));
+        self.lineage
+            .visit(&mut |path, known| self.hide(path, known, &mut excerpts));
         let mut page = Page {
             formula: self.formula.into(),
             minion: self.minion.id().to_string(),
@@ -39,7 +42,11 @@ impl Report<'_> {
             page.layers.push(Layer {
                 title: named(layer, false),
                 definition: layer.definition.as_ref().map(ToString::to_string),
-                because: layer.because.iter().map(|because| self.reason(layer, because)).collect(),
+                because: layer
+                    .because
+                    .iter()
+                    .map(|because| self.reason(layer, because))
+                    .collect(),
                 merged: layer.merged.as_ref().map(|merged| self.strategy(merged)),
                 stage: rows::stage(layer.stage).into(),
             });
@@ -49,7 +56,9 @@ impl Report<'_> {
                 return;
             }
             let inside = path.get(above.len()..).filter(|inside| !inside.is_empty());
-            let inside = inside.or_else(|| path.last().map(std::slice::from_ref)).unwrap_or_default();
+            let inside = inside
+                .or_else(|| path.last().map(std::slice::from_ref))
+                .unwrap_or_default();
             let past = known.past.iter().rev().map(|past| Past {
                 value: cut(&self.past(path, past)),
                 layer: past.layer + 1,
@@ -83,20 +92,43 @@ impl Report<'_> {
 
 impl Excerpts {
     fn origin(&mut self, spot: &Spot) -> Origin {
-        let mut origin = Origin { text: shown(spot), ..Origin::default() };
-        let numbered = |file: &str, line: usize, column: usize| Place { file: file.into(), line, column };
+        let mut origin = Origin {
+            text: shown(spot),
+            ..Origin::default()
+        };
+        let numbered = |file: &str, line: usize, column: usize| Place {
+            file: file.into(),
+            line,
+            column,
+        };
         match spot {
-            Spot::File { place, computed, .. } => {
+            Spot::File {
+                place, computed, ..
+            } => {
                 origin.computed = *computed;
                 let (line, column) = (place.line(), place.column());
                 origin.place = Some(numbered(&place.file, line, column));
                 self.want(&place.file, &place.source, line);
             }
-            Spot::Fact { place: Some(FactPlace::File(place)), .. } => {
-                let Some(mark) = place.mark else { return origin };
+            Spot::Fact {
+                place: Some(FactPlace::File(place)),
+                ..
+            } => {
+                let Some(mark) = place.mark else {
+                    return origin;
+                };
                 match self.want_facts(&place.file, mark.line as usize) {
-                    true => origin.place = Some(numbered(&place.file, mark.line as usize, mark.column as usize)),
-                    false => origin.withheld = Some("The lines of facts are shown with --show-secrets alone.".into()),
+                    true => {
+                        origin.place = Some(numbered(
+                            &place.file,
+                            mark.line as usize,
+                            mark.column as usize,
+                        ))
+                    }
+                    false => {
+                        origin.withheld =
+                            Some("The lines of facts are shown with --show-secrets alone.".into())
+                    }
                 }
             }
             Spot::Fact { .. } | Spot::Argument => {}

@@ -24,7 +24,9 @@ use crate::output;
 use crate::report::{Failure, Reporter};
 
 pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
-    let kwargs = Kwargs::new(&args.input)?.layering(&args.layering)?.into_map();
+    let kwargs = Kwargs::new(&args.input)?
+        .layering(&args.layering)?
+        .into_map();
     let options = DataOptions::from_kwargs(&kwargs)?;
     let session = Session::new(&args.input, reporter)?;
     let run = session.run();
@@ -38,14 +40,23 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
         let served = session.served_path(path);
         let answer = run.why_not(&args.formula, &options, &served);
         warn(&run)?;
-        return output::write_listing(&why_not::text(&served, &answer?, &session.minion, &reporter.secrets()));
+        return output::write_listing(&why_not::text(
+            &served,
+            &answer?,
+            &session.minion,
+            &reporter.secrets(),
+        ));
     }
     let explained = run.explain(&args.formula, &options);
     warn(&run)?;
     let (data, lineage) = explained?;
     let secrets = reporter.secrets();
     check_size(&data)?;
-    let path = args.key.as_deref().map(|key| path(&data, key)).transpose()?;
+    let path = args
+        .key
+        .as_deref()
+        .map(|key| path(&data, key))
+        .transpose()?;
     let report = Report::new(&lineage, &secrets, &session.minion, &args.formula);
     #[cfg(feature = "html")]
     if let Some(file) = &args.html {
@@ -54,12 +65,16 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     }
     let text = match (args.format, &path) {
         (ExplainFormat::Json, path) => {
-            return output::write(&output::as_json(&report.rows(path.as_deref().unwrap_or_default()))?);
+            return output::write(&output::as_json(
+                &report.rows(path.as_deref().unwrap_or_default()),
+            )?);
         }
         (ExplainFormat::Text, Some(path)) => report.history(path, reporter.colors_output()),
-        (ExplainFormat::Text | ExplainFormat::Blame, path) => {
-            report.blame(&data, path.as_deref().unwrap_or_default(), reporter.colors_output())
-        }
+        (ExplainFormat::Text | ExplainFormat::Blame, path) => report.blame(
+            &data,
+            path.as_deref().unwrap_or_default(),
+            reporter.colors_output(),
+        ),
     };
     output::write_styled(&text, reporter.colors_output())
 }
@@ -91,13 +106,27 @@ struct Report<'r> {
 }
 
 impl<'r> Report<'r> {
-    fn new(lineage: &'r Lineage, secrets: &'r Secrets, minion: &'r Minion, formula: &'r str) -> Self {
-        Report { lineage, secrets, minion, formula, secret: lineage.secret_paths(&[]) }
+    fn new(
+        lineage: &'r Lineage,
+        secrets: &'r Secrets,
+        minion: &'r Minion,
+        formula: &'r str,
+    ) -> Self {
+        Report {
+            lineage,
+            secrets,
+            minion,
+            formula,
+            secret: lineage.secret_paths(&[]),
+        }
     }
 
     /// A value of the data, without secrets: each part of it stands somewhere else.
     fn now(&self, path: &[Key], value: &Value) -> Value {
-        self.secrets.masked_where(&mut path.to_vec(), value, &|path| self.secret.contains(path))
+        self.secrets
+            .masked_where(&mut path.to_vec(), value, &|path| {
+                self.secret.contains(path)
+            })
     }
 
     /// A value that was there before, without secrets. Of what is in it nobody knows where it stood, so
@@ -105,8 +134,13 @@ impl<'r> Report<'r> {
     fn past(&self, path: &[Key], past: &Ancestor) -> Value {
         let is_whole = !matches!(past.value, Value::Map(_) | Value::List(_));
         let before = || self.lineage.layers().iter().take(past.by);
-        let mixed = || before().any(|layer| layer.kind == LayerKind::Value && !is_of_own_facts(layer));
-        self.secrets.masked(path, past.spot.is_secret() || (!is_whole && mixed()), &past.value)
+        let mixed =
+            || before().any(|layer| layer.kind == LayerKind::Value && !is_of_own_facts(layer));
+        self.secrets.masked(
+            path,
+            past.spot.is_secret() || (!is_whole && mixed()),
+            &past.value,
+        )
     }
 
     /// What is known of a value that there is.
@@ -127,19 +161,32 @@ fn is_of_grains(matcher: &str) -> bool {
 
 /// Whether a matcher looks into the pillar and nowhere else.
 fn is_of_the_pillar(matcher: &str) -> bool {
-    ["I@", "I:", "J@", "J:"].iter().any(|kind| matcher.starts_with(kind))
+    ["I@", "I:", "J@", "J:"]
+        .iter()
+        .any(|kind| matcher.starts_with(kind))
 }
 
 /// Whether a layer's value cannot come from the pillar.
 fn is_of_own_facts(layer: &Layer) -> bool {
-    layer.because.iter().all(|because| is_of_grains(&because.matcher))
+    layer
+        .because
+        .iter()
+        .all(|because| is_of_grains(&because.matcher))
 }
 
 /// A place, as flags name what gave a fact.
 fn shown(spot: &Spot) -> String {
     match spot {
-        Spot::Fact { part, path, place: Some(FactPlace::Set) } => {
-            let fact = Spot::Fact { part: *part, path: path.clone(), place: None };
+        Spot::Fact {
+            part,
+            path,
+            place: Some(FactPlace::Set),
+        } => {
+            let fact = Spot::Fact {
+                part: *part,
+                path: path.clone(),
+                place: None,
+            };
             format!("{fact} (--set)")
         }
         spot => spot.to_string(),
@@ -166,7 +213,10 @@ fn short(text: &str) -> String {
 
 /// A path as keys are written: joined by colons.
 pub fn joined(path: &[Key]) -> String {
-    path.iter().map(ToString::to_string).collect::<Vec<_>>().join(":")
+    path.iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(":")
 }
 
 /// The exact path of a key, which may name keys that are no text and count from the end of lists.
@@ -174,8 +224,8 @@ fn path(data: &Value, key: &str) -> Result<Vec<Key>, Failure> {
     let given = KeyPath::split(key, ":").map_err(|e| Failure::Usage(e.to_string()))?;
     let (mut here, mut path) = (data, Vec::new());
     for step in given.steps() {
-        let found =
-            exact(here, &step.0).ok_or_else(|| output::nothing_under(here, &step.0.to_string(), &joined(&path)))?;
+        let found = exact(here, &step.0)
+            .ok_or_else(|| output::nothing_under(here, &step.0.to_string(), &joined(&path)))?;
         here = found.1;
         path.push(found.0);
     }
@@ -192,7 +242,11 @@ fn exact<'v>(value: &'v Value, step: &Key) -> Option<(Key, &'v Value)> {
         }
         Value::List(items) => {
             let index: i64 = step.to_string().parse().ok()?;
-            let index = if index < 0 { index.checked_add(i64::try_from(items.len()).ok()?)? } else { index };
+            let index = if index < 0 {
+                index.checked_add(i64::try_from(items.len()).ok()?)?
+            } else {
+                index
+            };
             Some((Key::from(index), items.get(usize::try_from(index).ok()?)?))
         }
         _ => None,

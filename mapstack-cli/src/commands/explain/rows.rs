@@ -36,7 +36,12 @@ impl Report<'_> {
             row.insert("past", past.collect::<Value>());
             values.push(Value::from(row));
         });
-        let layers = self.lineage.layers().iter().enumerate().map(|(index, layer)| self.layer_row(index, layer));
+        let layers = self
+            .lineage
+            .layers()
+            .iter()
+            .enumerate()
+            .map(|(index, layer)| self.layer_row(index, layer));
         let mut all = Map::new();
         all.insert("formula", self.formula);
         all.insert("minion", self.minion.id());
@@ -49,7 +54,13 @@ impl Report<'_> {
         let mut row = Map::new();
         row.insert("layer", number(index));
         row.insert("stage", stage(layer.stage));
-        row.insert("definition", layer.definition.as_ref().map_or(Value::None, |text| Value::from(&**text)));
+        row.insert(
+            "definition",
+            layer
+                .definition
+                .as_ref()
+                .map_or(Value::None, |text| Value::from(&**text)),
+        );
         let (kind, file) = match &layer.kind {
             LayerKind::File { shown, .. } => ("file", Some(shown)),
             LayerKind::Edits { shown } => ("edits", Some(shown)),
@@ -57,7 +68,10 @@ impl Report<'_> {
             LayerKind::Arguments => ("arguments", None),
         };
         row.insert("kind", kind);
-        row.insert("file", file.map_or(Value::None, |file| Value::from(file.as_str())));
+        row.insert(
+            "file",
+            file.map_or(Value::None, |file| Value::from(file.as_str())),
+        );
         let because = layer.because.iter().map(|because| {
             let mut row = Map::new();
             row.insert("matcher", because.matcher.as_str());
@@ -113,7 +127,9 @@ fn how(how: How) -> &'static str {
 pub fn origin(spot: &Spot) -> Value {
     let mut row = Map::new();
     match spot {
-        Spot::File { place, computed, .. } => {
+        Spot::File {
+            place, computed, ..
+        } => {
             row.insert("file", place.file.as_str());
             row.insert("line", output::number(place.line()));
             row.insert("column", output::number(place.column()));

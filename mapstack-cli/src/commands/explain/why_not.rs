@@ -9,16 +9,24 @@ use super::is_of_grains;
 pub fn text(path: &str, answer: &WhyNot, minion: &Minion, secrets: &Secrets) -> String {
     let id = minion.id();
     match answer {
-        WhyNot::Used { layer } => format!("salt://{path} is used: it is layer {} for {id}\n", layer + 1),
+        WhyNot::Used { layer } => format!(
+            "salt://{path} is used: it is layer {} for {id}\n",
+            layer + 1
+        ),
         WhyNot::Missing => format!("salt://{path} is looked for, and no root has it\n"),
-        WhyNot::Refused { reason } => format!("salt://{path} is looked for, and is not served: {reason}\n"),
+        WhyNot::Refused { reason } => {
+            format!("salt://{path} is looked for, and is not served: {reason}\n")
+        }
         WhyNot::Empty => format!("salt://{path} is read, and has no `values`\n"),
         WhyNot::Elsewhere { directories } => format!(
             "salt://{path} is in none of the directories that parameter files are looked for in:\n{}",
             listed(directories)
         ),
         WhyNot::NoSource { sources } => {
-            format!("no source leads to salt://{path}; the sources are:\n{}", listed(sources))
+            format!(
+                "no source leads to salt://{path}; the sources are:\n{}",
+                listed(sources)
+            )
         }
         WhyNot::Others { sources } => {
             let mut lines = vec![format!("salt://{path} is not for {id}:")];
@@ -26,7 +34,9 @@ pub fn text(path: &str, answer: &WhyNot, minion: &Minion, secrets: &Secrets) -> 
                 for (matcher, found, wanted) in &instead.differs {
                     let of_pillar = !is_of_grains(matcher);
                     let shown = |text: &String| {
-                        secrets.shown(&[], of_pillar, &text.as_str().into()).unwrap_or_else(|| text.clone())
+                        secrets
+                            .shown(&[], of_pillar, &text.as_str().into())
+                            .unwrap_or_else(|| text.clone())
                     };
                     let found: Vec<String> = found.iter().map(shown).collect();
                     let has = match &found[..] {

@@ -26,14 +26,28 @@ use summary::Summary;
 
 pub fn run(args: &cli::Fleet, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
-    let memory =
-        usize::try_from(args.memory).unwrap_or(usize::MAX).saturating_mul(1 << 20) / args.formulas.len().max(1);
-    let mut plan = Plan::new(input, &args.layering, args.work.select.as_deref())?.with_memory(memory);
+    let memory = usize::try_from(args.memory)
+        .unwrap_or(usize::MAX)
+        .saturating_mul(1 << 20)
+        / args.formulas.len().max(1);
+    let mut plan =
+        Plan::new(input, &args.layering, args.work.select.as_deref())?.with_memory(memory);
     plan.formulas.clone_from(&args.formulas);
     let form = Form::new(args)?;
     let config = configuration::read(&input.files, input.facts.id.as_deref(), None, reporter)?;
-    let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
-    let minions = Many::list((&input.facts, &args.work.target), config.as_ref(), &others, reporter)?;
+    let others: Vec<_> = input
+        .functions
+        .stub
+        .iter()
+        .chain(&input.custom_data)
+        .cloned()
+        .collect();
+    let minions = Many::list(
+        (&input.facts, &args.work.target),
+        config.as_ref(),
+        &others,
+        reporter,
+    )?;
     let files = inputs::served(&input.files, config.as_ref(), None, reporter)?.files;
     let engine = functions::add(Engine::new(Snapshot::new(files)), &input.functions)?;
 
@@ -78,12 +92,22 @@ struct Done {
 }
 
 impl Work<'_> {
-    fn all(&self, ids: &[String], pace: Pace, mut sink: Sink, stop: &AtomicBool, bar: &ProgressBar) -> Summary {
+    fn all(
+        &self,
+        ids: &[String],
+        pace: Pace,
+        mut sink: Sink,
+        stop: &AtomicBool,
+        bar: &ProgressBar,
+    ) -> Summary {
         let mut summary = Summary::new(ids.len(), self.fleet.formulas());
         std::thread::scope(|scope| {
-            let done = ordered(scope, ids.iter(), pace, |id| Some(self.done(self.report(id)?)));
+            let done = ordered(scope, ids.iter(), pace, |id| {
+                Some(self.done(self.report(id)?))
+            });
             for (id, result) in ids.iter().zip(done) {
-                let done = result.unwrap_or_else(|panicked| Some(self.done(Report::panicked(id, &panicked))));
+                let done = result
+                    .unwrap_or_else(|panicked| Some(self.done(Report::panicked(id, &panicked))));
                 if let Some(Done { id, shown, told }) = done {
                     if let Err(e) = sink.put(&id, shown) {
                         summary.output = Some(e);
@@ -107,11 +131,25 @@ impl Work<'_> {
     /// A report as the thread that writes wants it.
     fn done(&self, report: Report) -> Done {
         let shown = self.form.show(&report);
-        let has_warnings = || report.outcomes.iter().flatten().any(|outcome| !outcome.warnings.is_empty());
+        let has_warnings = || {
+            report
+                .outcomes
+                .iter()
+                .flatten()
+                .any(|outcome| !outcome.warnings.is_empty())
+        };
         match !report.is_whole() || has_warnings() {
-            true => Done { id: report.id.clone(), shown, told: Some(report) },
+            true => Done {
+                id: report.id.clone(),
+                shown,
+                told: Some(report),
+            },
             // Threads share outcomes, and each that lets go of one slows the others down.
-            false => Done { id: report.id, shown, told: None },
+            false => Done {
+                id: report.id,
+                shown,
+                told: None,
+            },
         }
     }
 
@@ -121,7 +159,10 @@ impl Work<'_> {
             Ok(minion) => minion,
             Err(error) => {
                 let error = self.masking.of([]).redact(&error).into_inner();
-                return Some(Report { id: id.into(), outcomes: Err(error) });
+                return Some(Report {
+                    id: id.into(),
+                    outcomes: Err(error),
+                });
             }
         };
         let mut report = self.fleet.report(&minion)?;
@@ -163,7 +204,12 @@ impl Work<'_> {
         if let Some([_, redacted]) = known().get(&address) {
             return redacted.clone();
         }
-        let secrets = self.masking.of_formula(minion, self.fleet, Some(formula), outcome.result.as_ref().err());
+        let secrets = self.masking.of_formula(
+            minion,
+            self.fleet,
+            Some(formula),
+            outcome.result.as_ref().err(),
+        );
         let redacted = Arc::new(outcome.redacted(&secrets));
         let mut known = known();
         if known.len() >= MAX_REDACTED {
@@ -189,9 +235,15 @@ fn interrupted() -> Arc<AtomicBool> {
 
 /// A bar on a terminal, or one that nobody sees.
 fn progress(length: usize, shown: bool) -> ProgressBar {
-    let target = if shown { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
+    let target = if shown {
+        ProgressDrawTarget::stderr_with_hz(5)
+    } else {
+        ProgressDrawTarget::hidden()
+    };
     let bar = ProgressBar::with_draw_target(u64::try_from(length).ok(), target);
-    match ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} minions, {per_sec}, {eta} left") {
+    match ProgressStyle::with_template(
+        "{wide_bar} {human_pos}/{human_len} minions, {per_sec}, {eta} left",
+    ) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }

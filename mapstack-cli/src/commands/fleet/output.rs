@@ -46,14 +46,19 @@ const EXAMPLES: usize = 5;
 impl Form {
     pub fn new(args: &cli::Fleet) -> Result<Self, Failure> {
         let path = |key: &String| -> Result<(String, KeyPath), Failure> {
-            Ok((key.clone(), KeyPath::split(key, ":").map_err(|e| Failure::Usage(e.to_string()))?))
+            Ok((
+                key.clone(),
+                KeyPath::split(key, ":").map_err(|e| Failure::Usage(e.to_string()))?,
+            ))
         };
         let what = match &args.count {
             Some(key) => {
                 let (key, path) = path(key)?;
                 What::Counts(key, path)
             }
-            None if !args.get.is_empty() => What::Table(args.get.iter().map(path).collect::<Result<_, _>>()?),
+            None if !args.get.is_empty() => {
+                What::Table(args.get.iter().map(path).collect::<Result<_, _>>()?)
+            }
             None => What::Data,
         };
         let default = match what {
@@ -64,15 +69,25 @@ impl Form {
         let format = args.format.unwrap_or(default);
         let wrong = match (&what, format) {
             (What::Data, FleetFormat::Text) => "-o text is for --get and --count",
-            (What::Data, FleetFormat::Jsonl) if args.directory.is_some() => "--directory takes -o yaml or -o json",
+            (What::Data, FleetFormat::Jsonl) if args.directory.is_some() => {
+                "--directory takes -o yaml or -o json"
+            }
             (What::Table(_) | What::Counts(..), FleetFormat::Yaml | FleetFormat::Json) => {
                 "--get and --count take -o text or -o jsonl"
             }
             _ => {
                 let formulas = args.formulas.clone();
-                let infix = |formula: &String| format!(", \"formula\": {}, ", json_text(&formula.as_str().into()));
+                let infix = |formula: &String| {
+                    format!(", \"formula\": {}, ", json_text(&formula.as_str().into()))
+                };
                 let infixes = formulas.iter().map(infix).collect();
-                return Ok(Form { format, what, apart: args.directory.is_some(), formulas, infixes });
+                return Ok(Form {
+                    format,
+                    what,
+                    apart: args.directory.is_some(),
+                    formulas,
+                    infixes,
+                });
             }
         };
         Err(Failure::Usage(wrong.into()))
@@ -82,8 +97,11 @@ impl Form {
     fn head(&self) -> String {
         match (&self.what, self.format) {
             (What::Table(keys), FleetFormat::Text) => {
-                let one =
-                    |formula: &String| keys.iter().map(|(key, _)| cell_text(&format!("{formula}:{key}"))).collect();
+                let one = |formula: &String| {
+                    keys.iter()
+                        .map(|(key, _)| cell_text(&format!("{formula}:{key}")))
+                        .collect()
+                };
                 let columns: Vec<Vec<String>> = self.formulas.iter().map(one).collect();
                 format!("minion\t{}\n", columns.concat().join("\t"))
             }
@@ -108,8 +126,9 @@ impl Form {
             }),
             What::Counts(_, path) => {
                 let results = report.outcomes.iter().flatten().enumerate();
-                let values = results
-                    .filter_map(|(task, outcome)| Some((task, yaml::traverse(outcome.result.as_ref().ok()?, path))));
+                let values = results.filter_map(|(task, outcome)| {
+                    Some((task, yaml::traverse(outcome.result.as_ref().ok()?, path)))
+                });
                 Shown::Values(values.collect())
             }
         }
@@ -121,11 +140,19 @@ impl Form {
     fn lines(&self, report: &Report) -> String {
         let minion = json_text(&report.id.as_str().into());
         match &report.outcomes {
-            Err(error) => format!("{{\"minion\": {minion}, \"error\": {}}}\n", json_text(&error.to_string().into())),
+            Err(error) => format!(
+                "{{\"minion\": {minion}, \"error\": {}}}\n",
+                json_text(&error.to_string().into())
+            ),
             Ok(outcomes) => {
-                let rests: Vec<&str> = outcomes.iter().map(|outcome| outcome.text(rest_of_line)).collect();
-                let length = |(infix, rest): (&String, &&str)| minion.len() + infix.len() + rest.len() + 16;
-                let mut lines = String::with_capacity(self.infixes.iter().zip(&rests).map(length).sum());
+                let rests: Vec<&str> = outcomes
+                    .iter()
+                    .map(|outcome| outcome.text(rest_of_line))
+                    .collect();
+                let length =
+                    |(infix, rest): (&String, &&str)| minion.len() + infix.len() + rest.len() + 16;
+                let mut lines =
+                    String::with_capacity(self.infixes.iter().zip(&rests).map(length).sum());
                 for (infix, rest) in self.infixes.iter().zip(rests) {
                     lines.extend(["{\"minion\": ", &minion, infix, rest, "}\n"]);
                 }
@@ -136,7 +163,9 @@ impl Form {
 
     /// A line for each formula and key.
     fn entries(&self, keys: &[(String, KeyPath)], report: &Report) -> String {
-        let Ok(outcomes) = &report.outcomes else { return self.lines(report) };
+        let Ok(outcomes) = &report.outcomes else {
+            return self.lines(report);
+        };
         let mut text = String::new();
         for (formula, outcome) in self.formulas.iter().zip(outcomes) {
             for (key, path) in keys {
@@ -145,7 +174,9 @@ impl Form {
                 line.insert("formula", formula.as_str());
                 line.insert("key", key.as_str());
                 match &outcome.result {
-                    Ok(data) => line.extend(yaml::traverse(data, path).map(|value| ("value", value))),
+                    Ok(data) => {
+                        line.extend(yaml::traverse(data, path).map(|value| ("value", value)))
+                    }
                     Err(error) => line.extend([("error", error.to_string())]),
                 }
                 text.push_str(&json_line(&line));
@@ -157,7 +188,10 @@ impl Form {
 
 /// The last entry of a line of JSON.
 fn rest_of_line(outcome: &Outcome) -> String {
-    let options = json::DumpOptions { ensure_ascii: false, ..json::DumpOptions::default() };
+    let options = json::DumpOptions {
+        ensure_ascii: false,
+        ..json::DumpOptions::default()
+    };
     let error = match &outcome.result {
         Ok(data) => match json::dumps(data, &options) {
             Ok(text) => return format!("\"data\": {text}"),
@@ -170,13 +204,19 @@ fn rest_of_line(outcome: &Outcome) -> String {
 
 /// Text as JSON.
 fn json_text(text: &Value) -> String {
-    let options = json::DumpOptions { ensure_ascii: false, ..json::DumpOptions::default() };
+    let options = json::DumpOptions {
+        ensure_ascii: false,
+        ..json::DumpOptions::default()
+    };
     json::dumps(text, &options).unwrap_or_default()
 }
 
 /// A line of JSON; data that has no form in JSON is an error in its place.
 fn json_line(line: &Map) -> String {
-    let options = json::DumpOptions { ensure_ascii: false, ..json::DumpOptions::default() };
+    let options = json::DumpOptions {
+        ensure_ascii: false,
+        ..json::DumpOptions::default()
+    };
     let text = json::dumps(&line.clone().into(), &options).unwrap_or_else(|e| {
         let mut told = line.clone();
         told.shift_remove("data");
@@ -190,7 +230,11 @@ fn json_line(line: &Map) -> String {
 /// A minion's formulas that have a result.
 fn results(formulas: &[String], report: &Report) -> Map {
     let outcomes = formulas.iter().zip(report.outcomes.iter().flatten());
-    outcomes.filter_map(|(formula, outcome)| Some((formula.as_str(), outcome.result.as_ref().ok()?.clone()))).collect()
+    outcomes
+        .filter_map(|(formula, outcome)| {
+            Some((formula.as_str(), outcome.result.as_ref().ok()?.clone()))
+        })
+        .collect()
 }
 
 fn below(id: &str, results: Map) -> Map {
@@ -208,18 +252,26 @@ fn json_document(map: &Map) -> String {
 /// The entry of an object, without its braces.
 fn json_entry(map: &Map) -> String {
     let text = json_document(map);
-    let inside = text.strip_prefix("{\n").and_then(|text| text.strip_suffix("\n}\n"));
+    let inside = text
+        .strip_prefix("{\n")
+        .and_then(|text| text.strip_suffix("\n}\n"));
     inside.unwrap_or_default().to_owned()
 }
 
 fn row(keys: &[(String, KeyPath)], formulas: &[String], report: &Report) -> String {
     let mut cells = vec![cell_text(&report.id)];
     for at in 0..formulas.len() {
-        let result = report.outcomes.as_ref().ok().and_then(|outcomes| outcomes.get(at)?.result.as_ref().ok());
+        let result = report
+            .outcomes
+            .as_ref()
+            .ok()
+            .and_then(|outcomes| outcomes.get(at)?.result.as_ref().ok());
         for (_, path) in keys {
             cells.push(match result {
                 None => "(failed)".into(),
-                Some(data) => yaml::traverse(data, path).map_or_else(String::new, |value| cell(&value)),
+                Some(data) => {
+                    yaml::traverse(data, path).map_or_else(String::new, |value| cell(&value))
+                }
             });
         }
     }
@@ -231,7 +283,10 @@ fn cell(value: &Value) -> String {
     match value {
         Value::Str(text) => cell_text(text),
         other => {
-            let options = json::DumpOptions { ensure_ascii: false, ..json::DumpOptions::default() };
+            let options = json::DumpOptions {
+                ensure_ascii: false,
+                ..json::DumpOptions::default()
+            };
             cell_text(&json::dumps(other, &options).unwrap_or_else(|_| other.repr()))
         }
     }
@@ -258,7 +313,10 @@ pub struct Sink<'f> {
 }
 
 enum To {
-    Output { out: BufWriter<io::StdoutLock<'static>>, flushed: Instant },
+    Output {
+        out: BufWriter<io::StdoutLock<'static>>,
+        flushed: Instant,
+    },
     Directory(PathBuf),
 }
 
@@ -270,17 +328,29 @@ impl<'f> Sink<'f> {
         let to = match directory {
             Some(directory) => {
                 fs::create_dir_all(directory).map_err(|e| {
-                    Error::new(ErrorKind::File, format!("cannot make the directory {}: {e}", directory.display()))
+                    Error::new(
+                        ErrorKind::File,
+                        format!("cannot make the directory {}: {e}", directory.display()),
+                    )
                 })?;
                 To::Directory(directory.to_owned())
             }
             None => {
                 let out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-                To::Output { out, flushed: Instant::now() }
+                To::Output {
+                    out,
+                    flushed: Instant::now(),
+                }
             }
         };
-        let mut sink = Sink { form, to, tallies: Vec::new(), is_empty: true };
-        sink.tallies.resize_with(form.formulas.len(), || Tally::new(EXAMPLES));
+        let mut sink = Sink {
+            form,
+            to,
+            tallies: Vec::new(),
+            is_empty: true,
+        };
+        sink.tallies
+            .resize_with(form.formulas.len(), || Tally::new(EXAMPLES));
         sink.write(&form.head())?;
         Ok(sink)
     }
@@ -304,7 +374,10 @@ impl<'f> Sink<'f> {
                 To::Output { .. } if text.is_empty() => Ok(()),
                 To::Output { .. } => {
                     let is_first = std::mem::take(&mut self.is_empty);
-                    if matches!((&self.form.what, self.form.format), (What::Data, FleetFormat::Json)) {
+                    if matches!(
+                        (&self.form.what, self.form.format),
+                        (What::Data, FleetFormat::Json)
+                    ) {
                         self.write(if is_first { "{\n" } else { ",\n" })?;
                     }
                     self.write(&text)
@@ -332,7 +405,9 @@ impl<'f> Sink<'f> {
     }
 
     fn write(&mut self, text: &str) -> io::Result<()> {
-        let To::Output { out, flushed } = &mut self.to else { return Ok(()) };
+        let To::Output { out, flushed } = &mut self.to else {
+            return Ok(());
+        };
         out.write_all(text.as_bytes())?;
         if flushed.elapsed() > PATIENCE {
             out.flush()?;
@@ -352,11 +427,16 @@ impl<'f> Sink<'f> {
                 text.push_str(&match format {
                     FleetFormat::Text => {
                         let value = count.value.as_ref().map_or_else(|| "(absent)".into(), cell);
-                        let more = if count.count > count.minions.len() { ", …" } else { "" };
+                        let more = if count.count > count.minions.len() {
+                            ", …"
+                        } else {
+                            ""
+                        };
                         format!("{}\t{value}\t{}{more}\n", count.count, cell_text(&minions))
                     }
                     _ => {
-                        let mut line = Map::from_iter([("formula", formula.as_str()), ("key", key)]);
+                        let mut line =
+                            Map::from_iter([("formula", formula.as_str()), ("key", key)]);
                         line.extend(count.value.clone().map(|value| ("value", value)));
                         line.insert("count", u64::try_from(count.count).unwrap_or(u64::MAX));
                         line.insert("minions", count.minions.iter().collect::<Value>());
@@ -371,7 +451,11 @@ impl<'f> Sink<'f> {
 
 /// Write the file of a minion: whole, or as it was before. One that has no result has no file.
 fn put_file(directory: &Path, id: &str, format: FleetFormat, text: &str) -> io::Result<()> {
-    let end = if format == FleetFormat::Json { "json" } else { "yaml" };
+    let end = if format == FleetFormat::Json {
+        "json"
+    } else {
+        "yaml"
+    };
     if id.is_empty() || id.starts_with('.') || id.contains(['/', '\\', '\0']) {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
@@ -385,5 +469,6 @@ fn put_file(directory: &Path, id: &str, format: FleetFormat, text: &str) -> io::
             _ => Ok(()),
         };
     }
-    output::put_file(&file, text).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", file.display())))
+    output::put_file(&file, text)
+        .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", file.display())))
 }

@@ -46,12 +46,19 @@ struct Group<T> {
 
 impl<T: Clone + ToString> Groups<T> {
     fn new() -> Self {
-        Groups { by_text: HashMap::new(), groups: Vec::new(), untold: 0 }
+        Groups {
+            by_text: HashMap::new(),
+            groups: Vec::new(),
+            untold: 0,
+        }
     }
 
     fn add(&mut self, task: Option<usize>, message: &T, id: &str) {
         let key = (task, message.to_string());
-        let known = self.by_text.get(&key).and_then(|at| self.groups.get_mut(*at));
+        let known = self
+            .by_text
+            .get(&key)
+            .and_then(|at| self.groups.get_mut(*at));
         if let Some(group) = known {
             group.count += 1;
             if group.minions.len() < MOST_NAMED {
@@ -59,7 +66,12 @@ impl<T: Clone + ToString> Groups<T> {
             }
         } else if self.groups.len() < MOST_TOLD {
             self.by_text.insert(key, self.groups.len());
-            self.groups.push(Group { first: message.clone(), task, minions: vec![id.into()], count: 1 });
+            self.groups.push(Group {
+                first: message.clone(),
+                task,
+                minions: vec![id.into()],
+                count: 1,
+            });
         } else {
             self.untold += 1;
         }
@@ -69,10 +81,16 @@ impl<T: Clone + ToString> Groups<T> {
 impl<T> Group<T> {
     fn note(&self, formulas: &[String]) -> String {
         let ids = self.minions.join(", ");
-        let more =
-            if self.count > self.minions.len() { format!(", … ({} in all)", self.count) } else { String::new() };
+        let more = if self.count > self.minions.len() {
+            format!(", … ({} in all)", self.count)
+        } else {
+            String::new()
+        };
         let formula = self.task.and_then(|task| formulas.get(task));
-        formula.map_or_else(|| format!("on {ids}{more}"), |formula| format!("for {formula} on {ids}{more}"))
+        formula.map_or_else(
+            || format!("on {ids}{more}"),
+            |formula| format!("for {formula} on {ids}{more}"),
+        )
     }
 }
 
@@ -111,7 +129,11 @@ impl Summary {
     /// # Errors
     /// Something failed, was interrupted, or could not be written.
     pub fn tell(self, reporter: &Reporter) -> Result<(), Failure> {
-        if let Some(e) = self.output.as_ref().filter(|e| e.kind() == io::ErrorKind::BrokenPipe) {
+        if let Some(e) = self
+            .output
+            .as_ref()
+            .filter(|e| e.kind() == io::ErrorKind::BrokenPipe)
+        {
             return Err(Failure::Output(e.kind().into()));
         }
         if !reporter.is_strict() {
@@ -123,16 +145,25 @@ impl Summary {
             let noted: Vec<Diagnostic> = noted.collect();
             reporter.warn(&reporter.redact_all(&noted))?;
         }
-        let noted: Vec<Error> =
-            self.failures.groups.iter().map(|group| group.first.clone().note(group.note(&self.formulas))).collect();
+        let noted: Vec<Error> = self
+            .failures
+            .groups
+            .iter()
+            .map(|group| group.first.clone().note(group.note(&self.formulas)))
+            .collect();
         reporter.tell(reporter.redact_all(&noted));
         if self.failures.untold > 0 {
-            reporter.note(&format!("{} more failures are not shown; -o jsonl has them all", self.failures.untold));
+            reporter.note(&format!(
+                "{} more failures are not shown; -o jsonl has them all",
+                self.failures.untold
+            ));
         }
         let looked_at = self.done + self.left_out;
         if let Some(e) = self.output {
-            let message =
-                format!("cannot write the output: {e}; {} of {} minions were written", self.done, self.minions);
+            let message = format!(
+                "cannot write the output: {e}; {} of {} minions were written",
+                self.done, self.minions
+            );
             return Err(Failure::Incomplete { message, status: 1 });
         }
         if self.interrupted && looked_at < self.minions {
@@ -140,14 +171,24 @@ impl Summary {
                 "interrupted: {} of {} minions are done{}",
                 looked_at,
                 self.minions,
-                if self.failed > 0 { format!(", {} of them failed", self.failed) } else { String::new() }
+                if self.failed > 0 {
+                    format!(", {} of them failed", self.failed)
+                } else {
+                    String::new()
+                }
             );
-            return Err(Failure::Incomplete { message, status: INTERRUPTED });
+            return Err(Failure::Incomplete {
+                message,
+                status: INTERRUPTED,
+            });
         }
         match self.failed {
             0 => Ok(()),
             failed => {
-                let message = format!("{failed} of {} minions failed; the others are done", self.done);
+                let message = format!(
+                    "{failed} of {} minions failed; the others are done",
+                    self.done
+                );
                 Err(Failure::Incomplete { message, status: 1 })
             }
         }

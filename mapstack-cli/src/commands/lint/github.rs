@@ -7,7 +7,11 @@ use super::rows::end;
 
 /// One command for each finding.
 pub fn commands(reports: &[(String, Report)]) -> String {
-    reports.iter().flat_map(|(_, report)| &report.findings).map(command).collect()
+    reports
+        .iter()
+        .flat_map(|(_, report)| &report.findings)
+        .map(command)
+        .collect()
 }
 
 fn command(finding: &Finding) -> String {
@@ -29,15 +33,37 @@ fn command(finding: &Finding) -> String {
         properties.extend(numbers.map(|(name, n)| (name, n.to_string())));
     }
     properties.push(("title", format!("mapstack {}", finding.rule)));
-    let properties: Vec<String> =
-        properties.iter().map(|(name, value)| format!("{name}={}", property(value))).collect();
-    let more: String = finding.notes.iter().chain(&finding.help).map(|line| format!("\n{line}")).collect();
-    format!("::{level} {}::{}\n", properties.join(","), data(&format!("{}{more}", finding.message)))
+    let properties: Vec<String> = properties
+        .iter()
+        .map(|(name, value)| format!("{name}={}", property(value)))
+        .collect();
+    let more: String = finding
+        .notes
+        .iter()
+        .chain(&finding.help)
+        .map(|line| format!("\n{line}"))
+        .collect();
+    format!(
+        "::{level} {}::{}\n",
+        properties.join(","),
+        data(&format!("{}{more}", finding.message))
+    )
 }
 
 fn data(text: &str) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect();
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    let text: String = text
+        .chars()
+        .map(|c| {
+            if c.is_control() && c != '\n' {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
+        .collect();
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
 }
 
 fn property(text: &str) -> String {

@@ -44,9 +44,14 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
             SchemaFrom::File { name, text }
         }
     };
-    let linter = linter(args, &engine, minions, reporter)?.saltenv(saltenv).schema(schema);
+    let linter = linter(args, &engine, minions, reporter)?
+        .saltenv(saltenv)
+        .schema(schema);
     let check = || -> Result<Vec<(String, Report)>, Error> {
-        formulas.iter().map(|formula| linter.lint(formula).map(|report| (formula.clone(), report))).collect()
+        formulas
+            .iter()
+            .map(|formula| linter.lint(formula).map(|report| (formula.clone(), report)))
+            .collect()
     };
     let mut reports = check()?;
     if args.fix {
@@ -63,8 +68,15 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         Findings::Sarif => output::write(&output::as_json(&sarif::log(&reports))?)?,
         Findings::Github => output::write(&github::commands(&reports))?,
     }
-    let least = if reporter.is_strict() { Level::Warning } else { Level::Error };
-    let found = reports.iter().flat_map(|(_, report)| &report.findings).any(|finding| finding.level >= least);
+    let least = if reporter.is_strict() {
+        Level::Warning
+    } else {
+        Level::Error
+    };
+    let found = reports
+        .iter()
+        .flat_map(|(_, report)| &report.findings)
+        .any(|finding| finding.level >= least);
     if found { Err(Failure::Found) } else { Ok(()) }
 }
 
@@ -74,21 +86,39 @@ fn formulas(args: &Lint, engine: &Engine, saltenv: &str) -> Result<Vec<String>, 
     if args.formulas.is_empty() {
         roots::check(engine, saltenv)?;
         if found.is_empty() {
-            let error = Error::new(ErrorKind::File, format!("no folder in saltenv {saltenv} is a formula"));
-            return Err(error.note("a formula has parameters/, a map.jinja or an init.sls").into());
+            let error = Error::new(
+                ErrorKind::File,
+                format!("no folder in saltenv {saltenv} is a formula"),
+            );
+            return Err(error
+                .note("a formula has parameters/, a map.jinja or an init.sls")
+                .into());
         }
         return Ok(found.into_iter().collect());
     }
     let named = formulas::named(&args.formulas);
-    let listed = |name: &String| engine.files().list(saltenv, &format!("{name}/")).is_ok_and(|files| !files.is_empty());
+    let listed = |name: &String| {
+        engine
+            .files()
+            .list(saltenv, &format!("{name}/"))
+            .is_ok_and(|files| !files.is_empty())
+    };
     for name in named.iter().filter(|name| is_folder(name)) {
         if !found.contains(name) && !listed(name) {
             roots::check(engine, saltenv)?;
-            let error = Error::new(ErrorKind::File, format!("no root has a formula '{name}' in saltenv {saltenv}"));
+            let error = Error::new(
+                ErrorKind::File,
+                format!("no root has a formula '{name}' in saltenv {saltenv}"),
+            );
             return Err(match nearest(name, found.iter()) {
                 Some(near) => error.note(format!("did you mean '{near}'?")),
-                None if found.is_empty() => error.note("no folder below the roots is a formula: check --root"),
-                None => error.note(format!("there are {}", found.iter().cloned().collect::<Vec<_>>().join(", "))),
+                None if found.is_empty() => {
+                    error.note("no folder below the roots is a formula: check --root")
+                }
+                None => error.note(format!(
+                    "there are {}",
+                    found.iter().cloned().collect::<Vec<_>>().join(", ")
+                )),
             }
             .into());
         }
@@ -98,7 +128,9 @@ fn formulas(args: &Lint, engine: &Engine, saltenv: &str) -> Result<Vec<String>, 
 
 /// Whether a name can be a formula's; the linter says what is wrong with others.
 fn is_folder(name: &str) -> bool {
-    !name.trim_start_matches("./").contains('/') && !matches!(name, "" | "." | "..") && !name.starts_with("./")
+    !name.trim_start_matches("./").contains('/')
+        && !matches!(name, "" | "." | "..")
+        && !name.starts_with("./")
 }
 
 /// The minions that formulas run for: those given, or one of each platform.
@@ -107,8 +139,17 @@ fn minions(
     config: Option<&mapstack::config::Config>,
     reporter: &Reporter,
 ) -> Result<Vec<Minion>, Failure> {
-    let minions = Many::list_or_platforms((&args.facts, &args.target), config, &args.functions.stub, reporter)?;
-    Ok(minions.ids().iter().map(|id| minions.read(id)).collect::<Result<_, Error>>()?)
+    let minions = Many::list_or_platforms(
+        (&args.facts, &args.target),
+        config,
+        &args.functions.stub,
+        reporter,
+    )?;
+    Ok(minions
+        .ids()
+        .iter()
+        .map(|id| minions.read(id))
+        .collect::<Result<_, Error>>()?)
 }
 
 fn linter<'e>(
@@ -124,8 +165,11 @@ fn linter<'e>(
         linter = linter.level(rule(name)?, None);
     }
     for change in &args.level {
-        let usage =
-            || Failure::Usage(format!("--level {change}: write RULE=error, RULE=warning, RULE=note or RULE=off"));
+        let usage = || {
+            Failure::Usage(format!(
+                "--level {change}: write RULE=error, RULE=warning, RULE=note or RULE=off"
+            ))
+        };
         let (name, level) = change.split_once('=').ok_or_else(usage)?;
         let level = match level {
             "error" => Some(Level::Error),
@@ -140,13 +184,17 @@ fn linter<'e>(
 }
 
 fn rule(name: &str) -> Result<Rule, Failure> {
-    name.parse().map_err(|error| Failure::Usage(format!("{error}; `mapstack lint --rules` lists them")))
+    name.parse()
+        .map_err(|error| Failure::Usage(format!("{error}; `mapstack lint --rules` lists them")))
 }
 
 /// How many findings of each level there are.
 fn counts(reports: &[(String, Report)]) -> [(Level, usize); 3] {
     [Level::Error, Level::Warning, Level::Note].map(|level| {
         let findings = reports.iter().flat_map(|(_, report)| &report.findings);
-        (level, findings.filter(|finding| finding.level == level).count())
+        (
+            level,
+            findings.filter(|finding| finding.level == level).count(),
+        )
     })
 }

@@ -16,13 +16,22 @@ pub fn check(engine: &Engine, saltenv: &str) -> Result<(), Error> {
         let is_parameters = path.starts_with("parameters/") && path.ends_with(".yaml");
         **path == "map.jinja" || is_parameters || (**path == "init.sls" && !has("top.sls"))
     };
-    let Some(sign) = listed.iter().find(is_sign) else { return Ok(()) };
+    let Some(sign) = listed.iter().find(is_sign) else {
+        return Ok(());
+    };
     let path = SaltPath::from_relative(sign);
-    let Ok(Fetched::Found { on_disk, .. }) = engine.files().fetch(&path, saltenv) else { return Ok(()) };
-    let Some(root) = root_of(&on_disk, sign) else { return Ok(()) };
-    let message =
-        format!("the root {} holds a formula's own {sign}: formulas are folders below a root", root.display());
-    Err(Error::new(ErrorKind::File, message).note(format!("did you mean --root {}?", above(root).display())))
+    let Ok(Fetched::Found { on_disk, .. }) = engine.files().fetch(&path, saltenv) else {
+        return Ok(());
+    };
+    let Some(root) = root_of(&on_disk, sign) else {
+        return Ok(());
+    };
+    let message = format!(
+        "the root {} holds a formula's own {sign}: formulas are folders below a root",
+        root.display()
+    );
+    Err(Error::new(ErrorKind::File, message)
+        .note(format!("did you mean --root {}?", above(root).display())))
 }
 
 /// The root of a file whose path below it is known.
@@ -33,7 +42,9 @@ fn root_of<'p>(on_disk: &'p Path, path: &str) -> Option<&'p Path> {
 /// The directory that a directory lies in, as a person would write it.
 fn above(root: &Path) -> std::path::PathBuf {
     match root.components().next_back() {
-        None | Some(std::path::Component::CurDir | std::path::Component::ParentDir) => root.join(".."),
+        None | Some(std::path::Component::CurDir | std::path::Component::ParentDir) => {
+            root.join("..")
+        }
         Some(_) => match root.parent() {
             Some(parent) if parent.as_os_str().is_empty() => ".".into(),
             Some(parent) => parent.into(),
@@ -59,7 +70,16 @@ mod tests {
         ] {
             assert_eq!(above(Path::new(root)), Path::new(expected), "{root}");
         }
-        assert_eq!(root_of(Path::new("a/parameters/defaults.yaml"), "parameters/defaults.yaml"), Some(Path::new("a")));
-        assert_eq!(root_of(Path::new("map.jinja"), "map.jinja"), Some(Path::new("")));
+        assert_eq!(
+            root_of(
+                Path::new("a/parameters/defaults.yaml"),
+                "parameters/defaults.yaml"
+            ),
+            Some(Path::new("a"))
+        );
+        assert_eq!(
+            root_of(Path::new("map.jinja"), "map.jinja"),
+            Some(Path::new(""))
+        );
     }
 }

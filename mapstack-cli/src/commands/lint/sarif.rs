@@ -19,28 +19,50 @@ fn text(text: &str) -> Value {
 /// The log of one run of the program.
 pub fn log(reports: &[(String, Report)]) -> Value {
     let rules: Value = Rule::ALL.iter().map(|rule| descriptor(*rule)).collect();
-    let driver =
-        object([("name", "mapstack".into()), ("semanticVersion", env!("CARGO_PKG_VERSION").into()), ("rules", rules)]);
-    let results: Value = reports.iter().flat_map(|(_, report)| &report.findings).map(result).collect();
+    let driver = object([
+        ("name", "mapstack".into()),
+        ("semanticVersion", env!("CARGO_PKG_VERSION").into()),
+        ("rules", rules),
+    ]);
+    let results: Value = reports
+        .iter()
+        .flat_map(|(_, report)| &report.findings)
+        .map(result)
+        .collect();
     let run = object([
         ("tool", object([("driver", driver)])),
         ("columnKind", "unicodeCodePoints".into()),
         ("results", results),
     ]);
-    object([("$schema", SCHEMA.into()), ("version", "2.1.0".into()), ("runs", [run].into_iter().collect())])
+    object([
+        ("$schema", SCHEMA.into()),
+        ("version", "2.1.0".into()),
+        ("runs", [run].into_iter().collect()),
+    ])
 }
 
 fn descriptor(rule: Rule) -> Value {
     object([
         ("id", rule.name().into()),
         ("shortDescription", text(rule.about())),
-        ("defaultConfiguration", object([("level", rule.level().name().into())])),
+        (
+            "defaultConfiguration",
+            object([("level", rule.level().name().into())]),
+        ),
     ])
 }
 
 fn result(finding: &Finding) -> Value {
-    let help: String = finding.notes.iter().chain(&finding.help).map(|more| format!("; {more}")).collect();
-    let index = Rule::ALL.iter().position(|rule| *rule == finding.rule).unwrap_or_default();
+    let help: String = finding
+        .notes
+        .iter()
+        .chain(&finding.help)
+        .map(|more| format!("; {more}"))
+        .collect();
+    let index = Rule::ALL
+        .iter()
+        .position(|rule| *rule == finding.rule)
+        .unwrap_or_default();
     let level = match finding.level {
         Level::Error => "error",
         Level::Warning => "warning",
@@ -65,7 +87,12 @@ fn result(finding: &Finding) -> Value {
         ("message", text(&format!("{}{help}", finding.message))),
         (
             "locations",
-            [object([("physicalLocation", location(&finding.place, finding.whole_file))])].into_iter().collect(),
+            [object([(
+                "physicalLocation",
+                location(&finding.place, finding.whole_file),
+            )])]
+            .into_iter()
+            .collect(),
         ),
     ]
     .into_iter()
@@ -80,7 +107,12 @@ fn result(finding: &Finding) -> Value {
 }
 
 fn location(place: &Place, whole_file: bool) -> Value {
-    let mut location: Map = [("artifactLocation", object([("uri", uri(&place.file).into())]))].into_iter().collect();
+    let mut location: Map = [(
+        "artifactLocation",
+        object([("uri", uri(&place.file).into())]),
+    )]
+    .into_iter()
+    .collect();
     if !whole_file {
         let (end_line, end_column) = end(place);
         let region = object([
@@ -102,28 +134,50 @@ fn fix(finding: &Finding) -> Value {
             object([
                 (
                     "deletedRegion",
-                    object([("byteOffset", number(edit.start)), ("byteLength", number(edit.end - edit.start))]),
+                    object([
+                        ("byteOffset", number(edit.start)),
+                        ("byteLength", number(edit.end - edit.start)),
+                    ]),
                 ),
                 ("insertedContent", text(&edit.text)),
             ])
         })
         .collect();
     let change = object([
-        ("artifactLocation", object([("uri", uri(&finding.place.file).into())])),
+        (
+            "artifactLocation",
+            object([("uri", uri(&finding.place.file).into())]),
+        ),
         ("replacements", replacements),
     ]);
     let help = finding.help.as_deref().unwrap_or("mend it");
-    object([("description", text(help)), ("artifactChanges", [change].into_iter().collect())])
+    object([
+        ("description", text(help)),
+        ("artifactChanges", [change].into_iter().collect()),
+    ])
 }
 
 /// A path as a URI: relative as it is, from the root as a file's.
 fn uri(path: &str) -> String {
     let path = path.replace('\\', "/");
     let relative = path.strip_prefix("./").unwrap_or(&path);
-    let mut uri = String::from(if relative.starts_with('/') { "file://" } else { "" });
+    let mut uri = String::from(if relative.starts_with('/') {
+        "file://"
+    } else {
+        ""
+    });
     for byte in relative.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b'+' | b'@' => {
+            b'a'..=b'z'
+            | b'A'..=b'Z'
+            | b'0'..=b'9'
+            | b'-'
+            | b'.'
+            | b'_'
+            | b'~'
+            | b'/'
+            | b'+'
+            | b'@' => {
                 uri.push(char::from(byte));
             }
             other => uri.push_str(&format!("%{other:02X}")),

@@ -32,7 +32,10 @@ pub fn print(reports: &[(String, Report)], reporter: &Reporter) -> Result<(), Fa
             reporter.say(&not_followed(formula, function, unanswered));
         }
         for (why, files) in by_reason(report) {
-            reporter.say(&format!("{formula}: not looked at: {} ({why})", some(&files)));
+            reporter.say(&format!(
+                "{formula}: not looked at: {} ({why})",
+                some(&files)
+            ));
         }
     }
     reporter.say(&summary(reports));
@@ -68,13 +71,28 @@ fn some(names: &[&str]) -> String {
 
 /// How much was found, and in what.
 fn summary(reports: &[(String, Report)]) -> String {
-    let found: Vec<String> =
-        counts(reports).into_iter().filter(|(_, n)| *n > 0).map(|(level, n)| count(n, level.name())).collect();
-    let found = if found.is_empty() { "nothing found".to_owned() } else { found.join(", ") };
+    let found: Vec<String> = counts(reports)
+        .into_iter()
+        .filter(|(_, n)| *n > 0)
+        .map(|(level, n)| count(n, level.name()))
+        .collect();
+    let found = if found.is_empty() {
+        "nothing found".to_owned()
+    } else {
+        found.join(", ")
+    };
     let files = reports.iter().map(|(_, report)| report.files).sum();
-    let minions = reports.iter().map(|(_, report)| report.minions).max().unwrap_or_default();
+    let minions = reports
+        .iter()
+        .map(|(_, report)| report.minions)
+        .max()
+        .unwrap_or_default();
     let formulas = count(reports.len(), "formula");
-    let mut text = format!("{found} in {formulas} ({}), on {}", count(files, "file"), count(minions, "minion"));
+    let mut text = format!(
+        "{found} in {formulas} ({}), on {}",
+        count(files, "file"),
+        count(minions, "minion")
+    );
     let silenced: usize = reports.iter().map(|(_, report)| report.suppressed).sum();
     if silenced > 0 {
         text.push_str(&format!("; {silenced} silenced by comments"));
@@ -84,11 +102,21 @@ fn summary(reports: &[(String, Report)]) -> String {
 
 /// The rules, each on a line.
 pub fn rules() -> String {
-    let width = Rule::ALL.iter().map(|rule| rule.name().len()).max().unwrap_or_default();
+    let width = Rule::ALL
+        .iter()
+        .map(|rule| rule.name().len())
+        .max()
+        .unwrap_or_default();
     let mut text = String::new();
     for rule in Rule::ALL {
         // Writing to text does not fail.
-        let _ = writeln!(text, "{:width$}  {:7}  {}", rule.name(), rule.level().name(), rule.about());
+        let _ = writeln!(
+            text,
+            "{:width$}  {:7}  {}",
+            rule.name(),
+            rule.level().name(),
+            rule.about()
+        );
     }
     text
 }

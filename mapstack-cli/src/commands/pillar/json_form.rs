@@ -24,8 +24,10 @@ pub fn lost(pillar: &Map) -> Option<Diagnostic> {
     if form.turned.is_empty() {
         return None;
     }
-    let message =
-        format!("JSON has texts alone as keys, so these are texts for who reads it: {}", listed(&form.turned));
+    let message = format!(
+        "JSON has texts alone as keys, so these are texts for who reads it: {}",
+        listed(&form.turned)
+    );
     let help = "YAML keeps them: -o yaml, which Salt's cmd_yaml reads";
     Some(Diagnostic::warning(ErrorKind::DataSource, message).with_help(help))
 }
@@ -39,13 +41,21 @@ pub fn check(pillar: &Map) -> Result<(), Error> {
     let error = |message: String| {
         let help = "YAML has: -o yaml, which Salt's cmd_yaml reads";
         let told = Diagnostic::warning(ErrorKind::DataSource, message).with_help(help);
-        Error::from(Diagnostic { severity: Severity::Error, ..told })
+        Error::from(Diagnostic {
+            severity: Severity::Error,
+            ..told
+        })
     };
     if let Some((path, what)) = form.without.first() {
-        return Err(error(format!("what stands under {path} is {what}, for which JSON has no form")));
+        return Err(error(format!(
+            "what stands under {path} is {what}, for which JSON has no form"
+        )));
     }
     if !form.doubled.is_empty() {
-        let message = format!("JSON has no place for two keys of one text: {}", listed(&form.doubled));
+        let message = format!(
+            "JSON has no place for two keys of one text: {}",
+            listed(&form.doubled)
+        );
         return Err(error(message));
     }
     Ok(())
@@ -63,7 +73,9 @@ impl Form {
             Value::Map(map) => self.map(map),
             Value::List(items) => self.items(items),
             Value::Tuple(items) => self.items(items),
-            Value::Bytes(_) | Value::Set(_) => self.without.push((self.shown(), value.kind().described())),
+            Value::Bytes(_) | Value::Set(_) => {
+                self.without.push((self.shown(), value.kind().described()))
+            }
             _ => {}
         }
     }
@@ -95,7 +107,11 @@ impl Form {
     }
 
     fn shown(&self) -> String {
-        self.path.iter().map(ToString::to_string).collect::<Vec<_>>().join(":")
+        self.path
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(":")
     }
 }
 
@@ -103,14 +119,25 @@ impl Form {
 fn json_text(key: &Key) -> Option<String> {
     let only = Map::from_iter([(key.clone(), Value::None)]);
     let text = json::dumps(&only.into(), &json::DumpOptions::default()).ok()?;
-    let Ok(Value::Map(read)) = json::loads(&text) else { return None };
+    let Ok(Value::Map(read)) = json::loads(&text) else {
+        return None;
+    };
     read.keys().next().map(ToString::to_string)
 }
 
 fn listed(paths: &[String]) -> String {
-    let first = paths.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let first = paths
+        .iter()
+        .take(NAMED)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
     let more = paths.len().saturating_sub(NAMED);
-    if more == 0 { first } else { format!("{first} and {more} more") }
+    if more == 0 {
+        first
+    } else {
+        format!("{first} and {more} more")
+    }
 }
 
 #[cfg(test)]
@@ -128,12 +155,16 @@ mod tests {
         for (text, expected) in [
             ("a: {b: [{c: 1}]}", None),
             ("p: {80: x}", Some("p:80")),
-            ("{1: a, 2.5: b, false: c, null: d}", Some("1, 2.5, False and 1 more")),
+            (
+                "{1: a, 2.5: b, false: c, null: d}",
+                Some("1, 2.5, False and 1 more"),
+            ),
             ("l: [x, {443: y}]", Some("l:1:443")),
         ] {
             let told = lost(&map(text)).map(|warning| warning.message);
-            let expected = expected
-                .map(|keys| format!("JSON has texts alone as keys, so these are texts for who reads it: {keys}"));
+            let expected = expected.map(|keys| {
+                format!("JSON has texts alone as keys, so these are texts for who reads it: {keys}")
+            });
             assert_eq!(told, expected, "{text}");
             check(&map(text)).unwrap();
         }
@@ -142,11 +173,26 @@ mod tests {
     #[test]
     fn what_has_no_form_is_an_error_that_says_where() {
         for (text, expected) in [
-            ("a: {b: !!binary aGk=}", "what stands under a:b is bytes, for which JSON has no form"),
-            ("a: [1, !!set {x, y}]", "what stands under a:1 is a set, for which JSON has no form"),
-            ("a: {80: x, '80': y}", "JSON has no place for two keys of one text: a:80"),
-            ("{null: x, 'null': y}", "JSON has no place for two keys of one text: None"),
-            ("{true: x, 'true': y}", "JSON has no place for two keys of one text: True"),
+            (
+                "a: {b: !!binary aGk=}",
+                "what stands under a:b is bytes, for which JSON has no form",
+            ),
+            (
+                "a: [1, !!set {x, y}]",
+                "what stands under a:1 is a set, for which JSON has no form",
+            ),
+            (
+                "a: {80: x, '80': y}",
+                "JSON has no place for two keys of one text: a:80",
+            ),
+            (
+                "{null: x, 'null': y}",
+                "JSON has no place for two keys of one text: None",
+            ),
+            (
+                "{true: x, 'true': y}",
+                "JSON has no place for two keys of one text: True",
+            ),
         ] {
             let error = check(&map(text)).unwrap_err();
             assert_eq!(error.diagnostic().message, expected, "{text}");

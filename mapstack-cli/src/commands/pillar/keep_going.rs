@@ -50,14 +50,23 @@ pub fn run(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
 }
 
 /// The external pillars of one minion.
-fn pillar(args: &Pillar, work: &Work, minion: &Result<Minion, Error>, reporter: &Reporter) -> Result<Map, Failure> {
+fn pillar(
+    args: &Pillar,
+    work: &Work,
+    minion: &Result<Minion, Error>,
+    reporter: &Reporter,
+) -> Result<Map, Failure> {
     let minion = minion.as_ref().map_err(Clone::clone)?;
     reporter.knows(minion);
     let run = work.run_for(minion);
     let compiled = run.compile();
     reporter.warn(&reporter.redact_all(&run.warnings()))?;
     let compiled = compiled?;
-    let pillar = if args.merged { compiled.merged } else { compiled.external };
+    let pillar = if args.merged {
+        compiled.merged
+    } else {
+        compiled.external
+    };
     if args.output.format == Format::Json {
         json_form::check(&pillar)?;
         reporter.warn(&reporter.redact_all(&json_form::lost(&pillar)))?;
@@ -66,14 +75,22 @@ fn pillar(args: &Pillar, work: &Work, minion: &Result<Minion, Error>, reporter: 
 }
 
 /// A pillar, or none, with the messages about it and those about all.
-fn finished(pillar: Result<Map, String>, before: &[(Severity, String)], reporter: &Reporter) -> Map {
+fn finished(
+    pillar: Result<Map, String>,
+    before: &[(Severity, String)],
+    reporter: &Reporter,
+) -> Map {
     let (mut pillar, failure) = match pillar {
         Ok(pillar) => (pillar, None),
         Err(failure) => (Map::new(), Some(failure)),
     };
     let (mut errors, mut warnings) = (Vec::new(), Vec::new());
     for (severity, message) in before.iter().cloned().chain(reporter.take_kept()) {
-        let list = if severity == Severity::Error { &mut errors } else { &mut warnings };
+        let list = if severity == Severity::Error {
+            &mut errors
+        } else {
+            &mut warnings
+        };
         list.push(message);
     }
     errors.extend(failure.map(|failure| reporter.redact(&failure).into_inner()));
@@ -92,7 +109,9 @@ fn append(pillar: &mut Map, name: &str, messages: &[String]) {
         Some(other) => vec![other.clone()],
         None => Vec::new(),
     };
-    let own = messages.iter().map(|message| Value::from(format!("{WHO}: {}", sanitize(message))));
+    let own = messages
+        .iter()
+        .map(|message| Value::from(format!("{WHO}: {}", sanitize(message))));
     pillar.insert(name, there.into_iter().chain(own).collect::<Value>());
 }
 
@@ -113,22 +132,32 @@ fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, String> {
 
 /// What a panic says.
 fn said(panicked: &(dyn Any + Send)) -> String {
-    let text = panicked.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panicked.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".into())
+    let text = panicked
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned());
+    text.or_else(|| panicked.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "it panicked".into())
 }
 
 /// Whether arguments ask for a pillar whatever happens, as far as that can be told of such that
 /// are not understood.
 pub fn must_go_on(args: &mut impl Iterator<Item = OsString>) -> bool {
     let args: Vec<OsString> = args.skip(1).collect();
-    ["pillar", "--keep-going"].iter().all(|word| args.iter().any(|arg| arg == word))
+    ["pillar", "--keep-going"]
+        .iter()
+        .all(|word| args.iter().any(|arg| arg == word))
 }
 
 /// The pillar of a command line that is not understood. An id that is not quoted can be the reason.
 pub fn refused(error: &clap::Error) -> ExitCode {
     let told = error.render().to_string();
-    let end = ["\n\nUsage:", "\n\nFor more information"].iter().filter_map(|end| told.find(end)).min();
-    let message = told[..end.unwrap_or(told.len())].trim_start_matches("error: ").trim();
+    let end = ["\n\nUsage:", "\n\nFor more information"]
+        .iter()
+        .filter_map(|end| told.find(end))
+        .min();
+    let message = told[..end.unwrap_or(told.len())]
+        .trim_start_matches("error: ")
+        .trim();
     let written = alone(message).and_then(|text| output::write(&text));
     // There is no other place to say that it could not be written.
     ExitCode::from(if written.is_ok() { USAGE } else { 1 })
@@ -142,13 +171,21 @@ mod tests {
     fn a_panic_is_an_error() {
         let error = caught::<()>(|| panic!("index {} of {}", 3, 2)).unwrap_err();
         assert_eq!(error, "this is a fault of mapstack: index 3 of 2");
-        assert_eq!(caught::<()>(|| panic!("plain")).unwrap_err(), "this is a fault of mapstack: plain");
+        assert_eq!(
+            caught::<()>(|| panic!("plain")).unwrap_err(),
+            "this is a fault of mapstack: plain"
+        );
         assert_eq!(caught(|| Ok(1)).unwrap(), 1);
     }
 
     #[test]
     fn messages_come_behind_those_that_a_pillar_has() {
-        let mut pillar: Map = [("_errors", Value::from_iter(["a"])), ("_warnings", "b".into())].into_iter().collect();
+        let mut pillar: Map = [
+            ("_errors", Value::from_iter(["a"])),
+            ("_warnings", "b".into()),
+        ]
+        .into_iter()
+        .collect();
         append(&mut pillar, ERRORS, &["c".into()]);
         append(&mut pillar, WARNINGS, &["d\u{1b}".into()]);
         let expected = "{'_errors': ['a', 'mapstack pillar: c'], '_warnings': ['b', 'mapstack pillar: d\u{fffd}']}";

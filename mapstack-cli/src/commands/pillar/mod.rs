@@ -36,17 +36,27 @@ struct Work {
 
 impl Work {
     fn new(args: &Pillar, reporter: &Reporter) -> Result<Self, Failure> {
-        let config = configuration::read(&args.files, args.facts.id.as_deref(), Some(Kind::Master), reporter)?;
+        let config = configuration::read(
+            &args.files,
+            args.facts.id.as_deref(),
+            Some(Kind::Master),
+            reporter,
+        )?;
         let pillars = pillars(args, config.as_ref())?;
         let (whose, stubs) = ((&args.facts, &args.target), &args.functions.stub);
         let chosen = inputs::minions(whose, config.as_ref(), pillars.pillarenv(), stubs, reporter)?;
         // Few stacks look at files of the file server.
-        let files = match args.files.root.is_empty() && !configuration::has_own_roots(config.as_ref()) {
-            true => Backends::default(),
-            false => inputs::served(&args.files, config.as_ref(), None, reporter)?.files,
-        };
+        let files =
+            match args.files.root.is_empty() && !configuration::has_own_roots(config.as_ref()) {
+                true => Backends::default(),
+                false => inputs::served(&args.files, config.as_ref(), None, reporter)?.files,
+            };
         let engine = functions::add(Engine::new(files), &args.functions)?;
-        Ok(Work { engine, pillars, chosen })
+        Ok(Work {
+            engine,
+            pillars,
+            chosen,
+        })
     }
 
     fn run_for(&self, minion: &Minion) -> PillarRun<'_> {
@@ -58,12 +68,18 @@ impl Work {
 fn stopping(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
     let work = Work::new(args, reporter)?;
     let Chosen { minions, many } = &work.chosen;
-    let broken: Vec<&Error> = minions.iter().filter_map(|(_, minion)| minion.as_ref().err()).collect();
+    let broken: Vec<&Error> = minions
+        .iter()
+        .filter_map(|(_, minion)| minion.as_ref().err())
+        .collect();
     if reporter.is_strict() {
         reporter.errors(reporter.redact_all(broken.iter().copied()))?;
     }
     let (mut all, mut traced) = (Map::new(), Traced::default());
-    for (id, minion) in minions.iter().filter_map(|(id, minion)| Some((id, minion.as_ref().ok()?))) {
+    for (id, minion) in minions
+        .iter()
+        .filter_map(|(id, minion)| Some((id, minion.as_ref().ok()?)))
+    {
         let run = work.run_for(minion);
         let compiled = run.compile();
         traced.add(many.then(|| id.clone()), run.events());
@@ -74,8 +90,18 @@ fn stopping(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
         reporter.knows(minion);
         reporter.warn(&reporter.redact_all(&run.warnings()))?;
         reporter.tell(reporter.redact_all(&run.failures()));
-        let compiled = compiled.map_err(|e| if *many { e.note(format!("for the minion {id}")) } else { e })?;
-        let pillar = if args.merged { compiled.merged } else { compiled.external };
+        let compiled = compiled.map_err(|e| {
+            if *many {
+                e.note(format!("for the minion {id}"))
+            } else {
+                e
+            }
+        })?;
+        let pillar = if args.merged {
+            compiled.merged
+        } else {
+            compiled.external
+        };
         if args.output.format == Format::Json && !args.trace {
             reporter.warn(&reporter.redact_all(&json_form::lost(&pillar)))?;
         }
@@ -111,13 +137,18 @@ fn pillars(args: &Pillar, config: Option<&Config>) -> Result<ExtPillars, Failure
         None => ExtPillars::new(),
     };
     for run in args.stacks.0.chunk_by(|(one, _), (next, _)| one == next) {
-        let kind = run.first().map_or(StackKind::PillarStack, |(kind, _)| *kind);
+        let kind = run
+            .first()
+            .map_or(StackKind::PillarStack, |(kind, _)| *kind);
         pillars = pillars.with_stack(kind, run.iter().map(|(_, config)| config.as_str()));
     }
     if pillars.is_empty() {
         let message = match config {
             Some(config) => {
-                format!("{} has no ext_pillar; name a stack with --stack CFG or --makostack CFG", config.path())
+                format!(
+                    "{} has no ext_pillar; name a stack with --stack CFG or --makostack CFG",
+                    config.path()
+                )
             }
             None => "no external pillar given: pass --config MASTER, whose ext_pillar counts,\n\
                      or name a stack with --stack CFG or --makostack CFG"
@@ -126,5 +157,8 @@ fn pillars(args: &Pillar, config: Option<&Config>) -> Result<ExtPillars, Failure
         return Err(Failure::Usage(message));
     }
     let pillars = pillars.keep_going(args.keep_going);
-    Ok(args.stack_root.iter().fold(pillars, ExtPillars::with_directory))
+    Ok(args
+        .stack_root
+        .iter()
+        .fold(pillars, ExtPillars::with_directory))
 }

@@ -19,7 +19,9 @@ impl Traced {
     pub fn print(&self, format: Format) -> Result<(), Failure> {
         match format {
             Format::Yaml => output::write(&self.text()),
-            Format::Json => output::write(&output::as_json(&self.rows().map(Value::from).collect())?),
+            Format::Json => {
+                output::write(&output::as_json(&self.rows().map(Value::from).collect())?)
+            }
         }
     }
 
@@ -48,38 +50,73 @@ impl Traced {
 
 fn line(event: &PillarEvent) -> String {
     match event {
-        PillarEvent::Config { kind, path, selected_by, graft, found } => {
-            let by = selected_by.as_ref().map(|by| format!("  {by}")).unwrap_or_default();
-            let graft = graft.as_ref().map(|graft| format!("  below {graft}")).unwrap_or_default();
+        PillarEvent::Config {
+            kind,
+            path,
+            selected_by,
+            graft,
+            found,
+        } => {
+            let by = selected_by
+                .as_ref()
+                .map(|by| format!("  {by}"))
+                .unwrap_or_default();
+            let graft = graft
+                .as_ref()
+                .map(|graft| format!("  below {graft}"))
+                .unwrap_or_default();
             let miss = if *found { "" } else { "  no such file" };
             format!("{}  {path}{by}{graft}{miss}", kind.name())
         }
-        PillarEvent::File { item, path, outcome } => {
+        PillarEvent::File {
+            item,
+            path,
+            outcome,
+        } => {
             let why = match outcome {
                 FileOutcome::Missing | FileOutcome::Merged(_) => String::new(),
                 FileOutcome::NoMapping(what) => format!("  {what}"),
                 FileOutcome::Dropped(why) | FileOutcome::Failed(why) => format!("  {why}"),
             };
-            format!("  {:<11}  {}{why}", word(outcome), path.as_ref().unwrap_or(item))
+            format!(
+                "  {:<11}  {}{why}",
+                word(outcome),
+                path.as_ref().unwrap_or(item)
+            )
         }
     }
 }
 
 fn entries(event: &PillarEvent) -> Vec<(&'static str, Value)> {
     match event {
-        PillarEvent::Config { kind, path, selected_by, graft, found } => vec![
+        PillarEvent::Config {
+            kind,
+            path,
+            selected_by,
+            graft,
+            found,
+        } => vec![
             ("pillar", kind.name().into()),
             ("config", path.into()),
             ("selected_by", selected_by.as_deref().into()),
             ("graft", graft.as_deref().into()),
             ("found", (*found).into()),
         ],
-        PillarEvent::File { item, path, outcome } => {
-            let mut entries =
-                vec![("item", item.into()), ("file", path.as_deref().into()), ("outcome", word(outcome).into())];
+        PillarEvent::File {
+            item,
+            path,
+            outcome,
+        } => {
+            let mut entries = vec![
+                ("item", item.into()),
+                ("file", path.as_deref().into()),
+                ("outcome", word(outcome).into()),
+            ];
             match outcome {
                 FileOutcome::NoMapping(what) => entries.push(("reason", (*what).into())),
-                FileOutcome::Dropped(why) | FileOutcome::Failed(why) => entries.push(("reason", why.into())),
+                FileOutcome::Dropped(why) | FileOutcome::Failed(why) => {
+                    entries.push(("reason", why.into()))
+                }
                 FileOutcome::Missing | FileOutcome::Merged(_) => {}
             }
             entries

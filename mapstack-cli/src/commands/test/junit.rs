@@ -15,13 +15,20 @@ pub fn report(tested: &Tested) -> Result<String, Failure> {
     let mut suite: Option<TestSuite> = None;
     for case in &tested.cases {
         let formula = case.expectation.formula.as_str();
-        if suite.as_ref().is_some_and(|suite| suite.name.as_str() != formula) {
+        if suite
+            .as_ref()
+            .is_some_and(|suite| suite.name.as_str() != formula)
+        {
             report.add_test_suites(suite.take());
         }
-        suite.get_or_insert_with(|| TestSuite::new(formula)).add_test_case(one(tested, case));
+        suite
+            .get_or_insert_with(|| TestSuite::new(formula))
+            .add_test_case(one(tested, case));
     }
     report.add_test_suites(suite);
-    report.to_string().map_err(|e| Failure::Output(io::Error::other(e)))
+    report
+        .to_string()
+        .map_err(|e| Failure::Output(io::Error::other(e)))
 }
 
 fn one(tested: &Tested, case: &Case) -> TestCase {

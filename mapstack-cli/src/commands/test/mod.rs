@@ -36,15 +36,28 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
     let config = configuration::read(&input.files, input.facts.id.as_deref(), None, reporter)?;
     let saltenv = input.files.saltenv.as_deref().unwrap_or("base");
     let served = inputs::served(&input.files, config.as_ref(), None, reporter)?;
-    let roots: Vec<PathBuf> = served.directories(saltenv).into_iter().map(PathBuf::from).collect();
+    let roots: Vec<PathBuf> = served
+        .directories(saltenv)
+        .into_iter()
+        .map(PathBuf::from)
+        .collect();
     let engine = functions::add(Engine::new(Snapshot::new(served.files)), &input.functions)?;
     let names = match args.formulas.is_empty() {
-        true => formulas::all(engine.files(), saltenv)?.into_iter().collect(),
+        true => formulas::all(engine.files(), saltenv)?
+            .into_iter()
+            .collect(),
         false => formulas::named(&args.formulas),
     };
     let with_state = with_state(&engine, saltenv, &names)?;
-    if let Some(directory) = args.expectations.iter().find(|directory| !args.update && !directory.is_dir()) {
-        return Err(Failure::Usage(format!("--expectations {}: there is no such directory", directory.display())));
+    if let Some(directory) = args
+        .expectations
+        .iter()
+        .find(|directory| !args.update && !directory.is_dir())
+    {
+        return Err(Failure::Usage(format!(
+            "--expectations {}: there is no such directory",
+            directory.display()
+        )));
     }
     let places = Places {
         roots: &roots,
@@ -53,18 +66,43 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         every: args.formulas.is_empty(),
         with_state: &with_state,
     };
-    let others: Vec<_> = input.functions.stub.iter().chain(&input.custom_data).cloned().collect();
-    let minions = Many::list_or_platforms((&input.facts, &args.target), config.as_ref(), &others, reporter)?;
-    let mut wanted: Vec<(Expectation, bool)> = places.find()?.into_iter().map(|one| (one, false)).collect();
+    let others: Vec<_> = input
+        .functions
+        .stub
+        .iter()
+        .chain(&input.custom_data)
+        .cloned()
+        .collect();
+    let minions = Many::list_or_platforms(
+        (&input.facts, &args.target),
+        config.as_ref(),
+        &others,
+        reporter,
+    )?;
+    let mut wanted: Vec<(Expectation, bool)> =
+        places.find()?.into_iter().map(|one| (one, false)).collect();
     if args.update {
-        wanted.extend(writing::missing(args, &places, &wanted, &minions.ids())?.into_iter().map(|one| (one, true)));
+        wanted.extend(
+            writing::missing(args, &places, &wanted, &minions.ids())?
+                .into_iter()
+                .map(|one| (one, true)),
+        );
     }
     if wanted.is_empty() {
         return Err(nothing(args, &places));
     }
-    let runs = Runs::new(args, &engine, saltenv, &minions, wanted.iter().map(|(one, _)| one))?;
+    let runs = Runs::new(
+        args,
+        &engine,
+        saltenv,
+        &minions,
+        wanted.iter().map(|(one, _)| one),
+    )?;
     let masking = Masking::new(&args.secrets, reporter)?;
-    let mut tested = Tested { cases: all(args, &runs, &wanted), masking };
+    let mut tested = Tested {
+        cases: all(args, &runs, &wanted),
+        masking,
+    };
     if reporter.is_strict() {
         tested.cases.iter_mut().for_each(Case::be_strict);
     }
@@ -76,9 +114,15 @@ fn with_state(engine: &Engine, saltenv: &str, formulas: &[String]) -> Result<Vec
     let mut found = Vec::new();
     for formula in formulas {
         let state = format!("{formula}/_mapdata/init.sls");
-        let listed = engine.files().list(saltenv, &format!("{formula}/_mapdata/"));
-        let listed =
-            listed.map_err(|e| Error::new(ErrorKind::File, format!("cannot list {formula}/_mapdata/: {e}")))?;
+        let listed = engine
+            .files()
+            .list(saltenv, &format!("{formula}/_mapdata/"));
+        let listed = listed.map_err(|e| {
+            Error::new(
+                ErrorKind::File,
+                format!("cannot list {formula}/_mapdata/: {e}"),
+            )
+        })?;
         if listed.contains(&state) {
             found.push(formula.clone());
         }
@@ -87,36 +131,59 @@ fn with_state(engine: &Engine, saltenv: &str, formulas: &[String]) -> Result<Vec
 }
 
 fn nothing(args: &Test, places: &Places<'_>) -> Failure {
-    let of = if args.formulas.is_empty() { "any formula".into() } else { places.formulas.join(", ") };
-    let among = if args.expectations.is_empty() { places.roots } else { places.named };
-    let among: Vec<String> = among.iter().map(|directory| directory.display().to_string()).collect();
+    let of = if args.formulas.is_empty() {
+        "any formula".into()
+    } else {
+        places.formulas.join(", ")
+    };
+    let among = if args.expectations.is_empty() {
+        places.roots
+    } else {
+        places.named
+    };
+    let among: Vec<String> = among
+        .iter()
+        .map(|directory| directory.display().to_string())
+        .collect();
     let advice = match args.update {
-        true => "say for which: name formulas, and --platform NAME (or all), --minion FILE or --minions DIR",
+        true => {
+            "say for which: name formulas, and --platform NAME (or all), --minion FILE or --minions DIR"
+        }
         false => {
             "record some: mapstack test FORMULA --update --platform debian-12; `mapstack test --help` tells where they lie"
         }
     };
-    Failure::Usage(format!("nothing to test: there are no expectations of {of} in {}\n{advice}", among.join(", ")))
+    Failure::Usage(format!(
+        "nothing to test: there are no expectations of {of} in {}\n{advice}",
+        among.join(", ")
+    ))
 }
 
 /// What becomes of all expectations.
 fn all(args: &Test, runs: &Runs<'_>, wanted: &[(Expectation, bool)]) -> Vec<Case> {
-    let pace = args.jobs.map_or_else(Pace::default, |jobs| Pace::threads(jobs.into()));
+    let pace = args
+        .jobs
+        .map_or_else(Pace::default, |jobs| Pace::threads(jobs.into()));
     std::thread::scope(|scope| {
-        let done = ordered(scope, wanted.iter(), pace, |(expectation, is_new)| runs.case(expectation, *is_new));
-        let cases = wanted.iter().zip(done).filter_map(|((expectation, _), result)| {
-            result.unwrap_or_else(|panicked| {
-                let fault = format!("this is a fault of mapstack: {}", panicked.0);
-                let outcome = Outcome::Fails(Error::new(ErrorKind::Unsupported, fault));
-                Some(Case {
-                    expectation: expectation.clone(),
-                    outcome,
-                    minion: None,
-                    warnings: Vec::new(),
-                    secret_texts: Vec::new(),
-                })
-            })
+        let done = ordered(scope, wanted.iter(), pace, |(expectation, is_new)| {
+            runs.case(expectation, *is_new)
         });
+        let cases = wanted
+            .iter()
+            .zip(done)
+            .filter_map(|((expectation, _), result)| {
+                result.unwrap_or_else(|panicked| {
+                    let fault = format!("this is a fault of mapstack: {}", panicked.0);
+                    let outcome = Outcome::Fails(Error::new(ErrorKind::Unsupported, fault));
+                    Some(Case {
+                        expectation: expectation.clone(),
+                        outcome,
+                        minion: None,
+                        warnings: Vec::new(),
+                        secret_texts: Vec::new(),
+                    })
+                })
+            });
         cases.collect()
     })
 }
@@ -124,7 +191,10 @@ fn all(args: &Test, runs: &Runs<'_>, wanted: &[(Expectation, bool)]) -> Vec<Case
 fn tell(args: &Test, tested: &Tested, reporter: &Reporter) -> Result<(), Failure> {
     match args.format {
         TestFormat::Text => {
-            output::write_styled(&text::text(tested, reporter.colors_output()), reporter.colors_output())?;
+            output::write_styled(
+                &text::text(tested, reporter.colors_output()),
+                reporter.colors_output(),
+            )?;
         }
         TestFormat::Json => output::write(&output::as_json(&rows::rows(tested))?)?,
         TestFormat::Junit => output::write(&junit::report(tested)?)?,
@@ -143,7 +213,10 @@ fn tell(args: &Test, tested: &Tested, reporter: &Reporter) -> Result<(), Failure
     }
     if counts.same + counts.written == 0 {
         let message = "nothing was compared: no expectation is of a minion that there is".into();
-        return Err(Failure::Incomplete { message, status: NOTHING });
+        return Err(Failure::Incomplete {
+            message,
+            status: NOTHING,
+        });
     }
     Ok(())
 }
@@ -175,7 +248,10 @@ impl Case {
     /// Let nothing be skipped.
     fn be_strict(&mut self) {
         if let Outcome::Skipped(reason) = &self.outcome {
-            self.outcome = Outcome::Fails(Error::new(ErrorKind::Facts, format!("{}: {reason}", self.file())));
+            self.outcome = Outcome::Fails(Error::new(
+                ErrorKind::Facts,
+                format!("{}: {reason}", self.file()),
+            ));
         }
     }
 
@@ -224,7 +300,9 @@ impl Tested {
     fn shown(&self, secrets: &Secrets, difference: &Difference) -> Shown {
         let shown = |value: &Option<Value>| {
             let path = &mut difference.change.path.clone();
-            value.as_ref().map(|value| secrets.masked_where(path, value, &|path| difference.secret.contains(path)))
+            value.as_ref().map(|value| {
+                secrets.masked_where(path, value, &|path| difference.secret.contains(path))
+            })
         };
         Shown {
             expected: shown(&difference.change.old),
@@ -274,8 +352,9 @@ impl Tested {
 impl Counts {
     /// In a sentence.
     fn summary(&self) -> String {
-        let said =
-            |n: usize, one: &str, many: &str| (n > 0).then(|| format!("{n} {}", if n == 1 { one } else { many }));
+        let said = |n: usize, one: &str, many: &str| {
+            (n > 0).then(|| format!("{n} {}", if n == 1 { one } else { many }))
+        };
         let parts = [
             Some(format!("{} as expected", self.same)),
             said(self.differ, "differs", "differ"),

@@ -17,7 +17,10 @@ pub fn rows(tested: &Tested) -> Value {
         ("fail", number(counts.fail)),
         ("recorded", number(counts.written)),
         ("skipped", number(counts.skipped)),
-        ("cases", tested.cases.iter().map(|case| one(tested, case)).collect()),
+        (
+            "cases",
+            tested.cases.iter().map(|case| one(tested, case)).collect(),
+        ),
     ])
 }
 
@@ -29,7 +32,11 @@ fn one(tested: &Tested, case: &Case) -> Value {
         Outcome::Skipped(reason) => ("skipped", reason.as_str().into()),
         Outcome::Written { .. } => ("recorded", Value::None),
     };
-    let suite = case.expectation.suite.as_ref().map_or(Value::None, |(suite, _)| suite.as_str().into());
+    let suite = case
+        .expectation
+        .suite
+        .as_ref()
+        .map_or(Value::None, |(suite, _)| suite.as_str().into());
     let secrets = tested.secrets(case);
     let differences = match &case.outcome {
         Outcome::Differs(differences) => differences.as_slice(),
@@ -39,12 +46,18 @@ fn one(tested: &Tested, case: &Case) -> Value {
         let shown = tested.shown(&secrets, difference);
         object([
             ("key", joined(&difference.change.path).into()),
-            ("path", difference.change.path.iter().map(Key::to_value).collect()),
+            (
+                "path",
+                difference.change.path.iter().map(Key::to_value).collect(),
+            ),
             ("what", what(difference).into()),
             ("expected", shown.expected.unwrap_or_default()),
             ("actual", shown.actual.unwrap_or_default()),
             ("expected_origin", place(difference)),
-            ("actual_origin", difference.actual_at.as_ref().map_or(Value::None, origin)),
+            (
+                "actual_origin",
+                difference.actual_at.as_ref().map_or(Value::None, origin),
+            ),
         ])
     });
     object([
@@ -67,6 +80,10 @@ fn what(difference: &Difference) -> &'static str {
 }
 
 fn place(difference: &Difference) -> Value {
-    let spot = difference.expected_at.clone().map(|place| Spot::File { place, computed: false, secret: false });
+    let spot = difference.expected_at.clone().map(|place| Spot::File {
+        place,
+        computed: false,
+        secret: false,
+    });
     spot.as_ref().map_or(Value::None, origin)
 }

@@ -49,7 +49,9 @@ impl<'r> Runs<'r> {
         minions: &'r Many<'r>,
         wanted: impl Iterator<Item = &'w Expectation>,
     ) -> Result<Self, Failure> {
-        let kwargs = Kwargs::new(&args.input)?.layering(&args.layering)?.into_map();
+        let kwargs = Kwargs::new(&args.input)?
+            .layering(&args.layering)?
+            .into_map();
         let mut runs = Runs {
             args,
             engine,
@@ -84,22 +86,34 @@ impl<'r> Runs<'r> {
             Some(kind) => subject.of(kind)?,
             None => subject,
         };
-        Ok(subject.variable(header.variable.as_deref()).variable(self.args.var.as_deref()))
+        Ok(subject
+            .variable(header.variable.as_deref())
+            .variable(self.args.var.as_deref()))
     }
 
     /// Have the suite at hand that checks a platform's file.
     fn prepare(&mut self, folder: &str, base: &Path, platform: &str) -> Result<(), Failure> {
         if !self.kitchens.contains_key(base) {
-            let kitchen = Kitchen::of(base).map(|kitchen| Some(Ready { kitchen: kitchen?, suites: HashMap::new() }));
+            let kitchen = Kitchen::of(base).map(|kitchen| {
+                Some(Ready {
+                    kitchen: kitchen?,
+                    suites: HashMap::new(),
+                })
+            });
             self.kitchens.insert(base.into(), kitchen);
         }
-        let Some(Ok(Some(ready))) = self.kitchens.get_mut(base) else { return Ok(()) };
-        let Some(index) = ready.kitchen.suite_of(folder, platform) else { return Ok(()) };
+        let Some(Ok(Some(ready))) = self.kitchens.get_mut(base) else {
+            return Ok(());
+        };
+        let Some(index) = ready.kitchen.suite_of(folder, platform) else {
+            return Ok(());
+        };
         if !ready.suites.contains_key(&index) {
             let made = match ready.kitchen.suite(index) {
                 Err(error) => Err(error),
                 Ok(suite) => {
-                    let engine = functions::add(Engine::new(suite.files()), &self.args.input.functions)?;
+                    let engine =
+                        functions::add(Engine::new(suite.files()), &self.args.input.functions)?;
                     Ok((suite, engine))
                 }
             };
@@ -131,7 +145,14 @@ impl<'r> Runs<'r> {
             true => None,
             false => match read(expectation) {
                 // Of a file that nobody wants it does not matter what is wrong with it.
-                Err(_) if matches!(self.whose(expectation, &Header::default()), Ok(Whose::LeftOut)) => return Ok(None),
+                Err(_)
+                    if matches!(
+                        self.whose(expectation, &Header::default()),
+                        Ok(Whose::LeftOut)
+                    ) =>
+                {
+                    return Ok(None);
+                }
                 read => Some(read?),
             },
         };
@@ -140,7 +161,11 @@ impl<'r> Runs<'r> {
             None => writing::header(self.args, expectation)?,
         };
         // A new file says what flags say.
-        let given = if is_new { Header::default() } else { header.clone() };
+        let given = if is_new {
+            Header::default()
+        } else {
+            header.clone()
+        };
         let minion = match self.whose(expectation, &given)? {
             Whose::Minion(minion) => *minion,
             Whose::LeftOut => return Ok(None),
@@ -169,7 +194,12 @@ impl<'r> Runs<'r> {
             }));
         };
         let mut differences = subject.compare(&recorded, &actual, &case.secret_texts, &minion);
-        differences.retain(|difference| !self.ignored.iter().any(|ignored| ignored.has(&difference.change.path)));
+        differences.retain(|difference| {
+            !self
+                .ignored
+                .iter()
+                .any(|ignored| ignored.has(&difference.change.path))
+        });
         if differences.is_empty() {
             return Ok(Some(Outcome::Same));
         }
@@ -225,11 +255,16 @@ impl<'r> Runs<'r> {
                 Failure::Data(error) => error,
                 other => Error::new(ErrorKind::File, other.to_string()),
             })?;
-            minion.load_part(Part::Pillar, &bytes, &file.display().to_string()).map_err(Error::from)?;
+            minion
+                .load_part(Part::Pillar, &bytes, &file.display().to_string())
+                .map_err(Error::from)?;
         }
         for (path, value) in &header.set {
             let refused = |e: &dyn std::fmt::Display| {
-                Error::new(ErrorKind::Facts, format!("{}: set: {path}: {e}", expectation.file.display()))
+                Error::new(
+                    ErrorKind::Facts,
+                    format!("{}: set: {path}: {e}", expectation.file.display()),
+                )
             };
             minion.set(path, value.clone()).map_err(|e| refused(&e))?;
         }
@@ -250,8 +285,15 @@ impl<'r> Runs<'r> {
             Some(Err(error)) if self.args.input.facts.pillar.is_none() => return Err(error.clone()),
             _ => return Ok(Ok(minion)),
         };
-        let Some(suite) = ready.kitchen.suite_of(folder, platform).and_then(|index| ready.suites.get(&index)) else {
-            return Ok(Err(format!("{} has no suite that checks {platform}", ready.kitchen.shown())));
+        let Some(suite) = ready
+            .kitchen
+            .suite_of(folder, platform)
+            .and_then(|index| ready.suites.get(&index))
+        else {
+            return Ok(Err(format!(
+                "{} has no suite that checks {platform}",
+                ready.kitchen.shown()
+            )));
         };
         let (suite, engine) = suite.as_ref().map_err(Clone::clone)?;
         suite.apply(engine, minion).map(Ok)

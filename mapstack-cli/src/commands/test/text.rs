@@ -15,17 +15,34 @@ pub fn text(tested: &Tested, colored: bool) -> String {
         // Writing to text does not fail.
         let _ = match &case.outcome {
             Outcome::Same | Outcome::Skipped(_) => continue,
-            Outcome::Differs(_) => writeln!(text, "{title} differs\n{}", differences(tested, case, &paint)),
-            Outcome::Fails(error) => writeln!(text, "{title} fails\n  {}\n", tested.message(case, error)),
+            Outcome::Differs(_) => writeln!(
+                text,
+                "{title} differs\n{}",
+                differences(tested, case, &paint)
+            ),
+            Outcome::Fails(error) => {
+                writeln!(text, "{title} fails\n  {}\n", tested.message(case, error))
+            }
             Outcome::Written { was_there, clear } => {
-                let what = if *was_there { "recorded anew" } else { "recorded" };
-                let warning =
-                    if *clear { ", with values of the pillar or of keys like *password* in clear" } else { "" };
+                let what = if *was_there {
+                    "recorded anew"
+                } else {
+                    "recorded"
+                };
+                let warning = if *clear {
+                    ", with values of the pillar or of keys like *password* in clear"
+                } else {
+                    ""
+                };
                 writeln!(text, "{title} {what} in {}{warning}", case.file())
             }
         };
     }
-    if tested.cases.iter().any(|case| matches!(case.outcome, Outcome::Written { .. })) {
+    if tested
+        .cases
+        .iter()
+        .any(|case| matches!(case.outcome, Outcome::Written { .. }))
+    {
         text.push('\n');
     }
     for (reason, names) in skipped(tested) {
@@ -37,15 +54,28 @@ pub fn text(tested: &Tested, colored: bool) -> String {
 
 /// The differences of one case.
 pub fn differences(tested: &Tested, case: &Case, paint: &Paint) -> String {
-    let Outcome::Differs(differences) = &case.outcome else { return String::new() };
+    let Outcome::Differs(differences) = &case.outcome else {
+        return String::new();
+    };
     let secrets = tested.secrets(case);
     let mut text = String::new();
     for difference in differences {
         let shown = tested.shown(&secrets, difference);
         let path = joined(&difference.change.path);
-        let _ = writeln!(text, "  {}", if path.is_empty() { "the whole" } else { &path });
+        let _ = writeln!(
+            text,
+            "  {}",
+            if path.is_empty() { "the whole" } else { &path }
+        );
         let places = [shown.expected_at, shown.actual_at];
-        for line in changed(shown.expected.as_ref(), shown.actual.as_ref(), &places, paint).lines() {
+        for line in changed(
+            shown.expected.as_ref(),
+            shown.actual.as_ref(),
+            &places,
+            paint,
+        )
+        .lines()
+        {
             let _ = writeln!(text, "  {line}");
         }
     }

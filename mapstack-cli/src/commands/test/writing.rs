@@ -25,14 +25,20 @@ pub fn missing(
         return Ok(Vec::new());
     }
     if let Some(bad) = ids.iter().find(|id| is_no_name(id)) {
-        return Err(Failure::Usage(format!("--update: no file can have the name of the minion '{bad}'")));
+        return Err(Failure::Usage(format!(
+            "--update: no file can have the name of the minion '{bad}'"
+        )));
     }
     // A file may have another name of the platform.
-    let named = |name: &str| platforms::find(name).map_or_else(|_| name.to_owned(), |platform| platform.name.into());
+    let named = |name: &str| {
+        platforms::find(name).map_or_else(|_| name.to_owned(), |platform| platform.name.into())
+    };
     let mut new = Vec::new();
     for formula in places.formulas {
         let has = |id: &str| {
-            there.iter().any(|(one, _)| one.formula == *formula && (one.name == id || named(&one.name) == id))
+            there.iter().any(|(one, _)| {
+                one.formula == *formula && (one.name == id || named(&one.name) == id)
+            })
         };
         for id in ids.iter().filter(|id| !has(id)) {
             let file = places.new_file(formula, id).ok_or_else(|| {
@@ -47,8 +53,14 @@ pub fn missing(
 }
 
 fn is_no_name(id: &str) -> bool {
-    let wrong = |c: char| c.is_control() || matches!(c, '/' | '\\' | ':' | '<' | '>' | '"' | '|' | '?' | '*');
-    id.is_empty() || id.starts_with('.') || id.ends_with([' ', '.']) || id.len() > 200 || id.contains(wrong)
+    let wrong = |c: char| {
+        c.is_control() || matches!(c, '/' | '\\' | ':' | '<' | '>' | '"' | '|' | '?' | '*')
+    };
+    id.is_empty()
+        || id.starts_with('.')
+        || id.ends_with([' ', '.'])
+        || id.len() > 200
+        || id.contains(wrong)
 }
 
 /// What a new file says about the run.
@@ -59,9 +71,14 @@ pub fn header(args: &Test, expectation: &Expectation) -> Result<Header, Error> {
     }
     let from = directory(&expectation.file);
     let path = |file: &Option<PathBuf>| {
-        let Some(file) = file.as_deref().filter(|file| *file != Path::new("-")) else { return Ok(None) };
+        let Some(file) = file.as_deref().filter(|file| *file != Path::new("-")) else {
+            return Ok(None);
+        };
         expectation.repository()?.check(file).map_err(|e| {
-            e.note(format!("{} would name it for everybody; copy it into the repository", expectation.file.display()))
+            e.note(format!(
+                "{} would name it for everybody; copy it into the repository",
+                expectation.file.display()
+            ))
         })?;
         relative(&from, file).map(Some)
     };
@@ -72,20 +89,38 @@ pub fn header(args: &Test, expectation: &Expectation) -> Result<Header, Error> {
             set.push((path.to_owned(), yaml::load(text).unwrap_or_default()));
         }
     }
-    Ok(Header { minion: path(&facts.minion)?, pillar: path(&facts.pillar)?, set, ..Header::default() })
+    Ok(Header {
+        minion: path(&facts.minion)?,
+        pillar: path(&facts.pillar)?,
+        set,
+        ..Header::default()
+    })
 }
 
 /// The way from a directory, which need not be there yet, to a file.
 fn relative(directory: &Path, file: &Path) -> Result<String, Error> {
-    let failed =
-        |path: &Path, e: std::io::Error| Error::new(ErrorKind::File, format!("cannot read {}: {e}", path.display()));
+    let failed = |path: &Path, e: std::io::Error| {
+        Error::new(
+            ErrorKind::File,
+            format!("cannot read {}: {e}", path.display()),
+        )
+    };
     let file = file.canonicalize().map_err(|e| failed(file, e))?;
     let directory = resolved(directory).map_err(|e| failed(directory, e))?;
-    let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) =
-        (directory.components().collect(), file.components().collect());
-    let same = from.iter().zip(&to).take_while(|(from, to)| from == to).count();
+    let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) = (
+        directory.components().collect(),
+        file.components().collect(),
+    );
+    let same = from
+        .iter()
+        .zip(&to)
+        .take_while(|(from, to)| from == to)
+        .count();
     let up = std::iter::repeat_n("..".to_owned(), from.len() - same);
-    let down = to.iter().skip(same).map(|part| part.as_os_str().to_string_lossy().into_owned());
+    let down = to
+        .iter()
+        .skip(same)
+        .map(|part| part.as_os_str().to_string_lossy().into_owned());
     Ok(up.chain(down).collect::<Vec<_>>().join("/"))
 }
 
@@ -94,12 +129,20 @@ pub fn new(expectation: &Expectation, header: &Header, actual: &Value) -> Result
         Form::Mapdata => "---\n".into(),
         Form::Plain => header.text(),
     };
-    write(expectation, &Recorded::text(expectation.form, &lead, actual))
+    write(
+        expectation,
+        &Recorded::text(expectation.form, &lead, actual),
+    )
 }
 
 pub fn write(expectation: &Expectation, text: &str) -> Result<(), Error> {
     let file = &expectation.file;
-    let failed = |e: std::io::Error| Error::new(ErrorKind::File, format!("cannot write {}: {e}", file.display()));
+    let failed = |e: std::io::Error| {
+        Error::new(
+            ErrorKind::File,
+            format!("cannot write {}: {e}", file.display()),
+        )
+    };
     expectation.repository()?.check(file)?;
     std::fs::create_dir_all(directory(file)).map_err(failed)?;
     output::put_file(file, text).map_err(failed)
@@ -121,5 +164,11 @@ pub fn is_clear(minion: &Minion, secret_texts: &[Str], data: &Value) -> bool {
             _ => false,
         }
     }
-    any(&Secrets::new(&[]).of_pillar(&minion.pillar).derived(secret_texts), &mut Vec::new(), data)
+    any(
+        &Secrets::new(&[])
+            .of_pillar(&minion.pillar)
+            .derived(secret_texts),
+        &mut Vec::new(),
+        data,
+    )
 }

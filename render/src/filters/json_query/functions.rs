@@ -95,26 +95,48 @@ fn wrong_type(function: &str, value: &Value, found: &str, types: &[&str]) -> Box
 
 fn check(function: &str, argument: &Argument<'_>, types: Types) -> Result<()> {
     let found = argument.type_name();
-    if types.is_empty() || types.iter().any(|t| t.split('-').next() == Some(found) && !t.contains('-') || *t == found) {
+    if types.is_empty()
+        || types
+            .iter()
+            .any(|t| t.split('-').next() == Some(found) && !t.contains('-') || *t == found)
+    {
         return Ok(());
     }
     let value = argument.value();
-    let Value::List(items) = &value else { return Err(wrong_type(function, &value, found, types)) };
-    let inner: Vec<&str> = types.iter().filter_map(|t| t.strip_prefix("array-")).collect();
+    let Value::List(items) = &value else {
+        return Err(wrong_type(function, &value, found, types));
+    };
+    let inner: Vec<&str> = types
+        .iter()
+        .filter_map(|t| t.strip_prefix("array-"))
+        .collect();
     let Some(first) = items.first() else {
-        return if inner.is_empty() { Err(wrong_type(function, &value, found, types)) } else { Ok(()) };
+        return if inner.is_empty() {
+            Err(wrong_type(function, &value, found, types))
+        } else {
+            Ok(())
+        };
     };
     // All items have the type of the first.
     let wanted = inner.iter().find(|t| **t == type_name(first));
-    match items.iter().find(|item| wanted.is_none_or(|wanted| *wanted != type_name(item))) {
-        Some(wrong) => Err(wrong_type(function, wrong, wrong.kind().python_name(), types)),
+    match items
+        .iter()
+        .find(|item| wanted.is_none_or(|wanted| *wanted != type_name(item)))
+    {
+        Some(wrong) => Err(wrong_type(
+            function,
+            wrong,
+            wrong.kind().python_name(),
+            types,
+        )),
         None => Ok(()),
     }
 }
 
 /// Call a function.
 pub(super) fn call(vm: &Vm<'_>, name: &str, nodes: &[Node], value: &Value) -> Result<Value> {
-    let Some((_, parameters, variadic)) = SIGNATURES.iter().find(|(known, ..)| *known == name) else {
+    let Some((_, parameters, variadic)) = SIGNATURES.iter().find(|(known, ..)| *known == name)
+    else {
         return Err(Error::value_error(format!("Unknown function: {name}()")));
     };
     let mut arguments = Vec::with_capacity(nodes.len());
@@ -127,11 +149,14 @@ pub(super) fn call(vm: &Vm<'_>, name: &str, nodes: &[Node], value: &Value) -> Re
     let (wanted, got) = (parameters.len(), arguments.len());
     let plural = if wanted == 1 { "argument" } else { "arguments" };
     if *variadic && got < wanted {
-        let message = format!("Expected at least {wanted} {plural} for function {name}(), received {got}");
+        let message =
+            format!("Expected at least {wanted} {plural} for function {name}(), received {got}");
         return Err(Error::value_error(message));
     }
     if !variadic && got != wanted {
-        return Err(Error::value_error(format!("Expected {wanted} {plural} for function {name}(), received {got}")));
+        return Err(Error::value_error(format!(
+            "Expected {wanted} {plural} for function {name}(), received {got}"
+        )));
     }
     for (i, argument) in arguments.iter().enumerate() {
         check(name, argument, parameters[i.min(wanted - 1)])?;
@@ -143,7 +168,10 @@ fn run(vm: &Vm<'_>, name: &str, arguments: &[Argument<'_>]) -> Result<Value> {
     let first = arguments.first().map(Argument::value).unwrap_or_default();
     let second = arguments.get(1).map(Argument::value).unwrap_or_default();
     let object = Obj::from(first.clone());
-    let (text, other) = (first.as_str().unwrap_or_default(), second.as_str().unwrap_or_default());
+    let (text, other) = (
+        first.as_str().unwrap_or_default(),
+        second.as_str().unwrap_or_default(),
+    );
     Ok(match name {
         "abs" => match first {
             Value::Int(i) => Value::Int(i.abs()),
@@ -151,33 +179,74 @@ fn run(vm: &Vm<'_>, name: &str, arguments: &[Argument<'_>]) -> Result<Value> {
             other => other,
         },
         "ceil" | "floor" => match first {
-            Value::Float(f) => Value::Int(whole(if name == "ceil" { f.ceil() } else { f.floor() })?),
+            Value::Float(f) => {
+                Value::Int(whole(if name == "ceil" { f.ceil() } else { f.floor() })?)
+            }
             other => other,
         },
         "sum" => sum(vm, &first)?.to_value()?,
         "avg" => match first.as_list() {
             Some([]) | None => Value::None,
-            Some(items) => binary(vm, BinaryOp::Div, &sum(vm, &first)?, &Obj::from(items.len()))?.to_value()?,
+            Some(items) => binary(
+                vm,
+                BinaryOp::Div,
+                &sum(vm, &first)?,
+                &Obj::from(items.len()),
+            )?
+            .to_value()?,
         },
         "contains" => crate::object::contains(vm, &object, &Obj::from(second))?.into(),
         "ends_with" => text.ends_with(other).into(),
         "starts_with" => text.starts_with(other).into(),
-        "join" => {
-            methods::call(vm, &object, "join", crate::object::CallArgs::positional([Obj::from(second)]))?.to_value()?
-        }
-        "keys" => {
-            first.as_map().into_iter().flat_map(Map::keys).map(mapstack_value::Key::to_value).collect::<Vec<_>>().into()
-        }
-        "values" => first.as_map().into_iter().flat_map(Map::values).cloned().collect::<Vec<_>>().into(),
+        "join" => methods::call(
+            vm,
+            &object,
+            "join",
+            crate::object::CallArgs::positional([Obj::from(second)]),
+        )?
+        .to_value()?,
+        "keys" => first
+            .as_map()
+            .into_iter()
+            .flat_map(Map::keys)
+            .map(mapstack_value::Key::to_value)
+            .collect::<Vec<_>>()
+            .into(),
+        "values" => first
+            .as_map()
+            .into_iter()
+            .flat_map(Map::values)
+            .cloned()
+            .collect::<Vec<_>>()
+            .into(),
         "length" => Value::from(crate::object::len(&object)?),
         "reverse" => match &first {
             Value::Str(s) => s.chars().rev().collect::<String>().into(),
-            other => other.as_list().unwrap_or_default().iter().rev().cloned().collect::<Vec<_>>().into(),
+            other => other
+                .as_list()
+                .unwrap_or_default()
+                .iter()
+                .rev()
+                .cloned()
+                .collect::<Vec<_>>()
+                .into(),
         },
-        "max" => best(first.as_list().unwrap_or_default(), |item| Ok(item.clone()), Ordering::Greater)?,
-        "min" => best(first.as_list().unwrap_or_default(), |item| Ok(item.clone()), Ordering::Less)?,
+        "max" => best(
+            first.as_list().unwrap_or_default(),
+            |item| Ok(item.clone()),
+            Ordering::Greater,
+        )?,
+        "min" => best(
+            first.as_list().unwrap_or_default(),
+            |item| Ok(item.clone()),
+            Ordering::Less,
+        )?,
         "sort" => {
-            let keyed = object.collect(vm)?.into_iter().map(|item| (item.clone(), item)).collect();
+            let keyed = object
+                .collect(vm)?
+                .into_iter()
+                .map(|item| (item.clone(), item))
+                .collect();
             Obj::list(methods::sort(vm, keyed, false)?).to_value()?
         }
         "merge" => {
@@ -190,7 +259,11 @@ fn run(vm: &Vm<'_>, name: &str, arguments: &[Argument<'_>]) -> Result<Value> {
             }
             Value::Map(merged)
         }
-        "not_null" => arguments.iter().map(Argument::value).find(|v| !v.is_none()).unwrap_or_default(),
+        "not_null" => arguments
+            .iter()
+            .map(Argument::value)
+            .find(|v| !v.is_none())
+            .unwrap_or_default(),
         "to_array" => match first {
             list @ Value::List(_) => list,
             other => vec![other].into(),
@@ -208,8 +281,16 @@ fn run(vm: &Vm<'_>, name: &str, arguments: &[Argument<'_>]) -> Result<Value> {
             other => {
                 crate::filters::serialise::measure(vm, other)?;
                 let separators = Some((",".to_string(), ":".to_string()));
-                let printed = dumps(other, &DumpOptions { separators, ..DumpOptions::default() });
-                printed.map_err(|e| Error::type_error(e.to_string()))?.into()
+                let printed = dumps(
+                    other,
+                    &DumpOptions {
+                        separators,
+                        ..DumpOptions::default()
+                    },
+                );
+                printed
+                    .map_err(|e| Error::type_error(e.to_string()))?
+                    .into()
             }
         },
         "type" => match type_name(&first) {
@@ -219,7 +300,11 @@ fn run(vm: &Vm<'_>, name: &str, arguments: &[Argument<'_>]) -> Result<Value> {
         "map" => match arguments.first() {
             Some(Argument::Expression(node)) => {
                 let items = second.as_list().unwrap_or_default();
-                items.iter().map(|item| search(vm, node, item)).collect::<Result<Vec<_>>>()?.into()
+                items
+                    .iter()
+                    .map(|item| search(vm, node, item))
+                    .collect::<Result<Vec<_>>>()?
+                    .into()
             }
             _ => Value::None,
         },
@@ -254,8 +339,15 @@ fn best(items: &[Value], key: impl Fn(&Value) -> Result<Value>, wanted: Ordering
     Ok(best.map(|(_, item)| item.clone()).unwrap_or_default())
 }
 
-fn by_expression(vm: &Vm<'_>, name: &str, list: &Value, arguments: &[Argument<'_>]) -> Result<Value> {
-    let Some(Argument::Expression(node)) = arguments.get(1) else { return Ok(Value::None) };
+fn by_expression(
+    vm: &Vm<'_>,
+    name: &str,
+    list: &Value,
+    arguments: &[Argument<'_>],
+) -> Result<Value> {
+    let Some(Argument::Expression(node)) = arguments.get(1) else {
+        return Ok(Value::None);
+    };
     let items = list.as_list().unwrap_or_default();
     let mut allowed = vec!["number", "string"];
     if let ("sort_by", Some(first)) = (name, items.first()) {
@@ -269,14 +361,25 @@ fn by_expression(vm: &Vm<'_>, name: &str, list: &Value, arguments: &[Argument<'_
     let key = |item: &Value| -> Result<Value> {
         let key = search(vm, node, item)?;
         let found = type_name(&key);
-        if allowed.contains(&found) { Ok(key) } else { Err(wrong_type(name, &key, found, &allowed)) }
+        if allowed.contains(&found) {
+            Ok(key)
+        } else {
+            Err(wrong_type(name, &key, found, &allowed))
+        }
     };
     match name {
         "min_by" => best(items, key, Ordering::Less),
         "max_by" => best(items, key, Ordering::Greater),
         _ => {
-            let keyed = items.iter().map(|item| Ok((Obj::from(key(item)?), Obj::from(item.clone()))));
-            Obj::list(methods::sort(vm, keyed.collect::<Result<Vec<_>>>()?, false)?).to_value()
+            let keyed = items
+                .iter()
+                .map(|item| Ok((Obj::from(key(item)?), Obj::from(item.clone()))));
+            Obj::list(methods::sort(
+                vm,
+                keyed.collect::<Result<Vec<_>>>()?,
+                false,
+            )?)
+            .to_value()
         }
     }
 }

@@ -23,7 +23,10 @@ fn json_query(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         if let Obj::Undefined(u) = &expression {
             return Err(u.error());
         }
-        return Err(Error::type_error(format!("'{}' object is not iterable", expression.type_name())));
+        return Err(Error::type_error(format!(
+            "'{}' object is not iterable",
+            expression.type_name()
+        )));
     };
     let node = parse::parse(text)?;
     let data = x.to_value()?;
@@ -36,8 +39,16 @@ fn search(vm: &Vm<'_>, node: &Node, value: &Value) -> Result<Value> {
     Ok(match node {
         Node::Current => value.clone(),
         Node::Literal(literal) => literal.clone(),
-        Node::Field(name) => value.as_map().and_then(|map| map.get(&**name)).cloned().unwrap_or_default(),
-        Node::Index(index) => value.as_list().and_then(|items| pick(items, *index)).cloned().unwrap_or_default(),
+        Node::Field(name) => value
+            .as_map()
+            .and_then(|map| map.get(&**name))
+            .cloned()
+            .unwrap_or_default(),
+        Node::Index(index) => value
+            .as_list()
+            .and_then(|items| pick(items, *index))
+            .cloned()
+            .unwrap_or_default(),
         Node::Slice { start, stop, step } => match value {
             Value::List(_) => sliced(value, [*start, *stop, *step], vm)?,
             _ => Value::None,
@@ -47,7 +58,9 @@ fn search(vm: &Vm<'_>, node: &Node, value: &Value) -> Result<Value> {
             search(vm, right, &left)?
         }
         Node::Flatten(inner) => {
-            let Value::List(items) = search(vm, inner, value)? else { return Ok(Value::None) };
+            let Value::List(items) = search(vm, inner, value)? else {
+                return Ok(Value::None);
+            };
             let mut flat = Vec::new();
             for item in items.iter() {
                 match item {
@@ -59,15 +72,25 @@ fn search(vm: &Vm<'_>, node: &Node, value: &Value) -> Result<Value> {
             flat.into()
         }
         Node::Project(left, right) => {
-            let Value::List(items) = search(vm, left, value)? else { return Ok(Value::None) };
+            let Value::List(items) = search(vm, left, value)? else {
+                return Ok(Value::None);
+            };
             project(vm, items.iter(), right)?
         }
         Node::ProjectValues(left, right) => {
-            let Value::Map(map) = search(vm, left, value)? else { return Ok(Value::None) };
+            let Value::Map(map) = search(vm, left, value)? else {
+                return Ok(Value::None);
+            };
             project(vm, map.values(), right)?
         }
-        Node::Filter { left, right, condition } => {
-            let Value::List(items) = search(vm, left, value)? else { return Ok(Value::None) };
+        Node::Filter {
+            left,
+            right,
+            condition,
+        } => {
+            let Value::List(items) = search(vm, left, value)? else {
+                return Ok(Value::None);
+            };
             let mut kept = Vec::new();
             for item in items.iter() {
                 if is_true(&search(vm, condition, item)?) {
@@ -78,7 +101,11 @@ fn search(vm: &Vm<'_>, node: &Node, value: &Value) -> Result<Value> {
         }
         Node::List(nodes) => match value {
             Value::None => Value::None,
-            _ => nodes.iter().map(|node| search(vm, node, value)).collect::<Result<Vec<_>>>()?.into(),
+            _ => nodes
+                .iter()
+                .map(|node| search(vm, node, value))
+                .collect::<Result<Vec<_>>>()?
+                .into(),
         },
         Node::Map(entries) => match value {
             Value::None => Value::None,
@@ -92,16 +119,26 @@ fn search(vm: &Vm<'_>, node: &Node, value: &Value) -> Result<Value> {
         },
         Node::Or(left, right) => {
             let left = search(vm, left, value)?;
-            if is_true(&left) { left } else { search(vm, right, value)? }
+            if is_true(&left) {
+                left
+            } else {
+                search(vm, right, value)?
+            }
         }
         Node::And(left, right) => {
             let left = search(vm, left, value)?;
-            if is_true(&left) { search(vm, right, value)? } else { left }
+            if is_true(&left) {
+                search(vm, right, value)?
+            } else {
+                left
+            }
         }
         Node::Not(inner) => Value::Bool(!is_true(&search(vm, inner, value)?)),
-        Node::Compare(comparator, left, right) => {
-            compare(*comparator, &search(vm, left, value)?, &search(vm, right, value)?)?
-        }
+        Node::Compare(comparator, left, right) => compare(
+            *comparator,
+            &search(vm, left, value)?,
+            &search(vm, right, value)?,
+        )?,
         Node::Call(name, arguments) => functions::call(vm, name, arguments, value)?,
         // An expression for a function; by itself it has no value.
         Node::Reference(_) => Value::None,

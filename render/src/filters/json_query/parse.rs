@@ -11,13 +11,21 @@ pub(super) enum Node {
     Literal(Value),
     Field(Str),
     Index(i64),
-    Slice { start: Option<i64>, stop: Option<i64>, step: Option<i64> },
+    Slice {
+        start: Option<i64>,
+        stop: Option<i64>,
+        step: Option<i64>,
+    },
     Chain(Box<Node>, Box<Node>),
     Pipe(Box<Node>, Box<Node>),
     Flatten(Box<Node>),
     Project(Box<Node>, Box<Node>),
     ProjectValues(Box<Node>, Box<Node>),
-    Filter { left: Box<Node>, right: Box<Node>, condition: Box<Node> },
+    Filter {
+        left: Box<Node>,
+        right: Box<Node>,
+        condition: Box<Node>,
+    },
     List(Vec<Node>),
     Map(Vec<(Str, Node)>),
     Or(Box<Node>, Box<Node>),
@@ -127,13 +135,21 @@ const MAX_TOKENS: usize = 500;
 /// In the words of the reference, with the column.
 pub(super) fn parse(text: &str) -> Result<Node> {
     if text.is_empty() {
-        return Err(Error::value_error("Invalid JMESPath expression: cannot be empty."));
+        return Err(Error::value_error(
+            "Invalid JMESPath expression: cannot be empty.",
+        ));
     }
     let tokens = Lexer { text, at: 0 }.tokens()?;
     if tokens.len() > MAX_TOKENS {
-        return Err(Error::limit(format!("a JMESPath expression of more than {MAX_TOKENS} parts")));
+        return Err(Error::limit(format!(
+            "a JMESPath expression of more than {MAX_TOKENS} parts"
+        )));
     }
-    let mut parser = Parser { text, tokens, at: 0 };
+    let mut parser = Parser {
+        text,
+        tokens,
+        at: 0,
+    };
     let node = parser.expression(0)?;
     match parser.peek() {
         Token::End => Ok(node),
@@ -160,7 +176,9 @@ impl Lexer<'_> {
                 }
                 '-' | '0'..='9' => {
                     self.skip(|c| c.is_ascii_digit());
-                    let number = self.text[start..self.at].parse().map_err(|_| self.bad(start, "Unknown token"))?;
+                    let number = self.text[start..self.at]
+                        .parse()
+                        .map_err(|_| self.bad(start, "Unknown token"))?;
                     Token::Number(number)
                 }
                 '"' => {
@@ -174,7 +192,8 @@ impl Lexer<'_> {
                 '`' => {
                     let inside = self.until('`', start)?.replace("\\`", "`");
                     let inside = inside.trim_start();
-                    let read = json::loads(inside).or_else(|_| json::loads(&format!("\"{inside}\"")));
+                    let read =
+                        json::loads(inside).or_else(|_| json::loads(&format!("\"{inside}\"")));
                     Token::Literal(read.map_err(|_| self.bad(start, "Bad token"))?)
                 }
                 '.' => Token::Dot,
@@ -241,7 +260,10 @@ impl Lexer<'_> {
 
 fn pointed(text: &str, at: usize, message: &str) -> Box<Error> {
     let column = text[..at].chars().count();
-    Error::value_error(format!("{message}\n\"{text}\"\n{}^", " ".repeat(column + 1)))
+    Error::value_error(format!(
+        "{message}\n\"{text}\"\n{}^",
+        " ".repeat(column + 1)
+    ))
 }
 
 struct Parser<'t> {
@@ -256,11 +278,15 @@ fn boxed(node: Node) -> Box<Node> {
 
 impl Parser<'_> {
     fn peek(&self) -> &Token {
-        self.tokens.get(self.at).map_or(&Token::End, |(token, _)| token)
+        self.tokens
+            .get(self.at)
+            .map_or(&Token::End, |(token, _)| token)
     }
 
     fn peek_second(&self) -> &Token {
-        self.tokens.get(self.at + 1).map_or(&Token::End, |(token, _)| token)
+        self.tokens
+            .get(self.at + 1)
+            .map_or(&Token::End, |(token, _)| token)
     }
 
     fn next(&mut self) -> Token {
@@ -280,11 +306,22 @@ impl Parser<'_> {
     }
 
     fn unexpected(&self) -> Box<Error> {
-        let (token, at) = self.tokens.get(self.at).cloned().unwrap_or((Token::End, self.text.len()));
+        let (token, at) = self
+            .tokens
+            .get(self.at)
+            .cloned()
+            .unwrap_or((Token::End, self.text.len()));
         if token == Token::End {
-            return pointed(self.text, at, "Invalid jmespath expression: Incomplete expression:");
+            return pointed(
+                self.text,
+                at,
+                "Invalid jmespath expression: Incomplete expression:",
+            );
         }
-        let end = self.tokens.get(self.at + 1).map_or(self.text.len(), |(_, end)| *end);
+        let end = self
+            .tokens
+            .get(self.at + 1)
+            .map_or(self.text.len(), |(_, end)| *end);
         let (shown, kind) = (self.text[at..end].trim_end(), token.kind());
         let column = self.text[..at].chars().count();
         let message = format!(
@@ -364,7 +401,9 @@ impl Parser<'_> {
             Token::Pipe => Node::Pipe(boxed(left), boxed(self.expression(1)?)),
             Token::Or => Node::Or(boxed(left), boxed(self.expression(2)?)),
             Token::And => Node::And(boxed(left), boxed(self.expression(3)?)),
-            Token::Compare(comparator) => Node::Compare(comparator, boxed(left), boxed(self.expression(5)?)),
+            Token::Compare(comparator) => {
+                Node::Compare(comparator, boxed(left), boxed(self.expression(5)?))
+            }
             Token::OpenParen => {
                 let Node::Field(name) = left else {
                     self.at = here;
@@ -434,8 +473,16 @@ impl Parser<'_> {
     fn filter(&mut self, left: Node) -> Result<Node> {
         let condition = self.expression(0)?;
         self.expect(&Token::CloseBracket)?;
-        let right = if *self.peek() == Token::Flatten { Node::Current } else { self.projected(21)? };
-        Ok(Node::Filter { left: boxed(left), right: boxed(right), condition: boxed(condition) })
+        let right = if *self.peek() == Token::Flatten {
+            Node::Current
+        } else {
+            self.projected(21)?
+        };
+        Ok(Node::Filter {
+            left: boxed(left),
+            right: boxed(right),
+            condition: boxed(condition),
+        })
     }
 
     /// An index or a slice; a slice is a projection.
@@ -454,7 +501,10 @@ impl Parser<'_> {
         self.next();
         let [start, stop, step] = parts;
         if colons == 0 {
-            return Ok(Node::Chain(boxed(left), boxed(Node::Index(start.unwrap_or(0)))));
+            return Ok(Node::Chain(
+                boxed(left),
+                boxed(Node::Index(start.unwrap_or(0))),
+            ));
         }
         let slice = Node::Chain(boxed(left), boxed(Node::Slice { start, stop, step }));
         Ok(Node::Project(boxed(slice), boxed(self.projected(20)?)))

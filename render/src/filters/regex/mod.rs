@@ -19,9 +19,13 @@ use translate::Translated;
 
 pub(super) const TABLE: Table = &[
     ("regex_escape", regex_escape),
-    ("regex_match", |vm, x, args| groups(vm, &x, args, "regex_match", Anchor::Start)),
+    ("regex_match", |vm, x, args| {
+        groups(vm, &x, args, "regex_match", Anchor::Start)
+    }),
     ("regex_replace", regex_replace),
-    ("regex_search", |vm, x, args| groups(vm, &x, args, "regex_search", Anchor::None)),
+    ("regex_search", |vm, x, args| {
+        groups(vm, &x, args, "regex_search", Anchor::None)
+    }),
 ];
 
 /// Where a match must begin.
@@ -62,22 +66,40 @@ const BACKTRACK_LIMIT: usize = 1_000_000;
 ///
 /// # Errors
 /// Python's `re.error`.
-pub(crate) fn compile(pattern: &Obj, ignore_case: Option<Obj>, multi_line: Option<Obj>) -> Result<Pattern> {
-    compile_at(pattern, flag(ignore_case, false)?, flag(multi_line, false)?, Anchor::Start)
+pub(crate) fn compile(
+    pattern: &Obj,
+    ignore_case: Option<Obj>,
+    multi_line: Option<Obj>,
+) -> Result<Pattern> {
+    compile_at(
+        pattern,
+        flag(ignore_case, false)?,
+        flag(multi_line, false)?,
+        Anchor::Start,
+    )
 }
 
-fn compile_at(pattern: &Obj, ignore_case: bool, multi_line: bool, anchor: Anchor) -> Result<Pattern> {
+fn compile_at(
+    pattern: &Obj,
+    ignore_case: bool,
+    multi_line: bool,
+    anchor: Anchor,
+) -> Result<Pattern> {
     let Some(text) = pattern.as_str() else {
         let hashable = crate::object::hash_key(pattern);
         hashable?;
-        return Err(Error::type_error("first argument must be string or compiled pattern"));
+        return Err(Error::type_error(
+            "first argument must be string or compiled pattern",
+        ));
     };
     Pattern::new(text, ignore_case, multi_line, anchor)
 }
 
 fn too_many_steps() -> Box<Error> {
-    Error::limit(format!("the regular expression needed more than {BACKTRACK_LIMIT} steps"))
-        .with_help("nested repetition such as (a+)+ makes a search explode; write it without")
+    Error::limit(format!(
+        "the regular expression needed more than {BACKTRACK_LIMIT} steps"
+    ))
+    .with_help("nested repetition such as (a+)+ makes a search explode; write it without")
 }
 
 /// Whether a text matches a regular expression of Python's: anywhere, or from its start.
@@ -91,8 +113,17 @@ fn too_many_steps() -> Box<Error> {
 ///
 /// # Errors
 /// Python's `re.error`; a limit error when the search takes too long.
-pub fn regex_matches(pattern: &str, text: &str, ignore_case: bool, from_start: bool) -> Result<bool> {
-    let anchor = if from_start { Anchor::Start } else { Anchor::None };
+pub fn regex_matches(
+    pattern: &str,
+    text: &str,
+    ignore_case: bool,
+    from_start: bool,
+) -> Result<bool> {
+    let anchor = if from_start {
+        Anchor::Start
+    } else {
+        Anchor::None
+    };
     let pattern = Pattern::new(&pattern.into(), ignore_case, false, anchor)?;
     pattern.0.regex.is_match(text).map_err(|_| too_many_steps())
 }
@@ -120,18 +151,38 @@ impl Pattern {
     }
 
     fn build(translated: Translated, ignore_case: bool, anchor: Anchor) -> Result<Self> {
-        let Translated { pattern, flags, groups, names } = translated;
+        let Translated {
+            pattern,
+            flags,
+            groups,
+            names,
+        } = translated;
         let case = if ignore_case { "i" } else { "" };
-        let flags = if flags.is_empty() && case.is_empty() { String::new() } else { format!("(?{flags}{case})") };
+        let flags = if flags.is_empty() && case.is_empty() {
+            String::new()
+        } else {
+            format!("(?{flags}{case})")
+        };
         let source = match anchor {
             Anchor::None => format!("{flags}{pattern}"),
             Anchor::Start => format!(r"\A{flags}(?:{pattern})"),
             Anchor::Whole => format!(r"\A{flags}(?:{pattern})\z"),
         };
-        let built = RegexBuilder::new(&source).backtrack_limit(BACKTRACK_LIMIT).delegate_size_limit(SIZE_LIMIT).build();
-        let regex =
-            built.map_err(|e| Error::python("error", format!("this regular expression is not supported: {e}")))?;
-        Ok(Pattern(Rc::new(Compiled { regex, groups, names })))
+        let built = RegexBuilder::new(&source)
+            .backtrack_limit(BACKTRACK_LIMIT)
+            .delegate_size_limit(SIZE_LIMIT)
+            .build();
+        let regex = built.map_err(|e| {
+            Error::python(
+                "error",
+                format!("this regular expression is not supported: {e}"),
+            )
+        })?;
+        Ok(Pattern(Rc::new(Compiled {
+            regex,
+            groups,
+            names,
+        })))
     }
 
     /// The groups of a match, if there is one; the whole match where the pattern has no groups.
@@ -139,7 +190,9 @@ impl Pattern {
     /// # Errors
     /// A limit error when the search takes too long.
     pub fn at_start(&self, vm: &Vm<'_>, text: &str) -> Result<Option<Vec<Obj>>> {
-        let Some(found) = self.captures(vm, text, 0)? else { return Ok(None) };
+        let Some(found) = self.captures(vm, text, 0)? else {
+            return Ok(None);
+        };
         let object = |i: usize| found.get(i).map_or(Obj::None, |m| Obj::from(m.as_str()));
         Ok(Some(match self.0.groups {
             0 => vec![object(0)],
@@ -147,9 +200,17 @@ impl Pattern {
         }))
     }
 
-    fn captures<'t>(&self, vm: &Vm<'_>, text: &'t str, from: usize) -> Result<Option<Captures<'t, str>>> {
+    fn captures<'t>(
+        &self,
+        vm: &Vm<'_>,
+        text: &'t str,
+        from: usize,
+    ) -> Result<Option<Captures<'t, str>>> {
         vm.burn(1 + (text.len() - from) / 64)?;
-        self.0.regex.captures_from_pos(text, from).map_err(|_| too_many_steps())
+        self.0
+            .regex
+            .captures_from_pos(text, from)
+            .map_err(|_| too_many_steps())
     }
 
     /// Replace every match.
@@ -158,13 +219,17 @@ impl Pattern {
         let mut out = String::new();
         let (mut copied, mut from) = (0, 0);
         while from <= text.len() {
-            let Some(found) = self.captures(vm, text, from)? else { break };
+            let Some(found) = self.captures(vm, text, from)? else {
+                break;
+            };
             let Some(whole) = found.get(0) else { break };
             out.push_str(&text[copied..whole.start()]);
             for part in &template {
                 match part {
                     replacement::Part::Text(text) => out.push_str(text),
-                    replacement::Part::Group(i) => out.push_str(found.get(*i).map_or("", |m| m.as_str())),
+                    replacement::Part::Group(i) => {
+                        out.push_str(found.get(*i).map_or("", |m| m.as_str()))
+                    }
                 }
             }
             room(vm, out.len() / 1024)?;
@@ -191,23 +256,45 @@ impl Pattern {
 pub(crate) fn subject(x: &Obj) -> Result<Str> {
     match x.as_str() {
         Some(text) => Ok(text.clone()),
-        None => Err(Error::type_error(format!("expected string or bytes-like object, got '{}'", x.type_name()))),
+        None => Err(Error::type_error(format!(
+            "expected string or bytes-like object, got '{}'",
+            x.type_name()
+        ))),
     }
 }
 
-fn groups(vm: &Vm<'_>, x: &Obj, args: CallArgs, function: &'static str, anchor: Anchor) -> Result<Obj> {
+fn groups(
+    vm: &Vm<'_>,
+    x: &Obj,
+    args: CallArgs,
+    function: &'static str,
+    anchor: Anchor,
+) -> Result<Obj> {
     let names = ["rgx", "ignorecase", "multiline"];
     let [pattern, ignore_case, multi_line] = plain(function, "txt").bind(args, 1, names)?;
     let (ignore_case, multi_line) = (flag(ignore_case, false)?, flag(multi_line, false)?);
-    let pattern = compile_at(&pattern.unwrap_or_default(), ignore_case, multi_line, anchor)?;
-    Ok(pattern.at_start(vm, &subject(x)?)?.map_or(Obj::None, Obj::tuple))
+    let pattern = compile_at(
+        &pattern.unwrap_or_default(),
+        ignore_case,
+        multi_line,
+        anchor,
+    )?;
+    Ok(pattern
+        .at_start(vm, &subject(x)?)?
+        .map_or(Obj::None, Obj::tuple))
 }
 
 fn regex_replace(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let names = ["rgx", "val", "ignorecase", "multiline"];
-    let [pattern, value, ignore_case, multi_line] = plain("regex_replace", "txt").bind(args, 2, names)?;
+    let [pattern, value, ignore_case, multi_line] =
+        plain("regex_replace", "txt").bind(args, 2, names)?;
     let (ignore_case, multi_line) = (flag(ignore_case, false)?, flag(multi_line, false)?);
-    let pattern = compile_at(&pattern.unwrap_or_default(), ignore_case, multi_line, Anchor::None)?;
+    let pattern = compile_at(
+        &pattern.unwrap_or_default(),
+        ignore_case,
+        multi_line,
+        Anchor::None,
+    )?;
     let value = value.unwrap_or_default();
     let Some(template) = value.as_str() else {
         if let Obj::Undefined(u) = &value {
@@ -225,7 +312,9 @@ fn regex_escape(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     plain("regex_escape", "value").alone(args)?;
     let Some(text) = x.as_str() else {
         let found = x.type_name();
-        return Err(Error::type_error(format!("decoding to str: need a bytes-like object, {found} found")));
+        return Err(Error::type_error(format!(
+            "decoding to str: need a bytes-like object, {found} found"
+        )));
     };
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -61,7 +61,9 @@ pub(super) fn parse(template: &str, groups: usize, names: &[(String, usize)]) ->
                 't' => text.push('\t'),
                 'v' => text.push('\x0b'),
                 '\\' => text.push('\\'),
-                c if c.is_ascii_alphabetic() => return Err(error(&format!("bad escape \\{c}"), start)),
+                c if c.is_ascii_alphabetic() => {
+                    return Err(error(&format!("bad escape \\{c}"), start));
+                }
                 c => text.extend(['\\', c]),
             },
         }
@@ -89,7 +91,11 @@ fn digits(chars: &[char], at: &mut usize, first: char) -> Result<usize, char> {
 }
 
 /// `\g<1>` or `\g<name>`, with the place of the name.
-fn named_group(chars: &[char], at: &mut usize, names: &[(String, usize)]) -> Result<(usize, usize)> {
+fn named_group(
+    chars: &[char],
+    at: &mut usize,
+    names: &[(String, usize)],
+) -> Result<(usize, usize)> {
     if chars.get(*at) != Some(&'<') {
         return Err(error("missing <", *at));
     }
@@ -105,13 +111,20 @@ fn named_group(chars: &[char], at: &mut usize, names: &[(String, usize)]) -> Res
     if name.bytes().all(|b| b.is_ascii_digit()) {
         return Ok((name.parse().unwrap_or(usize::MAX), start));
     }
-    let is_identifier = name.chars().all(|c| c.is_alphanumeric() || c == '_') && !name.starts_with(char::is_numeric);
+    let is_identifier = name.chars().all(|c| c.is_alphanumeric() || c == '_')
+        && !name.starts_with(char::is_numeric);
     if !is_identifier {
         let quoted = mapstack_value::quote_str(&name);
-        return Err(error(&format!("bad character in group name {quoted}"), start));
+        return Err(error(
+            &format!("bad character in group name {quoted}"),
+            start,
+        ));
     }
     match names.iter().find(|(known, _)| *known == name) {
         Some((_, group)) => Ok((*group, start)),
-        None => Err(Error::python("IndexError", format!("unknown group name {}", mapstack_value::quote_str(&name)))),
+        None => Err(Error::python(
+            "IndexError",
+            format!("unknown group name {}", mapstack_value::quote_str(&name)),
+        )),
     }
 }

@@ -32,7 +32,11 @@ pub(super) fn translate(pattern: &str, multi_line: bool) -> Result<Translated> {
         chars: pattern.chars().collect(),
         at: 0,
         out: String::with_capacity(pattern.len() + 8),
-        flags: if multi_line { "m".into() } else { String::new() },
+        flags: if multi_line {
+            "m".into()
+        } else {
+            String::new()
+        },
         multi_line,
         verbose: false,
         open: Vec::new(),
@@ -44,8 +48,19 @@ pub(super) fn translate(pattern: &str, multi_line: bool) -> Result<Translated> {
     if let Some(group) = translator.open.last() {
         return Err(error("missing ), unterminated subpattern", group.start));
     }
-    let Translator { out, flags, groups, names, .. } = translator;
-    Ok(Translated { pattern: out, flags, groups, names })
+    let Translator {
+        out,
+        flags,
+        groups,
+        names,
+        ..
+    } = translator;
+    Ok(Translated {
+        pattern: out,
+        flags,
+        groups,
+        names,
+    })
 }
 
 /// What a quantifier would apply to.
@@ -106,7 +121,9 @@ impl Translator {
                 '[' => self.set(start)?,
                 '(' => self.group(start)?,
                 ')' => {
-                    let Some(group) = self.open.pop() else { return Err(error("unbalanced parenthesis", start)) };
+                    let Some(group) = self.open.pop() else {
+                        return Err(error("unbalanced parenthesis", start));
+                    };
                     self.verbose = group.verbose;
                     self.item(")");
                 }
@@ -118,7 +135,9 @@ impl Translator {
                 '*' | '+' | '?' => self.repeat(&c.to_string(), start)?,
                 '{' => match self.braces() {
                     Some(Ok(quantifier)) => self.repeat(&quantifier, start)?,
-                    Some(Err(())) => return Err(error("min repeat greater than max repeat", start + 1)),
+                    Some(Err(())) => {
+                        return Err(error("min repeat greater than max repeat", start + 1));
+                    }
                     None => self.item(r"\{"),
                 },
                 '.' | '^' => self.item(&c.to_string()),
@@ -168,7 +187,11 @@ impl Translator {
             return Some(Err(()));
         }
         let low = if low.is_empty() { "0" } else { &low };
-        Some(Ok(if comma { format!("{{{low},{high}}}") } else { format!("{{{low}}}") }))
+        Some(Ok(if comma {
+            format!("{{{low},{high}}}")
+        } else {
+            format!("{{{low}}}")
+        }))
     }
 
     fn digits(&mut self) -> String {
@@ -181,7 +204,9 @@ impl Translator {
     }
 
     fn escape(&mut self, start: usize) -> Result<()> {
-        let Some(c) = self.peek() else { return Err(error("bad escape (end of pattern)", start)) };
+        let Some(c) = self.peek() else {
+            return Err(error("bad escape (end of pattern)", start));
+        };
         self.at += 1;
         match c {
             'A' | 'b' | 'B' | 'd' | 'D' | 'w' | 'W' => {
@@ -226,7 +251,10 @@ impl Translator {
         }
         let number = group as usize;
         if number > self.groups {
-            return Err(error(&format!("invalid group reference {number}"), start + 1));
+            return Err(error(
+                &format!("invalid group reference {number}"),
+                start + 1,
+            ));
         }
         if self.open.iter().any(|g| g.number == Some(number)) {
             return Err(error("cannot refer to an open group", start));
@@ -248,10 +276,16 @@ impl Translator {
             'x' => 2,
             'u' => 4,
             'U' => 8,
-            c if c.is_ascii_alphanumeric() => return Err(error(&format!("bad escape \\{c}"), start)),
+            c if c.is_ascii_alphanumeric() => {
+                return Err(error(&format!("bad escape \\{c}"), start));
+            }
             c => return Ok(c),
         };
-        let hex: String = self.chars[self.at..].iter().take(digits).take_while(|d| d.is_ascii_hexdigit()).collect();
+        let hex: String = self.chars[self.at..]
+            .iter()
+            .take(digits)
+            .take_while(|d| d.is_ascii_hexdigit())
+            .collect();
         self.at += hex.len();
         if hex.len() < digits {
             return Err(error(&format!("incomplete escape \\{c}{hex}"), start));
@@ -276,7 +310,8 @@ impl Translator {
                 break;
             }
             let low = self.set_item(c, here, &unterminated)?;
-            let is_range = self.peek() == Some('-') && self.chars.get(self.at + 1).is_some_and(|c| *c != ']');
+            let is_range =
+                self.peek() == Some('-') && self.chars.get(self.at + 1).is_some_and(|c| *c != ']');
             if !is_range {
                 low.push(&mut self.out);
                 continue;
@@ -289,7 +324,12 @@ impl Translator {
             let written: String = self.chars[here..self.at].iter().collect();
             match (&low, &high) {
                 (SetItem::Char(low), SetItem::Char(high)) if low <= high => {
-                    let _ = write!(self.out, r"\x{{{:x}}}-\x{{{:x}}}", u32::from(*low), u32::from(*high));
+                    let _ = write!(
+                        self.out,
+                        r"\x{{{:x}}}-\x{{{:x}}}",
+                        u32::from(*low),
+                        u32::from(*high)
+                    );
                 }
                 _ => return Err(error(&format!("bad character range {written}"), here)),
             }
@@ -298,7 +338,12 @@ impl Translator {
         Ok(())
     }
 
-    fn set_item(&mut self, c: char, start: usize, unterminated: &dyn Fn() -> Box<Error>) -> Result<SetItem> {
+    fn set_item(
+        &mut self,
+        c: char,
+        start: usize,
+        unterminated: &dyn Fn() -> Box<Error>,
+    ) -> Result<SetItem> {
         if c != '\\' {
             return Ok(SetItem::Char(c));
         }
@@ -312,7 +357,12 @@ impl Translator {
             's' => SetItem::Class(r"\s\x1c-\x1f"),
             'S' => SetItem::Class(r"[^\s\x1c-\x1f]"),
             'b' => SetItem::Char('\x08'),
-            '0'..='7' => SetItem::Char(read_octal(&self.chars, &mut self.at, 2, c.to_digit(8).unwrap_or(0))),
+            '0'..='7' => SetItem::Char(read_octal(
+                &self.chars,
+                &mut self.at,
+                2,
+                c.to_digit(8).unwrap_or(0),
+            )),
             c => SetItem::Char(self.character(c, start)?),
         })
     }
@@ -322,7 +372,9 @@ impl Translator {
         let verbose = self.verbose;
         let mut number = None;
         if self.eat('?') {
-            let Some(c) = self.peek() else { return Err(error("unexpected end of pattern", self.at)) };
+            let Some(c) = self.peek() else {
+                return Err(error("unexpected end of pattern", self.at));
+            };
             self.at += 1;
             match c {
                 ':' | '=' | '!' | '>' => {
@@ -374,9 +426,15 @@ impl Translator {
             self.out.push('(');
         }
         if self.open.len() >= MAX_OPEN {
-            return Err(Error::limit(format!("more than {MAX_OPEN} groups inside each other")));
+            return Err(Error::limit(format!(
+                "more than {MAX_OPEN} groups inside each other"
+            )));
         }
-        self.open.push(OpenGroup { start, number, verbose });
+        self.open.push(OpenGroup {
+            start,
+            number,
+            verbose,
+        });
         self.before = Before::Nothing;
         Ok(())
     }
@@ -402,8 +460,16 @@ impl Translator {
     fn identifier(&mut self, end: char) -> Result<String> {
         let start = self.at;
         let name = self.until(end, "group name")?;
-        let fits = name.chars().all(|c| c.is_alphanumeric() || c == '_') && !name.starts_with(char::is_numeric);
-        if fits { Ok(name) } else { Err(error(&format!("bad character in group name {}", quote_str(&name)), start)) }
+        let fits = name.chars().all(|c| c.is_alphanumeric() || c == '_')
+            && !name.starts_with(char::is_numeric);
+        if fits {
+            Ok(name)
+        } else {
+            Err(error(
+                &format!("bad character in group name {}", quote_str(&name)),
+                start,
+            ))
+        }
     }
 
     fn named(&mut self, start: usize) -> Result<usize> {
@@ -411,7 +477,8 @@ impl Translator {
         self.groups += 1;
         if let Some((_, first)) = self.names.iter().find(|(known, _)| *known == name) {
             let (quoted, group) = (quote_str(&name), self.groups);
-            let message = format!("redefinition of group name {quoted} as group {group}; was group {first}");
+            let message =
+                format!("redefinition of group name {quoted} as group {group}; was group {first}");
             return Err(error(&message, start + 4));
         }
         // Names are looked up here, so the engine needs none.
@@ -424,7 +491,10 @@ impl Translator {
         let start = self.at;
         let name = self.identifier(')')?;
         let Some((_, number)) = self.names.iter().find(|(known, _)| *known == name) else {
-            return Err(error(&format!("unknown group name {}", quote_str(&name)), start));
+            return Err(error(
+                &format!("unknown group name {}", quote_str(&name)),
+                start,
+            ));
         };
         if self.open.iter().any(|g| g.number == Some(*number)) {
             return Err(error("cannot refer to an open group", start));
@@ -442,7 +512,12 @@ impl Translator {
             Ok(number) => number,
             Err(_) => match self.names.iter().find(|(known, _)| *known == name) {
                 Some((_, number)) => *number,
-                None => return Err(error(&format!("unknown group name {}", quote_str(&name)), start)),
+                None => {
+                    return Err(error(
+                        &format!("unknown group name {}", quote_str(&name)),
+                        start,
+                    ));
+                }
             },
         };
         if number > self.groups {
@@ -458,7 +533,9 @@ impl Translator {
         let mut off = String::new();
         let mut negative = false;
         loop {
-            let Some(c) = self.peek() else { return Err(error("missing -, : or )", self.at)) };
+            let Some(c) = self.peek() else {
+                return Err(error("missing -, : or )", self.at));
+            };
             self.at += 1;
             match c {
                 'i' | 'm' | 's' if negative => off.push(c),
@@ -473,7 +550,10 @@ impl Translator {
                 }
                 ')' if !negative => {
                     if start != 0 {
-                        return Err(error("global flags not at the start of the expression", start));
+                        return Err(error(
+                            "global flags not at the start of the expression",
+                            start,
+                        ));
                     }
                     self.multi_line |= on.contains('m');
                     self.flags.push_str(&on);
@@ -513,7 +593,9 @@ fn push_literal(out: &mut String, c: char) {
 pub(super) fn read_octal(chars: &[char], at: &mut usize, most: usize, first: u32) -> char {
     let mut code = first;
     for _ in 0..most {
-        let Some(digit) = chars.get(*at).and_then(|c| c.to_digit(8)) else { break };
+        let Some(digit) = chars.get(*at).and_then(|c| c.to_digit(8)) else {
+            break;
+        };
         code = code * 8 + digit;
         *at += 1;
     }

@@ -19,16 +19,24 @@ pub(super) fn number(text: &str, float_allowed: bool) -> Result<(Tok, usize), (S
     let skipped = if radix == 10 { 0 } else { 2 };
     let digits = text[skipped..len].replace('_', "");
     if radix == 10 && digits.len() > MAX_INTEGER_DIGITS {
-        let message = format!("the integer has {} digits; {MAX_INTEGER_DIGITS} is the limit", digits.len());
+        let message = format!(
+            "the integer has {} digits; {MAX_INTEGER_DIGITS} is the limit",
+            digits.len()
+        );
         return Err((message, len));
     }
-    Ok((Tok::Int(Int::from_str_radix(&digits, radix).unwrap_or_else(|| Int::from(0))), len))
+    Ok((
+        Tok::Int(Int::from_str_radix(&digits, radix).unwrap_or_else(|| Int::from(0))),
+        len,
+    ))
 }
 
 /// `12.5`, `1e5`, `1_0.0_1E-3`: how long it is.
 fn float_len(bytes: &[u8]) -> Option<usize> {
     let whole = digits_end(bytes, 0)?;
-    let fraction = (bytes.get(whole) == Some(&b'.')).then(|| digits_end(bytes, whole + 1)).flatten();
+    let fraction = (bytes.get(whole) == Some(&b'.'))
+        .then(|| digits_end(bytes, whole + 1))
+        .flatten();
     exponent_end(bytes, fraction.unwrap_or(whole)).or(fraction)
 }
 
@@ -42,7 +50,10 @@ fn exponent_end(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// The end of decimal digits with single underscores between them.
 fn digits_end(bytes: &[u8], at: usize) -> Option<usize> {
-    bytes.get(at)?.is_ascii_digit().then(|| digit_run(bytes, at + 1, u8::is_ascii_digit))
+    bytes
+        .get(at)?
+        .is_ascii_digit()
+        .then(|| digit_run(bytes, at + 1, u8::is_ascii_digit))
 }
 
 /// The end of digits that may each have one underscore before them.
@@ -112,7 +123,11 @@ pub(super) fn unescape(text: &str) -> Result<String, String> {
             't' => out.push('\t'),
             'v' => out.push('\x0b'),
             '0'..='7' => {
-                let more = rest.bytes().take(2).take_while(|byte| matches!(byte, b'0'..=b'7')).count();
+                let more = rest
+                    .bytes()
+                    .take(2)
+                    .take_while(|byte| matches!(byte, b'0'..=b'7'))
+                    .count();
                 let digits = format!("{c}{}", &rest[..more]);
                 out.push(character(&digits, 8)?);
                 rest = &rest[more..];
@@ -132,7 +147,9 @@ pub(super) fn unescape(text: &str) -> Result<String, String> {
 }
 
 fn hexadecimal(rest: &mut &str, len: usize, truncated: &str) -> Result<char, String> {
-    let digits = rest.get(..len).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let digits = rest
+        .get(..len)
+        .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
     let digits = digits.ok_or(truncated)?;
     *rest = &rest[len..];
     character(digits, 16)
@@ -141,17 +158,24 @@ fn hexadecimal(rest: &mut &str, len: usize, truncated: &str) -> Result<char, Str
 fn character(digits: &str, radix: u32) -> Result<char, String> {
     let code = u32::from_str_radix(digits, radix).unwrap_or(u32::MAX);
     char::from_u32(code).ok_or_else(|| match code {
-        0xd800..=0xdfff => format!("\\u{code:x} is half of a character; write the whole as \\UXXXXXXXX"),
+        0xd800..=0xdfff => {
+            format!("\\u{code:x} is half of a character; write the whole as \\UXXXXXXXX")
+        }
         _ => "illegal Unicode character".into(),
     })
 }
 
 /// What to say about `\N`, given what follows it.
 fn named(rest: &str) -> String {
-    let name = rest.strip_prefix('{').and_then(|rest| rest.split_once('}')).map(|(name, _)| name);
+    let name = rest
+        .strip_prefix('{')
+        .and_then(|rest| rest.split_once('}'))
+        .map(|(name, _)| name);
     match name {
         None | Some("") => "malformed \\N character escape".into(),
-        Some(name) => format!("\\N{{{name}}}: characters cannot be given by name; write the character itself"),
+        Some(name) => {
+            format!("\\N{{{name}}}: characters cannot be given by name; write the character itself")
+        }
     }
 }
 

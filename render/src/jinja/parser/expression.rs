@@ -100,7 +100,14 @@ impl<'s> Parser<'s> {
         if height >= depth::EXPRESSION {
             return Err(self.too_deep());
         }
-        Ok(Node { expr: Box::new(Expr { span: self.since(start), kind }), line, height: height + 1 })
+        Ok(Node {
+            expr: Box::new(Expr {
+                span: self.since(start),
+                kind,
+            }),
+            line,
+            height: height + 1,
+        })
     }
 
     /// `a if b else c`
@@ -110,9 +117,20 @@ impl<'s> Parser<'s> {
         let mut node = self.binary(Level::Or)?;
         while self.skip_name("if")? {
             let test = self.binary(Level::Or)?;
-            let otherwise = if self.skip_name("else")? { Some(self.nested(Self::conditional)?) } else { None };
-            let height = node.height.max(test.height).max(otherwise.as_ref().map_or(0, |node| node.height));
-            let kind = ExprKind::Cond { test: test.expr, then: node.expr, otherwise: otherwise.map(|node| node.expr) };
+            let otherwise = if self.skip_name("else")? {
+                Some(self.nested(Self::conditional)?)
+            } else {
+                None
+            };
+            let height = node
+                .height
+                .max(test.height)
+                .max(otherwise.as_ref().map_or(0, |node| node.height));
+            let kind = ExprKind::Cond {
+                test: test.expr,
+                then: node.expr,
+                otherwise: otherwise.map(|node| node.expr),
+            };
             node = self.node(kind, start, line, height)?;
             line = self.line();
         }
@@ -123,11 +141,19 @@ impl<'s> Parser<'s> {
     fn binary(&mut self, min: Level) -> Result<Node> {
         let start = self.start();
         let start_line = self.line();
-        let mut left = if min <= Level::Not && self.is_name("not") { self.negation()? } else { self.unary(true)? };
+        let mut left = if min <= Level::Not && self.is_name("not") {
+            self.negation()?
+        } else {
+            self.unary(true)?
+        };
         let mut level = Level::Unary;
         while let Some(infix) = self.infix(min)? {
             // Jinja numbers the second and later operators of a chain by their own line.
-            let line = if infix.level() == level { self.line() } else { start_line };
+            let line = if infix.level() == level {
+                self.line()
+            } else {
+                start_line
+            };
             level = infix.level();
             left = match infix {
                 Infix::Compare(_) => self.comparison(left, start)?,
@@ -152,7 +178,9 @@ impl<'s> Parser<'s> {
                 "or" => Infix::Or,
                 "and" => Infix::And,
                 "in" => Infix::Compare(CompareOp::In),
-                "not" if min <= Level::Compare && self.next_is_name("in")? => Infix::Compare(CompareOp::NotIn),
+                "not" if min <= Level::Compare && self.next_is_name("in")? => {
+                    Infix::Compare(CompareOp::NotIn)
+                }
                 _ => return Ok(None),
             },
             Tok::Op(op) => match op {
@@ -204,11 +232,19 @@ impl<'s> Parser<'s> {
             height = height.max(right.height);
             rest.push((op, *right.expr));
         }
-        self.node(ExprKind::Compare(left.expr, rest), start, self.line(), height)
+        self.node(
+            ExprKind::Compare(left.expr, rest),
+            start,
+            self.line(),
+            height,
+        )
     }
 
     fn concatenation(&mut self, left: Node, start: u32, line: u32) -> Result<Node> {
-        let mut parts = Parts { exprs: vec![*left.expr], height: left.height };
+        let mut parts = Parts {
+            exprs: vec![*left.expr],
+            height: left.height,
+        };
         while self.skip_op(Op::Tilde)? {
             parts.push(self.nested(|parser| parser.binary(Level::Product))?);
         }
@@ -225,14 +261,22 @@ impl<'s> Parser<'s> {
             None => self.primary()?,
         };
         let node = self.postfix(node)?;
-        if with_filter { self.filters_and_tests(node) } else { Ok(node) }
+        if with_filter {
+            self.filters_and_tests(node)
+        } else {
+            Ok(node)
+        }
     }
 
     fn signed(&mut self, op: Op) -> Result<Node> {
         let (start, line) = (self.start(), self.line());
         self.advance()?;
         let inner = self.nested(|parser| parser.unary(false))?;
-        let kind = if op == Op::Sub { ExprKind::Neg } else { ExprKind::Pos };
+        let kind = if op == Op::Sub {
+            ExprKind::Neg
+        } else {
+            ExprKind::Pos
+        };
         self.node(kind(inner.expr), start, line, inner.height)
     }
 
@@ -271,7 +315,10 @@ impl<'s> Parser<'s> {
         let kind = match &token.kind {
             Tok::Name => ExprKind::Attr(object, self.text(token.span).into()),
             Tok::Int(index) => {
-                let index = Expr { span: token.span, kind: ExprKind::Const(Value::Int(index.clone())) };
+                let index = Expr {
+                    span: token.span,
+                    kind: ExprKind::Const(Value::Int(index.clone())),
+                };
                 ExprKind::Item(object, Box::new(index))
             }
             _ => {
@@ -295,7 +342,11 @@ impl<'s> Parser<'s> {
                 self.expect_op(Op::Comma)?;
             }
             count += 1;
-            let index = if self.is_op(Op::Colon) { None } else { Some(self.expression()?) };
+            let index = if self.is_op(Op::Colon) {
+                None
+            } else {
+                Some(self.expression()?)
+            };
             height = height.max(index.as_ref().map_or(0, |node| node.height));
             match index {
                 Some(index) if !self.is_op(Op::Colon) => indices.push(*index.expr),
@@ -307,17 +358,30 @@ impl<'s> Parser<'s> {
             }
         }
         if sliced.is_some() && count > 1 {
-            self.late(PASS_PYTHON, self.since(bracket), line, "a slice cannot be one of several indices");
+            self.late(
+                PASS_PYTHON,
+                self.since(bracket),
+                line,
+                "a slice cannot be one of several indices",
+            );
         }
         self.expect_op(Op::RBracket)?;
         let object = node.expr;
         let kind = match sliced {
-            Some([start, stop, step]) => ExprKind::Slice { object, start, stop, step },
+            Some([start, stop, step]) => ExprKind::Slice {
+                object,
+                start,
+                stop,
+                step,
+            },
             None => match <[Expr; 1]>::try_from(indices) {
                 Ok([index]) => ExprKind::Item(object, Box::new(index)),
                 Err(indices) => {
                     height += 1;
-                    let tuple = Expr { span: self.since(bracket), kind: ExprKind::Tuple(indices) };
+                    let tuple = Expr {
+                        span: self.since(bracket),
+                        kind: ExprKind::Tuple(indices),
+                    };
                     ExprKind::Item(object, Box::new(tuple))
                 }
             },
@@ -337,15 +401,26 @@ impl<'s> Parser<'s> {
             height = height.max(node.height);
             Ok(Some(node.expr))
         };
-        let stop = if self.is_op(Op::Colon) { None } else { bound(self)? };
-        let step = if self.skip_op(Op::Colon)? { bound(self)? } else { None };
+        let stop = if self.is_op(Op::Colon) {
+            None
+        } else {
+            bound(self)?
+        };
+        let step = if self.skip_op(Op::Colon)? {
+            bound(self)?
+        } else {
+            None
+        };
         Ok(([start, stop, step], height))
     }
 
     fn call(&mut self, node: Node) -> Result<Node> {
         let (start, line) = (node.expr.span.start, self.line());
         let (args, height) = self.arguments()?;
-        let kind = ExprKind::Call { callee: node.expr, args };
+        let kind = ExprKind::Call {
+            callee: node.expr,
+            args,
+        };
         self.node(kind, start, line, height.max(node.height))
     }
 
@@ -368,12 +443,18 @@ impl<'s> Parser<'s> {
             let start = self.token().span;
             let slot = self.argument_slot()?;
             let allowed = match slot {
-                Slot::Positional => args.named.is_empty() && args.star.is_none() && args.star_star.is_none(),
+                Slot::Positional => {
+                    args.named.is_empty() && args.star.is_none() && args.star_star.is_none()
+                }
                 Slot::Star => args.star.is_none() && args.star_star.is_none(),
                 Slot::Named(_) | Slot::StarStar => args.star_star.is_none(),
             };
             if !allowed {
-                return Err(Failure::new("invalid syntax for function call expression", start, line));
+                return Err(Failure::new(
+                    "invalid syntax for function call expression",
+                    start,
+                    line,
+                ));
             }
             for _ in 0..slot.tokens() {
                 self.advance()?;
@@ -386,7 +467,12 @@ impl<'s> Parser<'s> {
                 Slot::StarStar => args.star_star = Some(value.expr),
                 Slot::Named(name) => {
                     if !names.insert(name) {
-                        self.late(PASS_PYTHON, start, line, format!("keyword argument repeated: {name}"));
+                        self.late(
+                            PASS_PYTHON,
+                            start,
+                            line,
+                            format!("keyword argument repeated: {name}"),
+                        );
                     }
                     args.named.push((normalised(name).into(), *value.expr));
                 }
@@ -400,7 +486,11 @@ impl<'s> Parser<'s> {
     fn argument_slot(&mut self) -> Result<Slot<'s>> {
         if let Some(name) = self.name() {
             let named = self.next_is(|_, token| token.kind == Tok::Op(Op::Assign))?;
-            return Ok(if named { Slot::Named(name) } else { Slot::Positional });
+            return Ok(if named {
+                Slot::Named(name)
+            } else {
+                Slot::Positional
+            });
         }
         Ok(match self.kind() {
             Tok::Op(Op::Mul) => Slot::Star,
@@ -420,7 +510,11 @@ impl<'s> Parser<'s> {
     fn filter_call(&mut self, input: Option<Box<Expr>>, start: u32, height: u32) -> Result<Node> {
         let line = self.line();
         let name = self.dotted_name()?;
-        let (args, args_height) = if self.is_op(Op::LParen) { self.arguments()? } else { (Args::default(), 0) };
+        let (args, args_height) = if self.is_op(Op::LParen) {
+            self.arguments()?
+        } else {
+            (Args::default(), 0)
+        };
         let kind = ExprKind::Filter { input, name, args };
         self.node(kind, start, line, height.max(args_height))
     }
@@ -461,9 +555,17 @@ impl<'s> Parser<'s> {
         } else {
             (Args::default(), 0)
         };
-        let kind = ExprKind::Test { input: input.expr, name, args };
+        let kind = ExprKind::Test {
+            input: input.expr,
+            name,
+            args,
+        };
         let node = self.node(kind, start, line, height.max(input.height))?;
-        if negated { self.node(ExprKind::Not(node.expr), start, line, node.height) } else { Ok(node) }
+        if negated {
+            self.node(ExprKind::Not(node.expr), start, line, node.height)
+        } else {
+            Ok(node)
+        }
     }
 
     fn starts_bare_argument(&self) -> bool {
@@ -480,7 +582,13 @@ impl<'s> Parser<'s> {
         }
         let value = self.primary()?;
         let value = self.postfix(value)?;
-        Ok((Args { positional: vec![*value.expr], ..Args::default() }, value.height))
+        Ok((
+            Args {
+                positional: vec![*value.expr],
+                ..Args::default()
+            },
+            value.height,
+        ))
     }
 
     // ---- values ----
@@ -521,14 +629,21 @@ impl<'s> Parser<'s> {
             parts.push(part.clone());
             self.advance()?;
         }
-        let text = if parts.len() == 1 { parts.swap_remove(0) } else { parts.concat().into() };
+        let text = if parts.len() == 1 {
+            parts.swap_remove(0)
+        } else {
+            parts.concat().into()
+        };
         self.node(ExprKind::Const(Value::Str(text)), start, line, 0)
     }
 
     fn parenthesised(&mut self) -> Result<Node> {
         let start = self.start();
         self.advance()?;
-        let mut node = self.tuple(&TupleRules { parenthesised: true, ..TupleRules::default() })?;
+        let mut node = self.tuple(&TupleRules {
+            parenthesised: true,
+            ..TupleRules::default()
+        })?;
         self.expect_op(Op::RParen)?;
         node.expr.span = self.since(start);
         Ok(node)
@@ -538,9 +653,16 @@ impl<'s> Parser<'s> {
     pub(super) fn tuple(&mut self, rules: &TupleRules) -> Result<Node> {
         let start = self.start();
         let mut line = self.line();
-        let mut parts = Parts { exprs: Vec::new(), height: 0 };
+        let mut parts = Parts {
+            exprs: Vec::new(),
+            height: 0,
+        };
         while !self.ends_tuple() {
-            let node = if rules.unconditional { self.unconditional()? } else { self.expression()? };
+            let node = if rules.unconditional {
+                self.unconditional()?
+            } else {
+                self.expression()?
+            };
             if !self.is_op(Op::Comma) {
                 if parts.exprs.is_empty() {
                     return Ok(node);
@@ -560,13 +682,19 @@ impl<'s> Parser<'s> {
 
     /// Whether no further item of a tuple can come.
     pub(super) fn ends_tuple(&self) -> bool {
-        matches!(self.kind(), Tok::VariableEnd | Tok::BlockEnd | Tok::Op(Op::RParen))
+        matches!(
+            self.kind(),
+            Tok::VariableEnd | Tok::BlockEnd | Tok::Op(Op::RParen)
+        )
     }
 
     fn list(&mut self) -> Result<Node> {
         let (start, line) = (self.start(), self.line());
         self.advance()?;
-        let mut parts = Parts { exprs: Vec::new(), height: 0 };
+        let mut parts = Parts {
+            exprs: Vec::new(),
+            height: 0,
+        };
         while self.another(Op::RBracket, parts.exprs.is_empty())? {
             parts.push(self.expression()?);
         }

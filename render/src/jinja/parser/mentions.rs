@@ -8,7 +8,11 @@ use super::super::ast::{Args, Expr, ExprKind, Macro, Stmt, StmtKind, Target};
 
 /// For each of the names, whether the body reads it.
 pub(super) fn mentions<const N: usize>(body: &[Stmt], names: [&str; N]) -> [bool; N] {
-    let mut search = Search { names, assigned: [false; N], found: [false; N] };
+    let mut search = Search {
+        names,
+        assigned: [false; N],
+        found: [false; N],
+    };
     search.body(body);
     search.found
 }
@@ -58,7 +62,9 @@ impl<const N: usize> Search<'_, N> {
     fn stmt(&mut self, kind: &StmtKind) {
         match kind {
             StmtKind::Text(_) | StmtKind::Break | StmtKind::Continue | StmtKind::Block(_) => {}
-            StmtKind::Output(expr) | StmtKind::Do(expr) | StmtKind::Extends(expr) => self.expr(expr),
+            StmtKind::Output(expr) | StmtKind::Do(expr) | StmtKind::Extends(expr) => {
+                self.expr(expr)
+            }
             StmtKind::For(node) => {
                 self.target(&node.target);
                 self.expr(&node.iter);
@@ -86,7 +92,11 @@ impl<const N: usize> Search<'_, N> {
                 self.target(target);
                 self.expr(value);
             }
-            StmtKind::SetBlock { target, filter, body } => {
+            StmtKind::SetBlock {
+                target,
+                filter,
+                body,
+            } => {
                 self.target(target);
                 self.exprs(filter);
                 self.body(body);
@@ -107,7 +117,9 @@ impl<const N: usize> Search<'_, N> {
                 self.body(body);
                 self.target(target);
             }
-            StmtKind::ImportData { template, target, .. } => {
+            StmtKind::ImportData {
+                template, target, ..
+            } => {
                 self.expr(template);
                 self.target(target);
             }
@@ -119,8 +131,12 @@ impl<const N: usize> Search<'_, N> {
     }
 
     fn function(&mut self, node: &Macro) {
-        node.params.iter().for_each(|param| self.assign(&param.name));
-        node.params.iter().for_each(|param| self.exprs(&param.default));
+        node.params
+            .iter()
+            .for_each(|param| self.assign(&param.name));
+        node.params
+            .iter()
+            .for_each(|param| self.exprs(&param.default));
         self.body(&node.body);
     }
 
@@ -143,9 +159,14 @@ impl<const N: usize> Search<'_, N> {
         match &expr.kind {
             ExprKind::Const(_) => {}
             ExprKind::Name(name) => self.read(name),
-            ExprKind::Tuple(items) | ExprKind::List(items) | ExprKind::Concat(items) => self.exprs(items),
+            ExprKind::Tuple(items) | ExprKind::List(items) | ExprKind::Concat(items) => {
+                self.exprs(items)
+            }
             ExprKind::Dict(items) => self.exprs(items.iter().flat_map(|(key, value)| [key, value])),
-            ExprKind::Attr(inner, _) | ExprKind::Neg(inner) | ExprKind::Pos(inner) | ExprKind::Not(inner) => {
+            ExprKind::Attr(inner, _)
+            | ExprKind::Neg(inner)
+            | ExprKind::Pos(inner)
+            | ExprKind::Not(inner) => {
                 self.expr(inner);
             }
             ExprKind::Item(left, right)
@@ -155,7 +176,12 @@ impl<const N: usize> Search<'_, N> {
                 self.expr(left);
                 self.expr(right);
             }
-            ExprKind::Slice { object, start, stop, step } => {
+            ExprKind::Slice {
+                object,
+                start,
+                stop,
+                step,
+            } => {
                 self.expr(object);
                 self.boxed([start, stop, step].into_iter().flatten());
             }
@@ -175,7 +201,11 @@ impl<const N: usize> Search<'_, N> {
                 self.expr(first);
                 self.exprs(rest.iter().map(|(_, expr)| expr));
             }
-            ExprKind::Cond { test, then, otherwise } => {
+            ExprKind::Cond {
+                test,
+                then,
+                otherwise,
+            } => {
                 self.expr(test);
                 self.expr(then);
                 self.boxed(otherwise);

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use mapstack_value::{Str, quote_str};
 
-use super::super::ast::{Block, DataFormat, Expr, ExprKind, For, Macro, Param, Span, Stmt, StmtKind, Target};
+use super::super::ast::{
+    Block, DataFormat, Expr, ExprKind, For, Macro, Param, Span, Stmt, StmtKind, Target,
+};
 use super::super::lexer::{Failure, Op, Tok};
 use super::expression::{TupleRules, class_name};
 use super::mentions::mentions;
@@ -89,7 +91,10 @@ impl<'s> Parser<'s> {
     fn data(&mut self) -> Result<Stmt> {
         let span = self.token().span;
         self.advance()?;
-        Ok(Stmt { span, kind: StmtKind::Text(self.text(span).into()) })
+        Ok(Stmt {
+            span,
+            kind: StmtKind::Text(self.text(span).into()),
+        })
     }
 
     fn output(&mut self) -> Result<Stmt> {
@@ -97,7 +102,10 @@ impl<'s> Parser<'s> {
         self.advance()?;
         let expr = *self.tuple(&TupleRules::default())?.expr;
         self.expect_kind(&Tok::VariableEnd, "end of print statement")?;
-        Ok(Stmt { span: self.since(start), kind: StmtKind::Output(expr) })
+        Ok(Stmt {
+            span: self.since(start),
+            kind: StmtKind::Output(expr),
+        })
     }
 
     /// A tag with its body; `start` is where it begins.
@@ -106,7 +114,10 @@ impl<'s> Parser<'s> {
             return Err(self.fail("tag name expected"));
         };
         if self.open_tags.len() == depth::STATEMENTS {
-            return Err(self.fail(format!("the template nests more than {} statements deep", depth::STATEMENTS)));
+            return Err(self.fail(format!(
+                "the template nests more than {} statements deep",
+                depth::STATEMENTS
+            )));
         }
         let outer_tag_end = self.tag_end.take();
         self.open_tags.push(name);
@@ -114,7 +125,10 @@ impl<'s> Parser<'s> {
         self.statement(name, out)?;
         self.open_tags.pop();
         self.expect_block_end()?;
-        let span = Span { start, end: self.tag_end.unwrap_or(self.previous_end) };
+        let span = Span {
+            start,
+            end: self.tag_end.unwrap_or(self.previous_end),
+        };
         out[first..].iter_mut().for_each(|stmt| stmt.span = span);
         self.tag_end = outer_tag_end;
         Ok(())
@@ -138,7 +152,9 @@ impl<'s> Parser<'s> {
             "call" => Self::call_block,
             "filter" => Self::filter_block,
             "do" => Self::do_statement,
-            "break" if self.loop_controls => |parser| parser.loop_control(StmtKind::Break, "'break' outside loop"),
+            "break" if self.loop_controls => {
+                |parser| parser.loop_control(StmtKind::Break, "'break' outside loop")
+            }
             "continue" if self.loop_controls => {
                 |parser| parser.loop_control(StmtKind::Continue, "'continue' not properly in loop")
             }
@@ -152,13 +168,19 @@ impl<'s> Parser<'s> {
             _ => {
                 self.open_tags.pop();
                 let mut failure = self.fail(self.nesting_message(Some(name)));
-                let known = TAGS.iter().chain(self.awaited.last().copied().into_iter().flatten());
-                failure.help = suggest::nearest(name, known).map(|near| format!("did you mean '{near}'?"));
+                let known = TAGS
+                    .iter()
+                    .chain(self.awaited.last().copied().into_iter().flatten());
+                failure.help =
+                    suggest::nearest(name, known).map(|near| format!("did you mean '{near}'?"));
                 return Err(failure);
             }
         };
         let kind = parse(self)?;
-        out.push(Stmt { span: Span::default(), kind });
+        out.push(Stmt {
+            span: Span::default(),
+            kind,
+        });
         Ok(())
     }
 
@@ -169,8 +191,13 @@ impl<'s> Parser<'s> {
             None => "Unexpected end of template.".to_owned(),
         };
         if let Some(tags) = self.awaited.last() {
-            let looking = tags.iter().map(|tag| quote_str(tag)).collect::<Vec<_>>().join(" or ");
-            let misplaced = tag.is_some_and(|tag| self.awaited.iter().any(|tags| tags.contains(&tag)));
+            let looking = tags
+                .iter()
+                .map(|tag| quote_str(tag))
+                .collect::<Vec<_>>()
+                .join(" or ");
+            let misplaced =
+                tag.is_some_and(|tag| self.awaited.iter().any(|tags| tags.contains(&tag)));
             message += &if misplaced {
                 format!(
                     " You probably made a nesting mistake. Jinja is expecting this tag, but currently looking for \
@@ -181,7 +208,10 @@ impl<'s> Parser<'s> {
             };
         }
         if let Some(tag) = self.open_tags.last() {
-            message += &format!(" The innermost block that needs to be closed is {}.", quote_str(tag));
+            message += &format!(
+                " The innermost block that needs to be closed is {}.",
+                quote_str(tag)
+            );
         }
         message
     }
@@ -207,7 +237,11 @@ impl<'s> Parser<'s> {
     }
 
     /// A body with only one possible end, which is passed over.
-    fn whole_body(&mut self, body: Body, end_tags: &'static [&'static str; 1]) -> Result<Vec<Stmt>> {
+    fn whole_body(
+        &mut self,
+        body: Body,
+        end_tags: &'static [&'static str; 1],
+    ) -> Result<Vec<Stmt>> {
         let statements = self.body(body, end_tags)?;
         self.advance()?;
         Ok(statements)
@@ -246,7 +280,9 @@ impl<'s> Parser<'s> {
 
     fn assignable(&self, written: Written) -> Result<Target> {
         let Written { target, span, line } = written;
-        target.map_err(|class| Failure::new(format!("can't assign to {}", quote_str(class)), span, line))
+        target.map_err(|class| {
+            Failure::new(format!("can't assign to {}", quote_str(class)), span, line)
+        })
     }
 
     /// One target, or several with commas between them.
@@ -271,7 +307,11 @@ impl<'s> Parser<'s> {
             return Err(self.fail(format!("Expected an expression, got {}", self.described())));
         }
         let targets: std::result::Result<Vec<Target>, _> = items.into_iter().collect();
-        Ok(Written { target: targets.map(Target::Tuple).map_err(|_| "tuple"), span: self.since(start), line })
+        Ok(Written {
+            target: targets.map(Target::Tuple).map_err(|_| "tuple"),
+            span: self.since(start),
+            line,
+        })
     }
 
     fn target_item(&mut self, with_namespace: bool) -> Result<Written> {
@@ -283,10 +323,18 @@ impl<'s> Parser<'s> {
             self.advance()?;
             self.advance()?;
             let target = Ok(Target::Attribute(name.into(), self.identifier()?.into()));
-            return Ok(Written { target, span: self.since(start), line });
+            return Ok(Written {
+                target,
+                span: self.since(start),
+                line,
+            });
         }
         let node = self.primary()?;
-        Ok(Written { span: node.expr.span, line: node.line, target: as_target(node.expr.kind) })
+        Ok(Written {
+            span: node.expr.span,
+            line: node.line,
+            target: as_target(node.expr.kind),
+        })
     }
 
     /// A single name to assign to.
@@ -303,7 +351,9 @@ impl<'s> Parser<'s> {
 
     fn for_loop(&mut self) -> Result<StmtKind> {
         let outer = self.scope;
-        self.scope.outer_loop.get_or_insert((outer.pass, self.start()));
+        self.scope
+            .outer_loop
+            .get_or_insert((outer.pass, self.start()));
         let scoped_blocks = self.scoped_blocks;
         let mut node = self.for_header()?;
         node.body = self.body(Body::Loop, &["endfor", "else"])?;
@@ -319,11 +369,28 @@ impl<'s> Parser<'s> {
         self.advance()?;
         let target = self.assigned_target(false)?;
         self.expect_name("in")?;
-        let iter = *self.tuple(&TupleRules { unconditional: true, ..TupleRules::default() })?.expr;
-        let filter = if self.skip_name("if")? { Some(*self.expression()?.expr) } else { None };
+        let iter = *self
+            .tuple(&TupleRules {
+                unconditional: true,
+                ..TupleRules::default()
+            })?
+            .expr;
+        let filter = if self.skip_name("if")? {
+            Some(*self.expression()?.expr)
+        } else {
+            None
+        };
         let recursive = self.skip_name("recursive")?;
         let (body, otherwise, uses_loop) = (Vec::new(), Vec::new(), false);
-        Ok(Box::new(For { target, iter, filter, recursive, body, otherwise, uses_loop }))
+        Ok(Box::new(For {
+            target,
+            iter,
+            filter,
+            recursive,
+            body,
+            otherwise,
+            uses_loop,
+        }))
     }
 
     /// At a tag that ends a body: the body of `else`, if it is that.
@@ -341,7 +408,12 @@ impl<'s> Parser<'s> {
         // The current token is `if` or `elif`.
         loop {
             self.advance()?;
-            let test = *self.tuple(&TupleRules { unconditional: true, ..TupleRules::default() })?.expr;
+            let test = *self
+                .tuple(&TupleRules {
+                    unconditional: true,
+                    ..TupleRules::default()
+                })?
+                .expr;
             let body = self.body(Body::Soft, &["elif", "else", "endif"])?;
             arms.push((test, body));
             if !self.is_name("elif") {
@@ -364,16 +436,27 @@ impl<'s> Parser<'s> {
             ));
         }
         if !self.block_names.insert(name) {
-            self.late(PASS_BLOCKS, tag, line, format!("block {} defined twice", quote_str(name)));
+            self.late(
+                PASS_BLOCKS,
+                tag,
+                line,
+                format!("block {} defined twice", quote_str(name)),
+            );
         }
         self.scoped_blocks += usize::from(scoped);
-        let pass = u32::try_from(self.block_names.len()).map_or(PASS_PYTHON - 1, |ordinal| PASS_ROOT + ordinal);
+        let pass = u32::try_from(self.block_names.len())
+            .map_or(PASS_PYTHON - 1, |ordinal| PASS_ROOT + ordinal);
         let body = self.whole_body(Body::Block(pass), &["endblock"])?;
         if required && !body.iter().all(is_blank) {
             return Err(self.fail("Required blocks can only contain comments or whitespace"));
         }
         self.skip_name(name)?;
-        let block = Arc::new(Block { name: name.into(), body, scoped, required });
+        let block = Arc::new(Block {
+            name: name.into(),
+            body,
+            scoped,
+            required,
+        });
         self.blocks.push((tag.start, Arc::clone(&block)));
         Ok(StmtKind::Block(block))
     }
@@ -382,7 +465,12 @@ impl<'s> Parser<'s> {
         let (span, line) = (self.token().span, self.line());
         self.advance()?;
         if !self.scope.toplevel {
-            self.late(self.scope.pass, span, line, "cannot use extend from a non top-level scope");
+            self.late(
+                self.scope.pass,
+                span,
+                line,
+                "cannot use extend from a non top-level scope",
+            );
         }
         Ok(StmtKind::Extends(*self.expression()?.expr))
     }
@@ -396,7 +484,10 @@ impl<'s> Parser<'s> {
                 self.expect_op(Op::Comma)?;
             }
             first = false;
-            out.push(Stmt { span: Span::default(), kind: StmtKind::Output(*self.expression()?.expr) });
+            out.push(Stmt {
+                span: Span::default(),
+                kind: StmtKind::Output(*self.expression()?.expr),
+            });
         }
         Ok(())
     }
@@ -407,13 +498,19 @@ impl<'s> Parser<'s> {
         let name = self.target_name()?;
         let params = self.signature()?;
         let body = self.whole_body(Body::Function, &["endmacro"])?;
-        Ok(StmtKind::Macro(self.function(name, params, body, tag, line)))
+        Ok(StmtKind::Macro(
+            self.function(name, params, body, tag, line),
+        ))
     }
 
     fn call_block(&mut self) -> Result<StmtKind> {
         let (tag, line) = (self.token().span, self.line());
         self.advance()?;
-        let params = if self.is_op(Op::LParen) { self.signature()? } else { Vec::new() };
+        let params = if self.is_op(Op::LParen) {
+            self.signature()?
+        } else {
+            Vec::new()
+        };
         let call = *self.expression()?.expr;
         if !matches!(call.kind, ExprKind::Call { .. }) {
             return Err(Failure::new("expected call", call.span, line));
@@ -442,7 +539,12 @@ impl<'s> Parser<'s> {
                 None
             };
             if !names.insert(Str::clone(&name)) {
-                self.late(PASS_PYTHON, span, line, format!("duplicate argument {} in macro", quote_str(&name)));
+                self.late(
+                    PASS_PYTHON,
+                    span,
+                    line,
+                    format!("duplicate argument {} in macro", quote_str(&name)),
+                );
             }
             params.push(Param { name, default });
         }
@@ -450,7 +552,14 @@ impl<'s> Parser<'s> {
         Ok(params)
     }
 
-    fn function(&mut self, name: &str, params: Vec<Param>, body: Vec<Stmt>, tag: Span, line: u32) -> Arc<Macro> {
+    fn function(
+        &mut self,
+        name: &str,
+        params: Vec<Param>,
+        body: Vec<Stmt>,
+        tag: Span,
+        line: u32,
+    ) -> Arc<Macro> {
         let param = |name: &str| params.iter().find(|param| *param.name == *name);
         let [uses_caller, kwargs, varargs] = mentions(&body, ["caller", "kwargs", "varargs"]);
         if uses_caller && param("caller").is_some_and(|param| param.default.is_none()) {
@@ -464,7 +573,14 @@ impl<'s> Parser<'s> {
         }
         let uses_kwargs = kwargs && param("kwargs").is_none();
         let uses_varargs = varargs && param("varargs").is_none();
-        Arc::new(Macro { name: name.into(), params, body, uses_varargs, uses_kwargs, uses_caller })
+        Arc::new(Macro {
+            name: name.into(),
+            params,
+            body,
+            uses_varargs,
+            uses_kwargs,
+            uses_caller,
+        })
     }
 
     fn include(&mut self) -> Result<StmtKind> {
@@ -476,7 +592,11 @@ impl<'s> Parser<'s> {
             self.advance()?;
         }
         let with_context = self.context_flag()?.unwrap_or(true);
-        Ok(StmtKind::Include { template, with_context, ignore_missing })
+        Ok(StmtKind::Include {
+            template,
+            with_context,
+            ignore_missing,
+        })
     }
 
     /// `with context` or `without context`, if it stands here.
@@ -492,7 +612,11 @@ impl<'s> Parser<'s> {
 
     fn import(&mut self) -> Result<StmtKind> {
         let (template, target, with_context) = self.import_as()?;
-        Ok(StmtKind::Import { template, target: target.into(), with_context })
+        Ok(StmtKind::Import {
+            template,
+            target: target.into(),
+            with_context,
+        })
     }
 
     fn import_data(&mut self, format: DataFormat) -> Result<StmtKind> {
@@ -500,7 +624,12 @@ impl<'s> Parser<'s> {
         let (template, target, with_context) = self.import_as()?;
         let target = Target::Name(target.into());
         self.protect_loop(&target, span, line);
-        Ok(StmtKind::ImportData { format, template, target, with_context })
+        Ok(StmtKind::ImportData {
+            format,
+            template,
+            target,
+            with_context,
+        })
     }
 
     /// `import expr as name with context`
@@ -533,7 +662,11 @@ impl<'s> Parser<'s> {
                 break flag;
             }
         };
-        Ok(StmtKind::FromImport { template, names, with_context: with_context.unwrap_or(false) })
+        Ok(StmtKind::FromImport {
+            template,
+            names,
+            with_context: with_context.unwrap_or(false),
+        })
     }
 
     /// `name` or `name as alias`
@@ -544,7 +677,11 @@ impl<'s> Parser<'s> {
             let message = "names starting with an underline can not be imported";
             return Err(Failure::new(message, span, line));
         }
-        let alias = if self.skip_name("as")? { self.target_name()? } else { name };
+        let alias = if self.skip_name("as")? {
+            self.target_name()?
+        } else {
+            name
+        };
         Ok((name.into(), alias.into()))
     }
 
@@ -552,11 +689,22 @@ impl<'s> Parser<'s> {
         self.advance()?;
         let target = self.assigned_target(true)?;
         if self.skip_op(Op::Assign)? {
-            return Ok(StmtKind::Set { target, value: *self.tuple(&TupleRules::default())?.expr });
+            return Ok(StmtKind::Set {
+                target,
+                value: *self.tuple(&TupleRules::default())?.expr,
+            });
         }
-        let filter = if self.skip_op(Op::Pipe)? { Some(self.filter_chain()?) } else { None };
+        let filter = if self.skip_op(Op::Pipe)? {
+            Some(self.filter_chain()?)
+        } else {
+            None
+        };
         let body = self.whole_body(Body::Inner, &["endset"])?;
-        Ok(StmtKind::SetBlock { target, filter, body })
+        Ok(StmtKind::SetBlock {
+            target,
+            filter,
+            body,
+        })
     }
 
     fn with(&mut self) -> Result<StmtKind> {
@@ -607,7 +755,11 @@ impl<'s> Parser<'s> {
         self.expect_name("as")?;
         let target = self.assigned_target(false)?;
         let body = self.whole_body(Body::Function, &["endload"])?;
-        Ok(StmtKind::Load { format, target, body })
+        Ok(StmtKind::Load {
+            format,
+            target,
+            body,
+        })
     }
 
     fn profile(&mut self) -> Result<StmtKind> {
@@ -641,7 +793,10 @@ fn as_target(kind: ExprKind) -> std::result::Result<Target, &'static str> {
     match kind {
         ExprKind::Name(name) => Ok(Target::Name(name)),
         ExprKind::Tuple(items) => {
-            let targets: Option<Vec<Target>> = items.into_iter().map(|item| as_target(item.kind).ok()).collect();
+            let targets: Option<Vec<Target>> = items
+                .into_iter()
+                .map(|item| as_target(item.kind).ok())
+                .collect();
             targets.map(Target::Tuple).ok_or("tuple")
         }
         other => Err(class_name(&other)),

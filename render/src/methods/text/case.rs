@@ -137,7 +137,10 @@ fn ends_word(chars: &[char], i: usize) -> bool {
     let ignored = |c: &&char| {
         !is_cased(**c)
             && !is_space(**c)
-            && matches!(**c, '\'' | '.' | ':' | '^' | '`' | '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{2019}')
+            && matches!(
+                **c,
+                '\'' | '.' | ':' | '^' | '`' | '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{2019}'
+            )
     };
     let before = chars[..i].iter().rev().find(|c| !ignored(c));
     let after = chars[i + 1..].iter().find(|c| !ignored(c));

@@ -54,7 +54,11 @@ pub(crate) fn is_word(c: char) -> bool {
 
 /// A name as Python's compiler knows it (NFKC): spellings that come to the same are one name.
 pub(crate) fn normalised(name: &str) -> Cow<'_, str> {
-    if name.is_ascii() || is_nfkc(name) { name.into() } else { name.nfkc().collect::<String>().into() }
+    if name.is_ascii() || is_nfkc(name) {
+        name.into()
+    } else {
+        name.nfkc().collect::<String>().into()
+    }
 }
 
 fn is_letter(c: char) -> bool {
@@ -62,16 +66,26 @@ fn is_letter(c: char) -> bool {
         return c.is_ascii_alphabetic();
     }
     use G::{LowercaseLetter, ModifierLetter, OtherLetter, TitlecaseLetter, UppercaseLetter};
-    matches!(c.general_category(), LowercaseLetter | UppercaseLetter | TitlecaseLetter | ModifierLetter | OtherLetter)
+    matches!(
+        c.general_category(),
+        LowercaseLetter | UppercaseLetter | TitlecaseLetter | ModifierLetter | OtherLetter
+    )
 }
 
 /// A digit of a positional decimal system.
 pub(crate) fn is_decimal_digit(c: char) -> bool {
-    if c.is_ascii() { c.is_ascii_digit() } else { c.general_category() == G::DecimalNumber }
+    if c.is_ascii() {
+        c.is_ascii_digit()
+    } else {
+        c.general_category() == G::DecimalNumber
+    }
 }
 
 fn is_digit_char(c: char) -> bool {
-    is_decimal_digit(c) || DIGITS.iter().any(|(first, last)| (*first..=*last).contains(&c))
+    is_decimal_digit(c)
+        || DIGITS
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&c))
 }
 
 fn is_number(c: char) -> bool {

@@ -70,7 +70,11 @@ pub(super) const NAMES: &[&str] = &[
 
 /// `text.name(args)`.
 pub(super) fn call(vm: &Vm<'_>, s: &Str, name: &str, args: CallArgs) -> Result<Obj> {
-    let call = Call { owner: "str", name, args };
+    let call = Call {
+        owner: "str",
+        name,
+        args,
+    };
     let whole = |call: Call<'_>, map: fn(&str) -> String| call.none().map(|()| Obj::from(map(s)));
     let is = |call: Call<'_>, test: fn(&str) -> bool| call.none().map(|()| Obj::Bool(test(s)));
     match name {
@@ -114,8 +118,9 @@ pub(super) fn call(vm: &Vm<'_>, s: &Str, name: &str, args: CallArgs) -> Result<O
         }
         "expandtabs" => {
             let [size] = call.keywords(["tabsize"], 0)?;
-            let size = i32::try_from(integer_or(size, 8)?)
-                .map_err(|_| Error::python("OverflowError", "Python int too large to convert to C int"))?;
+            let size = i32::try_from(integer_or(size, 8)?).map_err(|_| {
+                Error::python("OverflowError", "Python int too large to convert to C int")
+            })?;
             pad::expand_tabs(vm, s, usize::try_from(size).unwrap_or(0)).map(Obj::from)
         }
         "removeprefix" => affix(s, call, |s, affix| s.strip_prefix(affix)),
@@ -140,7 +145,9 @@ pub(super) fn format_map_argument(mut args: CallArgs) -> Result<Obj> {
     let given = args.positional.len();
     match args.positional.pop() {
         Some(mapping) if given == 1 => Ok(mapping),
-        _ => Err(Error::type_error(format!("format_map() takes exactly one argument ({given} given)"))),
+        _ => Err(Error::type_error(format!(
+            "format_map() takes exactly one argument ({given} given)"
+        ))),
     }
 }
 
@@ -150,7 +157,12 @@ fn must_be_str(found: &str) -> String {
 
 /// A list of text.
 fn strings(parts: &[&str]) -> Obj {
-    Obj::list(parts.iter().map(|part| Obj::from(*part)).collect::<Vec<_>>())
+    Obj::list(
+        parts
+            .iter()
+            .map(|part| Obj::from(*part))
+            .collect::<Vec<_>>(),
+    )
 }
 
 fn strip(s: &str, side: Side, call: Call<'_>) -> Result<Obj> {
@@ -172,11 +184,19 @@ fn split_method(vm: &Vm<'_>, s: &str, call: Call<'_>) -> Result<Obj> {
     let most = at_most(most)?;
     let parts = match separator {
         None | Some(Obj::None) => {
-            vm.pay(s.chars().filter(|c| classes::is_space(*c)).count().min(most), 0)?;
+            vm.pay(
+                s.chars()
+                    .filter(|c| classes::is_space(*c))
+                    .count()
+                    .min(most),
+                0,
+            )?;
             split::by_space(s, most, from_right, classes::is_space)
         }
         Some(separator) => {
-            let separator = not_empty(text(&separator, |found| format!("must be str or None, not {found}"))?)?;
+            let separator = not_empty(text(&separator, |found| {
+                format!("must be str or None, not {found}")
+            })?)?;
             vm.pay(s.matches(&*separator).count().min(most), 0)?;
             split::by_text(s, &separator, most, from_right)
         }
@@ -197,7 +217,9 @@ fn join(vm: &Vm<'_>, separator: &str, items: &Obj) -> Result<Obj> {
     vm.burn(items.len())?;
     let mut parts = Vec::with_capacity(items.len());
     for (i, item) in items.iter().enumerate() {
-        parts.push(text(item, |found| format!("sequence item {i}: expected str instance, {found} found"))?);
+        parts.push(text(item, |found| {
+            format!("sequence item {i}: expected str instance, {found} found")
+        })?);
     }
     let length = parts.iter().map(|part| part.len() + separator.len()).sum();
     limit::text(vm, length)?;
@@ -208,7 +230,9 @@ fn replace(vm: &Vm<'_>, s: &str, call: Call<'_>) -> Result<Obj> {
     let [old, new, count] = call.positional(2)?;
     let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
     let argument = |object: &Obj, place: usize| {
-        text(object, |found| format!("replace() argument {place} must be str, not {found}"))
+        text(object, |found| {
+            format!("replace() argument {place} must be str, not {found}")
+        })
     };
     let (old, new) = (argument(&old, 1)?, argument(&new, 2)?);
     let most = at_most(count)?;
@@ -252,7 +276,9 @@ fn starts_or_ends(s: &str, call: Call<'_>) -> Result<Obj> {
     }
     matches(&affix)?.map(Obj::Bool).ok_or_else(|| {
         let found = affix.type_name();
-        Error::type_error(format!("{name} first arg must be str or a tuple of str, not {found}"))
+        Error::type_error(format!(
+            "{name} first arg must be str or a tuple of str, not {found}"
+        ))
     })
 }
 
@@ -267,20 +293,32 @@ fn justify(vm: &Vm<'_>, s: &str, call: Call<'_>) -> Result<Obj> {
     let fill = match fill {
         None => ' ',
         Some(fill) => {
-            let fill = text(&fill, |found| format!("The fill character must be a unicode character, not {found}"))?;
+            let fill = text(&fill, |found| {
+                format!("The fill character must be a unicode character, not {found}")
+            })?;
             let mut chars = fill.chars();
             match (chars.next(), chars.next()) {
                 (Some(only), None) => only,
-                _ => return Err(Error::type_error("The fill character must be exactly one character long")),
+                _ => {
+                    return Err(Error::type_error(
+                        "The fill character must be exactly one character long",
+                    ));
+                }
             }
         }
     };
     pad::justify(vm, s, width, fill, align).map(Obj::from)
 }
 
-fn affix(s: &str, call: Call<'_>, cut: for<'a> fn(&'a str, &str) -> Option<&'a str>) -> Result<Obj> {
+fn affix(
+    s: &str,
+    call: Call<'_>,
+    cut: for<'a> fn(&'a str, &str) -> Option<&'a str>,
+) -> Result<Obj> {
     let name = call.name.to_string();
-    let affix = text(&call.one()?, |found| format!("{name}() argument must be str, not {found}"))?;
+    let affix = text(&call.one()?, |found| {
+        format!("{name}() argument must be str, not {found}")
+    })?;
     Ok(Obj::from(cut(s, &affix).unwrap_or(s)))
 }
 

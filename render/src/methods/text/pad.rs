@@ -13,7 +13,13 @@ pub(crate) enum Align {
 }
 
 /// `ljust`, `rjust` and `center`.
-pub(super) fn justify(vm: &Vm<'_>, s: &str, width: i64, fill: char, align: Align) -> Result<String> {
+pub(super) fn justify(
+    vm: &Vm<'_>,
+    s: &str,
+    width: i64,
+    fill: char,
+    align: Align,
+) -> Result<String> {
     let width = usize::try_from(width).unwrap_or(0);
     let missing = width.saturating_sub(s.chars().count());
     let left = match align {
@@ -26,7 +32,13 @@ pub(super) fn justify(vm: &Vm<'_>, s: &str, width: i64, fill: char, align: Align
 }
 
 /// Text with so many fill characters on both sides.
-pub(crate) fn around(vm: &Vm<'_>, s: &str, left: usize, right: usize, fill: char) -> Result<String> {
+pub(crate) fn around(
+    vm: &Vm<'_>,
+    s: &str,
+    left: usize,
+    right: usize,
+    fill: char,
+) -> Result<String> {
     let padding = left.saturating_add(right).saturating_mul(fill.len_utf8());
     limit::text(vm, s.len().saturating_add(padding))?;
     let fill = |n: usize| std::iter::repeat_n(fill, n);
@@ -35,7 +47,9 @@ pub(crate) fn around(vm: &Vm<'_>, s: &str, left: usize, right: usize, fill: char
 
 /// `zfill`: zeros between sign and digits.
 pub(super) fn zfill(vm: &Vm<'_>, s: &str, width: i64) -> Result<String> {
-    let missing = usize::try_from(width).unwrap_or(0).saturating_sub(s.chars().count());
+    let missing = usize::try_from(width)
+        .unwrap_or(0)
+        .saturating_sub(s.chars().count());
     let signed = s.starts_with(['+', '-']);
     let (sign, rest) = s.split_at(usize::from(signed));
     Ok(format!("{sign}{}", around(vm, rest, missing, 0, '0')?))
@@ -43,7 +57,11 @@ pub(super) fn zfill(vm: &Vm<'_>, s: &str, width: i64) -> Result<String> {
 
 /// `expandtabs`: blanks up to the next multiple of `size` columns.
 pub(super) fn expand_tabs(vm: &Vm<'_>, s: &str, size: usize) -> Result<String> {
-    limit::text(vm, s.len().saturating_add(s.matches('\t').count().saturating_mul(size)))?;
+    limit::text(
+        vm,
+        s.len()
+            .saturating_add(s.matches('\t').count().saturating_mul(size)),
+    )?;
     let mut out = String::with_capacity(s.len());
     let mut column = 0;
     for c in s.chars() {
@@ -56,7 +74,11 @@ pub(super) fn expand_tabs(vm: &Vm<'_>, s: &str, size: usize) -> Result<String> {
             }
             c => {
                 out.push(c);
-                column = if matches!(c, '\n' | '\r') { 0 } else { column + 1 };
+                column = if matches!(c, '\n' | '\r') {
+                    0
+                } else {
+                    column + 1
+                };
             }
         }
     }

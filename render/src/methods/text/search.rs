@@ -19,10 +19,15 @@ impl<'a> Window<'a> {
         if start.is_none() && end.is_none() {
             return Ok(Some(Window { text: s, before: 0 }));
         }
-        let Some((start, end)) = bounds(s.chars().count(), start, end, true)? else { return Ok(None) };
+        let Some((start, end)) = bounds(s.chars().count(), start, end, true)? else {
+            return Ok(None);
+        };
         let from = byte_of_char(s, start);
         let to = from + byte_of_char(&s[from..], end - start);
-        Ok(Some(Window { text: &s[from..to], before: start }))
+        Ok(Some(Window {
+            text: &s[from..to],
+            before: start,
+        }))
     }
 }
 
@@ -37,10 +42,16 @@ pub(crate) fn byte_of_char(s: &str, position: usize) -> usize {
 /// `find`, `rfind`, `index`, `rindex` and `count`.
 pub(crate) fn find(method: &str, window: Option<Window<'_>>, needle: &str) -> Result<Obj> {
     if method == "count" {
-        return Ok(Obj::from(window.map_or(0, |window| count(window.text, needle))));
+        return Ok(Obj::from(
+            window.map_or(0, |window| count(window.text, needle)),
+        ));
     }
     let found = window.and_then(|window| {
-        let byte = if method.starts_with('r') { window.text.rfind(needle) } else { window.text.find(needle) };
+        let byte = if method.starts_with('r') {
+            window.text.rfind(needle)
+        } else {
+            window.text.find(needle)
+        };
         byte.map(|byte| window.before + window.text[..byte].chars().count())
     });
     match found {
@@ -51,12 +62,20 @@ pub(crate) fn find(method: &str, window: Option<Window<'_>>, needle: &str) -> Re
 }
 
 fn count(s: &str, needle: &str) -> usize {
-    if needle.is_empty() { s.chars().count() + 1 } else { s.matches(needle).count() }
+    if needle.is_empty() {
+        s.chars().count() + 1
+    } else {
+        s.matches(needle).count()
+    }
 }
 
 /// Replace the first `most` occurrences.
 pub(crate) fn replace(vm: &Vm<'_>, s: &str, old: &str, new: &str, most: usize) -> Result<String> {
-    let found = if most == usize::MAX && new.len() <= old.len() { 0 } else { count(s, old).min(most) };
+    let found = if most == usize::MAX && new.len() <= old.len() {
+        0
+    } else {
+        count(s, old).min(most)
+    };
     limit::text(vm, s.len().saturating_add(found.saturating_mul(new.len())))?;
     Ok(s.replacen(old, new, most))
 }

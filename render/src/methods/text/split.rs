@@ -10,16 +10,33 @@ pub(crate) enum Side {
 
 /// Take the characters of a class off the ends.
 pub(crate) fn strip(s: &str, side: Side, class: impl Fn(char) -> bool) -> &str {
-    let s = if side == Side::Right { s } else { s.trim_start_matches(&class) };
-    if side == Side::Left { s } else { s.trim_end_matches(&class) }
+    let s = if side == Side::Right {
+        s
+    } else {
+        s.trim_start_matches(&class)
+    };
+    if side == Side::Left {
+        s
+    } else {
+        s.trim_end_matches(&class)
+    }
 }
 
 /// The words between runs of white space; after `most` cuts the rest stays whole.
-pub(crate) fn by_space(s: &str, most: usize, from_right: bool, space: fn(char) -> bool) -> Vec<&str> {
+pub(crate) fn by_space(
+    s: &str,
+    most: usize,
+    from_right: bool,
+    space: fn(char) -> bool,
+) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = s;
     loop {
-        rest = strip(rest, if from_right { Side::Right } else { Side::Left }, space);
+        rest = strip(
+            rest,
+            if from_right { Side::Right } else { Side::Left },
+            space,
+        );
         if rest.is_empty() {
             break;
         }
@@ -28,7 +45,11 @@ pub(crate) fn by_space(s: &str, most: usize, from_right: bool, space: fn(char) -
             break;
         }
         let (word, others) = if from_right {
-            let start = rest.char_indices().rev().find(|(_, c)| space(*c)).map_or(0, |(i, c)| i + c.len_utf8());
+            let start = rest
+                .char_indices()
+                .rev()
+                .find(|(_, c)| space(*c))
+                .map_or(0, |(i, c)| i + c.len_utf8());
             (&rest[start..], &rest[..start])
         } else {
             let end = rest.find(space).unwrap_or(rest.len());
@@ -44,7 +65,12 @@ pub(crate) fn by_space(s: &str, most: usize, from_right: bool, space: fn(char) -
 }
 
 /// The parts between separators; after `most` cuts the rest stays whole.
-pub(crate) fn by_text<'a>(s: &'a str, separator: &str, most: usize, from_right: bool) -> Vec<&'a str> {
+pub(crate) fn by_text<'a>(
+    s: &'a str,
+    separator: &str,
+    most: usize,
+    from_right: bool,
+) -> Vec<&'a str> {
     let parts = most.saturating_add(1);
     if !from_right {
         return s.splitn(parts, separator).collect();
@@ -57,15 +83,20 @@ pub(crate) fn by_text<'a>(s: &'a str, separator: &str, most: usize, from_right: 
 /// The text before the separator, the separator, and the text after it.
 pub(crate) fn partition<'a>(s: &'a str, separator: &'a str, from_right: bool) -> [&'a str; 3] {
     if from_right {
-        s.rsplit_once(separator).map_or(["", "", s], |(head, tail)| [head, separator, tail])
+        s.rsplit_once(separator)
+            .map_or(["", "", s], |(head, tail)| [head, separator, tail])
     } else {
-        s.split_once(separator).map_or([s, "", ""], |(head, tail)| [head, separator, tail])
+        s.split_once(separator)
+            .map_or([s, "", ""], |(head, tail)| [head, separator, tail])
     }
 }
 
 /// Where `str.splitlines` ends a line.
 pub(crate) fn is_line_break(c: char) -> bool {
-    matches!(c, '\n' | '\r' | '\x0b' | '\x0c' | '\x1c'..='\x1e' | '\u{85}' | '\u{2028}' | '\u{2029}')
+    matches!(
+        c,
+        '\n' | '\r' | '\x0b' | '\x0c' | '\x1c'..='\x1e' | '\u{85}' | '\u{2028}' | '\u{2029}'
+    )
 }
 
 /// The lines, with their ends if `keep`. `\r\n` is one end.
@@ -77,7 +108,11 @@ pub(crate) fn lines(s: &str, keep: bool, is_break: fn(char) -> bool) -> Vec<&str
             lines.push(rest);
             break;
         };
-        let next = if rest[end..].starts_with("\r\n") { end + 2 } else { end + c.len_utf8() };
+        let next = if rest[end..].starts_with("\r\n") {
+            end + 2
+        } else {
+            end + c.len_utf8()
+        };
         lines.push(&rest[..if keep { next } else { end }]);
         rest = &rest[next..];
     }

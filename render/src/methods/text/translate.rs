@@ -13,7 +13,10 @@ pub(super) fn translate(vm: &Vm<'_>, s: &str, table: &Obj) -> Result<Obj> {
     match table {
         Obj::Undefined(u) => return Err(u.error()),
         Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_) | Obj::Set(_) | Obj::Iter(_) => {
-            return Err(Error::type_error(format!("'{}' object is not subscriptable", table.type_name())));
+            return Err(Error::type_error(format!(
+                "'{}' object is not subscriptable",
+                table.type_name()
+            )));
         }
         _ => {}
     }
@@ -42,7 +45,9 @@ fn number_to_char(object: &Obj) -> Result<char> {
             .and_then(|i| u32::try_from(i).ok())
             .and_then(char::from_u32)
             .ok_or_else(|| Error::value_error("character mapping must be in range(0x110000)")),
-        _ => Err(Error::type_error("character mapping must return integer, None or str")),
+        _ => Err(Error::type_error(
+            "character mapping must return integer, None or str",
+        )),
     }
 }
 
@@ -55,7 +60,9 @@ pub(super) fn make(call: Call<'_>) -> Result<Obj> {
     let number = |c: char| Key::from(i64::from(u32::from(c)));
     let Some(to) = to else {
         let Obj::Dict(dict) = from else {
-            return Err(Error::type_error("if you give only one argument to maketrans it must be a dict"));
+            return Err(Error::type_error(
+                "if you give only one argument to maketrans it must be a dict",
+            ));
         };
         for (key, value) in dict.entries() {
             let key = match &key {
@@ -64,25 +71,41 @@ pub(super) fn make(call: Call<'_>) -> Result<Obj> {
                     let mut chars = s.chars();
                     match (chars.next(), chars.next()) {
                         (Some(only), None) => number(only),
-                        _ => return Err(Error::value_error("string keys in translate table must be of length 1")),
+                        _ => {
+                            return Err(Error::value_error(
+                                "string keys in translate table must be of length 1",
+                            ));
+                        }
                     }
                 }
-                _ => return Err(Error::type_error("keys in translate table must be strings or integers")),
+                _ => {
+                    return Err(Error::type_error(
+                        "keys in translate table must be strings or integers",
+                    ));
+                }
             };
             table.insert(key, value);
         }
         return Ok(Obj::Dict(DictRef::new(table)));
     };
-    let from = text(&from, |_| "first maketrans argument must be a string if there is a second argument".into())?;
-    let to = text(&to, |found| format!("maketrans() argument 2 must be str, not {found}"))?;
+    let from = text(&from, |_| {
+        "first maketrans argument must be a string if there is a second argument".into()
+    })?;
+    let to = text(&to, |found| {
+        format!("maketrans() argument 2 must be str, not {found}")
+    })?;
     if from.chars().count() != to.chars().count() {
-        return Err(Error::value_error("the first two maketrans arguments must have equal length"));
+        return Err(Error::value_error(
+            "the first two maketrans arguments must have equal length",
+        ));
     }
     for (from, to) in from.chars().zip(to.chars()) {
         table.insert(number(from), Obj::from(i64::from(u32::from(to))));
     }
     if let Some(delete) = delete {
-        let delete = text(&delete, |found| format!("maketrans() argument 3 must be str, not {found}"))?;
+        let delete = text(&delete, |found| {
+            format!("maketrans() argument 3 must be str, not {found}")
+        })?;
         for c in delete.chars() {
             table.insert(number(c), Obj::None);
         }

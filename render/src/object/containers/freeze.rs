@@ -21,12 +21,19 @@ pub(in super::super) fn freeze(object: &Obj) -> Result<Value> {
 
 /// The same, telling nobody who watches: for what only passes the data on.
 pub(in super::super) fn freeze_unread(object: &Obj) -> Result<Value> {
-    Freezer { quiet: true, ..Freezer::default() }.freeze(object)
+    Freezer {
+        quiet: true,
+        ..Freezer::default()
+    }
+    .freeze(object)
 }
 
 /// The same, with `None` for what is undefined or no data; also what that was, in words.
 pub(in super::super) fn freeze_lossy(object: &Obj) -> Result<(Value, Vec<String>)> {
-    let mut freezer = Freezer { missing: Some(Vec::new()), ..Freezer::default() };
+    let mut freezer = Freezer {
+        missing: Some(Vec::new()),
+        ..Freezer::default()
+    };
     let value = freezer.freeze(object)?;
     Ok((value, freezer.missing.unwrap_or_default()))
 }
@@ -50,7 +57,13 @@ impl Refreezer {
         let last = std::mem::take(&mut self.done);
         let done = Done::with_capacity_and_hasher(last.len(), RandomState::default());
         let seen = std::mem::replace(&mut self.seen, changes());
-        let mut freezer = Freezer { missing: Some(Vec::new()), done, last, seen, ..Freezer::default() };
+        let mut freezer = Freezer {
+            missing: Some(Vec::new()),
+            done,
+            last,
+            seen,
+            ..Freezer::default()
+        };
         let value = freezer.freeze(object);
         self.done = freezer.done;
         value
@@ -100,7 +113,11 @@ pub fn check_extent(value: &Value) -> Result<()> {
     let extent = Extent::of(value);
     depth::data(extent.depth)?;
     ledger::spend(extent.values.min(MAX_VALUES) / 16)?;
-    if extent.values > MAX_VALUES { Err(too_many()) } else { Ok(()) }
+    if extent.values > MAX_VALUES {
+        Err(too_many())
+    } else {
+        Ok(())
+    }
 }
 
 fn too_many() -> Box<Error> {
@@ -121,7 +138,12 @@ impl Freezer {
             }
             Obj::Bytes(b) => Value::Bytes(b.clone()),
             Obj::Tuple(items) => self.once(items.address(), |this| {
-                Ok(Value::Tuple(items.iter().map(|i| this.freeze(i)).collect::<Result<_>>()?))
+                Ok(Value::Tuple(
+                    items
+                        .iter()
+                        .map(|i| this.freeze(i))
+                        .collect::<Result<_>>()?,
+                ))
             })?,
             Obj::Set(set) => Value::Set(set.read(|s| s.iter().cloned().collect::<Set>())),
             Obj::List(list) => match list.as_frozen() {
@@ -148,7 +170,11 @@ impl Freezer {
         })
     }
 
-    fn once(&mut self, identity: usize, freeze: impl FnOnce(&mut Self) -> Result<Value>) -> Result<Value> {
+    fn once(
+        &mut self,
+        identity: usize,
+        freeze: impl FnOnce(&mut Self) -> Result<Value>,
+    ) -> Result<Value> {
         match self.done.entry(identity) {
             Entry::Occupied(entry) => match entry.get() {
                 Some((value, size)) => {
@@ -180,7 +206,10 @@ impl Freezer {
     fn no_data(&mut self, object: &Obj) -> Result<Value> {
         match &mut self.missing {
             Some(found) => {
-                found.push(format!("a {} is no data; make a list of it with |list", object.type_name()));
+                found.push(format!(
+                    "a {} is no data; make a list of it with |list",
+                    object.type_name()
+                ));
                 Ok(Value::None)
             }
             None => Err(not_data(object)),
@@ -212,12 +241,18 @@ impl Freezer {
         let state = list.0.0.borrow();
         let (items, origin, touched) = match &*state {
             State::Frozen(list) => return Ok(Value::List(list.clone())),
-            State::Live { items, origin, touched } => (items, origin, *touched),
+            State::Live {
+                items,
+                origin,
+                touched,
+            } => (items, origin, *touched),
         };
         self.counted(items.len())?;
         ledger::spend(items.len())?;
         let last = match self.last(list.address()) {
-            Some(Value::List(last)) if touched <= self.seen || last.len() == items.len() => Some(last.clone()),
+            Some(Value::List(last)) if touched <= self.seen || last.len() == items.len() => {
+                Some(last.clone())
+            }
             _ => None,
         };
         let compare = Compare::of(last.is_some(), touched <= self.seen);
@@ -249,12 +284,18 @@ impl Freezer {
         let state = dict.state();
         let (items, origin, touched) = match &*state {
             State::Frozen(map) => return Ok(Value::Map(map.clone())),
-            State::Live { items, origin, touched } => (items, origin, *touched),
+            State::Live {
+                items,
+                origin,
+                touched,
+            } => (items, origin, *touched),
         };
         self.counted(items.len())?;
         ledger::spend(2 * items.len())?;
         let last = match self.last(dict.address()) {
-            Some(Value::Map(last)) if touched <= self.seen || is_alike(last, dict, items) => Some(last.clone()),
+            Some(Value::Map(last)) if touched <= self.seen || is_alike(last, dict, items) => {
+                Some(last.clone())
+            }
             _ => None,
         };
         let compare = Compare::of(last.is_some(), touched <= self.seen);
@@ -288,15 +329,25 @@ impl Freezer {
         for (index, (object, before)) in items.enumerate() {
             // Most items are texts, and not worth a copy.
             match (object, before) {
-                (Obj::Str(text), Value::Str(before)) if compare != Compare::All || text == before => {
+                (Obj::Str(text), Value::Str(before))
+                    if compare != Compare::All || text == before =>
+                {
                     self.counted(text.len() / 64)?;
                     continue;
                 }
-                (Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_), _) if compare != Compare::All => continue,
+                (Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_), _)
+                    if compare != Compare::All =>
+                {
+                    continue;
+                }
                 _ => {}
             }
             let now = self.freeze(object)?;
-            let same = if compare == Compare::Storage { is_unchanged(before, &now) } else { before.is_same(&now) };
+            let same = if compare == Compare::Storage {
+                is_unchanged(before, &now)
+            } else {
+                before.is_same(&now)
+            };
             if !same {
                 changed.push((index, now));
             }
@@ -332,7 +383,10 @@ impl Freezer {
         let mut frozen = map.clone();
         for (key, object) in watched.taken() {
             let value = self.freeze(object)?;
-            if map.get(key).is_some_and(|before| !is_unchanged(before, &value)) {
+            if map
+                .get(key)
+                .is_some_and(|before| !is_unchanged(before, &value))
+            {
                 frozen.insert(key.clone(), value);
             }
         }
@@ -346,7 +400,9 @@ fn is_alike(map: &Map, dict: &DictRef, entries: &Entries) -> bool {
         (Key::Str(a), Key::Str(b)) => a == b,
         _ => a.to_value().is_same(&b.to_value()),
     };
-    map.kind() == dict.kind() && map.len() == entries.len() && map.keys().zip(entries.keys()).all(same)
+    map.kind() == dict.kind()
+        && map.len() == entries.len()
+        && map.keys().zip(entries.keys()).all(same)
 }
 
 /// Whether a nested value is still the storage it came from. Scalars cannot change under a level
@@ -355,14 +411,19 @@ fn is_unchanged(before: &Value, after: &Value) -> bool {
     match (before, after) {
         (Value::List(a), Value::List(b)) => a.ptr_eq(b),
         (Value::Map(a), Value::Map(b)) => a.ptr_eq(b),
-        (Value::Tuple(a), Value::Tuple(b)) => a.iter().zip(b.iter()).all(|(a, b)| is_unchanged(a, b)),
+        (Value::Tuple(a), Value::Tuple(b)) => {
+            a.iter().zip(b.iter()).all(|(a, b)| is_unchanged(a, b))
+        }
         (Value::Set(a), Value::Set(b)) => a == b,
         _ => true,
     }
 }
 
 fn not_data(object: &Obj) -> Box<Error> {
-    Error::type_error(format!("Object of type {} is not JSON serializable", object.type_name()))
+    Error::type_error(format!(
+        "Object of type {} is not JSON serializable",
+        object.type_name()
+    ))
 }
 
 #[cfg(test)]
@@ -378,10 +439,18 @@ mod tests {
         let mut seen = vec![refreezer.freeze(object).unwrap()];
         for (what, change) in changes {
             change();
-            let (anew, again) = (freeze_lossy(object).map(|(value, _)| value), refreezer.freeze(object));
+            let (anew, again) = (
+                freeze_lossy(object).map(|(value, _)| value),
+                refreezer.freeze(object),
+            );
             match (anew, again) {
                 (Ok(anew), Ok(again)) => {
-                    assert!(anew.is_same(&again), "{what}: {} is not {}", again.repr(), anew.repr());
+                    assert!(
+                        anew.is_same(&again),
+                        "{what}: {} is not {}",
+                        again.repr(),
+                        anew.repr()
+                    );
                     seen.push(again);
                 }
                 (anew, again) => assert_eq!(anew.is_err(), again.is_err(), "{what}"),
@@ -391,8 +460,12 @@ mod tests {
     }
 
     fn dict(value: &Obj, key: &str) -> DictRef {
-        let Obj::Dict(outer) = value else { panic!("no dict") };
-        let Some(Obj::Dict(inner)) = outer.get_str(key) else { panic!("no dict under {key}") };
+        let Obj::Dict(outer) = value else {
+            panic!("no dict")
+        };
+        let Some(Obj::Dict(inner)) = outer.get_str(key) else {
+            panic!("no dict under {key}")
+        };
         inner
     }
 
@@ -400,10 +473,16 @@ mod tests {
     fn refreezing_gives_what_freezing_anew_gives() {
         let text = "{a: {x: 1, l: [1, [2]]}, b: {y: text}, c: {z: 1}}";
         let root = Obj::from(mapstack_yaml::load(text).unwrap());
-        let Obj::Dict(top) = &root else { panic!("no dict") };
+        let Obj::Dict(top) = &root else {
+            panic!("no dict")
+        };
         let (a, b) = (dict(&root, "a"), dict(&root, "b"));
-        let Some(Obj::List(list)) = a.get_str("l") else { panic!("no list") };
-        let Some(Obj::List(inner)) = list.get(1) else { panic!("no list") };
+        let Some(Obj::List(list)) = a.get_str("l") else {
+            panic!("no list")
+        };
+        let Some(Obj::List(inner)) = list.get(1) else {
+            panic!("no list")
+        };
         let set = |dict: &DictRef, key: &str, value: Obj| dict.insert(key, value);
         let own = ListRef::new(vec![Obj::from(1)]);
         let tuple = Obj::Tuple([Obj::List(own.clone())].into());
@@ -414,31 +493,58 @@ mod tests {
                 ("another type", &|| set(&a, "x", Obj::from(2.0))),
                 ("the same again", &|| set(&a, "x", Obj::from(2.0))),
                 ("text", &|| set(&b, "y", Obj::from("other"))),
-                ("deep inside", &|| inner.change(|items| items.push(Obj::from(3)))),
+                ("deep inside", &|| {
+                    inner.change(|items| items.push(Obj::from(3)))
+                }),
                 ("under an alias", &|| set(&b, "alias", Obj::Dict(a.clone()))),
-                ("through the alias", &|| set(&dict(&Obj::Dict(b.clone()), "alias"), "x", Obj::from(4))),
+                ("through the alias", &|| {
+                    set(&dict(&Obj::Dict(b.clone()), "alias"), "x", Obj::from(4))
+                }),
                 ("a key that is equal", &|| set(&b, "k", Obj::None)),
-                ("one", &|| b.change(|entries| drop(entries.insert(Key::from(1), Obj::None)))),
+                ("one", &|| {
+                    b.change(|entries| drop(entries.insert(Key::from(1), Obj::None)))
+                }),
                 ("true", &|| {
                     b.change(|entries| drop(entries.shift_remove(&Key::from(1))));
                     b.change(|entries| drop(entries.insert(Key::from(true), Obj::None)));
                 }),
                 ("order", &|| b.change(|entries| entries.swap_indices(0, 1))),
                 ("a tuple", &|| set(top, "t", tuple.clone())),
-                ("a list in a tuple", &|| own.change(|items| items.push(Obj::from(5)))),
-                ("undefined", &|| set(&a, "u", Obj::Undefined(Rc::new(Undefined::hint("missing", false))))),
-                ("a cycle", &|| inner.change(|items| items.push(Obj::List(list.clone())))),
+                ("a list in a tuple", &|| {
+                    own.change(|items| items.push(Obj::from(5)))
+                }),
+                ("undefined", &|| {
+                    set(
+                        &a,
+                        "u",
+                        Obj::Undefined(Rc::new(Undefined::hint("missing", false))),
+                    )
+                }),
+                ("a cycle", &|| {
+                    inner.change(|items| items.push(Obj::List(list.clone())))
+                }),
                 ("inside a cycle", &|| set(&a, "x", Obj::from(6))),
                 ("no cycle", &|| inner.change(|items| drop(items.pop()))),
-                ("removal", &|| top.change(|entries| drop(entries.shift_remove("a")))),
+                ("removal", &|| {
+                    top.change(|entries| drop(entries.shift_remove("a")))
+                }),
             ],
         );
-        let part = |value: &Value, key: &str| value.as_map().and_then(|map| map.get(key).cloned()).unwrap();
-        let (Value::Map(first), Value::Map(last)) = (part(&seen[0], "c"), part(seen.last().unwrap(), "c")) else {
+        let part = |value: &Value, key: &str| {
+            value
+                .as_map()
+                .and_then(|map| map.get(key).cloned())
+                .unwrap()
+        };
+        let (Value::Map(first), Value::Map(last)) =
+            (part(&seen[0], "c"), part(seen.last().unwrap(), "c"))
+        else {
             panic!("no mappings")
         };
         assert!(first.ptr_eq(&last), "what nobody changed is not copied");
-        let (Value::Map(second), Value::Map(third)) = (&seen[2], &seen[3]) else { panic!("no mappings") };
+        let (Value::Map(second), Value::Map(third)) = (&seen[2], &seen[3]) else {
+            panic!("no mappings")
+        };
         assert!(second.ptr_eq(third), "what is the same again is not copied");
     }
 

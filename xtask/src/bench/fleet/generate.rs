@@ -22,7 +22,9 @@ const SYSTEMS: [(&str, &str, &str, &str); 8] = [
     ("Suse", "SLES", "15", "SLES 15"),
     ("Arch", "Arch", "rolling", "rolling"),
 ];
-const ROLES: [&str; 10] = ["web", "db", "cache", "queue", "proxy", "build", "mail", "dns", "backup", "monitor"];
+const ROLES: [&str; 10] = [
+    "web", "db", "cache", "queue", "proxy", "build", "mail", "dns", "backup", "monitor",
+];
 const ENVIRONMENTS: [&str; 3] = ["production", "staging", "testing"];
 
 /// Numbers that look random and are the same every time.
@@ -54,7 +56,12 @@ pub fn minion(number: u64) -> Value {
     let environment = pick(&ENVIRONMENTS, mixed(number * 5 + 2));
     let (id, unique) = (id(number), mixed(number * 11));
     let host = id.split('.').next().unwrap_or_default();
-    let address = format!("10.{}.{}.{}", number >> 16 & 255, number >> 8 & 255, number & 255);
+    let address = format!(
+        "10.{}.{}.{}",
+        number >> 16 & 255,
+        number >> 8 & 255,
+        number & 255
+    );
     let cpus = pick(&[2_u64, 4, 8, 16, 32], kind);
     let major = release.split('.').next().unwrap_or_default();
     let interfaces = json!({"lo": ["127.0.0.1", "::1"], "eth0": [address, format!("fe80::{:x}", unique & 0xffff)]});
@@ -77,8 +84,11 @@ pub fn minion(number: u64) -> Value {
             "disks": ["sda", "sdb"], "ssds": ["sda"], "selinux": {"enabled": family == "RedHat", "enforced": "Permissive"}, "transactional": false,
             "roles": [role], "environment": environment, "datacenter": id.split('.').nth(1)});
     let parts = [system, hardware, others];
-    let grains: serde_json::Map<String, Value> =
-        parts.into_iter().filter_map(|part| part.as_object().cloned()).flatten().collect();
+    let grains: serde_json::Map<String, Value> = parts
+        .into_iter()
+        .filter_map(|part| part.as_object().cloned())
+        .flatten()
+        .collect();
     json!({
         "id": id,
         "grains": grains,
@@ -112,11 +122,15 @@ pub fn formula(sh: &Shell, root: &Path, number: u64) -> Result {
     }
     write("defaults.yaml", defaults)?;
     // Without this file the sources are those that every formula has.
-    if let Some(source) =
-        ["", "Y!G@roles", "Y!I@environment"].get(number as usize % 3).filter(|source| !source.is_empty())
+    if let Some(source) = ["", "Y!G@roles", "Y!I@environment"]
+        .get(number as usize % 3)
+        .filter(|source| !source.is_empty())
     {
         let sources = "values:\n  sources:\n    - Y!G@osarch\n    - Y!G@os_family\n    - Y!G@os\n    - Y!G@osfinger\n";
-        write("map_jinja.yaml", format!("{sources}    - {source}\n    - C@formula{number}\n    - Y!G@id\n"))?;
+        write(
+            "map_jinja.yaml",
+            format!("{sources}    - {source}\n    - C@formula{number}\n    - Y!G@id\n"),
+        )?;
     }
     for (family, os, release, _) in SYSTEMS {
         write(
@@ -125,7 +139,10 @@ pub fn formula(sh: &Shell, root: &Path, number: u64) -> Result {
                 "values:\n  packages: [{family}-package]\n  service: {{name: {family}d}}\n  server: {{user: {family}}}\n"
             ),
         )?;
-        write(&format!("os/{os}.yaml"), format!("values:\n  distribution: {os}\n  server: {{group: {os}}}\n"))?;
+        write(
+            &format!("os/{os}.yaml"),
+            format!("values:\n  distribution: {os}\n  server: {{group: {os}}}\n"),
+        )?;
         let major = release.split('.').next().unwrap_or_default();
         write(
             &format!("osfinger/{os}-{major}.yaml"),
@@ -133,19 +150,26 @@ pub fn formula(sh: &Shell, root: &Path, number: u64) -> Result {
         )?;
     }
     for role in ROLES {
-        let text =
-            format!("values:\n  role: {role}\n  packages: [{role}-tools]\n  server: {{port: {}}}\n", 8000 + role.len());
+        let text = format!(
+            "values:\n  role: {role}\n  packages: [{role}-tools]\n  server: {{port: {}}}\n",
+            8000 + role.len()
+        );
         write(&format!("roles/{role}.yaml"), text)?;
     }
     for environment in ENVIRONMENTS {
         write(
             &format!("environment/{environment}.yaml"),
-            format!("values:\n  level: {environment}\n  log: {{level: info, target: {environment}}}\n"),
+            format!(
+                "values:\n  level: {environment}\n  log: {{level: info, target: {environment}}}\n"
+            ),
         )?;
     }
     // One minion in a hundred has a file of its own.
     for minion in (0..100_000).step_by(100).take(20) {
-        write(&format!("id/{}.yaml", id(minion)), "values:\n  special: true\n".into())?;
+        write(
+            &format!("id/{}.yaml", id(minion)),
+            "values:\n  special: true\n".into(),
+        )?;
     }
     if number % 4 == 1 {
         let text = "{% if mapdata.server.workers > 4 %}{% do mapdata.server.update({'pool': mapdata.server.workers * 2}) %}{% endif %}\n";

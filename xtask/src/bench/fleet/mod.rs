@@ -54,10 +54,18 @@ impl Fleet {
         let into = directory.join("minions");
         sh.create_dir(&into)?;
         for number in 0..minions {
-            fs::write(into.join(format!("{}.json", generate::id(number))), generate::minion(number).to_string())?;
+            fs::write(
+                into.join(format!("{}.json", generate::id(number))),
+                generate::minion(number).to_string(),
+            )?;
         }
-        let formulas = (0..formulas).map(|number| format!("formula{number}")).collect();
-        Ok(Fleet { directory: directory.to_owned(), formulas })
+        let formulas = (0..formulas)
+            .map(|number| format!("formula{number}"))
+            .collect();
+        Ok(Fleet {
+            directory: directory.to_owned(),
+            formulas,
+        })
     }
 
     fn output(&self) -> PathBuf {
@@ -78,9 +86,16 @@ impl Fleet {
 
     fn run_as(&self, mut command: Command, more: &[&str]) -> Result<Taken> {
         command.arg("fleet").args(&self.formulas).args(more);
-        command.arg("--root").arg(self.directory.join("root")).arg("--minions").arg(self.directory.join("minions"));
+        command
+            .arg("--root")
+            .arg(self.directory.join("root"))
+            .arg("--minions")
+            .arg(self.directory.join("minions"));
         let started = Instant::now();
-        let mut child = command.stdout(File::create(self.output())?).stderr(Stdio::null()).spawn()?;
+        let mut child = command
+            .stdout(File::create(self.output())?)
+            .stderr(Stdio::null())
+            .spawn()?;
         let mut peak = 0;
         let status = loop {
             if let Some(status) = child.try_wait()? {
@@ -90,7 +105,11 @@ impl Fleet {
             std::thread::sleep(Duration::from_millis(2));
         };
         let time = started.elapsed();
-        if status.success() { Ok(Taken { time, peak }) } else { Err("mapstack fleet failed".into()) }
+        if status.success() {
+            Ok(Taken { time, peak })
+        } else {
+            Err("mapstack fleet failed".into())
+        }
     }
 
     /// How long it takes to write the output of the last run from memory.
@@ -106,7 +125,9 @@ impl Fleet {
 fn peak_memory(process: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    peak.and_then(|peak| peak.trim().split(' ').next()?.parse::<u64>().ok()).unwrap_or_default() * 1024
+    peak.and_then(|peak| peak.trim().split(' ').next()?.parse::<u64>().ok())
+        .unwrap_or_default()
+        * 1024
 }
 
 fn megabytes(bytes: u64) -> u64 {
@@ -122,8 +143,12 @@ fn against_the_reference(sh: &Shell, directory: &Path) -> Result {
         runs.sort_by_key(|taken| taken.time);
         Ok(runs.swap_remove(0))
     };
-    let [one, two, plain] = [&["--jobs", "1"][..], &["--jobs", "2"], &["--jobs", "2", "--memory", "0"]]
-        .map(|more| best(&|| fleet.run(sh, more)));
+    let [one, two, plain] = [
+        &["--jobs", "1"][..],
+        &["--jobs", "2"],
+        &["--jobs", "2", "--memory", "0"],
+    ]
+    .map(|more| best(&|| fleet.run(sh, more)));
     let (one, two, plain) = (one?, two?, plain?);
     // With one thread at work there is another that writes: on one core, both take turns.
     match best(&|| fleet.run_on_one_core(sh, &["--jobs", "1"])) {
@@ -138,7 +163,11 @@ fn against_the_reference(sh: &Shell, directory: &Path) -> Result {
         Err(e) => println!("  not measured on one core: {e}"),
     }
     let ratio = one.time.as_secs_f64() / two.time.as_secs_f64();
-    println!("  one thread beside the one that writes {:.0?}: {ratio:.2} times; {} MB", one.time, megabytes(two.peak));
+    println!(
+        "  one thread beside the one that writes {:.0?}: {ratio:.2} times; {} MB",
+        one.time,
+        megabytes(two.peak)
+    );
     println!("  with nothing shared, two threads {:.0?}", plain.time);
     match reference::python(sh) {
         Ok(python) => {
@@ -147,13 +176,20 @@ fn against_the_reference(sh: &Shell, directory: &Path) -> Result {
             let root = directory.join("root");
             let mut theirs = Duration::ZERO;
             for formula in &fleet.formulas {
-                let printed = measured(cmd!(sh, "{python} xtask/reference/bench.py data {formula} {minion} {root}"))?;
-                theirs += Duration::from_nanos(printed["warm"].as_u64().ok_or("bench.py prints no time")?);
+                let printed = measured(cmd!(
+                    sh,
+                    "{python} xtask/reference/bench.py data {formula} {minion} {root}"
+                ))?;
+                theirs += Duration::from_nanos(
+                    printed["warm"].as_u64().ok_or("bench.py prints no time")?,
+                );
             }
             let (theirs, ours) = (theirs / formulas, two.time / (minions * formulas));
             let ratio = theirs.as_secs_f64() / ours.as_secs_f64();
             let verdict = verdict(ratio > WARM_GOAL, &format!("> {WARM_GOAL}"));
-            println!("  each: map.data {theirs:.1?} warm, mapstack {ours:.1?}: {ratio:.0} times faster{verdict}");
+            println!(
+                "  each: map.data {theirs:.1?} warm, mapstack {ours:.1?}: {ratio:.0} times faster{verdict}"
+            );
         }
         Err(missing) => println!("  no reference to compare with: {missing}"),
     }
@@ -187,23 +223,47 @@ fn change(sh: &Shell, directory: &Path) -> Result {
     let fleet = Fleet::new(sh, directory, minions.into(), 5)?;
     let root = directory.join("root");
     let mut command = Command::new(mapstack(sh)?);
-    command.arg("watch").args(&fleet.formulas).arg("--root").arg(&root).arg("--minions").arg(directory.join("minions"));
+    command
+        .arg("watch")
+        .args(&fleet.formulas)
+        .arg("--root")
+        .arg(&root)
+        .arg("--minions")
+        .arg(directory.join("minions"));
     let started = Instant::now();
-    let mut watch = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let mut watch = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()?;
     let mut said = BufReader::new(watch.stderr.take().ok_or("no standard error")?).lines();
     let mut wait = |wanted: &str| {
         let mut lines = said.by_ref().map_while(std::result::Result::ok);
-        lines.find_map(|line| line.strip_prefix(wanted).map(str::to_owned)).ok_or("mapstack watch ended")
+        lines
+            .find_map(|line| line.strip_prefix(wanted).map(str::to_owned))
+            .ok_or("mapstack watch ended")
     };
     wait("watching ")?;
-    println!("{minions} minions, 5 formulas, watched {:.0?} after the start; a change of one file:", started.elapsed());
-    for (number, path) in ["os_family/Suse.yaml", "os_family/Debian.yaml", "defaults.yaml"].iter().enumerate() {
+    println!(
+        "{minions} minions, 5 formulas, watched {:.0?} after the start; a change of one file:",
+        started.elapsed()
+    );
+    for (number, path) in [
+        "os_family/Suse.yaml",
+        "os_family/Debian.yaml",
+        "defaults.yaml",
+    ]
+    .iter()
+    .enumerate()
+    {
         let file = root.join("formula1/parameters").join(path);
         fs::write(&file, sh.read_file(&file)? + &format!("  new{number}: 1\n"))?;
         // Of what it says itself: from when it hears of the change, which is when nothing more is written.
         let time = wait("after ")?;
         let time = Duration::from_millis(time.trim_end_matches(" ms").parse()?);
-        println!("  {path}: {time:.0?}{}", verdict(time < CHANGE_GOAL, &format!("< {CHANGE_GOAL:.0?}")));
+        println!(
+            "  {path}: {time:.0?}{}",
+            verdict(time < CHANGE_GOAL, &format!("< {CHANGE_GOAL:.0?}"))
+        );
     }
     watch.kill()?;
     watch.wait()?;
@@ -221,17 +281,27 @@ fn inventory(sh: &Shell, directory: &Path) -> Result {
             format!("values:\n{}", layer_text(class as usize, "  ")),
         )?;
     }
-    sh.write_file(parameters.join("map_jinja.yaml"), "values: {sources: ['Y!G@classes']}\n")?;
+    sh.write_file(
+        parameters.join("map_jinja.yaml"),
+        "values: {sources: ['Y!G@classes']}\n",
+    )?;
     sh.write_file(parameters.join("defaults.yaml"), "values: {}\n")?;
     let into = directory.join("minions");
     sh.create_dir(&into)?;
     for node in 0..nodes {
-        let own = (0..12).map(|layer| 8 + generate::mixed(u64::from(node) * 12 + layer) % (classes - 8));
-        let classes: Vec<String> = (0..8).chain(own).map(|class| format!("class{class}")).collect();
+        let own =
+            (0..12).map(|layer| 8 + generate::mixed(u64::from(node) * 12 + layer) % (classes - 8));
+        let classes: Vec<String> = (0..8)
+            .chain(own)
+            .map(|class| format!("class{class}"))
+            .collect();
         let facts = serde_json::json!({"grains": {"classes": classes, "os": "Debian"}});
         fs::write(into.join(format!("node{node:04}.json")), facts.to_string())?;
     }
-    let fleet = Fleet { directory: directory.to_owned(), formulas: vec!["inventory".into()] };
+    let fleet = Fleet {
+        directory: directory.to_owned(),
+        formulas: vec!["inventory".into()],
+    };
     let taken = fleet.run(sh, &[])?;
     let speed = f64::from(nodes) / taken.time.as_secs_f64();
     println!(
@@ -239,7 +309,10 @@ fn inventory(sh: &Shell, directory: &Path) -> Result {
         taken.time,
         verdict(speed > INVENTORY_GOAL, &format!("> {INVENTORY_GOAL}")),
         megabytes(taken.peak),
-        verdict(taken.peak < INVENTORY_MEMORY, &format!("< {} MB", megabytes(INVENTORY_MEMORY)))
+        verdict(
+            taken.peak < INVENTORY_MEMORY,
+            &format!("< {} MB", megabytes(INVENTORY_MEMORY))
+        )
     );
     Ok(())
 }

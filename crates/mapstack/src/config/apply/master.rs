@@ -27,7 +27,11 @@ const PATHS: [&str; 11] = [
 ];
 
 /// Put a master's options into force.
-pub fn master<'a>(defaults: &Map, set: &'a Layer, surroundings: &'a Surroundings) -> Result<Applying<'a>> {
+pub fn master<'a>(
+    defaults: &Map,
+    set: &'a Layer,
+    surroundings: &'a Surroundings,
+) -> Result<Applying<'a>> {
     let mut it = Applying::new(defaults, set, surroundings, MASTER, "salt-master");
     if !it.is_set("__fs_update") {
         it.insert("__fs_update", true);
@@ -37,7 +41,11 @@ pub fn master<'a>(defaults: &Map, set: &'a Layer, surroundings: &'a Surroundings
         let port = it.get("cluster_port").clone();
         it.insert("cluster_pool_port", port);
     }
-    if it.get("external_auth").as_map().is_some_and(|auth| auth.contains_key("rest")) {
+    if it
+        .get("external_auth")
+        .as_map()
+        .is_some_and(|auth| auth.contains_key("rest"))
+    {
         it.insert("keep_acl_in_token", true);
     }
     it.environment();
@@ -109,15 +117,27 @@ impl Applying<'_> {
             };
             let mut good = Vec::new();
             for regex in given {
-                match regex.as_str().map(|text| regex_matches(text, "", false, false)) {
+                match regex
+                    .as_str()
+                    .map(|text| regex_matches(text, "", false, false))
+                {
                     Some(Ok(_)) => good.push(regex),
                     Some(Err(e)) => {
                         let message = format!("'{regex}' is no regular expression: {}", e.message);
-                        self.warn("file_ignore_regex", message, "it is left out, as Salt leaves it out");
+                        self.warn(
+                            "file_ignore_regex",
+                            message,
+                            "it is left out, as Salt leaves it out",
+                        );
                     }
                     None => {
-                        let message = format!("{} is no regular expression", regex.kind().described());
-                        self.warn("file_ignore_regex", message, "it is left out, as Salt leaves it out");
+                        let message =
+                            format!("{} is no regular expression", regex.kind().described());
+                        self.warn(
+                            "file_ignore_regex",
+                            message,
+                            "it is left out, as Salt leaves it out",
+                        );
                     }
                 }
             }
@@ -141,10 +161,14 @@ impl Applying<'_> {
         if few && self.get("peer").truthy() {
             self.insert("worker_threads", 3);
         }
-        let enabled = !self.options.contains_key("worker_pools_enabled") || self.get("worker_pools_enabled").truthy();
+        let enabled = !self.options.contains_key("worker_pools_enabled")
+            || self.get("worker_pools_enabled").truthy();
         if enabled && !self.get("worker_pools").truthy() {
             let count = self.get("worker_threads").clone();
-            let pool = Map::from_iter([("worker_count", count), ("commands", Value::from_iter(["*"]))]);
+            let pool = Map::from_iter([
+                ("worker_count", count),
+                ("commands", Value::from_iter(["*"])),
+            ]);
             self.insert("worker_pools", Map::from_iter([("default", pool)]));
         }
         Ok(())
@@ -154,8 +178,12 @@ impl Applying<'_> {
     fn ssh_minion_opts(&mut self) {
         match self.get("ssh_minion_opts").clone() {
             Value::Map(given) => {
-                let kept = given.iter().filter(|(option, _)| !option.as_str().is_some_and(is_the_masters));
-                let kept: Map = kept.map(|(option, value)| (option.clone(), value.clone())).collect();
+                let kept = given
+                    .iter()
+                    .filter(|(option, _)| !option.as_str().is_some_and(is_the_masters));
+                let kept: Map = kept
+                    .map(|(option, value)| (option.clone(), value.clone()))
+                    .collect();
                 if kept.len() != given.len() {
                     self.insert("ssh_minion_opts", kept);
                 }
@@ -169,11 +197,15 @@ impl Applying<'_> {
         match self.get("nodegroups") {
             Value::None => self.insert("nodegroups", Value::map()),
             Value::List(items) => {
-                let each: Option<Vec<&Map>> =
-                    items.iter().map(|item| item.as_map().filter(|map| map.len() == 1)).collect();
+                let each: Option<Vec<&Map>> = items
+                    .iter()
+                    .map(|item| item.as_map().filter(|map| map.len() == 1))
+                    .collect();
                 if let Some(each) = each.filter(|each| !each.is_empty()) {
                     let entries = each.into_iter().flat_map(Map::iter);
-                    let groups: Map = entries.map(|(key, value)| (key.clone(), value.clone())).collect();
+                    let groups: Map = entries
+                        .map(|(key, value)| (key.clone(), value.clone()))
+                        .collect();
                     self.insert("nodegroups", groups);
                 }
             }
@@ -187,6 +219,10 @@ fn is_the_masters(option: &str) -> bool {
     let file_server = option
         .to_ascii_lowercase()
         .split_once("fs_")
-        .is_some_and(|(backend, _)| !backend.is_empty() && backend.chars().all(|c| c.is_ascii_alphanumeric()));
-    file_server || option == "fileserver_backend" || (option.contains("pillar") && option != "ssh_merge_pillar")
+        .is_some_and(|(backend, _)| {
+            !backend.is_empty() && backend.chars().all(|c| c.is_ascii_alphanumeric())
+        });
+    file_server
+        || option == "fileserver_backend"
+        || (option.contains("pillar") && option != "ssh_merge_pillar")
 }

@@ -10,14 +10,27 @@ use super::Applying;
 use crate::diagnostic::Result;
 
 /// Put a minion's options into force.
-pub fn minion<'a>(kind: Kind, defaults: &Map, set: &'a Layer, surroundings: &'a Surroundings) -> Result<Applying<'a>> {
-    let program = if kind == Kind::Proxy { "salt-proxy" } else { "salt-call" };
+pub fn minion<'a>(
+    kind: Kind,
+    defaults: &Map,
+    set: &'a Layer,
+    surroundings: &'a Surroundings,
+) -> Result<Applying<'a>> {
+    let program = if kind == Kind::Proxy {
+        "salt-proxy"
+    } else {
+        "salt-call"
+    };
     let mut it = Applying::new(defaults, set, surroundings, "minion", program);
     it.log_file(defaults)?;
     it.environment();
     it.fileserver_backend()?;
     if !it.get("id").truthy() {
-        match surroundings.id.as_ref().or(surroundings.remembered_id.as_ref()) {
+        match surroundings
+            .id
+            .as_ref()
+            .or(surroundings.remembered_id.as_ref())
+        {
             Some(id) => it.insert("id", id.as_str()),
             None => drop(it.options.shift_remove("id")),
         }
@@ -31,7 +44,13 @@ pub fn minion<'a>(kind: Kind, defaults: &Map, set: &'a Layer, surroundings: &'a 
     it.roots("file_roots", "/srv/salt")?;
     it.roots("pillar_roots", "/srv/pillar")?;
     it.extension_modules()?;
-    let paths = ["pki_dir", "cachedir", "sock_dir", "extension_modules", "pidfile"];
+    let paths = [
+        "pki_dir",
+        "cachedir",
+        "sock_dir",
+        "extension_modules",
+        "pidfile",
+    ];
     it.prepend_root_dir(&paths, &["log_file", "key_logfile"])?;
     if !it.options.contains_key("beacons") {
         it.insert("beacons", Value::map());
@@ -39,7 +58,12 @@ pub fn minion<'a>(kind: Kind, defaults: &Map, set: &'a Layer, surroundings: &'a 
     it.ipc_write_buffer();
     it.hash_type()?;
     it.ssl();
-    let discovery = [("attempts", 3.into()), ("pause", 5.into()), ("port", 4520.into()), ("match", "any".into())];
+    let discovery = [
+        ("attempts", 3.into()),
+        ("pause", 5.into()),
+        ("port", 4520.into()),
+        ("match", "any".into()),
+    ];
     it.discovery(&[&discovery[..], &[("mapping", Value::map())]].concat());
     if !it.options.contains_key("__cachedir") {
         let cache = it.get("cachedir").clone();
@@ -52,7 +76,9 @@ pub fn minion<'a>(kind: Kind, defaults: &Map, set: &'a Layer, surroundings: &'a 
 impl Applying<'_> {
     /// Proxies have directories of their own by their ids, and other minions if they are told to.
     fn directories_by_id(&mut self) -> Result<()> {
-        let Value::List(options) = self.get("append_minionid_config_dirs").clone() else { return Ok(()) };
+        let Value::List(options) = self.get("append_minionid_config_dirs").clone() else {
+            return Ok(());
+        };
         // Nobody knows the id of a minion that was not told it.
         if !self.options.contains_key("id") {
             return Ok(());
@@ -72,7 +98,10 @@ impl Applying<'_> {
                 _ => {}
             }
         }
-        if options.iter().any(|option| option.as_str() == Some("pidfile")) {
+        if options
+            .iter()
+            .any(|option| option.as_str() == Some("pidfile"))
+        {
             let (file, id) = (self.text("pidfile")?, self.text("id")?);
             let file = join(&join(&join(&directory(file), "salt"), id), name(file));
             self.insert("pidfile", file);

@@ -25,14 +25,29 @@ pub(super) struct Applying<'a> {
 
 impl<'a> Applying<'a> {
     /// The defaults under what files set.
-    fn new(defaults: &Map, set: &'a Layer, surroundings: &'a Surroundings, role: &str, program: &str) -> Self {
+    fn new(
+        defaults: &Map,
+        set: &'a Layer,
+        surroundings: &'a Surroundings,
+        role: &str,
+        program: &str,
+    ) -> Self {
         let mut options = defaults.clone();
-        options.extend(set.options.iter().map(|(key, value)| (key.clone(), value.clone())));
+        options.extend(
+            set.options
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone())),
+        );
         options.insert("__cli", program);
         if !set.options.contains_key("__role") {
             options.insert("__role", role);
         }
-        Applying { options, set, surroundings, warnings: Vec::new() }
+        Applying {
+            options,
+            set,
+            surroundings,
+            warnings: Vec::new(),
+        }
     }
 
     fn get(&self, option: &str) -> &Value {
@@ -51,14 +66,18 @@ impl<'a> Applying<'a> {
 
     /// Where an option is set; the last of several places.
     fn place(&self, option: &str) -> Option<Place> {
-        self.set.settings(&Key::from(option)).last().map(super::file::Setting::place)
+        self.set
+            .settings(&Key::from(option))
+            .last()
+            .map(super::file::Setting::place)
     }
 
     /// Where an entry of an option's mapping stands.
     fn place_of_entry(&self, option: &str, key: &Key) -> Option<Place> {
         let settings = self.set.settings(&Key::from(option)).iter().rev();
-        let mut entries =
-            settings.filter_map(|one| Some(one.place_of(one.marks.key(one.value.as_map()?.index_of(key)?)?)));
+        let mut entries = settings.filter_map(|one| {
+            Some(one.place_of(one.marks.key(one.value.as_map()?.index_of(key)?)?))
+        });
         entries.next().or_else(|| self.place(option))
     }
 
@@ -74,12 +93,17 @@ impl<'a> Applying<'a> {
 
     /// An error about an option on which the reference ends.
     fn wrong(&self, option: &str, expected: &str) -> Error {
-        let message = format!("`{option}` must be {expected}, not {}", self.get(option).kind().described());
+        let message = format!(
+            "`{option}` must be {expected}, not {}",
+            self.get(option).kind().described()
+        );
         Error::new(ErrorKind::Options, message).at(self.place(option))
     }
 
     fn text(&self, option: &str) -> Result<&str> {
-        self.get(option).as_str().ok_or_else(|| self.wrong(option, "text"))
+        self.get(option)
+            .as_str()
+            .ok_or_else(|| self.wrong(option, "text"))
     }
 
     /// `log_dir` comes before a relative `log_file`, or in place of the built-in directory.
@@ -91,7 +115,10 @@ impl<'a> Applying<'a> {
         let file = if set {
             self.text("log_file")?
         } else {
-            default.get("log_file").and_then(Value::as_str).unwrap_or_default()
+            default
+                .get("log_file")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
         };
         let directory = self.text("log_dir")?;
         let file = join(directory, if set { file } else { name(file) });
@@ -101,14 +128,24 @@ impl<'a> Applying<'a> {
 
     /// `environment` is what `saltenv` was called.
     fn environment(&mut self) {
-        let Some(older) = self.options.get("environment").cloned() else { return };
+        let Some(older) = self.options.get("environment").cloned() else {
+            return;
+        };
         match self.get("saltenv").clone() {
             Value::None => {
-                self.warn("environment", "`environment` is now called `saltenv`", "rename it");
+                self.warn(
+                    "environment",
+                    "`environment` is now called `saltenv`",
+                    "rename it",
+                );
                 self.insert("saltenv", older);
             }
             saltenv => {
-                self.warn("environment", "`environment` does not count beside `saltenv`", "remove it");
+                self.warn(
+                    "environment",
+                    "`environment` does not count beside `saltenv`",
+                    "remove it",
+                );
                 self.insert("environment", saltenv);
             }
         }
@@ -128,8 +165,14 @@ impl<'a> Applying<'a> {
             }
             // Python goes over its characters.
             Value::Str(text) if !text.is_empty() => {
-                let message = format!("`fileserver_backend` must be a list, not text; '{text}' names no backend");
-                self.warn("fileserver_backend", message, "write each backend as an item of a list: `- roots`");
+                let message = format!(
+                    "`fileserver_backend` must be a list, not text; '{text}' names no backend"
+                );
+                self.warn(
+                    "fileserver_backend",
+                    message,
+                    "write each backend as an item of a list: `- roots`",
+                );
                 Ok(())
             }
             Value::Str(_) | Value::Map(_) | Value::Set(_) | Value::Tuple(_) => Ok(()),
@@ -180,7 +223,11 @@ impl<'a> Applying<'a> {
     /// Put paths below `root_dir`; of `maybe`, those that are paths.
     fn prepend_root_dir(&mut self, paths: &[&str], maybe: &[&str]) -> Result<()> {
         let root = self.text("root_dir")?;
-        let root = if has_drive(root) { root.into() } else { normpath(&join(&self.surroundings.directory, root)) };
+        let root = if has_drive(root) {
+            root.into()
+        } else {
+            normpath(&join(&self.surroundings.directory, root))
+        };
         let mut paths = paths.to_vec();
         for option in maybe {
             if !self.get(option).is_none() && !is_address(self.text(option)?) {
@@ -222,15 +269,26 @@ impl<'a> Applying<'a> {
             Value::Map(given) => given.clone(),
             _ => return,
         };
-        let mut discovery: Map = defaults.iter().map(|(key, value)| (*key, value.clone())).collect();
-        discovery.extend(given.iter().map(|(key, value)| (key.clone(), value.clone())));
+        let mut discovery: Map = defaults
+            .iter()
+            .map(|(key, value)| (*key, value.clone()))
+            .collect();
+        discovery.extend(
+            given
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone())),
+        );
         self.insert("discovery", discovery);
     }
 
     /// A list for `return` is text with commas.
     fn returners(&mut self) {
         if let Value::List(names) = self.get("return") {
-            let joined = names.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+            let joined = names
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(",");
             self.insert("return", joined);
         }
     }

@@ -12,8 +12,13 @@ impl Applying<'_> {
     /// than a mapping makes way for `default`.
     pub(super) fn roots(&mut self, option: &str, default: &str) -> Result<()> {
         let Value::Map(given) = self.get(option).clone() else {
-            let message = format!("`{option}` must be a mapping of saltenvs to lists of directories");
-            self.warn(option, message, &format!("as it is, it means `base: [{default}]`"));
+            let message =
+                format!("`{option}` must be a mapping of saltenvs to lists of directories");
+            self.warn(
+                option,
+                message,
+                &format!("as it is, it means `base: [{default}]`"),
+            );
             let base = Map::from_iter([("base", Value::from_iter([default]))]);
             self.insert(option, base);
             return Ok(());
@@ -21,9 +26,12 @@ impl Applying<'_> {
         let mut roots = Map::with_capacity(given.len());
         for (env, directories) in &given {
             if env.as_str().is_none() {
-                let message =
-                    format!("a saltenv in `{option}` must be text, not {}", env.to_value().kind().described());
-                let error = Error::new(ErrorKind::Options, message).at(self.place_of_entry(option, env));
+                let message = format!(
+                    "a saltenv in `{option}` must be text, not {}",
+                    env.to_value().kind().described()
+                );
+                let error =
+                    Error::new(ErrorKind::Options, message).at(self.place_of_entry(option, env));
                 return Err(error.help(format!("put quotes around it: '{env}'")));
             }
             let items = match directories {
@@ -44,7 +52,10 @@ impl Applying<'_> {
                 }
             };
             let expanded = items.iter().map(expanded).collect::<Result<Vec<_>>>()?;
-            roots.insert(env.clone(), Value::from_iter(expanded.into_iter().flatten()));
+            roots.insert(
+                env.clone(),
+                Value::from_iter(expanded.into_iter().flatten()),
+            );
         }
         self.insert(option, roots);
         Ok(())
@@ -55,7 +66,8 @@ impl Applying<'_> {
 fn expanded(directory: &Value) -> Result<Vec<Value>> {
     match directory.as_str() {
         Some(pattern) if pattern.contains(['*', '?', '[']) => {
-            let found = glob_named(pattern).map_err(|e| Error::new(ErrorKind::File, e.to_string()))?;
+            let found =
+                glob_named(pattern).map_err(|e| Error::new(ErrorKind::File, e.to_string()))?;
             Ok(found.into_iter().map(Value::from).collect())
         }
         _ => Ok(vec![directory.clone()]),

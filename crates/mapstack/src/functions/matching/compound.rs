@@ -20,9 +20,15 @@ struct Word<'w> {
 impl<'w> Word<'w> {
     /// `[letter [delimiter] "@"] pattern`; only grains and pillar have a delimiter.
     fn parse(word: &'w str) -> Self {
-        let plain = Word { engine: None, delimiter: None, pattern: word };
+        let plain = Word {
+            engine: None,
+            delimiter: None,
+            pattern: word,
+        };
         let line = word.strip_suffix('\n').unwrap_or(word);
-        let Some(engine) = line.chars().next().filter(|c| "GPIJLNSERTM".contains(*c)) else { return plain };
+        let Some(engine) = line.chars().next().filter(|c| "GPIJLNSERTM".contains(*c)) else {
+            return plain;
+        };
         if line.contains('\n') {
             return plain;
         }
@@ -32,10 +38,18 @@ impl<'w> Word<'w> {
             && let (delimiter, rest) = rest.split_at(delimiter.len_utf8())
             && let Some(pattern) = rest.strip_prefix('@').filter(|pattern| !pattern.is_empty())
         {
-            return Word { engine: Some(engine), delimiter: Some(delimiter), pattern };
+            return Word {
+                engine: Some(engine),
+                delimiter: Some(delimiter),
+                pattern,
+            };
         }
         match rest.strip_prefix('@').filter(|pattern| !pattern.is_empty()) {
-            Some(pattern) => Word { engine: Some(engine), delimiter: None, pattern },
+            Some(pattern) => Word {
+                engine: Some(engine),
+                delimiter: None,
+                pattern,
+            },
             None => plain,
         }
     }
@@ -47,7 +61,11 @@ impl Matcher<'_, '_, '_> {
     pub(super) fn compound(&self, target: &Value) -> Result<Obj> {
         let words: Vec<String> = match target {
             Value::Str(text) => text.split_whitespace().map(Into::into).collect(),
-            Value::List(items) => match items.iter().map(|item| item.as_str().map(Into::into)).collect() {
+            Value::List(items) => match items
+                .iter()
+                .map(|item| item.as_str().map(Into::into))
+                .collect()
+            {
                 Some(words) => words,
                 None => return Ok(self.malformed(target, "its words must be text")),
             },
@@ -55,7 +73,12 @@ impl Matcher<'_, '_, '_> {
         };
         match self.tokens(words)? {
             Ok(tokens) => Ok(evaluate(&tokens).map_or_else(
-                || self.malformed(target, "write it as `a and b`, `a or not b`, `( a or b ) and c`, with spaces"),
+                || {
+                    self.malformed(
+                        target,
+                        "write it as `a and b`, `a or not b`, `( a or b ) and c`, with spaces",
+                    )
+                },
                 Obj::from,
             )),
             Err(problem) => Ok(self.malformed(target, &problem)),
@@ -77,8 +100,14 @@ impl Matcher<'_, '_, '_> {
             let parsed = Word::parse(&word);
             if parsed.engine == Some('N') {
                 let groups = self.run.option("nodegroups");
-                let Some(group) = groups.as_map().and_then(|groups| expand(parsed.pattern, groups).ok()) else {
-                    return Ok(Err(format!("the nodegroup '{}' is no target", parsed.pattern)));
+                let Some(group) = groups
+                    .as_map()
+                    .and_then(|groups| expand(parsed.pattern, groups).ok())
+                else {
+                    return Ok(Err(format!(
+                        "the nodegroup '{}' is no target",
+                        parsed.pattern
+                    )));
                 };
                 if words.len() + group.len() > MOST_WORDS {
                     return Ok(Err("its nodegroups stand for too many words".into()));
@@ -107,7 +136,10 @@ impl Matcher<'_, '_, '_> {
             Some('J') => bool(self.pillar(pattern, delimiter, How::Regex)?),
             Some('L') => bool(self.list(&pattern.into())),
             Some('E') => bool(self.pcre(pattern)?),
-            Some('S') => Some(self.ipcidr(&Obj::from(pattern))?.map_or(Answer::EmptyList, Answer::Bool)),
+            Some('S') => Some(
+                self.ipcidr(&Obj::from(pattern))?
+                    .map_or(Answer::EmptyList, Answer::Bool),
+            ),
             Some('T') => bool(self.resource(pattern)),
             Some('M') => bool(*self.id == *pattern),
             Some(_) => None,
@@ -130,7 +162,9 @@ fn operate(word: &str, tokens: &mut Vec<Token>) -> Result<(), String> {
     match (tokens.last(), token) {
         (None, Token::Open | Token::Not) => {}
         (None, _) => return Err(format!("it begins with '{word}'")),
-        (Some(Token::Open), Token::And | Token::Or) => return Err(format!("'{word}' stands right behind '('")),
+        (Some(Token::Open), Token::And | Token::Or) => {
+            return Err(format!("'{word}' stands right behind '('"));
+        }
         // `a not b` is `a and not b`.
         (Some(before), Token::Not) if !matches!(before, Token::And | Token::Or | Token::Open) => {
             tokens.push(Token::And);
@@ -160,7 +194,15 @@ mod tests {
             ("E@a@b", Some('E'), None, "a@b"),
         ];
         for (word, engine, delimiter, pattern) in cases {
-            assert_eq!(Word::parse(word), Word { engine, delimiter, pattern }, "{word}");
+            assert_eq!(
+                Word::parse(word),
+                Word {
+                    engine,
+                    delimiter,
+                    pattern
+                },
+                "{word}"
+            );
         }
     }
 }

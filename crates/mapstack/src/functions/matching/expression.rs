@@ -50,7 +50,11 @@ const MAX_DEPTH: usize = 200;
 pub(super) fn evaluate(tokens: &[Token]) -> Option<Answer> {
     let mut parser = Parser { tokens, depth: 0 };
     let expression = parser.or()?;
-    if parser.tokens.is_empty() { expression.value() } else { None }
+    if parser.tokens.is_empty() {
+        expression.value()
+    } else {
+        None
+    }
 }
 
 enum Expression {
@@ -213,7 +217,16 @@ mod tests {
 
     #[test]
     fn what_is_no_expression_has_no_value() {
-        for text in ["", "T F", "T and", "and T", "( T", "T )", "( and T )", "T or T ( and )"] {
+        for text in [
+            "",
+            "T F",
+            "T and",
+            "and T",
+            "( T",
+            "T )",
+            "( and T )",
+            "T or T ( and )",
+        ] {
             assert_eq!(value(text), None, "{text}");
         }
         let nested = |depth: usize| format!("{}T{}", "( ".repeat(depth), " )".repeat(depth));

@@ -27,7 +27,11 @@ pub(super) const TABLE: Table = &[
         let [target, id] = args.bind("match.compound", ["tgt", "minion_id"])?;
         let target = required(target, "match.compound", "tgt")?;
         let matcher = Matcher::new(run, vm, id)?;
-        matcher.lenient(matcher.words(&target).and_then(|target| matcher.compound(&target)))
+        matcher.lenient(
+            matcher
+                .words(&target)
+                .and_then(|target| matcher.compound(&target)),
+        )
     }),
     ("match.data", |_, _, args| {
         // There is no data store on the minion, so nothing is in it.
@@ -35,20 +39,41 @@ pub(super) const TABLE: Table = &[
         required(target, "match.data", "tgt").map(|_| Obj::Bool(false))
     }),
     ("match.filter_by", |run, vm, args| {
-        let names = ["lookup", "tgt_type", "minion_id", "merge", "merge_lists", "default"];
+        let names = [
+            "lookup",
+            "tgt_type",
+            "minion_id",
+            "merge",
+            "merge_lists",
+            "default",
+        ];
         let [lookup, kind, id, merge, lists, default] = args.bind("match.filter_by", names)?;
         let lookup = required(lookup, "match.filter_by", "lookup")?;
         let default = default.unwrap_or_else(|| Obj::from("default"));
-        filter_by(run, vm, &lookup, &Targets::new(kind, id)?, merge, &lists.unwrap_or(Obj::Bool(false)), &default)
+        filter_by(
+            run,
+            vm,
+            &lookup,
+            &Targets::new(kind, id)?,
+            merge,
+            &lists.unwrap_or(Obj::Bool(false)),
+            &default,
+        )
     }),
     ("match.glob", |run, vm, args| {
         let [target, id] = args.bind("match.glob", ["tgt", "minion_id"])?;
         let target = required(target, "match.glob", "tgt")?;
         let matcher = Matcher::new(run, vm, id)?;
-        Ok(Obj::Bool(target.as_str().is_some_and(|target| matcher.glob(target))))
+        Ok(Obj::Bool(
+            target.as_str().is_some_and(|target| matcher.glob(target)),
+        ))
     }),
-    ("match.grain", |run, vm, args| facts(run, vm, args, "match.grain", Part::Grains, How::Glob)),
-    ("match.grain_pcre", |run, vm, args| facts(run, vm, args, "match.grain_pcre", Part::Grains, How::Regex)),
+    ("match.grain", |run, vm, args| {
+        facts(run, vm, args, "match.grain", Part::Grains, How::Glob)
+    }),
+    ("match.grain_pcre", |run, vm, args| {
+        facts(run, vm, args, "match.grain_pcre", Part::Grains, How::Regex)
+    }),
     ("match.ifelse", ifelse),
     ("match.ipcidr", |run, vm, args| {
         let [target] = args.bind("match.ipcidr", ["tgt"])?;
@@ -57,14 +82,20 @@ pub(super) const TABLE: Table = &[
             return Ok(Obj::list([]));
         }
         let matcher = Matcher::new(run, vm, None)?;
-        let found = matcher.ipcidr(&target).map(|found| found.map_or_else(|| Obj::list([]), Obj::Bool));
+        let found = matcher
+            .ipcidr(&target)
+            .map(|found| found.map_or_else(|| Obj::list([]), Obj::Bool));
         matcher.lenient(found)
     }),
     ("match.list", |run, vm, args| {
         let [target, id] = args.bind("match.list", ["tgt", "minion_id"])?;
         let target = required(target, "match.list", "tgt")?;
         // Whatever is wrong with a target, it is no list that the minion is in.
-        let target = if matches!(target, Obj::Undefined(_)) { Value::None } else { target.to_value()? };
+        let target = if matches!(target, Obj::Undefined(_)) {
+            Value::None
+        } else {
+            target.to_value()?
+        };
         Ok(Obj::Bool(Matcher::new(run, vm, id)?.list(&target)))
     }),
     ("match.pcre", |run, vm, args| {
@@ -73,14 +104,21 @@ pub(super) const TABLE: Table = &[
         let matcher = Matcher::new(run, vm, id)?;
         let found = match target.as_str() {
             Some(target) => matcher.pcre(target).map(Obj::Bool),
-            None => Err(Error::type_error("first argument must be string or compiled pattern")),
+            None => Err(Error::type_error(
+                "first argument must be string or compiled pattern",
+            )),
         };
         matcher.lenient(found)
     }),
-    ("match.pillar", |run, vm, args| facts(run, vm, args, "match.pillar", Part::Pillar, How::Glob)),
-    ("match.pillar_pcre", |run, vm, args| facts(run, vm, args, "match.pillar_pcre", Part::Pillar, How::Regex)),
+    ("match.pillar", |run, vm, args| {
+        facts(run, vm, args, "match.pillar", Part::Pillar, How::Glob)
+    }),
+    ("match.pillar_pcre", |run, vm, args| {
+        facts(run, vm, args, "match.pillar_pcre", Part::Pillar, How::Regex)
+    }),
     ("match.search_by", |run, vm, args| {
-        let [lookup, kind, id] = args.bind("match.search_by", ["lookup", "tgt_type", "minion_id"])?;
+        let [lookup, kind, id] =
+            args.bind("match.search_by", ["lookup", "tgt_type", "minion_id"])?;
         let lookup = required(lookup, "match.search_by", "lookup")?;
         search_by(run, vm, &lookup, &Targets::new(kind, id)?)
     }),
@@ -94,7 +132,14 @@ enum Part {
 }
 
 /// `match.grain` and its siblings.
-fn facts(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs, name: &str, part: Part, how: How) -> Result<Obj> {
+fn facts(
+    run: &Run<'_>,
+    vm: &Vm<'_>,
+    args: CallArgs,
+    name: &str,
+    part: Part,
+    how: How,
+) -> Result<Obj> {
     let [target, delimiter] = args.bind(name, ["tgt", "delimiter"])?;
     let target = required(target, name, "tgt")?;
     let delimiter = delimiter.unwrap_or_else(|| Obj::from(":"));
@@ -131,7 +176,10 @@ impl<'m, 'r, 'e> Matcher<'m, 'r, 'e> {
     fn words(&self, target: &Obj) -> Result<Value> {
         match target {
             // The reference takes the words out of the list, which a tuple does not allow.
-            Obj::Tuple(_) => Err(Error::python("AttributeError", "'tuple' object has no attribute 'pop'")),
+            Obj::Tuple(_) => Err(Error::python(
+                "AttributeError",
+                "'tuple' object has no attribute 'pop'",
+            )),
             other => other.to_value(),
         }
     }
@@ -148,7 +196,10 @@ impl<'m, 'r, 'e> Matcher<'m, 'r, 'e> {
     }
 
     fn malformed(&self, target: &Value, problem: &str) -> Obj {
-        self.warn(&format!("the target {} matches nothing: {problem}", target.repr()));
+        self.warn(&format!(
+            "the target {} matches nothing: {problem}",
+            target.repr()
+        ));
         Obj::Bool(false)
     }
 
@@ -175,10 +226,16 @@ impl<'m, 'r, 'e> Matcher<'m, 'r, 'e> {
 
     fn subdict(&self, root: Root, target: &str, delimiter: &str, how: How) -> Result<bool> {
         if !target.contains(delimiter) {
-            self.warn(&format!("the target '{target}' has no '{delimiter}' between a key and a pattern"));
+            self.warn(&format!(
+                "the target '{target}' has no '{delimiter}' between a key and a pattern"
+            ));
             return Ok(false);
         }
-        let facts = match target.split(delimiter).next().filter(|_| !delimiter.is_empty()) {
+        let facts = match target
+            .split(delimiter)
+            .next()
+            .filter(|_| !delimiter.is_empty())
+        {
             // Every look-up begins with the first step, unless that stands for all.
             Some(first) if first != "*" => self.run.facts.below(root, first),
             _ if root == Root::Pillar => self.run.facts.all().pillar.clone(),
@@ -199,8 +256,12 @@ impl<'m, 'r, 'e> Matcher<'m, 'r, 'e> {
                     || **text == *id
             }
             // The reference looks for the text between commas first, in anything.
-            Value::List(items) => is_member(items) || items.iter().any(|i| i.as_str() == Some(&format!(",{id},"))),
-            Value::Tuple(items) => is_member(items) || items.iter().any(|i| i.as_str() == Some(&format!(",{id},"))),
+            Value::List(items) => {
+                is_member(items) || items.iter().any(|i| i.as_str() == Some(&format!(",{id},")))
+            }
+            Value::Tuple(items) => {
+                is_member(items) || items.iter().any(|i| i.as_str() == Some(&format!(",{id},")))
+            }
             Value::Map(map) => map.contains_key(id) || map.contains_key(&*format!(",{id},")),
             Value::Set(set) => set.contains(id) || set.contains(&*format!(",{id},")),
             _ => false,
@@ -218,25 +279,42 @@ impl<'m, 'r, 'e> Matcher<'m, 'r, 'e> {
             (Some(address), _) => address.version(),
             (None, Some(network)) => network.first().version(),
             (None, None) => {
-                self.warn(&format!("{} is neither an address nor a network", to_str(target)?));
+                self.warn(&format!(
+                    "{} is neither an address nor a network",
+                    to_str(target)?
+                ));
                 return Ok(None);
             }
         };
         let grain = if version == 4 { "ipv4" } else { "ipv6" };
-        let Some(known) = self.run.facts.grain(grain) else { return Ok(Some(false)) };
+        let Some(known) = self.run.facts.grain(grain) else {
+            return Ok(Some(false));
+        };
         if let Some(address) = address {
             let text = address.text();
             return match known {
-                Value::List(items) => Ok(Some(items.iter().any(|item| item.as_str() == Some(&text)))),
+                Value::List(items) => {
+                    Ok(Some(items.iter().any(|item| item.as_str() == Some(&text))))
+                }
                 Value::Str(all) => Ok(Some(all.contains(&text))),
-                other => Err(Error::type_error(format!("the grain {grain} is {}", other.kind().described()))),
+                other => Err(Error::type_error(format!(
+                    "the grain {grain} is {}",
+                    other.kind().described()
+                ))),
             };
         }
-        let Some(network) = network else { return Ok(None) };
-        let items = known.as_list().map_or_else(|| vec![known.clone()], <[Value]>::to_vec);
+        let Some(network) = network else {
+            return Ok(None);
+        };
+        let items = known
+            .as_list()
+            .map_or_else(|| vec![known.clone()], <[Value]>::to_vec);
         for item in items {
             let Some(address) = Address::of(&Obj::from(item.clone())) else {
-                return Err(Error::value_error(format!("{} in the grain {grain} is no address", item.repr())));
+                return Err(Error::value_error(format!(
+                    "{} in the grain {grain} is no address",
+                    item.repr()
+                )));
             };
             if network.contains(&address) {
                 return Ok(Some(true));
@@ -248,7 +326,9 @@ impl<'m, 'r, 'e> Matcher<'m, 'r, 'e> {
     /// Whether the minion manages resources of a type, or one of them.
     fn resource(&self, target: &str) -> bool {
         let resources = self.run.option("resources");
-        let Some(resources) = resources.as_map() else { return false };
+        let Some(resources) = resources.as_map() else {
+            return false;
+        };
         match target.split_once(':') {
             Some((kind, id)) => resources
                 .get(kind)
@@ -272,7 +352,10 @@ impl Targets {
             Some(id) if id.truthy()? => Some(id),
             _ => None,
         };
-        Ok(Targets { kind: kind.unwrap_or_else(|| Obj::from("compound")), id })
+        Ok(Targets {
+            kind: kind.unwrap_or_else(|| Obj::from("compound")),
+            id,
+        })
     }
 
     fn matches(&self, run: &Run<'_>, vm: &Vm<'_>, target: Obj) -> Result<bool> {
@@ -282,7 +365,9 @@ impl Targets {
             Some("list") | None => None,
             Some(kind) => Some(format!("match.{kind}")),
         };
-        let Some((_, function)) = name.and_then(|name| TABLE.iter().find(|(known, _)| *known == name)) else {
+        let Some((_, function)) =
+            name.and_then(|name| TABLE.iter().find(|(known, _)| *known == name))
+        else {
             let kind = to_str(&self.kind)?;
             return Err(Error::python("KeyError", format!("there is no kind of target '{kind}'")).with_help(
                 "kinds are compound, glob, grain, grain_pcre, ipcidr, list_, pcre, pillar and pillar_pcre",
@@ -303,7 +388,10 @@ fn filter_by(
     default: &Obj,
 ) -> Result<Obj> {
     let Obj::Dict(table) = lookup else {
-        let message = format!("match.filter_by() needs a mapping from targets to values, not {}", lookup.type_name());
+        let message = format!(
+            "match.filter_by() needs a mapping from targets to values, not {}",
+            lookup.type_name()
+        );
         return Err(Error::python("AttributeError", message));
     };
     for (key, value) in table.entries() {
@@ -311,9 +399,14 @@ fn filter_by(
         if !targets.matches(run, vm, Obj::from(&key))? {
             continue;
         }
-        let Some(merge) = if_true(merge)? else { return Ok(value) };
+        let Some(merge) = if_true(merge)? else {
+            return Ok(value);
+        };
         if !matches!(merge, Obj::Dict(_)) {
-            return Err(Error::python("SaltException", "filter_by merge argument must be a dictionary."));
+            return Err(Error::python(
+                "SaltException",
+                "filter_by merge argument must be a dictionary.",
+            ));
         }
         if value.is_none() {
             return Ok(merge);
@@ -338,23 +431,38 @@ fn search_by(run: &Run<'_>, vm: &Vm<'_>, lookup: &Obj, targets: &Targets) -> Res
             }
         }
     }
-    Ok(if found.is_empty() { Obj::None } else { Obj::list(found) })
+    Ok(if found.is_empty() {
+        Obj::None
+    } else {
+        Obj::list(found)
+    })
 }
 
 /// `match.ifelse(target, value, …, default)`.
 fn ifelse(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let CallArgs { positional, named } = args;
     if positional.len().is_multiple_of(2) {
-        return Err(Error::python("SaltException", "The ifelse function must have an odd number of arguments!"));
+        return Err(Error::python(
+            "SaltException",
+            "The ifelse function must have an odd number of arguments!",
+        ));
     }
     let names = ["tgt_type", "minion_id", "merge", "merge_lists"];
-    let [kind, id, merge, lists] = CallArgs { positional: Vec::new(), named }.bind("match.ifelse", names)?;
-    let Some((default, pairs)) = positional.split_last() else { return Ok(Obj::None) };
+    let [kind, id, merge, lists] = CallArgs {
+        positional: Vec::new(),
+        named,
+    }
+    .bind("match.ifelse", names)?;
+    let Some((default, pairs)) = positional.split_last() else {
+        return Ok(Obj::None);
+    };
     if pairs.is_empty() {
         return Ok(default.clone());
     }
     let table = Obj::dict([]);
-    let Obj::Dict(entries) = &table else { return Ok(Obj::None) };
+    let Obj::Dict(entries) = &table else {
+        return Ok(Obj::None);
+    };
     for pair in pairs.chunks(2) {
         let [target, value] = pair else { continue };
         let key = match target {
@@ -366,5 +474,13 @@ fn ifelse(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     }
     const DEFAULT: &str = "SALT_IFELSE_FUNCTION_DEFAULT";
     entries.insert(DEFAULT, default.clone());
-    filter_by(run, vm, &table, &Targets::new(kind, id)?, merge, &lists.unwrap_or(Obj::Bool(false)), &Obj::from(DEFAULT))
+    filter_by(
+        run,
+        vm,
+        &table,
+        &Targets::new(kind, id)?,
+        merge,
+        &lists.unwrap_or(Obj::Bool(false)),
+        &Obj::from(DEFAULT),
+    )
 }

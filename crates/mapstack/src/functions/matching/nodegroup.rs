@@ -29,7 +29,10 @@ pub(super) fn expand(name: &str, groups: &Map) -> Result<Vec<String>, BadGroup> 
 const MOST_WORDS: usize = 100_000;
 
 fn is_plain_list(group: Option<&Value>) -> bool {
-    matches!(group, Some(Value::Str(_) | Value::List(_) | Value::Tuple(_)))
+    matches!(
+        group,
+        Some(Value::Str(_) | Value::List(_) | Value::Tuple(_))
+    )
 }
 
 /// A group's own words.
@@ -41,7 +44,10 @@ fn words(name: &str, groups: &Map) -> Result<Vec<String>, BadGroup> {
         _ => return Ok(Vec::new()),
     };
     // Python would stumble over them later.
-    items.iter().map(|item| item.as_str().map(Into::into).ok_or(BadGroup)).collect()
+    items
+        .iter()
+        .map(|item| item.as_str().map(Into::into).ok_or(BadGroup))
+        .collect()
 }
 
 /// The words with the groups among them expanded, and whether there were any.
@@ -66,8 +72,16 @@ fn inner(
     Ok((expanded, nested))
 }
 
-fn expand_nested(name: &str, groups: &Map, above: &mut Vec<String>, left: &mut usize) -> Result<Vec<String>, BadGroup> {
-    if above.iter().any(|group| group == name) || !is_plain_list(groups.get(name)) || above.len() > MAX_DEPTH {
+fn expand_nested(
+    name: &str,
+    groups: &Map,
+    above: &mut Vec<String>,
+    left: &mut usize,
+) -> Result<Vec<String>, BadGroup> {
+    if above.iter().any(|group| group == name)
+        || !is_plain_list(groups.get(name))
+        || above.len() > MAX_DEPTH
+    {
         return Ok(Vec::new());
     }
     let words = words(name, groups)?;
@@ -93,10 +107,17 @@ fn joined(words: &[String]) -> Option<Vec<String>> {
         let mut chars = word.chars();
         matches!((chars.next(), chars.next()), (Some('A'..='Z'), Some('@')))
     };
-    if words.iter().any(|word| OPERATORS.contains(&word.as_str()) || word.contains('*') || is_typed(word)) {
+    if words
+        .iter()
+        .any(|word| OPERATORS.contains(&word.as_str()) || word.contains('*') || is_typed(word))
+    {
         return None;
     }
     let is_expression = |word: &String| word.contains(['(', '[', '{', '\\', '?', '}', ']', ')']);
-    let engine = if words.iter().any(is_expression) { "E" } else { "L" };
+    let engine = if words.iter().any(is_expression) {
+        "E"
+    } else {
+        "L"
+    };
     Some(vec![format!("{engine}@{}", words.join(","))])
 }

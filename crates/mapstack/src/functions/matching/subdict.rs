@@ -39,17 +39,25 @@ impl Search<'_, '_> {
 
     fn subdict(&self, data: &Map, expression: &str, delimiter: &str, depth: usize) -> Result<bool> {
         let Some(depth) = depth.checked_sub(1) else {
-            return Err(Error::python("RecursionError", "maximum recursion depth exceeded"));
+            return Err(Error::python(
+                "RecursionError",
+                "maximum recursion depth exceeded",
+            ));
         };
         let whole = Value::Map(data.clone());
-        let cuts: Vec<usize> = expression.match_indices(delimiter).map(|(at, _)| at).take(MAX_STEPS).collect();
+        let cuts: Vec<usize> = expression
+            .match_indices(delimiter)
+            .map(|(at, _)| at)
+            .take(MAX_STEPS)
+            .collect();
         for at in cuts.into_iter().rev() {
             self.vm.burn(1 + expression.len() / 16)?;
             let (key, rest) = (&expression[..at], &expression[at + delimiter.len()..]);
             let (found, pattern) = if key == "*" {
                 (Some(whole.clone()), expression)
             } else {
-                let path = Path::split(key, delimiter).map_err(|e| Error::value_error(e.to_string()))?;
+                let path =
+                    Path::split(key, delimiter).map_err(|e| Error::value_error(e.to_string()))?;
                 (mapstack_yaml::traverse(&whole, &path), rest)
             };
             let matches = match found {
@@ -84,10 +92,15 @@ impl Search<'_, '_> {
     /// other.
     fn dict(&self, map: &Map, pattern: &str, depth: usize) -> Result<bool> {
         let Some(depth) = depth.checked_sub(1) else {
-            return Err(Error::python("RecursionError", "maximum recursion depth exceeded"));
+            return Err(Error::python(
+                "RecursionError",
+                "maximum recursion depth exceeded",
+            ));
         };
         self.vm.burn(1)?;
-        let (pattern, wildcard) = pattern.strip_prefix("*:").map_or((pattern, false), |rest| (rest, true));
+        let (pattern, wildcard) = pattern
+            .strip_prefix("*:")
+            .map_or((pattern, false), |rest| (rest, true));
         if pattern == "*" || map.contains_key(pattern) {
             return Ok(true);
         }
@@ -132,7 +145,8 @@ impl Search<'_, '_> {
         match self.how {
             How::Glob => {
                 // Every star may have to be tried at every character.
-                self.vm.burn(text.len().saturating_mul(pattern.len()) / 64)?;
+                self.vm
+                    .burn(text.len().saturating_mul(pattern.len()) / 64)?;
                 Ok(Fnmatch::new(&pattern).matches(&text))
             }
             How::Regex => match Pattern::new(&pattern.into(), false, false, Anchor::Start) {
