@@ -104,10 +104,10 @@ fn combine<O: Observer>(
 ) {
     match (rule, &mut *old, new) {
         (Rule::Deep { .. }, Value::Map(old), Value::Map(new)) => {
-            unite(old, new, rule, at, observer)
+            unite(old, new, rule, at, observer);
         }
         (Rule::Deep { append: true }, Value::List(old), Value::List(new)) => {
-            append(old, new, at, observer)
+            append(old, new, at, observer);
         }
         (Rule::Aggregate, Value::Map(old), Value::Map(new)) if both_aggregate(old, new) => {
             unite(old, new, rule, at, observer);
@@ -121,7 +121,7 @@ fn combine<O: Observer>(
             *old = Value::from_iter([old.clone(), new.clone()]);
         }
         (Rule::Deep { .. } | Rule::Shallow | Rule::Aggregate, ..) => {
-            replace(old, new, at, observer)
+            replace(old, new, at, observer);
         }
     }
 }

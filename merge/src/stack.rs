@@ -173,7 +173,7 @@ impl<O: Observer> Stack<'_, O> {
             let shared = left.index_of(key);
             match shared.and_then(|index| left.value_at_mut(index)) {
                 Some(old) if strategy == Strategy::MergeFirst => {
-                    self.values_swapped(old, new, &at)?
+                    self.values_swapped(old, new, &at)?;
                 }
                 Some(old) => self.values(old, new, &at)?,
                 None => {

@@ -112,10 +112,10 @@ impl Differences {
                 }
                 What::Changed(_) => self.changed(comparison, id, &pair, &read),
                 What::Broken(error) => {
-                    self.failure(comparison, (Turn::Broken, pair.formula, error), id, &read)
+                    self.failure(comparison, (Turn::Broken, pair.formula, error), id, &read);
                 }
                 What::Mended(error) => {
-                    self.failure(comparison, (Turn::Mended, pair.formula, error), id, &read)
+                    self.failure(comparison, (Turn::Mended, pair.formula, error), id, &read);
                 }
                 What::FailsOtherwise(error) => {
                     self.failure(

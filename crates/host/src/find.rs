@@ -195,10 +195,10 @@ fn find(call: &Call) -> Result<Value> {
     for (option, value) in &call.kwargs {
         match (option, value) {
             (Key::Str(name), Value::Int(depth)) if **name == *"mindepth" => {
-                least = depth.to_i64().unwrap_or(i64::MAX)
+                least = depth.to_i64().unwrap_or(i64::MAX);
             }
             (Key::Str(name), Value::Int(depth)) if **name == *"maxdepth" => {
-                most = depth.to_i64().unwrap_or(i64::MAX)
+                most = depth.to_i64().unwrap_or(i64::MAX);
             }
             (Key::Str(name), Value::None) if **name == *"maxdepth" => {}
             (Key::Str(name), _) if name.starts_with('_') => {}

@@ -144,7 +144,7 @@ fn quoted(text: &str) -> String {
     for byte in text.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'.' | b'-' | b'~' => {
-                out.push(char::from(byte))
+                out.push(char::from(byte));
             }
             b' ' => out.push('+'),
             other => out.push_str(&format!("%{other:02X}")),

@@ -219,7 +219,7 @@ fn written(call: &Call, value: &Value) -> Result<String, CallError> {
         // them, and YAML knows no pairs of surrogates.
         match u32::from(c) {
             n if c == '#' || c == '=' || (0x7f..0x1_0000).contains(&n) => {
-                out.push_str(&format!("\\u{n:04x}"))
+                out.push_str(&format!("\\u{n:04x}"));
             }
             n if n >= 0x1_0000 => out.push_str(&format!("\\U{n:08x}")),
             _ => out.push(c),

@@ -274,7 +274,7 @@ impl<'t> Tracer<'t> {
             };
             match &stmt.kind {
                 StmtKind::Set { target, value } if binds(target) => {
-                    facts.extend(self.expr(parsed, value))
+                    facts.extend(self.expr(parsed, value));
                 }
                 StmtKind::For(f) if binds(&f.target) => facts.extend(self.expr(parsed, &f.iter)),
                 StmtKind::With { bindings, .. } => {

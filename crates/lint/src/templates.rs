@@ -212,11 +212,11 @@ impl Parsed {
         for e in expressions {
             match &e.kind {
                 ExprKind::Const(Value::Str(text)) if !keys.contains(&e.span.start) => {
-                    said.push(text.to_string())
+                    said.push(text.to_string());
                 }
                 ExprKind::Attr(_, name) => said.push(name.to_string()),
                 ExprKind::Call { args, .. } => {
-                    said.extend(args.named.iter().map(|(name, _)| name.to_string()))
+                    said.extend(args.named.iter().map(|(name, _)| name.to_string()));
                 }
                 _ => {}
             }
@@ -246,7 +246,7 @@ impl Parsed {
                 | StmtKind::ImportData { target, .. } => names(target, &mut bound),
                 StmtKind::Import { target, .. } => drop(bound.insert(&**target)),
                 StmtKind::FromImport { names, .. } => {
-                    bound.extend(names.iter().map(|(_, here)| &**here))
+                    bound.extend(names.iter().map(|(_, here)| &**here));
                 }
                 StmtKind::Macro(m) => drop(bound.insert(&*m.name)),
                 _ => {}

@@ -299,7 +299,7 @@ fn compare(files: &MemoryFiles, minions: impl Iterator<Item = Minion>) -> usize 
         let alone = run.data("f", &options());
         match (&outcome.result, &alone) {
             (Ok(shared), Ok(own)) => {
-                assert!(shared.is_same(own), "{}\n{shared:?}\n{own:?}", minion.id())
+                assert!(shared.is_same(own), "{}\n{shared:?}\n{own:?}", minion.id());
             }
             (Err(shared), Err(own)) => {
                 assert_eq!(

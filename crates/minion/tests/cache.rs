@@ -47,7 +47,7 @@ fn everything_packed_is_read_as_the_reference_reads_it() {
             REFUSED_HERE.iter().find(|(refused, _)| *refused == name),
         ) {
             (Some(_), Some((_, message))) => {
-                assert_eq!(ours.unwrap_err().to_string(), *message, "{name}")
+                assert_eq!(ours.unwrap_err().to_string(), *message, "{name}");
             }
             (Some(result), None) => assert_eq!(ours.unwrap().repr(), result, "{name}"),
             (None, _) => assert!(ours.is_err(), "{name}: {ours:?}"),

@@ -158,7 +158,7 @@ impl Hash for Key {
                 Some(Number::Small(i)) => state.write_i64(i),
                 // Large integers and large whole floats may be equal, so they hash alike.
                 Some(Number::Big(i)) => {
-                    state.write_u64(i.to_f64().unwrap_or(f64::INFINITY).to_bits())
+                    state.write_u64(i.to_f64().unwrap_or(f64::INFINITY).to_bits());
                 }
                 Some(Number::Float(f)) => state.write_u64(f.to_bits()),
                 None => {}

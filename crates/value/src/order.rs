@@ -137,9 +137,9 @@ fn insert_all<'k, T>(
         while low < high {
             let middle = usize::midpoint(low, high);
             if key(&items[next]).less_than(key(&items[middle]))? {
-                high = middle
+                high = middle;
             } else {
-                low = middle + 1
+                low = middle + 1;
             }
         }
         items[low..=next].rotate_right(1);

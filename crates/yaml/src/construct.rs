@@ -216,9 +216,9 @@ impl Constructor {
         let (mut own, mut sources) = (Vec::with_capacity(pairs.len()), Vec::new());
         for &(key, value) in pairs {
             if self.nodes[key].tag == Tag::Merge {
-                sources.push(value)
+                sources.push(value);
             } else {
-                own.push((key, value))
+                own.push((key, value));
             }
         }
         let mut merged = Vec::new();

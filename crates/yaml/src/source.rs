@@ -332,7 +332,7 @@ fn tag_ends(text: &str) -> Option<Vec<u64>> {
         match token.data {
             TokenData::FlowSequenceStart | TokenData::FlowMappingStart => depth += 1,
             TokenData::FlowSequenceEnd | TokenData::FlowMappingEnd => {
-                depth = depth.saturating_sub(1)
+                depth = depth.saturating_sub(1);
             }
             TokenData::Tag { .. } if depth > 0 => ends.push(token.end_mark.index),
             _ => {}

@@ -87,7 +87,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     match args.format {
         Listing::Text => output::write_listing(&text(&args.what, &what, &rows, reached.minions))?,
         Listing::Json => {
-            output::write(&output::as_json(&json(&args.what, &rows, reached.minions))?)?
+            output::write(&output::as_json(&json(&args.what, &rows, reached.minions))?)?;
         }
     }
     reporter.errors(broken)

@@ -116,7 +116,7 @@ fn quote(x: &Obj, query: bool) -> Result<String> {
     for byte in bytes {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.' | b'-' | b'~' => {
-                out.push(char::from(byte))
+                out.push(char::from(byte));
             }
             b'/' if !query => out.push('/'),
             b' ' if query => out.push('+'),

@@ -273,7 +273,7 @@ impl Printer<'_> {
             }
             Obj::List(list) => self.flat_items(&list.items(), "[", "]", level, out)?,
             Obj::Tuple(items) if items.len() == 1 => {
-                self.flat_items(items, "(", ",)", level, out)?
+                self.flat_items(items, "(", ",)", level, out)?;
             }
             Obj::Tuple(items) => self.flat_items(items, "(", ")", level, out)?,
             other => out.push_str(&repr(other)?),

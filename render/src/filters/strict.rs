@@ -41,7 +41,7 @@ fn undefined_parts(vm: &Vm<'_>, x: &Obj) -> Result<Option<Obj>> {
                             .rev()
                             .filter(|i| may_hold_undefined(i))
                             .cloned(),
-                    )
+                    );
                 });
             }
             Obj::Dict(dict) if !dict.is_frozen() && seen.insert(dict.address()) => {
@@ -52,7 +52,7 @@ fn undefined_parts(vm: &Vm<'_>, x: &Obj) -> Result<Option<Obj>> {
                             .rev()
                             .filter(|v| may_hold_undefined(v))
                             .cloned(),
-                    )
+                    );
                 });
             }
             Obj::Tuple(items) => open.extend(

@@ -122,7 +122,7 @@ fn element(
     };
     match value {
         Obj::Str(_) | Obj::Markup(_) | Obj::Int(_) | Obj::Bool(_) | Obj::Float(_) => {
-            made.text = Some(to_str(value)?)
+            made.text = Some(to_str(value)?);
         }
         _ => {
             let items = pairs(vm, &entries(vm, value)?)?;

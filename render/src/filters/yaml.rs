@@ -101,7 +101,7 @@ fn is_foreign(vm: &Vm<'_>, x: &Obj) -> Result<bool> {
         match &object {
             Obj::Markup(_) | Obj::Iter(_) | Obj::Native(_) | Obj::Undefined(_) => return Ok(true),
             Obj::List(list) if !list.is_frozen() && seen.insert(list.address()) => {
-                open.extend(list.items())
+                open.extend(list.items());
             }
             Obj::Dict(dict) if !dict.is_frozen() && seen.insert(dict.address()) => {
                 dict.read(|entries| open.extend(entries.values().cloned()));

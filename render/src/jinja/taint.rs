@@ -103,7 +103,7 @@ impl Taint {
     pub fn has(&self, value: &Value) -> bool {
         let mut found = false;
         each_scalar(value, &mut |scalar| {
-            found = found || said(scalar).is_some_and(|said| self.knows(&said))
+            found = found || said(scalar).is_some_and(|said| self.knows(&said));
         });
         found
     }

@@ -129,7 +129,7 @@ pub(super) fn call(vm: &Vm<'_>, dict: &DictRef, name: &str, args: CallArgs) -> R
                 return Err(Error::python("KeyError", repr(&key)?));
             };
             dict.change(|entries| {
-                entries.move_index(index, if last { entries.len() - 1 } else { 0 })
+                entries.move_index(index, if last { entries.len() - 1 } else { 0 });
             });
             Ok(Obj::None)
         }

@@ -340,9 +340,9 @@ impl Walk<'_, '_> {
                 let is_truth = matches!(logic.operator, LogicOperator::And | LogicOperator::Or);
                 for side in [&mut logic.lhs, &mut logic.rhs] {
                     if is_truth {
-                        self.condition(side, place)?
+                        self.condition(side, place)?;
                     } else {
-                        self.parts(side, place)?
+                        self.parts(side, place)?;
                     }
                 }
             }

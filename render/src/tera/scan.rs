@@ -68,7 +68,7 @@ pub(super) fn scan(source: &str) -> Result<Vec<Token>, (String, Range<usize>)> {
             }
             "if" | "for" | "macro" | "block" | "filter" => blocks += 1,
             word if word.starts_with("end") && word != "endraw" => {
-                blocks = blocks.saturating_sub(1)
+                blocks = blocks.saturating_sub(1);
             }
             _ => {}
         }

@@ -45,7 +45,7 @@ pub fn assert_repeated(
         let expected = differences.iter().any(|(known, _)| *known == template);
         match check(case) {
             None if expected => {
-                problems.push(format!("{template}: is equal now; strike it from the list"))
+                problems.push(format!("{template}: is equal now; strike it from the list"));
             }
             Some(problem) if !expected => problems.push(format!("{template}\n    {problem}")),
             _ => {}

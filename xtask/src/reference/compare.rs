@@ -83,7 +83,7 @@ impl Tally {
         let mut tally = Tally::default();
         let lines = [questions, ours, theirs];
         each_answer("questions", lines, |question, ours, theirs| {
-            tally.add(question, ours, theirs)
+            tally.add(question, ours, theirs);
         })?;
         Ok(tally)
     }

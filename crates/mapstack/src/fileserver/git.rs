@@ -358,7 +358,7 @@ fn saltenvs(
                 "ref" => saltenv.reference = Some(value.to_string()),
                 "root" => saltenv.root = Some(value.to_string()),
                 "mountpoint" => {
-                    saltenv.mountpoint = Some(without_scheme(&value.to_string()).into())
+                    saltenv.mountpoint = Some(without_scheme(&value.to_string()).into());
                 }
                 other => options.warn_of(
                     format!("`{other}` of {at} counts for nothing"),

@@ -152,7 +152,7 @@ fn every_recorded_call_is_repeated() {
         let expected = DIFFERENT.iter().any(|(known, _)| *known == template);
         match check(&engine, &minion, case) {
             Ok(()) if expected => {
-                problems.push(format!("{template}: is equal now; strike it from the list"))
+                problems.push(format!("{template}: is equal now; strike it from the list"));
             }
             Err(problem) if !expected => problems.push(format!("{template}\n  {problem}")),
             _ => {}

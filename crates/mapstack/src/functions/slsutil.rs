@@ -277,7 +277,7 @@ fn update_dict(
     for (key, value) in upd.entries() {
         match (dest.get(&key).filter(|_| recursive), &value) {
             (Some(Obj::Dict(inner)), Obj::Dict(upd)) => {
-                update_dict(&inner, upd, true, lists, depth)?
+                update_dict(&inner, upd, true, lists, depth)?;
             }
             (Some(Obj::List(old)), Obj::List(new)) if lists.truthy()? => {
                 let mut all = old.items();

@@ -21,7 +21,7 @@ impl SecretLeaves {
     ) -> Self {
         let mut starts = Vec::new();
         walk(value, marks, &mut |mark, leaf| {
-            starts.push((offset(mark), mark, leaf.is_some()))
+            starts.push((offset(mark), mark, leaf.is_some()));
         });
         starts.sort_by_key(|(start, ..)| *start);
         let mut leaves = HashSet::new();

@@ -237,7 +237,7 @@ impl LayerFiles {
                         Ok(Fetched::Found { .. }) => there.push(candidate.clone()),
                         // What is wrong with a file is told with its name.
                         Ok(Fetched::Refused { .. } | Fetched::Unusable { .. }) | Err(_) => {
-                            plain = false
+                            plain = false;
                         }
                     }
                     all.push(candidate);

@@ -53,7 +53,7 @@ pub fn assert_repeated(
         let expected = differences.iter().any(|(known, _)| *known == name);
         match check(record) {
             Ok(()) if expected => {
-                problems.push(format!("{name}: is equal now; strike it from the list"))
+                problems.push(format!("{name}: is equal now; strike it from the list"));
             }
             Err(problem) if !expected => problems.push(format!("{name}\n    {problem}")),
             _ => {}

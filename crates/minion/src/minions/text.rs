@@ -174,7 +174,7 @@ impl Top<'_> {
         match Shape::of(&self.map) {
             Shape::Document => entries.push(named(single(minion_of(&self.map, &here)), of_several)),
             Shape::Grains => {
-                entries.push(named(single(Ok(of_grains(&self.map, &here))), of_several))
+                entries.push(named(single(Ok(of_grains(&self.map, &here))), of_several));
             }
             Shape::Local => {
                 entries.extend(self.map.values().next().map(|value| {
@@ -223,7 +223,7 @@ impl Top<'_> {
                         place,
                         found,
                     }
-                }))
+                }));
             }
         }
     }
@@ -520,7 +520,7 @@ impl Cursor<'_> {
                 self.mark.column = self
                     .mark
                     .column
-                    .saturating_add(count(between.chars().count()))
+                    .saturating_add(count(between.chars().count()));
             }
             Some(last) => {
                 let lines = between.bytes().filter(|byte| *byte == b'\n').count();

@@ -263,7 +263,7 @@ impl<'a> Visitor<'a> for Finder {
             Stmt::FunctionDef(function) if !function.is_async => {
                 self.declare(function.name.as_str());
                 self.function(Some(&function.parameters), |this| {
-                    this.visit_body(&function.body)
+                    this.visit_body(&function.body);
                 });
             }
             Stmt::Assign(assign) => {
@@ -307,12 +307,12 @@ impl<'a> Visitor<'a> for Finder {
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
             Expr::Name(name) if matches!(name.ctx, ExprContext::Store) => {
-                self.declare(name.id.as_str())
+                self.declare(name.id.as_str());
             }
             Expr::Name(name) => self.expect(name.id.as_str()),
             Expr::Lambda(lambda) => {
                 self.function(lambda.parameters.as_deref(), |this| {
-                    this.visit_expr(&lambda.body)
+                    this.visit_expr(&lambda.body);
                 });
             }
             Expr::ListComp(each) => self.comprehension(&[&each.elt], &each.generators),

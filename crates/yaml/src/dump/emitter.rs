@@ -210,7 +210,7 @@ impl<'o> Emitter<'o> {
                 self.flow_levels += 1;
             }
             Layout::BlockSequence => {
-                self.increase_indent(false, place.in_mapping && !self.indention)
+                self.increase_indent(false, place.in_mapping && !self.indention);
             }
             Layout::BlockMapping => self.increase_indent(false, false),
         }

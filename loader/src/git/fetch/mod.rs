@@ -232,10 +232,10 @@ impl Fetch<'_> {
         if !lacking.is_empty() {
             match self.transport()? {
                 Way::Http(transport) => {
-                    self.receive(&repository, *transport, &lacking, progress, interrupt)?
+                    self.receive(&repository, *transport, &lacking, progress, interrupt)?;
                 }
                 Way::Ssh(transport) => {
-                    self.receive(&repository, *transport, &lacking, progress, interrupt)?
+                    self.receive(&repository, *transport, &lacking, progress, interrupt)?;
                 }
             }
         }

@@ -147,7 +147,7 @@ fn all(
         for (id, result) in ids.iter().zip(done) {
             match result {
                 Ok(Ok(compared)) => {
-                    differences.add(comparison, id, compared, || minions.read_or_name(id))
+                    differences.add(comparison, id, compared, || minions.read_or_name(id));
                 }
                 Ok(Err(error)) => differences.broken.push((id.clone(), error)),
                 Err(panicked) => differences.broken.push((id.clone(), fault(&panicked))),

@@ -123,11 +123,11 @@ impl Excerpts {
                             &place.file,
                             mark.line as usize,
                             mark.column as usize,
-                        ))
+                        ));
                     }
                     false => {
                         origin.withheld =
-                            Some("The lines of facts are shown with --show-secrets alone.".into())
+                            Some("The lines of facts are shown with --show-secrets alone.".into());
                     }
                 }
             }

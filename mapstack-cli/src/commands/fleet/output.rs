@@ -175,7 +175,7 @@ impl Form {
                 line.insert("key", key.as_str());
                 match &outcome.result {
                     Ok(data) => {
-                        line.extend(yaml::traverse(data, path).map(|value| ("value", value)))
+                        line.extend(yaml::traverse(data, path).map(|value| ("value", value)));
                     }
                     Err(error) => line.extend([("error", error.to_string())]),
                 }

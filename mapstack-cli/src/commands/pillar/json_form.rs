@@ -74,7 +74,7 @@ impl Form {
             Value::List(items) => self.items(items),
             Value::Tuple(items) => self.items(items),
             Value::Bytes(_) | Value::Set(_) => {
-                self.without.push((self.shown(), value.kind().described()))
+                self.without.push((self.shown(), value.kind().described()));
             }
             _ => {}
         }

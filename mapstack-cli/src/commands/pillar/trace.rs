@@ -115,7 +115,7 @@ fn entries(event: &PillarEvent) -> Vec<(&'static str, Value)> {
             match outcome {
                 FileOutcome::NoMapping(what) => entries.push(("reason", (*what).into())),
                 FileOutcome::Dropped(why) | FileOutcome::Failed(why) => {
-                    entries.push(("reason", why.into()))
+                    entries.push(("reason", why.into()));
                 }
                 FileOutcome::Missing | FileOutcome::Merged(_) => {}
             }

@@ -228,7 +228,7 @@ impl Pattern {
                 match part {
                     replacement::Part::Text(text) => out.push_str(text),
                     replacement::Part::Group(i) => {
-                        out.push_str(found.get(*i).map_or("", |m| m.as_str()))
+                        out.push_str(found.get(*i).map_or("", |m| m.as_str()));
                     }
                 }
             }

@@ -63,7 +63,7 @@ impl<const N: usize> Search<'_, N> {
         match kind {
             StmtKind::Text(_) | StmtKind::Break | StmtKind::Continue | StmtKind::Block(_) => {}
             StmtKind::Output(expr) | StmtKind::Do(expr) | StmtKind::Extends(expr) => {
-                self.expr(expr)
+                self.expr(expr);
             }
             StmtKind::For(node) => {
                 self.target(&node.target);
@@ -160,7 +160,7 @@ impl<const N: usize> Search<'_, N> {
             ExprKind::Const(_) => {}
             ExprKind::Name(name) => self.read(name),
             ExprKind::Tuple(items) | ExprKind::List(items) | ExprKind::Concat(items) => {
-                self.exprs(items)
+                self.exprs(items);
             }
             ExprKind::Dict(items) => self.exprs(items.iter().flat_map(|(key, value)| [key, value])),
             ExprKind::Attr(inner, _)

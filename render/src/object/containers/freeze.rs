@@ -494,15 +494,15 @@ mod tests {
                 ("the same again", &|| set(&a, "x", Obj::from(2.0))),
                 ("text", &|| set(&b, "y", Obj::from("other"))),
                 ("deep inside", &|| {
-                    inner.change(|items| items.push(Obj::from(3)))
+                    inner.change(|items| items.push(Obj::from(3)));
                 }),
                 ("under an alias", &|| set(&b, "alias", Obj::Dict(a.clone()))),
                 ("through the alias", &|| {
-                    set(&dict(&Obj::Dict(b.clone()), "alias"), "x", Obj::from(4))
+                    set(&dict(&Obj::Dict(b.clone()), "alias"), "x", Obj::from(4));
                 }),
                 ("a key that is equal", &|| set(&b, "k", Obj::None)),
                 ("one", &|| {
-                    b.change(|entries| drop(entries.insert(Key::from(1), Obj::None)))
+                    b.change(|entries| drop(entries.insert(Key::from(1), Obj::None)));
                 }),
                 ("true", &|| {
                     b.change(|entries| drop(entries.shift_remove(&Key::from(1))));
@@ -511,22 +511,22 @@ mod tests {
                 ("order", &|| b.change(|entries| entries.swap_indices(0, 1))),
                 ("a tuple", &|| set(top, "t", tuple.clone())),
                 ("a list in a tuple", &|| {
-                    own.change(|items| items.push(Obj::from(5)))
+                    own.change(|items| items.push(Obj::from(5)));
                 }),
                 ("undefined", &|| {
                     set(
                         &a,
                         "u",
                         Obj::Undefined(Rc::new(Undefined::hint("missing", false))),
-                    )
+                    );
                 }),
                 ("a cycle", &|| {
-                    inner.change(|items| items.push(Obj::List(list.clone())))
+                    inner.change(|items| items.push(Obj::List(list.clone())));
                 }),
                 ("inside a cycle", &|| set(&a, "x", Obj::from(6))),
                 ("no cycle", &|| inner.change(|items| drop(items.pop()))),
                 ("removal", &|| {
-                    top.change(|entries| drop(entries.shift_remove("a")))
+                    top.change(|entries| drop(entries.shift_remove("a")));
                 }),
             ],
         );
