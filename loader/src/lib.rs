@@ -18,7 +18,6 @@
 
 mod address;
 mod entries;
-mod fnmatch;
 mod frozen;
 #[cfg(feature = "git")]
 pub mod git;
@@ -38,10 +37,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use address::without_login;
-pub use fnmatch::Fnmatch;
 pub use frozen::Frozen;
 pub use kept::KeptFiles;
 pub use listing::Listing;
+pub use mapstack_pytext::Fnmatch;
 pub use memory::MemoryFiles;
 pub use names::Names;
 pub use path::{BadPath, SaltPath};

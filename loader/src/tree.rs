@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use mapstack_value::posixpath::{join, split};
 
-use crate::fnmatch::{Fnmatch, has_magic};
 use crate::kept::{KeptFiles, Stamp};
 use crate::open::{Opening, open_inside};
 use crate::roots::{Read, is_missing, read};
 use crate::{Fetched, LoadError};
+use mapstack_pytext::{Fnmatch, has_magic};
 
 /// Files by their paths on disk, below directories that the user named.
 ///

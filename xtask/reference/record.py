@@ -576,7 +576,7 @@ FILES = {
     "render/tests/data/mako.json": mako,
     "render/tests/data/methods.json": method,
     "render/tests/data/views.json": method,
-    "crates/value/tests/data/posixpath.json": path_as_text,
+    "crates/pytext/tests/data/posixpath.json": path_as_text,
     "crates/yaml/tests/data/traverse.json": traverse,
     "crates/yaml/tests/data/yaml_dump.json": yaml_dump,
     "crates/yaml/tests/data/yaml_scalars.json": yaml_scalar,

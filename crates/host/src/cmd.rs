@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use mapstack::value::{Map, Value};
 use mapstack::{Call, CallError};
+use mapstack_pytext::shlex;
 use nix::unistd::{AccessFlags, User, access, geteuid};
 
 use crate::Table;
 use crate::args::{Result, expand_home, home, listed, map, pairs, required, truth_or, unsupported};
 use crate::process::{self, Ended, Setting};
-use crate::split::split;
 
 pub(crate) const TABLE: Table = &[
     ("cmd.retcode", |call| {
@@ -347,9 +347,8 @@ impl Line {
         }
         let words = match words {
             Some(words) => words,
-            None => {
-                split(&cmd.to_string()).map_err(|e| CallError::python("ValueError", e.message()))?
-            }
+            None => shlex::split(&cmd.to_string())
+                .map_err(|e| CallError::python("ValueError", e.to_string()))?,
         };
         Ok(Line::Words(words))
     }

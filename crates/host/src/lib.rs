@@ -46,7 +46,6 @@ mod network;
 mod permissions;
 mod process;
 mod salt_call;
-mod split;
 #[cfg(unix)]
 mod stat;
 #[cfg(unix)]

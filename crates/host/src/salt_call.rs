@@ -1,16 +1,15 @@
 //! An installed Salt as the answer to what nobody else answers.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use mapstack::value::{Value, json};
 use mapstack::{Call, CallError, Functions};
+use mapstack_pytext::shlex;
 
 use crate::process::{self, Ended, Setting};
-use crate::split::split;
 
 /// Calls handed to a command such as `salt-call --local`.
 ///
@@ -32,16 +31,16 @@ pub struct SaltCall {
 }
 
 /// A command that cannot be read as words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnreadableCommand(&'static str);
-
-impl fmt::Display for UnreadableCommand {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnreadableCommand {
+    /// There is no word in it.
+    #[error("No command")]
+    Empty,
+    /// A quotation or an escape has no end.
+    #[error(transparent)]
+    Unfinished(#[from] shlex::Unfinished),
 }
-
-impl std::error::Error for UnreadableCommand {}
 
 /// Salt takes seconds to start.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -55,9 +54,9 @@ impl SaltCall {
     /// # Errors
     /// A quotation has no end, or there is nothing to run.
     pub fn new(command: &str) -> Result<Self, UnreadableCommand> {
-        let command = split(command).map_err(|e| UnreadableCommand(e.message()))?;
+        let command = shlex::split(command)?;
         if command.is_empty() {
-            return Err(UnreadableCommand("No command"));
+            return Err(UnreadableCommand::Empty);
         }
         Ok(SaltCall {
             command,

@@ -27,7 +27,6 @@ mod key;
 mod keys;
 mod map;
 mod order;
-pub mod posixpath;
 #[cfg(feature = "serde")]
 mod ser;
 mod text;
@@ -40,7 +39,7 @@ pub use extent::Extent;
 pub use int::{ArithmeticError, Int};
 pub use key::{Key, KeyRef, Unhashable};
 pub use map::{Map, MapKind, Set};
+pub use mapstack_pytext::{float_repr, is_printable, posixpath, quote_str};
 pub use order::{Incomparable, sort_by_key};
-pub use text::{float_repr, is_printable, quote_str};
 pub use traverse::{EmptyDelimiter, Path, Step, Traverse, integer_step, traverse};
 pub use value::{Kind, List, Str, Value};

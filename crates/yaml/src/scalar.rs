@@ -1,5 +1,6 @@
 //! The value a scalar stands for, once its type is known.
 
+use mapstack_pytext::base64::{self, DecodeError};
 use mapstack_value::{Int, Value};
 
 use crate::ErrorKind;
@@ -17,7 +18,7 @@ pub(crate) fn construct(tag: &Tag, text: &str) -> Option<Result<Value, ErrorKind
         Tag::Bool => boolean(text).map(Value::Bool),
         Tag::Int => integer(text).map(Value::Int),
         Tag::Float => float(text).map(Value::Float),
-        Tag::Binary => base64(text).map(|bytes| Value::Bytes(bytes.into())),
+        Tag::Binary => binary(text).map(|bytes| Value::Bytes(bytes.into())),
         Tag::Merge => Err(ErrorKind::BareIndicator { text: "<<" }),
         Tag::Value => Err(ErrorKind::BareIndicator { text: "=" }),
         Tag::Unknown(tag) => Err(ErrorKind::UnknownTag {
@@ -165,60 +166,15 @@ fn python_float(text: &str) -> Option<f64> {
     text.trim().parse().ok()
 }
 
-/// Python's lenient base64: other characters are skipped, missing padding is added by length.
-fn base64(text: &str) -> Result<Vec<u8>, ErrorKind> {
+/// The bytes that `!!binary` stands for. Padding that is missing is added by the text's length.
+fn binary(text: &str) -> Result<Vec<u8>, ErrorKind> {
+    let wrong = |reason| ErrorKind::BadBase64 { reason };
     if !text.is_ascii() {
-        return Err(ErrorKind::BadBase64 {
-            reason: "this has characters beyond ASCII",
-        });
+        return Err(wrong("this has characters beyond ASCII"));
     }
-    let missing = (4 - text.len() % 4) % 4;
-    let mut out = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut position, mut rest, mut padding) = (0, 0_u8, 0);
-    for byte in text.bytes().chain(std::iter::repeat_n(b'=', missing)) {
-        if byte == b'=' {
-            if position >= 2 {
-                padding += 1;
-                if position + padding >= 4 {
-                    return Ok(out);
-                }
-            }
-            continue;
-        }
-        let Some(sextet) = sextet(byte) else { continue };
-        padding = 0;
-        match position {
-            0 => rest = sextet,
-            1 => {
-                out.push(rest << 2 | sextet >> 4);
-                rest = sextet & 0x0f;
-            }
-            2 => {
-                out.push(rest << 4 | sextet >> 2);
-                rest = sextet & 0x03;
-            }
-            _ => out.push(rest << 6 | sextet),
-        }
-        position = (position + 1) % 4;
-    }
-    match position {
-        0 => Ok(out),
-        1 => Err(ErrorKind::BadBase64 {
-            reason: "this has one character too many or too few",
-        }),
-        _ => Err(ErrorKind::BadBase64 {
-            reason: "its padding is wrong",
-        }),
-    }
-}
-
-fn sextet(byte: u8) -> Option<u8> {
-    Some(match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => return None,
+    let padded = [text, &"==="[..text.len().wrapping_neg() % 4]].concat();
+    base64::decode(padded.as_bytes()).map_err(|problem| match problem {
+        DecodeError::Alone { .. } => wrong("this has one character too many or too few"),
+        DecodeError::Padding => wrong("its padding is wrong"),
     })
 }

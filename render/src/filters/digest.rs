@@ -1,6 +1,7 @@
 //! Salt's filters for hashes, signatures and encodings.
 
 use hmac::{Hmac, KeyInit, Mac};
+use mapstack_pytext::base64;
 use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
@@ -17,7 +18,7 @@ pub(super) const TABLE: Table = &[
     ("base64_decode", base64_decode),
     ("base64_encode", |_, x, args| {
         plain("base64_b64encode", "instr").alone(args)?;
-        bytes_of(&x).map(|bytes| Obj::from(to_base64(&bytes)))
+        bytes_of(&x).map(|bytes| Obj::from(base64::encode(&bytes)))
     }),
     ("hmac", hmac_check),
     ("hmac_compute", hmac_compute),
@@ -101,7 +102,7 @@ fn hmac_check(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let key = bytes_of(&secret.unwrap_or_default())?;
     let challenge = bytes_of(&challenge.unwrap_or_default())?;
     Ok(Obj::Bool(
-        to_base64(&signature(&key, &message)).into_bytes() == challenge,
+        base64::encode(&signature(&key, &message)).into_bytes() == challenge,
     ))
 }
 
@@ -145,68 +146,11 @@ fn uuid(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     Ok(Obj::from(parts.join("-")))
 }
 
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/// Base64 with padding.
-pub(super) fn to_base64(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let byte = |i: usize| u32::from(three.get(i).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for i in 0..4 {
-            let digit = usize::try_from(bits >> (18 - 6 * i) & 63).unwrap_or(0);
-            out.push(if i <= three.len() {
-                char::from(ALPHABET[digit])
-            } else {
-                '='
-            });
-        }
-    }
-    out
-}
-
-/// Base64 as Python reads it: other characters are skipped, and padding ends the data.
-fn from_base64(text: &[u8]) -> Result<Vec<u8>> {
-    let error = |message: String| Error::python("Error", message);
-    let mut out = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut digits, mut bits, mut place, mut padding) = (0usize, 0u32, 0u32, 0u32);
-    for &c in text {
-        if c == b'=' {
-            padding += 1;
-            if place >= 2 && place + padding >= 4 {
-                return Ok(out);
-            }
-            continue;
-        }
-        let Some(digit) = ALPHABET.iter().position(|a| *a == c) else {
-            continue;
-        };
-        padding = 0;
-        digits += 1;
-        bits = (bits << 6 | u32::try_from(digit).unwrap_or(0)) & 0xff_ffff;
-        place = (place + 1) % 4;
-        let byte = match place {
-            2 => bits >> 4,
-            3 => bits >> 2,
-            0 => bits,
-            _ => continue,
-        };
-        out.extend(u8::try_from(byte & 0xff));
-    }
-    match place {
-        0 => Ok(out),
-        1 => Err(error(format!(
-            "Invalid base64-encoded string: number of data characters ({digits}) cannot be 1 more than a multiple of 4"
-        ))),
-        _ => Err(error("Incorrect padding".into())),
-    }
-}
-
 fn base64_decode(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     plain("base64_b64decode", "instr").alone(args)?;
     let text = bytes_of(&x)?;
     vm.burn(text.len() / 64)?;
-    let decoded = from_base64(&text)?;
+    let decoded = base64::decode(&text).map_err(|e| Error::python("Error", e.to_string()))?;
     Ok(match String::from_utf8(decoded) {
         Ok(text) => Obj::from(text),
         Err(e) => Obj::Bytes(e.into_bytes().into()),

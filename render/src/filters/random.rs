@@ -3,11 +3,12 @@
 //! A template must render the same every time, so where the reference asks the operating system
 //! for randomness, the choice here depends on the input alone. With a seed it is the reference's.
 
+use mapstack_pytext::base64;
 use mapstack_value::Int;
 
 use super::Table;
 use super::call::{index_of, inner, plain, quoted, room};
-use super::digest::{hash, hex, to_base64};
+use super::digest::{hash, hex};
 use super::strings::count;
 use crate::error::{Error, Result};
 use crate::jinja::Vm;
@@ -317,7 +318,7 @@ fn random_str(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let bytes: Vec<u8> = (0..size.div_ceil(4) * 3)
         .map(|_| twister.word().to_le_bytes()[0])
         .collect();
-    let mut text = to_base64(&bytes);
+    let mut text = base64::encode(&bytes);
     text.truncate(size);
     Ok(Obj::from(text))
 }

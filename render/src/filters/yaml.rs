@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
+use mapstack_pytext::base64;
 use mapstack_value::{Map, MapKind, Value, float_repr};
 use mapstack_yaml::{DumpOptions, dump};
 
 use super::Table;
 use super::call::{class_of, flag, inner, no_attribute, plain, quoted};
-use super::digest::to_base64;
 use super::strict::guarded;
 use crate::depth;
 use crate::error::{Error, ErrorKind, Result};
@@ -155,7 +155,7 @@ fn yaml_encode(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         Obj::Str(s) => double_quoted(s),
         Obj::Bytes(bytes) => {
             // Lines of 76 characters, each with its end.
-            let encoded = to_base64(bytes);
+            let encoded = base64::encode(bytes);
             encoded
                 .as_bytes()
                 .chunks(76)

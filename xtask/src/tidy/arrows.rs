@@ -9,15 +9,16 @@ use crate::Result;
 /// Every crate of the workspace, and all of its siblings that it may name in its manifest, be it
 /// for its library, its tests or its build script.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("mapstack-value", &[]),
-    ("mapstack-yaml", &["mapstack-value"]),
+    ("mapstack-pytext", &[]),
+    ("mapstack-value", &["mapstack-pytext"]),
+    ("mapstack-yaml", &["mapstack-pytext", "mapstack-value"]),
     ("mapstack-matcher", &[]),
     ("mapstack-merge", &["mapstack-value"]),
     (
         "mapstack-minion",
         &["mapstack-value", "mapstack-yaml", "mapstack-merge"],
     ),
-    ("mapstack-loader", &["mapstack-value"]),
+    ("mapstack-loader", &["mapstack-pytext", "mapstack-value"]),
     ("mapstack-redact", &["mapstack-value"]),
     ("mapstack-python-protocol", &["mapstack-value"]),
     (
@@ -27,6 +28,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "mapstack-render",
         &[
+            "mapstack-pytext",
             "mapstack-value",
             "mapstack-yaml",
             "mapstack-python-protocol",
@@ -46,7 +48,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("mapstack-fleet", &["mapstack"]),
-    ("mapstack-host", &["mapstack"]),
+    ("mapstack-host", &["mapstack", "mapstack-pytext"]),
     ("mapstack-schema", &["mapstack-value", "mapstack-yaml"]),
     (
         "mapstack-lint",

@@ -29,6 +29,7 @@ const LIBRARIES: &[&str] = &[
     "loader",
     "crates/python-protocol",
     "crates/python",
+    "crates/pytext",
     "crates/redact",
     "render",
     "crates/mapstack",

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use mapstack_pytext::base64;
 use mapstack_value::{Key, Map, MapKind, Set, Value, float_repr, sort_by_key};
 
 use crate::resolve::{Tag, implicit};
@@ -210,7 +211,9 @@ fn scalar<'v>(item: &Item<'v>, options: &DumpOptions) -> Option<Scalar<'v>> {
         Item::Value(Value::Str(s)) | Item::Key(Key::Str(s)) => {
             Scalar::text(s, implicit(s) == Tag::Str)
         }
-        Item::Value(Value::Bytes(b)) | Item::Key(Key::Bytes(b)) => Scalar::binary(base64(b)),
+        Item::Value(Value::Bytes(b)) | Item::Key(Key::Bytes(b)) => {
+            Scalar::binary(base64::encode_lines(b))
+        }
         Item::Value(Value::Map(m))
             if options.aggregate_as_null && m.kind() == MapKind::Aggregate =>
         {
@@ -321,30 +324,6 @@ fn float(f: f64) -> String {
     } else {
         repr.replacen('e', ".0e", 1)
     }
-}
-
-/// Base64 in lines of 76 characters, each ended.
-fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len() * 4 / 3 + bytes.len() / 57 + 5);
-    for line in bytes.chunks(57) {
-        for group in line.chunks(3) {
-            let triple = group
-                .iter()
-                .fold(0_usize, |bits, &b| bits << 8 | usize::from(b))
-                << (8 * (3 - group.len()));
-            for i in 0..4 {
-                let sextet = triple >> (18 - 6 * i) & 0x3f;
-                out.push(if i <= group.len() {
-                    char::from(ALPHABET[sextet])
-                } else {
-                    '='
-                });
-            }
-        }
-        out.push('\n');
-    }
-    out
 }
 
 /// `id001`

@@ -1,23 +1,26 @@
-//! A command line as words, as Python's `shlex.split` reads it: POSIX quotes, no comments.
+//! A command line as words.
 
-/// Why a command line has no words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unfinished {
+/// A command line that ends too early; the messages are Python's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unfinished {
+    /// A quotation mark without its partner.
+    #[error("No closing quotation")]
     Quotation,
+    /// A backslash with nothing behind it.
+    #[error("No escaped character")]
     Escape,
 }
 
-impl Unfinished {
-    pub(crate) fn message(self) -> &'static str {
-        match self {
-            Unfinished::Quotation => "No closing quotation",
-            Unfinished::Escape => "No escaped character",
-        }
-    }
-}
-
-/// The words of a command line.
-pub(crate) fn split(line: &str) -> Result<Vec<String>, Unfinished> {
+/// The words of a command line, with POSIX quotes and without comments (Python: `shlex.split`).
+///
+/// ```
+/// use mapstack_pytext::shlex::split;
+/// assert_eq!(split(r#"grep -e "a b" c\ d # e"#).unwrap(), ["grep", "-e", "a b", "c d", "#", "e"]);
+/// ```
+///
+/// # Errors
+/// [`Unfinished`] where a quotation or an escape has no end.
+pub fn split(line: &str) -> Result<Vec<String>, Unfinished> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut chars = line.chars();

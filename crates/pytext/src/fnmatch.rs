@@ -1,7 +1,13 @@
 //! Shell patterns as Python's `fnmatch` reads them on Unix.
 
 /// Whether a text has anything that is special in a pattern.
-pub(crate) fn has_magic(text: &str) -> bool {
+///
+/// ```
+/// use mapstack_pytext::has_magic;
+/// assert!(has_magic("web[12]") && !has_magic("web{1,2}"));
+/// ```
+#[must_use]
+pub fn has_magic(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
@@ -11,7 +17,7 @@ pub(crate) fn has_magic(text: &str) -> bool {
 /// special in a set but `]`, `-` and a leading `!`; a bracket that is not closed stands for itself.
 ///
 /// ```
-/// use mapstack_loader::Fnmatch;
+/// use mapstack_pytext::Fnmatch;
 /// assert!(Fnmatch::new("web[0-9]*").matches("web12.example.org"));
 /// assert!(!Fnmatch::new("web[!0-9]").matches("web1"));
 /// ```

@@ -5,7 +5,7 @@
 /// Two slashes at the start stay two, as POSIX gives them a meaning of their own; three are one.
 ///
 /// ```
-/// use mapstack_value::posixpath::normpath;
+/// use mapstack_pytext::posixpath::normpath;
 /// assert_eq!(normpath("a//b/./../c/"), "a/c");
 /// assert_eq!((&*normpath("//a"), &*normpath("///a"), &*normpath("")), ("//a", "/a", "."));
 /// ```
@@ -38,7 +38,7 @@ pub fn normpath(path: &str) -> String {
 /// and `basename`).
 ///
 /// ```
-/// use mapstack_value::posixpath::split;
+/// use mapstack_pytext::posixpath::split;
 /// assert_eq!((split("/srv/salt"), split("/srv"), split("a")), (("/srv", "salt"), ("/", "srv"), ("", "a")));
 /// ```
 #[must_use]
@@ -51,7 +51,7 @@ pub fn split(path: &str) -> (&str, &str) {
 /// A path from a directory; an absolute one stands for itself (Python: `posixpath.join`).
 ///
 /// ```
-/// use mapstack_value::posixpath::join;
+/// use mapstack_pytext::posixpath::join;
 /// assert_eq!((join("/srv", "a"), join("", "a"), join("/srv/", "/a")), ("/srv/a".into(), "a".into(), "/a".into()));
 /// ```
 #[must_use]

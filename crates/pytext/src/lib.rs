@@ -1,0 +1,14 @@
+//! Text as Python's standard library works on it.
+//!
+//! The crate does not know about values, YAML, files or templates.
+//!
+#![doc = include_str!("../README.md")]
+
+pub mod base64;
+mod fnmatch;
+pub mod posixpath;
+mod repr;
+pub mod shlex;
+
+pub use fnmatch::{Fnmatch, has_magic};
+pub use repr::{float_repr, is_printable, quote_bytes, quote_str};
