@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use mapstack::config::Kind;
 use mapstack::pillar::StackKind;
 use mapstack_fleet::{Pace, Shard};
+use mapstack_salt_config::Kind;
 
 use crate::minions;
 

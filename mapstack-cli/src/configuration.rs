@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use mapstack::config::{Config, Kind, Surroundings};
 use mapstack::loader::{Roots, is_file};
 use mapstack::minion::cache::Cache;
 use mapstack::minion::{Minion, Part};
 use mapstack::value::posixpath::join;
 use mapstack::value::{Map, Value};
 use mapstack::{Diagnostic, Error, ErrorKind, yaml};
+use mapstack_salt_config::fileserver::root_directories;
+use mapstack_salt_config::{Config, Kind, Surroundings};
 
 use crate::cli::{ConfigKind, Facts, Files};
 use crate::inputs::{self, shown};
@@ -124,23 +125,14 @@ fn beside(path: &str, name: &str) -> String {
     join(directory, name)
 }
 
-/// The directories that options say are served.
-pub fn roots(options: &Map) -> Result<Roots, Failure> {
-    let mut roots = Roots::new();
-    let Some(Value::Map(configured)) = options.get("file_roots") else {
-        return Ok(roots);
-    };
-    for (env, directories) in configured {
-        let Some(directories) = directories.as_list() else {
-            return Err(Failure::Usage(format!(
-                "the option file_roots must list directories for '{env}': [/srv/salt]"
-            )));
-        };
-        for directory in directories {
-            roots = roots.root(&env.to_string(), directory.to_string());
-        }
+/// The directories that options say are served, and what there is to say about the options.
+pub fn roots(options: &Map) -> Result<(Roots, Vec<Diagnostic>), Failure> {
+    if !options.contains_key("file_roots") {
+        return Ok((Roots::new(), Vec::new()));
     }
-    Ok(roots)
+    let (directories, warnings) = root_directories(options)?;
+    let add = |roots: Roots, (env, directory): (String, String)| roots.root(&env, directory);
+    Ok((directories.into_iter().fold(Roots::new(), add), warnings))
 }
 
 /// The directory with the mirrors of git repositories: what the user names, or one in the user's

@@ -4,12 +4,12 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use mapstack::config::{Config, Kind};
-use mapstack::fileserver::{self, Configured};
 use mapstack::loader::{Backends, Roots};
 use mapstack::minion::{Minion, Part, platforms};
 use mapstack::value::{Map, Value, json};
 use mapstack::{Diagnostic, Engine, Error, ErrorKind, Run, yaml};
+use mapstack_salt_config::fileserver::{self, Configured};
+use mapstack_salt_config::{Config, Kind};
 
 use crate::cli::{Facts, Files, Input, Layering, Merging, Target};
 use crate::configuration;
@@ -134,8 +134,8 @@ pub fn served(
             Ok(served)
         }
         None => {
-            let roots = named_roots(files, minion)?
-                .follow_outside_links(follows_outside_links(files, config));
+            let (roots, warnings) = named_roots(files, minion)?;
+            let roots = roots.follow_outside_links(follows_outside_links(files, config));
             let missing = roots.missing_roots().into_iter().map(|root| {
                 Diagnostic::warning(
                     ErrorKind::File,
@@ -143,8 +143,8 @@ pub fn served(
                 )
                 .with_help("it is ignored, as the reference ignores it")
             });
-            let missing: Vec<Diagnostic> = missing.collect();
-            reporter.warn(&reporter.redact_all(&missing))?;
+            let warnings: Vec<Diagnostic> = warnings.into_iter().chain(missing).collect();
+            reporter.warn(&reporter.redact_all(&warnings))?;
             Ok(Served {
                 files: Backends::new(vec![Box::new(roots.clone())]),
                 roots,
@@ -174,7 +174,8 @@ fn configured(
     if files.follow_outside_links || !config.is_set("fileserver_followsymlinks") {
         options.insert("fileserver_followsymlinks", files.follow_outside_links);
     }
-    let mut roots = configuration::roots(&options)?;
+    // The file server reads the same option, and warns of it.
+    let (mut roots, _) = configuration::roots(&options)?;
     let missing = roots.missing_roots();
     if !config.is_set("file_roots") && missing.len() == roots.directories("base").len() {
         if !config.is_set("fileserver_backend") {
@@ -205,13 +206,13 @@ fn configured(
     Ok((Served { files, roots }, warnings))
 }
 
-fn named_roots(files: &Files, minion: Option<&Minion>) -> Result<Roots, Failure> {
+fn named_roots(
+    files: &Files,
+    minion: Option<&Minion>,
+) -> Result<(Roots, Vec<Diagnostic>), Failure> {
     if !files.root.is_empty() {
-        return Ok(
-            root_flags(files).fold(Roots::new(), |roots, (env, directory)| {
-                roots.root(env, directory)
-            }),
-        );
+        let add = |roots: Roots, (env, directory): (&str, &str)| roots.root(env, directory);
+        return Ok((root_flags(files).fold(Roots::new(), add), Vec::new()));
     }
     let options = configuration::file_options(None, minion)?;
     if options.get("file_roots").and_then(Value::as_map).is_none() {

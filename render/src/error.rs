@@ -77,31 +77,14 @@ impl Place {
     /// The line, counted from 1.
     #[must_use]
     pub fn line(&self) -> usize {
-        line_and_column(&self.source, self.span.start as usize).0
+        mapstack_diagnostic::line_and_column(&self.source, self.span.start as usize).0
     }
 
     /// The column in characters, counted from 1.
     #[must_use]
     pub fn column(&self) -> usize {
-        line_and_column(&self.source, self.span.start as usize).1
+        mapstack_diagnostic::line_and_column(&self.source, self.span.start as usize).1
     }
-}
-
-/// The line and the column, in characters, of a byte of a text; both count from 1.
-///
-/// A byte behind the text, or inside a character, counts as the text's end.
-///
-/// ```
-/// assert_eq!(mapstack_render::line_and_column("a\nbé c", 6), (2, 4));
-/// ```
-#[must_use]
-pub fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
-    let before = text.get(..byte).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-    (
-        before.matches('\n').count() + 1,
-        before[line_start..].chars().count() + 1,
-    )
 }
 
 impl PartialEq for Place {

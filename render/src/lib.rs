@@ -36,7 +36,7 @@ mod suggest;
 pub mod tera;
 mod tests;
 
-pub use error::{Error, ErrorKind, Frame, Place, Result, line_and_column};
+pub use error::{Error, ErrorKind, Frame, Place, Result};
 pub use filters::date::clock_reads;
 pub use filters::host::is_host_filter;
 pub use filters::regex::regex_matches;
@@ -46,4 +46,3 @@ pub use object::{
     Undefined, check_extent, required,
 };
 pub use salt::{salt_object, traverse_object};
-pub use suggest::nearest;

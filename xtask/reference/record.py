@@ -561,7 +561,7 @@ FILES = {
     "merge/tests/data/stack_merge.json": stack_merge,
     "crates/minion/tests/data/config_get.json": look_up,
     "crates/minion/tests/data/unpack.json": unpack,
-    "crates/mapstack/tests/data/config_files.json": config_file,
+    "crates/salt-config/tests/data/config_files.json": config_file,
     "crates/mapstack/tests/data/functions.json": function,
     "mapstack-cli/tests/data/master_commands.json": through_a_command,
     "crates/mapstack/tests/data/makostacks.json": pillar_stack,
@@ -724,9 +724,9 @@ def main():
         data = project / "crates/minion/tests/data"
         master_cache.record(platforms.all_grains(), data / "master", data / "salt_output")
     if not only or "config_defaults" in only:
-        record_config_defaults(project / "crates/mapstack/data/config_defaults.json")
+        record_config_defaults(project / "crates/salt-config/data/config_defaults.json")
     if not only or "gitfs" in only:
-        gitfs.record(project / "crates/mapstack/tests/data/gitfs.json")
+        gitfs.record(project / "crates/salt-config/tests/data/gitfs.json")
 
 
 if __name__ == "__main__":

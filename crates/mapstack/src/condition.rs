@@ -6,10 +6,10 @@ use mapstack_minion::Minion;
 use mapstack_render::jinja::ast::StmtKind;
 use mapstack_render::jinja::{Syntax, parse};
 
-use crate::diagnostic::{Error, ErrorKind, Place, Result};
 use crate::engine::Engine;
 use crate::files::File;
 use crate::render::{Job, Language};
+use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 
 /// An expression that is true of some minions: `grains.os_family == 'Debian' and 'web' in id`.
 ///

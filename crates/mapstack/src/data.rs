@@ -1,9 +1,8 @@
 //! `map.data`: a formula's configuration.
 
-use mapstack_render::nearest;
+use mapstack_diagnostic::nearest;
 use mapstack_value::{Map, Value};
 
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use crate::engine::Run;
 use crate::lineage::LayerKind;
 use crate::options::{DataOptions, StackOptions, iterate, or};
@@ -11,6 +10,7 @@ use crate::pipe::template_engine;
 use crate::render::{Language, Stage as RenderStage};
 use crate::stack::{in_stage, tplroot};
 use crate::trace::Stage;
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
 /// The definitions that count as "defaults are among the sources".
 const DEFAULTS: [&str; 3] = ["defaults.yaml", "Y!defaults.yaml", "Y!P@defaults.yaml"];

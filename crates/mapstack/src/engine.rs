@@ -17,7 +17,6 @@ use mapstack_value::{Map, Str, Value};
 
 use crate::by_text::ByText;
 use crate::calls::Functions;
-use crate::diagnostic::{Diagnostic, ErrorKind};
 use crate::facts::Facts;
 use crate::layer::LayerFile;
 use crate::lineage::Tracker;
@@ -26,6 +25,7 @@ use crate::pillar::StackCache;
 use crate::share::{Blanks, Printing, Probe, Questions, Recorder, Root};
 use crate::stubs::Stubs;
 use crate::trace::{Asked, Event, FileRead, FileReadKind, Outcome, Stage};
+use mapstack_diagnostic::{Diagnostic, ErrorKind};
 
 /// A file server and what was learnt from it; shared by every minion and thread.
 ///

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use mapstack_loader::{Fetched, LoadError, SaltPath};
 
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::engine::Run;
 use crate::trace::{Asked, Outcome};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 
 /// A file that was found.
 #[derive(Debug, Clone)]
@@ -23,17 +23,9 @@ impl File {
     /// The content as text.
     pub fn text(&self) -> Result<&str> {
         mapstack_yaml::decode(&self.bytes).map_err(|e| {
-            let lossy = String::from_utf8_lossy(&self.bytes);
-            let place = e.mark().map(|mark| {
-                let source: Arc<str> = lossy.as_ref().into();
-                let start = mark.offset(&source);
-                Place {
-                    file: self.shown.clone(),
-                    source,
-                    start,
-                    end: start,
-                }
-            });
+            let place = e
+                .mark()
+                .map(|mark| Place::in_bytes(&self.shown, &self.bytes, |text| mark.offset(text)));
             Error::new(ErrorKind::File, format!("{}: {e}", self.shown)).at(place)
         })
     }

@@ -9,9 +9,9 @@ use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, Undefined};
 use mapstack_value::{Str, Value};
 
 use crate::calls::{Call, Functions, weight};
-use crate::diagnostic::{Diagnostic, ErrorKind as Kind};
 use crate::engine::Run;
 use crate::{functions, stubs};
+use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 
 /// A run as its templates see it.
 ///

@@ -2,15 +2,15 @@
 
 use std::sync::{Arc, OnceLock};
 
-use mapstack_render::nearest;
+use mapstack_diagnostic::nearest;
 use mapstack_value::{Map, Value};
 use mapstack_yaml::{Limits, Lines, Mark, Marks, load_marked};
 
-use crate::diagnostic::{Error, ErrorKind, Place, Result};
 use crate::engine::Run;
 use crate::files::File;
 use crate::lineage::SecretLeaves;
 use crate::render::{Stage, Text};
+use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 
 /// The content of a data-source file.
 #[derive(Debug)]

@@ -30,22 +30,18 @@
 //! | what went wrong, and where | [`Error`], [`Diagnostic`], [`Run::warnings`] |
 //! | answers to calls that are not built in | [`Stubs`], [`Functions`], [`Engine::with_functions`] |
 //! | external pillars that stack files | [`pillar`] |
-//! | a master's or minion's configuration | [`config`] |
 //! | the minion's facts | [`minion`] |
-//! | where files come from | [`loader`], and [`fileserver`] by Salt's options |
+//! | where files come from | [`loader`] |
 //!
 //! The crate does not know about command lines, the environment, terminals or exit codes.
 
 mod by_text;
 mod calls;
 mod condition;
-pub mod config;
 mod data;
-mod diagnostic;
 mod engine;
 mod facts;
 mod files;
-pub mod fileserver;
 mod functions;
 mod host;
 mod layer;
@@ -69,15 +65,17 @@ pub mod trace;
 
 pub use calls::{Call, CallError, Functions};
 pub use condition::Condition;
-pub use diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Severity, Step};
 pub use engine::{Engine, Run};
 pub use layer::LAYER_KEYS;
 pub use map_jinja::{Exported, MapForm, MapOptions};
+pub use mapstack_diagnostic::{
+    Diagnostic, Error, ErrorKind, Place, Result, Severity, Step, nearest,
+};
 pub use mapstack_loader as loader;
 pub use mapstack_matcher as matcher;
 pub use mapstack_minion as minion;
 pub use mapstack_render::jinja::{Deadline, Limits, MemoryLimit};
-pub use mapstack_render::{nearest, regex_matches};
+pub use mapstack_render::regex_matches;
 pub use mapstack_value as value;
 pub use mapstack_yaml as yaml;
 pub use options::{DataOptions, StackOptions, TofsOptions};

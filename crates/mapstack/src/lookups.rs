@@ -1,43 +1,14 @@
 //! Looking facts up, for matchers and for templates.
 
-use std::sync::Arc;
-
 use mapstack_loader::SaltPath;
-use mapstack_minion::{Answer, ConfigGet, LookupError, PillarGet, ReadError};
+use mapstack_minion::{Answer, ConfigGet, PillarGet};
 use mapstack_render::{Error as RenderError, Obj};
 use mapstack_value::{Key, Path, Value};
 
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::engine::Run;
 use crate::files::{File, shown, unreadable};
 use crate::trace::FileReadKind;
-
-impl From<LookupError> for Error {
-    fn from(e: LookupError) -> Self {
-        Error::new(ErrorKind::Lookup, e.to_string())
-    }
-}
-
-impl From<ReadError> for Error {
-    fn from(e: ReadError) -> Self {
-        let message = e.kind.to_string();
-        // The error names the file; its text is read again for the excerpt.
-        let place = e.place.mark.and_then(|mark| {
-            let source: Arc<str> = std::fs::read_to_string(&e.place.file).ok()?.into();
-            let start = mark.offset(&source);
-            Some(Place {
-                file: e.place.file.clone(),
-                source,
-                start,
-                end: start,
-            })
-        });
-        match place {
-            Some(place) => Error::new(ErrorKind::Facts, message).at(Some(place)),
-            None => Error::new(ErrorKind::Facts, e.to_string()),
-        }
-    }
-}
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
 impl Run<'_> {
     pub(crate) fn grains_get(&self, query: &str, delimiter: &str) -> Result<Option<Value>> {

@@ -1,14 +1,15 @@
 //! Formulas that compute their configuration in a `map.jinja`.
 
+use mapstack_diagnostic::nearest;
+use mapstack_render::Obj;
 use mapstack_render::jinja::Names;
-use mapstack_render::{Obj, nearest};
 use mapstack_value::{Str, Value};
 use std::collections::HashMap;
 
-use crate::diagnostic::{Error, ErrorKind, Result};
 use crate::engine::{Engine, Run};
 use crate::files::File;
 use crate::render::{Job, Language};
+use mapstack_diagnostic::{Error, ErrorKind, Result};
 
 /// Which template to run and what to take from it.
 #[derive(Debug, Clone, Default, PartialEq)]

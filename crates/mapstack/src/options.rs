@@ -4,10 +4,10 @@
 //! `map_jinja.yaml` with any type. So they are [`Value`]s here, and are checked where the reference
 //! would stumble over them.
 
-use mapstack_render::nearest;
+use mapstack_diagnostic::nearest;
 use mapstack_value::{Map, Value};
 
-use crate::diagnostic::{Error, ErrorKind, Result};
+use mapstack_diagnostic::{Error, ErrorKind, Result};
 
 /// Arguments by name, `None` where the reference's default applies.
 macro_rules! options {

@@ -10,13 +10,13 @@ use mapstack_value::json::JsonError;
 use mapstack_value::{Str, Value};
 use mapstack_yaml::Mark;
 
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Step};
 use crate::engine::Run;
 use crate::files::File;
 use crate::host::RunHost;
 #[cfg(feature = "tera")]
 use crate::lineage::{LayerKind, LayerText, Merged};
 use crate::python;
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Step};
 
 /// Which template of the flow is run, and the variables that go with it.
 pub(crate) enum Stage<'s> {
@@ -216,7 +216,7 @@ impl<'f> Text<'f> {
 
     /// A YAML error, told in the source that produced the text.
     pub fn yaml_error(&self, e: &mapstack_yaml::Error) -> Error {
-        let error = Error::new(ErrorKind::Yaml, e.kind().to_string()).of_yaml(e.kind());
+        let error = Error::new(ErrorKind::Yaml, e.kind().to_string()).caused_by(e.kind().clone());
         let Some(mark) = e.mark() else {
             return error.at(Some(self.place(0)));
         };

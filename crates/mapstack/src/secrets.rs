@@ -6,46 +6,7 @@ pub use mapstack_redact::{Redact, Redacted, Secrets, is_secret_name};
 use mapstack_render::jinja::Taint;
 use mapstack_value::{Map, Str, Value};
 
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place};
 use crate::engine::Run;
-
-impl Redact for Diagnostic {
-    /// The message and everything else that is said, and the lines of files. The names of files stay.
-    fn redacted(&self, secrets: &Secrets) -> Self {
-        let mut redacted = self.clone();
-        // What cannot be read or written by a path of its own is named.
-        if self.kind != ErrorKind::File || self.place.is_some() {
-            redacted.message = secrets.scrubbed(&self.message);
-        }
-        redacted.help = self.help.redacted(secrets);
-        redacted
-            .notes
-            .iter_mut()
-            .for_each(|note| *note = secrets.scrubbed(note));
-        let starred = |place: &mut Place| {
-            // A document of facts that cannot be read has secrets that nobody knows.
-            let source = match self.kind {
-                ErrorKind::Facts => secrets.starred_facts(&place.source),
-                _ => secrets.starred(&place.source),
-            };
-            if *source != *place.source {
-                place.source = source.into();
-            }
-        };
-        redacted.place.iter_mut().for_each(starred);
-        for step in &mut redacted.trace {
-            step.what = secrets.scrubbed(&step.what);
-            starred(&mut step.place);
-        }
-        redacted
-    }
-}
-
-impl Redact for Error {
-    fn redacted(&self, secrets: &Secrets) -> Self {
-        Error::of(self.diagnostic().redacted(secrets))
-    }
-}
 
 impl<'e> Run<'e> {
     /// Follow what templates make of secrets, as [`explain`](Run::explain) does, so that messages can be kept

@@ -6,9 +6,9 @@ use mapstack_matcher::{Definition, Matcher, MatcherKind, join};
 use mapstack_minion::ConfigGet;
 use mapstack_value::{Key, Map, Path, Step, Value};
 
-use crate::diagnostic::{Error, ErrorKind, Result};
 use crate::engine::Run;
 use crate::lineage::Because;
+use mapstack_diagnostic::{Error, ErrorKind, Result};
 
 /// What a matcher found.
 pub(crate) struct Found {

@@ -3,13 +3,12 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use mapstack_diagnostic::nearest;
 use mapstack_matcher::{Definition, MatcherKind, Mode, join, variants};
 use mapstack_merge as merge;
 use mapstack_minion::{Part, builtin};
-use mapstack_render::nearest;
 use mapstack_value::{Key, Path, Value};
 
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::engine::Run;
 use crate::layer::Variables;
 use crate::lineage::{At, Because, Chosen, LayerKind, LayerText, Merged};
@@ -18,6 +17,7 @@ use crate::source::{
     Found, PathRules, Paths, Surroundings, fetch, fetch_layer, paths, pop_options, texts,
 };
 use crate::trace::{Asked, FileReadKind, Stage};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 
 /// Everything a fold needs besides the minion.
 pub(crate) struct Fold<'f> {

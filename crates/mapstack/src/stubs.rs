@@ -4,7 +4,7 @@ use mapstack_value::{Map, Value};
 use mapstack_yaml::{DumpOptions, Limits, Marks, dump, load_marked};
 
 use crate::calls::{Call, CallError, Functions};
-use crate::diagnostic::{Error, ErrorKind, Place, Result};
+use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 
 /// Answers to calls, by function and arguments.
 ///
@@ -275,7 +275,7 @@ impl Reader<'_> {
                 (other, _) => {
                     let at = Marks::key(marks, i).map_or(0, |mark| mark.offset(self.text));
                     let message = format!("a stub has no key '{key}'");
-                    let help = match crate::nearest(other, KEYS) {
+                    let help = match mapstack_diagnostic::nearest(other, KEYS) {
                         Some(near) => format!("did you mean '{near}'?"),
                         None => format!("its keys are {}", KEYS.join(", ")),
                     };

@@ -11,9 +11,9 @@ use mapstack_render::jinja::{Node, Syntax, compile, visit};
 use mapstack_value::{Str, Value};
 
 use crate::calls::{Call, Functions};
-use crate::diagnostic::{Error, ErrorKind, Place, Result};
 use crate::engine::Engine;
 use crate::functions;
+use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 
 /// What the templates below a formula's folder refer to, and those they load from elsewhere.
 #[derive(Debug, Default)]

@@ -3,11 +3,11 @@
 use mapstack_matcher::{Mode, join};
 use mapstack_value::{Map, Path, Value};
 
-use crate::diagnostic::{Error, ErrorKind, Result};
 use crate::engine::Run;
 use crate::options::{DataOptions, TofsOptions, iterate, or};
 use crate::source::{PathRules, Paths, Surroundings, paths};
 use crate::stack::{parse, tplroot};
+use mapstack_diagnostic::{Error, ErrorKind, Result};
 
 impl Run<'_> {
     /// `map.tofs(tpldir, source_files, …)`: `salt://` paths, best first.

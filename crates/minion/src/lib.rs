@@ -36,6 +36,7 @@ pub mod builtin;
 pub mod cache;
 mod error;
 mod lookup;
+mod message;
 mod minion;
 pub mod minions;
 mod options;

@@ -1,9 +1,9 @@
 //! `mapstack config`.
 
-use mapstack::config::{Config, Origin};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Map, Value, json};
 use mapstack::{Error, ErrorKind, nearest, yaml};
+use mapstack_salt_config::{Config, Origin};
 
 use crate::cli::{Config as Arguments, Files, Printed};
 use crate::configuration;

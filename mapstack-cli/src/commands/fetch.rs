@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use mapstack::fileserver::git_remotes;
 use mapstack::loader::git::{Origin, Progress, Stage, Updated, fetch};
 use mapstack::{Error, ErrorKind};
+use mapstack_salt_config::fileserver::git_remotes;
 
 use crate::cli::Fetch;
 use crate::configuration;

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use mapstack::config::Config;
 use mapstack::loader::{Backends, FileServer, Frozen};
 use mapstack::minion::Minion;
 use mapstack::{Engine, Error, ErrorKind, Outcome};
 use mapstack_fleet::{
     Advanced, ChangedFiles, Compared, Comparison, Differences, Fleet, Pace, Panicked, ordered,
 };
+use mapstack_salt_config::Config;
 use notify_debouncer_mini::{DebounceEventResult, new_debouncer, notify};
 
 use super::diff::{Told, fault, text};

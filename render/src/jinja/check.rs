@@ -74,7 +74,7 @@ fn missing(
         ErrorKind::Syntax,
         format!("No {what} named {}.", mapstack_value::quote_str(name)),
     );
-    if let Some(near) = crate::suggest::nearest(name, known) {
+    if let Some(near) = mapstack_diagnostic::nearest(name, known) {
         error = error.with_help(format!("did you mean '{near}'?"));
     }
     error.at(|| Place {

@@ -161,7 +161,7 @@ impl Undefined {
     fn nearest_key(&self) -> Option<String> {
         let (dict, name) = self.missing.as_ref()?;
         let keys = dict.upgrade()?.keys();
-        let near = crate::suggest::nearest(name, keys.iter().filter_map(Key::as_str))?;
+        let near = mapstack_diagnostic::nearest(name, keys.iter().filter_map(Key::as_str))?;
         Some(format!("did you mean '{near}'?"))
     }
 

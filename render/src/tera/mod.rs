@@ -27,7 +27,7 @@ use crate::jinja::output::Output;
 use crate::jinja::{Names, Origin, Rendered, Request, Vm};
 use crate::object::{CallArgs, Obj};
 use crate::salt::call_by_name;
-use crate::suggest::nearest;
+use mapstack_diagnostic::nearest;
 
 /// Address space for the thread of a render; it is used as far as nesting goes.
 const STACK: usize = 128 << 20;

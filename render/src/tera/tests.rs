@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::*;
 use crate::jinja::{Host, Limits};
-use crate::line_and_column;
+use mapstack_diagnostic::line_and_column;
 
 /// A host with files, and one function that gives back what it is called with.
 #[derive(Default)]

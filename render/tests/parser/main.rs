@@ -5,9 +5,9 @@
 
 mod dump;
 
+use mapstack_diagnostic::line_and_column;
 use mapstack_render::jinja::ast::{Expr, ExprKind, StmtKind, Template};
 use mapstack_render::jinja::{Syntax, SyntaxError, parse};
-use mapstack_render::line_and_column;
 use mapstack_value::Value;
 use proptest::prelude::*;
 use serde_json::Value as Json;

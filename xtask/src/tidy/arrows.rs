@@ -16,10 +16,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mapstack-merge", &["mapstack-value"]),
     (
         "mapstack-minion",
-        &["mapstack-value", "mapstack-yaml", "mapstack-merge"],
+        &[
+            "mapstack-diagnostic",
+            "mapstack-value",
+            "mapstack-yaml",
+            "mapstack-merge",
+        ],
     ),
     ("mapstack-loader", &["mapstack-pytext", "mapstack-value"]),
     ("mapstack-redact", &["mapstack-value"]),
+    ("mapstack-diagnostic", &["mapstack-redact"]),
     ("mapstack-python-protocol", &["mapstack-value"]),
     (
         "mapstack-python",
@@ -29,14 +35,28 @@ const ARROWS: &[(&str, &[&str])] = &[
         "mapstack-render",
         &[
             "mapstack-pytext",
+            "mapstack-diagnostic",
             "mapstack-value",
             "mapstack-yaml",
             "mapstack-python-protocol",
         ],
     ),
     (
+        "mapstack-salt-config",
+        &[
+            "mapstack-diagnostic",
+            "mapstack-loader",
+            "mapstack-merge",
+            "mapstack-render",
+            "mapstack-value",
+            "mapstack-yaml",
+        ],
+    ),
+    (
         "mapstack",
         &[
+            "mapstack-diagnostic",
+            "mapstack-salt-config",
             "mapstack-value",
             "mapstack-yaml",
             "mapstack-matcher",
@@ -73,6 +93,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-host",
             "mapstack-lint",
             "mapstack-page",
+            "mapstack-salt-config",
         ],
     ),
     ("xtask", &[]),

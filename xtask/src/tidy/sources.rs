@@ -22,6 +22,7 @@ const FORBIDDEN: &[(&str, &str)] = &[
 /// The crates that are libraries; each says what it does not know about.
 const LIBRARIES: &[&str] = &[
     "crates/value",
+    "crates/diagnostic",
     "crates/yaml",
     "matcher",
     "merge",
@@ -32,6 +33,7 @@ const LIBRARIES: &[&str] = &[
     "crates/pytext",
     "crates/redact",
     "render",
+    "crates/salt-config",
     "crates/mapstack",
     "crates/page",
 ];

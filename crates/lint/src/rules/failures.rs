@@ -262,7 +262,7 @@ fn rule(error: &Error) -> Rule {
         // A key can be equal to another as it is meant to be.
         ErrorKind::Yaml
             if matches!(
-                diagnostic.yaml,
+                diagnostic.caused(),
                 Some(mapstack::yaml::ErrorKind::DuplicateKey { .. })
             ) =>
         {
@@ -270,7 +270,7 @@ fn rule(error: &Error) -> Rule {
         }
         ErrorKind::Yaml if is_printed(diagnostic) => Rule::UnquotedExpression,
         ErrorKind::Yaml if has_tab(diagnostic) => Rule::YamlTab,
-        ErrorKind::Yaml => diagnostic.yaml.as_ref().map_or(Rule::YamlSyntax, rule_of),
+        ErrorKind::Yaml => diagnostic.caused().map_or(Rule::YamlSyntax, rule_of),
         ErrorKind::DataSource => Rule::DataSource,
         ErrorKind::Definition | ErrorKind::Options => Rule::BadSource,
         ErrorKind::Template if imports::is_not_found(&diagnostic.message) => Rule::MissingImport,
@@ -281,7 +281,7 @@ fn rule(error: &Error) -> Rule {
 /// Whether a tab indents the line that is no YAML.
 fn has_tab(diagnostic: &Diagnostic) -> bool {
     let is_syntax = matches!(
-        diagnostic.yaml,
+        diagnostic.caused(),
         Some(mapstack::yaml::ErrorKind::Syntax { .. })
     );
     is_syntax

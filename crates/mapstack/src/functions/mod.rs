@@ -23,9 +23,10 @@ mod slsutil;
 mod state;
 mod test;
 
+use mapstack_diagnostic::nearest;
 use mapstack_render::jinja::Vm;
 use mapstack_render::jinja::ast::Span;
-use mapstack_render::{CallArgs, Error, ErrorKind, Frame, Obj, Place, Result, nearest};
+use mapstack_render::{CallArgs, Error, ErrorKind, Frame, Obj, Place, Result};
 use mapstack_value::Value;
 
 use crate::engine::Run;

@@ -11,8 +11,8 @@ use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::{Map, Value};
 
 use super::{Table, text, truth_or};
-use crate::diagnostic::{Diagnostic, ErrorKind as Kind};
 use crate::engine::Run;
+use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 
 pub(super) const TABLE: Table = &[
     ("network.calc_net", |_, _, args| {

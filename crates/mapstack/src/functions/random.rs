@@ -7,8 +7,8 @@ use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::Int;
 
 use super::{Table, refused, truth_or};
-use crate::diagnostic::{Diagnostic, ErrorKind as Kind};
 use crate::engine::Run;
+use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 
 pub(super) const TABLE: Table = &[
     ("random.get_str", get_str),

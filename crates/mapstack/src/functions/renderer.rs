@@ -6,10 +6,10 @@ use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result};
 use mapstack_value::{Key, Str, Value};
 
 use super::{Table, failed};
-use crate::diagnostic::{Diagnostic, ErrorKind as Kind};
 use crate::engine::Run;
 use crate::files::File;
 use crate::pipe::{DEFAULT_PIPE, Data, Made, Source};
+use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 
 pub(super) const TABLE: Table = &[("slsutil.renderer", |run, _, args| renderer(run, args))];
 

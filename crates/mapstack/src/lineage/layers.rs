@@ -3,8 +3,8 @@
 use mapstack_merge::Options;
 use mapstack_value::{Str, Value};
 
-use crate::diagnostic::Place;
 use crate::trace::Stage;
+use mapstack_diagnostic::Place;
 
 /// One contribution to the data, in the order of merging.
 #[derive(Debug, Clone, PartialEq)]

@@ -34,8 +34,8 @@ use mapstack_minion::{FactPlace, FactPlaces, Part};
 use mapstack_value::{Key, Str, Value};
 use mapstack_yaml::Mark;
 
-use crate::diagnostic::Place;
 pub use layers::{Because, Chosen, Layer, LayerKind, Merged};
+use mapstack_diagnostic::Place;
 pub(crate) use secret_leaves::SecretLeaves;
 pub use source::LayerText;
 pub(crate) use tracker::{Texts, Tracker};

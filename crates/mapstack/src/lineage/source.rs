@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use mapstack_yaml::{Limits, Lines, Mark, load_marked};
 
 use super::{At, SecretLeaves};
-use crate::diagnostic::Place;
 use crate::render::Text;
+use mapstack_diagnostic::Place;
 
 /// The text of a layer, which knows the file and the template it came from.
 pub struct LayerText {

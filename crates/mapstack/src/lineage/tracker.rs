@@ -11,11 +11,11 @@ use mapstack_value::{Key, Map, Value};
 
 use super::tree::Merging;
 use super::{At, Because, Claim, Layer, LayerKind, LayerText, Lineage, Merged, Node};
-use crate::diagnostic::{Place, Result};
 use crate::engine::Run;
 use crate::files::File;
 use crate::options::DataOptions;
 use crate::render::Text;
+use mapstack_diagnostic::{Place, Result};
 
 /// The texts of layers that have one.
 pub(crate) type Texts = BTreeMap<usize, Arc<LayerText>>;

@@ -14,7 +14,7 @@ use mapstack_value::{Key, Value, integer_step};
 use mapstack_yaml::{Mark, Marks};
 
 use super::source::LayerText;
-use crate::diagnostic::Place;
+use mapstack_diagnostic::Place;
 
 /// A layer's say over a value and everything in it.
 #[derive(Debug, Clone)]

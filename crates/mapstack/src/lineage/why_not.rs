@@ -4,12 +4,12 @@ use mapstack_matcher::{Definition, Matcher, MatcherKind, Mode, join, variants};
 use mapstack_value::{Map, Value};
 
 use super::LayerKind;
-use crate::diagnostic::Result;
 use crate::engine::Run;
 use crate::options::DataOptions;
 use crate::source::{Surroundings, fetch, texts};
 use crate::stack::{directories, parse};
 use crate::trace::{Asked, Outcome};
+use mapstack_diagnostic::Result;
 
 /// Why a file has no part in the data, or which it has.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,8 +12,8 @@ use super::config::{ExtPillar, ExtPillars};
 use super::select::Stores;
 use super::stack::Stacking;
 use super::trace::PillarEvent;
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use crate::engine::Engine;
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
 /// What a minion's external pillars amount to.
 #[derive(Debug, Clone, PartialEq, Default)]

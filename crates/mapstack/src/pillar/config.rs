@@ -6,8 +6,8 @@ use mapstack_minion::Minion;
 use mapstack_value::{Key, Map, Value};
 use mapstack_yaml::Marks;
 
-use crate::config::{Config, Kind, Setting};
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
+use mapstack_salt_config::{Config, Kind, Setting};
 
 /// An external pillar that stacks files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -103,7 +103,7 @@ impl ExtPillars {
     /// External pillars of other kinds are left out with a warning when their turn comes.
     ///
     /// ```
-    /// use mapstack::config::{Config, Kind};
+    /// use mapstack_salt_config::{Config, Kind};
     /// use mapstack::pillar::ExtPillars;
     /// let config = Config::parse(b"ext_pillar: [{stack: a.cfg}]\n", "master", Kind::Master).unwrap();
     /// assert!(!ExtPillars::from_config(&config).unwrap().is_empty());

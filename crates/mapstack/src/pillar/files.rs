@@ -3,8 +3,8 @@
 use mapstack_loader::{Fetched, LoadError, Tree, is_file};
 use mapstack_value::posixpath::{join, normpath};
 
-use crate::diagnostic::{Error, ErrorKind, Result};
 use crate::files::File;
+use mapstack_diagnostic::{Error, ErrorKind, Result};
 
 /// A data file.
 #[derive(Debug, Clone, PartialEq, Eq)]

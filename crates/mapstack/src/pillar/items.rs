@@ -4,8 +4,8 @@ use mapstack_value::Value;
 use mapstack_yaml::{Limits, Marks};
 
 use super::StackKind;
-use crate::diagnostic::{Error, ErrorKind, Result};
 use crate::render::Text;
+use mapstack_diagnostic::{Error, ErrorKind, Result};
 
 /// The name of a data file, or a pattern.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,7 @@ use mapstack_value::{Key, Map, Path, Value};
 
 use super::StackKind;
 use super::config::ExtPillar;
-use crate::diagnostic::{Error, ErrorKind, Result};
+use mapstack_diagnostic::{Error, ErrorKind, Result};
 
 /// What selectors look at.
 pub(super) struct Stores {

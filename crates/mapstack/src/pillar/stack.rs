@@ -14,10 +14,10 @@ use super::items::{Item, items};
 use super::select::Chosen;
 use super::template::Templates;
 use super::trace::{FileOutcome, PillarEvent};
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use crate::engine::Run;
 use crate::files::File;
 use crate::render::Text;
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
 /// One external pillar at work.
 pub(super) struct Stacking<'s, 'e> {
@@ -265,7 +265,7 @@ impl OneConfig<'_, '_> {
             Strategy::Remove,
             Strategy::Overwrite,
         ];
-        match mapstack_render::nearest(
+        match mapstack_diagnostic::nearest(
             e.strategy.as_str().unwrap_or_default(),
             names.map(Strategy::name),
         ) {

@@ -9,11 +9,11 @@ use mapstack_value::{Map, Str, Value};
 
 use super::files::Base;
 use super::{StackKind, mako};
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::engine::Run;
 use crate::files::File;
 use crate::host::RunHost;
 use crate::render::Text;
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 
 /// What the templates of one config file share.
 pub(super) struct Templates<'t, 'e> {

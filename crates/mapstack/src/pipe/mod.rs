@@ -19,13 +19,13 @@ use self::shebang::{Allowed, Pipe, Renderer, Stage};
 pub use self::template::TemplateOptions;
 pub(crate) use self::template::engine as template_engine;
 use self::variables::{sls_name, sls_variables};
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::engine::Run;
 use crate::files::File;
 use crate::host::RunHost;
 use crate::python;
 use crate::render::{Job, Language, Text};
 use crate::share::Root;
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 
 /// Something to send through a pipe.
 pub(crate) struct Source<'s> {

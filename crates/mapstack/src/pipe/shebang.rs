@@ -1,6 +1,6 @@
 //! The `#!` line: which renderers a file goes through.
 
-use mapstack_render::nearest;
+use mapstack_diagnostic::nearest;
 use mapstack_value::Value;
 
 /// What a stage of a pipe does.

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use mapstack_diagnostic::nearest;
 use mapstack_loader::SaltPath;
-use mapstack_render::{Obj, nearest};
+use mapstack_render::Obj;
 use mapstack_value::{Map, Str};
 
-use crate::diagnostic::{Error, ErrorKind, Result};
 use crate::engine::Run;
 use crate::files::File;
 use crate::render::{Job, Language};
+use mapstack_diagnostic::{Error, ErrorKind, Result};
 
 /// Arguments of [`Run::template`] besides the file, as `file.managed` names them.
 #[derive(Debug, Clone, Default, PartialEq)]

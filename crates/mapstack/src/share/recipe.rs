@@ -15,12 +15,12 @@ use super::question::Told;
 use super::recorder::Record;
 use super::{FactRead, Printing, Probe, Question, Witness};
 use crate::calls::weight;
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use crate::engine::{Engine, Run};
 use crate::lineage::Lineage;
 use crate::options::DataOptions;
 use crate::secrets::{Redact, Secrets};
 use crate::trace::FileRead;
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
 /// A formula's configuration, to be worked out for many minions.
 ///

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use mapstack::config::Config;
 use mapstack::loader::{Backends, FileServer, Roots};
+use mapstack_salt_config::Config;
 
 use crate::cli::{Diff, Files};
 use crate::configuration;
@@ -44,7 +44,8 @@ fn roots(files: &Files, config: Option<&Config>) -> Result<Vec<(String, PathBuf)
         return Ok(Vec::new());
     };
     let options = configuration::file_options(Some(config), None)?;
-    let roots = configuration::roots(&options)?;
+    // Reading the configuration has warned of the option already.
+    let (roots, _) = configuration::roots(&options)?;
     let of_env = |env: String| {
         roots
             .directories(&env)

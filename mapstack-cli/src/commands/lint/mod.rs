@@ -136,7 +136,7 @@ fn is_folder(name: &str) -> bool {
 /// The minions that formulas run for: those given, or one of each platform.
 fn minions(
     args: &Lint,
-    config: Option<&mapstack::config::Config>,
+    config: Option<&mapstack_salt_config::Config>,
     reporter: &Reporter,
 ) -> Result<Vec<Minion>, Failure> {
     let minions = Many::list_or_platforms(

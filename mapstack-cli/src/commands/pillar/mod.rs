@@ -4,12 +4,12 @@ mod json_form;
 mod keep_going;
 mod trace;
 
-use mapstack::config::{Config, Kind};
 use mapstack::loader::Backends;
 use mapstack::minion::Minion;
 use mapstack::pillar::{ExtPillars, PillarRun, StackKind};
 use mapstack::value::{Map, Value};
 use mapstack::{Engine, Error};
+use mapstack_salt_config::{Config, Kind};
 
 use crate::cli::{Format, Pillar};
 use crate::configuration;

@@ -12,7 +12,7 @@ use super::super::lexer::{Failure, Op, Tok};
 use super::expression::{TupleRules, class_name};
 use super::mentions::mentions;
 use super::{PASS_BLOCKS, PASS_PYTHON, PASS_ROOT, Parser, Result, Scope};
-use crate::{depth, suggest};
+use crate::depth;
 
 /// What a body means for the statements in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,8 +171,8 @@ impl<'s> Parser<'s> {
                 let known = TAGS
                     .iter()
                     .chain(self.awaited.last().copied().into_iter().flatten());
-                failure.help =
-                    suggest::nearest(name, known).map(|near| format!("did you mean '{near}'?"));
+                failure.help = mapstack_diagnostic::nearest(name, known)
+                    .map(|near| format!("did you mean '{near}'?"));
                 return Err(failure);
             }
         };

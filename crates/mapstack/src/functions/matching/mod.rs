@@ -18,9 +18,9 @@ use mapstack_value::{Key, Str, Value};
 use self::subdict::{How, Search};
 use super::slsutil::update;
 use super::{Table, if_true};
-use crate::diagnostic::{Diagnostic, ErrorKind as Kind};
 use crate::engine::Run;
 use crate::share::Root;
+use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 
 pub(super) const TABLE: Table = &[
     ("match.compound", |run, vm, args| {

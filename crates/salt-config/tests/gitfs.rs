@@ -12,9 +12,9 @@ use gix::bstr::BString;
 use gix::objs::tree::{Entry, EntryKind};
 use gix::objs::{Kind, Tree};
 use gix::prelude::Write;
-use mapstack::fileserver;
-use mapstack::loader::{Fetched, FileServer, SaltPath};
-use mapstack::value::{Map, Value, json};
+use mapstack_loader::{Fetched, FileServer, SaltPath};
+use mapstack_salt_config::fileserver;
+use mapstack_value::{Map, Value, json};
 
 /// Answers that differ on purpose: scenario, saltenv, path, and why. An empty name stands for all.
 const DIFFERENCES: &[(&str, &str, &str, &str)] = &[

@@ -2,7 +2,7 @@
 
 use mapstack_value::{Map, Value};
 
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
 /// Options, and what there is to say about them.
 pub(super) struct Options<'o> {

@@ -5,7 +5,7 @@
 //! older spellings. It knows where each option was set.
 //!
 //! ```
-//! use mapstack::config::{Config, Kind, Surroundings};
+//! use mapstack_salt_config::{Config, Kind, Surroundings};
 //!
 //! let dir = tempfile::tempdir().unwrap();
 //! let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
@@ -27,13 +27,18 @@
 //! - Variables of the environment do not count, nothing is written, and no database (`sdb://`) is asked.
 //! - Patterns in `file_roots` give directories in the order of their names. Salt takes them as they come.
 //! - Options that only daemons heed (worker pools, TLS, algorithms) are taken as they are, unchecked.
+//!
+//! What the options say about files is in [`fileserver`]. The crate does not know about layers, templates, the facts
+//! of minions or pillars.
 
 mod apply;
 mod file;
+pub mod fileserver;
 mod include;
 mod layer;
 mod names;
 mod paths;
+mod roots;
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -42,13 +47,12 @@ use mapstack_loader::is_file;
 use mapstack_value::posixpath::join;
 use mapstack_value::{Key, Map, Value};
 
-pub(crate) use file::Setting;
+pub use file::Setting;
 
 use self::apply::Applying;
 use self::include::Includer;
 use self::layer::Layer;
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
-use crate::files::File;
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 
 /// Whose configuration it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,7 +82,7 @@ impl Kind {
     /// The kind that a file's name begins with, up to the first `.`, `-` or `_`.
     ///
     /// ```
-    /// use mapstack::config::Kind;
+    /// use mapstack_salt_config::Kind;
     /// assert_eq!(Kind::of_file("/etc/salt/master"), Some(Kind::Master));
     /// assert_eq!(Kind::of_file("minion.yaml"), Some(Kind::Minion));
     /// assert_eq!(Kind::of_file("masters"), None);
@@ -141,9 +145,9 @@ impl Config {
     /// `default_include` are read all the same.
     ///
     /// # Errors
-    /// There is nothing to read, a file cannot be read, the file itself is no YAML or no mapping,
+    /// There is nothing to read, a file cannot be read, the file itself is not YAML or not a mapping,
     /// files include themselves, or an option is of a kind on which Salt ends. An included file
-    /// that is no YAML is left out with a [warning](Config::warnings), as Salt leaves it out.
+    /// that is not YAML is left out with a [warning](Config::warnings), as Salt leaves it out.
     pub fn read(path: &str, kind: Kind, surroundings: &Surroundings) -> Result<Self> {
         let there = is_file(path) || std::fs::symlink_metadata(path).is_ok();
         let main = if there {
@@ -215,7 +219,7 @@ impl Config {
     /// call it.
     ///
     /// ```
-    /// use mapstack::config::{Config, Kind};
+    /// use mapstack_salt_config::{Config, Kind};
     /// let config = Config::parse(b"fileserver_backend: [git, roots]\n", "master", Kind::Master).unwrap();
     /// assert_eq!(config.get("fileserver_backend").unwrap().repr(), "['gitfs', 'roots']");
     /// let error = Config::parse(b"cachedir: 5\n", "master", Kind::Master).unwrap_err();
@@ -225,12 +229,7 @@ impl Config {
     /// # Errors
     /// As [`read`](Config::read).
     pub fn parse(bytes: &[u8], name: &str, kind: Kind) -> Result<Self> {
-        let file = File {
-            path: name.into(),
-            shown: name.into(),
-            bytes: bytes.into(),
-        };
-        let set = Layer::from(file::parse(&file).map_err(Error::from)?);
+        let set = Layer::from(file::parse(name, bytes).map_err(Error::from)?);
         let surroundings = Surroundings::default();
         let applied = apply(kind, &set, &surroundings)?;
         let (options, mut warnings) = (applied.options, applied.warnings);
@@ -371,7 +370,8 @@ impl Config {
     }
 
     /// The options of a master that no file says anything about.
-    pub(crate) fn builtin_master() -> &'static Map {
+    #[must_use]
+    pub fn builtin_master() -> &'static Map {
         static OPTIONS: LazyLock<Map> = LazyLock::new(|| {
             Config::parse(b"", "", Kind::Master)
                 .map(|config| config.options)
@@ -380,7 +380,9 @@ impl Config {
         &OPTIONS
     }
 
-    pub(crate) fn settings(&self, option: &str) -> &[Setting] {
+    /// The places where an option is set: one, or several whose values were merged.
+    #[must_use]
+    pub fn settings(&self, option: &str) -> &[Setting] {
         self.set.settings(&Key::from(option))
     }
 

@@ -5,7 +5,7 @@
 //! | `fileserver_backend` | `roots` and `gitfs` (or `git`), in this order; others are left out with a warning |
 //! | `file_roots` | directories for each saltenv, with `__env__` and shell patterns |
 //! | `file_ignore_regex`, `file_ignore_glob` | as in Salt: by the path on disk for what is fetched, below the root for what is listed, and never for git |
-//! | `fileserver_followsymlinks`, `fileserver_ignoresymlinks` | as in Salt, for directories; a [`Config`](crate::config::Config) has Salt's default, which follows links out of a root |
+//! | `fileserver_followsymlinks`, `fileserver_ignoresymlinks` | as in Salt, for directories; a [`Config`](crate::Config) has Salt's default, which follows links out of a root |
 //! | `gitfs_*` | see [`git_remotes`] |
 
 #[cfg(feature = "git")]
@@ -18,9 +18,9 @@ use std::path::Path;
 use mapstack_loader::{Backends, FileServer};
 use mapstack_value::{Map, Value};
 
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
 #[cfg(feature = "git")]
 pub use git::{GitRemote, git_remotes};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use options::Options;
 
 /// A file server, and what there is to say about its options.
@@ -40,9 +40,9 @@ const OTHERS: [&str; 6] = ["azurefs", "hgfs", "minionfs", "s3fs", "svnfs", "gcsf
 /// fetched into it here. Options that are not there have Salt's defaults.
 ///
 /// ```
-/// use mapstack::fileserver;
-/// use mapstack::loader::FileServer;
-/// use mapstack::value::{Map, json};
+/// use mapstack_salt_config::fileserver;
+/// use mapstack_loader::FileServer;
+/// use mapstack_value::{Map, json};
 /// let options = json::loads(r#"{"fileserver_backend": ["roots"], "file_roots": {"base": ["/srv/salt"]}}"#).unwrap();
 /// let configured = fileserver::open(options.as_map().unwrap(), "/var/cache/mirrors".as_ref()).unwrap();
 /// assert_eq!(configured.files.envs(), ["base"]);
@@ -68,6 +68,28 @@ pub fn open(options: &Map, mirrors: &Path) -> Result<Configured> {
         files: Backends::new(servers),
         warnings: options.warnings,
     })
+}
+
+/// A saltenv, and one of its directories.
+pub type RootDirectory = (String, String);
+
+/// The directories of `file_roots`, each with its saltenv, in order, and what there is to say about the option.
+///
+/// ```
+/// use mapstack_salt_config::fileserver::root_directories;
+/// use mapstack_value::{Map, json};
+/// let options = json::loads(r#"{"file_roots": {"base": ["/srv/salt"], "dev": "/srv/dev"}}"#).unwrap();
+/// let (directories, warnings) = root_directories(options.as_map().unwrap()).unwrap();
+/// assert_eq!(directories, [("base".into(), "/srv/salt".into())]);
+/// assert_eq!(warnings[0].message, "`file_roots` has a string for 'dev', and needs a list of directories");
+/// ```
+///
+/// # Errors
+/// The directories that a pattern stands for cannot be listed.
+pub fn root_directories(options: &Map) -> Result<(Vec<RootDirectory>, Vec<Diagnostic>)> {
+    let mut options = Options::new(options);
+    let directories = roots::directories(&mut options)?;
+    Ok((directories, options.warnings))
 }
 
 /// The names of `fileserver_backend`, as Salt reads them.
@@ -113,7 +135,7 @@ fn left_out(backend: &str) -> Diagnostic {
         let help = "a minus takes a backend away from a list on Salt's command line, and means nothing in the options";
         return warning("Salt has no such backend").with_help(help);
     }
-    match crate::nearest(backend, ["roots", "gitfs"]) {
+    match mapstack_diagnostic::nearest(backend, ["roots", "gitfs"]) {
         Some(near) => {
             warning("Salt has no such backend").with_help(format!("did you mean '{near}'?"))
         }

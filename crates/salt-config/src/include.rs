@@ -7,11 +7,11 @@ use mapstack_value::{Key, Value};
 use super::file::{self, Refused};
 use super::layer::Layer;
 use super::paths;
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 
 /// The most files that one configuration is made of; a pair of patterns that include each other's
 /// files doubles them with every level.
-const MOST_FILES: usize = 10_000;
+const MAX_FILES: usize = 10_000;
 
 /// Reads what files include, and keeps what is worth a warning.
 pub(super) struct Includer<'s> {
@@ -36,7 +36,7 @@ impl<'s> Includer<'s> {
     /// warning.
     ///
     /// # Errors
-    /// A file that cannot be read, a pattern that is no text, or files that include themselves.
+    /// A file that cannot be read, a pattern that is not text, or files that include themselves.
     pub fn include(
         &mut self,
         include: &Value,
@@ -94,8 +94,8 @@ impl<'s> Includer<'s> {
                 .rev()
                 .fold(error, |e, above| e.note(format!("included from {above}"))));
         }
-        if self.files.len() >= MOST_FILES {
-            let message = format!("the configuration is made of more than {MOST_FILES} files");
+        if self.files.len() >= MAX_FILES {
+            let message = format!("the configuration is made of more than {MAX_FILES} files");
             return Err(
                 Error::new(ErrorKind::Limit, message).help("do its files include each other?")
             );

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use mapstack_render::nearest;
+use mapstack_diagnostic::nearest;
 use mapstack_value::{Key, Map, Value, json};
 
 use super::Kind;
@@ -16,7 +16,7 @@ struct Recorded {
 
 static RECORDED: LazyLock<Recorded> = LazyLock::new(|| {
     // The text is part of the program and a test reads it, so that nothing is lost by defaults.
-    let record = json::loads(include_str!("../../data/config_defaults.json")).unwrap_or_default();
+    let record = json::loads(include_str!("../data/config_defaults.json")).unwrap_or_default();
     let part = |name: &str| {
         record
             .as_map()

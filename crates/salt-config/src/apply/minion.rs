@@ -7,7 +7,7 @@ use super::super::layer::Layer;
 use super::super::paths::{directory, name};
 use super::super::{Kind, Surroundings};
 use super::Applying;
-use crate::diagnostic::Result;
+use mapstack_diagnostic::Result;
 
 /// Put a minion's options into force.
 pub fn minion<'a>(

@@ -13,7 +13,7 @@ use mapstack_value::{Key, Map, Value};
 use super::Surroundings;
 use super::layer::Layer;
 use super::paths::{below_root, has_drive, is_address, name};
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 
 /// Options on their way into force.
 pub(super) struct Applying<'a> {

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use mapstack::config::{Config, Kind, Surroundings};
-use mapstack::value::{Map, Value, json};
+use mapstack_salt_config::{Config, Kind, Surroundings};
+use mapstack_value::{Map, Value, json};
 
 fn kind(name: &str) -> Kind {
     Kind::ALL
@@ -159,7 +159,7 @@ fn tree(files: &[(&str, &str)], path: &str) -> (tempfile::TempDir, String) {
     (dir, path)
 }
 
-fn read(path: &str, kind: Kind) -> mapstack::Result<Config> {
+fn read(path: &str, kind: Kind) -> mapstack_diagnostic::Result<Config> {
     Config::read(path, kind, &Surroundings::default())
 }
 
@@ -253,7 +253,7 @@ fn what_salt_swallows_is_a_warning_with_its_place() {
         ),
         (
             &[("master", "file_ignore_regex: ['a(']\n")],
-            "master:1:1: 'a(' is no regular expression",
+            "master:1:1: 'a(' is not a regular expression",
         ),
         (
             &[("master", "fileserver_backend: git\n")],
@@ -338,7 +338,7 @@ fn a_configuration_is_of_a_bounded_number_of_files() {
     files.push(("master", "include: 0-a.conf\n"));
     let (_dir, path) = tree(&files, "master");
     let e = read(&path, Kind::Master).unwrap_err();
-    assert_eq!(e.kind(), mapstack::ErrorKind::Limit);
+    assert_eq!(e.kind(), mapstack_diagnostic::ErrorKind::Limit);
 }
 
 #[test]

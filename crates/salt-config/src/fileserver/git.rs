@@ -8,8 +8,9 @@ use mapstack_loader::{Fnmatch, LoadError, Names, without_login};
 use mapstack_value::{Key, Map, Value};
 
 use super::options::{Options, error};
-use crate::diagnostic::{Diagnostic, Error, ErrorKind, Result};
-use crate::{nearest, regex_matches};
+use mapstack_diagnostic::nearest;
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use mapstack_render::regex_matches;
 
 /// One of `gitfs_remotes`.
 #[derive(Debug, Clone)]
@@ -88,8 +89,8 @@ pub(super) fn open(options: &mut Options<'_>, mirrors: &Path) -> Result<GitFs> {
 /// this machine.
 ///
 /// ```
-/// use mapstack::fileserver::git_remotes;
-/// use mapstack::value::json;
+/// use mapstack_salt_config::fileserver::git_remotes;
+/// use mapstack_value::json;
 /// let options = json::loads(r#"{"gitfs_remotes": [{"https://example.org/users.git": [{"base": "v4.1.1"}]}]}"#).unwrap();
 /// let (remotes, warnings) = git_remotes(options.as_map().unwrap(), "/var/cache/mirrors".as_ref()).unwrap();
 /// assert_eq!((remotes[0].remote.base.as_str(), warnings.len()), ("v4.1.1", 0));

@@ -6,8 +6,7 @@ use mapstack_loader::{Fetched, LoadError, read_named};
 use mapstack_value::{Map, Value};
 use mapstack_yaml::{Limits, Mark, Marks};
 
-use crate::diagnostic::{Error, ErrorKind, Place, Result};
-use crate::files::File;
+use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 
 /// A file's name and text.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +29,7 @@ impl Source {
 
 /// One place where an option is set.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Setting {
+pub struct Setting {
     source: Arc<Source>,
     key: Mark,
     /// What it is set to there.
@@ -41,16 +40,19 @@ pub(crate) struct Setting {
 
 impl Setting {
     /// Where the option's name stands.
+    #[must_use]
     pub fn place(&self) -> Place {
         self.source.place(self.key)
     }
 
     /// A place in the value.
+    #[must_use]
     pub fn place_of(&self, mark: Mark) -> Place {
         self.source.place(mark)
     }
 
     /// `file:line`.
+    #[must_use]
     pub fn line(&self) -> String {
         format!("{}:{}", self.source.file, self.key.line)
     }
@@ -90,7 +92,7 @@ pub(super) fn read(path: &str) -> Result<ConfFile, Refused> {
     let failed = |message: String| Refused::Fatal(Error::new(ErrorKind::File, message));
     let bytes = match read_named(path) {
         Ok(Fetched::Found { bytes, .. }) => bytes,
-        Ok(_) => return Err(failed(format!("{path} is no regular file"))),
+        Ok(_) => return Err(failed(format!("{path} is not a regular file"))),
         Err(LoadError::Io { .. }) if std::path::Path::new(path).is_dir() => {
             return Err(failed(format!(
                 "{path} is a directory, and is to be read as a configuration file"
@@ -98,18 +100,24 @@ pub(super) fn read(path: &str) -> Result<ConfFile, Refused> {
         }
         Err(e) => return Err(failed(format!("cannot read {path}: {e}"))),
     };
-    parse(&File {
-        path: path.into(),
-        shown: path.into(),
-        bytes,
+    parse(path, &bytes)
+}
+
+/// A file's content as text.
+fn text<'b>(name: &str, bytes: &'b [u8]) -> Result<&'b str> {
+    mapstack_yaml::decode(bytes).map_err(|e| {
+        let place = e
+            .mark()
+            .map(|mark| Place::in_bytes(name, bytes, |text| mark.offset(text)));
+        Error::new(ErrorKind::File, format!("{name}: {e}")).at(place)
     })
 }
 
 /// Take in a file's content.
-pub(super) fn parse(file: &File) -> Result<ConfFile, Refused> {
-    let text = file.text().map_err(Refused::Fatal)?;
+pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<ConfFile, Refused> {
+    let text = text(name, bytes).map_err(Refused::Fatal)?;
     let source = Arc::new(Source {
-        file: file.shown.clone(),
+        file: name.into(),
         text: text.into(),
     });
     let (value, marks) = mapstack_yaml::load_marked(text, &Limits::default()).map_err(|e| {

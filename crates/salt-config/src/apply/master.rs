@@ -7,7 +7,7 @@ use mapstack_value::{Map, Value};
 use super::super::Surroundings;
 use super::super::layer::Layer;
 use super::Applying;
-use crate::diagnostic::Result;
+use mapstack_diagnostic::Result;
 
 /// What a master is called that was not told its id; Salt names it after the machine.
 const MASTER: &str = "master";
@@ -107,7 +107,7 @@ impl Applying<'_> {
         }
     }
 
-    /// One pattern is a list of one; what is no regular expression does not count.
+    /// One pattern is a list of one; what is not a regular expression does not count.
     fn ignored_files(&mut self) -> Result<()> {
         if self.get("file_ignore_regex").truthy() {
             let given = match self.get("file_ignore_regex") {
@@ -123,7 +123,8 @@ impl Applying<'_> {
                 {
                     Some(Ok(_)) => good.push(regex),
                     Some(Err(e)) => {
-                        let message = format!("'{regex}' is no regular expression: {}", e.message);
+                        let message =
+                            format!("'{regex}' is not a regular expression: {}", e.message);
                         self.warn(
                             "file_ignore_regex",
                             message,
@@ -132,7 +133,7 @@ impl Applying<'_> {
                     }
                     None => {
                         let message =
-                            format!("{} is no regular expression", regex.kind().described());
+                            format!("{} is not a regular expression", regex.kind().described());
                         self.warn(
                             "file_ignore_regex",
                             message,

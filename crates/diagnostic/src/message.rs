@@ -1,0 +1,185 @@
+//! One message to a person.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mapstack_redact::{Redact, Secrets};
+
+use crate::Place;
+
+/// How much a [`Diagnostic`] matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// Nothing can be returned.
+    Error,
+    /// The answer is the reference's, and probably not what was meant.
+    Warning,
+}
+
+/// What an error is about, for programs that decide on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A data-source definition that cannot be read.
+    Definition,
+    /// A template that failed.
+    Template,
+    /// A template that uses something undefined.
+    Undefined,
+    /// Text that is not YAML.
+    Yaml,
+    /// Text that is not JSON.
+    Json,
+    /// A data source without the shape of one.
+    DataSource,
+    /// Data that cannot be merged.
+    Merge,
+    /// Meta configuration or arguments of a wrong type.
+    Options,
+    /// A look-up that cannot be made.
+    Lookup,
+    /// A minion document that cannot be read.
+    Facts,
+    /// A stub file that cannot be read.
+    Stub,
+    /// A file that cannot be read.
+    File,
+    /// A resource limit.
+    Limit,
+    /// Something that is not built in.
+    Unsupported,
+    /// A warning where warnings count as errors.
+    Strict,
+    /// What a linter found.
+    Lint,
+}
+
+/// A step on the way to an error.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// What was being done ("included from here").
+    pub what: String,
+    /// Where.
+    pub place: Place,
+}
+
+/// An error of a lower layer. Two are equal if they say the same.
+#[derive(Clone)]
+pub struct Cause(pub(crate) Arc<dyn std::error::Error + Send + Sync>);
+
+impl PartialEq for Cause {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.to_string() == other.0.to_string()
+    }
+}
+
+impl fmt::Debug for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// One message to a person.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Diagnostic {
+    /// How much it matters.
+    pub severity: Severity,
+    /// What it is about.
+    pub kind: ErrorKind,
+    /// What happened.
+    pub message: String,
+    /// Where.
+    pub place: Option<Place>,
+    /// The way there, innermost first.
+    pub trace: Vec<Step>,
+    /// Circumstances.
+    pub notes: Vec<String>,
+    /// What to do.
+    pub help: Option<String>,
+    /// The error of a lower layer that this one reports.
+    pub cause: Option<Cause>,
+}
+
+impl Diagnostic {
+    /// A warning about what was looked for and where.
+    pub fn warning(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Diagnostic {
+            severity: Severity::Warning,
+            kind,
+            message: message.into(),
+            place: None,
+            trace: Vec::new(),
+            notes: Vec::new(),
+            help: None,
+            cause: None,
+        }
+    }
+
+    /// The lower layer's error, if it is of a type.
+    ///
+    /// ```
+    /// use mapstack_diagnostic::{Error, ErrorKind};
+    /// let number = "x".parse::<u8>().unwrap_err();
+    /// let error = Error::new(ErrorKind::Options, "no port").caused_by(number.clone());
+    /// assert_eq!(error.diagnostic().caused::<std::num::ParseIntError>(), Some(&number));
+    /// ```
+    #[must_use]
+    pub fn caused<E: std::error::Error + 'static>(&self) -> Option<&E> {
+        self.cause.as_ref()?.0.downcast_ref()
+    }
+
+    /// Add advice.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// The message and its place on one line.
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
+        }
+        f.write_str(&self.message)?;
+        if let Some(help) = &self.help {
+            write!(f, " ({help})")?;
+        }
+        Ok(())
+    }
+}
+
+impl Redact for Diagnostic {
+    /// The message and everything else that is said, and the lines of files. The names of files stay. Causes go:
+    /// they say secrets in words of their own.
+    fn redacted(&self, secrets: &Secrets) -> Self {
+        let mut redacted = self.clone();
+        // What cannot be read or written by a path of its own is named.
+        if self.kind != ErrorKind::File || self.place.is_some() {
+            redacted.message = secrets.scrubbed(&self.message);
+        }
+        redacted.cause = None;
+        redacted.help = self.help.redacted(secrets);
+        redacted
+            .notes
+            .iter_mut()
+            .for_each(|note| *note = secrets.scrubbed(note));
+        let starred = |place: &mut Place| {
+            // A document of facts that cannot be read has secrets that nobody knows.
+            let source = match self.kind {
+                ErrorKind::Facts => secrets.starred_facts(&place.source),
+                _ => secrets.starred(&place.source),
+            };
+            if *source != *place.source {
+                place.source = source.into();
+            }
+        };
+        redacted.place.iter_mut().for_each(starred);
+        for step in &mut redacted.trace {
+            step.what = secrets.scrubbed(&step.what);
+            starred(&mut step.place);
+        }
+        redacted
+    }
+}
