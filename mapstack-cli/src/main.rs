@@ -2,15 +2,9 @@
 
 mod cli;
 mod commands;
-mod configuration;
-mod functions;
-mod inputs;
-mod masking;
 mod memory;
-mod minions;
 mod output;
 mod report;
-mod secrets;
 
 use std::process::ExitCode;
 

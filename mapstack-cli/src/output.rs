@@ -1,12 +1,13 @@
 //! Data on standard output, and texts in files.
 
-use std::borrow::Cow;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use mapstack::value::{Map, Path as KeyPath, Value, json};
-use mapstack::{Error, ErrorKind, yaml};
+use mapstack::value::{Path as KeyPath, Value};
+use mapstack::{Error, ErrorKind};
+use mapstack_report::terminal::printable;
+use mapstack_report::values::{as_json, as_yaml, pick};
 
 use crate::cli::{Format, Output};
 use crate::report::Failure;
@@ -14,10 +15,15 @@ use crate::report::Failure;
 /// Print data the way the user asked for.
 pub fn print(value: &Value, output: &Output) -> Result<(), Failure> {
     let picked = match &output.get {
-        Some(key) => pick(value, key)?,
+        Some(key) => pick(value, key, &key_path(key)?)?,
         None => value.clone(),
     };
     write(&text(&picked, output.format)?)
+}
+
+/// The path that a key with colons is.
+pub fn key_path(key: &str) -> Result<KeyPath, Failure> {
+    KeyPath::split(key, ":").map_err(|e| Failure::Usage(e.to_string()))
 }
 
 /// Write text, whole or not at all as far as we can tell.
@@ -38,36 +44,9 @@ pub fn write_styled(text: &str, colored: bool) -> Result<(), Failure> {
     write(&printable(text, colored))
 }
 
-/// The text with control characters as escapes, and so those that turn the direction of what follows; styles stay
-/// where there are some.
-fn printable(text: &str, styled: bool) -> Cow<'_, str> {
-    let is_bad = |c: char| !matches!(c, '\n' | '\t') && (c.is_control() || turns(c));
-    if !text.contains(is_bad) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    for (at, c) in text.char_indices() {
-        match c {
-            c if !is_bad(c) || (styled && starts_style(&text[at..])) => out.push(c),
-            c if c.is_ascii() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
-            c => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-        }
-    }
-    Cow::Owned(out)
-}
-
-/// Whether a text starts with the sequence that sets colours, which does nothing else.
-fn starts_style(text: &str) -> bool {
-    let parameters = text.strip_prefix("\u{1b}[");
-    parameters.is_some_and(|rest| {
-        rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';')
-            .starts_with('m')
-    })
-}
-
-/// Whether a character turns the direction of text.
-pub fn turns(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// Write data as JSON.
+pub fn write_json(value: &Value) -> Result<(), Failure> {
+    write(&as_json(value)?)
 }
 
 /// Write text to a file, or to standard output for `-`.
@@ -130,71 +109,8 @@ pub fn put_file(file: &Path, text: &str) -> io::Result<()> {
 pub fn text(value: &Value, format: Format) -> Result<String, Failure> {
     match format {
         Format::Yaml => Ok(as_yaml(value)),
-        Format::Json => as_json(value),
+        Format::Json => Ok(as_json(value)?),
     }
-}
-
-/// An object for programs.
-pub fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
-    Value::from(entries.into_iter().collect::<Map>())
-}
-
-/// A number for programs.
-pub fn number(n: usize) -> Value {
-    i64::try_from(n).unwrap_or(i64::MAX).into()
-}
-
-/// So many of something.
-pub fn count(n: usize, one: &str) -> String {
-    format!("{n} {one}{}", if n == 1 { "" } else { "s" })
-}
-
-/// YAML that Salt's loader reads back.
-pub fn as_yaml(value: &Value) -> String {
-    yaml::dump(value, &yaml::DumpOptions::output())
-}
-
-/// JSON for people and programs: indented, and text as it is, as Salt's own outputter prints it.
-pub fn as_json(value: &Value) -> Result<String, Failure> {
-    let options = json::DumpOptions {
-        indent: Some(2),
-        ensure_ascii: false,
-        ..json::DumpOptions::default()
-    };
-    let text = json::dumps(value, &options).map_err(|e| {
-        Error::new(
-            ErrorKind::DataSource,
-            format!("the result has no JSON form: {e}"),
-        )
-    })?;
-    Ok(text + "\n")
-}
-
-fn pick(value: &Value, key: &str) -> Result<Value, Failure> {
-    let path = KeyPath::split(key, ":").map_err(|e| Failure::Usage(e.to_string()))?;
-    yaml::traverse(value, &path).ok_or_else(|| nothing_under(value, key, ""))
-}
-
-/// The failure to find a key in a value, which is what a path leads to.
-pub fn nothing_under(value: &Value, key: &str, path: &str) -> Failure {
-    let whole = if path.is_empty() {
-        "the result".into()
-    } else {
-        format!("'{path}'")
-    };
-    let mut message = format!("{whole} has nothing under '{key}'");
-    let names: Vec<String> = value
-        .as_map()
-        .map(|m| m.keys().map(ToString::to_string).collect())
-        .unwrap_or_default();
-    if let Some(near) = mapstack::nearest(key, &names) {
-        message.push_str(&format!("; did you mean '{near}'?"));
-    } else if !names.is_empty() {
-        message.push_str(&format!("; it has {}", names.join(", ")));
-    } else if let Some(items) = value.as_list() {
-        message.push_str(&format!("; it is a list of {}", items.len()));
-    }
-    Failure::Data(Error::new(ErrorKind::Lookup, message))
 }
 
 #[cfg(test)]
@@ -246,20 +162,5 @@ mod tests {
         symlink("nowhere", at("dangling")).unwrap();
         put_file(&at("dangling"), "3").unwrap_err();
         assert!(!at("nowhere").exists());
-    }
-
-    #[test]
-    fn nothing_but_styles_steers_the_terminal() {
-        let text = "\u{1b}[1mbold\u{1b}[0m \u{1b}[2J\u{1b}]0;title\u{7} a\tb \u{9b}1m \u{202e}x\n";
-        let safe = "bold{0m} \\x1b[2J\\x1b]0;title\\x07 a\tb \\u009b1m \\u202ex\n";
-        assert_eq!(
-            printable(text, true),
-            format!("\u{1b}[1m{}", safe.replace("{0m}", "\u{1b}[0m"))
-        );
-        assert_eq!(
-            printable(text, false),
-            format!("\\x1b[1m{}", safe.replace("{0m}", "\\x1b[0m"))
-        );
-        assert!(matches!(printable("plain\n", false), Cow::Borrowed(_)));
     }
 }

@@ -5,14 +5,18 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
+use mapstack::loader::Fnmatch;
 use mapstack::minion::Minion;
 use mapstack::secrets::{Redact, Redacted, Secrets};
-use mapstack::{Diagnostic, Place, Severity};
+use mapstack::{Diagnostic, Severity};
+use mapstack_fleet::{Masking, secrets_of};
+use mapstack_inputs::flags::SecretFlags;
+use mapstack_inputs::{InputError, Warn};
+use mapstack_lint::Finding;
+use mapstack_report::message::{Level, Renderer, rendered};
+use mapstack_report::terminal::sanitize;
 
 use crate::cli::{Color, Messages};
-use crate::masking;
-use crate::output;
 
 /// Why a verb did not end well.
 #[derive(Debug)]
@@ -25,7 +29,7 @@ pub enum Failure {
     Output(io::Error),
     /// What was looked for was found, and the output says what.
     Found,
-    /// Not everything was done. What is wrong was told already.
+    /// Not everything was done. What is wrong was reported before.
     Incomplete { message: String, status: u8 },
 }
 
@@ -43,6 +47,15 @@ impl fmt::Display for Failure {
 impl From<mapstack::Error> for Failure {
     fn from(e: mapstack::Error) -> Self {
         Failure::Data(e)
+    }
+}
+
+impl From<InputError> for Failure {
+    fn from(e: InputError) -> Self {
+        match e {
+            InputError::Usage(message) => Failure::Usage(message),
+            InputError::Data(error) => Failure::Data(error),
+        }
     }
 }
 
@@ -77,20 +90,15 @@ impl Reporter {
             colored(io::stderr().is_terminal()),
             colored(io::stdout().is_terminal()),
         );
-        let renderer = if colored {
-            Renderer::styled()
-        } else {
-            Renderer::plain()
-        };
         let shows_secrets = messages.show_secrets;
         // Without a salt there are no digests, and what is secret is kept back all the same.
-        let secrets = masking::random_salt()
-            .map_or_else(|_| Secrets::without_digests(), |salt| Secrets::new(&salt));
+        let secrets =
+            random_salt().map_or_else(|_| Secrets::without_digests(), |salt| Secrets::new(&salt));
         let secrets = RefCell::new(secrets.shown_anyway(shows_secrets));
         Reporter {
             secrets,
             shows_secrets,
-            renderer,
+            renderer: renderer(colored),
             colored,
             colored_output,
             quiet: messages.quiet,
@@ -123,14 +131,26 @@ impl Reporter {
         self.shows_secrets
     }
 
+    /// What flags say about secrets, by which messages are masked from now on.
+    pub fn masking(&self, flags: &SecretFlags) -> Result<Masking, Failure> {
+        let salt = match &flags.digest_salt {
+            Some(salt) => salt.as_bytes().into(),
+            None => random_salt()
+                .map_err(|e| Failure::Usage(format!("no random salt for digests: {e}")))?
+                .to_vec(),
+        };
+        let usual = Secrets::new(&salt).shown_anyway(self.shows_secrets);
+        let usual = flags.secret.iter().fold(usual, |secrets, pattern| {
+            let pattern = pattern.to_lowercase();
+            secrets.named(move |name| Fnmatch::new(&pattern).matches(&name.to_lowercase()))
+        });
+        self.mask_with(&usual);
+        Ok(Masking::new(usual))
+    }
+
     /// From now on messages are masked by these rules.
     pub fn mask_with(&self, secrets: &Secrets) {
         self.secrets.replace(secrets.clone());
-    }
-
-    /// A minion was read: nothing of its pillar is to be printed.
-    pub fn knows(&self, minion: &Minion) {
-        self.learns(|secrets| masking::of_minion(secrets, minion));
     }
 
     /// Templates made these texts of secrets.
@@ -172,15 +192,15 @@ impl Reporter {
         self.strict
     }
 
-    /// Whether only what is wrong is told.
+    /// Whether only what is wrong is reported.
     pub fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Tell something on standard error.
+    /// Say something on standard error.
     pub fn say(&self, message: &str) {
         if !self.quiet && !self.keep(Severity::Warning, message) {
-            // A closed standard error leaves nothing to tell it to.
+            // A closed standard error leaves nowhere to say it.
             let _ = writeln!(
                 self.stderr(),
                 "{}",
@@ -190,24 +210,21 @@ impl Reporter {
     }
 
     /// A linter's finding for standard output.
-    pub fn finding(
-        &self,
-        diagnostic: &Redacted<Diagnostic>,
-        level: mapstack_lint::Level,
-        rule: &str,
-        whole_file: bool,
-    ) -> String {
-        let level = match level {
+    pub fn finding(&self, report: &mapstack_lint::Report, finding: &Finding) -> String {
+        let level = match finding.level {
             mapstack_lint::Level::Error => Level::ERROR,
             mapstack_lint::Level::Warning => Level::WARNING,
             mapstack_lint::Level::Note => Level::NOTE,
         };
-        let renderer = if self.colored_output {
-            Renderer::styled()
-        } else {
-            Renderer::plain()
-        };
-        rendered(&renderer, diagnostic, level, Some(rule), whole_file)
+        let renderer = renderer(self.colored_output);
+        let (diagnostic, rule) = (report.diagnostic(finding), finding.rule.name());
+        rendered(
+            &renderer,
+            &diagnostic,
+            level,
+            Some(rule),
+            finding.whole_file,
+        )
     }
 
     /// Print warnings; under `--strict` the first becomes the failure.
@@ -234,13 +251,13 @@ impl Reporter {
     }
 
     /// Print errors that are part of a greater whole.
-    pub fn tell(&self, errors: impl IntoIterator<Item = Redacted<mapstack::Error>>) {
+    pub fn report(&self, errors: impl IntoIterator<Item = Redacted<mapstack::Error>>) {
         errors
             .into_iter()
             .for_each(|error| self.print(&error.map(|error| error.diagnostic().clone())));
     }
 
-    /// Print what is worth knowing, unless nobody wants to.
+    /// Print what is worth knowing, unless `--quiet` is given.
     pub fn note(&self, message: &str) {
         if !self.quiet && !self.keep(Severity::Warning, message) {
             self.line("note", message);
@@ -265,7 +282,7 @@ impl Reporter {
         let mut last: Option<Redacted<mapstack::Error>> = None;
         for error in errors {
             if let Some(before) = last.replace(error) {
-                self.tell([before]);
+                self.report([before]);
             }
         }
         last.map_or(Ok(()), |error| Err(error.into_inner().into()))
@@ -291,13 +308,13 @@ impl Reporter {
                 ExitCode::from(2)
             }
             Err(Failure::Data(e)) => {
-                self.tell([self.redact(&e)]);
+                self.report([self.redact(&e)]);
                 ExitCode::from(1)
             }
         }
     }
 
-    /// Standard error; it decides on colours by itself unless it is told.
+    /// Standard error; it decides on colours by itself unless it is set.
     fn stderr(&self) -> anstream::AutoStream<io::Stderr> {
         let choice = if self.colored {
             anstream::ColorChoice::Always
@@ -308,7 +325,7 @@ impl Reporter {
     }
 
     fn line(&self, level: &str, message: &str) {
-        // A closed standard error leaves nothing to tell it to.
+        // A closed standard error leaves nowhere to say it.
         let _ = writeln!(
             self.stderr(),
             "{level}: {}",
@@ -338,134 +355,29 @@ impl Reporter {
     }
 }
 
-/// A message as a person reads it, with excerpts.
-fn rendered(
-    renderer: &Renderer,
-    diagnostic: &Redacted<Diagnostic>,
-    level: Level<'_>,
-    id: Option<&str>,
-    whole_file: bool,
-) -> String {
-    let message = sanitize(&diagnostic.message);
-    let notes: Vec<String> = diagnostic.notes.iter().map(|n| sanitize(n)).collect();
-    let help = diagnostic.help.as_deref().map(sanitize);
-    let mut elements: Vec<Element<'_>> = Vec::new();
-    let shown = diagnostic.place.as_ref().map(Shown::new);
-    if let Some(shown) = &shown {
-        elements.push(if whole_file {
-            Origin::path(shown.file.as_str()).into()
-        } else {
-            shown.element()
-        });
-    }
-    elements.extend(
-        notes
-            .iter()
-            .map(|note| Level::NOTE.message(note.as_str()).into()),
-    );
-    if let Some(help) = &help {
-        elements.push(Level::HELP.message(help.as_str()).into());
-    }
-    let steps: Vec<(String, Shown)> = diagnostic
-        .trace
-        .iter()
-        .map(|step| (sanitize(&step.what), Shown::new(&step.place)))
-        .collect();
-    let mut title = level.primary_title(message.as_str());
-    if let Some(id) = id {
-        title = title.id(id);
-    }
-    let mut groups = vec![title.elements(elements)];
-    for (what, place) in &steps {
-        groups.push(
-            Group::with_title(Level::NOTE.secondary_title(what.as_str())).element(place.element()),
-        );
-    }
-    renderer.render(&groups)
-}
-
-/// A place with the few lines of its file that are worth showing.
-struct Shown {
-    file: String,
-    excerpt: String,
-    first_line: usize,
-    start: usize,
-    end: usize,
-}
-
-impl Shown {
-    /// Lines before and after the place.
-    const CONTEXT: usize = 2;
-    /// Longer lines are cut.
-    const WIDEST: usize = 400;
-
-    fn new(place: &Place) -> Self {
-        let source = &*place.source;
-        let start = floor(source, place.start.min(source.len()));
-        let end = floor(source, place.end.clamp(start, source.len()));
-        // A place that spans lines is shown by its first.
-        let line_end = source[start..]
-            .find('\n')
-            .map_or(source.len(), |i| start + i);
-        let end = end.min(line_end).max(start);
-        let line_start = source[..start].rfind('\n').map_or(0, |i| i + 1);
-        let mut from = line_start;
-        for _ in 0..Self::CONTEXT {
-            from = source[..from.saturating_sub(1)]
-                .rfind('\n')
-                .map_or(0, |i| i + 1);
-        }
-        let to = source[line_end..]
-            .match_indices('\n')
-            .nth(Self::CONTEXT)
-            .map_or(source.len(), |(i, _)| line_end + i);
-        let (mut from, mut to) = (from, to);
-        if to - from > Self::WIDEST * 5 {
-            from = floor(
-                source,
-                start.saturating_sub(Self::WIDEST / 2).max(line_start),
-            );
-            to = floor(source, (start + Self::WIDEST).min(line_end));
-        }
-        let first_line = source[..from].matches('\n').count() + 1;
-        Shown {
-            // A name is one line.
-            file: sanitize(&place.file).replace('\n', "\u{fffd}"),
-            excerpt: source[from..to.max(from)].to_string(),
-            first_line,
-            start: start - from,
-            end: end.min(to.max(from)).max(start) - from,
+impl Warn for Reporter {
+    fn warn_of(&self, warnings: &[Diagnostic]) -> Result<(), mapstack::Error> {
+        match self.warn(&self.redact_all(warnings)) {
+            Err(Failure::Data(error)) => Err(error),
+            _ => Ok(()),
         }
     }
 
-    fn element(&self) -> Element<'_> {
-        let end = self.end.max(self.start);
-        Snippet::source(self.excerpt.as_str())
-            .line_start(self.first_line)
-            .path(self.file.as_str())
-            .annotation(AnnotationKind::Primary.span(self.start..end))
-            .into()
+    fn knows(&self, minion: &Minion) {
+        self.learns(|secrets| secrets_of(secrets, minion));
     }
 }
 
-/// The nearest character boundary at or before an offset.
-fn floor(text: &str, mut offset: usize) -> usize {
-    while !text.is_char_boundary(offset) {
-        offset -= 1;
+fn renderer(colored: bool) -> Renderer {
+    if colored {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
     }
-    offset
 }
 
-/// Control characters from data must not reach the terminal, nor those that turn the direction of
-/// what follows.
-pub fn sanitize(text: &str) -> String {
-    text.chars()
-        .map(|c| {
-            if (c.is_control() && c != '\n') || output::turns(c) {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        })
-        .collect()
+fn random_salt() -> Result<[u8; 16], getrandom::Error> {
+    let mut salt = [0; 16];
+    getrandom::fill(&mut salt)?;
+    Ok(salt)
 }

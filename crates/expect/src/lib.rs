@@ -30,9 +30,11 @@
 //! | what a file says | [`Recorded`] |
 //! | the pillar and grains that a formula's tests have | [`Kitchen`] |
 //! | what comes out, and how it differs | [`Subject`] |
+//! | what came of each | [`Case`], [`Counts`] |
 //!
 //! The crate does not know about command lines, output formats or terminals.
 
+mod case;
 mod files;
 mod find;
 mod kitchen;
@@ -41,6 +43,7 @@ mod repository;
 mod subject;
 mod top;
 
+pub use case::{Case, Counts, Outcome};
 pub use find::{Expectation, Places};
 pub use kitchen::{Kitchen, Suite};
 pub use recorded::{Form, Header, Recorded};

@@ -10,9 +10,12 @@ use mapstack::{Error, ErrorKind};
 
 use crate::change::Change;
 use crate::compare::{Compared, Comparison, Pair, What};
+use crate::minions::Minions;
+use crate::ordered::ordered;
+use crate::pace::Pace;
 
 /// Lineages that are kept before starting over.
-const MOST_LINEAGES: usize = 256;
+const MAX_LINEAGES: usize = 256;
 
 /// The same change on some minions.
 #[derive(Debug, Clone)]
@@ -83,6 +86,31 @@ pub enum Turn {
 }
 
 impl Differences {
+    /// What becomes of some minions, worked on side by side.
+    pub fn of(
+        comparison: &Comparison<'_, '_>,
+        minions: &dyn Minions,
+        ids: &[String],
+        pace: Pace,
+    ) -> Self {
+        let mut differences = Differences::default();
+        std::thread::scope(|scope| {
+            let done = ordered(scope, ids.iter(), pace, |id| {
+                Ok(comparison.compare(&minions.read(id)?))
+            });
+            for (id, result) in ids.iter().zip(done) {
+                match result {
+                    Ok(Ok(compared)) => {
+                        differences.add(comparison, id, compared, || minions.read_or_name(id));
+                    }
+                    Ok(Err(error)) => differences.broken.push((id.clone(), error)),
+                    Err(panicked) => differences.broken.push((id.clone(), panicked.into())),
+                }
+            }
+        });
+        differences
+    }
+
     /// Take in what became of a minion, which is read for the first of each change: where values come from is
     /// asked for that one.
     pub fn add(
@@ -177,7 +205,7 @@ impl Differences {
         let What::Changed(changes) = &pair.what else {
             return Vec::new();
         };
-        if self.lineages.len() >= MOST_LINEAGES {
+        if self.lineages.len() >= MAX_LINEAGES {
             self.lineages.clear();
         }
         let lineages = self.lineages.entry((pair.formula, pair.kinds));

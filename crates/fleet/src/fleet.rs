@@ -6,9 +6,7 @@ use std::thread::Scope;
 use mapstack::lineage::Lineage;
 use mapstack::minion::Minion;
 use mapstack::value::Str;
-use mapstack::{
-    Condition, DataOptions, Engine, Error, ErrorKind, FactRead, Outcome, Recipe, Result, Witness,
-};
+use mapstack::{Condition, DataOptions, Engine, Error, FactRead, Outcome, Recipe, Result, Witness};
 
 use crate::Pace;
 use crate::ordered::{Panicked, ordered};
@@ -143,7 +141,7 @@ impl<'e> Fleet<'e> {
             }),
         };
         ordered(scope, minions, pace, work).filter_map(|report| {
-            report.unwrap_or_else(|panicked| Some(Report::panicked("", &panicked)))
+            report.unwrap_or_else(|panicked| Some(Report::panicked("", panicked)))
         })
     }
 }
@@ -151,15 +149,10 @@ impl<'e> Fleet<'e> {
 impl Report {
     /// The report of a minion whose work panicked.
     #[must_use]
-    pub fn panicked(id: &str, panicked: &Panicked) -> Self {
-        let Panicked(message) = panicked;
-        let error = Error::new(
-            ErrorKind::Unsupported,
-            format!("this is a fault of mapstack: {message}"),
-        );
+    pub fn panicked(id: &str, panicked: Panicked) -> Self {
         Report {
             id: id.into(),
-            outcomes: Err(error),
+            outcomes: Err(panicked.into()),
         }
     }
 

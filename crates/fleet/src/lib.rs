@@ -30,7 +30,9 @@
 //! | the same for one, in a scheduler of your own | [`Fleet::report`] |
 //! | any other work side by side, results in order | [`ordered`] |
 //! | only a part of the minions on this machine | [`Shard`] |
+//! | what went wrong, each thing once | [`Summary`] |
 //! | who has which value | [`Tally`] |
+//! | what a file, a key or a fact reaches | [`impact`] |
 //! | what a change of files does to a fleet | [`Comparison`], [`Differences`] |
 //!
 //! The crate does not know about command lines, files of minions, output formats or terminals.
@@ -39,18 +41,28 @@ mod change;
 mod compare;
 mod differences;
 mod fleet;
+pub mod impact;
+mod masking;
+mod minions;
 mod ordered;
 mod pace;
 mod reach;
 mod shard;
+mod standing;
+mod summary;
 mod tally;
 
 pub use change::{Change, Ignored, changes};
 pub use compare::{Advanced, Compared, Comparison, Pair};
 pub use differences::{Differences, Failing, Group, Turn};
 pub use fleet::{Fleet, Report};
+pub use impact::Impact;
+pub use masking::{Masking, secrets_of};
+pub use minions::Minions;
 pub use ordered::{Ordered, Panicked, ordered};
 pub use pace::Pace;
 pub use reach::ChangedFiles;
 pub use shard::{NoShard, Shard};
+pub use standing::Standing;
+pub use summary::Summary;
 pub use tally::{Count, Tally};

@@ -7,6 +7,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 use std::time::Duration;
 
+use mapstack::{Error, ErrorKind};
+
 use crate::Pace;
 
 /// How long a result can be there before it is noticed, while those after it take long.
@@ -291,6 +293,15 @@ fn said(panic: &(dyn std::any::Any + Send)) -> Panicked {
 /// A panic elsewhere leaves nothing half-written here.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl From<Panicked> for Error {
+    fn from(Panicked(message): Panicked) -> Self {
+        Error::new(
+            ErrorKind::Unsupported,
+            format!("this is a fault of mapstack: {message}"),
+        )
+    }
 }
 
 #[cfg(test)]

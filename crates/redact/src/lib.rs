@@ -2,7 +2,7 @@
 //!
 //! There is one policy, and it is here: which names are those of secrets ([`is_secret_name`]), what is
 //! printed in place of a value ([`Secrets::shown`]), what a message may say ([`Secrets::scrubbed`]), and
-//! what of a file may be quoted ([`Secrets::starred`]). Whoever prints takes [`Redacted`] values, which only
+//! what of a file may be quoted ([`Secrets::starred`], [`Excerpts`]). Whoever prints takes [`Redacted`] values, which only
 //! [`Secrets::redact`] makes.
 //!
 //! ```
@@ -15,12 +15,14 @@
 //!
 //! The crate does not know about templates, files, minions or output formats.
 
+mod excerpts;
 mod names;
 mod redacted;
 mod search;
 mod secrets;
 mod stars;
 
+pub use excerpts::Excerpts;
 pub use names::is_secret_name;
 pub use redacted::{Redact, Redacted};
 pub use secrets::Secrets;

@@ -1,10 +1,10 @@
 //! `mapstack data`.
 
 use mapstack::DataOptions;
+use mapstack_inputs::Kwargs;
 
-use super::reported;
+use super::{reported, session};
 use crate::cli::Data;
-use crate::inputs::{Kwargs, Session};
 use crate::output;
 use crate::report::{Failure, Reporter};
 
@@ -13,7 +13,7 @@ pub fn run(args: &Data, reporter: &Reporter) -> Result<(), Failure> {
         .layering(&args.layering)?
         .into_map();
     let options = DataOptions::from_kwargs(&kwargs)?;
-    let session = Session::new(&args.input, reporter)?;
+    let session = session(&args.input, reporter)?;
     let mapdata = reported(&session.run(), reporter, |run| {
         run.data(&args.formula, &options)
     })?;

@@ -11,15 +11,20 @@ use mapstack::{Error, ErrorKind};
 use mapstack_salt_config::fileserver::git_remotes;
 
 use crate::cli::Fetch;
-use crate::configuration;
 use crate::output;
 use crate::report::{Failure, Reporter};
 
 pub fn run(args: &Fetch, reporter: &Reporter) -> Result<(), Failure> {
-    let mirrors = configuration::mirrors(args.mirrors.as_deref())?;
+    let mirrors = mapstack_inputs::configuration::mirrors(args.mirrors.as_deref())?;
     let mut origins: Vec<Origin> = args.urls.iter().map(Origin::new).collect();
     if let Some(file) = &args.config {
-        let config = configuration::read_file(file, args.config_kind, None, None, reporter)?;
+        let config = mapstack_inputs::configuration::read_file(
+            file,
+            args.config_kind,
+            None,
+            None,
+            reporter,
+        )?;
         let (remotes, warnings) = git_remotes(config.options(), &mirrors)?;
         reporter.warn(&reporter.redact_all(&warnings))?;
         origins.extend(remotes.into_iter().map(|remote| remote.origin));

@@ -2,9 +2,8 @@
 
 use mapstack::MapOptions;
 
-use super::reported;
+use super::{reported, session};
 use crate::cli::Map;
-use crate::inputs::Session;
 use crate::output;
 use crate::report::{Failure, Reporter};
 
@@ -13,7 +12,7 @@ pub fn run(args: &Map, reporter: &Reporter) -> Result<(), Failure> {
         template: Some(args.template.clone()),
         variable: args.var.clone(),
     };
-    let session = Session::new(&args.input, reporter)?;
+    let session = session(&args.input, reporter)?;
     let exported = reported(&session.run(), reporter, |run| {
         run.map(&args.formula, &options)
     })?;

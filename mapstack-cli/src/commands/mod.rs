@@ -8,8 +8,6 @@ mod explain;
 #[cfg(feature = "fetch")]
 mod fetch;
 mod fleet;
-mod fleets;
-mod formulas;
 mod impact;
 mod lint;
 mod map;
@@ -27,9 +25,13 @@ mod watch;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use mapstack::Run;
+use mapstack::loader::FileServer;
+use mapstack::{Engine, Run};
+use mapstack_inputs::Session;
+use mapstack_inputs::flags::{Functions, Input};
 
 use crate::cli::Command;
+use crate::memory;
 use crate::report::{Failure, Reporter};
 
 /// Run the verb.
@@ -57,6 +59,16 @@ pub fn run(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
         Command::Fetch(args) => fetch::run(args, reporter),
         Command::Completions { shell } => completions::run(*shell),
     }
+}
+
+/// One minion, and an engine for it.
+fn session(input: &Input, reporter: &Reporter) -> Result<Session, Failure> {
+    Ok(Session::new(input, reporter, memory::limit)?)
+}
+
+/// An engine for files.
+fn engine(files: impl FileServer + 'static, functions: &Functions) -> Result<Engine, Failure> {
+    Ok(mapstack_inputs::engine(files, functions, memory::limit)?)
 }
 
 /// End after a command line that says nothing that can be done, or asks for help.

@@ -3,10 +3,10 @@
 use mapstack::loader::SaltPath;
 use mapstack::value::{Map, MapKind, Value};
 use mapstack::{Error, ErrorKind, Run, TemplateOptions, yaml};
+use mapstack_inputs::{Session, data_file};
 
-use super::reported;
+use super::{reported, session};
 use crate::cli::{Format, Output, Render, Rendered};
-use crate::inputs::{Session, data_file};
 use crate::output;
 use crate::report::{Failure, Reporter};
 
@@ -19,7 +19,7 @@ pub fn run(args: &Render, reporter: &Reporter) -> Result<(), Failure> {
         context: variables("--context", args.context.as_deref())?,
         defaults: variables("--defaults", args.defaults.as_deref())?,
     };
-    let session = Session::new(&args.input, reporter)?;
+    let session = session(&args.input, reporter)?;
     let format = match args.format {
         Rendered::Yaml => Format::Yaml,
         Rendered::Json => Format::Json,
@@ -84,7 +84,7 @@ fn variables(flag: &str, given: Option<&str>) -> Result<Map, Failure> {
     let value = match given {
         None => return Ok(Map::new()),
         Some(text) if text.trim_start().starts_with('{') => yaml::load(text)
-            .map_err(|e| Failure::Usage(format!("{flag}: '{text}' is no YAML: {e}")))?,
+            .map_err(|e| Failure::Usage(format!("{flag}: '{text}' is not YAML: {e}")))?,
         Some(file) => data_file(file.as_ref())?,
     };
     match value {

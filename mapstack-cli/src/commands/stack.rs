@@ -2,10 +2,10 @@
 
 use mapstack::StackOptions;
 use mapstack::value::Value;
+use mapstack_inputs::{Kwargs, data_file};
 
-use super::reported;
+use super::{reported, session};
 use crate::cli::Stack;
-use crate::inputs::{Kwargs, Session, data_file};
 use crate::output;
 use crate::report::{Failure, Reporter};
 
@@ -16,7 +16,7 @@ pub fn run(args: &Stack, reporter: &Reporter) -> Result<(), Failure> {
         .value("default_values", default_values)
         .into_map();
     let options = StackOptions::from_kwargs(&kwargs)?;
-    let session = Session::new(&args.input, reporter)?;
+    let session = session(&args.input, reporter)?;
     let sources: Value = args.sources.iter().collect();
     let stack = reported(&session.run(), reporter, |run| {
         run.stack(&args.formula, &sources, &options)

@@ -2,10 +2,10 @@
 
 use mapstack::TofsOptions;
 use mapstack::value::Value;
+use mapstack_inputs::Kwargs;
 
-use super::reported;
+use super::{reported, session};
 use crate::cli::Tofs;
-use crate::inputs::{Kwargs, Session};
 use crate::output;
 use crate::report::{Failure, Reporter};
 
@@ -20,7 +20,7 @@ pub fn run(args: &Tofs, reporter: &Reporter) -> Result<(), Failure> {
         .text("default_dir", args.default_dir.as_ref())
         .into_map();
     let options = TofsOptions::from_kwargs(&kwargs)?;
-    let session = Session::new(&args.input, reporter)?;
+    let session = session(&args.input, reporter)?;
     let files: Value = args.files.iter().collect();
     let paths = reported(&session.run(), reporter, |run| {
         run.tofs(&args.formula, &files, &options)

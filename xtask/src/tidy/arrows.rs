@@ -85,14 +85,35 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["mapstack", "mapstack-fleet", "mapstack-merge"],
     ),
     (
+        "mapstack-report",
+        &[
+            "mapstack",
+            "mapstack-expect",
+            "mapstack-fleet",
+            "mapstack-lint",
+            "mapstack-page",
+            "mapstack-redact",
+            "mapstack-salt-config",
+        ],
+    ),
+    (
+        "mapstack-inputs",
+        &[
+            "mapstack",
+            "mapstack-fleet",
+            "mapstack-host",
+            "mapstack-salt-config",
+        ],
+    ),
+    (
         "mapstack-cli",
         &[
             "mapstack",
             "mapstack-expect",
             "mapstack-fleet",
-            "mapstack-host",
+            "mapstack-inputs",
             "mapstack-lint",
-            "mapstack-page",
+            "mapstack-report",
             "mapstack-salt-config",
         ],
     ),

@@ -36,6 +36,11 @@ const LIBRARIES: &[&str] = &[
     "crates/salt-config",
     "crates/mapstack",
     "crates/page",
+    "crates/fleet",
+    "crates/lint",
+    "crates/expect",
+    "crates/inputs",
+    "crates/report",
 ];
 
 /// What is wrong with one file.

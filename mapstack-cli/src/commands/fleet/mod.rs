@@ -1,9 +1,9 @@
 //! `mapstack fleet`.
 
-mod output;
-mod summary;
+mod sink;
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,18 +11,20 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mapstack::loader::Snapshot;
 use mapstack::minion::Minion;
 use mapstack::secrets::Redact;
-use mapstack::{Engine, Error, Outcome};
-use mapstack_fleet::{Fleet, Pace, Report, ordered};
+use mapstack::{Error, Outcome};
+use mapstack_fleet::{Fleet, Masking, Minions as _, Pace, Report, Summary, ordered};
+use mapstack_inputs::flags::SecretFlags;
+use mapstack_inputs::{Many, Plan, Served};
+use mapstack_report::fleet::{Form, Format, Shown, What};
 
-use super::fleets::Plan;
 use crate::cli;
-use crate::configuration;
-use crate::functions;
-use crate::inputs::{self, Many};
-use crate::masking::Masking;
+use crate::commands::engine;
+use crate::output::key_path;
 use crate::report::{Failure, Reporter};
-use output::{Form, Shown, Sink};
-use summary::Summary;
+use sink::Sink;
+
+/// The exit status of a program that was interrupted.
+const INTERRUPTED: u8 = 130;
 
 pub fn run(args: &cli::Fleet, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
@@ -33,28 +35,22 @@ pub fn run(args: &cli::Fleet, reporter: &Reporter) -> Result<(), Failure> {
     let mut plan =
         Plan::new(input, &args.layering, args.work.select.as_deref())?.with_memory(memory);
     plan.formulas.clone_from(&args.formulas);
-    let form = Form::new(args)?;
-    let config = configuration::read(&input.files, input.facts.id.as_deref(), None, reporter)?;
-    let others: Vec<_> = input
-        .functions
-        .stub
-        .iter()
-        .chain(&input.custom_data)
-        .cloned()
-        .collect();
+    let (form, format) = form(args)?;
+    let config = input.config(reporter)?;
+    let others = input.other_files();
     let minions = Many::list(
         (&input.facts, &args.work.target),
         config.as_ref(),
         &others,
         reporter,
     )?;
-    let files = inputs::served(&input.files, config.as_ref(), None, reporter)?.files;
-    let engine = functions::add(Engine::new(Snapshot::new(files)), &input.functions)?;
+    let files = Served::new(&input.files, config.as_ref(), None, reporter)?.files;
+    let engine = engine(Snapshot::new(files), &input.functions)?;
 
     let fleet = plan.fleet(&engine);
     let ids = args.work.of(minions.ids());
-    let sink = Sink::new(&form, args.directory.as_deref())?;
-    let masking = Masking::new(&cli::SecretFlags::default(), reporter)?;
+    let sink = Sink::new(&form, format, args.directory.as_deref())?;
+    let masking = reporter.masking(&SecretFlags::default())?;
     let work = Work {
         fleet: &fleet,
         minions: &minions,
@@ -64,9 +60,111 @@ pub fn run(args: &cli::Fleet, reporter: &Reporter) -> Result<(), Failure> {
         redacted: Mutex::default(),
     };
     let bar = progress(ids.len(), reporter.shows_progress(args.directory.is_some()));
-    let summary = work.all(&ids, args.work.pace(), sink, &interrupted(), &bar);
+    let done = work.all(&ids, args.work.pace(), sink, &interrupted(), &bar);
     bar.finish_and_clear();
-    summary.tell(reporter)
+    done.report(reporter)
+}
+
+/// What is printed of each minion, and how.
+fn form(args: &cli::Fleet) -> Result<(Form, Format), Failure> {
+    let path = |key: &String| Ok((key.clone(), key_path(key)?));
+    let what = match &args.count {
+        Some(key) => {
+            let (key, path) = path(key)?;
+            What::Counts(key, path)
+        }
+        None if !args.get.is_empty() => {
+            What::Table(args.get.iter().map(path).collect::<Result<_, Failure>>()?)
+        }
+        None => What::Data,
+    };
+    let apart = args.directory.is_some();
+    let default = match what {
+        What::Data if apart => Format::Yaml,
+        What::Data => Format::Jsonl,
+        What::Table(_) | What::Counts(..) => Format::Text,
+    };
+    let format = args.format.map_or(default, Format::from);
+    let wrong = match (&what, format) {
+        (What::Data, Format::Text) => "-o text is for --get and --count",
+        (What::Data, Format::Jsonl) if apart => "--directory takes -o yaml or -o json",
+        (What::Table(_) | What::Counts(..), Format::Yaml | Format::Json) => {
+            "--get and --count take -o text or -o jsonl"
+        }
+        _ => {
+            return Ok((
+                Form::new(format, what, apart, args.formulas.clone()),
+                format,
+            ));
+        }
+    };
+    Err(Failure::Usage(wrong.into()))
+}
+
+/// What came of all minions.
+struct All {
+    summary: Summary,
+    interrupted: bool,
+    /// Why the output ended.
+    output: Option<io::Error>,
+}
+
+impl All {
+    /// Report what went wrong.
+    fn report(self, reporter: &Reporter) -> Result<(), Failure> {
+        let summary = &self.summary;
+        if let Some(e) = self
+            .output
+            .as_ref()
+            .filter(|e| e.kind() == io::ErrorKind::BrokenPipe)
+        {
+            return Err(Failure::Output(e.kind().into()));
+        }
+        if !reporter.is_strict() {
+            reporter.warn(&reporter.redact_all(&summary.warnings()))?;
+        }
+        reporter.report(reporter.redact_all(&summary.failures()));
+        if summary.more_failures() > 0 {
+            reporter.note(&format!(
+                "{} more failures are not shown; -o jsonl has them all",
+                summary.more_failures()
+            ));
+        }
+        let looked_at = summary.done + summary.left_out;
+        if let Some(e) = self.output {
+            let message = format!(
+                "cannot write the output: {e}; {} of {} minions were written",
+                summary.done, summary.minions
+            );
+            return Err(Failure::Incomplete { message, status: 1 });
+        }
+        if self.interrupted && looked_at < summary.minions {
+            let message = format!(
+                "interrupted: {} of {} minions are done{}",
+                looked_at,
+                summary.minions,
+                if summary.failed > 0 {
+                    format!(", {} of them failed", summary.failed)
+                } else {
+                    String::new()
+                }
+            );
+            return Err(Failure::Incomplete {
+                message,
+                status: INTERRUPTED,
+            });
+        }
+        match summary.failed {
+            0 => Ok(()),
+            failed => {
+                let message = format!(
+                    "{failed} of {} minions failed; the others are done",
+                    summary.done
+                );
+                Err(Failure::Incomplete { message, status: 1 })
+            }
+        }
+    }
 }
 
 /// What is done, and how it is shown.
@@ -87,8 +185,8 @@ const MAX_REDACTED: usize = 10_000;
 struct Done {
     id: String,
     shown: Shown,
-    /// The report, if there is more to tell than what is shown.
-    told: Option<Report>,
+    /// The report, if there is more to say than what is shown.
+    report: Option<Report>,
 }
 
 impl Work<'_> {
@@ -99,33 +197,37 @@ impl Work<'_> {
         mut sink: Sink,
         stop: &AtomicBool,
         bar: &ProgressBar,
-    ) -> Summary {
-        let mut summary = Summary::new(ids.len(), self.fleet.formulas());
+    ) -> All {
+        let mut all = All {
+            summary: Summary::new(ids.len(), self.fleet.formulas()),
+            interrupted: false,
+            output: None,
+        };
         std::thread::scope(|scope| {
             let done = ordered(scope, ids.iter(), pace, |id| {
                 Some(self.done(self.report(id)?))
             });
             for (id, result) in ids.iter().zip(done) {
                 let done = result
-                    .unwrap_or_else(|panicked| Some(self.done(Report::panicked(id, &panicked))));
-                if let Some(Done { id, shown, told }) = done {
+                    .unwrap_or_else(|panicked| Some(self.done(Report::panicked(id, panicked))));
+                if let Some(Done { id, shown, report }) = done {
                     if let Err(e) = sink.put(&id, shown) {
-                        summary.output = Some(e);
+                        all.output = Some(e);
                         return;
                     }
-                    summary.add(told.as_ref());
+                    all.summary.add(report.as_ref());
                 } else {
-                    summary.left_out += 1;
+                    all.summary.left_out += 1;
                 }
                 bar.inc(1);
                 if stop.load(Ordering::Relaxed) {
-                    summary.interrupted = true;
+                    all.interrupted = true;
                     break;
                 }
             }
-            summary.output = sink.finish().err();
+            all.output = sink.finish().err();
         });
-        summary
+        all
     }
 
     /// A report as the thread that writes wants it.
@@ -142,13 +244,13 @@ impl Work<'_> {
             true => Done {
                 id: report.id.clone(),
                 shown,
-                told: Some(report),
+                report: Some(report),
             },
             // Threads share outcomes, and each that lets go of one slows the others down.
             false => Done {
                 id: report.id,
                 shown,
-                told: None,
+                report: None,
             },
         }
     }
@@ -227,7 +329,7 @@ fn interrupted() -> Arc<AtomicBool> {
     // Without a handler the process just ends.
     let _ = ctrlc::set_handler(move || {
         if asked.swap(true, Ordering::Relaxed) {
-            std::process::exit(summary::INTERRUPTED.into());
+            std::process::exit(INTERRUPTED.into());
         }
     });
     stop

@@ -7,6 +7,7 @@ use std::path::Path;
 use mapstack::{Error, ErrorKind};
 use mapstack_lint::fix::{Fixed, fixed};
 use mapstack_lint::{Finding, Report};
+use mapstack_report::words::count;
 use similar::TextDiff;
 
 use crate::output;
@@ -43,7 +44,7 @@ pub fn run(
         write(Path::new(file), change)?;
         reporter.say(&format!(
             "{file}: {} fixed",
-            output::count(change.findings, "finding")
+            count(change.findings, "finding")
         ));
     }
     Ok(())

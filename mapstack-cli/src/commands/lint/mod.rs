@@ -1,46 +1,41 @@
 //! `mapstack lint`.
 
-mod calls;
 mod fixing;
-mod github;
 mod roots;
-mod rows;
-mod sarif;
-mod text;
 
 use mapstack::minion::Minion;
-use mapstack::{Engine, Error, ErrorKind, nearest};
+use mapstack::{Engine, Error, ErrorKind, Survey, nearest};
+use mapstack_fleet::Minions as _;
+use mapstack_inputs::flags::SecretFlags;
+use mapstack_inputs::{Many, Served, formulas};
 use mapstack_lint::{Level, Linter, Report, Rule, SchemaFrom};
+use mapstack_report::lint;
 
-use super::formulas;
-use crate::cli::{Findings, Lint, SecretFlags};
-use crate::configuration;
-use crate::functions;
-use crate::inputs::{self, Many};
-use crate::masking::Masking;
+use crate::cli::{Findings, Lint};
+use crate::commands::engine;
 use crate::output;
 use crate::report::{Failure, Reporter};
 
 pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
     if args.rules {
-        return output::write(&text::rules());
+        return output::write(&lint::rules());
     }
-    let config = configuration::read(&args.files, None, None, reporter)?;
-    let engine = functions::add(
-        Engine::new(inputs::served(&args.files, config.as_ref(), None, reporter)?.files),
+    let config = mapstack_inputs::configuration::read(&args.files, None, None, reporter)?;
+    let engine = engine(
+        Served::new(&args.files, config.as_ref(), None, reporter)?.files,
         &args.functions,
     )?;
     let saltenv = args.files.saltenv.as_deref().unwrap_or("base");
     let formulas = formulas(args, &engine, saltenv)?;
     if args.calls {
-        return calls::run(args, &engine, &formulas, reporter);
+        return calls(args, &engine, &formulas, reporter);
     }
     let minions = minions(args, config.as_ref(), reporter)?;
     let schema = match &args.schema {
         None => SchemaFrom::Nowhere,
         Some(None) => SchemaFrom::Formula,
         Some(Some(file)) => {
-            let (text, name) = inputs::text_file(file)?;
+            let (text, name) = mapstack_inputs::text_file(file)?;
             SchemaFrom::File { name, text }
         }
     };
@@ -59,14 +54,14 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         if args.diff {
             return Ok(());
         }
-        // What was mended may show what is behind it.
+        // What was fixed may show what is behind it.
         reports = check()?;
     }
     match args.format {
-        Findings::Text => text::print(&reports, reporter)?,
-        Findings::Json => output::write(&output::as_json(&rows::all(&reports))?)?,
-        Findings::Sarif => output::write(&output::as_json(&sarif::log(&reports))?)?,
-        Findings::Github => output::write(&github::commands(&reports))?,
+        Findings::Text => text(&reports, reporter)?,
+        Findings::Json => output::write_json(&lint::rows(&reports))?,
+        Findings::Sarif => output::write_json(&lint::log(&reports))?,
+        Findings::Github => output::write(&lint::commands(&reports))?,
     }
     let least = if reporter.is_strict() {
         Level::Warning
@@ -158,7 +153,7 @@ fn linter<'e>(
     minions: Vec<Minion>,
     reporter: &Reporter,
 ) -> Result<Linter<'e>, Failure> {
-    let secrets = Masking::new(&SecretFlags::default(), reporter)?.of(&minions);
+    let secrets = reporter.masking(&SecretFlags::default())?.of(&minions);
     reporter.mask_with(&secrets);
     let mut linter = Linter::new(engine).minions(minions).secrets(secrets);
     for name in &args.ignore {
@@ -188,13 +183,35 @@ fn rule(name: &str) -> Result<Rule, Failure> {
         .map_err(|error| Failure::Usage(format!("{error}; `mapstack lint --rules` lists them")))
 }
 
-/// How many findings of each level there are.
-fn counts(reports: &[(String, Report)]) -> [(Level, usize); 3] {
-    [Level::Error, Level::Warning, Level::Note].map(|level| {
-        let findings = reports.iter().flat_map(|(_, report)| &report.findings);
-        (
-            level,
-            findings.filter(|finding| finding.level == level).count(),
-        )
-    })
+/// Print findings with excerpts, and count them on standard error.
+fn text(reports: &[(String, Report)], reporter: &Reporter) -> Result<(), Failure> {
+    let finding = |report: &Report, finding: &_| reporter.finding(report, finding);
+    output::write(&lint::findings(reports, reporter.is_quiet(), finding))?;
+    lint::notes(reports)
+        .iter()
+        .for_each(|note| reporter.say(note));
+    Ok(())
+}
+
+/// Print the functions that templates can call.
+fn calls(
+    args: &Lint,
+    engine: &Engine,
+    formulas: &[String],
+    reporter: &Reporter,
+) -> Result<(), Failure> {
+    let saltenv = args.files.saltenv.as_deref().unwrap_or("base");
+    let surveys: Vec<Survey> = formulas
+        .iter()
+        .map(|formula| engine.survey(formula, saltenv))
+        .collect::<Result<_, Error>>()?;
+    let calls = lint::Calls::new(engine, &surveys);
+    match args.format {
+        Findings::Text => output::write_listing(&calls.text())?,
+        Findings::Json => output::write_json(&calls.rows())?,
+        Findings::Sarif | Findings::Github => {
+            return Err(Failure::Usage("--calls prints text or json".into()));
+        }
+    }
+    reporter.errors(reporter.redact_all(surveys.iter().flat_map(|survey| &survey.errors)))
 }

@@ -13,11 +13,15 @@ use std::process::ExitCode;
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
 use mapstack::{Error, Severity};
+use mapstack_inputs::Warn as _;
+use mapstack_report::pillar::{check, lost};
+use mapstack_report::terminal::sanitize;
+use mapstack_report::values::as_json;
 
-use super::{Work, json_form, of_one_or_many};
+use super::{Work, of_one_or_many};
 use crate::cli::{Format, Pillar};
 use crate::output;
-use crate::report::{Failure, Reporter, sanitize};
+use crate::report::{Failure, Reporter};
 
 /// The keys that messages go to. Salt knows the first.
 const ERRORS: &str = "_errors";
@@ -68,8 +72,8 @@ fn pillar(
         compiled.external
     };
     if args.output.format == Format::Json {
-        json_form::check(&pillar)?;
-        reporter.warn(&reporter.redact_all(&json_form::lost(&pillar)))?;
+        check(&pillar)?;
+        reporter.warn(&reporter.redact_all(&lost(&pillar)))?;
     }
     Ok(pillar)
 }
@@ -119,7 +123,7 @@ fn append(pillar: &mut Map, name: &str, messages: &[String]) {
 fn alone(message: &str) -> Result<String, Failure> {
     let mut pillar = Map::new();
     append(&mut pillar, ERRORS, &[message.to_owned()]);
-    output::as_json(&pillar.into())
+    Ok(as_json(&pillar.into())?)
 }
 
 /// What some work gives; a fault of the program is an error like others.
@@ -150,12 +154,12 @@ pub fn must_go_on(args: &mut impl Iterator<Item = OsString>) -> bool {
 
 /// The pillar of a command line that is not understood. An id that is not quoted can be the reason.
 pub fn refused(error: &clap::Error) -> ExitCode {
-    let told = error.render().to_string();
+    let text = error.render().to_string();
     let end = ["\n\nUsage:", "\n\nFor more information"]
         .iter()
-        .filter_map(|end| told.find(end))
+        .filter_map(|end| text.find(end))
         .min();
-    let message = told[..end.unwrap_or(told.len())]
+    let message = text[..end.unwrap_or(text.len())]
         .trim_start_matches("error: ")
         .trim();
     let written = alone(message).and_then(|text| output::write(&text));

@@ -1,24 +1,22 @@
 //! `mapstack pillar`.
 
-mod json_form;
 mod keep_going;
-mod trace;
 
 use mapstack::loader::Backends;
 use mapstack::minion::Minion;
 use mapstack::pillar::{ExtPillars, PillarRun, StackKind};
 use mapstack::value::{Map, Value};
 use mapstack::{Engine, Error};
+use mapstack_inputs::Warn as _;
+use mapstack_inputs::{Chosen, Served};
+use mapstack_report::pillar::{Traced, lost};
 use mapstack_salt_config::{Config, Kind};
 
 use crate::cli::{Format, Pillar};
-use crate::configuration;
-use crate::functions;
-use crate::inputs::{self, Chosen};
+use crate::commands::engine;
 use crate::output;
 use crate::report::{Failure, Reporter};
 pub use keep_going::{must_go_on, refused};
-use trace::Traced;
 
 pub fn run(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
     match args.keep_going && !args.trace {
@@ -36,7 +34,7 @@ struct Work {
 
 impl Work {
     fn new(args: &Pillar, reporter: &Reporter) -> Result<Self, Failure> {
-        let config = configuration::read(
+        let config = mapstack_inputs::configuration::read(
             &args.files,
             args.facts.id.as_deref(),
             Some(Kind::Master),
@@ -44,14 +42,16 @@ impl Work {
         )?;
         let pillars = pillars(args, config.as_ref())?;
         let (whose, stubs) = ((&args.facts, &args.target), &args.functions.stub);
-        let chosen = inputs::minions(whose, config.as_ref(), pillars.pillarenv(), stubs, reporter)?;
+        let chosen =
+            mapstack_inputs::minions(whose, config.as_ref(), pillars.pillarenv(), stubs, reporter)?;
         // Few stacks look at files of the file server.
-        let files =
-            match args.files.root.is_empty() && !configuration::has_own_roots(config.as_ref()) {
-                true => Backends::default(),
-                false => inputs::served(&args.files, config.as_ref(), None, reporter)?.files,
-            };
-        let engine = functions::add(Engine::new(files), &args.functions)?;
+        let files = match args.files.root.is_empty()
+            && !mapstack_inputs::configuration::has_own_roots(config.as_ref())
+        {
+            true => Backends::default(),
+            false => Served::new(&args.files, config.as_ref(), None, reporter)?.files,
+        };
+        let engine = engine(files, &args.functions)?;
         Ok(Work {
             engine,
             pillars,
@@ -85,11 +85,11 @@ fn stopping(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
         traced.add(many.then(|| id.clone()), run.events());
         // What was done before a failure is what one wants to see then.
         if compiled.is_err() && args.trace {
-            traced.print(args.output.format)?;
+            print_trace(&traced, args.output.format)?;
         }
         reporter.knows(minion);
         reporter.warn(&reporter.redact_all(&run.warnings()))?;
-        reporter.tell(reporter.redact_all(&run.failures()));
+        reporter.report(reporter.redact_all(&run.failures()));
         let compiled = compiled.map_err(|e| {
             if *many {
                 e.note(format!("for the minion {id}"))
@@ -103,12 +103,12 @@ fn stopping(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
             compiled.external
         };
         if args.output.format == Format::Json && !args.trace {
-            reporter.warn(&reporter.redact_all(&json_form::lost(&pillar)))?;
+            reporter.warn(&reporter.redact_all(&lost(&pillar)))?;
         }
         all.insert(id.as_str(), pillar);
     }
     if args.trace {
-        traced.print(args.output.format)?;
+        print_trace(&traced, args.output.format)?;
         return reporter.errors(reporter.redact_all(broken));
     }
     // Where none can be read, there is nothing to print.
@@ -116,6 +116,13 @@ fn stopping(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
         output::print(&of_one_or_many(all, *many), &args.output)?;
     }
     reporter.errors(reporter.redact_all(broken))
+}
+
+fn print_trace(traced: &Traced, format: Format) -> Result<(), Failure> {
+    match format {
+        Format::Yaml => output::write(&traced.text()),
+        Format::Json => output::write_json(&traced.rows()),
+    }
 }
 
 /// The pillar of the only minion that is meant, or those of many by their ids.

@@ -1,29 +1,20 @@
 //! `mapstack test`.
 
-mod junit;
-mod rows;
 mod runs;
-mod text;
 mod writing;
 
-use std::collections::HashSet;
+use std::io;
 use std::path::PathBuf;
 
 use mapstack::loader::Snapshot;
-use mapstack::minion::Minion;
-use mapstack::secrets::{Redacted, Secrets};
-use mapstack::value::{Str, Value};
-use mapstack::{Diagnostic, Engine, Error, ErrorKind};
-use mapstack_expect::{Difference, Expectation, Places};
+use mapstack::{Engine, Error, ErrorKind};
+use mapstack_expect::{Case, Expectation, Outcome, Places};
 use mapstack_fleet::{Pace, ordered};
+use mapstack_inputs::{Many, Served, formulas};
+use mapstack_report::test::{self, Report};
 
-use super::diff::text::place;
-use super::formulas;
 use crate::cli::{Test, TestFormat};
-use crate::configuration;
-use crate::functions;
-use crate::inputs::{self, Many};
-use crate::masking::Masking;
+use crate::commands::engine;
 use crate::output;
 use crate::report::{Failure, Reporter};
 use runs::Runs;
@@ -33,15 +24,15 @@ const NOTHING: u8 = 2;
 
 pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
-    let config = configuration::read(&input.files, input.facts.id.as_deref(), None, reporter)?;
+    let config = input.config(reporter)?;
     let saltenv = input.files.saltenv.as_deref().unwrap_or("base");
-    let served = inputs::served(&input.files, config.as_ref(), None, reporter)?;
+    let served = Served::new(&input.files, config.as_ref(), None, reporter)?;
     let roots: Vec<PathBuf> = served
         .directories(saltenv)
         .into_iter()
         .map(PathBuf::from)
         .collect();
-    let engine = functions::add(Engine::new(Snapshot::new(served.files)), &input.functions)?;
+    let engine = engine(Snapshot::new(served.files), &input.functions)?;
     let names = match args.formulas.is_empty() {
         true => formulas::all(engine.files(), saltenv)?
             .into_iter()
@@ -66,13 +57,7 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         every: args.formulas.is_empty(),
         with_state: &with_state,
     };
-    let others: Vec<_> = input
-        .functions
-        .stub
-        .iter()
-        .chain(&input.custom_data)
-        .cloned()
-        .collect();
+    let others = input.other_files();
     let minions = Many::list_or_platforms(
         (&input.facts, &args.target),
         config.as_ref(),
@@ -98,15 +83,15 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         &minions,
         wanted.iter().map(|(one, _)| one),
     )?;
-    let masking = Masking::new(&args.secrets, reporter)?;
-    let mut tested = Tested {
+    let masking = reporter.masking(&args.secrets)?;
+    let mut report = Report {
         cases: all(args, &runs, &wanted),
         masking,
     };
     if reporter.is_strict() {
-        tested.cases.iter_mut().for_each(Case::be_strict);
+        report.cases.iter_mut().for_each(Case::be_strict);
     }
-    tell(args, &tested, reporter)
+    print(args, &report, reporter)
 }
 
 /// Those of some formulas that have a state which makes files of platforms.
@@ -173,11 +158,9 @@ fn all(args: &Test, runs: &Runs<'_>, wanted: &[(Expectation, bool)]) -> Vec<Case
             .zip(done)
             .filter_map(|((expectation, _), result)| {
                 result.unwrap_or_else(|panicked| {
-                    let fault = format!("this is a fault of mapstack: {}", panicked.0);
-                    let outcome = Outcome::Fails(Error::new(ErrorKind::Unsupported, fault));
                     Some(Case {
                         expectation: expectation.clone(),
-                        outcome,
+                        outcome: Outcome::Fails(panicked.into()),
                         minion: None,
                         warnings: Vec::new(),
                         secret_texts: Vec::new(),
@@ -188,26 +171,21 @@ fn all(args: &Test, runs: &Runs<'_>, wanted: &[(Expectation, bool)]) -> Vec<Case
     })
 }
 
-fn tell(args: &Test, tested: &Tested, reporter: &Reporter) -> Result<(), Failure> {
+fn print(args: &Test, report: &Report, reporter: &Reporter) -> Result<(), Failure> {
     match args.format {
         TestFormat::Text => {
-            output::write_styled(
-                &text::text(tested, reporter.colors_output()),
-                reporter.colors_output(),
-            )?;
+            let colored = reporter.colors_output();
+            output::write_styled(&test::text(report, colored), colored)?;
+            reporter.report(report.failures());
         }
-        TestFormat::Json => output::write(&output::as_json(&rows::rows(tested))?)?,
-        TestFormat::Junit => output::write(&junit::report(tested)?)?,
+        TestFormat::Json => output::write_json(&test::rows(report))?,
+        TestFormat::Junit => {
+            let xml = test::junit(report).map_err(io::Error::other)?;
+            output::write(&xml)?;
+        }
     }
-    if args.format == TestFormat::Text {
-        let failing = tested.cases.iter().filter_map(|case| match &case.outcome {
-            Outcome::Fails(error) => Some(tested.failure(case, error)),
-            _ => None,
-        });
-        reporter.tell(failing);
-    }
-    reporter.warn(&tested.warnings())?;
-    let counts = tested.counts();
+    reporter.warn(&report.warnings())?;
+    let counts = report.counts();
     if counts.differ + counts.fail > 0 {
         return Err(Failure::Found);
     }
@@ -219,151 +197,6 @@ fn tell(args: &Test, tested: &Tested, reporter: &Reporter) -> Result<(), Failure
         });
     }
     Ok(())
-}
-
-/// What came of one expectation.
-struct Case {
-    expectation: Expectation,
-    outcome: Outcome,
-    minion: Option<Minion>,
-    warnings: Vec<Diagnostic>,
-    /// What templates made of secrets.
-    secret_texts: Vec<Str>,
-}
-
-enum Outcome {
-    Same,
-    Differs(Vec<Difference>),
-    Fails(Error),
-    /// Nothing was run, for this reason.
-    Skipped(String),
-    /// The file says now what came out; before it said something else, or was not there.
-    Written {
-        was_there: bool,
-        clear: bool,
-    },
-}
-
-impl Case {
-    /// Let nothing be skipped.
-    fn be_strict(&mut self) {
-        if let Outcome::Skipped(reason) = &self.outcome {
-            self.outcome = Outcome::Fails(Error::new(
-                ErrorKind::Facts,
-                format!("{}: {reason}", self.file()),
-            ));
-        }
-    }
-
-    /// What it is called within its formula.
-    fn name(&self) -> String {
-        match &self.expectation.suite {
-            Some((suite, _)) => format!("{suite}/{}", self.expectation.name),
-            None => self.expectation.name.clone(),
-        }
-    }
-
-    fn file(&self) -> String {
-        self.expectation.file.display().to_string()
-    }
-}
-
-/// Everything that was looked at.
-struct Tested {
-    cases: Vec<Case>,
-    masking: Masking,
-}
-
-#[derive(Default)]
-struct Counts {
-    same: usize,
-    differ: usize,
-    fail: usize,
-    skipped: usize,
-    written: usize,
-}
-
-/// A difference as it is shown.
-struct Shown {
-    expected: Option<Value>,
-    actual: Option<Value>,
-    expected_at: Option<String>,
-    actual_at: Option<String>,
-}
-
-impl Tested {
-    fn secrets(&self, case: &Case) -> Secrets {
-        self.masking.of(&case.minion).derived(&case.secret_texts)
-    }
-
-    /// A difference without secrets.
-    fn shown(&self, secrets: &Secrets, difference: &Difference) -> Shown {
-        let shown = |value: &Option<Value>| {
-            let path = &mut difference.change.path.clone();
-            value.as_ref().map(|value| {
-                secrets.masked_where(path, value, &|path| difference.secret.contains(path))
-            })
-        };
-        Shown {
-            expected: shown(&difference.change.old),
-            actual: shown(&difference.change.new),
-            expected_at: difference.expected_at.as_ref().map(ToString::to_string),
-            actual_at: difference.actual_at.as_ref().map(place),
-        }
-    }
-
-    /// A failure as it is told, without secrets, in the excerpt of a file neither.
-    fn failure(&self, case: &Case, error: &Error) -> Redacted<Error> {
-        self.secrets(case).redact(error)
-    }
-
-    /// A failure in one line, without secrets.
-    fn message(&self, case: &Case, error: &Error) -> String {
-        self.secrets(case).scrubbed(&error.to_string())
-    }
-
-    /// The warnings of all runs, each once, without secrets.
-    fn warnings(&self) -> Vec<Redacted<Diagnostic>> {
-        let mut seen = HashSet::new();
-        let mut all = Vec::new();
-        for case in self.cases.iter().filter(|case| !case.warnings.is_empty()) {
-            let secrets = self.secrets(case);
-            let scrubbed = case.warnings.iter().map(|warning| secrets.redact(warning));
-            all.extend(scrubbed.filter(|warning| seen.insert(warning.to_string())));
-        }
-        all
-    }
-
-    fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
-        for case in &self.cases {
-            *match &case.outcome {
-                Outcome::Same => &mut counts.same,
-                Outcome::Differs(_) => &mut counts.differ,
-                Outcome::Fails(_) => &mut counts.fail,
-                Outcome::Skipped(_) => &mut counts.skipped,
-                Outcome::Written { .. } => &mut counts.written,
-            } += 1;
-        }
-        counts
-    }
-}
-
-impl Counts {
-    /// In a sentence.
-    fn summary(&self) -> String {
-        let said = |n: usize, one: &str, many: &str| {
-            (n > 0).then(|| format!("{n} {}", if n == 1 { one } else { many }))
-        };
-        let parts = [
-            Some(format!("{} as expected", self.same)),
-            said(self.differ, "differs", "differ"),
-            said(self.fail, "fails", "fail"),
-            said(self.written, "recorded", "recorded"),
-            said(self.skipped, "skipped", "skipped"),
-        ];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-    }
 }
 
 /// The directory that a file lies in.

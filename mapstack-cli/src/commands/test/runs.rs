@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 
 use mapstack::minion::{Minion, Part, platforms};
 use mapstack::{DataOptions, Engine, Error, ErrorKind};
-use mapstack_expect::{Expectation, Form, Header, Kind, Kitchen, Recorded, Subject, Suite};
+use mapstack_expect::{
+    Case, Expectation, Form, Header, Kind, Kitchen, Outcome, Recorded, Subject, Suite,
+};
 use mapstack_fleet::Ignored;
+use mapstack_inputs::{Kwargs, Many};
 
-use super::{Case, Outcome, directory, writing};
+use super::{directory, writing};
 use crate::cli::{Expected, Test};
-use crate::functions;
-use crate::inputs::{self, Kwargs, Many};
+use crate::commands::engine;
 use crate::report::Failure;
 
 /// What many runs share.
@@ -112,8 +114,7 @@ impl<'r> Runs<'r> {
             let made = match ready.kitchen.suite(index) {
                 Err(error) => Err(error),
                 Ok(suite) => {
-                    let engine =
-                        functions::add(Engine::new(suite.files()), &self.args.input.functions)?;
+                    let engine = engine(suite.files(), &self.args.input.functions)?;
                     Ok((suite, engine))
                 }
             };
@@ -251,10 +252,7 @@ impl<'r> Runs<'r> {
         }
         if let Some(path) = &header.pillar {
             let file = near(path)?;
-            let bytes = inputs::read(&file).map_err(|failure| match failure {
-                Failure::Data(error) => error,
-                other => Error::new(ErrorKind::File, other.to_string()),
-            })?;
+            let bytes = mapstack_inputs::read(&file).map_err(|e| e.or_kind(ErrorKind::File))?;
             minion
                 .load_part(Part::Pillar, &bytes, &file.display().to_string())
                 .map_err(Error::from)?;

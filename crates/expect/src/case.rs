@@ -1,0 +1,99 @@
+//! What came of one expectation.
+
+use mapstack::minion::Minion;
+use mapstack::value::Str;
+use mapstack::{Diagnostic, Error, ErrorKind};
+
+use crate::{Difference, Expectation};
+
+/// What came of one expectation.
+#[derive(Debug)]
+pub struct Case {
+    /// The expectation.
+    pub expectation: Expectation,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// The minion it is of, if there is one.
+    pub minion: Option<Minion>,
+    /// What was worth a warning.
+    pub warnings: Vec<Diagnostic>,
+    /// What templates made of secrets.
+    pub secret_texts: Vec<Str>,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub enum Outcome {
+    /// What is expected.
+    Same,
+    /// Something else.
+    Differs(Vec<Difference>),
+    /// No result.
+    Fails(Error),
+    /// Nothing was run, for this reason.
+    Skipped(String),
+    /// The file says now what came out; before it said something else, or was not there.
+    Written {
+        /// Whether there was a file.
+        was_there: bool,
+        /// Whether secrets stand in it as they are.
+        clear: bool,
+    },
+}
+
+impl Case {
+    /// Let nothing be skipped.
+    pub fn be_strict(&mut self) {
+        if let Outcome::Skipped(reason) = &self.outcome {
+            self.outcome = Outcome::Fails(Error::new(
+                ErrorKind::Facts,
+                format!("{}: {reason}", self.file()),
+            ));
+        }
+    }
+
+    /// What it is called within its formula.
+    pub fn name(&self) -> String {
+        match &self.expectation.suite {
+            Some((suite, _)) => format!("{suite}/{}", self.expectation.name),
+            None => self.expectation.name.clone(),
+        }
+    }
+
+    /// The file of the expectation.
+    pub fn file(&self) -> String {
+        self.expectation.file.display().to_string()
+    }
+}
+
+/// How many cases there are of each kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// As expected.
+    pub same: usize,
+    /// With differences.
+    pub differ: usize,
+    /// Without a result.
+    pub fail: usize,
+    /// Not run.
+    pub skipped: usize,
+    /// Written.
+    pub written: usize,
+}
+
+impl Counts {
+    /// The counts of some cases.
+    pub fn of(cases: &[Case]) -> Self {
+        let mut counts = Counts::default();
+        for case in cases {
+            *match &case.outcome {
+                Outcome::Same => &mut counts.same,
+                Outcome::Differs(_) => &mut counts.differ,
+                Outcome::Fails(_) => &mut counts.fail,
+                Outcome::Skipped(_) => &mut counts.skipped,
+                Outcome::Written { .. } => &mut counts.written,
+            } += 1;
+        }
+        counts
+    }
+}

@@ -1,0 +1,59 @@
+//! What is kept back of what is printed about minions.
+
+use mapstack::minion::Minion;
+use mapstack::secrets::Secrets;
+use mapstack::{Error, ErrorKind};
+
+use crate::Fleet;
+
+/// What of a fleet's facts may not be printed: what is secret anyway, and what a minion's pillar adds.
+///
+/// ```
+/// use mapstack::{minion::Minion, secrets::Secrets};
+/// let mut minion = Minion::new("web1");
+/// minion.set("pillar.db", "application".into()).unwrap();
+/// let masking = mapstack_fleet::Masking::new(Secrets::without_digests());
+/// assert_eq!(masking.of([&minion]).scrubbed("no db application"), "no db <secret>");
+/// ```
+pub struct Masking {
+    usual: Secrets,
+}
+
+impl Masking {
+    /// The same secrets on every minion, before its own.
+    pub fn new(usual: Secrets) -> Self {
+        Masking { usual }
+    }
+
+    /// The secrets there are on minions.
+    pub fn of<'m>(&self, minions: impl IntoIterator<Item = &'m Minion>) -> Secrets {
+        minions.into_iter().fold(self.usual.clone(), secrets_of)
+    }
+
+    /// The secrets there are on a minion, those included that templates of a formula, by its index, made of them
+    /// before an error or a warning: the formula is run once more to learn them.
+    pub fn of_formula(
+        &self,
+        minion: &Minion,
+        fleet: &Fleet<'_>,
+        formula: Option<usize>,
+        error: Option<&Error>,
+    ) -> Secrets {
+        // A limit says nothing of what templates made, and is a long way to go.
+        let formula =
+            formula.filter(|_| error.is_none_or(|error| error.kind() != ErrorKind::Limit));
+        let made = formula
+            .map(|formula| fleet.secret_texts(formula, minion))
+            .unwrap_or_default();
+        self.of([minion]).derived(made)
+    }
+}
+
+/// Secrets with those that a minion adds.
+#[must_use]
+pub fn secrets_of(secrets: Secrets, minion: &Minion) -> Secrets {
+    secrets
+        .of_pillar(&minion.pillar)
+        .of_names(&minion.grains)
+        .of_names(&minion.opts)
+}

@@ -1,0 +1,278 @@
+//! The flags that name files, facts and functions, in groups that verbs share.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use mapstack_fleet::{Pace, Shard};
+use mapstack_salt_config::{Config, Kind};
+
+use crate::configuration;
+use crate::source::IdParser;
+use crate::{InputError, Warn};
+
+/// Where files and facts come from.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Files and facts")]
+pub struct Input {
+    #[allow(
+        missing_docs,
+        reason = "a comment would become the help of the whole command"
+    )]
+    #[command(flatten)]
+    pub files: Files,
+    #[allow(
+        missing_docs,
+        reason = "a comment would become the help of the whole command"
+    )]
+    #[command(flatten)]
+    pub facts: Facts,
+    /// Data for U@ sources and the custom_data variable (YAML or JSON)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub custom_data: Option<PathBuf>,
+    /// Any keyword arguments under Salt's own names, as a JSON object
+    #[arg(long, value_name = "JSON")]
+    pub kwargs: Option<String>,
+    #[allow(
+        missing_docs,
+        reason = "a comment would become the help of the whole command"
+    )]
+    #[command(flatten)]
+    pub functions: Functions,
+}
+
+impl Input {
+    /// The configuration that flags name, for the minion that they name.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn config(&self, warn: &dyn Warn) -> Result<Option<Config>, InputError> {
+        configuration::read(&self.files, self.facts.id.as_deref(), None, warn)
+    }
+
+    /// Files that may be standard input, beside those of facts.
+    pub fn other_files(&self) -> Vec<PathBuf> {
+        let stubs = self.functions.stub.iter();
+        stubs.chain(&self.custom_data).cloned().collect()
+    }
+}
+
+/// What is kept back of what is printed.
+#[derive(Debug, Default, Args)]
+pub struct SecretFlags {
+    /// Take values under keys of this pattern for secrets, too; repeatable
+    #[arg(long, value_name = "PATTERN", help_heading = "Secrets")]
+    pub secret: Vec<String>,
+    /// Make digests that other runs with the same text make, too
+    #[arg(long, value_name = "TEXT", help_heading = "Secrets")]
+    pub digest_salt: Option<String>,
+}
+
+/// Which minions of many are worked on, and how many at once.
+#[derive(Debug, Args)]
+pub struct WorkFlags {
+    #[allow(
+        missing_docs,
+        reason = "a comment would become the help of the whole command"
+    )]
+    #[command(flatten)]
+    pub target: Target,
+    /// Only minions of which an expression of Jinja over grains, pillar, opts and id is true
+    #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
+    pub select: Option<String>,
+    /// Only the minions of one part of the fleet, as 1/4 for the first of four
+    #[arg(long, value_name = "K/N", help_heading = "Minions")]
+    pub shard: Option<Shard>,
+    /// How many minions are worked on at the same time [default: as many as the machine has cores]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+}
+
+impl WorkFlags {
+    /// The minions that are meant of some ids.
+    pub fn of(&self, mut ids: Vec<String>) -> Vec<String> {
+        ids.retain(|id| self.shard.is_none_or(|shard| shard.has(id)));
+        ids
+    }
+
+    /// How many are worked on at once.
+    pub fn pace(&self) -> Pace {
+        self.jobs
+            .map_or_else(Pace::default, |jobs| Pace::threads(jobs.into()))
+    }
+}
+
+/// One minion's facts.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Files and facts")]
+pub struct Facts {
+    /// The minion: one YAML or JSON document with id, grains, pillar, opts (- is stdin)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub minion: Option<PathBuf>,
+    /// Minions: a directory with ID.yaml or ID.json for each, a master's cache (/var/cache/salt/master), or
+    /// one file with many, as salt --out=json '*' grains.items prints them (- is stdin)
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, conflicts_with = "minion")]
+    pub minions: Option<PathBuf>,
+    /// A built-in minion, such as debian-12; `mapstack platforms` lists them (repeatable with pillar and fleet;
+    /// fleet takes `all`, too)
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["minion", "minions"])]
+    pub platform: Vec<String>,
+    /// The minion's grains (YAML or JSON, also as salt-call prints them; - is stdin)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub grains: Option<PathBuf>,
+    /// The minion's pillar (YAML or JSON; - is stdin)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub pillar: Option<PathBuf>,
+    /// The minion's options (YAML or JSON; - is stdin)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub opts: Option<PathBuf>,
+    /// The minion's id, which is never a pattern; with --minions the one that is meant
+    #[arg(long, value_parser = IdParser)]
+    pub id: Option<String>,
+    /// Change a fact, such as grains.os=Debian (repeatable; the value is YAML)
+    #[arg(long, value_name = "PATH=YAML")]
+    pub set: Vec<String>,
+}
+
+impl Facts {
+    /// Whether anything says which minion or minions there are. A pillar, options and `--set` alone
+    /// change facts of whichever there are.
+    pub fn name_minions(&self) -> bool {
+        let files = [&self.minion, &self.minions, &self.grains];
+        files.iter().any(|file| file.is_some()) || !self.platform.is_empty() || self.id.is_some()
+    }
+}
+
+/// Which of many minions are meant.
+#[derive(Debug, Args)]
+pub struct Target {
+    /// Only minions whose ids match a shell pattern (*, ?, [a-c], [!a-c]), as in `salt 'web*'`
+    #[arg(
+        long,
+        value_name = "GLOB",
+        conflicts_with = "id",
+        help_heading = "Minions"
+    )]
+    pub minion_glob: Option<String>,
+}
+
+/// Who answers calls of functions that are not built in.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Functions")]
+pub struct Functions {
+    /// Answers to calls of salt['…'], written down (YAML or JSON; repeatable, earlier wins)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub stub: Vec<PathBuf>,
+    /// Let templates use a function or filter that looks at this machine: cmd.run, file.*, which (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub allow: Vec<String>,
+    /// Hand calls that nobody else answers to a command, such as 'salt-call --local'
+    #[arg(long, value_name = "COMMAND")]
+    pub salt_call: Option<String>,
+    #[allow(
+        missing_docs,
+        reason = "a comment would become the help of the whole command"
+    )]
+    #[command(flatten)]
+    pub limits: LimitFlags,
+}
+
+/// What the templates of one minion may spend.
+#[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Limits")]
+pub struct LimitFlags {
+    /// How long the templates of one minion may run; 0 sets no limit
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub max_time: u32,
+    /// How much memory the templates of one minion may hold; 0 sets no limit
+    #[arg(long, value_name = "MIB", default_value_t = 512)]
+    pub max_memory: u32,
+}
+
+/// Where files come from.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Files and facts")]
+pub struct Files {
+    /// A master's or minion's configuration (/etc/salt/master), with all that it includes: its file_roots,
+    /// a master's cache of minions, a minion's options and grains
+    #[arg(long, value_name = "FILE|DIR", value_hint = ValueHint::AnyPath)]
+    pub config: Option<PathBuf>,
+    /// Whose configuration it is, if the file's name does not say
+    #[arg(long, value_enum, value_name = "KIND", requires = "config")]
+    pub config_kind: Option<ConfigKind>,
+    /// A root of the file server, as ENV=DIR or DIR (repeatable; earlier wins, like file_roots)
+    #[arg(long, value_name = "[ENV=]DIR", value_hint = ValueHint::DirPath)]
+    pub root: Vec<String>,
+    /// The directory with the mirrors of git repositories that `mapstack fetch` made
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub mirrors: Option<PathBuf>,
+    /// The saltenv to look in [default: the minion's option, else base]
+    #[arg(long)]
+    pub saltenv: Option<String>,
+    /// Serve files through links that leave a root, as `fileserver_followsymlinks: true` in a configuration does
+    #[arg(long)]
+    pub follow_outside_links: bool,
+}
+
+/// Whose configuration it is.
+#[allow(
+    missing_docs,
+    reason = "a comment would become a line of help for each"
+)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ConfigKind {
+    Master,
+    Minion,
+    Proxy,
+}
+
+impl From<ConfigKind> for Kind {
+    fn from(kind: ConfigKind) -> Self {
+        match kind {
+            ConfigKind::Master => Kind::Master,
+            ConfigKind::Minion => Kind::Minion,
+            ConfigKind::Proxy => Kind::Proxy,
+        }
+    }
+}
+
+/// How layers merge.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Layering")]
+pub struct Merging {
+    /// Folders with parameter files (repeatable)
+    #[arg(long, value_name = "DIR")]
+    pub parameter_dirs: Vec<String>,
+    /// Merge strategy of layers that name none: smart, recurse, overwrite, aggregate, list, none
+    #[arg(long, value_name = "STRATEGY")]
+    pub default_merge_strategy: Option<String>,
+    /// Whether layers that do not say append lists
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub default_merge_lists: Option<String>,
+    /// Merge strategy of config.get: recurse, overwrite
+    #[arg(long, value_name = "STRATEGY")]
+    pub config_get_strategy: Option<String>,
+}
+
+/// The arguments of map.data.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Layering")]
+pub struct Layering {
+    /// Source definitions, earlier ones weaker (repeatable)
+    #[arg(long, value_name = "SOURCE")]
+    pub sources: Vec<String>,
+    #[allow(
+        missing_docs,
+        reason = "a comment would become the help of the whole command"
+    )]
+    #[command(flatten)]
+    pub merging: Merging,
+    /// The template that may change the result; false for none
+    #[arg(long, value_name = "PATH")]
+    pub post_map: Option<String>,
+    /// The engine of the post-map template
+    #[arg(long, value_name = "ENGINE")]
+    pub post_map_template: Option<String>,
+    /// The cache argument of map.data; it only shows in the result
+    #[arg(long, value_name = "BOOL")]
+    pub cache: Option<String>,
+}

@@ -1,0 +1,61 @@
+//! Who answers calls of `salt['…']` that are not built in, and what templates may spend.
+
+use std::time::Duration;
+
+use mapstack::loader::FileServer;
+use mapstack::{Deadline, Engine, Limits, MemoryLimit, Stubs};
+use mapstack_host::{Host, Permissions, SaltCall};
+
+use crate::InputError;
+use crate::flags::{Functions, LimitFlags};
+use crate::read::text_file;
+
+/// Makes a limit of so many bytes, where they can be counted.
+pub type MemoryOf = fn(usize) -> Option<MemoryLimit>;
+
+/// What templates may spend.
+fn limits(given: LimitFlags, memory: MemoryOf) -> Limits {
+    let time =
+        (given.max_time > 0).then(|| Deadline::after(Duration::from_secs(given.max_time.into())));
+    let bytes = usize::try_from(given.max_memory)
+        .unwrap_or(usize::MAX)
+        .saturating_mul(1 << 20);
+    let memory = (given.max_memory > 0).then(|| memory(bytes)).flatten();
+    Limits {
+        time,
+        memory,
+        ..Limits::default()
+    }
+}
+
+/// An engine for files, with the answers, the limits and the permissions that flags ask for.
+///
+/// # Errors
+/// Answers that cannot be read, and permissions and commands that there are not.
+pub fn engine(
+    files: impl FileServer + 'static,
+    given: &Functions,
+    memory: MemoryOf,
+) -> Result<Engine, InputError> {
+    let mut stubs = Stubs::default();
+    for file in &given.stub {
+        let (text, name) = text_file(file)?;
+        stubs = stubs.or(Stubs::parse(&text, &name)?);
+    }
+    let permissions =
+        Permissions::parse(&given.allow).map_err(|e| InputError::Usage(format!("--allow: {e}")))?;
+    // Without permissions it answers nothing, and says which one a call needs.
+    let engine = Engine::new(files)
+        .with_limits(limits(given.limits, memory))
+        .with_stubs(stubs)
+        .with_functions(Host::new(permissions));
+    Ok(match &given.salt_call {
+        None => engine,
+        Some(command) => {
+            let bridge = SaltCall::new(command);
+            engine.with_functions(
+                bridge.map_err(|e| InputError::Usage(format!("--salt-call '{command}': {e}")))?,
+            )
+        }
+    })
+}

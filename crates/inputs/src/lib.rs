@@ -1,0 +1,89 @@
+//! The flags that name files, facts and functions, and what they lead to.
+//!
+//! Every verb names roots, minions, platforms, pillar files, revisions and functions in the same way. The groups of
+//! [`flags`] say it with [`clap`], and the rest of the crate makes of them what libraries take: a file server, an
+//! [`Engine`](mapstack::Engine), one minion or many. As its subject is the command line, its messages name flags.
+//!
+//! | you want | look at |
+//! |---|---|
+//! | one minion, and an engine for it | [`Session`] |
+//! | many minions, read one by one | [`Many`] |
+//! | the file server | [`Served`] |
+//! | a configuration of Salt's | [`configuration`] |
+//! | an engine with functions and limits | [`engine`] |
+//! | formulas for many minions | [`Plan`], [`formulas`] |
+//! | two states of the files | [`Sides`] |
+//! | arguments of Salt's functions | [`Kwargs`] |
+//!
+//! ```
+//! use clap::Parser;
+//! use mapstack_inputs::flags::Target;
+//! #[derive(Parser)]
+//! struct Cli {
+//!     #[command(flatten)]
+//!     target: Target,
+//! }
+//! let cli = Cli::parse_from(["x"]);
+//! assert!(cli.target.minion_glob.is_none());
+//! ```
+//!
+//! The crate does not know about verbs, what is printed, terminals or exit codes.
+
+pub mod configuration;
+pub mod flags;
+pub mod formulas;
+mod functions;
+mod kwargs;
+mod minions;
+mod plan;
+mod read;
+mod served;
+mod session;
+mod sides;
+mod source;
+
+use mapstack::minion::Minion;
+use mapstack::{Diagnostic, Error};
+
+pub use functions::{MemoryOf, engine};
+pub use kwargs::Kwargs;
+pub use minions::{Chosen, Many, minions};
+pub use plan::Plan;
+pub use read::{data_file, read, text_file};
+pub use served::{Served, below, root_flags};
+pub use session::Session;
+pub use sides::Sides;
+pub use source::{Choice, IdParser, of_platforms};
+
+/// What is wrong with what flags name.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// The flags are wrong.
+    #[error("{0}")]
+    Usage(String),
+    /// What they name is wrong.
+    #[error(transparent)]
+    Data(#[from] Error),
+}
+
+impl InputError {
+    /// As an error among those of many minions, where wrong flags are of a kind.
+    pub fn or_kind(self, kind: mapstack::ErrorKind) -> Error {
+        match self {
+            InputError::Data(error) => error,
+            InputError::Usage(message) => Error::new(kind, message),
+        }
+    }
+}
+
+/// Who hears what is worth knowing while inputs are read.
+pub trait Warn {
+    /// Something is worth a warning.
+    ///
+    /// # Errors
+    /// A warning, where warnings are errors.
+    fn warn_of(&self, warnings: &[Diagnostic]) -> Result<(), Error>;
+
+    /// A minion was read: nothing of its pillar is to be printed.
+    fn knows(&self, minion: &Minion);
+}

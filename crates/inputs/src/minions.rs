@@ -1,0 +1,415 @@
+//! The minions that flags describe or choose.
+
+use std::path::{Path, PathBuf};
+
+use mapstack::minion::{Minion, Part, platforms};
+use mapstack::{Error, ErrorKind, yaml};
+use mapstack_salt_config::{Config, Kind};
+
+use crate::configuration;
+use crate::flags::{Facts, Input, Target};
+use crate::read::{read, shown, yaml_value};
+use crate::source::{self, Choice, Source};
+use crate::{InputError, Warn};
+
+pub(crate) fn minion(
+    input: &Input,
+    config: Option<&Config>,
+    warn: &dyn Warn,
+) -> Result<Minion, InputError> {
+    let others = input
+        .functions
+        .stub
+        .iter()
+        .chain(&input.custom_data)
+        .chain(&input.files.config);
+    minion_of(&input.facts, config, others.map(|file| &**file), warn)
+}
+
+/// The minion of flags. `others` are more files that may be standard input.
+fn minion_of<'f>(
+    facts: &'f Facts,
+    config: Option<&Config>,
+    others: impl Iterator<Item = &'f Path>,
+    warn: &dyn Warn,
+) -> Result<Minion, InputError> {
+    let given = [&facts.minion, &facts.grains, &facts.pillar, &facts.opts];
+    check_stdin(facts, others)?;
+    if let Some(path) = &facts.minions {
+        let given = Given::read(facts, config)?;
+        let source = Source::open(path, given.pillarenv().as_deref(), warn)?;
+        return given.change(source.one(facts.id.as_deref())?, true);
+    }
+    if !facts.platform.is_empty() {
+        let chosen = facts.id.as_deref().map_or(Choice::All, Choice::Id);
+        return match <[Minion; 1]>::try_from(source::of_platforms(&facts.platform, chosen)?) {
+            Ok([minion]) => Given::read(facts, config)?.change(minion, true),
+            Err(_) => Err(InputError::Usage(
+                "one minion is looked at here: give --platform once".into(),
+            )),
+        };
+    }
+    if let (Some(cache), Some(id)) = (configuration::cache(config, facts), &facts.id) {
+        let given = Given::read(facts, config)?;
+        let cached = configuration::cached(cache, id, given.pillarenv().as_deref(), facts, warn)?;
+        return given.change(cached.unwrap_or_default(), true);
+    }
+    if let (Some(cache), true) = (
+        configuration::cache(config, facts),
+        facts.grains.is_none() && facts.set.is_empty(),
+    ) {
+        return Err(InputError::Usage(format!(
+            "no minion given: say which one of the cache {cache} with --id NAME, or give --minion FILE or --grains FILE"
+        )));
+    }
+    let described = config.is_some_and(|config| config.kind() != Kind::Master);
+    if !described && given.iter().all(|f| f.is_none()) && facts.set.is_empty() && facts.id.is_none()
+    {
+        return Err(InputError::Usage(
+            "no minion given: pass --minion FILE (one YAML document with id, grains, pillar, opts),\n\
+             --platform debian-12 (or another one of `mapstack platforms`),\n\
+             or --grains FILE; for the machine at hand:\n\
+             \n    salt-call --local grains.items --out=json | mapstack … --grains -\n\
+             \nor build one up: --id web1 --set grains.os_family=Debian"
+                .into(),
+        ));
+    }
+    let minion = match &facts.minion {
+        Some(file) => Minion::parse(&read(file)?, &shown(file)).map_err(Error::from)?,
+        None => Minion::default(),
+    };
+    Given::read(facts, config)?.change(minion, true)
+}
+
+/// No two files can be standard input.
+fn check_stdin<'f>(
+    facts: &'f Facts,
+    others: impl Iterator<Item = &'f Path>,
+) -> Result<(), InputError> {
+    let given = [
+        &facts.minion,
+        &facts.minions,
+        &facts.grains,
+        &facts.pillar,
+        &facts.opts,
+    ];
+    let all = given
+        .iter()
+        .filter_map(|file| file.as_deref())
+        .chain(others);
+    match all.filter(|file| *file == Path::new("-")).count() {
+        0 | 1 => Ok(()),
+        _ => Err(InputError::Usage(
+            "standard input can be read once: only one file may be -".into(),
+        )),
+    }
+}
+
+/// The minions that are meant, each as far as it could be read.
+pub struct Chosen {
+    /// The minions.
+    pub minions: Vec<(String, Result<Minion, Error>)>,
+    /// Whether several were meant, even if there is one.
+    pub many: bool,
+}
+
+impl Chosen {
+    fn one(minion: Minion) -> Self {
+        Chosen {
+            minions: vec![(minion.id().to_string(), Ok(minion))],
+            many: false,
+        }
+    }
+}
+
+/// The minions of `--minions` or of the master's cache that flags choose, or those of `--platform`;
+/// without these the one that flags describe. `pillarenv` is the master's.
+///
+/// # Errors
+/// Flags name no minion, or minions that cannot be read.
+pub fn minions(
+    (facts, target): (&Facts, &Target),
+    config: Option<&Config>,
+    pillarenv: Option<&str>,
+    stubs: &[PathBuf],
+    warn: &dyn Warn,
+) -> Result<Chosen, InputError> {
+    let stubs = stubs.iter().map(|file| &**file);
+    let choice = Choice::of(facts, target);
+    let described = facts.id.is_some() || is_described(facts, target);
+    let cache = configuration::cache(config, facts)
+        .filter(|_| !described)
+        .map(Path::new);
+    let path = facts.minions.as_deref().or(cache);
+    if path.is_none() && facts.platform.is_empty() {
+        refuse_glob(target)?;
+        return Ok(Chosen::one(minion_of(facts, config, stubs, warn)?));
+    }
+    if let Some(cache) = cache.filter(|cache| !cache.is_dir()) {
+        let what = "no minion given";
+        return Err(InputError::Data(configuration::no_cache(
+            &cache.display().to_string(),
+            what,
+        )));
+    }
+    check_stdin(facts, stubs)?;
+    let given = Given::read(facts, config)?;
+    let Some(path) = path else {
+        let minions = source::of_platforms(&facts.platform, choice)?;
+        let many = facts.platform.len() > 1 || target.minion_glob.is_some();
+        let named = minions
+            .into_iter()
+            .map(|minion| Ok((minion.id().to_string(), Ok(given.change(minion, !many)?))));
+        return Ok(Chosen {
+            minions: named.collect::<Result<_, InputError>>()?,
+            many,
+        });
+    };
+    let own = given.pillarenv();
+    let source = Source::open(path, own.as_deref().or(pillarenv), warn)?;
+    let many = !matches!(choice, Choice::Id(_));
+    let mut minions = Vec::new();
+    for id in source.chosen_ids(choice)? {
+        let read = match source.read(&id) {
+            Ok(minion) => Ok(given.change(minion, !many)?),
+            Err(error) if many && !source.is_cache() => {
+                Err(error.note(format!("for the minion {id}")))
+            }
+            Err(error) => Err(error),
+        };
+        minions.push((id, read));
+    }
+    Ok(Chosen { minions, many })
+}
+
+/// Whether flags tell the facts of the only minion there is.
+fn is_described(facts: &Facts, target: &Target) -> bool {
+    target.minion_glob.is_none() && (facts.grains.is_some() || !facts.set.is_empty())
+}
+
+/// Nothing can be chosen of one minion.
+fn refuse_glob(target: &Target) -> Result<(), InputError> {
+    match &target.minion_glob {
+        None => Ok(()),
+        Some(glob) => Err(InputError::Usage(format!(
+            "--minion-glob {glob} chooses among many minions: say where they are with --minions PATH, --platform,\n\
+             or the --config of a master"
+        ))),
+    }
+}
+
+/// Many minions that are read one by one.
+pub struct Many<'f> {
+    given: Given<'f>,
+    listed: Listed,
+}
+
+enum Listed {
+    There(Source, Vec<String>),
+    Here(Vec<Minion>),
+}
+
+impl<'f> Many<'f> {
+    /// The same minions as [`minions`] has, of which none is read yet; `all` is every platform.
+    ///
+    /// # Errors
+    /// As for [`minions`].
+    pub fn list(
+        (facts, target): (&'f Facts, &Target),
+        config: Option<&'f Config>,
+        others: &[PathBuf],
+        warn: &dyn Warn,
+    ) -> Result<Self, InputError> {
+        let choice = Choice::of(facts, target);
+        let cache = configuration::cache(config, facts).map(Path::new);
+        let described = is_described(facts, target);
+        if let Some(path) = facts.minions.as_deref().or(cache.filter(|_| !described)) {
+            if facts.minions.is_none() && !path.is_dir() {
+                let what = "no minion given";
+                return Err(InputError::Data(configuration::no_cache(
+                    &path.display().to_string(),
+                    what,
+                )));
+            }
+            check_stdin(facts, others.iter().map(|file| &**file))?;
+            let given = Given::read(facts, config)?;
+            let source = Source::open(path, given.pillarenv().as_deref(), warn)?;
+            let ids = source.chosen_ids(choice)?;
+            return Ok(Many {
+                given,
+                listed: Listed::There(source, ids),
+            });
+        }
+        let every: Vec<String> = platforms::all()
+            .iter()
+            .map(|platform| platform.name.into())
+            .collect();
+        let platforms = if facts.platform == ["all"] {
+            &every
+        } else {
+            &facts.platform
+        };
+        let minions = match platforms.is_empty() {
+            false => source::of_platforms(platforms, choice)?,
+            true => {
+                refuse_glob(target)?;
+                vec![minion_of(
+                    facts,
+                    config,
+                    others.iter().map(|file| &**file),
+                    warn,
+                )?]
+            }
+        };
+        Ok(Many {
+            given: Given::read(facts, config)?,
+            listed: Listed::Here(minions),
+        })
+    }
+
+    /// The same, or every platform if nothing says which minions are meant.
+    ///
+    /// # Errors
+    /// As for [`minions`].
+    pub fn list_or_platforms(
+        (facts, target): (&'f Facts, &Target),
+        config: Option<&'f Config>,
+        others: &[PathBuf],
+        warn: &dyn Warn,
+    ) -> Result<Self, InputError> {
+        if facts.name_minions() || configuration::cache(config, facts).is_some() {
+            return Self::list((facts, target), config, others, warn);
+        }
+        let every: Vec<String> = platforms::all()
+            .iter()
+            .map(|platform| platform.name.into())
+            .collect();
+        let minions = source::of_platforms(&every, Choice::of(facts, target))?;
+        Ok(Many {
+            given: Given::read(facts, config)?,
+            listed: Listed::Here(minions),
+        })
+    }
+
+    /// The ids, in order.
+    pub fn ids(&self) -> Vec<String> {
+        match &self.listed {
+            Listed::There(_, ids) => ids.clone(),
+            Listed::Here(minions) => minions
+                .iter()
+                .map(|minion| minion.id().to_string())
+                .collect(),
+        }
+    }
+
+    /// One of them, without what flags change in each of many.
+    ///
+    /// # Errors
+    /// Its facts cannot be read.
+    pub fn unchanged(&self, id: &str) -> Result<Minion, Error> {
+        match &self.listed {
+            Listed::There(source, _) => source.read(id),
+            Listed::Here(minions) => {
+                let found = minions.iter().find(|minion| minion.id().to_string() == id);
+                Ok(found.cloned().unwrap_or_else(|| Minion::new(id)))
+            }
+        }
+    }
+
+    /// A minion of several, as flags have it.
+    ///
+    /// # Errors
+    /// A flag that cannot be used on it.
+    pub fn as_given(&self, minion: Minion) -> Result<Minion, Error> {
+        self.changed(minion, false)
+    }
+
+    fn changed(&self, minion: Minion, alone: bool) -> Result<Minion, Error> {
+        self.given
+            .change(minion, alone)
+            .map_err(|e| e.or_kind(ErrorKind::Facts))
+    }
+}
+
+impl mapstack_fleet::Minions for Many<'_> {
+    /// One of them, as flags have it.
+    fn read(&self, id: &str) -> Result<Minion, Error> {
+        let alone = matches!(&self.listed, Listed::Here(minions) if minions.len() == 1);
+        self.changed(self.unchanged(id)?, alone)
+    }
+}
+
+/// What flags say otherwise about a minion.
+struct Given<'f> {
+    facts: &'f Facts,
+    config: Option<&'f Config>,
+    files: Vec<(Part, Vec<u8>, String)>,
+}
+
+impl<'f> Given<'f> {
+    fn read(facts: &'f Facts, config: Option<&'f Config>) -> Result<Self, InputError> {
+        let parts = [
+            (&facts.grains, Part::Grains),
+            (&facts.pillar, Part::Pillar),
+            (&facts.opts, Part::Opts),
+        ];
+        let named = parts
+            .into_iter()
+            .filter_map(|(file, part)| Some((part, file.as_ref()?)));
+        let files = named
+            .map(|(part, file)| Ok((part, read(file)?, shown(file))))
+            .collect::<Result<_, InputError>>()?;
+        Ok(Given {
+            facts,
+            config,
+            files,
+        })
+    }
+
+    /// The option that says whose pillar a master's cache is to give. What is wrong with flags is
+    /// found when they are used.
+    fn pillarenv(&self) -> Option<String> {
+        let mut minion = Minion::default();
+        for (part, bytes, name) in self.files.iter().filter(|(part, ..)| *part == Part::Opts) {
+            minion.load_part(*part, bytes, name).ok()?;
+        }
+        let set = self
+            .facts
+            .set
+            .iter()
+            .rev()
+            .find_map(|change| change.strip_prefix("opts.pillarenv="));
+        let set = set.and_then(|text| yaml::load(text).ok());
+        let configured = || self.config.and_then(|config| config.get("pillarenv"));
+        let name = set
+            .as_ref()
+            .or_else(|| minion.opts.get("pillarenv"))
+            .or_else(configured)?;
+        name.truthy().then(|| name.to_string())
+    }
+
+    /// The minion as the flags have it; one of several keeps its name.
+    fn change(&self, mut minion: Minion, alone: bool) -> Result<Minion, InputError> {
+        for (part, bytes, name) in &self.files {
+            minion.load_part(*part, bytes, name).map_err(Error::from)?;
+        }
+        if let Some(config) = self.config.filter(|config| config.kind() != Kind::Master) {
+            configuration::put_below(config, &mut minion)?;
+        }
+        if let Some(id) = self.facts.id.as_ref().filter(|_| alone) {
+            minion.set_id(id.as_str());
+        }
+        for change in &self.facts.set {
+            let (path, value) = change.split_once('=').ok_or_else(|| {
+                InputError::Usage(format!(
+                    "--set {change}: write PATH=YAML, such as grains.os=Debian"
+                ))
+            })?;
+            let value = yaml_value(value, "--set")?;
+            minion
+                .set(path, value)
+                .map_err(|e| InputError::Usage(format!("--set {change}: {e}")))?;
+        }
+        Ok(minion.complete())
+    }
+}

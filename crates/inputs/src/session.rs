@@ -1,0 +1,87 @@
+//! One minion, and an engine for it.
+
+use std::path::Path;
+
+use mapstack::loader::Roots;
+use mapstack::minion::Minion;
+use mapstack::value::Value;
+use mapstack::{Engine, Run};
+
+use crate::configuration;
+use crate::flags::Input;
+use crate::functions::{self, MemoryOf};
+use crate::minions::minion;
+use crate::served::{Served, below};
+use crate::{InputError, Warn};
+
+/// Everything a verb that looks at one minion needs.
+pub struct Session {
+    /// The engine.
+    pub engine: Engine,
+    /// The minion.
+    pub minion: Minion,
+    roots: Roots,
+    saltenv: Option<String>,
+}
+
+impl Session {
+    /// The minion and the files of flags. `memory` makes a limit of so many bytes, where they can be counted.
+    ///
+    /// # Errors
+    /// Flags name no minion or no files, or some that cannot be read.
+    pub fn new(input: &Input, warn: &dyn Warn, memory: MemoryOf) -> Result<Self, InputError> {
+        let config = configuration::read(&input.files, input.facts.id.as_deref(), None, warn)?;
+        let minion = minion(input, config.as_ref(), warn)?;
+        warn.knows(&minion);
+        let missing = config
+            .as_ref()
+            .and_then(|config| configuration::missing_pillar(config, &minion));
+        warn.warn_of(missing.as_slice())?;
+        let Served { files, roots } =
+            Served::new(&input.files, config.as_ref(), Some(&minion), warn)?;
+        let saltenv = input.files.saltenv.clone();
+        let engine = functions::engine(files, &input.functions, memory)?;
+        Ok(Session {
+            engine,
+            minion,
+            roots,
+            saltenv,
+        })
+    }
+
+    /// The directories that serve a saltenv; the minion's, if none is named.
+    pub fn directories(&self, saltenv: Option<&str>) -> Vec<String> {
+        let configured = || {
+            self.minion
+                .opts
+                .get("saltenv")
+                .and_then(Value::as_str)
+                .filter(|env| !env.is_empty())
+        };
+        let saltenv = saltenv
+            .or(self.saltenv.as_deref())
+            .or_else(configured)
+            .unwrap_or("base");
+        self.roots
+            .directories(saltenv)
+            .iter()
+            .map(|root| root.display().to_string())
+            .collect()
+    }
+
+    /// The path from the file server's root of a file that is given by its path on disk.
+    pub fn served_path(&self, file: &Path) -> String {
+        let given = file.display().to_string().replace('\\', "/");
+        let given = given.strip_prefix("salt://").unwrap_or(&given);
+        below(&self.directories(None), given).unwrap_or_else(|| given.to_owned())
+    }
+
+    /// A run for the minion.
+    pub fn run(&self) -> Run<'_> {
+        let run = self.engine.run(&self.minion).following_secrets();
+        match &self.saltenv {
+            Some(saltenv) => run.with_saltenv(saltenv.as_str()),
+            None => run,
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The two states of the files.
+
+use std::path::{Path, PathBuf};
+
+use mapstack::loader::{Backends, FileServer, Roots};
+use mapstack_salt_config::Config;
+
+use crate::InputError;
+use crate::configuration;
+use crate::flags::Files;
+use crate::served;
+
+/// The files before and after.
+pub struct Sides {
+    /// The state before.
+    pub before: Backends,
+    /// The state after.
+    pub after: Backends,
+}
+
+/// The name of the files as they are now.
+const NOW: &str = "worktree";
+
+impl Sides {
+    /// Each state is a revision, a directory, or `worktree`.
+    ///
+    /// # Errors
+    /// A state that there is not, or that cannot hold the roots.
+    pub fn new(
+        files: &Files,
+        (from, to): (&str, &str),
+        config: Option<&Config>,
+    ) -> Result<Self, InputError> {
+        let roots = roots(files, config)?;
+        let follow = served::follows_outside_links(files, config);
+        let side = |flag: &str, state: &str| side(follow, &roots, flag, state);
+        Ok(Sides {
+            before: side("--from", from)?,
+            after: side("--to", to)?,
+        })
+    }
+}
+
+/// The saltenvs and directories that are served; the directory at hand, if nothing says.
+fn roots(files: &Files, config: Option<&Config>) -> Result<Vec<(String, PathBuf)>, InputError> {
+    let given: Vec<(String, PathBuf)> = served::root_flags(files)
+        .map(|(env, directory)| (env.to_owned(), directory.into()))
+        .collect();
+    if !given.is_empty() {
+        return Ok(given);
+    }
+    let Some(config) = config else {
+        return Ok(Vec::new());
+    };
+    let options = configuration::file_options(Some(config), None)?;
+    // Reading the configuration has warned of the option already.
+    let (roots, _) = configuration::roots(&options)?;
+    let of_env = |env: String| {
+        roots
+            .directories(&env)
+            .iter()
+            .map(|root| (env.clone(), root.clone()))
+            .collect::<Vec<_>>()
+    };
+    Ok(roots.envs().into_iter().flat_map(of_env).collect())
+}
+
+fn side(
+    follow: bool,
+    roots: &[(String, PathBuf)],
+    flag: &str,
+    state: &str,
+) -> Result<Backends, InputError> {
+    let here = [("base".to_owned(), PathBuf::from("."))];
+    let or_here = if roots.is_empty() { &here[..] } else { roots };
+    if state == NOW {
+        return Ok(directories(
+            follow,
+            or_here
+                .iter()
+                .map(|(env, root)| (env.as_str(), root.clone())),
+        ));
+    }
+    let directory = Path::new(state);
+    let is_path = state.starts_with('.')
+        || directory.is_absolute()
+        || state.contains(std::path::MAIN_SEPARATOR);
+    if directory.is_dir() && (is_path || !is_revision(or_here, state)) {
+        let inside = |root: &PathBuf| {
+            if root.is_absolute() {
+                None
+            } else {
+                Some(directory.join(root))
+            }
+        };
+        let moved = roots
+            .iter()
+            .map(|(env, root)| Some((env.as_str(), inside(root)?)))
+            .collect::<Option<Vec<_>>>();
+        let moved = moved.ok_or_else(|| {
+            InputError::Usage(format!(
+                "{flag} {state}: roots that are absolute are in no other directory; give them below it"
+            ))
+        })?;
+        return Ok(match moved.is_empty() {
+            true => directories(follow, [("base", directory.to_path_buf())].into_iter()),
+            false => directories(follow, moved.into_iter()),
+        });
+    }
+    revision(or_here, flag, state)
+}
+
+fn directories<'r>(follow: bool, roots: impl Iterator<Item = (&'r str, PathBuf)>) -> Backends {
+    let roots = roots.fold(Roots::new(), |all, (env, root)| all.root(env, root));
+    Backends::new(vec![Box::new(roots.follow_outside_links(follow))])
+}
+
+#[cfg(feature = "git")]
+fn is_revision(roots: &[(String, PathBuf)], name: &str) -> bool {
+    roots
+        .first()
+        .is_some_and(|(_, root)| mapstack::loader::git::Revision::of(root, name).is_ok())
+}
+
+#[cfg(feature = "git")]
+fn revision(roots: &[(String, PathBuf)], flag: &str, name: &str) -> Result<Backends, InputError> {
+    use mapstack::loader::git::Revision;
+    use mapstack::{Error, ErrorKind};
+
+    let serve = |(env, root): &(String, PathBuf)| -> Result<Box<dyn FileServer>, InputError> {
+        let served = Revision::of(root, name).and_then(|revision| revision.serve(env));
+        let served = served.map_err(|e| {
+            Error::new(ErrorKind::File, format!("{flag} {name}: {e}"))
+                .note("a state is a revision, a directory, or worktree")
+        })?;
+        Ok(Box::new(served))
+    };
+    Ok(Backends::new(
+        roots.iter().map(serve).collect::<Result<_, _>>()?,
+    ))
+}
+
+#[cfg(not(feature = "git"))]
+fn is_revision(_: &[(String, PathBuf)], _: &str) -> bool {
+    false
+}
+
+#[cfg(not(feature = "git"))]
+fn revision(_: &[(String, PathBuf)], flag: &str, name: &str) -> Result<Backends, InputError> {
+    Err(InputError::Usage(format!(
+        "{flag} {name}: this is no directory, and revisions need a program with the feature git"
+    )))
+}

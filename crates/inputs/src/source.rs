@@ -1,0 +1,317 @@
+//! `--minions` and `--platform`: the minions there are, and those that are meant.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::time::SystemTime;
+
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind as ErrorOf;
+use clap::{Arg, Command};
+use mapstack::loader::Fnmatch;
+use mapstack::minion::minions::{CacheOptions, Minions};
+use mapstack::minion::{Minion, platforms};
+use mapstack::{Diagnostic, Error, ErrorKind, nearest};
+
+use crate::flags::{Facts, Target};
+use crate::read::{read, shown};
+use crate::{InputError, Warn};
+
+/// That an id can be one at all: no look-up can then be meant as a path.
+///
+/// The rule is that of a master (`salt.utils.verify.valid_id`), which keeps a minion's key in a file of that
+/// name: not empty, neither `.` nor `..`, and without `/`, `\` and NUL. Everything else is an id, taken literally:
+/// `*` and `m[12]` as well.
+fn check(id: &str) -> Result<(), String> {
+    match matches!(id, "" | "." | "..") || id.contains(['/', '\\', '\0']) {
+        true => Err(format!(
+            "'{}': no minion has such a name; a master accepts no id that is empty, `.` or `..`, or has a `/`, a `\\` \
+             or a NUL in it",
+            printable(id)
+        )),
+        false => Ok(()),
+    }
+}
+
+/// That the id of a configuration can be one.
+pub(crate) fn check_option(id: &str) -> Result<(), InputError> {
+    check(id).map_err(|why| InputError::Usage(format!("the option `id` is {why}")))
+}
+
+/// Reads the id of a command line.
+#[derive(Debug, Clone)]
+pub struct IdParser;
+
+impl TypedValueParser for IdParser {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        _: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        let refused = |why: String| {
+            clap::Error::raw(ErrorOf::ValueValidation, format!("--id {why}\n")).with_cmd(command)
+        };
+        let id = value
+            .to_str()
+            .ok_or_else(|| refused("is no UTF-8, which every minion's id is".into()))?;
+        check(id).map_err(refused)?;
+        Ok(id.to_owned())
+    }
+}
+
+/// How many ids a message lists.
+const LISTED: usize = 5;
+
+/// The minions of a path.
+pub struct Source {
+    name: String,
+    minions: Minions,
+}
+
+/// Which of some minions are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice<'c> {
+    /// All of them.
+    All,
+    /// The one of this very id.
+    Id(&'c str),
+    /// Those whose ids match a shell pattern.
+    Glob(&'c str),
+}
+
+impl<'c> Choice<'c> {
+    /// What `--id` and `--minion-glob` say, of which there is one.
+    pub fn of(facts: &'c Facts, target: &'c Target) -> Self {
+        match (&facts.id, &target.minion_glob) {
+            (Some(id), _) => Choice::Id(id),
+            (None, Some(glob)) => Choice::Glob(glob),
+            (None, None) => Choice::All,
+        }
+    }
+}
+
+impl Source {
+    /// Read what there is, and warn of minions that did not answer. `pillarenv` is what a master's
+    /// cache is read for.
+    pub fn open(path: &Path, pillarenv: Option<&str>, warn: &dyn Warn) -> Result<Self, InputError> {
+        let minions = match path == Path::new("-") {
+            true => Minions::from_text(&read(path)?, &shown(path)),
+            false => {
+                let pillarenv = pillarenv.map(str::to_owned);
+                Minions::open(
+                    path,
+                    &CacheOptions {
+                        now: Some(SystemTime::now()),
+                        pillarenv,
+                    },
+                )
+            }
+        };
+        let source = Source {
+            name: shown(path),
+            minions: minions.map_err(Error::from)?,
+        };
+        let silent: Vec<Diagnostic> = source
+            .minions
+            .silent()
+            .iter()
+            .map(|one| {
+                Diagnostic::warning(ErrorKind::Facts, format!("{one}; the minion is left out"))
+            })
+            .collect();
+        warn.warn_of(&silent)?;
+        Ok(source)
+    }
+
+    /// The minion of an id; the only one there is, if none is named.
+    pub fn one(&self, id: Option<&str>) -> Result<Minion, InputError> {
+        let id = match id {
+            Some(id) => id.to_owned(),
+            None => match self.ids()?.as_mut_slice() {
+                [only] => std::mem::take(only),
+                ids => {
+                    let there = if ids.is_empty() {
+                        String::new()
+                    } else {
+                        format!("; {}", listed(ids))
+                    };
+                    let message = format!(
+                        "--minions {}: say which minion is meant with --id NAME{there}",
+                        self.name
+                    );
+                    return Err(InputError::Usage(message));
+                }
+            },
+        };
+        match self.minions.minion(&id).map_err(Error::from)? {
+            Some(minion) => Ok(minion),
+            None => Err(self.missing(&id)),
+        }
+    }
+
+    /// The ids that are meant, of which there is at least one for a glob or an id.
+    pub fn chosen_ids(&self, chosen: Choice<'_>) -> Result<Vec<String>, InputError> {
+        let mut ids = self.ids()?;
+        match chosen {
+            Choice::All => Ok(ids),
+            Choice::Id(id) if ids.iter().any(|known| known == id) => Ok(vec![id.to_owned()]),
+            Choice::Id(id) => Err(self.missing(id)),
+            Choice::Glob(glob) => {
+                let pattern = Fnmatch::new(glob);
+                let all = std::mem::take(&mut ids);
+                let (matching, others): (Vec<_>, Vec<_>) =
+                    all.into_iter().partition(|id| pattern.matches(id));
+                if matching.is_empty() {
+                    Err(self.no_match(glob, &others))
+                } else {
+                    Ok(matching)
+                }
+            }
+        }
+    }
+
+    /// One of the minions that were listed.
+    pub fn read(&self, id: &str) -> Result<Minion, Error> {
+        // One that vanishes while others are read is one with nothing.
+        Ok(self.minions.minion(id)?.unwrap_or_else(|| Minion::new(id)))
+    }
+
+    /// Whether it is a master's cache, whose errors name the minion.
+    pub fn is_cache(&self) -> bool {
+        self.minions.is_cache()
+    }
+
+    fn ids(&self) -> Result<Vec<String>, InputError> {
+        Ok(self.minions.ids().map_err(Error::from)?)
+    }
+
+    fn missing(&self, id: &str) -> InputError {
+        if let Some(silent) = self.minions.silent().iter().find(|one| one.id == id) {
+            return facts_error(format!("no facts of '{id}': {silent}"));
+        }
+        let known = self.minions.ids().unwrap_or_default();
+        let shown = shortened(id);
+        // What is that long is no mistyped id, and comparing it takes long.
+        let near = (shown.len() == id.len())
+            .then(|| nearest(id, &known))
+            .flatten();
+        let is_pattern = id.contains(['*', '?', '['])
+            && known.iter().any(|known| Fnmatch::new(id).matches(known));
+        let advice = match near {
+            _ if is_pattern => {
+                "; an id is no pattern: where several minions can be meant, --minion-glob takes one"
+                    .into()
+            }
+            Some(near) => format!("; did you mean '{near}'?"),
+            None => String::new(),
+        };
+        facts_error(format!(
+            "no facts of '{shown}' in {}{advice}",
+            self.described()
+        ))
+    }
+
+    fn no_match(&self, glob: &str, ids: &[String]) -> InputError {
+        let there = if ids.is_empty() {
+            String::new()
+        } else {
+            format!("; {}", listed(ids))
+        };
+        facts_error(format!(
+            "no minion matches '{}' in {}{there}",
+            shortened(glob),
+            self.described()
+        ))
+    }
+
+    fn described(&self) -> String {
+        format!(
+            "{}{}",
+            if self.minions.is_cache() {
+                "the cache "
+            } else {
+                ""
+            },
+            self.name
+        )
+    }
+}
+
+/// A text from a command line as a message repeats it: nothing in it steers a terminal.
+fn printable(text: &str) -> String {
+    let c = |c: char| match c {
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        c if c.is_control() && c != '\n' => '\u{fffd}',
+        c => c,
+    };
+    shortened(text).chars().map(c).collect()
+}
+
+/// As much of a text from a command line as a message repeats.
+fn shortened(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+/// The minions of built-in platforms that are meant. With an id, the only one has it.
+///
+/// # Errors
+/// A platform that there is not or that is named twice, and a choice that none meets.
+pub fn of_platforms(names: &[String], chosen: Choice<'_>) -> Result<Vec<Minion>, InputError> {
+    let found = names.iter().map(|name| {
+        platforms::find(name)
+            .map(platforms::Platform::minion)
+            .map_err(|error| {
+                let end = if error.near.is_empty() { ";" } else { "" };
+                InputError::Usage(format!(
+                    "--platform: {error}{end} `mapstack platforms` lists all"
+                ))
+            })
+    });
+    let mut minions = found.collect::<Result<Vec<_>, InputError>>()?;
+    if let (Choice::Id(id), true) = (chosen, minions.len() > 1) {
+        return Err(InputError::Usage(format!(
+            "--id {id} names one minion, and there are {} platforms",
+            minions.len()
+        )));
+    }
+    let ids: Vec<String> = minions.iter().map(|minion| minion.id.to_string()).collect();
+    if let Some(twice) = ids
+        .iter()
+        .enumerate()
+        .find_map(|(at, id)| ids[..at].contains(id).then_some(id))
+    {
+        return Err(InputError::Usage(format!(
+            "--platform {twice} is given twice"
+        )));
+    }
+    if let Choice::Glob(glob) = chosen {
+        let pattern = Fnmatch::new(glob);
+        minions.retain(|minion| pattern.matches(&minion.id.to_string()));
+        if minions.is_empty() {
+            let message = format!(
+                "no minion matches '{}' among the platforms; {}",
+                shortened(glob),
+                listed(&ids)
+            );
+            return Err(facts_error(message));
+        }
+    }
+    Ok(minions)
+}
+
+/// The first few ids there are.
+fn listed(ids: &[String]) -> String {
+    let first: Vec<&str> = ids.iter().take(LISTED).map(String::as_str).collect();
+    let more = if ids.len() > LISTED {
+        format!(", … ({} in all)", ids.len())
+    } else {
+        String::new()
+    };
+    format!("there are {}{more}", first.join(", "))
+}
+
+fn facts_error(message: String) -> InputError {
+    InputError::Data(Error::new(ErrorKind::Facts, message))
+}

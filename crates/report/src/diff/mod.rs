@@ -1,0 +1,129 @@
+//! What a change of the files does to a fleet.
+
+mod markdown;
+#[cfg(feature = "html")]
+mod page;
+mod rows;
+mod text;
+
+use std::collections::{BTreeSet, HashSet};
+
+use mapstack::minion::Minion;
+use mapstack::secrets::Secrets;
+use mapstack::value::{Key, Value};
+use mapstack_fleet::{Differences, Failing, Group, Masking, Turn};
+
+pub use markdown::comment;
+#[cfg(feature = "html")]
+pub use page::html;
+pub use rows::rows;
+pub use text::text;
+pub(crate) use text::{changed, place};
+
+use crate::words::count;
+
+/// Differences between two states of the files.
+pub struct Report<'t> {
+    /// The state before.
+    pub from: &'t str,
+    /// The state after.
+    pub to: &'t str,
+    /// The formulas that were compared, by their indices.
+    pub formulas: &'t [String],
+    /// What is different.
+    pub differences: &'t Differences,
+    /// What is kept back.
+    pub masking: &'t Masking,
+}
+
+impl Report<'_> {
+    /// The old and the new value of a group, without secrets.
+    fn values(&self, group: &Group) -> (Option<Value>, Option<Value>) {
+        let secrets = self.secrets(&group.example);
+        let shown = |value: &Option<Value>, secret: &HashSet<Vec<Key>>| {
+            let path = &mut group.change.path.clone();
+            value
+                .as_ref()
+                .map(|value| secrets.masked_where(path, value, &|path| secret.contains(path)))
+        };
+        (
+            shown(&group.change.old, &group.old_secret),
+            shown(&group.change.new, &group.new_secret),
+        )
+    }
+
+    fn secrets(&self, minion: &Minion) -> Secrets {
+        self.masking.of([minion])
+    }
+
+    fn formulas(&self, indices: &[usize]) -> Vec<&str> {
+        indices
+            .iter()
+            .filter_map(|index| self.formulas.get(*index))
+            .map(String::as_str)
+            .collect()
+    }
+
+    /// A failure as a message without secrets.
+    fn message(&self, failing: &Failing) -> String {
+        let diagnostic = failing.error.diagnostic();
+        let place = diagnostic
+            .place
+            .as_ref()
+            .map(|place| format!("{place}: "))
+            .unwrap_or_default();
+        let secrets = self
+            .secrets(&failing.example)
+            .derived(&failing.secret_texts);
+        format!("{place}{}", secrets.scrubbed(&diagnostic.message))
+    }
+
+    /// How many minions have a difference.
+    fn affected(&self) -> usize {
+        self.differences.minions - self.differences.unaffected
+    }
+
+    /// In a sentence.
+    fn summary(&self) -> String {
+        let (affected, all) = (self.affected(), self.differences.minions);
+        let mut summary = match affected {
+            0 => format!("no change on {}", count(all, "minion")),
+            _ => format!(
+                "{} on {affected} of {}; {} unaffected",
+                count(self.differences.groups().len(), "change"),
+                count(all, "minion"),
+                self.differences.unaffected
+            ),
+        };
+        let mut add = |n: usize, one: &str, many: &str| {
+            if n > 0 {
+                summary.push_str(&format!("; {n} {}", if n == 1 { one } else { many }));
+            }
+        };
+        for (turn, one, many) in [
+            (Turn::Broken, "fails now", "fail now"),
+            (Turn::Mended, "works again", "work again"),
+            (Turn::Otherwise, "fails otherwise", "fail otherwise"),
+        ] {
+            let of_turn = self.differences.failing().filter(|(own, _)| *own == turn);
+            let minions: BTreeSet<&String> =
+                of_turn.flat_map(|(_, failing)| &failing.minions).collect();
+            add(minions.len(), one, many);
+        }
+        add(
+            self.differences.fail_still,
+            "fails in both states",
+            "fail in both states",
+        );
+        summary
+    }
+}
+
+/// What is said of a way of failing.
+fn turned(turn: Turn) -> &'static str {
+    match turn {
+        Turn::Broken => "fails now",
+        Turn::Mended => "works again",
+        Turn::Otherwise => "fails with something else",
+    }
+}

@@ -1,0 +1,92 @@
+//! Differences for programs.
+
+use mapstack::lineage::Spot;
+use mapstack::value::{Key, Value};
+use mapstack_fleet::{Failing, Group, Turn};
+
+use super::Report;
+use crate::explain::rows::origin;
+use crate::values::{number, object};
+use crate::words::joined;
+
+/// The differences for programs.
+pub fn rows(report: &Report<'_>) -> Value {
+    let differences = report.differences;
+    let changes: Value = differences
+        .groups()
+        .iter()
+        .map(|group| change(report, group))
+        .collect();
+    let failing: Value = differences
+        .failing()
+        .map(|(turn, failing)| failure(report, turn, failing))
+        .collect();
+    let broken: Value = differences
+        .broken
+        .iter()
+        .map(|(minion, error)| {
+            object([
+                ("minion", minion.as_str().into()),
+                ("error", error.to_string().into()),
+            ])
+        })
+        .collect();
+    object([
+        ("from", report.from.into()),
+        ("to", report.to.into()),
+        ("formulas", report.formulas.iter().collect()),
+        ("minions", number(differences.minions)),
+        ("affected", number(report.affected())),
+        ("unaffected", number(differences.unaffected)),
+        ("fail_in_both", number(differences.fail_still)),
+        ("changes", changes),
+        ("failing", failing),
+        ("broken", broken),
+    ])
+}
+
+fn change(report: &Report<'_>, group: &Group) -> Value {
+    let (old, new) = report.values(group);
+    let what = match (&old, &new) {
+        (None, _) => "added",
+        (_, None) => "removed",
+        _ => "changed",
+    };
+    let spot = |spot: &Option<Spot>| spot.as_ref().map_or(Value::None, origin);
+    object([
+        ("key", joined(&group.change.path).into()),
+        (
+            "path",
+            group.change.path.iter().map(Key::to_value).collect(),
+        ),
+        ("what", what.into()),
+        ("old", old.unwrap_or_default()),
+        ("new", new.unwrap_or_default()),
+        ("old_origin", spot(&group.old_origin)),
+        ("new_origin", spot(&group.new_origin)),
+        (
+            "formulas",
+            report.formulas(&group.formulas).into_iter().collect(),
+        ),
+        ("count", number(group.minions.len())),
+        ("minions", group.minions.iter().collect()),
+    ])
+}
+
+fn failure(report: &Report<'_>, turn: Turn, failing: &Failing) -> Value {
+    let turned = match turn {
+        Turn::Broken => "broken",
+        Turn::Mended => "mended",
+        Turn::Otherwise => "otherwise",
+    };
+    object([
+        ("turn", turned.into()),
+        (
+            "formula",
+            report.formulas(&[failing.formula]).join("").into(),
+        ),
+        ("error", report.message(failing).into()),
+        ("count", number(failing.minions.len())),
+        ("minions", failing.minions.iter().collect()),
+    ])
+}

@@ -1,0 +1,136 @@
+//! The data at the left, where each line comes from at the right.
+
+use std::collections::BTreeMap;
+
+use anstyle::{AnsiColor, Style};
+use mapstack::lineage::{Ancestry, Spot};
+use mapstack::value::{Key, Value};
+use mapstack::yaml;
+
+use super::{Report, is_branch, shown};
+
+/// Wider data has its origins less aligned.
+const WIDEST: usize = 60;
+
+impl Report<'_> {
+    /// The data at and below a path, with the origin of each scalar on its line.
+    pub fn blame(&self, data: &Value, path: &[Key], colored: bool) -> String {
+        let mut here = data;
+        for step in path {
+            here = match here {
+                Value::Map(map) => map.get(step),
+                Value::List(items) => step
+                    .to_string()
+                    .parse()
+                    .ok()
+                    .and_then(|index: usize| items.get(index)),
+                _ => None,
+            }
+            .unwrap_or(&Value::None);
+        }
+        let (shown, spots) = self.spots(here, path);
+        let text = yaml::dump(&shown, &yaml::DumpOptions::output());
+        let origins = lines(&text, &shown, &spots);
+        let width = text
+            .lines()
+            .map(|line| line.chars().count())
+            .filter(|width| *width <= WIDEST)
+            .max()
+            .unwrap_or(0);
+        let dim = if colored {
+            AnsiColor::BrightBlack.on_default()
+        } else {
+            Style::new()
+        };
+        let line = |(number, line): (usize, &str)| match origins.get(&number) {
+            Some(origin) => {
+                let padding = " ".repeat(width.saturating_sub(line.chars().count()) + 2);
+                format!("{line}{padding}{dim}# {origin}{dim:#}\n")
+            }
+            None => format!("{line}\n"),
+        };
+        text.lines().enumerate().map(line).collect()
+    }
+
+    /// The data without secrets, and where each of its scalars stands.
+    fn spots(&self, here: &Value, above: &[Key]) -> (Value, BTreeMap<Vec<usize>, String>) {
+        let mut spots = BTreeMap::new();
+        self.lineage.visit(&mut |path, known: &Ancestry| {
+            let Some(inside) = path.strip_prefix(above) else {
+                return;
+            };
+            let Some(steps) = positions(here, inside) else {
+                return;
+            };
+            if !is_branch(&known.value) {
+                spots.insert(steps, described(&known.spot));
+            }
+        });
+        (self.now(above, here), spots)
+    }
+}
+
+/// A path as positions in mappings and lists.
+fn positions(value: &Value, path: &[Key]) -> Option<Vec<usize>> {
+    let (mut here, mut positions) = (value, Vec::new());
+    for step in path {
+        let (index, inside) = match here {
+            Value::Map(map) => (map.index_of(step)?, map.get(step)?),
+            Value::List(items) => {
+                let index: usize = step.to_string().parse().ok()?;
+                (index, items.get(index)?)
+            }
+            _ => return None,
+        };
+        positions.push(index);
+        here = inside;
+    }
+    Some(positions)
+}
+
+fn described(spot: &Spot) -> String {
+    match spot {
+        Spot::File { computed: true, .. } => format!("{spot} (computed)"),
+        spot => shown(spot),
+    }
+}
+
+/// Which line of printed data has which origin: each scalar has its own.
+fn lines(
+    text: &str,
+    shown: &Value,
+    spots: &BTreeMap<Vec<usize>, String>,
+) -> BTreeMap<usize, String> {
+    fn walk(
+        value: &Value,
+        marks: &yaml::Marks,
+        at: &mut Vec<usize>,
+        spots: &BTreeMap<Vec<usize>, String>,
+        lines: &mut BTreeMap<usize, String>,
+    ) {
+        if let Some(origin) = spots.get(at) {
+            lines
+                .entry(marks.mark().line as usize - 1)
+                .or_insert_with(|| origin.clone());
+        }
+        let inside: Vec<&Value> = match value {
+            Value::Map(map) => map.values().collect(),
+            Value::List(items) => items.iter().collect(),
+            _ => return,
+        };
+        for (index, value) in inside.into_iter().enumerate() {
+            let Some(marks) = marks.child(index) else {
+                continue;
+            };
+            at.push(index);
+            walk(value, marks, at, spots, lines);
+            at.pop();
+        }
+    }
+    let mut lines = BTreeMap::new();
+    // What the printer prints is YAML, and has the value's shape.
+    if let Ok((_, marks)) = yaml::load_marked(text, &yaml::Limits::default()) {
+        walk(shown, &marks, &mut Vec::new(), spots, &mut lines);
+    }
+    lines
+}

@@ -1,0 +1,168 @@
+//! One value: whose it is, and what it overrode.
+
+use anstyle::{AnsiColor, Style};
+use mapstack::lineage::{Because, Chosen, How, Layer, LayerKind, Merged, Spot};
+use mapstack::value::{Key, Value};
+
+use super::{Report, index as item_key, is_of_grains, is_of_the_pillar, short, shown};
+use crate::words::joined;
+
+impl Report<'_> {
+    /// One value: who set it and why, and all that it overrode.
+    pub fn history(&self, path: &[Key], colored: bool) -> String {
+        let Some(known) = self.at(path) else {
+            return String::new();
+        };
+        let (bold, blue) = match colored {
+            true => (Style::new().bold(), AnsiColor::Cyan.on_default()),
+            false => (Style::new(), Style::new()),
+        };
+        let place = |spot: &Spot| format!("{blue}{}{blue:#}", place(spot));
+        let now = short(&self.now(path, &known.value).repr());
+        let mut lines = vec![
+            format!("{} = {bold}{now}{bold:#}", joined(path)),
+            String::new(),
+        ];
+        lines.push(format!("  {bold}{now}{bold:#}  {}", place(&known.spot)));
+        lines.extend(self.layer(known.layer, true));
+        for past in known.past.iter().rev() {
+            lines.push(String::new());
+            lines.push(format!(
+                "  {}  {}",
+                short(&self.past(path, past).repr()),
+                place(&past.spot)
+            ));
+            lines.extend(self.layer(past.layer, past.layer != known.layer));
+            lines.push(format!("    {}", ended(past.how, past.by)));
+        }
+        if let Value::List(items) = &known.value {
+            lines.push(String::new());
+            for index in 0..items.len() {
+                let path = [path, &[item_key(index)]].concat();
+                let Some(item) = self.at(&path) else { continue };
+                let value = short(&self.now(&path, &item.value).repr());
+                lines.push(format!("  [{index}] {value}  {}", place(&item.spot)));
+            }
+        }
+        if matches!(known.value, Value::Map(_)) {
+            lines.push(String::new());
+            lines.push(format!(
+                "  each key below it: mapstack explain {} {} --format blame",
+                self.formula,
+                joined(path)
+            ));
+        }
+        lines
+            .iter()
+            .map(|line| format!("{}\n", line.trim_end()))
+            .collect()
+    }
+
+    /// What a layer is, and why it is one.
+    fn layer(&self, number: usize, with_reasons: bool) -> Vec<String> {
+        let Some(layer) = self.lineage.layers().get(number) else {
+            return Vec::new();
+        };
+        let mut lines = vec![format!("    layer {}: {}", number + 1, named(layer, true))];
+        if with_reasons {
+            lines.extend(
+                layer
+                    .because
+                    .iter()
+                    .map(|because| format!("    because {}", self.reason(layer, because))),
+            );
+            lines.extend(
+                layer
+                    .merged
+                    .as_ref()
+                    .map(|merged| format!("    merged with {}", self.strategy(merged))),
+            );
+        }
+        lines
+    }
+
+    pub(super) fn strategy(&self, merged: &Merged) -> String {
+        let lists = if merged.merge_lists {
+            ", lists appended"
+        } else {
+            ""
+        };
+        let by = match &merged.chosen {
+            Chosen::Layer(Some(place)) => format!("as {place} says"),
+            Chosen::Layer(None) => "as the value itself says".into(),
+            Chosen::Default => "the formula's default".into(),
+            Chosen::BuiltIn => "the built-in default".into(),
+        };
+        format!(
+            "strategy {}{lists}: {by}",
+            self.secrets.scrubbed(&merged.strategy)
+        )
+    }
+
+    pub(super) fn reason(&self, layer: &Layer, because: &Because) -> String {
+        match layer.kind {
+            // The value is the layer itself.
+            LayerKind::Value => format!("{} is set", because.matcher),
+            _ => format!(
+                "{} is {}",
+                because.matcher,
+                short(&self.found(layer, because).repr())
+            ),
+        }
+    }
+
+    /// What a matcher found, without secrets. What became part of a file's path is none, unless the pillar has it:
+    /// that the file is read shows the name of a file, and not whose value it is.
+    pub(super) fn found(&self, layer: &Layer, because: &Because) -> Value {
+        let of_pillar = !is_of_grains(&because.matcher);
+        let in_path = |value: &Value| match &layer.kind {
+            LayerKind::File { path, .. } => value.as_str().is_some_and(|text| {
+                path.contains(text)
+                    && !is_of_the_pillar(&because.matcher)
+                    && !self.secrets.hide(&[], false, value)
+            }),
+            _ => false,
+        };
+        let masked = |value: &Value| match in_path(value) {
+            true => value.clone(),
+            false => self.secrets.masked(&[], of_pillar, value),
+        };
+        match &because.found {
+            Value::List(items) => items.iter().map(masked).collect(),
+            other => masked(other),
+        }
+    }
+}
+
+fn place(spot: &Spot) -> String {
+    match spot {
+        Spot::File { computed: true, .. } => format!("{spot}  (by the template there)"),
+        spot => shown(spot),
+    }
+}
+
+/// What a layer is, in words.
+pub(super) fn named(layer: &Layer, with_source: bool) -> String {
+    let definition = layer.definition.as_ref().filter(|_| with_source);
+    let of = definition
+        .map(|definition| format!(", by the source {definition}"))
+        .unwrap_or_default();
+    match &layer.kind {
+        LayerKind::File { path, .. } => format!("salt://{path}{of}"),
+        LayerKind::Value => format!("a value{of}"),
+        LayerKind::Edits { shown } => format!("changes that {shown} makes in place"),
+        LayerKind::Arguments => "arguments and defaults of map.data".into(),
+    }
+}
+
+pub(super) fn ended(how: How, by: usize) -> String {
+    let layer = by + 1;
+    match how {
+        How::Replaced => format!("replaced by layer {layer}"),
+        How::Joined => format!("joined with the list of layer {layer}"),
+        How::Paired => format!("put into a list with the value of layer {layer}"),
+        How::Removed => format!("taken away by layer {layer}"),
+        How::Rejected => "never taken over: the strategy keeps what is there".into(),
+        How::Edited => format!("changed in place by layer {layer}"),
+    }
+}

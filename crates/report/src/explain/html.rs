@@ -1,0 +1,150 @@
+//! The page of `--html`.
+
+use mapstack::lineage::{Ancestry, Spot};
+use mapstack::minion::FactPlace;
+use mapstack::value::{Key, Value};
+use mapstack::{Error, ErrorKind};
+use mapstack_page::{Layer, Origin, Page, Past, Place, Row};
+use mapstack_redact::Excerpts;
+
+use super::history::{ended, named};
+use super::{Report, is_branch, rows, shown};
+use crate::words::joined;
+
+/// Longer values are cut.
+const LONGEST: usize = 2000;
+
+impl Report<'_> {
+    /// A page for a browser: every value at or below a path, its history and the lines it comes from.
+    ///
+    /// # Errors
+    /// The page's template fails, which no content makes it do.
+    pub fn html(&self, above: &[Key]) -> Result<String, Error> {
+        let page = self.page(above).to_html();
+        page.map_err(|e| Error::new(ErrorKind::Template, e.to_string()))
+    }
+
+    /// Every value at or below a path, with its history and lines of the files it came from.
+    fn page(&self, above: &[Key]) -> Page {
+        let mut excerpts = Excerpts::new(self.secrets);
+        self.lineage
+            .visit(&mut |path, known| self.hide(path, known, &mut excerpts));
+        let mut page = Page {
+            formula: self.formula.into(),
+            minion: self.minion.id().to_string(),
+            key: (!above.is_empty()).then(|| joined(above)),
+            ..Page::default()
+        };
+        for layer in self.lineage.layers() {
+            page.layers.push(Layer {
+                title: named(layer, false),
+                definition: layer.definition.as_ref().map(ToString::to_string),
+                because: layer
+                    .because
+                    .iter()
+                    .map(|because| self.reason(layer, because))
+                    .collect(),
+                merged: layer.merged.as_ref().map(|merged| self.strategy(merged)),
+                stage: rows::stage(layer.stage).into(),
+            });
+        }
+        self.lineage.visit(&mut |path, known| {
+            if !path.starts_with(above) || is_branch(&known.value) {
+                return;
+            }
+            let inside = path.get(above.len()..).filter(|inside| !inside.is_empty());
+            let inside = inside
+                .or_else(|| path.last().map(std::slice::from_ref))
+                .unwrap_or_default();
+            let past = known.past.iter().rev().map(|past| Past {
+                value: cut(&self.past(path, past)),
+                layer: past.layer + 1,
+                origin: origin(&mut excerpts, &past.spot),
+                ended: ended(past.how, past.by),
+            });
+            page.rows.push(Row {
+                path: inside.iter().map(ToString::to_string).collect(),
+                value: cut(&self.now(path, &known.value)),
+                layer: known.layer + 1,
+                past: past.collect(),
+                origin: origin(&mut excerpts, &known.spot),
+            });
+        });
+        page.files = excerpts.into_files();
+        page
+    }
+
+    /// Tell what no line may show.
+    fn hide(&self, path: &[Key], known: &Ancestry, excerpts: &mut Excerpts) {
+        if !is_branch(&known.value) && !self.now(path, &known.value).is_same(&known.value) {
+            hide_value(excerpts, &known.spot, &known.value);
+        }
+        for past in &known.past {
+            if !self.past(path, past).is_same(&past.value) {
+                hide_value(excerpts, &past.spot, &past.value);
+            }
+        }
+    }
+}
+
+/// Neither the place nor the text of a secret is shown.
+fn hide_value(excerpts: &mut Excerpts, spot: &Spot, value: &Value) {
+    excerpts.hide_text(value);
+    if let Spot::File { place, .. } = spot {
+        excerpts.hide_at(&place.file, &place.source, place.start);
+    }
+}
+
+/// Where a value stands, and the lines around it, if they may be shown.
+fn origin(excerpts: &mut Excerpts, spot: &Spot) -> Origin {
+    let mut origin = Origin {
+        text: shown(spot),
+        ..Origin::default()
+    };
+    let numbered = |file: &str, line: usize, column: usize| Place {
+        file: file.into(),
+        line,
+        column,
+    };
+    match spot {
+        Spot::File {
+            place, computed, ..
+        } => {
+            origin.computed = *computed;
+            let (line, column) = (place.line(), place.column());
+            origin.place = Some(numbered(&place.file, line, column));
+            excerpts.want(&place.file, &place.source, line);
+        }
+        Spot::Fact {
+            place: Some(FactPlace::File(place)),
+            ..
+        } => {
+            let Some(mark) = place.mark else {
+                return origin;
+            };
+            match excerpts.want_facts(&place.file, mark.line as usize) {
+                true => {
+                    origin.place = Some(numbered(
+                        &place.file,
+                        mark.line as usize,
+                        mark.column as usize,
+                    ));
+                }
+                false => {
+                    origin.withheld =
+                        Some("The lines of facts are shown with --show-secrets alone.".into());
+                }
+            }
+        }
+        Spot::Fact { .. } | Spot::Argument => {}
+    }
+    origin
+}
+
+fn cut(value: &Value) -> String {
+    let text = value.repr();
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

@@ -1,0 +1,192 @@
+//! Where values come from: the history of one, the whole with an origin on each line, everything for programs.
+
+mod blame;
+mod history;
+#[cfg(feature = "html")]
+mod html;
+pub mod rows;
+mod why_not;
+
+use std::collections::HashSet;
+
+use mapstack::lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, Spot};
+use mapstack::minion::{FactPlace, Minion};
+use mapstack::secrets::Secrets;
+use mapstack::value::{Extent, Key, Path as KeyPath, Value};
+use mapstack::{Error, ErrorKind};
+
+use crate::values::nothing_under;
+use crate::words::joined;
+pub use why_not::text as why_not;
+
+/// More values than this are not gone through one by one.
+const MAX_VALUES: usize = 100_000;
+
+/// Refuse data of which a few lines of aliases make more than anybody reads.
+///
+/// # Errors
+/// The data stands for more than 100,000 keys and values.
+pub fn check_size(data: &Value) -> Result<(), Error> {
+    let values = Extent::of(data).values;
+    if values <= MAX_VALUES {
+        return Ok(());
+    }
+    let message = format!(
+        "the configuration stands for {values} keys and values, with what aliases repeat; \
+         at most {MAX_VALUES} are explained (`mapstack data` prints all of it)"
+    );
+    Err(Error::new(ErrorKind::DataSource, message))
+}
+
+/// What is shown of a run.
+pub struct Report<'r> {
+    lineage: &'r Lineage,
+    secrets: &'r Secrets,
+    minion: &'r Minion,
+    formula: &'r str,
+    /// The paths of values that stand in the pillar, or may, and of those that templates made of secrets.
+    secret: HashSet<Vec<Key>>,
+}
+
+impl<'r> Report<'r> {
+    /// What `lineage` knows of a formula on a minion.
+    pub fn new(
+        lineage: &'r Lineage,
+        secrets: &'r Secrets,
+        minion: &'r Minion,
+        formula: &'r str,
+    ) -> Self {
+        Report {
+            lineage,
+            secrets,
+            minion,
+            formula,
+            secret: lineage.secret_paths(&[]),
+        }
+    }
+
+    /// A value of the data, without secrets: each part of it stands somewhere else.
+    fn now(&self, path: &[Key], value: &Value) -> Value {
+        self.secrets
+            .masked_where(&mut path.to_vec(), value, &|path| {
+                self.secret.contains(path)
+            })
+    }
+
+    /// A value that was there before, without secrets. Of what is in it nobody knows where it stood, so
+    /// it may come from any layer up to then.
+    fn past(&self, path: &[Key], past: &Ancestor) -> Value {
+        let is_whole = !matches!(past.value, Value::Map(_) | Value::List(_));
+        let before = || self.lineage.layers().iter().take(past.by);
+        let mixed =
+            || before().any(|layer| layer.kind == LayerKind::Value && !is_of_own_facts(layer));
+        self.secrets.masked(
+            path,
+            past.spot.is_secret() || (!is_whole && mixed()),
+            &past.value,
+        )
+    }
+
+    /// What is known of a value that there is.
+    fn at(&self, path: &[Key]) -> Option<Ancestry> {
+        self.lineage.at(path)
+    }
+}
+
+/// The step to an item.
+fn index(at: usize) -> Key {
+    Key::from(i64::try_from(at).unwrap_or(i64::MAX))
+}
+
+/// Whether a matcher looks into grains, which are no secrets.
+fn is_of_grains(matcher: &str) -> bool {
+    matcher.starts_with("G@") || matcher.starts_with("G:")
+}
+
+/// Whether a matcher looks into the pillar and nowhere else.
+fn is_of_the_pillar(matcher: &str) -> bool {
+    ["I@", "I:", "J@", "J:"]
+        .iter()
+        .any(|kind| matcher.starts_with(kind))
+}
+
+/// Whether a layer's value cannot come from the pillar.
+fn is_of_own_facts(layer: &Layer) -> bool {
+    layer
+        .because
+        .iter()
+        .all(|because| is_of_grains(&because.matcher))
+}
+
+/// A place, as flags name what gave a fact.
+fn shown(spot: &Spot) -> String {
+    match spot {
+        Spot::Fact {
+            part,
+            path,
+            place: Some(FactPlace::Set),
+        } => {
+            let fact = Spot::Fact {
+                part: *part,
+                path: path.clone(),
+                place: None,
+            };
+            format!("{fact} (--set)")
+        }
+        spot => spot.to_string(),
+    }
+}
+
+/// Whether a value has entries or items.
+fn is_branch(value: &Value) -> bool {
+    match value {
+        Value::Map(map) => !map.is_empty(),
+        Value::List(items) => !items.is_empty(),
+        _ => false,
+    }
+}
+
+/// A text that fits on a line.
+fn short(text: &str) -> String {
+    const MAX: usize = 60;
+    match text.char_indices().nth(MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into(),
+    }
+}
+
+/// The exact path of a key, which may name keys that are no text and count from the end of lists.
+///
+/// # Errors
+/// The data has no such key.
+pub fn path(data: &Value, given: &KeyPath) -> Result<Vec<Key>, Error> {
+    let (mut here, mut path) = (data, Vec::new());
+    for step in given.steps() {
+        let found = exact(here, &step.0)
+            .ok_or_else(|| nothing_under(here, &step.0.to_string(), &joined(&path)))?;
+        here = found.1;
+        path.push(found.0);
+    }
+    Ok(path)
+}
+
+fn exact<'v>(value: &'v Value, step: &Key) -> Option<(Key, &'v Value)> {
+    match value {
+        Value::Map(map) => {
+            let as_written = step.to_string();
+            let loose = || map.iter().find(|(key, _)| key.to_string() == as_written);
+            let own = map.index_of(step).and_then(|index| map.entry_at(index));
+            own.or_else(loose).map(|(key, value)| (key.clone(), value))
+        }
+        Value::List(items) => {
+            let index: i64 = step.to_string().parse().ok()?;
+            let index = if index < 0 {
+                index.checked_add(i64::try_from(items.len()).ok()?)?
+            } else {
+                index
+            };
+            Some((Key::from(index), items.get(usize::try_from(index).ok()?)?))
+        }
+        _ => None,
+    }
+}

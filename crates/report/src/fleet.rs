@@ -1,0 +1,335 @@
+//! What is printed for each minion of many, and how many have which value.
+
+use mapstack::value::{Key, Map, Path as KeyPath, Value, json};
+use mapstack::{Outcome, yaml};
+use mapstack_fleet::{Report, Tally};
+
+use crate::values::{as_json, as_yaml};
+
+/// How minions are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A line of JSON for each minion and formula.
+    Jsonl,
+    /// One document: minions, and their formulas in them.
+    Json,
+    /// The same as YAML.
+    Yaml,
+    /// Columns, with a tab between them.
+    Text,
+}
+
+/// What is shown of each minion.
+pub struct Form {
+    format: Format,
+    what: What,
+    /// Whether each minion has a document of its own.
+    apart: bool,
+    formulas: Vec<String>,
+    /// What stands between a minion and the outcome of each formula, in a line of JSON.
+    infixes: Vec<String>,
+}
+
+/// What is printed of each minion.
+pub enum What {
+    /// The configuration.
+    Data,
+    /// Values under keys.
+    Table(Vec<(String, KeyPath)>),
+    /// How many have which value under a key.
+    Counts(String, KeyPath),
+}
+
+/// One minion, ready to be written.
+pub enum Shown {
+    /// As a text.
+    Text(String),
+    /// The value of each formula that has a result.
+    Values(Vec<(usize, Option<Value>)>),
+}
+
+/// Minions that are named for each value.
+const EXAMPLES: usize = 5;
+
+impl Form {
+    /// `apart` says that each minion has a document of its own.
+    pub fn new(format: Format, what: What, apart: bool, formulas: Vec<String>) -> Self {
+        let infix =
+            |formula: &String| format!(", \"formula\": {}, ", json_text(&formula.as_str().into()));
+        let infixes = formulas.iter().map(infix).collect();
+        Form {
+            format,
+            what,
+            apart,
+            formulas,
+            infixes,
+        }
+    }
+
+    /// What stands before the first minion.
+    pub fn head(&self) -> String {
+        match (&self.what, self.format) {
+            (What::Table(keys), Format::Text) => {
+                let one = |formula: &String| {
+                    keys.iter()
+                        .map(|(key, _)| cell_text(&format!("{formula}:{key}")))
+                        .collect()
+                };
+                let columns: Vec<Vec<String>> = self.formulas.iter().map(one).collect();
+                format!("minion\t{}\n", columns.concat().join("\t"))
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// One minion.
+    pub fn show(&self, report: &Report) -> Shown {
+        let formulas = &*self.formulas;
+        match &self.what {
+            What::Data => Shown::Text(match (self.format, results(formulas, report)) {
+                (Format::Jsonl | Format::Text, _) => self.lines(report),
+                (_, results) if results.is_empty() => String::new(),
+                (Format::Json, results) if self.apart => json_document(&results),
+                (Format::Json, results) => json_entry(&below(&report.id, results)),
+                (Format::Yaml, results) if self.apart => as_yaml(&results.into()),
+                (Format::Yaml, results) => as_yaml(&below(&report.id, results).into()),
+            }),
+            What::Table(keys) => Shown::Text(match self.format {
+                Format::Text => row(keys, formulas, report),
+                _ => self.entries(keys, report),
+            }),
+            What::Counts(_, path) => {
+                let results = report.outcomes.iter().flatten().enumerate();
+                let values = results.filter_map(|(task, outcome)| {
+                    Some((task, yaml::traverse(outcome.result.as_ref().ok()?, path)))
+                });
+                Shown::Values(values.collect())
+            }
+        }
+    }
+
+    /// What stands between the last minion and the next.
+    pub fn between(&self, is_first: bool) -> &'static str {
+        match (&self.what, self.format) {
+            (What::Data, Format::Json) if is_first => "{\n",
+            (What::Data, Format::Json) => ",\n",
+            _ => "",
+        }
+    }
+
+    /// What stands behind the last minion, of which there was none if `is_empty`.
+    pub fn tail(&self, tallies: &[Tally], is_empty: bool) -> String {
+        match (&self.what, self.format) {
+            (What::Counts(key, _), format) => self.counts(tallies, key, format),
+            (What::Data, Format::Json | Format::Yaml) if is_empty => "{}\n".into(),
+            (What::Data, Format::Json) => "\n}\n".into(),
+            _ => String::new(),
+        }
+    }
+
+    /// What counts values, for each formula.
+    pub fn tallies(&self) -> Vec<Tally> {
+        self.formulas.iter().map(|_| Tally::new(EXAMPLES)).collect()
+    }
+
+    fn counts(&self, tallies: &[Tally], key: &str, format: Format) -> String {
+        let mut text = String::new();
+        for (formula, tally) in self.formulas.iter().zip(tallies) {
+            if format == Format::Text {
+                text.push_str(&format!("{}\n", cell_text(&format!("{formula}:{key}"))));
+            }
+            for count in tally.counts() {
+                let minions = count.minions.join(", ");
+                text.push_str(&match format {
+                    Format::Text => {
+                        let value = count.value.as_ref().map_or_else(|| "(absent)".into(), cell);
+                        let more = if count.count > count.minions.len() {
+                            ", …"
+                        } else {
+                            ""
+                        };
+                        format!("{}\t{value}\t{}{more}\n", count.count, cell_text(&minions))
+                    }
+                    _ => {
+                        let mut line =
+                            Map::from_iter([("formula", formula.as_str()), ("key", key)]);
+                        line.extend(count.value.clone().map(|value| ("value", value)));
+                        line.insert("count", u64::try_from(count.count).unwrap_or(u64::MAX));
+                        line.insert("minions", count.minions.iter().collect::<Value>());
+                        json_line(&line)
+                    }
+                });
+            }
+        }
+        text
+    }
+}
+
+impl Form {
+    /// A line for each formula. What minions share is written once.
+    fn lines(&self, report: &Report) -> String {
+        let minion = json_text(&report.id.as_str().into());
+        match &report.outcomes {
+            Err(error) => format!(
+                "{{\"minion\": {minion}, \"error\": {}}}\n",
+                json_text(&error.to_string().into())
+            ),
+            Ok(outcomes) => {
+                let rests: Vec<&str> = outcomes
+                    .iter()
+                    .map(|outcome| outcome.text(rest_of_line))
+                    .collect();
+                let length =
+                    |(infix, rest): (&String, &&str)| minion.len() + infix.len() + rest.len() + 16;
+                let mut lines =
+                    String::with_capacity(self.infixes.iter().zip(&rests).map(length).sum());
+                for (infix, rest) in self.infixes.iter().zip(rests) {
+                    lines.extend(["{\"minion\": ", &minion, infix, rest, "}\n"]);
+                }
+                lines
+            }
+        }
+    }
+
+    /// A line for each formula and key.
+    fn entries(&self, keys: &[(String, KeyPath)], report: &Report) -> String {
+        let Ok(outcomes) = &report.outcomes else {
+            return self.lines(report);
+        };
+        let mut text = String::new();
+        for (formula, outcome) in self.formulas.iter().zip(outcomes) {
+            for (key, path) in keys {
+                let mut line = Map::new();
+                line.insert("minion", report.id.as_str());
+                line.insert("formula", formula.as_str());
+                line.insert("key", key.as_str());
+                match &outcome.result {
+                    Ok(data) => {
+                        line.extend(yaml::traverse(data, path).map(|value| ("value", value)));
+                    }
+                    Err(error) => line.extend([("error", error.to_string())]),
+                }
+                text.push_str(&json_line(&line));
+            }
+        }
+        text
+    }
+}
+
+/// The last entry of a line of JSON.
+fn rest_of_line(outcome: &Outcome) -> String {
+    let options = json::DumpOptions {
+        ensure_ascii: false,
+        ..json::DumpOptions::default()
+    };
+    let error = match &outcome.result {
+        Ok(data) => match json::dumps(data, &options) {
+            Ok(text) => return format!("\"data\": {text}"),
+            Err(e) => format!("the result has no JSON form: {e}"),
+        },
+        Err(e) => e.to_string(),
+    };
+    format!("\"error\": {}", json_text(&error.into()))
+}
+
+/// Text as JSON.
+fn json_text(text: &Value) -> String {
+    let options = json::DumpOptions {
+        ensure_ascii: false,
+        ..json::DumpOptions::default()
+    };
+    json::dumps(text, &options).unwrap_or_default()
+}
+
+/// A line of JSON; data that has no form in JSON is an error in its place.
+fn json_line(line: &Map) -> String {
+    let options = json::DumpOptions {
+        ensure_ascii: false,
+        ..json::DumpOptions::default()
+    };
+    let text = json::dumps(&line.clone().into(), &options).unwrap_or_else(|e| {
+        let mut without = line.clone();
+        without.shift_remove("data");
+        without.shift_remove("value");
+        without.insert("error", format!("the result has no JSON form: {e}"));
+        json::dumps(&without.into(), &options).unwrap_or_default()
+    });
+    text + "\n"
+}
+
+/// A minion's formulas that have a result.
+fn results(formulas: &[String], report: &Report) -> Map {
+    let outcomes = formulas.iter().zip(report.outcomes.iter().flatten());
+    outcomes
+        .filter_map(|(formula, outcome)| {
+            Some((formula.as_str(), outcome.result.as_ref().ok()?.clone()))
+        })
+        .collect()
+}
+
+fn below(id: &str, results: Map) -> Map {
+    Map::from_iter([(id, results)])
+}
+
+/// An object; what has no form in JSON is an error in its place.
+fn json_document(map: &Map) -> String {
+    as_json(&map.clone().into()).unwrap_or_else(|e| {
+        let failed = |key: &Key| (key.clone(), Map::from_iter([("error", e.to_string())]));
+        as_json(&map.keys().map(failed).collect::<Map>().into()).unwrap_or_default()
+    })
+}
+
+/// The entry of an object, without its braces.
+fn json_entry(map: &Map) -> String {
+    let text = json_document(map);
+    let inside = text
+        .strip_prefix("{\n")
+        .and_then(|text| text.strip_suffix("\n}\n"));
+    inside.unwrap_or_default().to_owned()
+}
+
+fn row(keys: &[(String, KeyPath)], formulas: &[String], report: &Report) -> String {
+    let mut cells = vec![cell_text(&report.id)];
+    for at in 0..formulas.len() {
+        let result = report
+            .outcomes
+            .as_ref()
+            .ok()
+            .and_then(|outcomes| outcomes.get(at)?.result.as_ref().ok());
+        for (_, path) in keys {
+            cells.push(match result {
+                None => "(failed)".into(),
+                Some(data) => {
+                    yaml::traverse(data, path).map_or_else(String::new, |value| cell(&value))
+                }
+            });
+        }
+    }
+    cells.join("\t") + "\n"
+}
+
+/// A value in a cell: text as it is, everything else as JSON, or as Python shows it where there is no JSON for it.
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Str(text) => cell_text(text),
+        other => {
+            let options = json::DumpOptions {
+                ensure_ascii: false,
+                ..json::DumpOptions::default()
+            };
+            cell_text(&json::dumps(other, &options).unwrap_or_else(|_| other.repr()))
+        }
+    }
+}
+
+/// A cell is on one line and has no tab; nothing in it moves a terminal's cursor.
+pub fn cell_text(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' => "\\n".into(),
+        '\t' => "\\t".into(),
+        '\r' => "\\r".into(),
+        c if c.is_control() => "\u{fffd}".into(),
+        c => c.to_string(),
+    };
+    text.chars().map(shown).collect()
+}

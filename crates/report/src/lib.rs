@@ -1,0 +1,41 @@
+//! Every form in which answers are printed.
+//!
+//! A library finds something out, a module here says it: for people, for programs, for a comment on a pull request,
+//! for a server that runs tests, for a browser. What is secret is masked on the way, and nothing is written
+//! anywhere: each form is a text.
+//!
+//! ```
+//! use mapstack::matcher::Mode;
+//! let definition = mapstack::parse_definition("Y!G@os_family", Mode::Layer).unwrap();
+//! let text = mapstack_report::parse::text(&definition, Mode::Layer);
+//! assert!(text.starts_with("Y!G@os_family\n"));
+//! ```
+//!
+//! | you want | look at |
+//! |---|---|
+//! | messages with excerpts of files | [`message`] |
+//! | data as YAML or JSON | [`values`] |
+//! | where values come from | [`explain`] |
+//! | what a change does to a fleet | [`diff`], and whom a file reaches: [`impact`] |
+//! | a line, document or row for each minion | [`fleet`] |
+//! | findings of the linter | [`lint`] |
+//! | results of recorded expectations | [`test`] |
+//!
+//! The crate does not know about command lines, files that are written, exit codes or which minions are meant.
+
+pub mod config;
+pub mod diff;
+pub mod explain;
+pub mod fleet;
+pub mod impact;
+pub mod lint;
+mod masked_options;
+pub mod message;
+pub mod parse;
+pub mod pillar;
+pub mod platforms;
+pub mod sources;
+pub mod terminal;
+pub mod test;
+pub mod values;
+pub mod words;

@@ -1,0 +1,26 @@
+//! Findings of the linter.
+
+mod calls;
+mod github;
+mod rows;
+mod sarif;
+mod text;
+
+use mapstack_lint::{Level, Report};
+
+pub use calls::Calls;
+pub use github::commands;
+pub use rows::all as rows;
+pub use sarif::log;
+pub use text::{findings, notes, rules};
+
+/// How many findings of each level there are.
+fn counts(reports: &[(String, Report)]) -> [(Level, usize); 3] {
+    [Level::Error, Level::Warning, Level::Note].map(|level| {
+        let findings = reports.iter().flat_map(|(_, report)| &report.findings);
+        (
+            level,
+            findings.filter(|finding| finding.level == level).count(),
+        )
+    })
+}

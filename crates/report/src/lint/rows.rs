@@ -1,0 +1,150 @@
+//! Findings for programs.
+
+use std::collections::BTreeSet;
+
+use mapstack::value::{Map, Value};
+use mapstack::{Place, Step};
+use mapstack_lint::{Edit, Finding, Report};
+
+use super::counts;
+use crate::values::{number, object};
+
+/// One object with everything.
+pub fn all(reports: &[(String, Report)]) -> Value {
+    let findings: Value = reports
+        .iter()
+        .flat_map(|(formula, report)| report.findings.iter().map(move |f| row(formula, f)))
+        .collect();
+    let mut summary: Map = counts(reports)
+        .into_iter()
+        .map(|(level, n)| (format!("{}s", level.name()), number(n)))
+        .collect();
+    summary.insert(
+        "silenced",
+        number(reports.iter().map(|(_, report)| report.suppressed).sum()),
+    );
+    summary.insert(
+        "files",
+        number(reports.iter().map(|(_, report)| report.files).sum()),
+    );
+    summary.insert(
+        "minions",
+        number(
+            reports
+                .iter()
+                .map(|(_, report)| report.minions)
+                .max()
+                .unwrap_or_default(),
+        ),
+    );
+    let unanswered = reports
+        .iter()
+        .flat_map(|(formula, report)| report.unanswered.iter().map(move |one| (formula, one)));
+    let unanswered: Value = unanswered
+        .map(|(formula, (function, unanswered))| {
+            let listed = |all: &BTreeSet<String>| all.iter().collect::<Value>();
+            let (minions, files) = (listed(&unanswered.minions), listed(&unanswered.files));
+            object([
+                ("formula", formula.as_str().into()),
+                ("function", function.as_str().into()),
+                ("minions", minions),
+                ("files", files),
+            ])
+        })
+        .collect();
+    let ignored = reports
+        .iter()
+        .flat_map(|(formula, report)| report.ignored.iter().map(move |one| (formula, one)));
+    let ignored: Value = ignored
+        .map(|(formula, (file, why))| {
+            object([
+                ("formula", formula.as_str().into()),
+                ("file", file.as_str().into()),
+                ("why", why.as_str().into()),
+            ])
+        })
+        .collect();
+    let formulas: Value = reports
+        .iter()
+        .map(|(formula, _)| formula.as_str())
+        .collect();
+    object([
+        ("formulas", formulas),
+        ("findings", findings),
+        ("not_followed", unanswered),
+        ("not_looked_at", ignored),
+        ("summary", summary.into()),
+    ])
+}
+
+fn row(formula: &str, finding: &Finding) -> Value {
+    let mut row: Map = [
+        ("rule", finding.rule.name()),
+        ("level", finding.level.name()),
+        ("message", &finding.message),
+        ("formula", formula),
+    ]
+    .into_iter()
+    .collect();
+    match finding.whole_file {
+        true => drop(row.insert("file", finding.place.file.as_str())),
+        false => place(&finding.place)
+            .into_iter()
+            .for_each(|(key, value)| drop(row.insert(key, value))),
+    }
+    let related: Value = finding.related.iter().map(step).collect();
+    row.insert("related", related);
+    row.insert("notes", finding.notes.iter().collect::<Value>());
+    row.insert(
+        "help",
+        finding.help.as_deref().map_or(Value::None, Value::from),
+    );
+    row.insert(
+        "fix",
+        finding
+            .fix
+            .iter()
+            .map(|change| edit(&finding.place, change))
+            .collect::<Value>(),
+    );
+    row.into()
+}
+
+fn place(place: &Place) -> Map {
+    let (end_line, end_column) = end(place);
+    let mut row: Map = [("file", place.file.as_str())].into_iter().collect();
+    for (key, n) in [
+        ("line", place.line()),
+        ("column", place.column()),
+        ("end_line", end_line),
+        ("end_column", end_column),
+    ] {
+        row.insert(key, number(n));
+    }
+    row
+}
+
+/// Line and column behind the last character.
+pub fn end(place: &Place) -> (usize, usize) {
+    let behind = Place {
+        start: place.end.max(place.start),
+        ..place.clone()
+    };
+    (behind.line(), behind.column())
+}
+
+fn step(step: &Step) -> Value {
+    let mut row = place(&step.place);
+    row.insert("what", step.what.as_str());
+    row.into()
+}
+
+fn edit(of: &Place, edit: &Edit) -> Value {
+    let mut row = place(&Place {
+        start: edit.start,
+        end: edit.end,
+        ..of.clone()
+    });
+    row.insert("text", edit.text.as_str());
+    row.into()
+}

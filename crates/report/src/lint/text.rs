@@ -1,0 +1,116 @@
+//! Findings for people.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use mapstack_lint::{Finding, Level, Report, Rule, Unanswered};
+
+use super::counts;
+use crate::words::{count, some};
+
+/// The findings with excerpts, as `finding` prints one.
+pub fn findings(
+    reports: &[(String, Report)],
+    only_errors: bool,
+    finding: impl Fn(&Report, &Finding) -> String,
+) -> String {
+    let mut text = String::new();
+    for (_, report) in reports {
+        for one in &report.findings {
+            if one.level == Level::Error || !only_errors {
+                text.push_str(&finding(report, one));
+                text.push_str("\n\n");
+            }
+        }
+    }
+    text
+}
+
+/// What nothing looked at, and how much was found: what is said beside the findings.
+pub fn notes(reports: &[(String, Report)]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (formula, report) in reports {
+        for (function, unanswered) in &report.unanswered {
+            notes.push(not_followed(formula, function, unanswered));
+        }
+        for (why, files) in by_reason(report) {
+            let files = some(&files, NAMED);
+            notes.push(format!("{formula}: not looked at: {files} ({why})"));
+        }
+    }
+    notes.push(summary(reports));
+    notes
+}
+
+/// Files and minions that are named.
+const NAMED: usize = 3;
+
+/// What was not looked at, and what to do about it.
+fn not_followed(formula: &str, function: &str, unanswered: &Unanswered) -> String {
+    let names = |all: &BTreeSet<String>| some(&all.iter().collect::<Vec<_>>(), NAMED);
+    let (minions, files) = (names(&unanswered.minions), names(&unanswered.files));
+    format!(
+        "{formula} was not followed beyond {function} in {files} on {minions}: nothing answers it here; see --stub and --allow"
+    )
+}
+
+/// The files that nothing looked into, by the reason.
+fn by_reason(report: &Report) -> BTreeMap<&str, Vec<&str>> {
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (path, why) in &report.ignored {
+        reasons.entry(why).or_default().push(path);
+    }
+    reasons
+}
+
+/// How much was found, and in what.
+fn summary(reports: &[(String, Report)]) -> String {
+    let found: Vec<String> = counts(reports)
+        .into_iter()
+        .filter(|(_, n)| *n > 0)
+        .map(|(level, n)| count(n, level.name()))
+        .collect();
+    let found = if found.is_empty() {
+        "nothing found".to_owned()
+    } else {
+        found.join(", ")
+    };
+    let files = reports.iter().map(|(_, report)| report.files).sum();
+    let minions = reports
+        .iter()
+        .map(|(_, report)| report.minions)
+        .max()
+        .unwrap_or_default();
+    let formulas = count(reports.len(), "formula");
+    let mut text = format!(
+        "{found} in {formulas} ({}), on {}",
+        count(files, "file"),
+        count(minions, "minion")
+    );
+    let silenced: usize = reports.iter().map(|(_, report)| report.suppressed).sum();
+    if silenced > 0 {
+        text.push_str(&format!("; {silenced} silenced by comments"));
+    }
+    text
+}
+
+/// The rules, each on a line.
+pub fn rules() -> String {
+    let width = Rule::ALL
+        .iter()
+        .map(|rule| rule.name().len())
+        .max()
+        .unwrap_or_default();
+    let mut text = String::new();
+    for rule in Rule::ALL {
+        // Writing to text does not fail.
+        let _ = writeln!(
+            text,
+            "{:width$}  {:7}  {}",
+            rule.name(),
+            rule.level().name(),
+            rule.about()
+        );
+    }
+    text
+}

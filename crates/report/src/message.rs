@@ -1,0 +1,127 @@
+//! Messages as a person reads them, with excerpts of files.
+
+use annotate_snippets::{AnnotationKind, Element, Group, Origin, Snippet};
+pub use annotate_snippets::{Level, Renderer};
+use mapstack::secrets::Redacted;
+use mapstack::{Diagnostic, Place};
+
+use crate::terminal::sanitize;
+
+/// A message as a person reads it, with excerpts. `id` is the name of the rule that speaks, and a message about a
+/// whole file has no excerpt.
+pub fn rendered(
+    renderer: &Renderer,
+    diagnostic: &Redacted<Diagnostic>,
+    level: Level<'_>,
+    id: Option<&str>,
+    whole_file: bool,
+) -> String {
+    let message = sanitize(&diagnostic.message);
+    let notes: Vec<String> = diagnostic.notes.iter().map(|n| sanitize(n)).collect();
+    let help = diagnostic.help.as_deref().map(sanitize);
+    let mut elements: Vec<Element<'_>> = Vec::new();
+    let shown = diagnostic.place.as_ref().map(Shown::new);
+    if let Some(shown) = &shown {
+        elements.push(if whole_file {
+            Origin::path(shown.file.as_str()).into()
+        } else {
+            shown.element()
+        });
+    }
+    elements.extend(
+        notes
+            .iter()
+            .map(|note| Level::NOTE.message(note.as_str()).into()),
+    );
+    if let Some(help) = &help {
+        elements.push(Level::HELP.message(help.as_str()).into());
+    }
+    let steps: Vec<(String, Shown)> = diagnostic
+        .trace
+        .iter()
+        .map(|step| (sanitize(&step.what), Shown::new(&step.place)))
+        .collect();
+    let mut title = level.primary_title(message.as_str());
+    if let Some(id) = id {
+        title = title.id(id);
+    }
+    let mut groups = vec![title.elements(elements)];
+    for (what, place) in &steps {
+        groups.push(
+            Group::with_title(Level::NOTE.secondary_title(what.as_str())).element(place.element()),
+        );
+    }
+    renderer.render(&groups)
+}
+
+/// A place with the few lines of its file that are worth showing.
+struct Shown {
+    file: String,
+    excerpt: String,
+    first_line: usize,
+    start: usize,
+    end: usize,
+}
+
+impl Shown {
+    /// Lines before and after the place.
+    const CONTEXT: usize = 2;
+    /// Longer lines are cut.
+    const WIDEST: usize = 400;
+
+    fn new(place: &Place) -> Self {
+        let source = &*place.source;
+        let start = floor(source, place.start.min(source.len()));
+        let end = floor(source, place.end.clamp(start, source.len()));
+        // A place that spans lines is shown by its first.
+        let line_end = source[start..]
+            .find('\n')
+            .map_or(source.len(), |i| start + i);
+        let end = end.min(line_end).max(start);
+        let line_start = source[..start].rfind('\n').map_or(0, |i| i + 1);
+        let mut from = line_start;
+        for _ in 0..Self::CONTEXT {
+            from = source[..from.saturating_sub(1)]
+                .rfind('\n')
+                .map_or(0, |i| i + 1);
+        }
+        let to = source[line_end..]
+            .match_indices('\n')
+            .nth(Self::CONTEXT)
+            .map_or(source.len(), |(i, _)| line_end + i);
+        let (mut from, mut to) = (from, to);
+        if to - from > Self::WIDEST * 5 {
+            from = floor(
+                source,
+                start.saturating_sub(Self::WIDEST / 2).max(line_start),
+            );
+            to = floor(source, (start + Self::WIDEST).min(line_end));
+        }
+        let first_line = source[..from].matches('\n').count() + 1;
+        Shown {
+            // A name is one line.
+            file: sanitize(&place.file).replace('\n', "\u{fffd}"),
+            excerpt: source[from..to.max(from)].to_string(),
+            first_line,
+            start: start - from,
+            end: end.min(to.max(from)).max(start) - from,
+        }
+    }
+
+    fn element(&self) -> Element<'_> {
+        let end = self.end.max(self.start);
+        Snippet::source(self.excerpt.as_str())
+            .line_start(self.first_line)
+            .path(self.file.as_str())
+            .annotation(AnnotationKind::Primary.span(self.start..end))
+            .into()
+    }
+}
+
+/// The nearest character boundary at or before an offset.
+fn floor(text: &str, mut offset: usize) -> usize {
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    offset
+}

@@ -1,0 +1,184 @@
+//! What becomes of a pillar in JSON, which has texts alone as keys, and neither bytes nor sets.
+
+use mapstack::value::{Key, Map, Value, json};
+use mapstack::{Diagnostic, Error, ErrorKind, Severity};
+
+use crate::words::{joined, some};
+
+/// How many keys a message names.
+const NAMED: usize = 3;
+
+/// What a value is in JSON, as far as it differs.
+#[derive(Default)]
+struct Form {
+    path: Vec<Key>,
+    /// Keys that become text.
+    turned: Vec<String>,
+    /// Keys that become the text that another key is.
+    doubled: Vec<String>,
+    /// Values and keys that have no form at all, and what they are.
+    without: Vec<(String, &'static str)>,
+}
+
+/// What is other than it was when somebody has read the JSON of a pillar.
+pub fn lost(pillar: &Map) -> Option<Diagnostic> {
+    let form = Form::of(pillar);
+    if form.turned.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "JSON has texts alone as keys, so these are texts for who reads it: {}",
+        some(&form.turned, NAMED)
+    );
+    let help = "YAML keeps them: -o yaml, which Salt's cmd_yaml reads";
+    Some(Diagnostic::warning(ErrorKind::DataSource, message).with_help(help))
+}
+
+/// That JSON has a place for all of a pillar.
+///
+/// # Errors
+/// Bytes, sets, keys that are no scalar, and keys that become the text that another key is.
+pub fn check(pillar: &Map) -> Result<(), Error> {
+    let form = Form::of(pillar);
+    let error = |message: String| {
+        let help = "YAML has: -o yaml, which Salt's cmd_yaml reads";
+        let error = Diagnostic::warning(ErrorKind::DataSource, message).with_help(help);
+        Error::from(Diagnostic {
+            severity: Severity::Error,
+            ..error
+        })
+    };
+    if let Some((path, what)) = form.without.first() {
+        return Err(error(format!(
+            "what stands under {path} is {what}, for which JSON has no form"
+        )));
+    }
+    if !form.doubled.is_empty() {
+        let message = format!(
+            "JSON has no place for two keys of one text: {}",
+            some(&form.doubled, NAMED)
+        );
+        return Err(error(message));
+    }
+    Ok(())
+}
+
+impl Form {
+    fn of(pillar: &Map) -> Self {
+        let mut form = Form::default();
+        form.map(pillar);
+        form
+    }
+
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Map(map) => self.map(map),
+            Value::List(items) => self.items(items),
+            Value::Tuple(items) => self.items(items),
+            Value::Bytes(_) | Value::Set(_) => {
+                self.without.push((self.shown(), value.kind().described()));
+            }
+            _ => {}
+        }
+    }
+
+    fn items(&mut self, items: &[Value]) {
+        for (index, item) in items.iter().enumerate() {
+            self.below(Key::from(i64::try_from(index).unwrap_or(i64::MAX)), item);
+        }
+    }
+
+    fn map(&mut self, map: &Map) {
+        for (key, value) in map {
+            self.path.push(key.clone());
+            match (key, json_text(key)) {
+                (Key::Str(_), _) => {}
+                (_, None) => self.without.push((self.shown(), key.kind().described())),
+                (_, Some(text)) if map.contains_key(&*text) => self.doubled.push(self.shown()),
+                (_, Some(_)) => self.turned.push(self.shown()),
+            }
+            self.value(value);
+            self.path.pop();
+        }
+    }
+
+    fn below(&mut self, key: Key, value: &Value) {
+        self.path.push(key);
+        self.value(value);
+        self.path.pop();
+    }
+
+    fn shown(&self) -> String {
+        joined(&self.path)
+    }
+}
+
+/// The text that a key is in JSON.
+fn json_text(key: &Key) -> Option<String> {
+    let only = Map::from_iter([(key.clone(), Value::None)]);
+    let text = json::dumps(&only.into(), &json::DumpOptions::default()).ok()?;
+    let Ok(Value::Map(read)) = json::loads(&text) else {
+        return None;
+    };
+    read.keys().next().map(ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use mapstack::yaml;
+
+    use super::*;
+
+    fn map(text: &str) -> Map {
+        yaml::load(text).unwrap().as_map().unwrap().clone()
+    }
+
+    #[test]
+    fn keys_that_are_not_text_are_named() {
+        for (text, expected) in [
+            ("a: {b: [{c: 1}]}", None),
+            ("p: {80: x}", Some("p:80")),
+            (
+                "{1: a, 2.5: b, false: c, null: d}",
+                Some("1, 2.5, False and 1 more"),
+            ),
+            ("l: [x, {443: y}]", Some("l:1:443")),
+        ] {
+            let warning = lost(&map(text)).map(|warning| warning.message);
+            let expected = expected.map(|keys| {
+                format!("JSON has texts alone as keys, so these are texts for who reads it: {keys}")
+            });
+            assert_eq!(warning, expected, "{text}");
+            check(&map(text)).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_has_no_form_is_an_error_that_says_where() {
+        for (text, expected) in [
+            (
+                "a: {b: !!binary aGk=}",
+                "what stands under a:b is bytes, for which JSON has no form",
+            ),
+            (
+                "a: [1, !!set {x, y}]",
+                "what stands under a:1 is a set, for which JSON has no form",
+            ),
+            (
+                "a: {80: x, '80': y}",
+                "JSON has no place for two keys of one text: a:80",
+            ),
+            (
+                "{null: x, 'null': y}",
+                "JSON has no place for two keys of one text: None",
+            ),
+            (
+                "{true: x, 'true': y}",
+                "JSON has no place for two keys of one text: True",
+            ),
+        ] {
+            let error = check(&map(text)).unwrap_err();
+            assert_eq!(error.diagnostic().message, expected, "{text}");
+        }
+    }
+}

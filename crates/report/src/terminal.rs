@@ -1,0 +1,107 @@
+//! What may be written to a terminal, and in which colours.
+
+use std::borrow::Cow;
+
+use anstyle::{AnsiColor, Style};
+
+/// The text with control characters as escapes, and so those that turn the direction of what follows; styles stay
+/// where there are some.
+pub fn printable(text: &str, styled: bool) -> Cow<'_, str> {
+    let is_bad = |c: char| !matches!(c, '\n' | '\t') && (c.is_control() || turns(c));
+    if !text.contains(is_bad) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        match c {
+            c if !is_bad(c) || (styled && starts_style(&text[at..])) => out.push(c),
+            c if c.is_ascii() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Whether a text starts with the sequence that sets colours, which does nothing else.
+fn starts_style(text: &str) -> bool {
+    let parameters = text.strip_prefix("\u{1b}[");
+    parameters.is_some_and(|rest| {
+        rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';')
+            .starts_with('m')
+    })
+}
+
+/// Whether a character turns the direction of text.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Control characters from data must not reach the terminal, nor those that turn the direction of
+/// what follows.
+pub fn sanitize(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            if (c.is_control() && c != '\n') || turns(c) {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
+        .collect()
+}
+
+/// The colours of changes.
+pub struct Paint {
+    /// Whether there are any.
+    pub colored: bool,
+}
+
+impl Paint {
+    fn styled(&self, style: Style, text: &str) -> String {
+        if self.colored {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.into()
+        }
+    }
+
+    /// What a paragraph is about.
+    pub fn key(&self, text: &str) -> String {
+        self.styled(Style::new().bold(), text)
+    }
+
+    /// Where something stands.
+    pub fn origin(&self, text: &str) -> String {
+        self.styled(AnsiColor::BrightBlack.on_default(), text)
+    }
+
+    /// A line that goes (`-`) or comes (`+`).
+    pub fn line(&self, sign: char, text: &str) -> String {
+        let color = if sign == '-' {
+            AnsiColor::Red
+        } else {
+            AnsiColor::Green
+        };
+        self.styled(color.on_default(), &format!("{sign} {text}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_but_styles_steers_the_terminal() {
+        let text = "\u{1b}[1mbold\u{1b}[0m \u{1b}[2J\u{1b}]0;title\u{7} a\tb \u{9b}1m \u{202e}x\n";
+        let safe = "bold{0m} \\x1b[2J\\x1b]0;title\\x07 a\tb \\u009b1m \\u202ex\n";
+        assert_eq!(
+            printable(text, true),
+            format!("\u{1b}[1m{}", safe.replace("{0m}", "\u{1b}[0m"))
+        );
+        assert_eq!(
+            printable(text, false),
+            format!("\\x1b[1m{}", safe.replace("{0m}", "\\x1b[0m"))
+        );
+        assert!(matches!(printable("plain\n", false), Cow::Borrowed(_)));
+    }
+}

@@ -1,0 +1,106 @@
+//! Results of recorded expectations.
+
+mod junit;
+mod rows;
+mod text;
+
+use std::collections::HashSet;
+
+use mapstack::secrets::{Redacted, Secrets};
+use mapstack::value::Value;
+use mapstack::{Diagnostic, Error};
+use mapstack_expect::{Case, Counts, Difference, Outcome};
+use mapstack_fleet::Masking;
+
+use crate::diff::place;
+pub use junit::junit;
+pub use rows::rows;
+pub use text::text;
+
+/// Everything that was looked at.
+pub struct Report {
+    /// What came of each expectation, by formula.
+    pub cases: Vec<Case>,
+    /// What is kept back.
+    pub masking: Masking,
+}
+
+/// A difference as it is shown.
+struct Shown {
+    expected: Option<Value>,
+    actual: Option<Value>,
+    expected_at: Option<String>,
+    actual_at: Option<String>,
+}
+
+impl Report {
+    fn secrets(&self, case: &Case) -> Secrets {
+        self.masking.of(&case.minion).derived(&case.secret_texts)
+    }
+
+    /// A difference without secrets.
+    fn shown(&self, secrets: &Secrets, difference: &Difference) -> Shown {
+        let shown = |value: &Option<Value>| {
+            let path = &mut difference.change.path.clone();
+            value.as_ref().map(|value| {
+                secrets.masked_where(path, value, &|path| difference.secret.contains(path))
+            })
+        };
+        Shown {
+            expected: shown(&difference.change.old),
+            actual: shown(&difference.change.new),
+            expected_at: difference.expected_at.as_ref().map(ToString::to_string),
+            actual_at: difference.actual_at.as_ref().map(place),
+        }
+    }
+
+    /// The failures, without secrets.
+    pub fn failures(&self) -> impl Iterator<Item = Redacted<Error>> {
+        self.cases.iter().filter_map(|case| match &case.outcome {
+            Outcome::Fails(error) => Some(self.failure(case, error)),
+            _ => None,
+        })
+    }
+
+    /// A failure without secrets, in the excerpt of a file neither.
+    fn failure(&self, case: &Case, error: &Error) -> Redacted<Error> {
+        self.secrets(case).redact(error)
+    }
+
+    /// A failure in one line, without secrets.
+    fn message(&self, case: &Case, error: &Error) -> String {
+        self.secrets(case).scrubbed(&error.to_string())
+    }
+
+    /// The warnings of all runs, each once, without secrets.
+    pub fn warnings(&self) -> Vec<Redacted<Diagnostic>> {
+        let mut seen = HashSet::new();
+        let mut all = Vec::new();
+        for case in self.cases.iter().filter(|case| !case.warnings.is_empty()) {
+            let secrets = self.secrets(case);
+            let scrubbed = case.warnings.iter().map(|warning| secrets.redact(warning));
+            all.extend(scrubbed.filter(|warning| seen.insert(warning.to_string())));
+        }
+        all
+    }
+
+    /// How many cases there are of each kind.
+    pub fn counts(&self) -> Counts {
+        Counts::of(&self.cases)
+    }
+}
+
+/// In a sentence.
+fn summary(counts: &Counts) -> String {
+    let said = |n: usize, one: &str, many: &str| {
+        (n > 0).then(|| format!("{n} {}", if n == 1 { one } else { many }))
+    };
+    let parts = [
+        Some(format!("{} as expected", counts.same)),
+        said(counts.differ, "differs", "differ"),
+        said(counts.fail, "fails", "fail"),
+        said(counts.written, "recorded", "recorded"),
+        said(counts.skipped, "skipped", "skipped"),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,68 @@
+//! Data as text, and data made for programs.
+
+use mapstack::value::{Map, Path as KeyPath, Value, json};
+use mapstack::{Error, ErrorKind, yaml};
+
+/// An object for programs.
+pub fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
+    Value::from(entries.into_iter().collect::<Map>())
+}
+
+/// A number for programs.
+pub fn number(n: usize) -> Value {
+    i64::try_from(n).unwrap_or(i64::MAX).into()
+}
+
+/// YAML that Salt's loader reads back.
+pub fn as_yaml(value: &Value) -> String {
+    yaml::dump(value, &yaml::DumpOptions::output())
+}
+
+/// JSON for people and programs: indented, and text as it is, as Salt's own outputter prints it.
+///
+/// # Errors
+/// There is something in the data for which JSON has no form, such as bytes.
+pub fn as_json(value: &Value) -> Result<String, Error> {
+    let options = json::DumpOptions {
+        indent: Some(2),
+        ensure_ascii: false,
+        ..json::DumpOptions::default()
+    };
+    let text = json::dumps(value, &options).map_err(|e| {
+        Error::new(
+            ErrorKind::DataSource,
+            format!("the result has no JSON form: {e}"),
+        )
+    })?;
+    Ok(text + "\n")
+}
+
+/// The value under a path, which was written as `key`.
+///
+/// # Errors
+/// There is nothing under it.
+pub fn pick(value: &Value, key: &str, path: &KeyPath) -> Result<Value, Error> {
+    yaml::traverse(value, path).ok_or_else(|| nothing_under(value, key, ""))
+}
+
+/// The failure to find a key in a value, which is what a path leads to.
+pub fn nothing_under(value: &Value, key: &str, path: &str) -> Error {
+    let whole = if path.is_empty() {
+        "the result".into()
+    } else {
+        format!("'{path}'")
+    };
+    let mut message = format!("{whole} has nothing under '{key}'");
+    let names: Vec<String> = value
+        .as_map()
+        .map(|m| m.keys().map(ToString::to_string).collect())
+        .unwrap_or_default();
+    if let Some(near) = mapstack::nearest(key, &names) {
+        message.push_str(&format!("; did you mean '{near}'?"));
+    } else if !names.is_empty() {
+        message.push_str(&format!("; it has {}", names.join(", ")));
+    } else if let Some(items) = value.as_list() {
+        message.push_str(&format!("; it is a list of {}", items.len()));
+    }
+    Error::new(ErrorKind::Lookup, message)
+}

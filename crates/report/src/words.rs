@@ -1,0 +1,42 @@
+//! Words that several forms share: how many, which of them, and the path of a key.
+
+use mapstack::value::Key;
+
+/// So many of something.
+///
+/// ```
+/// assert_eq!(mapstack_report::words::count(2, "minion"), "2 minions");
+/// ```
+pub fn count(n: usize, one: &str) -> String {
+    format!("{n} {one}{}", if n == 1 { "" } else { "s" })
+}
+
+/// The first of some names, and how many more there are.
+///
+/// ```
+/// assert_eq!(mapstack_report::words::some(&["a", "b", "c"], 2), "a, b and 1 more");
+/// ```
+pub fn some<T: AsRef<str>>(names: &[T], most: usize) -> String {
+    let shown = names
+        .iter()
+        .take(most)
+        .map(AsRef::as_ref)
+        .collect::<Vec<_>>()
+        .join(", ");
+    match names.len().saturating_sub(most) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// A path as keys are written: joined by colons.
+///
+/// ```
+/// assert_eq!(mapstack_report::words::joined(&["users".into(), 0.into()]), "users:0");
+/// ```
+pub fn joined(path: &[Key]) -> String {
+    path.iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(":")
+}
