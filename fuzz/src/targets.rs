@@ -1,6 +1,5 @@
 //! The targets, one function each.
 
-use mapstack::config::{Config, Kind};
 use mapstack::{DataOptions, Engine, parse_definition};
 use mapstack_expect::{Form, Recorded};
 use mapstack_lint::Linter;
@@ -11,6 +10,7 @@ use mapstack_minion::minions::Minions;
 use mapstack_minion::{Minion, cache, platforms};
 use mapstack_render::jinja::{self as jinja_engine, Limits, NoHost, Request};
 use mapstack_render::{Obj, tera as tera_engine};
+use mapstack_salt_config::{Config, Kind};
 use mapstack_value::{Value, json as json_text};
 use mapstack_yaml::{DumpOptions, decode, dump, load, load_marked, loose_scalar};
 

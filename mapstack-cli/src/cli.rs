@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use mapstack::pillar::StackKind;
 use mapstack_inputs::IdParser;
 use mapstack_inputs::flags::{
     ConfigKind, Facts, Files, Functions, Input, Layering, Merging, SecretFlags, Target, WorkFlags,
 };
+use mapstack_pillar::StackKind;
 
 /// Salt's layered configuration, without Salt.
 ///

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 use mapstack_loader::{Fetched, FileServer, LoadError, SaltPath};
 use mapstack_matcher::Definition;
-use mapstack_minion::Minion;
+use mapstack_minion::{Minion, Part};
 use mapstack_render::jinja::{Limits, Syntax, Taint, TemplateCache};
 use mapstack_render::{DictRef, Obj, Sweep, salt_object};
 use mapstack_value::{Map, Str, Value};
@@ -21,8 +21,7 @@ use crate::facts::Facts;
 use crate::layer::LayerFile;
 use crate::lineage::Tracker;
 use crate::moulds::Moulds;
-use crate::pillar::StackCache;
-use crate::share::{Blanks, Printing, Probe, Questions, Recorder, Root};
+use crate::share::{Blanks, Printing, Probe, Questions, Recorder};
 use crate::stubs::Stubs;
 use crate::trace::{Asked, Event, FileRead, FileReadKind, Outcome, Stage};
 use mapstack_diagnostic::{Diagnostic, ErrorKind};
@@ -47,7 +46,6 @@ pub struct Engine {
     pub(crate) definitions: ByText<Arc<Definition>>,
     /// The arguments of `map.data` where none is given, by formula.
     pub(crate) arguments: ByText<Map>,
-    pub(crate) stacks: StackCache,
     pub(crate) questions: Questions,
 }
 
@@ -64,7 +62,6 @@ impl Engine {
             definitions: ByText::new(MOST_DEFINITIONS),
             arguments: ByText::new(MOST_DEFINITIONS),
             moulds: Moulds::default(),
-            stacks: StackCache::default(),
             questions: Questions::default(),
         }
     }
@@ -161,7 +158,7 @@ pub struct Run<'e> {
 }
 
 /// Facts as a dict that templates can change; a recorder is told what is read.
-fn live_dict(recorder: Option<&Recorder<'_>>, root: Root, part: &Map) -> Obj {
+fn live_dict(recorder: Option<&Recorder<'_>>, root: Part, part: &Map) -> Obj {
     match recorder {
         Some(recorder) => Obj::Dict(DictRef::watched(
             part.clone(),
@@ -197,10 +194,10 @@ impl<'e> Run<'e> {
     }
 
     fn with_facts(engine: &'e Engine, minion: &Minion, recorder: Option<Recorder<'e>>) -> Self {
-        let live = |root: Root, part: &Map| live_dict(recorder.as_ref(), root, part);
+        let live = |root: Part, part: &Map| live_dict(recorder.as_ref(), root, part);
         let live = Live {
-            grains: live(Root::Grains, &minion.grains),
-            pillar: live(Root::Pillar, &minion.pillar),
+            grains: live(Part::Grains, &minion.grains),
+            pillar: live(Part::Pillar, &minion.pillar),
             opts: OnceCell::new(),
             salt: salt_object(),
         };
@@ -277,7 +274,7 @@ impl<'e> Run<'e> {
             let facts = self.facts.unchanged().clone();
             let content = move || facts.options();
             Obj::Dict(match self.facts.recorder() {
-                Some(recorder) => DictRef::lazy_watched(content, recorder.reader(Root::Opts)),
+                Some(recorder) => DictRef::lazy_watched(content, recorder.reader(Part::Opts)),
                 None => DictRef::lazy(content),
             })
         };
@@ -321,7 +318,8 @@ impl<'e> Run<'e> {
         self.events.borrow().clone()
     }
 
-    pub(crate) fn warn(&self, warning: Diagnostic) {
+    /// Add a warning, unless it is there already.
+    pub fn warn(&self, warning: Diagnostic) {
         let mut warnings = self.warnings.borrow_mut();
         if !warnings.contains(&warning) {
             warnings.push(warning);
@@ -431,11 +429,11 @@ impl<'e> Run<'e> {
     }
 
     /// A copy of the grains or the pillar as they are now, for who may change it alone.
-    pub(crate) fn copied_facts(&self, root: Root) -> Obj {
+    pub(crate) fn copied_facts(&self, root: Part) -> Obj {
         let facts = self.facts.unchanged();
         let (live, known) = match root {
-            Root::Pillar => (&self.live.pillar, &facts.pillar),
-            Root::Grains | Root::Opts => (&self.live.grains, &facts.grains),
+            Part::Pillar => (&self.live.pillar, &facts.pillar),
+            Part::Grains | Part::Opts => (&self.live.grains, &facts.grains),
         };
         match live.to_value_unread() {
             Ok(Value::Map(now)) if now.ptr_eq(known) => {
@@ -451,7 +449,10 @@ impl<'e> Run<'e> {
     }
 
     /// Take over what templates changed in the live facts.
-    pub(crate) fn sync_facts(&self) -> mapstack_render::Result<()> {
+    ///
+    /// # Errors
+    /// Something in them is not data.
+    pub fn sync_facts(&self) -> mapstack_render::Result<()> {
         let changed = |live: &Obj, known: &Map| -> mapstack_render::Result<Option<Map>> {
             match live.to_value_unread()? {
                 Value::Map(map) if !map.ptr_eq(known) => Ok(Some(map)),

@@ -2,10 +2,10 @@
 
 use std::cell::{Ref, RefCell};
 
-use mapstack_minion::{Answer, ConfigGet, LookupError, Minion, PillarGet};
+use mapstack_minion::{Answer, ConfigGet, LookupError, Minion, Part, PillarGet};
 use mapstack_value::{Key, Map, Path, Value};
 
-use crate::share::{Exact, Question, Recorder, Root};
+use crate::share::{Exact, Question, Recorder};
 
 /// The facts as matchers and functions see them. Whatever can be learnt from them is learnt by one of
 /// these methods, each of which records what it tells.
@@ -58,22 +58,22 @@ impl<'e> Facts<'e> {
 
     /// One grain.
     pub fn grain(&self, key: &str) -> Option<Value> {
-        self.note(|| Question::Whole(Root::Grains, vec![Exact(key.into())]));
+        self.note(|| Question::Whole(Part::Grains, vec![Exact(key.into())]));
         self.minion.borrow().grains.get(key).cloned()
     }
 
     /// Whether there is a grain.
     pub fn has_grain(&self, key: &str) -> bool {
-        self.note(|| Question::Entry(Root::Grains, vec![Exact(key.into())]));
+        self.note(|| Question::Entry(Part::Grains, vec![Exact(key.into())]));
         self.minion.borrow().grains.contains_key(key)
     }
 
     /// The part of grains or pillar that look-ups can reach whose first step is a text.
-    pub fn below(&self, root: Root, first: &str) -> Map {
+    pub fn below(&self, root: Part, first: &str) -> Map {
         let minion = self.minion.borrow();
         let all = match root {
-            Root::Pillar => &minion.pillar,
-            Root::Grains | Root::Opts => &minion.grains,
+            Part::Pillar => &minion.pillar,
+            Part::Grains | Part::Opts => &minion.grains,
         };
         // A step that is no key as it is, is one as YAML reads it.
         let loose = mapstack_yaml::loose_scalar(first).and_then(|loose| Key::try_from(&loose).ok());
@@ -87,12 +87,12 @@ impl<'e> Facts<'e> {
     }
 
     pub fn grains_get(&self, query: &str, delimiter: &str) -> Result<Option<Value>, LookupError> {
-        self.note(|| Question::Find(Root::Grains, query.into(), delimiter.into()));
+        self.note(|| Question::Find(Part::Grains, query.into(), delimiter.into()));
         self.minion.borrow().grains_get(query, delimiter)
     }
 
     pub fn pillar_find(&self, query: &str, delimiter: &str, path: &Path) -> Option<Value> {
-        self.note(|| Question::Find(Root::Pillar, query.into(), delimiter.into()));
+        self.note(|| Question::Find(Part::Pillar, query.into(), delimiter.into()));
         mapstack_yaml::traverse(&Value::Map(self.minion.borrow().pillar.clone()), path)
     }
 

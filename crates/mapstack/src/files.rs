@@ -11,16 +11,20 @@ use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 
 /// A file that was found.
 #[derive(Debug, Clone)]
-pub(crate) struct File {
+pub struct File {
     /// Its path from the file server's root.
     pub path: String,
     /// Where it lies, as a person would open it.
     pub shown: String,
+    /// What is in it.
     pub bytes: Arc<[u8]>,
 }
 
 impl File {
     /// The content as text.
+    ///
+    /// # Errors
+    /// It is not UTF-8.
     pub fn text(&self) -> Result<&str> {
         mapstack_yaml::decode(&self.bytes).map_err(|e| {
             let place = e

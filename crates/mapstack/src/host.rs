@@ -180,10 +180,12 @@ impl Host for RunHost<'_, '_> {
         if let Some(function) = functions::find(name) {
             let missing = missing_argument(&args);
             // What is wrong with something undefined is that it is not there, whatever else it is not.
-            return function(self.run, vm, args).map_err(|error| match missing {
-                Some(missing) if is_about_arguments(&error) => missing.error(),
-                _ => error,
-            });
+            return function
+                .call(self.run, vm, args)
+                .map_err(|error| match missing {
+                    Some(missing) if is_about_arguments(&error) => missing.error(),
+                    _ => error,
+                });
         }
         let call = self.call(name, &args)?;
         self.ask_others(vm, &call)

@@ -29,7 +29,6 @@
 //! | where each value comes from | [`Run::explain`], [`lineage`] |
 //! | what went wrong, and where | [`Error`], [`Diagnostic`], [`Run::warnings`] |
 //! | answers to calls that are not built in | [`Stubs`], [`Functions`], [`Engine::with_functions`] |
-//! | external pillars that stack files | [`pillar`] |
 //! | the minion's facts | [`minion`] |
 //! | where files come from | [`loader`] |
 //!
@@ -50,7 +49,7 @@ mod lookups;
 mod map_jinja;
 mod moulds;
 mod options;
-pub mod pillar;
+mod outside;
 mod pipe;
 mod python;
 mod render;
@@ -66,6 +65,7 @@ pub mod trace;
 pub use calls::{Call, CallError, Functions};
 pub use condition::Condition;
 pub use engine::{Engine, Run};
+pub use files::File;
 pub use layer::LAYER_KEYS;
 pub use map_jinja::{Exported, MapForm, MapOptions};
 pub use mapstack_diagnostic::{
@@ -79,7 +79,9 @@ pub use mapstack_render::regex_matches;
 pub use mapstack_value as value;
 pub use mapstack_yaml as yaml;
 pub use options::{DataOptions, StackOptions, TofsOptions};
+pub use outside::OtherTemplate;
 pub use pipe::TemplateOptions;
+pub use render::Text;
 pub use share::{FactRead, Outcome, Recipe, Witness};
 pub use stack::{STRATEGIES, parse as parse_definition};
 pub use stubs::Stubs;

@@ -62,7 +62,7 @@ pub(crate) struct Job<'j> {
 
 /// A text to be read as YAML, which knows the source it came from.
 #[derive(Clone)]
-pub(crate) struct Text<'f> {
+pub struct Text<'f> {
     file: Cow<'f, File>,
     text: Cow<'f, str>,
     /// One map for each template stage that made it, the first stage first.
@@ -80,7 +80,7 @@ impl<'f> Text<'f> {
     }
 
     /// A text that no place of the file stands for.
-    pub fn made(file: &'f File, text: String) -> Self {
+    pub(crate) fn made(file: &'f File, text: String) -> Self {
         Text {
             file: Cow::Borrowed(file),
             text: Cow::Owned(text),
@@ -89,7 +89,7 @@ impl<'f> Text<'f> {
     }
 
     /// What the next template stage needs: where the text came from, and the text.
-    pub fn into_source(self) -> (Vec<SourceMap>, Arc<str>) {
+    pub(crate) fn into_source(self) -> (Vec<SourceMap>, Arc<str>) {
         (self.maps, self.text.into())
     }
 
@@ -103,7 +103,7 @@ impl<'f> Text<'f> {
     }
 
     /// The same, for keeping.
-    pub fn into_owned(self) -> Text<'static> {
+    pub(crate) fn into_owned(self) -> Text<'static> {
         let file = Cow::Owned(self.file.into_owned());
         Text {
             file,
@@ -112,17 +112,19 @@ impl<'f> Text<'f> {
         }
     }
 
+    /// The text.
+    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// The file, as a person would open it.
-    pub fn shown(&self) -> &str {
+    pub(crate) fn shown(&self) -> &str {
         &self.file.shown
     }
 
     /// Whether a byte of the text is not literally in the file.
-    pub fn is_computed(&self, offset: usize) -> bool {
+    pub(crate) fn is_computed(&self, offset: usize) -> bool {
         self.is_rendered()
             && self
                 .locate(offset)
@@ -130,13 +132,13 @@ impl<'f> Text<'f> {
     }
 
     /// Whether an expression printed a byte as the text of a value, and not as data written out.
-    pub fn is_text_of_value(&self, offset: usize) -> bool {
+    pub(crate) fn is_text_of_value(&self, offset: usize) -> bool {
         self.locate(offset)
             .is_some_and(|(_, origin)| origin == Origin::Text)
     }
 
     /// Where expressions of the last template stage printed something, in order.
-    pub fn printed(&self) -> impl Iterator<Item = Range<usize>> {
+    pub(crate) fn printed(&self) -> impl Iterator<Item = Range<usize>> {
         let runs = || self.maps.last().into_iter().flat_map(SourceMap::runs);
         let ends = runs()
             .map(|(start, _)| start)
@@ -149,10 +151,12 @@ impl<'f> Text<'f> {
     }
 
     /// The bytes that the last template stage is known to have made of secrets, in order.
-    pub fn secret(&self) -> &[Range<usize>] {
+    pub(crate) fn secret(&self) -> &[Range<usize>] {
         self.maps.last().map_or(&[], SourceMap::secret)
     }
 
+    /// Whether a template made it.
+    #[must_use]
     pub fn is_rendered(&self) -> bool {
         !self.maps.is_empty()
     }
@@ -210,6 +214,8 @@ impl<'f> Text<'f> {
         found
     }
 
+    /// The place in the source behind a mark.
+    #[must_use]
     pub fn place_of_mark(&self, mark: Mark) -> Place {
         self.place(mark.offset(&self.text))
     }
@@ -224,7 +230,7 @@ impl<'f> Text<'f> {
     }
 
     /// A JSON error, told in the source; `start` is where the JSON begins in the text.
-    pub fn json_error(&self, e: &JsonError, start: usize) -> Error {
+    pub(crate) fn json_error(&self, e: &JsonError, start: usize) -> Error {
         let JsonError::Syntax {
             message,
             line,
@@ -347,7 +353,7 @@ impl Run<'_> {
 
     /// Tell what a template left in a variable that is no data. The reference returns the object
     /// itself, which fails when something uses it.
-    pub(crate) fn warn_of_no_data(&self, file: &File, variable: &str, missing: &[String]) {
+    pub fn warn_of_no_data(&self, file: &File, variable: &str, missing: &[String]) {
         for what in missing {
             let message = format!(
                 "{} puts something into {variable} that is no data: {what}",
@@ -603,7 +609,7 @@ impl Run<'_> {
     }
 
     /// A template's error with files a person can open.
-    pub(crate) fn template_error(&self, e: mapstack_render::Error, file: &File) -> Error {
+    pub fn template_error(&self, e: mapstack_render::Error, file: &File) -> Error {
         self.located_error(e.to_string(), e, file)
     }
 

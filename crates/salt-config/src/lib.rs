@@ -35,6 +35,7 @@ mod apply;
 mod file;
 pub mod fileserver;
 mod include;
+mod kind;
 mod layer;
 mod names;
 mod paths;
@@ -48,65 +49,12 @@ use mapstack_value::posixpath::join;
 use mapstack_value::{Key, Map, Value};
 
 pub use file::Setting;
+pub use kind::{Kind, Surroundings};
 
 use self::apply::Applying;
 use self::include::Includer;
 use self::layer::Layer;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
-
-/// Whose configuration it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// A master's: `/etc/salt/master`.
-    Master,
-    /// A minion's: `/etc/salt/minion`.
-    Minion,
-    /// A proxy minion's: `/etc/salt/proxy`.
-    Proxy,
-}
-
-impl Kind {
-    /// Every kind, in the order in which a directory is searched for their files.
-    pub const ALL: [Kind; 3] = [Kind::Master, Kind::Minion, Kind::Proxy];
-
-    /// Its name, which is that of its file, too.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Master => "master",
-            Kind::Minion => "minion",
-            Kind::Proxy => "proxy",
-        }
-    }
-
-    /// The kind that a file's name begins with, up to the first `.`, `-` or `_`.
-    ///
-    /// ```
-    /// use mapstack_salt_config::Kind;
-    /// assert_eq!(Kind::of_file("/etc/salt/master"), Some(Kind::Master));
-    /// assert_eq!(Kind::of_file("minion.yaml"), Some(Kind::Minion));
-    /// assert_eq!(Kind::of_file("masters"), None);
-    /// ```
-    #[must_use]
-    pub fn of_file(path: &str) -> Option<Kind> {
-        let name = path.rsplit(['/', '\\']).next()?;
-        let stem = name.split(['.', '-', '_']).next()?;
-        Kind::ALL.into_iter().find(|kind| kind.name() == stem)
-    }
-}
-
-/// What a configuration takes from where it is read.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Surroundings {
-    /// The directory that a relative `root_dir` starts from.
-    pub directory: String,
-    /// What `~` stands for in `include`.
-    pub home: Option<String>,
-    /// The minion's id, for a minion's configuration that does not say it.
-    pub id: Option<String>,
-    /// The id that a minion without either remembers, in its file `minion_id`.
-    pub remembered_id: Option<String>,
-}
 
 /// Where an option comes from.
 #[derive(Debug, Clone, PartialEq)]

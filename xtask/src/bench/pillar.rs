@@ -26,7 +26,7 @@ pub fn run(sh: &Shell) -> Result {
     .run()?;
     cmd!(
         sh,
-        "cargo bench --quiet --package mapstack --bench pillar --no-run"
+        "cargo bench --quiet --package mapstack-pillar --bench pillar --no-run"
     )
     .run()?;
     println!("a generated stack: 20 plain layers of 40 keys");
@@ -71,7 +71,7 @@ fn generate(sh: &Shell, directory: &Path, marks: Option<[&str; 2]>) -> Result<Pa
 fn measure(sh: &Shell, kind: &str, config: &Path, goal: Option<f64>) -> Result {
     let ours = measured(cmd!(
         sh,
-        "cargo bench --quiet --package mapstack --bench pillar -- {kind} {config}"
+        "cargo bench --quiet --package mapstack-pillar --bench pillar -- {kind} {config}"
     ))?;
     let warm = nanoseconds(&ours);
     let theirs = match reference::python(sh) {

@@ -29,7 +29,7 @@ pub fn run(sh: &Shell, count: u32, seed: u64, only: &[String]) -> Result {
         .collect();
     cmd!(
         sh,
-        "cargo build --quiet --package mapstack --example answer {features...}"
+        "cargo build --quiet --package mapstack-pillar --example answer {features...}"
     )
     .run()?;
     let questions = cmd!(
@@ -43,7 +43,7 @@ pub fn run(sh: &Shell, count: u32, seed: u64, only: &[String]) -> Result {
     let place = place.path();
     let answer = cmd!(
         sh,
-        "cargo run --quiet --package mapstack --example answer {features...} -- {place}"
+        "cargo run --quiet --package mapstack-pillar --example answer {features...} -- {place}"
     );
     let ours = answer.quiet().stdin(&questions).read()?;
     let theirs = cmd!(sh, "{python} xtask/reference/answer.py {place}")

@@ -53,10 +53,22 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "mapstack",
+        "mapstack-functions",
         &[
             "mapstack-diagnostic",
-            "mapstack-salt-config",
+            "mapstack-loader",
+            "mapstack-merge",
+            "mapstack-minion",
+            "mapstack-render",
+            "mapstack-value",
+            "mapstack-yaml",
+        ],
+    ),
+    (
+        "mapstack",
+        &[
+            "mapstack-functions",
+            "mapstack-diagnostic",
             "mapstack-value",
             "mapstack-yaml",
             "mapstack-matcher",
@@ -65,6 +77,20 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-loader",
             "mapstack-redact",
             "mapstack-render",
+        ],
+    ),
+    (
+        "mapstack-pillar",
+        &[
+            "mapstack",
+            "mapstack-diagnostic",
+            "mapstack-loader",
+            "mapstack-merge",
+            "mapstack-minion",
+            "mapstack-render",
+            "mapstack-salt-config",
+            "mapstack-value",
+            "mapstack-yaml",
         ],
     ),
     ("mapstack-fleet", &["mapstack"]),
@@ -92,6 +118,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-fleet",
             "mapstack-lint",
             "mapstack-page",
+            "mapstack-pillar",
             "mapstack-redact",
             "mapstack-salt-config",
         ],
@@ -113,6 +140,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-fleet",
             "mapstack-inputs",
             "mapstack-lint",
+            "mapstack-pillar",
             "mapstack-report",
             "mapstack-salt-config",
         ],
@@ -212,7 +240,10 @@ mod tests {
     #[test]
     fn crates_and_rows_belong_together() {
         let mut metadata = workspace();
-        metadata["packages"][0]["name"] = json!("mapstack-valuable");
+        let value = ARROWS
+            .iter()
+            .position(|(name, _)| *name == "mapstack-value");
+        metadata["packages"][value.unwrap()]["name"] = json!("mapstack-valuable");
         let problems = check(&metadata.to_string()).unwrap();
         assert!(problems.contains(
             &"mapstack-valuable: not in the table of dependencies; give it a row".into()

@@ -4,6 +4,7 @@
 //! with something wrong.
 
 mod arrows;
+mod circles;
 mod code;
 mod licences;
 mod sources;
@@ -29,9 +30,15 @@ pub fn run(sh: &Shell, _: &Args) -> Result {
             .quiet()
             .read()?,
     )?);
+    let mut files = Vec::new();
     for path in our_files(sh, Path::new(""))? {
-        problems.extend(sources::check(&path, &sh.read_file(&path)?));
+        let text = sh.read_file(&path)?;
+        files.push((path, text));
     }
+    for (path, text) in &files {
+        problems.extend(sources::check(path, text));
+    }
+    problems.extend(circles::check(&files));
     let manifest = sh.read_file("Cargo.toml")?;
     let changelog = sh.read_file("CHANGELOG.md").unwrap_or_default();
     problems.extend(check_changelog(&manifest, &changelog));

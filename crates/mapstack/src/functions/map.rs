@@ -1,9 +1,10 @@
 //! `map.*`: a formula's configuration from inside a template.
 
+use mapstack_functions::{failed, text};
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::{Map, Value};
 
-use super::{Table, failed, text};
+use super::Table;
 use crate::options::{DataOptions, StackOptions, TofsOptions};
 
 pub(super) const TABLE: Table = &[

@@ -1,11 +1,12 @@
 //! `slsutil.renderer`: a file or a text through a render pipe.
 
+use mapstack_functions::failed;
 use mapstack_loader::SaltPath;
 use mapstack_render::jinja::Names;
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result};
 use mapstack_value::{Key, Str, Value};
 
-use super::{Table, failed};
+use super::Table;
 use crate::engine::Run;
 use crate::files::File;
 use crate::pipe::{DEFAULT_PIPE, Data, Made, Source};

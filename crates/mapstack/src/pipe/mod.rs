@@ -24,8 +24,8 @@ use crate::files::File;
 use crate::host::RunHost;
 use crate::python;
 use crate::render::{Job, Language, Text};
-use crate::share::Root;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
+use mapstack_minion::Part;
 
 /// Something to send through a pipe.
 pub(crate) struct Source<'s> {
@@ -414,7 +414,7 @@ impl Run<'_> {
     fn pipe_variables(&self, source: &Source<'_>) -> Names {
         let mut names = self.sls_basics(&source.saltenv, &source.sls);
         if source.is_called {
-            names.insert("grains".into(), self.copied_facts(Root::Grains));
+            names.insert("grains".into(), self.copied_facts(Part::Grains));
         }
         names.extend(source.extra.iter().map(|(k, v)| (k.clone(), v.clone())));
         names.extend(
@@ -446,7 +446,7 @@ impl Run<'_> {
     fn sls_basics(&self, saltenv: &Str, sls: &str) -> Names {
         let mut names = self.common_variables(saltenv);
         // Renderers have a pillar of their own: what an sls changes in it, no function sees.
-        names.insert("pillar".into(), self.copied_facts(Root::Pillar));
+        names.insert("pillar".into(), self.copied_facts(Part::Pillar));
         names.insert("proxy".into(), Obj::from(Map::new()));
         names.insert("sls".into(), Obj::from(sls));
         names

@@ -25,6 +25,6 @@ pub(crate) use printed::Printing;
 pub use probe::Witness;
 pub(crate) use probe::{Posed, Probe, Questions};
 pub use question::FactRead;
-pub(crate) use question::{Question, Root};
+pub(crate) use question::Question;
 pub use recipe::{Outcome, Recipe};
 pub(crate) use recorder::Recorder;

@@ -12,15 +12,6 @@ use super::printed::{LayerPrint, Print};
 use super::{Exact, Posed, Probe};
 use crate::calls::weight;
 
-/// A part of the facts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Root {
-    Grains,
-    Pillar,
-    /// The options, in which the others are, too.
-    Opts,
-}
-
 /// One look at a minion.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Question {
@@ -29,11 +20,11 @@ pub(crate) enum Question {
     /// The name.
     Id,
     /// One entry, as a dict answers it: of a mapping only that it is one.
-    Entry(Root, Vec<Exact>),
+    Entry(Part, Vec<Exact>),
     /// Everything below a path.
-    Whole(Root, Vec<Exact>),
+    Whole(Part, Vec<Exact>),
     /// What a path of text leads to, as matchers look it up.
-    Find(Root, String, String),
+    Find(Part, String, String),
     /// `pillar.get`: the key, the delimiter, the default, and whether to merge and to append.
     Pillar(Exact, String, Option<Exact>, bool, Option<bool>),
     /// `config.get`: the key, the delimiter, the strategy, and what to leave out.
@@ -83,27 +74,15 @@ impl Question {
             Question::Start => Vec::new(),
             Question::Id => of(Some(Part::Opts), vec!["id".into()]),
             Question::Entry(root, path) | Question::Whole(root, path) => {
-                of(Some(root.part()), keys(path))
+                of(Some(*root), keys(path))
             }
-            Question::Find(root, query, delimiter) => {
-                of(Some(root.part()), split(query, delimiter))
-            }
+            Question::Find(root, query, delimiter) => of(Some(*root), split(query, delimiter)),
             Question::Pillar(key, delimiter, ..) => of(Some(Part::Pillar), text(key, delimiter)),
             Question::Config(key, delimiter, ..) => of(None, text(key, delimiter)),
             Question::Option(key) => of(Some(Part::Opts), text(key, ":")),
             Question::Files(files) => files.paths().question.reads(),
             Question::Paths(paths) => paths.reads(),
             Question::Print(_) | Question::All => of(None, Vec::new()),
-        }
-    }
-}
-
-impl Root {
-    fn part(self) -> Part {
-        match self {
-            Root::Grains => Part::Grains,
-            Root::Pillar => Part::Pillar,
-            Root::Opts => Part::Opts,
         }
     }
 }
@@ -250,7 +229,7 @@ impl Question {
             Question::Whole(root, path) => {
                 entry(minion, *root, path).map_or(Answer::Nothing, |v| Answer::Value(Exact(v)))
             }
-            Question::Find(Root::Grains, query, delimiter) => {
+            Question::Find(Part::Grains, query, delimiter) => {
                 found(minion.grains_get(query.as_str(), delimiter))
             }
             Question::Find(_, query, delimiter) => match probe.run.pillar_find(query, delimiter) {
@@ -331,12 +310,12 @@ fn told(answer: Result<(Option<Value>, Option<mapstack_minion::Warning>), Lookup
 }
 
 /// What single look-ups lead to.
-fn entry(minion: &Minion, root: Root, path: &[Exact]) -> Option<Value> {
+fn entry(minion: &Minion, root: Part, path: &[Exact]) -> Option<Value> {
     let mut steps = path.iter();
     let mut here = match root {
-        Root::Grains => Value::Map(minion.grains.clone()),
-        Root::Pillar => Value::Map(minion.pillar.clone()),
-        Root::Opts => match steps.next() {
+        Part::Grains => Value::Map(minion.grains.clone()),
+        Part::Pillar => Value::Map(minion.pillar.clone()),
+        Part::Opts => match steps.next() {
             Some(first) => minion.option(&Key::try_from(&first.0).ok()?)?,
             None => Value::Map(minion.options()),
         },

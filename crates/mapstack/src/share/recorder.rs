@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use mapstack_matcher::Definition;
+use mapstack_minion::Part;
 use mapstack_render::{Reader, clock_reads};
 use mapstack_value::{Key, Value};
 use mapstack_yaml::Mould;
@@ -14,7 +15,7 @@ use super::blanks::{Sheet, has_blank};
 use super::layer_files::{LayerFiles, LayerPaths};
 use super::printed::{LayerPrint, can_pay};
 use super::question::Told;
-use super::{Exact, Posed, Printing, Probe, Question, Root};
+use super::{Exact, Posed, Printing, Probe, Question};
 use crate::engine::Run;
 use crate::files::File;
 use crate::layer::{LayerFile, Variables};
@@ -80,7 +81,7 @@ struct ReadLog(RefCell<Vec<Question>>);
 
 /// The reads of one root's dicts.
 pub(crate) struct RootReader {
-    root: Root,
+    root: Part,
     log: Rc<ReadLog>,
 }
 
@@ -123,7 +124,7 @@ impl<'e> Recorder<'e> {
     }
 
     /// The reader of a live dict.
-    pub fn reader(&self, root: Root) -> Rc<RootReader> {
+    pub fn reader(&self, root: Part) -> Rc<RootReader> {
         Rc::new(RootReader {
             root,
             log: self.log.clone(),

@@ -1,7 +1,7 @@
 //! The files of stacked pillars, in order, and what came of each.
 
-use mapstack::pillar::{FileOutcome, PillarEvent};
 use mapstack::value::{Map, Value};
+use mapstack_pillar::{FileOutcome, PillarEvent};
 
 /// What happened, by minion where there are several.
 #[derive(Default)]

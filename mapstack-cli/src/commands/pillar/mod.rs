@@ -4,11 +4,11 @@ mod keep_going;
 
 use mapstack::loader::Backends;
 use mapstack::minion::Minion;
-use mapstack::pillar::{ExtPillars, PillarRun, StackKind};
 use mapstack::value::{Map, Value};
 use mapstack::{Engine, Error};
 use mapstack_inputs::Warn as _;
 use mapstack_inputs::{Chosen, Served};
+use mapstack_pillar::{Compiler, ExtPillars, PillarRun, StackKind};
 use mapstack_report::pillar::{Traced, lost};
 use mapstack_salt_config::{Config, Kind};
 
@@ -28,7 +28,7 @@ pub fn run(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
 /// What the pillars of some minions are made of.
 struct Work {
     engine: Engine,
-    pillars: ExtPillars,
+    compiler: Compiler,
     chosen: Chosen,
 }
 
@@ -54,13 +54,13 @@ impl Work {
         let engine = engine(files, &args.functions)?;
         Ok(Work {
             engine,
-            pillars,
+            compiler: Compiler::new(pillars),
             chosen,
         })
     }
 
     fn run_for(&self, minion: &Minion) -> PillarRun<'_> {
-        self.engine.pillar_run(minion, &self.pillars)
+        self.compiler.run(&self.engine, minion)
     }
 }
 

@@ -1,0 +1,133 @@
+//! What functions can ask for.
+
+use std::cell::Ref;
+
+use mapstack_diagnostic::{Diagnostic, Result};
+use mapstack_loader::{Fetched, SaltPath};
+use mapstack_minion::{ConfigGet, Minion, Part, PillarGet};
+use mapstack_render::jinja::Vm;
+use mapstack_render::{CallArgs, Error, Obj};
+use mapstack_value::{Map, Str, Value};
+
+/// A run of templates as its functions see it.
+///
+/// Whatever a function can learn of the minion or of files is learnt by one of these methods, so that a run can
+/// record what a result depends on.
+pub trait Context {
+    /// The minion's name.
+    fn id(&self) -> Value;
+
+    /// One grain.
+    fn grain(&self, key: &str) -> Option<Value>;
+
+    /// Whether there is a grain.
+    fn has_grain(&self, key: &str) -> bool;
+
+    /// The part of grains or pillar that look-ups can reach whose first step is a text.
+    fn below(&self, part: Part, first: &str) -> Map;
+
+    /// All facts: a result that looks at them is this minion's alone.
+    fn facts(&self) -> Ref<'_, Minion>;
+
+    /// An option of the minion, `None` if it has none of that name.
+    fn option(&self, name: &str) -> Value;
+
+    /// `pillar.get`.
+    ///
+    /// # Errors
+    /// A key that cannot be looked up.
+    fn pillar_get(&self, key: &Value, query: &PillarGet) -> Result<Value>;
+
+    /// `config.get`.
+    ///
+    /// # Errors
+    /// A key that cannot be looked up, or values that cannot be merged.
+    fn config_get(&self, key: &Value, query: &ConfigGet) -> Result<Option<Value>>;
+
+    /// The grains, as templates see and change them.
+    fn grains(&self) -> &Obj;
+
+    /// The pillar, as templates see and change it.
+    fn pillar(&self) -> &Obj;
+
+    /// The options, as templates see them.
+    fn opts(&self) -> Obj;
+
+    /// What a key leads to in live data, its identity kept.
+    ///
+    /// # Errors
+    /// A key or a delimiter that Python refuses.
+    fn traverse(
+        &self,
+        data: &Obj,
+        key: &Value,
+        delimiter: &str,
+    ) -> mapstack_render::Result<Option<Obj>>;
+
+    /// The saltenv of the run.
+    fn saltenv(&self) -> Str;
+
+    /// The saltenvs of the file server.
+    fn envs(&self) -> Vec<String>;
+
+    /// Ask the file server for a file.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched>;
+
+    /// The files of a saltenv below a directory.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    fn list(&self, saltenv: &str, directory: &str) -> Result<Vec<String>>;
+
+    /// A file of the run's saltenv: where it lies, and its text.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not text.
+    fn text_file(&self, path: &str) -> Result<Option<(String, String)>>;
+
+    /// Pass a warning on to who runs the template.
+    fn warn(&self, warning: Diagnostic);
+
+    /// Call another function that is built in; `None` if there is none of that name.
+    fn call(&self, vm: &Vm<'_>, name: &str, args: CallArgs)
+    -> Option<mapstack_render::Result<Obj>>;
+
+    /// What to do about a function that does not exist.
+    fn help(&self, name: &str) -> String;
+}
+
+/// A function: `salt['module.name'](args)`.
+pub type Function = fn(&dyn Context, &Vm<'_>, CallArgs) -> mapstack_render::Result<Obj>;
+
+/// A module's functions with their full names.
+pub type Table = &'static [(&'static str, Function)];
+
+/// What a key leads to in live data; the key is text with delimiters, or its steps.
+///
+/// # Errors
+/// A `TypeError` for a key that is neither, and Python's error for an empty delimiter.
+pub(crate) fn look(
+    run: &dyn Context,
+    data: &Obj,
+    key: &Obj,
+    delimiter: &str,
+) -> mapstack_render::Result<Option<Obj>> {
+    let key = match key {
+        Obj::Dict(dict) => dict
+            .keys()
+            .iter()
+            .map(mapstack_value::Key::to_value)
+            .collect(),
+        Obj::None | Obj::Float(_) => {
+            return Err(Error::type_error(format!(
+                "'{}' object is not iterable",
+                key.type_name()
+            )));
+        }
+        key => key.to_value()?,
+    };
+    run.traverse(data, &key, delimiter)
+}

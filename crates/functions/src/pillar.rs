@@ -1,0 +1,219 @@
+//! `pillar.*`: what the master tells the minion. The pillar is the one the minion was given; nothing
+//! compiles it again.
+
+use mapstack_minion::PillarGet;
+use mapstack_render::jinja::Vm;
+use mapstack_render::python::hash_key;
+use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
+
+use super::{Table, comparable, delimiter, failed, filter_by, look, truth_or};
+use crate::Context;
+
+pub(super) const TABLE: Table = &[
+    ("pillar.data", |run, _, args| {
+        items(run, args, "pillar.data")
+    }),
+    ("pillar.fetch", get),
+    ("pillar.filter_by", |run, vm, args| {
+        let names = ["lookup_dict", "pillar", "merge", "default", "base"];
+        filter_by::filter_by(run, vm, run.pillar(), args, "pillar.filter_by", names, None)
+    }),
+    ("pillar.get", get),
+    ("pillar.item", item),
+    ("pillar.items", |run, _, args| {
+        items(run, args, "pillar.items")
+    }),
+    ("pillar.keys", |run, _, args| {
+        let [key, delim, _unmask] = args.bind("pillar.keys", ["key", "delimiter", "unmask"])?;
+        let key = required(key, "pillar.keys", "key")?;
+        let delim = delimiter(delim, "pillar.keys")?;
+        match look(run, run.pillar(), &key, &delim)? {
+            Some(Obj::Dict(dict)) => Ok(Obj::list(
+                dict.keys().iter().map(Obj::from).collect::<Vec<_>>(),
+            )),
+            Some(_) => Err(Error::value_error(format!(
+                "Pillar value in key {key:?} is not a dict"
+            ))),
+            None => Err(not_found(&key)),
+        }
+    }),
+    ("pillar.ls", |run, _, args| {
+        let found = items(run, args, "pillar.ls")?;
+        let Obj::Dict(found) = found else {
+            return Ok(Obj::list([]));
+        };
+        Ok(Obj::list(
+            found.keys().iter().map(Obj::from).collect::<Vec<_>>(),
+        ))
+    }),
+    ("pillar.obfuscate", |run, vm, args| {
+        obfuscated(vm, &items(run, args, "pillar.obfuscate")?, MAX_DEPTH)
+    }),
+    ("pillar.raw", |run, _, args| {
+        let [key, unmask] = args.bind("pillar.raw", ["key", "unmask"])?;
+        masks(unmask)?;
+        let Obj::Dict(pillar) = run.pillar() else {
+            return Ok(Obj::dict([]));
+        };
+        match key {
+            Some(key) if key.truthy()? => Ok(pillar
+                .get(&hash_key(&key)?)
+                .unwrap_or_else(|| Obj::dict([]))),
+            _ => Ok(Obj::Dict(copied(pillar))),
+        }
+    }),
+];
+
+fn copied(dict: &DictRef) -> DictRef {
+    DictRef::new(dict.entries().into_iter().collect())
+}
+
+fn not_found(key: &Obj) -> Box<Error> {
+    Error::python("KeyError", format!("Pillar key not found: {key:?}"))
+}
+
+fn get(run: &dyn Context, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    let names = [
+        "key",
+        "default",
+        "merge",
+        "merge_nested_lists",
+        "delimiter",
+        "pillarenv",
+        "saltenv",
+        "unmask",
+    ];
+    let [
+        key,
+        default,
+        merge,
+        merge_nested_lists,
+        delim,
+        _pillarenv,
+        _saltenv,
+        unmask,
+    ] = args.bind("pillar.get", names)?;
+    let key = required(key, "pillar.get", "key")?;
+    let delim = delimiter(delim, "pillar.get")?;
+    // The reference compares it with what stands for none.
+    comparable(default.as_ref())?;
+    masks(unmask)?;
+    if !truth_or(merge, false)? {
+        return match (look(run, run.pillar(), &key, &delim)?, default) {
+            (Some(found), _) => Ok(found),
+            (None, Some(default)) => Ok(default),
+            (None, None) if run.option("pillar_raise_on_missing").truthy() => Err(not_found(&key)),
+            (None, None) => Ok(Obj::from("")),
+        };
+    }
+    let query = PillarGet {
+        default: default.map(|d| d.to_value()).transpose()?,
+        merge: true,
+        merge_nested_lists: merge_nested_lists
+            .filter(is_given)
+            .map(|n| n.truthy())
+            .transpose()?,
+        delimiter: delim.to_string(),
+    };
+    run.pillar_get(&key.to_value()?, &query)
+        .map(Obj::from)
+        .map_err(|e| failed(&e))
+}
+
+/// Whether something says how nested lists are merged. Something undefined is asked only where two lists meet, and then as
+/// good as not given.
+fn is_given(argument: &Obj) -> bool {
+    !matches!(argument, Obj::None | Obj::Undefined(_))
+}
+
+/// Look whether values are masked, which they never are here, as the reference does.
+fn masks(unmask: Option<Obj>) -> Result<()> {
+    unmask
+        .filter(|unmask| !unmask.is_none())
+        .map_or(Ok(()), |unmask| unmask.truthy().map(drop))
+}
+
+fn item(run: &dyn Context, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    let CallArgs { positional, named } = args;
+    let names = ["default", "delimiter", "pillarenv", "saltenv", "unmask"];
+    let [default, delim, _, _, unmask] = CallArgs {
+        positional: Vec::new(),
+        named,
+    }
+    .bind("pillar.item", names)?;
+    masks(unmask)?;
+    let default = default
+        .filter(|default| !default.is_none())
+        .unwrap_or_else(|| Obj::from(""));
+    let delim = delimiter(delim.filter(|delim| !delim.is_none()), "pillar.item")?;
+    picked(run, &positional, &default, &delim)
+}
+
+fn picked(run: &dyn Context, keys: &[Obj], default: &Obj, delimiter: &str) -> Result<Obj> {
+    let mut found = Vec::new();
+    for key in keys {
+        let value = look(run, run.pillar(), key, delimiter)?.unwrap_or_else(|| default.clone());
+        found.push((hash_key(key)?, value));
+    }
+    Ok(Obj::dict(found))
+}
+
+/// The whole pillar, or what some keys lead to.
+fn items(run: &dyn Context, args: CallArgs, function: &str) -> Result<Obj> {
+    let CallArgs { positional, named } = args;
+    let names = ["pillar", "pillar_enc", "pillarenv", "saltenv", "unmask"];
+    let [more, _, _, _, unmask] = CallArgs {
+        positional: Vec::new(),
+        named,
+    }
+    .bind(function, names)?;
+    masks(unmask)?;
+    if !positional.is_empty() {
+        return picked(run, &positional, &Obj::from(""), ":");
+    }
+    if truth_or(more, false)? {
+        return Err(Error::value_error(format!(
+            "{function}() cannot compile the pillar with other values"
+        ))
+        .with_help(
+            "the pillar is the one the minion was given; merge over it with slsutil.merge",
+        ));
+    }
+    match run.pillar() {
+        Obj::Dict(pillar) => Ok(Obj::Dict(copied(pillar))),
+        other => Ok(other.clone()),
+    }
+}
+
+/// Deeper pillars are refused.
+const MAX_DEPTH: usize = 200;
+
+/// The types of values in the place of the values.
+fn obfuscated(vm: &Vm<'_>, value: &Obj, depth: usize) -> Result<Obj> {
+    vm.burn(1)?;
+    let Some(depth) = depth.checked_sub(1) else {
+        return Err(Error::python(
+            "RecursionError",
+            "maximum recursion depth exceeded",
+        ));
+    };
+    let all = |items: Vec<Obj>| {
+        items
+            .iter()
+            .map(|item| obfuscated(vm, item, depth))
+            .collect::<Result<Vec<_>>>()
+    };
+    match value {
+        Obj::Dict(dict) => {
+            let entries = dict.entries().into_iter();
+            let entries = entries.map(|(key, value)| Ok((key, obfuscated(vm, &value, depth)?)));
+            Ok(Obj::Dict(DictRef::with_kind(
+                entries.collect::<Result<_>>()?,
+                dict.kind(),
+            )))
+        }
+        Obj::List(list) => Ok(Obj::list(all(list.items())?)),
+        Obj::Tuple(items) => Ok(Obj::tuple(all(items.to_vec())?)),
+        other => Ok(Obj::from(format!("<{}>", other.type_name()))),
+    }
+}

@@ -1,0 +1,206 @@
+//! `slsutil.serialize` and `slsutil.deserialize`: data as text in a format.
+
+use mapstack_render::jinja::Vm;
+use mapstack_render::python::{as_index, int};
+use mapstack_render::{CallArgs, Error, Obj, Result, check_extent, required};
+use mapstack_value::{Value, json};
+use mapstack_yaml::{DumpOptions, dump};
+
+use super::{Table, ini, refused, text};
+use crate::Context;
+
+pub(super) const TABLE: Table = &[
+    ("slsutil.deserialize", deserialize),
+    ("slsutil.serialize", serialize),
+];
+
+/// Arguments for the serializer.
+type Options = Vec<(String, Obj)>;
+
+/// The first two arguments, and those for the serializer.
+fn arguments(args: CallArgs, function: &str, second: &str) -> Result<(Obj, Obj, Options)> {
+    let (own, options): (Vec<_>, Vec<_>) = args
+        .named
+        .into_iter()
+        .partition(|(name, _)| **name == *"serializer" || **name == *second);
+    let [serializer, data] = CallArgs {
+        positional: args.positional,
+        named: own,
+    }
+    .bind(function, ["serializer", second])?;
+    let serializer = required(serializer, function, "serializer")?;
+    let data = required(data, function, second)?;
+    // What Salt adds to a call is no option.
+    let options = options
+        .into_iter()
+        .filter(|(name, _)| !name.starts_with("__"));
+    Ok((
+        serializer,
+        data,
+        options
+            .map(|(name, value)| (name.to_string(), value))
+            .collect(),
+    ))
+}
+
+fn serialize(_: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    let (serializer, data, options) = arguments(args, "slsutil.serialize", "obj")?;
+    let printed = match &*text(&serializer, "slsutil.serialize", "serializer")? {
+        "json" => {
+            let options = json_options(&options)?;
+            json::dumps(&frozen(&data)?, &options).map_err(|e| Error::type_error(e.to_string()))?
+        }
+        "yaml" => to_yaml(&data, &options)?,
+        "configparser" => {
+            if let Some((name, _)) = options.first() {
+                return Err(no_option("configparser", name, &[]));
+            }
+            ini::serialize(&data.to_value()?)?
+        }
+        other => return Err(unknown(other)),
+    };
+    vm.burn(printed.len() / 16)?;
+    Ok(Obj::from(printed))
+}
+
+/// The serializers that Salt has, whatever is installed, and that are not here for both directions.
+const ABSENT: [&str; 3] = ["configparser", "msgpack", "yamlex"];
+
+fn unknown(serializer: &str) -> Box<Error> {
+    if ABSENT.contains(&serializer) {
+        return refused(format!(
+            "the serializer '{serializer}' is not available offline for this"
+        ))
+        .with_help("'json' reads and writes; 'yaml' and 'configparser' write");
+    }
+    refused(format!("Serializer '{serializer}' not found."))
+        .with_help("there are 'json', 'yaml' and 'configparser'")
+}
+
+fn json_options(options: &[(String, Obj)]) -> Result<json::DumpOptions> {
+    let mut chosen = json::DumpOptions {
+        ensure_ascii: false,
+        ..json::DumpOptions::default()
+    };
+    for (name, value) in options {
+        match &**name {
+            // Python's own defaults.
+            "indent" | "separators" if value.is_none() => {}
+            "indent" => {
+                let width = as_index(value)
+                    .and_then(|width| width.to_i64())
+                    .map(|width| width.max(0));
+                let width = width
+                    .and_then(|width| usize::try_from(width).ok())
+                    .filter(|width| *width <= MAX_INDENT);
+                chosen.indent = Some(width.ok_or_else(|| {
+                    Error::type_error(format!(
+                        "slsutil.serialize(): indent must be a number up to {MAX_INDENT}"
+                    ))
+                })?);
+            }
+            "sort_keys" => chosen.sort_keys = value.truthy()?,
+            "ensure_ascii" => chosen.ensure_ascii = value.truthy()?,
+            "separators" => {
+                let value = value.to_value()?;
+                let pair = match &value {
+                    mapstack_value::Value::Tuple(pair) => Some(&pair[..]),
+                    other => other.as_list(),
+                };
+                let Some([item, key]) = pair else {
+                    return Err(Error::value_error(
+                        "slsutil.serialize(): separators are two texts",
+                    ));
+                };
+                chosen.separators = Some((item.to_string(), key.to_string()));
+            }
+            name => {
+                return Err(no_option(
+                    "json",
+                    name,
+                    &["indent", "sort_keys", "ensure_ascii", "separators"],
+                ));
+            }
+        }
+    }
+    Ok(chosen)
+}
+
+/// Wider indentation is refused.
+const MAX_INDENT: usize = 1000;
+
+fn no_option(serializer: &str, name: &str, known: &[&str]) -> Box<Error> {
+    Error::type_error(format!(
+        "slsutil.serialize(): the serializer '{serializer}' has no option '{name}' here"
+    ))
+    .with_help(if known.is_empty() {
+        "it takes none".into()
+    } else {
+        format!("it takes {}", known.join(", "))
+    })
+}
+
+fn to_yaml(data: &Obj, options: &[(String, Obj)]) -> Result<String> {
+    let mut chosen = DumpOptions::serializer();
+    for (name, value) in options {
+        match &**name {
+            "allow_unicode" => chosen.escape_non_ascii = !value.truthy()?,
+            "default_flow_style" => {
+                chosen.flow_leaves = value.is_none();
+                chosen.flow = !value.is_none() && value.truthy()?;
+            }
+            "sort_keys" => {
+                chosen.sort_keys = value.truthy()?;
+            }
+            "width" if value.is_none() => {}
+            "width" => {
+                // libyaml takes 80 for what is too narrow, and no limit for less than nothing.
+                chosen.width = match int(value)?.to_i64() {
+                    Some(0..=4) => 80,
+                    Some(width) => usize::try_from(width).unwrap_or(usize::MAX),
+                    None => usize::MAX,
+                };
+            }
+            name => {
+                let known = ["allow_unicode", "default_flow_style", "sort_keys", "width"];
+                return Err(no_option("yaml", name, &known));
+            }
+        }
+    }
+    let printed = dump(&frozen(data)?, &chosen);
+    Ok(printed.strip_suffix('\n').unwrap_or(&printed).to_string())
+}
+
+fn deserialize(_: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    let (serializer, data, _options) = arguments(args, "slsutil.deserialize", "stream_or_string")?;
+    match &*text(&serializer, "slsutil.deserialize", "serializer")? {
+        "json" => {
+            let given = match &data {
+                Obj::Bytes(bytes) => String::from_utf8(bytes.to_vec())
+                    .map_err(|e| Error::value_error(format!("the bytes are not UTF-8: {e}")))?
+                    .into(),
+                other => other.as_str().cloned().ok_or_else(|| {
+                    let message = format!("'{}' object has no attribute 'read'", other.type_name());
+                    Error::python("AttributeError", message)
+                })?,
+            };
+            // Two bytes of text can become a value.
+            vm.burn(given.len())?;
+            json::loads(&given)
+                .map(Obj::from)
+                .map_err(|e| Error::value_error(e.to_string()))
+        }
+        "yaml" => Err(refused(
+            "the serializer 'yaml' only writes here: it reads YAML otherwise than Salt does",
+        )
+        .with_help("use the filter |load_yaml, which reads Salt's YAML")),
+        other => Err(unknown(other)),
+    }
+}
+
+/// Data that is written out next, so that all of it counts.
+fn frozen(data: &Obj) -> Result<Value> {
+    let value = data.to_value()?;
+    check_extent(&value)?;
+    Ok(value)
+}

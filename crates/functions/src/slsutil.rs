@@ -1,0 +1,364 @@
+//! `slsutil.*`: Salt's merging, as templates call it.
+
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+use mapstack_merge::{Change, Observer, Options, Strategy, Trail, merge};
+use mapstack_render::jinja::Vm;
+use mapstack_render::python::{as_index, hash_key, wrap};
+use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required, spend};
+use mapstack_value::{Extent, Key, Value};
+
+use super::{Table, data_or, refused, text, truth_or};
+use crate::Context;
+
+pub(super) const TABLE: Table = &[
+    ("slsutil.banner", banner),
+    ("slsutil.boolstr", |_, _, args| {
+        let [value, yes, no] = args.bind("slsutil.boolstr", ["value", "true", "false"])?;
+        let value = required(value, "slsutil.boolstr", "value")?;
+        let (yes, no) = (
+            yes.unwrap_or_else(|| Obj::from("true")),
+            no.unwrap_or_else(|| Obj::from("false")),
+        );
+        Ok(if value.truthy()? { yes } else { no })
+    }),
+    ("slsutil.merge", |run, vm, args| {
+        let [a, b, strategy, renderer, lists] = args.bind(
+            "slsutil.merge",
+            ["obj_a", "obj_b", "strategy", "renderer", "merge_lists"],
+        )?;
+        let a = required(a, "slsutil.merge", "obj_a")?.to_value()?;
+        let b = required(b, "slsutil.merge", "obj_b")?.to_value()?;
+        let strategy = strategy_for(data_or(strategy, "smart")?, renderer)?;
+        let lists = lists.unwrap_or(Obj::Bool(false));
+        merged(run, vm, a, &b, &strategy, &lists).and_then(Obj::composed)
+    }),
+    ("slsutil.merge_all", |run, vm, args| {
+        let [all, strategy, renderer, lists] = args.bind(
+            "slsutil.merge_all",
+            ["lst", "strategy", "renderer", "merge_lists"],
+        )?;
+        let strategy = strategy_for(data_or(strategy, "smart")?, renderer)?;
+        let lists = lists.unwrap_or(Obj::Bool(false));
+        let mut result = Value::map();
+        for item in required(all, "slsutil.merge_all", "lst")?.collect(vm)? {
+            result = merged(run, vm, result, &item.to_value()?, &strategy, &lists)?;
+        }
+        Obj::composed(result)
+    }),
+    ("slsutil.update", |_, _, args| {
+        let [dest, upd, recursive, lists] = args.bind(
+            "slsutil.update",
+            ["dest", "upd", "recursive_update", "merge_lists"],
+        )?;
+        let dest = required(dest, "slsutil.update", "dest")?;
+        let upd = required(upd, "slsutil.update", "upd")?;
+        update(
+            &dest,
+            &upd,
+            truth_or(recursive, true)?,
+            &lists.unwrap_or(Obj::Bool(false)),
+        )?;
+        Ok(dest)
+    }),
+];
+
+/// The strategy `smart` stands for depends on the renderer.
+fn strategy_for(strategy: Value, renderer: Option<Obj>) -> Result<Value> {
+    if strategy.as_str() != Some("smart") {
+        return Ok(strategy);
+    }
+    let Some(renderer) = renderer else {
+        return Ok(strategy);
+    };
+    let renderer = text(&renderer, "slsutil.merge", "renderer")?;
+    let aggregates =
+        renderer.rsplit('|').next() == Some("yamlex") || renderer.starts_with("yamlex_");
+    Ok(if aggregates {
+        "aggregate".into()
+    } else {
+        strategy
+    })
+}
+
+/// `slsutil.banner`: a comment that says who manages a file.
+fn banner(_: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    const TITLE: &str = "THIS FILE IS MANAGED BY SALT - DO NOT EDIT";
+    const TEXT: &str = "The contents of this file are managed by Salt. Any changes to this file may be overwritten \
+        automatically and without warning.";
+    let names = [
+        "width",
+        "commentchar",
+        "borderchar",
+        "blockstart",
+        "blockend",
+        "title",
+        "text",
+        "newline",
+    ];
+    let [width, comment, border, start, end, title, body, newline] =
+        args.bind("slsutil.banner", names)?;
+    let text_or = |given: Option<Obj>, default: &str, name: &str| match given {
+        None => Ok(default.into()),
+        Some(given) => text(&given, "slsutil.banner", name),
+    };
+    let optional = |given: Option<Obj>| given.filter(|given| !given.is_none());
+    let width = width.unwrap_or_else(|| Obj::from(72));
+    let Some(width) = as_index(&width).map(|width| width.to_i64().unwrap_or(i64::MAX)) else {
+        return Err(Error::type_error(format!(
+            "slsutil.banner(): width must be a number, not {}",
+            width.type_name()
+        )));
+    };
+    let comment = text_or(comment, "#", "commentchar")?;
+    let border = text_or(border, "#", "borderchar")?;
+    let (title, body) = (
+        text_or(optional(title), TITLE, "title")?,
+        text_or(optional(body), TEXT, "text")?,
+    );
+    let (left, right) = (comment.trim_end(), comment.trim());
+    let count = |text: &str| i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
+    let inside = width
+        .saturating_sub(count(left) + 1)
+        .saturating_sub(count(right) + 1);
+    if inside <= 0 {
+        return Err(refused("Width is too small to render banner"));
+    }
+    let room = usize::try_from(width).unwrap_or(usize::MAX);
+    if room > MAX_WIDTH {
+        return Err(Error::limit(format!(
+            "a banner is at most {MAX_WIDTH} characters wide, not {width}"
+        )));
+    }
+    let fill = |c: &str, n: i64| c.repeat(usize::try_from(n).unwrap_or(0));
+    let (titles, lines) = (wrap(&title, inside)?, wrap(&body, inside)?);
+    vm.burn((titles.len() + lines.len() + 8).saturating_mul(room) / 16)?;
+    let corner: String = border.chars().take(1).collect();
+    let border = format!(
+        "{comment}{}{right}",
+        fill(&corner, width - count(left) - count(right))
+    );
+    let spacer = format!(
+        "{comment}{}{comment}",
+        fill(" ", width - 2 * count(&comment))
+    );
+    let mut block: Vec<String> = Vec::new();
+    block.extend(
+        optional(start)
+            .map(|start| text(&start, "slsutil.banner", "blockstart"))
+            .transpose()?
+            .map(|text| text.to_string()),
+    );
+    block.extend([border.clone(), spacer.clone()]);
+    for line in &titles {
+        // As `str.center`: an odd space goes to the left if the width is odd.
+        let margin = inside - count(line);
+        let before = margin / 2 + (margin & inside & 1);
+        block.push(format!(
+            "{left} {}{line}{} {right}",
+            fill(" ", before),
+            fill(" ", margin - before)
+        ));
+    }
+    block.push(spacer);
+    for line in &lines {
+        block.push(format!(
+            "{left} {line}{} {right}",
+            fill(" ", inside - count(line))
+        ));
+    }
+    block.push(border);
+    block.extend(
+        optional(end)
+            .map(|end| text(&end, "slsutil.banner", "blockend"))
+            .transpose()?
+            .map(|text| text.to_string()),
+    );
+    let mut result = block.join("\n");
+    if truth_or(newline, false)? {
+        result.push('\n');
+    }
+    Ok(Obj::from(result))
+}
+
+/// Wider banners are refused.
+const MAX_WIDTH: usize = 10_000;
+
+fn merged(
+    run: &dyn Context,
+    vm: &Vm<'_>,
+    base: Value,
+    overlay: &Value,
+    strategy: &Value,
+    lists: &Obj,
+) -> Result<Value> {
+    // A merge goes through all of what it lays over.
+    vm.burn(Extent::of(overlay).values)?;
+    let mut meeting = Meeting::default();
+    let options = match lists {
+        Obj::Undefined(_) => Options::new(strategy, &Value::Bool(false)),
+        lists => Options::new(strategy, &lists.to_value()?),
+    };
+    if let Some(message) = options.strategy.warning() {
+        run.warn(mapstack_diagnostic::Diagnostic::warning(
+            mapstack_diagnostic::ErrorKind::Merge,
+            format!("slsutil.merge: {message}"),
+        ));
+    }
+    let Obj::Undefined(undefined) = lists else {
+        return merge(base, overlay, &options, &mut ())
+            .map_err(|e| Error::type_error(e.to_string()));
+    };
+    // Only where two lists meet does it matter whether they are merged.
+    let merged = merge(base, overlay, &options, &mut meeting)
+        .map_err(|e| Error::type_error(e.to_string()))?;
+    let never_asks = [
+        Strategy::Overwrite,
+        Strategy::Aggregate,
+        Strategy::List,
+        Strategy::None,
+    ];
+    if meeting.of_lists && !never_asks.contains(&options.strategy) {
+        undefined.check()?;
+    }
+    Ok(merged)
+}
+
+/// Notes whether a list was put in the place of another.
+#[derive(Default)]
+struct Meeting {
+    of_lists: bool,
+}
+
+impl Observer for Meeting {
+    fn changed(&mut self, _: &Trail<'_>, change: Change<'_>) {
+        self.of_lists |= matches!(
+            change,
+            Change::Replaced {
+                old: Value::List(_),
+                new: Value::List(_)
+            }
+        );
+    }
+}
+
+/// `dictupdate.update`: merge into a dict that others may hold, too. What is new in it is the very
+/// object that was given.
+///
+/// Whether `lists` is true is asked where two lists meet.
+pub(super) fn update(dest: &Obj, upd: &Obj, recursive: bool, lists: &Obj) -> Result<()> {
+    let (Obj::Dict(dest), Obj::Dict(upd)) = (dest, upd) else {
+        return Err(Error::type_error(
+            "Cannot update using non-dict types in dictupdate.update()",
+        ));
+    };
+    update_dict(dest, upd, recursive, lists, MAX_NESTING)
+}
+
+/// Deeper dicts are refused as Python refuses them; a dict can contain itself.
+const MAX_NESTING: usize = 200;
+
+/// Dicts that hold each other many times over are updated as often: each time is paid for.
+fn update_dict(
+    dest: &DictRef,
+    upd: &DictRef,
+    recursive: bool,
+    lists: &Obj,
+    depth: usize,
+) -> Result<()> {
+    let Some(depth) = depth.checked_sub(1) else {
+        return Err(Error::python(
+            "RecursionError",
+            "maximum recursion depth exceeded",
+        ));
+    };
+    spend(ENTRY_STEPS * (1 + upd.len()))?;
+    for (key, value) in upd.entries() {
+        match (dest.get(&key).filter(|_| recursive), &value) {
+            (Some(Obj::Dict(inner)), Obj::Dict(upd)) => {
+                update_dict(&inner, upd, true, lists, depth)?;
+            }
+            (Some(Obj::List(old)), Obj::List(new)) if lists.truthy()? => {
+                let mut all = old.items();
+                let known = Known::of(&all)?;
+                let mut fresh = Vec::new();
+                for item in new.items() {
+                    if !known.contains(&item)? {
+                        fresh.push(item);
+                    }
+                }
+                all.extend(fresh);
+                dest.insert(key, Obj::list(all));
+            }
+            _ => dest.insert(key, value),
+        }
+    }
+    Ok(())
+}
+
+/// Steps that an entry of an update costs, and an item of a merged list.
+const ENTRY_STEPS: usize = 4;
+
+/// The items of a list, to be asked for often.
+struct Known<'i> {
+    items: &'i [Obj],
+    /// Scalars, which equality by hash finds; without them every item has to be compared.
+    simple: Option<HashSet<Key, RandomState>>,
+    /// Where the others are.
+    others: Vec<usize>,
+}
+
+impl<'i> Known<'i> {
+    fn of(items: &'i [Obj]) -> Result<Self> {
+        spend(ENTRY_STEPS * items.len())?;
+        // What is compared in another way than data can raise errors, which depend on the order.
+        let is_data =
+            |item: &Obj| !matches!(item, Obj::Undefined(_) | Obj::Native(_) | Obj::Iter(_));
+        if !items.iter().all(is_data) {
+            return Ok(Known {
+                items,
+                simple: None,
+                others: (0..items.len()).collect(),
+            });
+        }
+        let simple = items.iter().filter_map(simple_key).collect();
+        let others = (0..items.len())
+            .filter(|at| simple_key(&items[*at]).is_none())
+            .collect();
+        Ok(Known {
+            items,
+            simple: Some(simple),
+            others,
+        })
+    }
+
+    fn contains(&self, wanted: &Obj) -> Result<bool> {
+        spend(ENTRY_STEPS)?;
+        if let (Some(simple), Some(key)) = (&self.simple, simple_key(wanted)) {
+            return Ok(simple.contains(&key));
+        }
+        for at in &self.others {
+            spend(1)?;
+            if self.items[*at].equals(wanted)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// A scalar as a key. A scalar and a container are never equal, and NaN equals nothing.
+fn simple_key(item: &Obj) -> Option<Key> {
+    match item {
+        Obj::Float(f) if f.is_nan() => None,
+        Obj::None
+        | Obj::Bool(_)
+        | Obj::Int(_)
+        | Obj::Float(_)
+        | Obj::Str(_)
+        | Obj::Markup(_)
+        | Obj::Bytes(_) => hash_key(item).ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,253 @@
+//! The fold over external pillars.
+
+use std::cell::RefCell;
+
+use mapstack_loader::Tree;
+use mapstack_merge::{Options, merge};
+use mapstack_minion::Minion;
+use mapstack_value::posixpath::split;
+use mapstack_value::{Key, Map, Value};
+
+use super::cache::StackCache;
+use super::config::{ExtPillar, ExtPillars};
+use super::select::Stores;
+use super::stack::Stacking;
+use super::trace::PillarEvent;
+use mapstack::Engine;
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
+
+/// What a minion's external pillars amount to.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Compiled {
+    /// What they return, merged.
+    pub external: Map,
+    /// That and the pillar they were given, merged as the master does.
+    pub merged: Map,
+}
+
+/// The external pillars of a master, and what was learnt of their files; shared by every minion and thread.
+#[derive(Debug, Default)]
+pub struct Compiler {
+    pillars: ExtPillars,
+    cache: StackCache,
+}
+
+impl Compiler {
+    /// Nothing is read yet.
+    #[must_use]
+    pub fn new(pillars: ExtPillars) -> Self {
+        Compiler {
+            pillars,
+            cache: StackCache::default(),
+        }
+    }
+
+    /// The external pillars.
+    #[must_use]
+    pub fn pillars(&self) -> &ExtPillars {
+        &self.pillars
+    }
+
+    /// Start on one minion, whose pillar is what the external pillars are given.
+    ///
+    /// The engine's file server is what functions such as `__salt__['cp.get_file_str']` see.
+    #[must_use]
+    pub fn run<'c>(&'c self, engine: &'c Engine, minion: &Minion) -> PillarRun<'c> {
+        PillarRun {
+            engine,
+            minion: minion.clone(),
+            pillars: &self.pillars,
+            cache: &self.cache,
+            opts: self.pillars.opts(minion),
+            events: RefCell::default(),
+            warnings: RefCell::new(self.pillars.warnings().to_vec()),
+            failures: RefCell::default(),
+        }
+    }
+}
+
+/// The work for one minion.
+pub struct PillarRun<'c> {
+    engine: &'c Engine,
+    minion: Minion,
+    pillars: &'c ExtPillars,
+    cache: &'c StackCache,
+    opts: Map,
+    events: RefCell<Vec<PillarEvent>>,
+    warnings: RefCell<Vec<Diagnostic>>,
+    failures: RefCell<Vec<Error>>,
+}
+
+impl PillarRun<'_> {
+    /// Let every external pillar give its data, in order, and merge it (Salt: `Pillar.ext_pillar`).
+    ///
+    /// # Errors
+    /// The first external pillar that fails, unless the caller wants to
+    /// [keep going](ExtPillars::keep_going), and data that the master's merge strategy cannot merge.
+    pub fn compile(&self) -> Result<Compiled> {
+        let first = self.option("ext_pillar_first").truthy();
+        let given = self.minion.pillar.clone();
+        let mut pillar = Value::Map(if first { Map::new() } else { given.clone() });
+        let mut external = Value::map();
+        let mut errors: Vec<Value> = Vec::new();
+        for run in &self.pillars.runs {
+            if self.is_excluded(run) {
+                continue;
+            }
+            let data = self.item(run, &mut pillar, &mut errors)?;
+            if !data.is_empty() {
+                pillar = self.merge(pillar, &data.clone().into())?;
+                external = self.merge(external, &data.into())?;
+            }
+        }
+        if first {
+            pillar = self.merge(pillar, &given.into())?;
+        }
+        let finish = |value: Value| {
+            let mut map = value.as_map().cloned().unwrap_or_default();
+            if !errors.is_empty() {
+                map.insert("_errors", errors.iter().cloned().collect::<Value>());
+            }
+            map
+        };
+        Ok(Compiled {
+            external: finish(external),
+            merged: finish(pillar),
+        })
+    }
+
+    /// What was done so far, in order.
+    pub fn events(&self) -> Vec<PillarEvent> {
+        self.events.borrow().clone()
+    }
+
+    /// What was worth a warning so far, each once.
+    pub fn warnings(&self) -> Vec<Diagnostic> {
+        self.warnings.borrow().clone()
+    }
+
+    /// The failures that it went on after, in order; the list `_errors` of the pillar has them as text.
+    pub fn failures(&self) -> Vec<Error> {
+        self.failures.borrow().clone()
+    }
+
+    /// One item of `ext_pillar`. Where it names several external pillars, the reference calls all of
+    /// them and takes what the last one returns that does not fail.
+    fn item(&self, run: &[ExtPillar], pillar: &mut Value, errors: &mut Vec<Value>) -> Result<Map> {
+        let mut data = Map::new();
+        let mut before: Option<&ExtPillar> = None;
+        for one in run {
+            match self.external(one, pillar) {
+                Ok(Some(own)) => {
+                    if let Some(lost) = before.filter(|_| !data.is_empty()) {
+                        let message = format!(
+                            "what '{}' returns is lost: '{}' stands in the same item",
+                            lost.name, one.name
+                        );
+                        let warning = Diagnostic::warning(ErrorKind::Options, message);
+                        let help = "only the last of an item counts; give each a `-` of its own";
+                        self.warn(Diagnostic {
+                            place: lost.place.clone(),
+                            ..warning.with_help(help)
+                        });
+                    }
+                    (data, before) = (own, Some(one));
+                }
+                Ok(None) => {}
+                Err(e) if self.pillars.keep_going => {
+                    errors.push(format!("Failed to load ext_pillar {}: {e}", one.name).into());
+                    self.failures.borrow_mut().push(e);
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(data)
+    }
+
+    /// What one external pillar returns; `None` for one that is not made here. Templates may change
+    /// the pillar they see in place.
+    fn external(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Map>> {
+        let Some(kind) = one.kind else {
+            let message = format!("the external pillar '{}' is left out", one.name);
+            let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
+            let help = "only stack and makostack are made here; give what it returns as the minion's pillar";
+            self.warn(Diagnostic {
+                place: one.place.clone(),
+                ..warning.with_help(help)
+            });
+            return Ok(None);
+        };
+        let so_far = pillar.as_map().cloned().unwrap_or_default();
+        let minion = Minion {
+            pillar: so_far,
+            ..self.minion.clone()
+        };
+        let stores = Stores {
+            pillar: minion.pillar.clone().into(),
+            grains: minion.grains.clone().into(),
+            opts: self.opts.clone().into(),
+        };
+        let chosen = stores.config_files(one, kind)?;
+        let roots = Tree::new().keeping(&self.cache.files);
+        let roots = self.pillars.directories.iter().fold(roots, Tree::directory);
+        let tree = chosen
+            .iter()
+            .fold(roots, |tree, config| tree.directory(split(&config.path).0));
+        let run = self.engine.run(&minion);
+        let stacking = Stacking {
+            run: &run,
+            cache: self.cache,
+            kind,
+            tree: &tree,
+            opts: &self.opts,
+            events: &self.events,
+        };
+        let result = stacking.stack(&chosen);
+        run.warnings()
+            .into_iter()
+            .for_each(|warning| self.warn(warning));
+        *pillar = run.current_pillar().into();
+        result.map(Some)
+    }
+
+    fn is_excluded(&self, run: &[ExtPillar]) -> bool {
+        let excluded = self.option("exclude_ext_pillar");
+        let first = run.first().map(|one| Value::from(one.name.as_str()));
+        first.is_some_and(|name| {
+            excluded
+                .as_list()
+                .is_some_and(|names| names.contains(&name))
+        })
+    }
+
+    fn merge(&self, base: Value, data: &Value) -> Result<Value> {
+        let mut strategy = self.option("pillar_source_merging_strategy");
+        let renderer = self.option("renderer");
+        let last = renderer.as_str().unwrap_or_default();
+        let yamlex = last.rsplit('|').next() == Some("yamlex") || last.starts_with("yamlex_");
+        if strategy.as_str() == Some("smart") && yamlex {
+            strategy = "aggregate".into();
+        }
+        let options = Options::new(&strategy, &self.option("pillar_merge_lists"));
+        if let Some(unknown) = options.strategy.warning() {
+            let message = format!("option pillar_source_merging_strategy: {unknown}");
+            self.warn(Diagnostic::warning(ErrorKind::Options, message));
+        }
+        merge(base, data, &options, &mut ()).map_err(|e| {
+            let message = format!("the external pillars' data cannot be merged: {e}");
+            Error::new(ErrorKind::Merge, message)
+                .help("see the option pillar_source_merging_strategy")
+        })
+    }
+
+    fn option(&self, name: &str) -> Value {
+        self.opts.get(&Key::from(name)).cloned().unwrap_or_default()
+    }
+
+    fn warn(&self, warning: Diagnostic) {
+        let mut warnings = self.warnings.borrow_mut();
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+}

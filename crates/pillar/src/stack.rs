@@ -1,0 +1,364 @@
+//! The fold over config files and the data files they list.
+
+use std::cell::RefCell;
+
+use mapstack_loader::{Fetched, Tree, read_named};
+use mapstack_merge::stack::{MARKER, StackError, Strategy, merge_into};
+use mapstack_value::posixpath::split;
+use mapstack_value::{Key, Map, Value};
+use mapstack_yaml::{Limits, Loaded, Mark, load_document};
+
+use super::StackKind;
+use super::cache::StackCache;
+use super::files::{Base, DataFile, Named, unreadable};
+use super::items::{Item, items};
+use super::select::Chosen;
+use super::template::Templates;
+use super::trace::{FileOutcome, PillarEvent};
+use mapstack::File;
+use mapstack::Run;
+use mapstack::Text;
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
+
+/// One external pillar at work.
+pub(crate) struct Stacking<'s, 'e> {
+    pub run: &'s Run<'e>,
+    pub cache: &'s StackCache,
+    pub kind: StackKind,
+    pub tree: &'s Tree,
+    pub opts: &'s Map,
+    pub events: &'s RefCell<Vec<PillarEvent>>,
+}
+
+impl Stacking<'_, '_> {
+    /// What the config files amount to, one after the other.
+    pub fn stack(&self, chosen: &[Chosen]) -> Result<Map> {
+        let mut stack = self.cache.empty();
+        for config in chosen {
+            let found = mapstack_loader::is_file(&config.path);
+            self.record(PillarEvent::Config {
+                kind: self.kind,
+                path: config.path.clone(),
+                selected_by: config.selected_by.clone(),
+                graft: config.graft.clone(),
+                found,
+            });
+            if found {
+                self.config(config, &mut stack)?;
+            } else {
+                let message = format!(
+                    "{} is no file, so {} leaves it out",
+                    config.path,
+                    self.kind.title()
+                );
+                self.run.warn(Diagnostic::warning(ErrorKind::File, message));
+            }
+        }
+        match stack {
+            Value::Map(stack) => Ok(stack),
+            _ => Ok(Map::new()),
+        }
+    }
+
+    fn config(&self, config: &Chosen, stack: &mut Value) -> Result<()> {
+        let (directory, name) = split(&config.path);
+        let Fetched::Found { bytes, .. } = read_named(&config.path).map_err(|e| unreadable(&e))?
+        else {
+            return Err(Error::new(
+                ErrorKind::File,
+                format!("{} is no file any more", config.path),
+            ));
+        };
+        let file = File {
+            path: name.into(),
+            shown: config.path.clone(),
+            bytes,
+        };
+        let base = Base {
+            directory,
+            tree: self.tree,
+        };
+        let templates = Templates::new(self.run, base, self.kind, &config.path, self.opts);
+        let text = templates.render(&file, stack, None)?;
+        let one = OneConfig {
+            stacking: self,
+            base,
+            templates: &templates,
+            text: &text,
+            graft: graft(config),
+        };
+        for item in items(&text, self.kind).map_err(|e| templates.with_files(e))? {
+            if item.name.trim().is_empty() {
+                continue;
+            }
+            match self.kind {
+                StackKind::PillarStack => one.pattern(&item, stack)?,
+                StackKind::MakoStack => one.name(&item, stack)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn record(&self, event: PillarEvent) {
+        self.events.borrow_mut().push(event);
+    }
+}
+
+/// The keys that a config file's data goes below.
+fn graft(config: &Chosen) -> Vec<Key> {
+    config
+        .graft
+        .as_deref()
+        .map(|path| path.split(':').map(Key::from).collect())
+        .unwrap_or_default()
+}
+
+/// A config file that was read.
+struct OneConfig<'c, 'e> {
+    stacking: &'c Stacking<'c, 'e>,
+    base: Base<'c>,
+    templates: &'c Templates<'c, 'e>,
+    text: &'c Text<'c>,
+    graft: Vec<Key>,
+}
+
+impl OneConfig<'_, '_> {
+    /// Merge the files that an item of PillarStack stands for.
+    fn pattern(&self, item: &Item, stack: &mut Value) -> Result<()> {
+        let files = self
+            .base
+            .matching(&item.name)
+            .map_err(|e| self.here(e, item))?;
+        if files.is_empty() {
+            self.outcome(item, None, FileOutcome::Missing);
+            self.warn_of_blanks(item);
+        }
+        for data in files {
+            let merged = self.merge(&data, item, stack);
+            let outcome = merged.inspect_err(|e| {
+                self.outcome(
+                    item,
+                    Some(&data),
+                    FileOutcome::Failed(e.diagnostic().message.clone()),
+                );
+            })?;
+            self.outcome(item, Some(&data), outcome);
+        }
+        Ok(())
+    }
+
+    /// Merge the file that an item of MakoStack stands for. One that fails is left out.
+    fn name(&self, item: &Item, stack: &mut Value) -> Result<()> {
+        let data = match self.base.named(&item.name) {
+            Named::File(data) => data,
+            Named::Missing => {
+                self.outcome(item, None, FileOutcome::Missing);
+                return Ok(());
+            }
+            Named::Refused(data) => {
+                let error = Error::new(ErrorKind::Template, "its name leads up by `..`");
+                self.drop(item, &data, &self.here(error, item));
+                return Ok(());
+            }
+        };
+        match self.merge(&data, item, stack) {
+            Ok(outcome) => self.outcome(item, Some(&data), outcome),
+            Err(e) if is_swallowed(e.kind()) => self.drop(item, &data, &e),
+            Err(e) => {
+                self.outcome(
+                    item,
+                    Some(&data),
+                    FileOutcome::Failed(e.diagnostic().message.clone()),
+                );
+                return Err(e);
+            }
+        }
+        Ok(())
+    }
+
+    /// Go on without a file, as MakoStack does, and say so.
+    fn drop(&self, item: &Item, data: &DataFile, error: &Error) {
+        let diagnostic = error.diagnostic();
+        let message = format!("MakoStack leaves {} out: {}", data.path, diagnostic.message);
+        let warning = Diagnostic::warning(diagnostic.kind, message);
+        let Diagnostic {
+            place,
+            trace,
+            notes,
+            help,
+            ..
+        } = diagnostic.clone();
+        self.stacking.run.warn(Diagnostic {
+            place,
+            trace,
+            notes,
+            help,
+            ..warning
+        });
+        self.outcome(
+            item,
+            Some(data),
+            FileOutcome::Dropped(diagnostic.message.clone()),
+        );
+    }
+
+    fn merge(&self, data: &DataFile, item: &Item, stack: &mut Value) -> Result<FileOutcome> {
+        let Some(file) = self.base.read(data).map_err(|e| self.here(e, item))? else {
+            let message = format!("{} is no regular file", data.path);
+            return Err(self.here(Error::new(ErrorKind::File, message), item));
+        };
+        let text = self.templates.render(&file, stack, Some(&data.path))?;
+        let cache = self.stacking.cache;
+        let loaded = cache.document(text.as_str(), || mapstack_yaml::load(text.as_str()));
+        let loaded = loaded.map_err(|e| self.templates.with_files(text.yaml_error(&e)))?;
+        let Value::Map(overlay) = &loaded else {
+            return Ok(self.no_mapping(data, &loaded));
+        };
+        let Value::Map(base) = stack else {
+            return Ok(FileOutcome::Missing);
+        };
+        if let Some(merged) = cache
+            .merged(base, overlay)
+            .filter(|_| self.graft.is_empty())
+        {
+            *base = merged;
+            return Ok(FileOutcome::Merged(strategy(&loaded)));
+        }
+        // What templates print is theirs alone as a rule.
+        let before = (self.graft.is_empty() && !text.is_rendered()).then(|| base.clone());
+        merge_into(base, &self.grafted(overlay), &mut ())
+            .map_err(|e| self.templates.with_files(self.merge_error(&e, &text)))?;
+        if let Some(before) = before {
+            cache.keep(before, overlay.clone(), base);
+        }
+        Ok(FileOutcome::Merged(strategy(&loaded)))
+    }
+
+    fn grafted(&self, overlay: &Map) -> Map {
+        let below = |inner: Map, key: &Key| Map::from_iter([(key.clone(), Value::Map(inner))]);
+        self.graft.iter().rev().fold(overlay.clone(), below)
+    }
+
+    fn no_mapping(&self, data: &DataFile, value: &Value) -> FileOutcome {
+        let what = value.kind().described();
+        // Files that are empty for this minion are nothing unusual.
+        if !value.is_none() {
+            let message = format!(
+                "{} renders to {what}, not a mapping, so it adds nothing",
+                data.path
+            );
+            self.stacking
+                .run
+                .warn(Diagnostic::warning(ErrorKind::DataSource, message));
+        }
+        FileOutcome::NoMapping(if value.is_none() { "nothing" } else { what })
+    }
+
+    /// A strategy that does not exist, told where it is written.
+    fn merge_error(&self, e: &StackError, text: &Text<'_>) -> Error {
+        let path = e.path.0.get(self.graft.len()..).unwrap_or_default();
+        // It was loaded before, so it can be once more.
+        let loaded = load_document(text.as_str(), &Limits::default()).ok();
+        let place = loaded.map(|loaded| text.place_of_mark(marker_mark(&loaded, path, e.in_list)));
+        let error = Error::new(ErrorKind::Merge, e.to_string()).at(place);
+        let names = [
+            Strategy::MergeLast,
+            Strategy::MergeFirst,
+            Strategy::Remove,
+            Strategy::Overwrite,
+        ];
+        match mapstack_diagnostic::nearest(
+            e.strategy.as_str().unwrap_or_default(),
+            names.map(Strategy::name),
+        ) {
+            Some(near) => error.help(format!("did you mean '{near}'?")),
+            None => error,
+        }
+    }
+
+    /// An error that comes from what the config file says.
+    fn here(&self, error: Error, item: &Item) -> Error {
+        self.templates
+            .with_files(error.at(Some(self.text.place(item.start))))
+    }
+
+    fn warn_of_blanks(&self, item: &Item) {
+        let bare = item
+            .name
+            .trim()
+            .split(" #")
+            .next()
+            .unwrap_or_default()
+            .trim_end();
+        let other = bare != item.name
+            && self
+                .base
+                .matching(bare)
+                .is_ok_and(|files| !files.is_empty());
+        if other {
+            let message = format!("there is no file '{}'", item.name);
+            let warning = Diagnostic::warning(ErrorKind::File, message);
+            let help =
+                format!("PillarStack takes the whole line as the name; did you mean '{bare}'?");
+            let place = self
+                .here(Error::new(ErrorKind::File, ""), item)
+                .diagnostic()
+                .place
+                .clone();
+            self.stacking.run.warn(Diagnostic {
+                place,
+                ..warning.with_help(help)
+            });
+        }
+    }
+
+    fn outcome(&self, item: &Item, data: Option<&DataFile>, outcome: FileOutcome) {
+        let path = data.map(|data| data.path.clone());
+        self.stacking.record(PillarEvent::File {
+            item: item.name.clone(),
+            path,
+            outcome,
+        });
+    }
+}
+
+/// The strategy that a file names at its root. It was merged, so it is one.
+fn strategy(value: &Value) -> Strategy {
+    let named = value
+        .as_map()
+        .and_then(|map| map.get(MARKER))
+        .and_then(Value::as_str);
+    let all = [Strategy::MergeFirst, Strategy::Remove, Strategy::Overwrite];
+    all.into_iter()
+        .find(|strategy| named == Some(strategy.name()))
+        .unwrap_or_default()
+}
+
+/// Where the strategy of the mapping or list at a path is written.
+fn marker_mark(loaded: &Loaded, path: &[Key], in_list: bool) -> Mark {
+    let path: mapstack_value::Path = path.iter().cloned().collect();
+    let Some(marks) = loaded.marks.at(&loaded.value, &path) else {
+        return loaded.marks.mark();
+    };
+    if in_list {
+        return marks
+            .child(0)
+            .map_or(marks.mark(), mapstack_yaml::Marks::mark);
+    }
+    let found = path
+        .steps()
+        .iter()
+        .try_fold(&loaded.value, |value, step| value.as_map()?.get(&step.0));
+    let index = found.and_then(|value| value.as_map()?.index_of(MARKER));
+    index
+        .and_then(|index| marks.key(index))
+        .unwrap_or(marks.mark())
+}
+
+/// What MakoStack goes on after; limits, and what is not built in, are not the file's fault.
+fn is_swallowed(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::Template | ErrorKind::Undefined | ErrorKind::Yaml | ErrorKind::Merge
+    )
+}

@@ -1,0 +1,224 @@
+//! The template stage of config and data files.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mapstack_render::jinja::{Dialect, Names, Syntax, render};
+use mapstack_render::{DictRef, ErrorKind as RenderErrorKind, Obj, traverse_object};
+use mapstack_value::{Map, Str, Value};
+
+use super::files::Base;
+use super::{StackKind, mako};
+use mapstack::File;
+use mapstack::Text;
+use mapstack::{OtherTemplate, Run};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
+
+/// What the templates of one config file share.
+pub(crate) struct Templates<'t, 'e> {
+    run: &'t Run<'e>,
+    base: Base<'t>,
+    kind: StackKind,
+    variables: Names,
+}
+
+impl<'t, 'e> Templates<'t, 'e> {
+    /// Templates below the directory of a config file. `opts` are the options of the master.
+    pub fn new(
+        run: &'t Run<'e>,
+        base: Base<'t>,
+        kind: StackKind,
+        config: &str,
+        opts: &Map,
+    ) -> Self {
+        let minion_id = run.given_id();
+        let lazy = opts.clone();
+        let of = |name: &str, value: Obj| (Str::from(name), value);
+        let mut variables = Names::from_iter([
+            of("__opts__", Obj::Dict(DictRef::lazy(move || lazy))),
+            of("__salt__", run.live_salt()),
+            of("__grains__", run.live_grains()),
+            of("minion_id", Obj::from(minion_id)),
+            of("pillar", run.live_pillar()),
+        ]);
+        if kind == StackKind::PillarStack {
+            let own = [
+                ("traverse", traverse_object()),
+                ("cfg_path", Obj::from(config)),
+            ];
+            variables.insert(
+                "__stack__".into(),
+                Obj::dict(own.map(|(name, value)| (name.into(), value))),
+            );
+            let pillarenv = opts.get("pillarenv").cloned().unwrap_or_default();
+            variables.insert("pillarenv".into(), Obj::from(pillarenv));
+        }
+        Templates {
+            run,
+            base,
+            kind,
+            variables,
+        }
+    }
+
+    /// Run a file's template. It may change the data stacked so far in place. `ymlpath` is the path
+    /// of a data file.
+    pub fn render<'f>(
+        &self,
+        file: &'f File,
+        stack: &mut Value,
+        ymlpath: Option<&str>,
+    ) -> Result<Text<'f>> {
+        let source = match self.kind {
+            StackKind::PillarStack => file.text()?,
+            StackKind::MakoStack => text_for_mako(file)?,
+        };
+        match self.kind {
+            StackKind::PillarStack if !has_marks(source) => {
+                return Ok(Text::plain(file, without_final_newline(source)));
+            }
+            StackKind::MakoStack if !mako::has_marks(source) => {
+                return Ok(Text::plain(file, source));
+            }
+            _ => {}
+        }
+        let live = Obj::from(stack.clone());
+        let mut locals = Names::default();
+        locals.insert("stack".into(), live.clone());
+        if let (StackKind::PillarStack, Some(path)) = (self.kind, ymlpath) {
+            locals.insert("ymlpath".into(), Obj::from(path));
+        }
+        let lookup = match self.kind {
+            StackKind::PillarStack => Lookup::Jinja,
+            // What an absolute name stands for finds others by absolute names.
+            StackKind::MakoStack => Lookup::Mako {
+                from_root: ymlpath.is_some() && file.path.starts_with('/'),
+            },
+        };
+        let mut variables = self.variables.clone();
+        if self.kind == StackKind::MakoStack {
+            variables.retain(|name, _| mako::may_use(source, name));
+            locals.retain(|name, _| mako::may_use(source, name));
+        }
+        let find = |path: &str| self.further(lookup, path);
+        let template = OtherTemplate {
+            file,
+            source,
+            variables,
+            locals,
+            syntax: Syntax {
+                dialect: Dialect::Stack,
+                ..Syntax::default()
+            },
+            find: &find,
+        };
+        let failed = |e: Box<mapstack_render::Error>| self.run.template_error(*e, file);
+        if self.kind == StackKind::MakoStack {
+            let rendered = self
+                .run
+                .with_request(template, |request| mako::render(&request, stack));
+            self.run
+                .sync_facts()
+                .map_err(|e| failed(e).note("the minion's facts were changed to this"))?;
+            let rendered = rendered.map_err(|e| self.run.mako_error(*e, file, source))?;
+            return Ok(Text::rendered(file, rendered.text, rendered.map));
+        }
+        let rendered = self.run.with_request(template, render);
+        let (changed, missing) = live
+            .to_value_lossy()
+            .map_err(|e| failed(e).note("this template put it into stack"))?;
+        *stack = changed;
+        self.run.warn_of_no_data(file, "stack", &missing);
+        let rendered = rendered.map_err(failed)?;
+        self.run
+            .sync_facts()
+            .map_err(|e| failed(e).note("the minion's facts were changed to this"))?;
+        Ok(Text::rendered(file, rendered.text, rendered.map))
+    }
+
+    /// The source of another template.
+    fn further(&self, lookup: Lookup, path: &str) -> mapstack_render::Result<Option<Arc<str>>> {
+        let failed = |e: Error| {
+            let error = mapstack_render::Error::new(
+                RenderErrorKind::TemplateNotFound,
+                &*e.diagnostic().message,
+            );
+            match &e.diagnostic().help {
+                Some(help) => error.with_help(help),
+                None => error,
+            }
+        };
+        let found = match lookup {
+            Lookup::Jinja => self.base.template(path),
+            Lookup::Mako { from_root } => self.base.template_of_mako(path, from_root),
+        };
+        let Some(file) = found.map_err(failed)? else {
+            return Ok(None);
+        };
+        self.run.note_on_disk(path, PathBuf::from(&file.shown));
+        Ok(Some(file.text().map_err(failed)?.into()))
+    }
+
+    /// An error in what a template printed, with files a person can open.
+    pub fn with_files(&self, error: Error) -> Error {
+        error.with_files(|file| self.run.on_disk(file.strip_prefix("salt://")?))
+    }
+}
+
+/// A file's text; what is wrong with it is the template's fault, as Mako decodes it.
+fn text_for_mako(file: &File) -> Result<&str> {
+    let as_template = |e: Error| {
+        let Diagnostic {
+            message,
+            place,
+            help,
+            ..
+        } = e.diagnostic().clone();
+        let error = Error::new(ErrorKind::Template, message).at(place);
+        match help {
+            Some(help) => error.help(help),
+            None => error,
+        }
+    };
+    let text = file.text().map_err(as_template)?;
+    let Some(other) = mako::other_encoding(text) else {
+        return Ok(text);
+    };
+    let end = text.find('\n').unwrap_or(text.len());
+    let place = Place {
+        file: file.shown.clone(),
+        source: text.into(),
+        start: 0,
+        end,
+    };
+    let error = Error::new(
+        ErrorKind::Template,
+        format!("the encoding '{other}' is not read"),
+    )
+    .at(Some(place));
+    Err(error.help("save the file as UTF-8 and drop the comment, or have it say utf-8"))
+}
+
+/// Whether a text has anything for Jinja to do; a `#jinja2:` line is a comment here.
+fn has_marks(text: &str) -> bool {
+    ["{{", "{%", "{#"]
+        .into_iter()
+        .any(|mark| text.contains(mark))
+}
+
+/// What Jinja leaves of a text without marks.
+fn without_final_newline(text: &str) -> &str {
+    ["\r\n", "\n", "\r"]
+        .into_iter()
+        .find_map(|end| text.strip_suffix(end))
+        .unwrap_or(text)
+}
+
+/// Where further templates are.
+#[derive(Clone, Copy)]
+enum Lookup {
+    /// Below the directory.
+    Jinja,
+    /// Below the directory, or else below the root of the file system.
+    Mako { from_root: bool },
+}
