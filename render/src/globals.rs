@@ -1,16 +1,18 @@
 //! The names every template has.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::rc::Rc;
 
+use mapstack_pyobject::{
+    CallArgs, DictRef, Entries, Error, ErrorKind, Interpreter, Iter, Obj, ObjIter, Object, Result,
+    TupleRef, as_index, required, to_str,
+};
 use mapstack_value::{MapKind, Str};
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::charge::Named;
+use crate::jinja::job::call_in_render;
 use crate::jinja::{Layer, Names, Vm};
-use crate::object::{
-    CallArgs, DictRef, Entries, Iter, Obj, ObjIter, Object, TupleRef, as_index, required, to_str,
-};
 
 /// Jinja2's globals and Salt's additions (Salt: `JinjaGlobal`, `render_jinja_tmpl`).
 pub(crate) fn builtins() -> Rc<Layer> {
@@ -57,7 +59,8 @@ const TABLE: &[(&str, Call)] = &[
 ];
 
 /// A function implemented here.
-struct Function {
+#[derive(Clone, Copy)]
+pub(crate) struct Function {
     name: &'static str,
     call: Call,
 }
@@ -75,7 +78,19 @@ impl Object for Function {
         true
     }
 
-    fn call(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    fn call(&self, interpreter: &dyn Interpreter, args: CallArgs) -> Result<Obj> {
+        let this = *self;
+        call_in_render(interpreter, move |vm| this.call_in(vm, args))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}
+
+impl Function {
+    /// Call the function.
+    pub fn call_in(self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         vm.charged(Named::Function, self.name, None, &args)?;
         vm.made((self.call)(vm, args)?)
     }
@@ -152,7 +167,7 @@ struct RangeIter {
 }
 
 impl ObjIter for RangeIter {
-    fn next(&mut self, _: &Vm<'_>) -> Result<Option<Obj>> {
+    fn next(&mut self, _: &dyn Interpreter) -> Result<Option<Obj>> {
         let item = (self.next < self.range.count()).then(|| self.range.nth(self.next));
         self.next += 1;
         Ok(item)
@@ -200,13 +215,13 @@ impl Object for Range {
         Some(self.count())
     }
 
-    fn item(&self, _: &Vm<'_>, key: &Obj) -> Result<Option<Obj>> {
+    fn item(&self, _: &dyn Interpreter, key: &Obj) -> Result<Option<Obj>> {
         Ok(as_index(key)
-            .and_then(|i| crate::object::wrap_index(&i, self.count()))
+            .and_then(|i| mapstack_pyobject::wrap_index(&i, self.count()))
             .map(|i| self.nth(i)))
     }
 
-    fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {
+    fn attr(&self, _: &dyn Interpreter, name: &str) -> Option<Obj> {
         match name {
             "start" => Some(Obj::from(self.start)),
             "stop" => Some(Obj::from(self.stop)),
@@ -231,7 +246,7 @@ fn dict(vm: &Vm<'_>, args: CallArgs, kind: MapKind) -> Result<Obj> {
     }
     let mut entries = Entries::default();
     if let Some(source) = args.positional.first() {
-        crate::methods::update_entries(vm, &mut entries, source)?;
+        mapstack_pyobject::methods::update_entries(vm, &mut entries, source)?;
     }
     entries.extend(args.named.into_iter().map(|(k, v)| (k.into(), v)));
     Ok(Obj::Dict(DictRef::with_kind(entries, kind)))
@@ -255,7 +270,7 @@ impl Object for Namespace {
     fn repr(&self) -> Result<String> {
         Ok(format!(
             "<Namespace {}>",
-            crate::object::repr(&Obj::Dict(self.0.clone()))?
+            mapstack_pyobject::repr(&Obj::Dict(self.0.clone()))?
         ))
     }
 
@@ -267,7 +282,7 @@ impl Object for Namespace {
         Some(&self.0)
     }
 
-    fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {
+    fn attr(&self, _: &dyn Interpreter, name: &str) -> Option<Obj> {
         self.0.get_str(name)
     }
 
@@ -303,7 +318,7 @@ impl Object for CyclerObject {
         "Cycler"
     }
 
-    fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {
+    fn attr(&self, _: &dyn Interpreter, name: &str) -> Option<Obj> {
         let state = self.0.clone();
         match name {
             "current" => Some(state.items[state.at.get()].clone()),
@@ -332,7 +347,7 @@ impl Object for CyclerMethod {
         true
     }
 
-    fn call(&self, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    fn call(&self, _: &dyn Interpreter, args: CallArgs) -> Result<Obj> {
         let [] = args.only_positional(if self.advance { "next" } else { "reset" }, 0)?;
         let state = &self.state;
         if !self.advance {
@@ -369,7 +384,7 @@ impl Object for Joiner {
         true
     }
 
-    fn call(&self, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    fn call(&self, _: &dyn Interpreter, args: CallArgs) -> Result<Obj> {
         let [] = args.only_positional("joiner", 0)?;
         Ok(if self.used.replace(true) {
             self.separator[0].clone()

@@ -17,16 +17,10 @@
 //!
 //! The crate does not know about file servers, minions, strategies or layers.
 
-mod depth;
-mod error;
 mod filters;
-mod format;
 mod globals;
 pub mod jinja;
-mod ledger;
 pub mod mako;
-mod methods;
-mod object;
 pub mod python;
 mod salt;
 pub mod sandbox;
@@ -36,13 +30,12 @@ mod suggest;
 pub mod tera;
 mod tests;
 
-pub use error::{Error, ErrorKind, Frame, Place, Result};
 pub use filters::date::clock_reads;
 pub use filters::host::is_host_filter;
 pub use filters::regex::regex_matches;
-pub use ledger::spend;
-pub use object::{
-    CallArgs, DictRef, Iter, ListRef, Obj, ObjIter, Object, Reader, SetRef, Sweep, TupleRef,
-    Undefined, check_extent, required,
+pub use mapstack_pyobject::{
+    CallArgs, DictRef, Error, ErrorKind, Frame, Interpreter, Iter, ListRef, Obj, ObjIter, Object,
+    Place, Reader, Result, SetRef, Sweep, TupleRef, Undefined, check_extent, required, spend,
 };
 pub use salt::{salt_object, traverse_object};
+pub use serial::yaml_limits;

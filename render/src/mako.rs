@@ -15,10 +15,10 @@
 
 use std::sync::Arc;
 
+use mapstack_pyobject::{Error, ErrorKind, Place, Result};
 use mapstack_python_protocol::{Job, TemplateJob};
 use mapstack_value::{Str, Value};
 
-use crate::error::{Error, ErrorKind, Place, Result};
 use crate::jinja::ast::Span;
 use crate::sandbox::{Host, Limits, Outcome, with_interpreter};
 

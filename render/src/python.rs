@@ -14,14 +14,13 @@ pub use crate::filters::network::{Address, Network};
 pub use crate::filters::random::Twister;
 pub use crate::filters::regex::{Anchor, Pattern};
 pub use crate::filters::wrap::wrap;
-pub use crate::object::{as_index, binary, hash_key, repr, to_str};
+pub use mapstack_pyobject::{as_index, binary, hash_key, repr, to_str};
 
+use mapstack_pyobject::{CallArgs, Error, Obj, Result};
 use mapstack_value::Int;
 
-use crate::error::{Error, Result};
 use crate::filters::number::parse_int;
 use crate::jinja::Vm;
-use crate::object::{CallArgs, Obj};
 
 /// What `{{ input|name(args) }}` is.
 ///

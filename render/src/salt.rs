@@ -1,11 +1,13 @@
 //! The `salt` object of a template: `salt['mod.fn'](…)` and `salt.mod.fn(…)`.
 
+use std::any::Any;
+
+use mapstack_pyobject::{CallArgs, Error, Interpreter, Obj, Object, Result, Undefined, required};
 use mapstack_value::Str;
 
-use crate::error::Result;
 use crate::jinja::Vm;
 use crate::jinja::charge::Named;
-use crate::object::{CallArgs, Obj, Object, Undefined, required};
+use crate::jinja::job::{call_in_render, in_render};
 
 /// The `salt` variable. What it can call is up to the render's [`Host`](crate::jinja::Host).
 pub fn salt_object() -> Obj {
@@ -49,6 +51,13 @@ impl Functions {
             .has_function(name)
             .then(|| Obj::native(Function(name.into())))
     }
+
+    fn missing(vm: &Vm<'_>, object: &Obj, name: &str, full_name: &str) -> Obj {
+        Undefined::attr(object, name, vm.strict())
+            .with_help(vm.host().missing_function_help(full_name))
+            .standing_for(full_name)
+            .into()
+    }
 }
 
 impl Object for Functions {
@@ -56,34 +65,44 @@ impl Object for Functions {
         TYPE_NAME
     }
 
-    fn item(&self, vm: &Vm<'_>, key: &Obj) -> Result<Option<Obj>> {
-        let Some(name) = key.as_str() else {
+    fn item(&self, interpreter: &dyn Interpreter, key: &Obj) -> Result<Option<Obj>> {
+        let Some(name) = key.as_str().cloned() else {
             return Ok(None);
         };
-        if let Some(function) = Self::function(vm, name) {
-            return Ok(Some(function));
-        }
-        // `salt['get']` is the method, as on any mapping.
-        if !name.contains('.') {
-            return Ok(None);
-        }
-        Ok(Some(
-            Undefined::function(vm, &salt_object(), name, name).into(),
-        ))
+        in_render(interpreter, move |vm| {
+            if let Some(function) = Self::function(vm, &name) {
+                return Ok(Some(function));
+            }
+            // `salt['get']` is the method, as on any mapping.
+            Ok(name
+                .contains('.')
+                .then(|| Self::missing(vm, &salt_object(), &name, &name)))
+        })
     }
 
-    fn contains(&self, vm: &Vm<'_>, needle: &Obj) -> Option<Result<bool>> {
-        Some(Ok(needle
-            .as_str()
-            .is_some_and(|name| vm.host().has_function(name))))
+    fn contains(&self, interpreter: &dyn Interpreter, needle: &Obj) -> Option<Result<bool>> {
+        let Some(name) = needle.as_str().cloned() else {
+            return Some(Ok(false));
+        };
+        let found = in_render(interpreter, move |vm| Ok(Self::function(vm, &name)));
+        Some(found.map(|function| function.is_some()))
     }
 
-    fn attr(&self, vm: &Vm<'_>, name: &str) -> Option<Obj> {
-        match name {
-            "get" => Some(Obj::native(Get)),
-            name if vm.host().has_module(name) => Some(Obj::native(Module(name.into()))),
-            name => Some(Undefined::module(vm, &salt_object(), name).into()),
+    fn attr(&self, interpreter: &dyn Interpreter, name: &str) -> Option<Obj> {
+        if name == "get" {
+            return Some(Obj::native(Get));
         }
+        let name = Str::from(name);
+        let found = in_render(interpreter, move |vm| {
+            Ok(Some(if vm.host().has_module(&name) {
+                Obj::native(Module(name.clone()))
+            } else {
+                Undefined::attr(&salt_object(), &name, vm.strict())
+                    .standing_for(name.clone())
+                    .into()
+            }))
+        });
+        found.ok().flatten()
     }
 }
 
@@ -99,10 +118,13 @@ impl Object for Get {
         true
     }
 
-    fn call(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    fn call(&self, interpreter: &dyn Interpreter, args: CallArgs) -> Result<Obj> {
         let [name, default] = args.bind("get", ["key", "default"])?;
         let name = required(name, "get", "key")?;
-        let found = name.as_str().and_then(|name| Functions::function(vm, name));
+        let Some(name) = name.as_str().cloned() else {
+            return Ok(default.unwrap_or_default());
+        };
+        let found = in_render(interpreter, move |vm| Ok(Functions::function(vm, &name)))?;
         Ok(found.or(default).unwrap_or_default())
     }
 }
@@ -115,17 +137,22 @@ impl Object for Module {
         "salt.loader.lazy.LoadedMod"
     }
 
-    fn attr(&self, vm: &Vm<'_>, name: &str) -> Option<Obj> {
-        let full = format!("{}.{name}", self.0);
-        Functions::function(vm, &full).or_else(|| {
-            let object = Obj::native(Module(self.0.clone()));
-            Some(Undefined::function(vm, &object, name, &full).into())
-        })
+    fn attr(&self, interpreter: &dyn Interpreter, name: &str) -> Option<Obj> {
+        let (module, name) = (self.0.clone(), Str::from(name));
+        let found = in_render(interpreter, move |vm| {
+            let full = format!("{module}.{name}");
+            Ok(Some(Functions::function(vm, &full).unwrap_or_else(|| {
+                let object = Obj::native(Module(module.clone()));
+                Functions::missing(vm, &object, &name, &full)
+            })))
+        });
+        found.ok().flatten()
     }
 }
 
 /// A function, ready to be called.
-struct Function(Str);
+#[derive(Clone)]
+pub(crate) struct Function(Str);
 
 impl Object for Function {
     fn type_name(&self) -> &'static str {
@@ -140,10 +167,30 @@ impl Object for Function {
         true
     }
 
-    fn call(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    fn call(&self, interpreter: &dyn Interpreter, args: CallArgs) -> Result<Obj> {
+        let this = self.clone();
+        call_in_render(interpreter, move |vm| this.call_in(vm, args))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}
+
+impl Function {
+    /// Call the function.
+    pub fn call_in(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         vm.charged(Named::Function, &self.0, None, &args)?;
         vm.made(vm.host().call_function(vm, &self.0, args)?)
     }
+}
+
+/// The error that a call of something undefined raises; the host can say more of a function than that it is missing.
+pub(crate) fn call_of_undefined(vm: &Vm<'_>, missing: &Undefined, args: &CallArgs) -> Box<Error> {
+    let function = missing.function.as_ref().filter(|name| name.contains('.'));
+    function
+        .and_then(|name| vm.host().unanswered(name, args))
+        .unwrap_or_else(|| missing.error())
 }
 
 /// `salt.utils.data.traverse_dict_and_list` as an object that templates can call.
@@ -166,13 +213,15 @@ impl Object for Traverse {
         true
     }
 
-    fn call(&self, vm: &Vm<'_>, mut args: CallArgs) -> Result<Obj> {
+    fn call(&self, interpreter: &dyn Interpreter, mut args: CallArgs) -> Result<Obj> {
         let named = args.named.iter().position(|(name, _)| **name == *"data");
         let data = match named {
             Some(at) if args.positional.is_empty() => args.named.remove(at).1,
             _ if args.positional.is_empty() => required(None, "traverse_dict_and_list", "data")?,
             _ => args.positional.remove(0),
         };
-        crate::filters::traverse(vm, data, args)
+        call_in_render(interpreter, move |vm| {
+            crate::filters::traverse(vm, data, args)
+        })
     }
 }

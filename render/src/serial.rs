@@ -1,11 +1,32 @@
 //! Reading text as YAML, JSON or text inside a template.
 
+use mapstack_pyobject::{Error, ErrorKind, Limits, Obj, Result};
 use mapstack_value::{Str, Value, json};
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::ast::DataFormat;
 use crate::jinja::{SourceMap, Vm};
-use crate::object::Obj;
+
+/// About what reading a value of YAML takes, its place in the text included.
+const YAML_BYTES: usize = 200;
+
+/// The limits of YAML that is read now: no more values than there is room for.
+///
+/// ```
+/// use mapstack_render::{jinja::{Limits, MemoryLimit}, yaml_limits};
+/// let memory = Some(MemoryLimit::new(1 << 20, || 0));
+/// assert_eq!(yaml_limits(&Limits { memory, ..Limits::default() }).max_nodes, 5242);
+/// ```
+#[must_use]
+pub fn yaml_limits(limits: &Limits) -> mapstack_yaml::Limits {
+    let known = mapstack_yaml::Limits::default();
+    let room = limits
+        .memory
+        .map_or(usize::MAX, |memory| memory.left() / YAML_BYTES);
+    mapstack_yaml::Limits {
+        max_nodes: known.max_nodes.min(room),
+        ..known
+    }
+}
 
 /// What the tags `load_yaml`, `load_json` and `load_text` and their `import` siblings make of text.
 ///
@@ -96,7 +117,7 @@ fn byte_of(text: &str, mark: mapstack_yaml::Mark) -> usize {
 }
 
 fn parse_yaml(vm: &Vm<'_>, text: &str) -> Result<Obj, mapstack_yaml::Error> {
-    let loaded = mapstack_yaml::load_document(text, &vm.limits().yaml())?;
+    let loaded = mapstack_yaml::load_document(text, &yaml_limits(vm.limits()))?;
     Ok(if loaded.shared {
         Obj::from_shared(&loaded.value)
     } else {

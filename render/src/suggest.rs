@@ -19,21 +19,3 @@ pub(crate) fn for_undefined(
     names.sort_unstable();
     (!names.is_empty()).then(|| format!("in scope here: {}", names.join(", ")))
 }
-
-/// Advice for an argument of a wrong name.
-pub(crate) fn for_argument<S: AsRef<str>>(wrong: &str, known: &[S]) -> String {
-    if let Some(near) = nearest(wrong, known) {
-        return format!("did you mean '{}'?", near.as_ref());
-    }
-    match known {
-        [] => "it takes no arguments".into(),
-        known => format!(
-            "it takes {}",
-            known
-                .iter()
-                .map(AsRef::as_ref)
-                .collect::<Vec<_>>()
-                .join(", ")
-        ),
-    }
-}

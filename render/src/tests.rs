@@ -4,12 +4,14 @@
     reason = "every test has the signature of `Test`"
 )]
 
-use crate::error::{Error, Result};
+use mapstack_pyobject::{
+    CallArgs, Error, Obj, Result, as_index, binary, compare, contains, hash_key, len, to_str,
+};
+
 use crate::filters;
 use crate::filters::call::{Function, builtin_of_one, inner, method, plain};
 use crate::jinja::Vm;
 use crate::jinja::ast::{BinaryOp, CompareOp};
-use crate::object::{CallArgs, Obj, as_index, binary, compare, contains, hash_key, len, to_str};
 
 /// A test: `input is name(args)`.
 pub(crate) type Test = fn(&Vm<'_>, &Obj, CallArgs) -> Result<bool>;

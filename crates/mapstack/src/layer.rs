@@ -139,7 +139,7 @@ pub const LAYER_KEYS: [&str; 3] = ["values", "strategy", "merge_lists"];
 impl Run<'_> {
     fn parse(&self, text: &Text<'_>) -> Result<LayerFile> {
         let loaded = match self.is_tracked() {
-            true => load_marked(text.as_str(), &self.limits.yaml())
+            true => load_marked(text.as_str(), &mapstack_render::yaml_limits(&self.limits))
                 .map(|(value, marks)| (value, Some(marks))),
             false => self.engine.moulds.load(text).map(|value| (value, None)),
         };

@@ -1,11 +1,12 @@
 //! What every filter needs: reading arguments as Python binds them, and making generators.
 
+use mapstack_pyobject::{
+    CallArgs, Error, Iter, Obj, Result, as_index, for_argument, methods, repr, to_str,
+};
 use mapstack_value::{Int, Str};
 
-use crate::error::{Error, Result};
 use crate::jinja::Vm;
-use crate::object::{CallArgs, Iter, Obj, ObjIter, as_index, repr, to_str};
-use crate::{methods, suggest};
+use crate::jinja::job::Job;
 
 /// The Python function behind a filter or test, as its error messages show it.
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +62,7 @@ impl Function {
             }
             let Some(i) = names.iter().position(|known| **known == *name) else {
                 let error = self.error(&format!("got an unexpected keyword argument '{name}'"));
-                return Err(error.with_help(suggest::for_argument(&name, &names)));
+                return Err(error.with_help(for_argument(&name, &names)));
             };
             if bound[i].replace(value).is_some() {
                 return Err(self.error(&format!("got multiple values for argument '{name}'")));
@@ -248,21 +249,13 @@ pub(crate) fn pair(vm: &Vm<'_>, x: &Obj) -> Result<[Obj; 2]> {
     })
 }
 
-struct FromFn<F>(F);
-
-impl<F: FnMut(&Vm<'_>) -> Result<Option<Obj>>> ObjIter for FromFn<F> {
-    fn next(&mut self, vm: &Vm<'_>) -> Result<Option<Obj>> {
-        (self.0)(vm)
-    }
-}
-
 /// An iterator of some Python type over what `from` gives.
 pub(crate) fn lazy(
     type_name: &'static str,
     from: &Obj,
     next: impl FnMut(&Vm<'_>) -> Result<Option<Obj>> + 'static,
 ) -> Result<Obj> {
-    Iter::new(type_name, FromFn(next))
+    Iter::new(type_name, Job::new(next))
         .reading(from)
         .map(Obj::Iter)
 }
@@ -273,7 +266,7 @@ pub(crate) fn generator(
     from: &Obj,
     next: impl FnMut(&Vm<'_>) -> Result<Option<Obj>> + 'static,
 ) -> Result<Obj> {
-    Iter::generator(function, FromFn(next))
+    Iter::generator(function, Job::new(next))
         .reading(from)
         .map(Obj::Iter)
 }

@@ -1,18 +1,16 @@
 //! Salt's filters that look into and compare data.
 
+use mapstack_pyobject::{
+    CallArgs, Entries, Error, ErrorKind, Obj, Result, as_float, binary, contains, depth, equal,
+    get_item, hash_key, len, methods,
+};
 use mapstack_value::{Key, Path};
 
 use super::Table;
 use super::call::{Function, attribute, clamped, flag, index_of, no_attribute, pair, plain};
 use super::number::int_of;
-use crate::depth;
-use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::Vm;
 use crate::jinja::ast::BinaryOp;
-use crate::methods;
-use crate::object::{
-    CallArgs, Entries, Obj, as_float, binary, contains, equal, get_item, hash_key, len,
-};
 
 pub(super) const TABLE: Table = &[
     ("avg", avg),
@@ -270,7 +268,7 @@ fn from_entries(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
             }
         }
     }
-    Ok(Obj::Dict(crate::object::DictRef::new(out)))
+    Ok(Obj::Dict(mapstack_pyobject::DictRef::new(out)))
 }
 
 fn compare_dicts(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
@@ -308,7 +306,7 @@ fn compare_dicts(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         };
         out.insert(key, difference);
     }
-    Ok(Obj::Dict(crate::object::DictRef::new(out)))
+    Ok(Obj::Dict(mapstack_pyobject::DictRef::new(out)))
 }
 
 fn compare_lists(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
@@ -391,9 +389,12 @@ fn mysql_to_dict(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         let Some(name) = row.get(&key) else {
             return Err(Error::python("KeyError", key.to_value().repr()));
         };
-        out.insert(hash_key(name)?, Obj::Dict(crate::object::DictRef::new(row)));
+        out.insert(
+            hash_key(name)?,
+            Obj::Dict(mapstack_pyobject::DictRef::new(row)),
+        );
     }
-    Ok(Obj::Dict(crate::object::DictRef::new(out)))
+    Ok(Obj::Dict(mapstack_pyobject::DictRef::new(out)))
 }
 
 fn method_call(vm: &Vm<'_>, x: Obj, mut args: CallArgs) -> Result<Obj> {
@@ -470,7 +471,7 @@ impl Encoder {
         } else {
             mapstack_value::MapKind::Dict
         };
-        Ok(Obj::Dict(crate::object::DictRef::with_kind(out, kind)))
+        Ok(Obj::Dict(mapstack_pyobject::DictRef::with_kind(out, kind)))
     }
 }
 

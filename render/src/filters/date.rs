@@ -3,12 +3,12 @@
 use std::cell::Cell;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_float, to_str};
+
 use super::Table;
 use super::call::{plain, quoted, room};
 use super::number::parse_float;
-use crate::error::{Error, Result};
 use crate::jinja::Vm;
-use crate::object::{CallArgs, Obj, as_float, to_str};
 
 pub(super) const TABLE: Table = &[("date_format", strftime), ("strftime", strftime)];
 

@@ -1,6 +1,7 @@
 //! Salt's filters for hashes, signatures and encodings.
 
 use hmac::{Hmac, KeyInit, Mac};
+use mapstack_pyobject::{CallArgs, Error, Obj, Result};
 use mapstack_pytext::base64;
 use md5::Md5;
 use sha1::Sha1;
@@ -10,9 +11,7 @@ use super::Table;
 use super::call::plain;
 use super::strings::bytes_of;
 use super::text::expected_text;
-use crate::error::{Error, Result};
 use crate::jinja::Vm;
-use crate::object::{CallArgs, Obj};
 
 pub(super) const TABLE: Table = &[
     ("base64_decode", base64_decode),

@@ -1,13 +1,13 @@
 //! Salt's filters that change a dict in place, at the end of a path.
 
+use mapstack_pyobject::{
+    CallArgs, DictRef, Entries, Error, ErrorKind, ListRef, Obj, Result, hash_key, methods,
+};
 use mapstack_value::{Key, MapKind};
 
 use super::Table;
 use super::call::{class_of, flag, plain};
-use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::Vm;
-use crate::methods;
-use crate::object::{CallArgs, DictRef, Entries, ListRef, Obj, hash_key};
 
 pub(super) const TABLE: Table = &[
     ("append_dict_key_value", |vm, x, args| {

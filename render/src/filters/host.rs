@@ -1,9 +1,9 @@
 //! Salt's filters that look at the machine they run on. Whether a template may is the host's to say.
 
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result};
+
 use super::Table;
-use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::Vm;
-use crate::object::{CallArgs, Obj};
 
 pub(super) const TABLE: Table = &[
     ("dns_check", |vm, x, args| {

@@ -3,14 +3,14 @@
 use std::sync::LazyLock;
 
 use fancy_regex::Regex;
+use mapstack_pyobject::{
+    CallArgs, DictPart, Error, Obj, Result, dict_iter, escape_html, methods, to_str,
+};
 use mapstack_value::quote_str;
 
 use super::Table;
 use super::call::{flag, index_of, inner, misuse, no_attribute, pair, plain, text_or};
-use crate::error::{Error, Result};
 use crate::jinja::Vm;
-use crate::methods;
-use crate::object::{CallArgs, DictPart, Obj, dict_iter, escape_html, to_str};
 
 pub(super) const TABLE: Table = &[
     ("e", escape),

@@ -1,11 +1,11 @@
 //! Python's `itertools`, and `zip`.
 
+use mapstack_pyobject::{CallArgs, Error, Iter, Obj, Result};
+
 use super::Table;
 use super::call::{flag, index_of, lazy, room};
 use super::strict::guarded;
-use crate::error::{Error, Result};
 use crate::jinja::Vm;
-use crate::object::{CallArgs, Iter, Obj};
 
 pub(super) const TABLE: Table = &[
     ("combinations", |vm, x, args| {

@@ -37,9 +37,9 @@ pub(crate) use containers::traverse;
 pub(crate) use replaced::replaced_by_salt;
 pub(crate) use sets::is_hashable;
 
-use crate::error::Result;
+use mapstack_pyobject::{CallArgs, Obj, Result};
+
 use crate::jinja::Vm;
-use crate::object::{CallArgs, Obj};
 
 /// A filter: `input|name(args)`.
 pub(crate) type Filter = fn(&Vm<'_>, Obj, CallArgs) -> Result<Obj>;

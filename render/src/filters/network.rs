@@ -2,15 +2,14 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use mapstack_pyobject::{CallArgs, Entries, Error, Obj, Result, as_index, len, to_str};
 use mapstack_value::Int;
 use mapstack_value::posixpath::normpath;
 
 use super::Table;
 use super::call::{class_of, no_attribute, plain, quoted, room};
 use super::number::parse_int;
-use crate::error::{Error, Result};
 use crate::jinja::Vm;
-use crate::object::{CallArgs, Entries, Obj, as_index, len, to_str};
 
 pub(super) const TABLE: Table = &[
     ("filter_by_networks", filter_by_networks),
@@ -595,7 +594,7 @@ fn filter_by_networks(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
             for (key, addresses) in dict.entries() {
                 out.insert(key, inside(&addresses)?);
             }
-            Ok(Obj::Dict(crate::object::DictRef::new(out)))
+            Ok(Obj::Dict(mapstack_pyobject::DictRef::new(out)))
         }
         Obj::List(_) | Obj::Tuple(_) | Obj::Str(_) | Obj::Markup(_) => inside(&x),
         other => Err(Error::value_error(format!(

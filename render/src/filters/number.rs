@@ -1,14 +1,13 @@
 //! Jinja2's filters for numbers.
 
+use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_float, as_index, binary};
 use mapstack_value::Int;
 
 use super::Table;
 use super::call::{builtin_of_one, flag, index_of, inner, misuse, plain};
 use super::sequence::attribute_getter;
-use crate::error::{Error, Result};
 use crate::jinja::Vm;
 use crate::jinja::ast::BinaryOp;
-use crate::object::{CallArgs, Obj, as_float, as_index, binary};
 
 pub(super) const TABLE: Table = &[
     ("abs", abs),
@@ -129,13 +128,15 @@ fn without_underscores(digits: &str) -> Option<String> {
 
 /// A decimal digit of any script as ASCII.
 fn ascii_digit(c: char) -> char {
-    if c.is_ascii() || !crate::methods::is_decimal_digit(c) {
+    if c.is_ascii() || !mapstack_pyobject::methods::is_decimal_digit(c) {
         return c;
     }
     // Digits of a script stand in one block of ten that begins with the zero.
     let mut value = 0;
     let mut code = u32::from(c);
-    while value < 9 && char::from_u32(code - 1).is_some_and(crate::methods::is_decimal_digit) {
+    while value < 9
+        && char::from_u32(code - 1).is_some_and(mapstack_pyobject::methods::is_decimal_digit)
+    {
         code -= 1;
         value += 1;
     }

@@ -2,13 +2,11 @@
 
 use std::cmp::Ordering;
 
+use mapstack_pyobject::{ErrorKind, Obj, Result, depth, order, repr};
 use mapstack_value::{Key, MapKind};
 
 use super::call::{class_of, method, room};
-use crate::depth;
-use crate::error::{ErrorKind, Result};
 use crate::jinja::Vm;
-use crate::object::{Obj, order, repr};
 
 const WIDTH: isize = 80;
 

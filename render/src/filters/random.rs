@@ -3,6 +3,7 @@
 //! A template must render the same every time, so where the reference asks the operating system
 //! for randomness, the choice here depends on the input alone. With a seed it is the reference's.
 
+use mapstack_pyobject::{CallArgs, Error, Obj, Result, Undefined, as_index, get_item, len, to_str};
 use mapstack_pytext::base64;
 use mapstack_value::Int;
 
@@ -10,9 +11,7 @@ use super::Table;
 use super::call::{index_of, inner, plain, quoted, room};
 use super::digest::{hash, hex};
 use super::strings::count;
-use crate::error::{Error, Result};
 use crate::jinja::Vm;
-use crate::object::{CallArgs, Obj, Undefined, as_index, get_item, len, to_str};
 
 pub(super) const TABLE: Table = &[
     ("gen_mac", gen_mac),

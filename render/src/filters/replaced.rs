@@ -6,12 +6,12 @@
 
 use std::cmp::Ordering;
 
+use mapstack_pyobject::{CallArgs, Iter, Obj, Result, hash_key, order, to_str};
+
 use super::Filter;
 use super::call::{flag, generator, inner, plain};
 use super::sequence::{attribute_getter, fold, missing};
-use crate::error::Result;
 use crate::jinja::Vm;
-use crate::object::{CallArgs, Iter, Obj, hash_key, order, to_str};
 
 /// Jinja2's filter of a name that means another one in Salt's templates.
 pub(crate) fn replaced_by_salt(name: &str) -> Option<Filter> {

@@ -2,15 +2,14 @@
 
 use std::rc::Rc;
 
+use mapstack_pyobject::{CallArgs, Iter, Obj, Result, hash_key};
 use mapstack_value::Str;
 
 use super::call::{generator, misuse, quoted};
 use super::sequence::{Getter, attribute_getter};
 use super::sets::is_hashable;
 use super::{Filter, Table};
-use crate::error::Result;
 use crate::jinja::Vm;
-use crate::object::{CallArgs, Iter, Obj, hash_key};
 use crate::tests::Test;
 
 pub(super) const TABLE: Table = &[

@@ -3,6 +3,10 @@
 use std::any::Any;
 use std::cmp::Ordering;
 
+use mapstack_pyobject::{
+    CallArgs, Error, Iter, ListRef, Obj, Object, Result, Undefined, as_index, equal, escape_html,
+    len, methods, order, to_str, wrap_index,
+};
 use mapstack_value::{Int, Str};
 
 use super::Table;
@@ -10,13 +14,7 @@ use super::call::{
     attribute, builtin_of_one, flag, generator, index_of, inner, misuse, no_attribute, plain, room,
 };
 use super::strict::items_of;
-use crate::error::{Error, Result};
 use crate::jinja::Vm;
-use crate::methods;
-use crate::object::{
-    CallArgs, Iter, ListRef, Obj, Object, Undefined, as_index, equal, escape_html, len, order,
-    to_str, wrap_index,
-};
 
 pub(super) const TABLE: Table = &[
     ("attr", attr),
@@ -470,10 +468,10 @@ impl Object for Group {
     }
 
     fn repr(&self) -> Result<String> {
-        crate::object::repr(&Obj::tuple(self.parts()))
+        mapstack_pyobject::repr(&Obj::tuple(self.parts()))
     }
 
-    fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {
+    fn attr(&self, _: &dyn mapstack_pyobject::Interpreter, name: &str) -> Option<Obj> {
         let [grouper, list] = self.parts();
         match name {
             "grouper" => Some(grouper),
@@ -482,7 +480,7 @@ impl Object for Group {
         }
     }
 
-    fn item(&self, _: &Vm<'_>, key: &Obj) -> Result<Option<Obj>> {
+    fn item(&self, _: &dyn mapstack_pyobject::Interpreter, key: &Obj) -> Result<Option<Obj>> {
         Ok(as_index(key)
             .and_then(|i| wrap_index(&i, 2))
             .map(|i| self.parts()[i].clone()))

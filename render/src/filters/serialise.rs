@@ -2,16 +2,15 @@
 
 use std::collections::HashMap;
 
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result, as_index, to_str};
 use mapstack_value::json::{DumpOptions, JsonError, dumps};
 use mapstack_value::{Map, Value};
 
 use super::call::{flag, index_of, inner, misuse, plain, quoted, room};
 use super::strict::guarded;
 use super::{Table, pretty, xml};
-use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::Vm;
 use crate::jinja::ast::DataFormat;
-use crate::object::{CallArgs, Obj, as_index, to_str};
 use crate::serial;
 
 pub(super) const TABLE: Table = &[

@@ -2,14 +2,15 @@
 
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
+use mapstack_pyobject::{
+    CallArgs, Error, ErrorKind, Obj, Result, SetRef, binary, contains, equal, hash_key,
+};
 use mapstack_value::Key;
 
 use super::Table;
 use super::call::plain;
-use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::Vm;
 use crate::jinja::ast::BinaryOp;
-use crate::object::{CallArgs, Obj, SetRef, binary, contains, equal, hash_key};
 
 pub(super) const TABLE: Table = &[
     ("difference", |vm, x, args| {

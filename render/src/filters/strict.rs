@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
+use mapstack_pyobject::{CallArgs, DictPart, Iter, Obj, Result, Undefined, dict_iter};
+
 use super::Filter;
-use crate::error::Result;
 use crate::jinja::Vm;
-use crate::object::{CallArgs, DictPart, Iter, Obj, Undefined, dict_iter};
 
 /// The items of a mapping.
 pub(super) fn items_of(x: &Obj) -> Option<Iter> {

@@ -1,5 +1,6 @@
 //! Salt's filters for text and numbers in text.
 
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result, as_index, binary, len, to_str};
 use mapstack_value::Str;
 
 use super::Table;
@@ -7,10 +8,8 @@ use super::call::{flag, index_of, method, no_attribute, plain, quoted, text_or};
 use super::number::{int_of, parse_float, parse_int, whole};
 use super::regex::{Anchor, Pattern};
 use super::text::expected_text;
-use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::Vm;
 use crate::jinja::ast::BinaryOp;
-use crate::object::{CallArgs, Obj, as_index, binary, len, to_str};
 
 pub(super) const TABLE: Table = &[
     ("check_whitelist_blacklist", check_lists),

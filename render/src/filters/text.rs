@@ -1,12 +1,13 @@
 //! Jinja2's filters for text.
 
+use mapstack_pyobject::{
+    CallArgs, Error, Obj, Result, as_index, binary, len, methods, order, slice, to_str,
+};
+
 use super::Table;
 use super::call::{Function, class_of, inner, method, misuse, plain, room, soft_str};
-use crate::error::{Error, Result};
 use crate::jinja::Vm;
 use crate::jinja::ast::BinaryOp;
-use crate::methods;
-use crate::object::{CallArgs, Obj, as_index, binary, len, order, slice, to_str};
 
 pub(super) const TABLE: Table = &[
     ("capitalize", |vm, x, args| {

@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use fancy_regex::Regex;
 
+use mapstack_pyobject::{CallArgs, Error, Obj, Result, to_str};
+
 use super::Table;
 use super::call::{flag, index_of, inner, method, no_attribute, room};
-use crate::error::{Error, Result};
 use crate::jinja::Vm;
-use crate::object::{CallArgs, Obj, to_str};
 
 pub(super) const TABLE: Table = &[("wordwrap", wordwrap)];
 

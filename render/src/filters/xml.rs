@@ -1,12 +1,10 @@
 //! Salt's `xml` filter: a mapping with one key as an element tree.
 
+use mapstack_pyobject::{Error, Obj, Result, depth, len, to_str};
 use mapstack_value::Str;
 
 use super::call::{misuse, pair, room};
-use crate::depth;
-use crate::error::{Error, Result};
 use crate::jinja::Vm;
-use crate::object::{Obj, len, to_str};
 
 struct Element {
     tag: Str,

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result, depth, to_str};
 use mapstack_pytext::base64;
 use mapstack_value::{Map, MapKind, Value, float_repr};
 use mapstack_yaml::{DumpOptions, dump};
@@ -9,10 +10,7 @@ use mapstack_yaml::{DumpOptions, dump};
 use super::Table;
 use super::call::{class_of, flag, inner, no_attribute, plain, quoted};
 use super::strict::guarded;
-use crate::depth;
-use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::Vm;
-use crate::object::{CallArgs, Obj, to_str};
 
 pub(super) const TABLE: Table = &[
     ("dict_to_sls_yaml_params", |vm, x, args| {

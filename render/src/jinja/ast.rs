@@ -6,27 +6,8 @@
 
 use std::sync::Arc;
 
+pub use mapstack_pyobject::{BinaryOp, CompareOp, Span};
 use mapstack_value::{Str, Value};
-
-/// A byte range of the template's source (after newline normalisation).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Span {
-    /// First byte.
-    pub start: u32,
-    /// One past the last byte.
-    pub end: u32,
-}
-
-impl Span {
-    /// The range that covers both.
-    #[must_use]
-    pub fn to(self, other: Span) -> Span {
-        Span {
-            start: self.start,
-            end: other.end.max(self.end),
-        }
-    }
-}
 
 /// A parsed template.
 #[derive(Debug)]
@@ -360,44 +341,4 @@ pub struct Args {
     pub star: Option<Box<Expr>>,
     /// `**dict`
     pub star_star: Option<Box<Expr>>,
-}
-
-/// Arithmetic operators.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BinaryOp {
-    /// `+`
-    Add,
-    /// `-`
-    Sub,
-    /// `*`
-    Mul,
-    /// `/`
-    Div,
-    /// `//`
-    FloorDiv,
-    /// `%`
-    Mod,
-    /// `**`
-    Pow,
-}
-
-/// Comparison operators.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CompareOp {
-    /// `==`
-    Eq,
-    /// `!=`
-    Ne,
-    /// `<`
-    Lt,
-    /// `<=`
-    Le,
-    /// `>`
-    Gt,
-    /// `>=`
-    Ge,
-    /// `in`
-    In,
-    /// `not in`
-    NotIn,
 }

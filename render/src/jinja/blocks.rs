@@ -1,12 +1,11 @@
 //! `self` and `super`.
 
+use mapstack_pyobject::{CallArgs, Interpreter, Obj, Object, Result, Undefined};
 use mapstack_value::Str;
 
-use super::Vm;
+use super::job::call_in_render;
 use super::output::Output;
 use super::scope::Frame;
-use crate::error::Result;
-use crate::object::{CallArgs, Obj, Object, Undefined};
 
 /// `self`: the template's blocks as functions.
 pub(super) struct SelfObject(pub Frame);
@@ -26,7 +25,7 @@ impl Object for SelfObject {
         Ok(format!("<TemplateReference {name}>"))
     }
 
-    fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {
+    fn attr(&self, _: &dyn Interpreter, name: &str) -> Option<Obj> {
         self.0.context.block(name, 0)?;
         Some(Obj::native(BlockObject {
             name: name.into(),
@@ -35,7 +34,7 @@ impl Object for SelfObject {
         }))
     }
 
-    fn item(&self, vm: &Vm<'_>, key: &Obj) -> Result<Option<Obj>> {
+    fn item(&self, vm: &dyn Interpreter, key: &Obj) -> Result<Option<Obj>> {
         Ok(key.as_str().and_then(|name| self.attr(vm, name)))
     }
 }
@@ -56,15 +55,18 @@ impl Object for BlockObject {
         true
     }
 
-    fn attr(&self, vm: &Vm<'_>, name: &str) -> Option<Obj> {
-        (name == "super").then(|| next_definition(vm, &self.name, self.depth, &self.frame))
+    fn attr(&self, interpreter: &dyn Interpreter, name: &str) -> Option<Obj> {
+        (name == "super").then(|| next_definition(interpreter, &self.name, self.depth, &self.frame))
     }
 
-    fn call(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    fn call(&self, interpreter: &dyn Interpreter, args: CallArgs) -> Result<Obj> {
         let [] = args.only_positional("block", 0)?;
-        let mut out = Output::capture(vm.limits().output);
-        vm.run_block(&self.name, self.depth, &self.frame, &mut out)?;
-        vm.captured(out)
+        let (name, depth, frame) = (self.name.clone(), self.depth, self.frame.clone());
+        call_in_render(interpreter, move |vm| {
+            let mut out = Output::capture(vm.limits().output);
+            vm.run_block(&name, depth, &frame, &mut out)?;
+            vm.captured(out)
+        })
     }
 }
 
@@ -84,11 +86,11 @@ impl Object for SuperObject {
         true
     }
 
-    fn attr(&self, vm: &Vm<'_>, name: &str) -> Option<Obj> {
+    fn attr(&self, vm: &dyn Interpreter, name: &str) -> Option<Obj> {
         (name == "super").then(|| next_definition(vm, &self.name, self.depth + 1, &self.frame))
     }
 
-    fn call(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    fn call(&self, vm: &dyn Interpreter, args: CallArgs) -> Result<Obj> {
         vm.call(
             &next_definition(vm, &self.name, self.depth, &self.frame),
             args,
@@ -96,7 +98,7 @@ impl Object for SuperObject {
     }
 }
 
-fn next_definition(vm: &Vm<'_>, name: &Str, depth: usize, frame: &Frame) -> Obj {
+fn next_definition(vm: &dyn Interpreter, name: &Str, depth: usize, frame: &Frame) -> Obj {
     if frame.context.block(name, depth + 1).is_none() {
         let quoted = mapstack_value::quote_str(name);
         return Undefined::hint(

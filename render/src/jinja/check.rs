@@ -3,10 +3,11 @@
 //! Inside the branches of an `if` Jinja waits until the branch runs, so that a template can probe
 //! for a filter. What would be printed after an `extends` is not compiled at all.
 
+use mapstack_pyobject::{Error, ErrorKind, Place, Result};
+
 use super::Dialect;
 use super::ast::{ExprKind, Span, Stmt, StmtKind, Template};
 use super::visit::{Node, visit};
-use crate::error::{Error, ErrorKind, Place, Result};
 use crate::tests;
 
 pub(super) fn check(template: &Template, dialect: Dialect) -> Result<()> {

@@ -3,24 +3,24 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use mapstack_pyobject::{
+    CallArgs, DictRef, Error, ErrorKind, Iter, Obj, Object, Place, Result, Undefined, binary,
+    compare, finalize, get_item, hash_key, methods, negate, positive, to_str,
+};
 use mapstack_value::Str;
 
 use super::Vm;
 use super::ast::{Args, DataFormat, Expr, ExprKind, For, Span, Stmt, StmtKind, Target, Template};
 use super::blocks::{SelfObject, SuperObject};
 use super::charge::Named;
-use super::loops::{Filtered, Loop, LoopObject};
+use super::loops::{Loop, LoopObject, filtered};
 use super::macros::MacroObject;
 use super::module::{Module, ModuleObject};
 use super::output::{Origin, Output, SourceMap};
 use super::scope::{Context, Frame};
 use super::taint::{Taint, WRITERS};
-use crate::error::{Error, ErrorKind, Place, Result};
-use crate::object::{
-    self, CallArgs, DictRef, Iter, Obj, Undefined, binary, compare, finalize, get_item, hash_key,
-    negate, positive, to_str,
-};
-use crate::{methods, serial, suggest};
+use crate::salt::{self, call_of_undefined};
+use crate::{globals, serial, suggest};
 
 /// What the rest of a loop's body has to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -344,11 +344,7 @@ impl Vm<'_> {
         let mut iter = iterable.iter()?;
         let mut measured = iterable.clone();
         if definition.filter.is_some() {
-            let filtered = Filtered {
-                iter,
-                definition: definition.clone(),
-                frame: frame.clone(),
-            };
+            let filtered = filtered(iter, definition.clone(), frame.clone());
             iter = Iter::new("generator", filtered);
             measured = Obj::Iter(iter.clone());
         }
@@ -445,7 +441,7 @@ impl Vm<'_> {
                 let text = finalize(value)?;
                 self.settle(text.len() / 16)?;
                 Ok(if self.autoescape.get() {
-                    object::escape_html(&text).into()
+                    mapstack_pyobject::escape_html(&text).into()
                 } else {
                     text.into()
                 })
@@ -620,7 +616,7 @@ impl Vm<'_> {
             ExprKind::List(items) => Obj::list(self.eval_items(items, frame)?),
             ExprKind::Dict(entries) => {
                 self.pay(2 + entries.len(), 0)?;
-                let mut dict = object::Entries::default();
+                let mut dict = mapstack_pyobject::Entries::default();
                 for (key, value) in entries {
                     let key = hash_key(&self.eval(key, frame)?)?;
                     dict.insert(key, self.eval(value, frame)?);
@@ -648,7 +644,13 @@ impl Vm<'_> {
                 let bound = |e: &Option<Box<Expr>>| {
                     e.as_ref().map_or(Ok(Obj::None), |e| self.eval(e, frame))
                 };
-                object::slice(self, &object, &bound(start)?, &bound(stop)?, &bound(step)?)?
+                mapstack_pyobject::slice(
+                    self,
+                    &object,
+                    &bound(start)?,
+                    &bound(stop)?,
+                    &bound(step)?,
+                )?
             }
             ExprKind::Call { .. } => self.eval_call(expr, frame, None)?,
             ExprKind::Filter { input, .. } => {
@@ -832,12 +834,28 @@ impl Vm<'_> {
     /// What it raises, or a `TypeError` if it cannot be called.
     pub fn call(&self, callee: &Obj, args: CallArgs) -> Result<Obj> {
         match callee {
-            Obj::Native(native) => native.call(self, args),
-            Obj::Undefined(u) => Err(u.called(self, &args)),
+            Obj::Native(native) => self.call_native(&**native, args),
+            Obj::Undefined(u) => Err(call_of_undefined(self, u, &args)),
             other => Err(Error::type_error(format!(
                 "'{}' object is not callable",
                 other.type_name()
             ))),
+        }
+    }
+
+    /// Call an object that is not plain data: those that are called all the time without the detour by a job.
+    fn call_native(&self, native: &dyn Object, args: CallArgs) -> Result<Obj> {
+        let Some(known) = native.as_any() else {
+            return native.call(self, args);
+        };
+        if let Some(function) = known.downcast_ref::<salt::Function>() {
+            function.call_in(self, args)
+        } else if let Some(function) = known.downcast_ref::<globals::Function>() {
+            function.call_in(self, args)
+        } else if let Some(macro_) = known.downcast_ref::<MacroObject>() {
+            macro_.call_in(self, args)
+        } else {
+            native.call(self, args)
         }
     }
 

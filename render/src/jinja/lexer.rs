@@ -5,11 +5,11 @@
 
 mod literal;
 
+use mapstack_pyobject::methods::{is_identifier, is_word};
 use mapstack_value::{Int, Str, quote_str};
 
 use super::Syntax;
 use super::ast::Span;
-use crate::methods::{is_identifier, is_word};
 
 /// A token and where it stands.
 #[derive(Debug)]

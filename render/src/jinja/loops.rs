@@ -4,12 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::Vm;
+use mapstack_pyobject::{
+    CallArgs, Error, Interpreter, Iter, Obj, Object, Result, Undefined, equal, len,
+};
+
 use super::ast::For;
+use super::job::{Job, call_in_render};
 use super::output::Output;
 use super::scope::Frame;
-use crate::error::{Error, Result};
-use crate::object::{CallArgs, Iter, Obj, ObjIter, Object, Undefined, equal, len};
 
 /// The state of a running loop, shared between the interpreter and the template's `loop`.
 pub(super) struct Loop {
@@ -50,7 +52,7 @@ impl Loop {
     }
 
     /// Step to the next item.
-    pub fn next(&self, vm: &Vm<'_>) -> Result<Option<Obj>> {
+    pub fn next(&self, vm: &dyn Interpreter) -> Result<Option<Obj>> {
         let ahead = self.ahead.borrow_mut().take();
         let next = match ahead {
             Some(item) => item,
@@ -64,12 +66,12 @@ impl Loop {
         Ok(next)
     }
 
-    fn pull(&self, vm: &Vm<'_>) -> Result<Option<Obj>> {
+    fn pull(&self, vm: &dyn Interpreter) -> Result<Option<Obj>> {
         let iter = self.iter.borrow().clone();
         iter.next(vm)
     }
 
-    fn peek(&self, vm: &Vm<'_>) -> Result<Option<Obj>> {
+    fn peek(&self, vm: &dyn Interpreter) -> Result<Option<Obj>> {
         if self.ahead.borrow().is_none() {
             let item = self.pull(vm)?;
             *self.ahead.borrow_mut() = Some(item);
@@ -77,7 +79,7 @@ impl Loop {
         Ok(self.ahead.borrow().clone().flatten())
     }
 
-    fn length(&self, vm: &Vm<'_>) -> Result<usize> {
+    fn length(&self, vm: &dyn Interpreter) -> Result<usize> {
         if let Some(known) = self.length.get() {
             return Ok(known);
         }
@@ -94,7 +96,7 @@ impl Loop {
     }
 
     /// Read the iterator to its end and replace it by what was read.
-    fn pull_rest(&self, vm: &Vm<'_>) -> Result<usize> {
+    fn pull_rest(&self, vm: &dyn Interpreter) -> Result<usize> {
         let iter = self.iter.borrow().clone();
         let rest = iter.collect(vm)?;
         let count = rest.len();
@@ -121,7 +123,7 @@ impl Object for LoopObject {
         Ok(format!("<LoopContext {}/{length}>", self.0.count.get()))
     }
 
-    fn attr(&self, vm: &Vm<'_>, name: &str) -> Option<Obj> {
+    fn attr(&self, vm: &dyn Interpreter, name: &str) -> Option<Obj> {
         let state = &self.0;
         let count = state.count.get();
         let lookup = || -> Result<Option<Obj>> {
@@ -164,25 +166,19 @@ impl Object for LoopObject {
         self.0.recursive.is_some()
     }
 
-    fn call(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-        let Some((definition, frame)) = &self.0.recursive else {
+    fn call(&self, interpreter: &dyn Interpreter, args: CallArgs) -> Result<Obj> {
+        let Some((definition, frame)) = self.0.recursive.clone() else {
             return Err(Error::type_error(
                 "The loop must have the 'recursive' marker to be called recursively.",
             ));
         };
         let [iterable] = args.only_positional("loop", 1)?;
-        let mut out = Output::capture(vm.limits().output);
-        let depth = self.0.depth0 + 1;
-        vm.deeper(|| {
-            vm.run_loop(
-                definition,
-                &iterable.unwrap_or_default(),
-                depth,
-                frame,
-                &mut out,
-            )
-        })?;
-        vm.captured(out)
+        let (iterable, depth) = (iterable.unwrap_or_default(), self.0.depth0 + 1);
+        call_in_render(interpreter, move |vm| {
+            let mut out = Output::capture(vm.limits().output);
+            vm.deeper(|| vm.run_loop(&definition, &iterable, depth, &frame, &mut out))?;
+            vm.captured(out)
+        })
     }
 
     fn iter(&self) -> Option<Iter> {
@@ -214,7 +210,7 @@ impl Object for LoopMethod {
         true
     }
 
-    fn call(&self, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    fn call(&self, _: &dyn Interpreter, args: CallArgs) -> Result<Obj> {
         (self.run)(&self.state, &args.positional)
     }
 }
@@ -240,24 +236,18 @@ fn changed(state: &Loop, values: &[Obj]) -> Result<Obj> {
 }
 
 /// The items of a loop that pass its `if`, tested one by one as the loop proceeds.
-pub(super) struct Filtered {
-    pub iter: Iter,
-    pub definition: Arc<For>,
-    pub frame: Frame,
-}
-
-impl ObjIter for Filtered {
-    fn next(&mut self, vm: &Vm<'_>) -> Result<Option<Obj>> {
-        let Some(test) = &self.definition.filter else {
-            return self.iter.next(vm);
+pub(super) fn filtered(iter: Iter, definition: Arc<For>, frame: Frame) -> Job {
+    Job::new(move |vm| {
+        let Some(test) = &definition.filter else {
+            return iter.next(vm);
         };
-        while let Some(item) = self.iter.next(vm)? {
-            let frame = self.frame.inner();
-            vm.assign(&self.definition.target, item.clone(), &frame)?;
+        while let Some(item) = iter.next(vm)? {
+            let frame = frame.inner();
+            vm.assign(&definition.target, item.clone(), &frame)?;
             if vm.eval(test, &frame)?.truthy()? {
                 return Ok(Some(item));
             }
         }
         Ok(None)
-    }
+    })
 }

@@ -1,17 +1,19 @@
 //! Macros and the bodies of call blocks.
 
+use std::any::Any;
 use std::sync::Arc;
 
+use mapstack_pyobject::{CallArgs, Error, Interpreter, Obj, Object, Result, Undefined};
 use mapstack_value::Str;
 
 use super::Vm;
 use super::ast::Macro;
+use super::job::call_in_render;
 use super::output::Output;
 use super::scope::Frame;
-use crate::error::{Error, Result};
-use crate::object::{CallArgs, Obj, Object, Undefined};
 
 /// A macro with the scope it was defined in.
+#[derive(Clone)]
 pub(super) struct MacroObject {
     pub definition: Arc<Macro>,
     pub closure: Frame,
@@ -33,7 +35,7 @@ impl Object for MacroObject {
         true
     }
 
-    fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {
+    fn attr(&self, _: &dyn Interpreter, name: &str) -> Option<Obj> {
         let m = &self.definition;
         Some(match name {
             "name" => Obj::Str(m.name.clone()),
@@ -50,7 +52,19 @@ impl Object for MacroObject {
         })
     }
 
-    fn call(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+    fn call(&self, interpreter: &dyn Interpreter, args: CallArgs) -> Result<Obj> {
+        let this = self.clone();
+        call_in_render(interpreter, move |vm| this.call_in(vm, args))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}
+
+impl MacroObject {
+    /// Call the macro.
+    pub(super) fn call_in(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         let frame = self.closure.inner();
         self.bind(vm, args, &frame)?;
         let mut out = Output::capture(vm.limits().output);
@@ -127,7 +141,7 @@ impl MacroObject {
             "macro {own} takes no keyword argument {}",
             mapstack_value::quote_str(name)
         ))
-        .with_help(crate::suggest::for_argument(name, &parameters))
+        .with_help(mapstack_pyobject::for_argument(name, &parameters))
     }
 }
 

@@ -7,8 +7,8 @@ mod check;
 mod dialect;
 mod header;
 mod interpret;
+pub(crate) mod job;
 mod lexer;
-mod limits;
 mod loops;
 mod macros;
 mod module;
@@ -22,7 +22,7 @@ mod vm;
 mod watch;
 
 pub use dialect::Dialect;
-pub use limits::{Deadline, Limits, MemoryLimit};
+pub use mapstack_pyobject::{Deadline, Limits, MemoryLimit};
 pub use output::{Origin, SourceMap};
 pub use parser::{SyntaxError, parse};
 pub use scope::{Layer, Names};

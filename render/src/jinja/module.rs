@@ -3,13 +3,11 @@
 use std::any::Any;
 use std::rc::Rc;
 
+use mapstack_pyobject::{Obj, Object, Result};
 use mapstack_value::Str;
 
-use super::Vm;
 use super::output::SourceMap;
 use super::scope::Context;
-use crate::error::Result;
-use crate::object::{Obj, Object};
 
 /// A template that was run for what it binds.
 pub struct Module {
@@ -62,7 +60,7 @@ impl Object for ModuleObject {
         Ok(self.0.body.clone())
     }
 
-    fn attr(&self, _: &Vm<'_>, name: &str) -> Option<Obj> {
+    fn attr(&self, _: &dyn mapstack_pyobject::Interpreter, name: &str) -> Option<Obj> {
         self.0.get(name)
     }
 

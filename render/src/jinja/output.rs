@@ -3,8 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use mapstack_pyobject::{Error, Place, Result};
+
 use super::ast::{Span, Template};
-use crate::error::{Error, Place, Result};
 
 /// How a piece of output came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,11 +12,10 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
+use mapstack_pyobject::{Obj, methods::normalised};
 use mapstack_value::Str;
 
 use super::ast::{Block, Template};
-use crate::methods::normalised;
-use crate::object::Obj;
 
 /// Named objects in order.
 pub type Names = IndexMap<Str, Obj, RandomState>;

@@ -11,10 +11,10 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use foldhash::fast::RandomState;
+use mapstack_pyobject::{Obj, repr, to_str};
 use mapstack_value::{Key, Str, Value};
 
 use super::ast::{Expr, ExprKind};
-use crate::object::{Obj, repr, to_str};
 
 /// The secret scalars of one or several renders, told apart by what they say.
 ///

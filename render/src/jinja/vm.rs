@@ -1,24 +1,23 @@
 //! One render: what it may reach, what it may spend, and the templates it has loaded.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
+use mapstack_pyobject::{Budget, CallArgs, Error, ErrorKind, Interpreter, Obj, Place, Result};
 use mapstack_value::Str;
 
 use super::ast::Template;
-use super::limits::Limits;
 use super::module::Module;
 use super::output::{Output, SourceMap};
 use super::scope::{Context, Frame, Layer, Names};
 use super::taint::Taint;
 use super::watch::Watch;
-use super::{Dialect, Syntax, check, parser};
-use crate::error::{Error, ErrorKind, Place, Result};
-use crate::ledger;
-use crate::object::{CallArgs, Noted, Obj};
+use super::{Dialect, Limits, Syntax, check, job, parser};
 
 /// What a template can reach outside itself. The caller of a render provides it.
 pub trait Host {
@@ -241,7 +240,7 @@ pub fn render(mut request: Request<'_>) -> Result<Rendered> {
         }
     };
     let context = Context::new(&template, given);
-    let mut out = Output::mapped(vm.limits.output);
+    let mut out = Output::mapped(vm.budget.limits().output);
     vm.run_template(&Frame::root(template, context.clone()), &mut out)?;
     let (mut text, map) = out.finish();
     if ends_in_newline {
@@ -272,19 +271,14 @@ impl<'r> Request<'r> {
 }
 
 /// The state of one render. Objects reach it through their methods' `vm` argument.
+///
+/// It is the [`Budget`] of the render, too: `vm.burn(1)`.
 pub struct Vm<'r> {
     host: &'r dyn Host,
     cache: Option<&'r TemplateCache>,
     syntax: Syntax,
     strict: bool,
-    limits: Limits,
-    own_fuel: Cell<u64>,
-    shared_fuel: Option<&'r Cell<u64>>,
-    /// Somebody has to look closer when fewer steps are left.
-    floor: Cell<u64>,
-    _account: ledger::Open,
-    _noted: Noted,
-    depth: Cell<usize>,
+    budget: Budget<'r>,
     pub(super) autoescape: Cell<bool>,
     /// Builtins under the render's variables: what templates loaded without context see.
     globals: Rc<Layer>,
@@ -305,8 +299,6 @@ impl<'r> Vm<'r> {
             request.variables.clone(),
             Some(request.syntax.dialect.globals()),
         );
-        let limits = request.limits.started();
-        let fuel = request.fuel.map_or(limits.fuel, Cell::get);
         Vm {
             host: request.host,
             cache: request.cache,
@@ -315,13 +307,7 @@ impl<'r> Vm<'r> {
                 ..request.syntax.clone()
             },
             strict: request.strict,
-            limits,
-            own_fuel: Cell::new(fuel),
-            shared_fuel: request.fuel,
-            floor: Cell::new(floor_below(&limits, fuel)),
-            _account: ledger::Open::new(limits, fuel),
-            _noted: Noted::new(),
-            depth: Cell::new(0),
+            budget: Budget::new(request.limits, request.fuel),
             autoescape: Cell::new(false),
             globals,
             place: RefCell::default(),
@@ -358,11 +344,6 @@ impl<'r> Vm<'r> {
         self.syntax.newline_sequence
     }
 
-    /// What the render may spend.
-    pub fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
     /// A variable of the render.
     pub fn variable(&self, name: &str) -> Option<Obj> {
         self.globals.get(name).cloned()
@@ -371,76 +352,6 @@ impl<'r> Vm<'r> {
     /// The variables of the render.
     pub(crate) fn variables(&self) -> Names {
         self.globals.flatten()
-    }
-
-    /// Spend steps.
-    ///
-    /// # Errors
-    /// A limit error when they are used up, the time is over, or more memory is held than may be.
-    pub fn burn(&self, steps: usize) -> Result<()> {
-        let fuel = self.shared_fuel.unwrap_or(&self.own_fuel);
-        let before = fuel.get();
-        let left = before.saturating_sub(steps as u64);
-        fuel.set(left);
-        if left > self.floor.get() {
-            Ok(())
-        } else {
-            self.look_closer(before, steps)
-        }
-    }
-
-    /// Whether the steps were there, and whether time and memory are left.
-    #[cold]
-    fn look_closer(&self, before: u64, steps: usize) -> Result<()> {
-        let Some(left) = before.checked_sub(steps as u64) else {
-            return Err(ledger::exhausted(&self.limits));
-        };
-        self.floor.set(floor_below(&self.limits, left));
-        ledger::renew(left);
-        self.limits.check(0)
-    }
-
-    /// Pay for what a step makes: so many objects, and so many bytes of text in them.
-    ///
-    /// # Errors
-    /// As [`burn`](Self::burn).
-    pub(crate) fn pay(&self, objects: usize, bytes: usize) -> Result<()> {
-        self.ask_for(bytes.saturating_add(objects.saturating_mul(size_of::<Obj>())))?;
-        self.burn(
-            objects
-                .saturating_mul(OBJECT_STEPS)
-                .saturating_add(bytes / STEP_BYTES),
-        )
-    }
-
-    /// Make sure that there is room for so many bytes, if they are many.
-    ///
-    /// # Errors
-    /// A limit error when more would be held than may be.
-    pub(crate) fn ask_for(&self, bytes: usize) -> Result<()> {
-        if bytes > LARGE {
-            self.limits.check(bytes)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Run something one level deeper.
-    ///
-    /// # Errors
-    /// A limit error when nesting too deep, else what `run` returns.
-    pub(crate) fn deeper<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
-        if self.depth.get() >= self.limits.depth {
-            return Err(Error::limit(format!(
-                "macro calls, includes and imports are nested more than {} levels deep",
-                self.limits.depth
-            ))
-            .with_help("look for a template or macro that calls itself without end"));
-        }
-        self.depth.set(self.depth.get() + 1);
-        let result = stacker::maybe_grow(RED_ZONE, STACK_CHUNK, run);
-        self.depth.set(self.depth.get() - 1);
-        result
     }
 
     /// Remember a frame that is about to hold a macro defined in it.
@@ -590,7 +501,7 @@ impl<'r> Vm<'r> {
         given: Rc<Layer>,
     ) -> Result<Rc<Module>> {
         let context = Context::new(template, given);
-        let mut out = Output::mapped(self.limits.output);
+        let mut out = Output::mapped(self.budget.limits().output);
         self.run_template(&Frame::root(template.clone(), context.clone()), &mut out)?;
         let (body, map) = out.finish();
         Ok(Rc::new(Module {
@@ -599,6 +510,40 @@ impl<'r> Vm<'r> {
             body,
             map,
         }))
+    }
+}
+
+impl<'r> Deref for Vm<'r> {
+    type Target = Budget<'r>;
+
+    fn deref(&self) -> &Budget<'r> {
+        &self.budget
+    }
+}
+
+impl Interpreter for Vm<'_> {
+    fn budget(&self) -> &Budget<'_> {
+        &self.budget
+    }
+
+    fn strict(&self) -> bool {
+        self.strict
+    }
+
+    fn call(&self, callee: &Obj, args: CallArgs) -> Result<Obj> {
+        Vm::call(self, callee, args)
+    }
+
+    fn get_attr(&self, object: &Obj, name: &Str) -> Result<Obj> {
+        Vm::get_attr(self, object, name)
+    }
+
+    fn get_key(&self, object: &Obj, key: &Obj) -> Result<Obj> {
+        Vm::get_key(self, object, key)
+    }
+
+    fn run(&self, job: &mut dyn Any) -> Result<Option<Obj>> {
+        job::run(self, job)
     }
 }
 
@@ -613,24 +558,3 @@ impl Drop for Vm<'_> {
         }
     }
 }
-
-/// The steps at which somebody looks closer next: none before the end if nothing is watched.
-fn floor_below(limits: &Limits, left: u64) -> u64 {
-    if limits.are_watched() {
-        left.saturating_sub(ledger::CHECK_EVERY)
-    } else {
-        0
-    }
-}
-
-/// More bytes than this are asked for before they are made.
-const LARGE: usize = 1 << 20;
-/// Bytes of text that one step pays for.
-const STEP_BYTES: usize = 16;
-/// Steps that pay for one object: its place in a container, and what it points to.
-const OBJECT_STEPS: usize = 6;
-
-/// Grow the stack when less than this is left …
-const RED_ZONE: usize = 256 << 10;
-/// … by this much.
-const STACK_CHUNK: usize = 4 << 20;

@@ -2,10 +2,8 @@
 
 use std::cell::{Cell, RefCell};
 
+use mapstack_pyobject::{Obj, Place, Refreezer, changes};
 use mapstack_value::Value;
-
-use crate::error::Place;
-use crate::object::{Obj, Refreezer, changes};
 
 /// An object that a render may change in place, and the statements that did.
 ///

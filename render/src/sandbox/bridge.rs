@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result};
 use mapstack_value::{Str, Value};
 
 use mapstack_python_protocol::{Job, Lookup, ModuleJob, Names, TemplateJob};
 
 use super::{Host, Limits, Outcome, Source, with_interpreter};
-use crate::error::{Error, ErrorKind, Result};
 use crate::jinja::ast::{Span, Template};
 use crate::jinja::output::Output;
 use crate::jinja::{self, Origin, Rendered, Vm};
 use crate::mako::{Chunk, Options};
-use crate::object::{CallArgs, Obj};
 use crate::salt::{call_by_name, is_salt};
 
 /// Render a Mako template for a request made for Jinja, and read back those of the variables in `changed`

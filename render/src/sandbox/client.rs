@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
+use mapstack_pyobject::{Error, ErrorKind, Result};
 use mapstack_python_protocol::{
     Answer, Bounds, Ending, Failure, FailureKind, FrameError, Job, Message, Names, Outcome as Done,
     Refusal, RefusalKind, Said,
@@ -14,7 +15,6 @@ use mapstack_value::Value;
 
 use super::failure::{Sources, class, of_ending};
 use super::{Host, Limits, Process, Session, compiled, find, policy};
-use crate::error::{Error, ErrorKind, Result};
 use crate::mako::Chunk;
 
 /// What came of a job.

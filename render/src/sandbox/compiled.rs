@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use foldhash::fast::RandomState;
+use mapstack_pyobject::{Error, ErrorKind, Result};
 use mapstack_python_protocol::{CompileJob, Job, Outcome, TemplateJob};
 use mapstack_value::Str;
 
 use super::{Limits, client};
-use crate::error::{Error, ErrorKind, Result};
 
 /// Name, text, and whether names are strict.
 type Key = (Option<Str>, Arc<str>, bool);

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use mapstack_pyobject::{Error, ErrorKind, Place, Result};
 use mapstack_python_protocol::{Ending, Job, Place as WirePlace, Printed, Unit, UnitSource};
 use mapstack_value::Str;
 
 use super::{Limits, Source};
-use crate::error::{Error, ErrorKind, Place, Result};
 use crate::jinja::ast::Span;
 use crate::mako::Chunk;
 

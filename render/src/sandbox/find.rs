@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, ErrorKind, Result};
+use mapstack_pyobject::{Error, ErrorKind, Result};
 
 /// The variable that names the program.
 const VARIABLE: &str = "MAPSTACK_PYTHON";

@@ -23,10 +23,9 @@ mod process;
 
 use std::time::Duration;
 
+use mapstack_pyobject::{Error, ErrorKind, Result};
 use mapstack_python_protocol::{Job, ModuleJob};
 use mapstack_value::{Str, Value};
-
-use crate::error::{Error, ErrorKind, Result};
 
 pub use bridge::run_as;
 use client::Lost;

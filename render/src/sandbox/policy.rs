@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use mapstack_pyobject::{Error, ErrorKind, Result};
 use mapstack_python_protocol::{Hello, Wall};
 
 use super::{client, find};
-use crate::error::{Error, ErrorKind, Result};
 
 static STRICT: AtomicBool = AtomicBool::new(false);
 

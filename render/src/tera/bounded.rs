@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value as Json;
 use tera::{Filter, Tera};
 
+use mapstack_pyobject::ledger::CHECK_EVERY;
+
 use super::data::size;
 use crate::jinja::Limits;
-use crate::ledger::CHECK_EVERY;
 
 type Args = HashMap<String, Json>;
 

@@ -19,15 +19,14 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 
+use mapstack_diagnostic::nearest;
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Frame, Obj, Place, Result};
 use mapstack_value::Value;
 
-use crate::error::{Error, ErrorKind, Frame, Place, Result};
 use crate::jinja::ast::{Span, Template};
 use crate::jinja::output::Output;
 use crate::jinja::{Names, Origin, Rendered, Request, Vm};
-use crate::object::{CallArgs, Obj};
 use crate::salt::call_by_name;
-use mapstack_diagnostic::nearest;
 
 /// Address space for the thread of a render; it is used as far as nesting goes.
 const STACK: usize = 128 << 20;

@@ -12,6 +12,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mapstack-pytext", &[]),
     ("mapstack-value", &["mapstack-pytext"]),
     ("mapstack-yaml", &["mapstack-pytext", "mapstack-value"]),
+    (
+        "mapstack-pyobject",
+        &["mapstack-diagnostic", "mapstack-value", "mapstack-yaml"],
+    ),
     ("mapstack-matcher", &[]),
     ("mapstack-merge", &["mapstack-value"]),
     (
@@ -34,6 +38,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "mapstack-render",
         &[
+            "mapstack-pyobject",
             "mapstack-pytext",
             "mapstack-diagnostic",
             "mapstack-value",

@@ -30,6 +30,7 @@ const LIBRARIES: &[&str] = &[
     "loader",
     "crates/python-protocol",
     "crates/python",
+    "crates/pyobject",
     "crates/pytext",
     "crates/redact",
     "render",

@@ -475,7 +475,7 @@ impl Run<'_> {
         };
         let data = match stage.renderer {
             Renderer::Json => read_json(&text)?,
-            _ => read_yaml(&text, &self.limits.yaml())?,
+            _ => read_yaml(&text, &mapstack_render::yaml_limits(&self.limits))?,
         };
         // Nothing makes the reference read the stream again, which then is at its end.
         let again = data.value.is_none() && is_stream;

@@ -2,18 +2,16 @@
 
 use std::cmp::Ordering;
 
+use mapstack_pyobject::{Error, Obj, Result, binary, methods, order};
 use mapstack_value::json::{DumpOptions, dumps};
 use mapstack_value::{Map, Value};
 
 use super::parse::Node;
 use super::search;
-use crate::error::{Error, Result};
 use crate::filters::number::whole;
 use crate::filters::strings::number_or_text;
 use crate::jinja::Vm;
 use crate::jinja::ast::BinaryOp;
-use crate::methods;
-use crate::object::{Obj, binary, order};
 
 /// The types a parameter takes, as the reference names them; none means any.
 type Types = &'static [&'static str];
@@ -195,14 +193,14 @@ fn run(vm: &Vm<'_>, name: &str, arguments: &[Argument<'_>]) -> Result<Value> {
             )?
             .to_value()?,
         },
-        "contains" => crate::object::contains(vm, &object, &Obj::from(second))?.into(),
+        "contains" => mapstack_pyobject::contains(vm, &object, &Obj::from(second))?.into(),
         "ends_with" => text.ends_with(other).into(),
         "starts_with" => text.starts_with(other).into(),
         "join" => methods::call(
             vm,
             &object,
             "join",
-            crate::object::CallArgs::positional([Obj::from(second)]),
+            mapstack_pyobject::CallArgs::positional([Obj::from(second)]),
         )?
         .to_value()?,
         "keys" => first
@@ -219,7 +217,7 @@ fn run(vm: &Vm<'_>, name: &str, arguments: &[Argument<'_>]) -> Result<Value> {
             .cloned()
             .collect::<Vec<_>>()
             .into(),
-        "length" => Value::from(crate::object::len(&object)?),
+        "length" => Value::from(mapstack_pyobject::len(&object)?),
         "reverse" => match &first {
             Value::Str(s) => s.chars().rev().collect::<String>().into(),
             other => other

@@ -5,13 +5,12 @@ mod parse;
 
 use std::cmp::Ordering;
 
+use mapstack_pyobject::{CallArgs, Error, Obj, Result};
 use mapstack_value::{Map, Value};
 
 use super::Table;
 use super::call::{plain, room};
-use crate::error::{Error, Result};
 use crate::jinja::Vm;
-use crate::object::{CallArgs, Obj};
 use parse::{Comparator, Node};
 
 pub(super) const TABLE: Table = &[("json_query", json_query)];
@@ -153,7 +152,7 @@ fn pick(items: &[Value], index: i64) -> Option<&Value> {
 fn sliced(value: &Value, bounds: [Option<i64>; 3], vm: &Vm<'_>) -> Result<Value> {
     let bound = |i: Option<i64>| i.map_or(Obj::None, Obj::from);
     let [start, stop, step] = bounds.map(bound);
-    crate::object::slice(vm, &Obj::from(value.clone()), &start, &stop, &step)?.to_value()
+    mapstack_pyobject::slice(vm, &Obj::from(value.clone()), &start, &stop, &step)?.to_value()
 }
 
 fn project<'v>(vm: &Vm<'_>, items: impl Iterator<Item = &'v Value>, right: &Node) -> Result<Value> {
@@ -193,6 +192,6 @@ fn compare(comparator: Comparator, a: &Value, b: &Value) -> Result<Value> {
     if !comparable(a) || !comparable(b) {
         return Ok(Value::None);
     }
-    let order = crate::object::order(&Obj::from(a.clone()), &Obj::from(b.clone()), symbol)?;
+    let order = mapstack_pyobject::order(&Obj::from(a.clone()), &Obj::from(b.clone()), symbol)?;
     Ok(order.is_some_and(accept).into())
 }

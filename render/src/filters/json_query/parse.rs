@@ -1,8 +1,7 @@
 //! JMESPath's grammar.
 
+use mapstack_pyobject::{Error, Result};
 use mapstack_value::{Str, Value, json};
-
-use crate::error::{Error, Result};
 
 /// An expression.
 #[derive(Debug)]

@@ -8,13 +8,12 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use fancy_regex::{Captures, Regex, RegexBuilder};
+use mapstack_pyobject::{CallArgs, Error, Obj, Result};
 use mapstack_value::Str;
 
 use super::Table;
 use super::call::{flag, plain, room};
-use crate::error::{Error, Result};
 use crate::jinja::Vm;
-use crate::object::{CallArgs, Obj};
 use translate::Translated;
 
 pub(super) const TABLE: Table = &[
@@ -86,7 +85,7 @@ fn compile_at(
     anchor: Anchor,
 ) -> Result<Pattern> {
     let Some(text) = pattern.as_str() else {
-        let hashable = crate::object::hash_key(pattern);
+        let hashable = mapstack_pyobject::hash_key(pattern);
         hashable?;
         return Err(Error::type_error(
             "first argument must be string or compiled pattern",

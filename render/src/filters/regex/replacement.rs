@@ -1,7 +1,8 @@
 //! Replacement templates: `\1`, `\g<name>` and escapes.
 
+use mapstack_pyobject::{Error, Result};
+
 use super::translate::{error, read_octal};
-use crate::error::{Error, Result};
 
 /// A piece of a replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,9 +6,8 @@
 
 use std::fmt::Write;
 
+use mapstack_pyobject::{Error, Result};
 use mapstack_value::quote_str;
-
-use crate::error::{Error, Result};
 
 /// A pattern for the engine.
 pub(super) struct Translated {

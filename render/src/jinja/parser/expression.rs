@@ -2,13 +2,15 @@
 
 use std::collections::HashSet;
 
+use mapstack_pyobject::methods::normalised;
 use mapstack_value::{Str, Value};
 
 use super::super::ast::{Args, BinaryOp, CompareOp, Expr, ExprKind};
 use super::super::lexer::{Op, Tok};
 use super::{Failure, PASS_PYTHON, Parser, Result};
-use crate::depth;
-use crate::methods::normalised;
+
+/// Levels of an expression: brackets as well as chains of operators, filters and attributes.
+const MAX_EXPRESSION: u32 = 200;
 
 /// An expression, with what the parser still needs to know about it.
 pub(super) struct Node {
@@ -80,7 +82,7 @@ impl<'s> Parser<'s> {
 
     fn nested(&mut self, parse: impl FnOnce(&mut Self) -> Result<Node>) -> Result<Node> {
         self.depth += 1;
-        if self.depth > depth::EXPRESSION {
+        if self.depth > MAX_EXPRESSION {
             return Err(self.too_deep());
         }
         let node = parse(self)?;
@@ -90,14 +92,13 @@ impl<'s> Parser<'s> {
 
     fn too_deep(&self) -> Box<Failure> {
         self.fail(format!(
-            "the expression nests more than {} levels deep; split it up with {{% set %}}",
-            depth::EXPRESSION
-        ))
+            "the expression nests more than {MAX_EXPRESSION} levels deep; split it up with {{% set %}}"
+))
     }
 
     /// An expression from `start` to the current token, one level above the highest of its parts.
     fn node(&self, kind: ExprKind, start: u32, line: u32, height: u32) -> Result<Node> {
-        if height >= depth::EXPRESSION {
+        if height >= MAX_EXPRESSION {
             return Err(self.too_deep());
         }
         Ok(Node {

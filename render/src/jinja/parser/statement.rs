@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use mapstack_diagnostic::nearest;
 use mapstack_value::{Str, quote_str};
 
 use super::super::ast::{
@@ -12,7 +13,9 @@ use super::super::lexer::{Failure, Op, Tok};
 use super::expression::{TupleRules, class_name};
 use super::mentions::mentions;
 use super::{PASS_BLOCKS, PASS_PYTHON, PASS_ROOT, Parser, Result, Scope};
-use crate::depth;
+
+/// Statements inside each other.
+const MAX_STATEMENTS: usize = 100;
 
 /// What a body means for the statements in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,10 +116,9 @@ impl<'s> Parser<'s> {
         let Some(name) = self.name() else {
             return Err(self.fail("tag name expected"));
         };
-        if self.open_tags.len() == depth::STATEMENTS {
+        if self.open_tags.len() == MAX_STATEMENTS {
             return Err(self.fail(format!(
-                "the template nests more than {} statements deep",
-                depth::STATEMENTS
+                "the template nests more than {MAX_STATEMENTS} statements deep"
             )));
         }
         let outer_tag_end = self.tag_end.take();
@@ -171,8 +173,7 @@ impl<'s> Parser<'s> {
                 let known = TAGS
                     .iter()
                     .chain(self.awaited.last().copied().into_iter().flatten());
-                failure.help = mapstack_diagnostic::nearest(name, known)
-                    .map(|near| format!("did you mean '{near}'?"));
+                failure.help = nearest(name, known).map(|near| format!("did you mean '{near}'?"));
                 return Err(failure);
             }
         };

@@ -1,0 +1,45 @@
+//! How deep things may nest. What walks through them calls itself once a level, and the stack is not endless.
+
+use crate::error::{Error, Result};
+
+/// Objects inside each other that are printed, compared or hashed; Python has a limit here, too.
+pub const OBJECTS: usize = 400;
+
+/// Dict views inside each other.
+pub const VIEWS: usize = 100;
+
+/// Generators that read from each other.
+pub const GENERATORS: usize = 150;
+
+/// Levels of data that leaves the template: frozen, serialised or laid out on lines.
+pub const DATA: usize = 200;
+
+/// What Python was doing when objects nest too deep to be printed.
+pub const REPR: &str = " while getting the repr of an object";
+
+/// Refuse data below the last level that is allowed.
+///
+/// # Errors
+/// A limit error.
+pub fn data(level: usize) -> Result<()> {
+    if level > DATA {
+        return Err(Error::limit(format!(
+            "the data is nested more than {DATA} levels deep"
+        )));
+    }
+    Ok(())
+}
+
+/// Refuse objects below the last level that is allowed, as Python does.
+///
+/// # Errors
+/// A `RecursionError`.
+pub fn objects(level: usize, most: usize, doing: &str) -> Result<()> {
+    if level > most {
+        return Err(Error::python(
+            "RecursionError",
+            format!("maximum recursion depth exceeded{doing}"),
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,370 @@
+//! `str.format`: replacement fields, as the sandbox's formatter fills them in.
+
+use super::{ascii, format_value};
+use crate::Interpreter;
+use crate::error::{Error, Result};
+use crate::methods::{is_decimal_digit, limit};
+use crate::object::{CallArgs, Obj, get_item, repr, to_str};
+
+/// `text.format(*args)`, or `text.format_map(mapping)` when `mapping` is given.
+///
+/// # Errors
+/// Python's errors for malformed fields, missing arguments and wrong specifications; attributes
+/// that the sandbox hides are security errors.
+pub fn format(
+    vm: &dyn Interpreter,
+    text: &str,
+    args: CallArgs,
+    mapping: Option<&Obj>,
+) -> Result<String> {
+    Formatter {
+        vm,
+        args,
+        mapping,
+        escape: false,
+    }
+    .run(text)
+}
+
+/// The same for `Markup`, which escapes what it puts in.
+///
+/// # Errors
+/// As [`format`].
+pub fn format_markup(
+    vm: &dyn Interpreter,
+    text: &str,
+    args: CallArgs,
+    mapping: Option<&Obj>,
+) -> Result<String> {
+    Formatter {
+        vm,
+        args,
+        mapping,
+        escape: true,
+    }
+    .run(text)
+}
+
+struct Formatter<'a> {
+    vm: &'a dyn Interpreter,
+    args: CallArgs,
+    mapping: Option<&'a Obj>,
+    escape: bool,
+}
+
+/// Who numbers the fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Numbering {
+    /// The formatter; the next field is this one.
+    Automatic(usize),
+    /// The template's author.
+    Manual,
+}
+
+/// How deep fields may stand inside the specifications of others.
+const MAX_DEPTH: usize = 2;
+
+impl Formatter<'_> {
+    fn run(&self, text: &str) -> Result<String> {
+        self.fill(text, MAX_DEPTH + 1, &mut Numbering::Automatic(0))
+    }
+
+    fn fill(&self, text: &str, depth: usize, numbering: &mut Numbering) -> Result<String> {
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(Error::value_error("Max string recursion exceeded"));
+        };
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (literal, field, after) = next_piece(rest)?;
+            out.push_str(literal);
+            rest = after;
+            if let Some(field) = field {
+                let value = self.lookup(field.name, numbering)?;
+                let value = convert(value, field.conversion)?;
+                self.vm
+                    .burn(value.as_str().map_or(0, |text| text.len() / 16))?;
+                let spec = self.fill(field.spec, depth, numbering)?;
+                out.push_str(&self.format_field(&value, &spec)?);
+            }
+            self.vm.burn(1)?;
+            limit::size(self.vm, out.len())?;
+        }
+        Ok(out)
+    }
+
+    fn format_field(&self, value: &Obj, spec: &str) -> Result<String> {
+        if !self.escape {
+            return format_value(self.vm, value, spec);
+        }
+        match value {
+            Obj::Markup(_) if !spec.is_empty() => Err(Error::value_error(
+                "Unsupported format specification for Markup.",
+            )),
+            Obj::Markup(s) => Ok(s.to_string()),
+            other => Ok(crate::object::escape_html(&format_value(
+                self.vm, other, spec,
+            )?)),
+        }
+    }
+
+    /// The object a field names: an argument, and what is looked up in it.
+    fn lookup(&self, name: &str, numbering: &mut Numbering) -> Result<Obj> {
+        let is_number = |s: &str| !s.is_empty() && s.chars().all(is_decimal_digit);
+        let switch = "cannot switch from manual field specification to automatic field numbering";
+        let numbered;
+        let name = match *numbering {
+            Numbering::Automatic(next) if name.is_empty() => {
+                *numbering = Numbering::Automatic(next + 1);
+                numbered = next.to_string();
+                &numbered
+            }
+            Numbering::Manual if name.is_empty() => return Err(Error::value_error(switch)),
+            Numbering::Automatic(next) if next > 0 && is_number(name) => {
+                return Err(Error::value_error(switch));
+            }
+            _ if is_number(name) => {
+                *numbering = Numbering::Manual;
+                name
+            }
+            _ => name,
+        };
+        let (first, mut path) = name.split_at(name.find(['.', '[']).unwrap_or(name.len()));
+        let mut object = if is_number(first) {
+            self.by_position(first)?
+        } else {
+            self.by_name(first)?
+        };
+        while let Some(step) = next_step(&mut path)? {
+            object = match step {
+                Step::Attribute(name) => self.vm.get_attr(&object, &name.into())?,
+                Step::Item(key) if is_number(key) => {
+                    self.vm.get_key(&object, &Obj::from(small(key)?))?
+                }
+                Step::Item(key) => self.vm.get_key(&object, &Obj::from(key))?,
+            };
+        }
+        Ok(object)
+    }
+
+    fn by_position(&self, digits: &str) -> Result<Obj> {
+        let index = small(digits)?;
+        let out_of_range = || Error::python("IndexError", "tuple index out of range");
+        usize::try_from(index)
+            .ok()
+            .and_then(|i| self.args.positional.get(i))
+            .cloned()
+            .ok_or_else(out_of_range)
+    }
+
+    fn by_name(&self, name: &str) -> Result<Obj> {
+        let key = Obj::from(name);
+        let found = match self.mapping {
+            None => self
+                .args
+                .named
+                .iter()
+                .find(|(given, _)| **given == *name)
+                .map(|(_, value)| value.clone()),
+            Some(mapping @ (Obj::Dict(_) | Obj::Native(_) | Obj::Undefined(_))) => {
+                get_item(self.vm, mapping, &key)?
+            }
+            Some(Obj::List(_)) => {
+                return Err(Error::type_error(
+                    "list indices must be integers or slices, not str",
+                ));
+            }
+            Some(Obj::Tuple(_)) => {
+                return Err(Error::type_error(
+                    "tuple indices must be integers or slices, not str",
+                ));
+            }
+            Some(Obj::Str(_) | Obj::Markup(_)) => {
+                return Err(Error::type_error(
+                    "string indices must be integers, not 'str'",
+                ));
+            }
+            Some(other) => {
+                return Err(Error::type_error(format!(
+                    "'{}' object is not subscriptable",
+                    other.type_name()
+                )));
+            }
+        };
+        found.map_or_else(|| Err(Error::python("KeyError", repr(&key)?)), Ok)
+    }
+}
+
+fn convert(value: Obj, conversion: Option<char>) -> Result<Obj> {
+    Ok(match conversion {
+        None => value,
+        Some('s') => Obj::from(to_str(&value)?),
+        Some('r') => Obj::from(repr(&value)?),
+        Some('a') => Obj::from(ascii(&value)?),
+        Some(other) => {
+            return Err(Error::value_error(format!(
+                "Unknown conversion specifier {other}"
+            )));
+        }
+    })
+}
+
+fn small(digits: &str) -> Result<i64> {
+    let digits: String = digits
+        .chars()
+        .map(|c| {
+            c.to_digit(10)
+                .map_or('0', |d| char::from_digit(d, 10).unwrap_or('0'))
+        })
+        .collect();
+    digits
+        .parse()
+        .map_err(|_| Error::value_error("Too many decimal digits in format string"))
+}
+
+/// One replacement field.
+struct Field<'a> {
+    name: &'a str,
+    conversion: Option<char>,
+    spec: &'a str,
+}
+
+/// The literal text up to a field or an escaped brace, the field, and what follows.
+fn next_piece(text: &str) -> Result<(&str, Option<Field<'_>>, &str)> {
+    let Some(at) = text.find(['{', '}']) else {
+        return Ok((text, None, ""));
+    };
+    let (literal, brace, after) = (&text[..at], &text[at..=at], &text[at + 1..]);
+    if after.starts_with(brace) {
+        return Ok((&text[..=at], None, &after[1..]));
+    }
+    if brace == "}" {
+        return Err(Error::value_error(
+            "Single '}' encountered in format string",
+        ));
+    }
+    if after.is_empty() {
+        return Err(Error::value_error(
+            "Single '{' encountered in format string",
+        ));
+    }
+    let (field, after) = parse_field(after)?;
+    Ok((literal, Some(field), after))
+}
+
+fn parse_field(text: &str) -> Result<(Field<'_>, &str)> {
+    let unclosed = || Error::value_error("expected '}' before end of string");
+    let mut end = None;
+    let mut bracket = false;
+    for (i, c) in text.char_indices() {
+        match c {
+            ']' => bracket = false,
+            _ if bracket => {}
+            '[' => bracket = true,
+            '{' => return Err(Error::value_error("unexpected '{' in field name")),
+            '}' | ':' | '!' => {
+                end = Some((i, c));
+                break;
+            }
+            _ => {}
+        }
+    }
+    let (i, c) = end.ok_or_else(unclosed)?;
+    let (name, mut rest) = (&text[..i], &text[i + 1..]);
+    if c == '}' {
+        return Ok((
+            Field {
+                name,
+                conversion: None,
+                spec: "",
+            },
+            rest,
+        ));
+    }
+    let mut conversion = None;
+    if c == '!' {
+        let mut chars = rest.chars();
+        conversion = chars.next();
+        if conversion.is_none() {
+            return Err(Error::value_error(
+                "end of string while looking for conversion specifier",
+            ));
+        }
+        match chars.next() {
+            Some('}') => {
+                return Ok((
+                    Field {
+                        name,
+                        conversion,
+                        spec: "",
+                    },
+                    chars.as_str(),
+                ));
+            }
+            Some(':') => rest = chars.as_str(),
+            Some(_) => {
+                return Err(Error::value_error(
+                    "expected ':' after conversion specifier",
+                ));
+            }
+            None => return Err(Error::value_error("unmatched '{' in format spec")),
+        }
+    }
+    let mut open = 1;
+    for (i, c) in rest.char_indices() {
+        match c {
+            '{' => open += 1,
+            '}' => open -= 1,
+            _ => {}
+        }
+        if open == 0 {
+            return Ok((
+                Field {
+                    name,
+                    conversion,
+                    spec: &rest[..i],
+                },
+                &rest[i + 1..],
+            ));
+        }
+    }
+    Err(Error::value_error("unmatched '{' in format spec"))
+}
+
+enum Step<'a> {
+    Attribute(&'a str),
+    Item(&'a str),
+}
+
+/// Take `.name` or `[key]` off the path.
+fn next_step<'a>(path: &mut &'a str) -> Result<Option<Step<'a>>> {
+    let Some(first) = path.chars().next() else {
+        return Ok(None);
+    };
+    let rest = &path[first.len_utf8()..];
+    let step = match first {
+        '.' => {
+            let (name, after) = rest.split_at(rest.find(['.', '[']).unwrap_or(rest.len()));
+            *path = after;
+            Step::Attribute(name)
+        }
+        '[' => {
+            let Some((key, after)) = rest.split_once(']') else {
+                return Err(Error::value_error("Missing ']' in format string"));
+            };
+            *path = after;
+            Step::Item(key)
+        }
+        _ => {
+            return Err(Error::value_error(
+                "Only '.' or '[' may follow ']' in format field specifier",
+            ));
+        }
+    };
+    match step {
+        Step::Attribute("") | Step::Item("") => {
+            Err(Error::value_error("Empty attribute in format string"))
+        }
+        step => Ok(Some(step)),
+    }
+}

@@ -1,0 +1,274 @@
+//! The methods of Python's builtin types.
+//!
+//! [`call`] runs `object.name(args)` for text, bytes, numbers and containers; everything that is
+//! no builtin type brings its own methods as an [`Object`]. Argument
+//! errors have CPython's class and words.
+
+mod bytes;
+mod codec;
+mod dict;
+pub mod limit;
+mod list;
+mod markup;
+mod number;
+mod set;
+mod signature;
+mod text;
+mod views;
+
+use std::any::Any;
+
+pub use codec::escaped;
+pub use list::sort;
+pub use markup::{escape, strip_tags};
+pub use text::classes::{is_decimal_digit, is_identifier, is_word, normalised};
+pub use views::of as view_of;
+
+use crate::Interpreter;
+use crate::error::{Error, Result};
+use crate::object::{CallArgs, Entries, Obj, Object};
+use crate::price::Reads;
+
+/// Whether the object's type has a method of that name.
+pub fn has(object: &Obj, name: &str) -> bool {
+    static_name(object, name).is_some()
+}
+
+/// The name as the method tables spell it, if the object's type has such a method.
+fn static_name(object: &Obj, name: &str) -> Option<&'static str> {
+    let tables: [&'static [&'static str]; 2] = match object {
+        Obj::Str(_) => [text::NAMES, &[]],
+        Obj::Markup(_) => [text::NAMES, markup::OWN],
+        Obj::Bytes(_) => [bytes::NAMES, &[]],
+        Obj::List(_) => [list::LIST, &[]],
+        Obj::Tuple(_) => [list::TUPLE, &[]],
+        Obj::Dict(dict) => [dict::NAMES, dict::beyond_dict(dict)],
+        Obj::Set(_) => [set::NAMES, &[]],
+        Obj::Int(_) | Obj::Bool(_) => [number::INT, &[]],
+        Obj::Float(_) => [number::FLOAT, &[]],
+        Obj::None | Obj::Undefined(_) | Obj::Iter(_) | Obj::Native(_) => return None,
+    };
+    tables
+        .into_iter()
+        .flatten()
+        .find(|known| **known == name)
+        .copied()
+}
+
+/// Whether the sandbox hides the attribute: names that start with an underscore and that Python's
+/// objects have.
+pub fn is_hidden(name: &str) -> bool {
+    name.strip_prefix("__")
+        .and_then(|rest| rest.strip_suffix("__"))
+        .is_some_and(|bare| HIDDEN.contains(&bare))
+}
+
+/// The same for Jinja's undefined objects, which have fewer of them.
+pub fn is_hidden_of_undefined(name: &str) -> bool {
+    const ABSENT: &[&str] = &[
+        "__code__",
+        "__delitem__",
+        "__dict__",
+        "__getnewargs__",
+        "__globals__",
+        "__name__",
+        "__next__",
+        "__qualname__",
+        "__reversed__",
+        "__self__",
+        "__setitem__",
+        "__weakref__",
+    ];
+    is_hidden(name) && !ABSENT.contains(&name)
+}
+
+/// The names between the underscores: of every object, then of numbers, text, containers and
+/// functions.
+const HIDDEN: &[&str] = &[
+    "class",
+    "delattr",
+    "dir",
+    "doc",
+    "eq",
+    "format",
+    "ge",
+    "getattribute",
+    "getstate",
+    "gt",
+    "hash",
+    "init",
+    "init_subclass",
+    "le",
+    "lt",
+    "ne",
+    "new",
+    "reduce",
+    "reduce_ex",
+    "repr",
+    "setattr",
+    "sizeof",
+    "str",
+    "subclasshook",
+    "add",
+    "bool",
+    "call",
+    "code",
+    "contains",
+    "delitem",
+    "dict",
+    "getitem",
+    "getnewargs",
+    "globals",
+    "iter",
+    "len",
+    "mod",
+    "module",
+    "mul",
+    "name",
+    "next",
+    "qualname",
+    "reversed",
+    "rmod",
+    "rmul",
+    "self",
+    "setitem",
+    "slots",
+    "weakref",
+];
+
+/// The method as an object (or a plain attribute such as `int.real`).
+pub fn bound(object: &Obj, name: &str) -> Option<Obj> {
+    match static_name(object, name) {
+        Some(name) => Some(Obj::native(BoundMethod {
+            receiver: object.clone(),
+            name,
+        })),
+        None => number::attribute(object, name),
+    }
+}
+
+/// The methods that do not read all of their operands, in order.
+const EXCEPTIONS: &[(&str, Reads)] = &[
+    ("add", Reads::Arguments),
+    ("append", Reads::Nothing),
+    ("endswith", Reads::Arguments),
+    ("extend", Reads::Arguments),
+    ("get", Reads::Nothing),
+    ("items", Reads::Nothing),
+    ("join", Reads::Arguments),
+    ("keys", Reads::Nothing),
+    // These count what they shift.
+    ("pop", Reads::Texts),
+    ("popitem", Reads::Nothing),
+    ("setdefault", Reads::Nothing),
+    ("startswith", Reads::Arguments),
+    ("update", Reads::Arguments),
+    ("values", Reads::Nothing),
+];
+
+fn reads(name: &str) -> Reads {
+    let found = EXCEPTIONS.binary_search_by_key(&name, |(known, _)| known);
+    found.map_or(Reads::All, |at| EXCEPTIONS[at].1)
+}
+
+/// `object.name(args)`.
+///
+/// # Errors
+/// What the method raises; an `AttributeError` if there is none of that name.
+pub fn call(vm: &dyn Interpreter, object: &Obj, name: &str, args: CallArgs) -> Result<Obj> {
+    vm.charge(|| reads(name), Some(object), &args)?;
+    vm.made(call_unpaid(vm, object, name, args)?)
+}
+
+fn call_unpaid(vm: &dyn Interpreter, object: &Obj, name: &str, args: CallArgs) -> Result<Obj> {
+    match object {
+        Obj::Str(s) => text::call(vm, s, name, args),
+        Obj::Markup(s) => markup::call(vm, s, name, args),
+        Obj::Bytes(b) => bytes::call(vm, b, name, args),
+        Obj::List(list) => list::call(vm, list, name, args),
+        Obj::Tuple(items) => list::call_tuple(vm, items, name, args),
+        Obj::Dict(dict) => dict::call(vm, dict, name, args),
+        Obj::Set(set) => set::call(vm, set, name, args),
+        Obj::Int(i) => number::call_int(vm, i, name, args),
+        Obj::Bool(b) => number::call_int(vm, &i64::from(*b).into(), name, args),
+        Obj::Float(f) => number::call_float(*f, name, args),
+        Obj::Undefined(u) => Err(u.error()),
+        other => match views::of(other) {
+            Some(view) => views::call(vm, view, name, args),
+            None => Err(no_attribute(other.type_name(), name)),
+        },
+    }
+}
+
+/// `dict.update(source)`: a mapping, or an iterable of pairs.
+///
+/// # Errors
+/// Python's errors for a source that is neither. Nothing is changed then.
+pub fn update_entries(vm: &dyn Interpreter, entries: &mut Entries, source: &Obj) -> Result<()> {
+    entries.extend(dict::pairs(vm, source, false)?);
+    Ok(())
+}
+
+fn no_attribute(type_name: &str, name: &str) -> Box<Error> {
+    Error::python(
+        "AttributeError",
+        format!("'{type_name}' object has no attribute '{name}'"),
+    )
+}
+
+/// A method with its object, waiting to be called.
+struct BoundMethod {
+    receiver: Obj,
+    name: &'static str,
+}
+
+impl Object for BoundMethod {
+    fn type_name(&self) -> &'static str {
+        "builtin_function_or_method"
+    }
+
+    fn repr(&self) -> Result<String> {
+        Ok(format!(
+            "<built-in method {} of {} object>",
+            self.name,
+            self.receiver.type_name()
+        ))
+    }
+
+    fn callable(&self) -> bool {
+        true
+    }
+
+    fn call(&self, vm: &dyn Interpreter, args: CallArgs) -> Result<Obj> {
+        call(vm, &self.receiver, self.name, args)
+    }
+
+    fn equals(&self, other: &dyn Object) -> Option<bool> {
+        let other = other.as_any()?.downcast_ref::<BoundMethod>()?;
+        Some(self.name == other.name && self.receiver.is_same(&other.receiver))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::SetRef;
+
+    #[test]
+    fn the_exceptions_are_sorted_and_name_what_there_is() {
+        assert!(EXCEPTIONS.is_sorted_by(|a, b| a.0 < b.0));
+        let kinds = [
+            Obj::list([]),
+            Obj::dict([]),
+            Obj::from(""),
+            Obj::Set(SetRef::new(Default::default())),
+        ];
+        for (name, _) in EXCEPTIONS {
+            assert!(kinds.iter().any(|object| has(object, name)), "{name}");
+        }
+    }
+}

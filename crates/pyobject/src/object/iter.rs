@@ -1,0 +1,291 @@
+//! Iteration.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use mapstack_value::Key;
+
+use super::{DictRef, ListRef, Obj};
+use crate::Interpreter;
+use crate::depth;
+use crate::error::{Error, Result};
+use crate::ledger;
+
+/// A source of objects; `None` when exhausted.
+pub trait ObjIter {
+    /// The next object.
+    fn next(&mut self, vm: &dyn Interpreter) -> Result<Option<Obj>>;
+}
+
+/// An iterator object. Clones are one iterator.
+#[derive(Clone)]
+pub struct Iter {
+    source: Rc<RefCell<dyn ObjIter>>,
+    type_name: &'static str,
+    /// The function a generator comes from.
+    function: Option<&'static str>,
+    /// How many iterators stand one behind the other.
+    depth: usize,
+}
+
+impl Iter {
+    /// An iterator; `type_name` is what Python would call it (`generator`, `zip`, …).
+    pub fn new(type_name: &'static str, source: impl ObjIter + 'static) -> Self {
+        Iter {
+            source: Rc::new(RefCell::new(source)),
+            type_name,
+            function: None,
+            depth: 0,
+        }
+    }
+
+    /// A generator of the named function.
+    pub fn generator(function: &'static str, source: impl ObjIter + 'static) -> Self {
+        Iter {
+            function: Some(function),
+            ..Self::new("generator", source)
+        }
+    }
+
+    /// The same, reading from an object that may be an iterator itself.
+    ///
+    /// # Errors
+    /// A limit error for an endless chain of iterators.
+    pub fn reading(mut self, from: &Obj) -> Result<Self> {
+        if let Obj::Iter(inner) = from {
+            self.depth = inner.depth + 1;
+        }
+        if self.depth > depth::GENERATORS {
+            let message = format!(
+                "more than {} generators read from each other",
+                depth::GENERATORS
+            );
+            return Err(Error::limit(message).with_help("make a list in between with |list"));
+        }
+        Ok(self)
+    }
+
+    /// `repr(x)` without an address.
+    pub fn repr(&self) -> String {
+        match self.function {
+            Some(function) => format!("<{} object {function}>", self.type_name),
+            None => format!("<{} object>", self.type_name),
+        }
+    }
+
+    /// An iterator over objects at hand.
+    pub fn over(type_name: &'static str, items: Vec<Obj>) -> Self {
+        Self::new(type_name, items.into_iter())
+    }
+
+    /// The iterator's identity.
+    pub fn address(&self) -> usize {
+        Rc::as_ptr(&self.source).cast::<()>() as usize
+    }
+
+    /// What Python calls the type.
+    pub fn type_name(&self) -> &'static str {
+        self.type_name
+    }
+
+    /// Whether both are one iterator.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.source, &other.source)
+    }
+
+    /// The next object.
+    ///
+    /// # Errors
+    /// What producing it raised; a `ValueError` if the iterator reads itself.
+    pub fn next(&self, vm: &dyn Interpreter) -> Result<Option<Obj>> {
+        vm.burn(1)?;
+        match self.source.try_borrow_mut() {
+            Ok(mut source) => vm.deeper(|| source.next(vm)),
+            Err(_) => Err(Error::value_error("generator already executing")),
+        }
+    }
+
+    /// Everything that is left.
+    ///
+    /// # Errors
+    /// What producing an item raised.
+    pub fn collect(&self, vm: &dyn Interpreter) -> Result<Vec<Obj>> {
+        let mut items = Vec::new();
+        while let Some(item) = self.next(vm)? {
+            vm.burn(2)?;
+            items.push(item);
+        }
+        Ok(items)
+    }
+}
+
+impl ObjIter for std::vec::IntoIter<Obj> {
+    fn next(&mut self, _: &dyn Interpreter) -> Result<Option<Obj>> {
+        Ok(Iterator::next(self))
+    }
+}
+
+/// Follows a list as it is now, so items appended while looping are met too.
+struct ListIter {
+    list: ListRef,
+    next: usize,
+}
+
+impl ObjIter for ListIter {
+    fn next(&mut self, _: &dyn Interpreter) -> Result<Option<Obj>> {
+        let item = self.list.get(self.next);
+        self.next += 1;
+        Ok(item)
+    }
+}
+
+/// Follows a dict's keys and notices when their number changes.
+struct DictIter {
+    dict: DictRef,
+    len: usize,
+    next: usize,
+    item: fn(&DictRef, Key) -> Obj,
+}
+
+impl ObjIter for DictIter {
+    fn next(&mut self, _: &dyn Interpreter) -> Result<Option<Obj>> {
+        if self.dict.len() != self.len {
+            return Err(Error::python(
+                "RuntimeError",
+                "dictionary changed size during iteration",
+            ));
+        }
+        let Some(key) = self.dict.key_at(self.next) else {
+            return Ok(None);
+        };
+        self.next += 1;
+        Ok(Some((self.item)(&self.dict, key)))
+    }
+}
+
+/// What a walk over a dict gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DictPart {
+    /// `dict.keys()`
+    Keys,
+    /// `dict.values()`
+    Values,
+    /// `dict.items()`
+    Items,
+}
+
+/// An iterator over a part of a dict that notices when the dict changes its size.
+pub fn dict_iter(dict: &DictRef, part: DictPart) -> Iter {
+    let (type_name, item): (_, fn(&DictRef, Key) -> Obj) = match part {
+        DictPart::Keys => ("dict_keyiterator", |_, key| Obj::from(&key)),
+        DictPart::Values => ("dict_valueiterator", |dict, key| {
+            dict.get(&key).unwrap_or_default()
+        }),
+        DictPart::Items => ("dict_itemiterator", |dict, key| {
+            Obj::tuple([Obj::from(&key), dict.get(&key).unwrap_or_default()])
+        }),
+    };
+    Iter::new(
+        type_name,
+        DictIter {
+            dict: dict.clone(),
+            len: dict.len(),
+            next: 0,
+            item,
+        },
+    )
+}
+
+struct Chars {
+    text: mapstack_value::Str,
+    at: usize,
+}
+
+impl ObjIter for Chars {
+    fn next(&mut self, vm: &dyn Interpreter) -> Result<Option<Obj>> {
+        vm.pay(1, 0)?;
+        let Some(c) = self.text[self.at..].chars().next() else {
+            return Ok(None);
+        };
+        self.at += c.len_utf8();
+        Ok(Some(Obj::from(c.encode_utf8(&mut [0; 4]) as &str)))
+    }
+}
+
+impl Obj {
+    /// `iter(x)`.
+    ///
+    /// # Errors
+    /// A `TypeError` for what cannot be iterated, an undefined error for something undefined.
+    pub fn iter(&self) -> Result<Iter> {
+        Ok(match self {
+            Obj::List(list) => Iter::new(
+                "list_iterator",
+                ListIter {
+                    list: list.clone(),
+                    next: 0,
+                },
+            ),
+            Obj::Tuple(items) => {
+                ledger::spend(items.len() / 8)?;
+                Iter::over("tuple_iterator", items.to_vec())
+            }
+            Obj::Dict(dict) => dict_iter(dict, DictPart::Keys),
+            Obj::Set(set) => {
+                ledger::spend(set.len() / 4)?;
+                Iter::over(
+                    "set_iterator",
+                    set.read(|s| s.iter().map(Obj::from).collect()),
+                )
+            }
+            Obj::Str(s) | Obj::Markup(s) => Iter::new(
+                "str_iterator",
+                Chars {
+                    text: s.clone(),
+                    at: 0,
+                },
+            ),
+            Obj::Bytes(b) => {
+                ledger::spend(b.len() / 4)?;
+                Iter::over(
+                    "bytes_iterator",
+                    b.iter().map(|b| Obj::from(i64::from(*b))).collect(),
+                )
+            }
+            Obj::Iter(iter) => iter.clone(),
+            Obj::Undefined(u) => {
+                u.check()?;
+                Iter::over("tuple_iterator", Vec::new())
+            }
+            Obj::Native(native) => match native.iter() {
+                Some(iter) => iter,
+                None => return Err(self.not_iterable()),
+            },
+            Obj::None | Obj::Bool(_) | Obj::Int(_) | Obj::Float(_) => {
+                return Err(self.not_iterable());
+            }
+        })
+    }
+
+    /// Everything that iterating gives.
+    ///
+    /// # Errors
+    /// As [`iter`](Obj::iter), and what producing an item raised.
+    pub fn collect(&self, vm: &dyn Interpreter) -> Result<Vec<Obj>> {
+        match self {
+            Obj::List(list) => {
+                vm.burn(list.len())?;
+                Ok(list.items())
+            }
+            Obj::Tuple(items) => {
+                vm.burn(items.len())?;
+                Ok(items.to_vec())
+            }
+            other => other.iter()?.collect(vm),
+        }
+    }
+
+    fn not_iterable(&self) -> Box<Error> {
+        Error::type_error(format!("'{}' object is not iterable", self.type_name()))
+    }
+}
