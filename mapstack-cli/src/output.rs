@@ -86,7 +86,7 @@ pub fn put_file(file: &Path, text: &str) -> io::Result<()> {
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
-    // As any new file it can be read by whom the process lets, other than a file for secrets.
+    // As any new file it has the usual permissions, other than a file for secrets.
     let create = |path: &Path| {
         fs::OpenOptions::new()
             .write(true)

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use mapstack::{Error, ErrorKind, yaml};
 
 /// Larger files are a mistake.
-const LARGEST: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
-pub(crate) fn text(file: &Path) -> Result<String, Error> {
+/// The bytes of a file.
+pub(crate) fn bytes(file: &Path) -> Result<Vec<u8>, Error> {
     let failed = |e: std::io::Error| {
         Error::new(
             ErrorKind::File,
@@ -19,13 +20,19 @@ pub(crate) fn text(file: &Path) -> Result<String, Error> {
     let mut bytes = Vec::new();
     File::open(file)
         .map_err(failed)?
-        .take(LARGEST + 1)
+        .take(MAX_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(failed)?;
-    if bytes.len() as u64 > LARGEST {
-        let message = format!("{} is larger than {} MiB", file.display(), LARGEST >> 20);
+    if bytes.len() as u64 > MAX_BYTES {
+        let message = format!("{} is larger than {} MiB", file.display(), MAX_BYTES >> 20);
         return Err(Error::new(ErrorKind::Limit, message));
     }
+    Ok(bytes)
+}
+
+/// The text of a file.
+pub(crate) fn text(file: &Path) -> Result<String, Error> {
+    let bytes = bytes(file)?;
     let text = yaml::decode(&bytes).map_err(|e| {
         Error::new(
             ErrorKind::Yaml,

@@ -255,7 +255,7 @@ impl Places<'_> {
         directory: &Path,
         suite: Option<&(String, PathBuf)>,
     ) -> Result<Option<String>, Error> {
-        // A kitchen.yml that cannot be read is told of when its suites are needed.
+        // A kitchen.yml that cannot be read is reported when its suites are needed.
         let kitchen = suite.and_then(|(_, base)| Kitchen::of(base).ok().flatten());
         if let Some(name) = kitchen.as_ref().and_then(Kitchen::formula) {
             if self.formulas.iter().any(|formula| formula == name) {

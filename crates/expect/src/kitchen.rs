@@ -46,7 +46,7 @@ const IN_KITCHEN: [(&str, &str); 6] = [
 /// The grains that are a machine's name.
 const NAMES: [&str; 4] = ["fqdn", "host", "localhost", "nodename"];
 /// The most files of one suite's pillar.
-const MOST_FILES: usize = 1000;
+const MAX_FILES: usize = 1000;
 
 impl Kitchen {
     /// Read the `kitchen.yml` (or `.kitchen.yml`) of a repository; `None` if it has none.
@@ -227,8 +227,8 @@ impl Kitchen {
             } else if path.is_file() {
                 found.push((name, files::text(&path)?));
             }
-            if found.len() > MOST_FILES {
-                return Err(self.refused(&format!("a pillar has more than {MOST_FILES} files")));
+            if found.len() > MAX_FILES {
+                return Err(self.refused(&format!("a pillar has more than {MAX_FILES} files")));
             }
         }
         Ok(())

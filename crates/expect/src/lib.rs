@@ -1,4 +1,4 @@
-//! Recorded expectations of formulas: found, read, compared with what comes out, and written anew.
+//! Recorded expectations of formulas: found, read, compared with what comes out, and recorded.
 //!
 //! A formula keeps a file for each platform or minion with the configuration it should get, in one of
 //! two [forms](Form). An [`Expectation`] is such a file, a [`Subject`] the formula.
@@ -30,6 +30,7 @@
 //! | what a file says | [`Recorded`] |
 //! | the pillar and grains that a formula's tests have | [`Kitchen`] |
 //! | what comes out, and how it differs | [`Subject`] |
+//! | what comes of many of them | [`Runs`] |
 //! | what came of each | [`Case`], [`Counts`] |
 //!
 //! The crate does not know about command lines, output formats or terminals.
@@ -40,12 +41,18 @@ mod find;
 mod kitchen;
 mod recorded;
 mod repository;
+mod runs;
+mod state;
 mod subject;
 mod top;
+mod writing;
 
 pub use case::{Case, Counts, Outcome};
 pub use find::{Expectation, Places};
 pub use kitchen::{Kitchen, Suite};
 pub use recorded::{Form, Header, Recorded};
 pub use repository::{Repository, resolved};
+pub use runs::{EngineOf, Given, Plan, Runs};
+pub use state::with_state;
 pub use subject::{Actual, Difference, Kind, Subject};
+pub use writing::{NoFile, missing};

@@ -61,7 +61,7 @@ pub(crate) enum What {
     /// It works no longer.
     Broken(Error),
     /// It works again.
-    Mended(Error),
+    Fixed(Error),
     /// It fails in both states, and says something else.
     FailsOtherwise(Error),
     /// It fails in both states alike.
@@ -92,7 +92,7 @@ pub enum Advanced {
 }
 
 /// Pairs that are remembered before starting over.
-const MOST_PAIRS: usize = 100_000;
+const MAX_PAIRS: usize = 100_000;
 
 impl<'f, 'e> Comparison<'f, 'e> {
     /// Compare two fleets of the same formulas in the same order.
@@ -146,7 +146,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
     }
 
     /// What became of a minion whose outcomes are known, for who follows a fleet from change to change: no minion
-    /// is read that no change can reach, and the outcomes it has now are told.
+    /// is read that no change can reach, and the outcomes it has now are returned.
     ///
     /// # Errors
     /// The minion cannot be read.
@@ -201,9 +201,10 @@ impl<'f, 'e> Comparison<'f, 'e> {
 
     fn pairs(&self, before: &[Arc<Outcome>], after: &[Arc<Outcome>]) -> Vec<Arc<Pair>> {
         let both = before.iter().zip(after).enumerate();
-        let told = both
+        let pairs = both
             .filter(|(_, (before, after))| !Arc::ptr_eq(before, after) || before.result.is_err());
-        told.map(|(index, (before, after))| self.pair(index, before.clone(), after.clone()))
+        pairs
+            .map(|(index, (before, after))| self.pair(index, before.clone(), after.clone()))
             .collect()
     }
 
@@ -224,7 +225,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             what: self.what(&before, &after),
         });
         let mut known = known();
-        if known.len() >= MOST_PAIRS {
+        if known.len() >= MAX_PAIRS {
             known.clear();
         }
         known
@@ -247,7 +248,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
                 }
             }
             (Ok(_), Err(error)) => What::Broken(error.clone()),
-            (Err(error), Ok(_)) => What::Mended(error.clone()),
+            (Err(error), Ok(_)) => What::Fixed(error.clone()),
             (Err(old), Err(new)) if old.diagnostic().message == new.diagnostic().message => {
                 What::FailsStill
             }

@@ -80,7 +80,7 @@ pub enum Turn {
     /// It works no longer.
     Broken,
     /// It works again.
-    Mended,
+    Fixed,
     /// It fails with something else.
     Otherwise,
 }
@@ -142,8 +142,8 @@ impl Differences {
                 What::Broken(error) => {
                     self.failure(comparison, (Turn::Broken, pair.formula, error), id, &read);
                 }
-                What::Mended(error) => {
-                    self.failure(comparison, (Turn::Mended, pair.formula, error), id, &read);
+                What::Fixed(error) => {
+                    self.failure(comparison, (Turn::Fixed, pair.formula, error), id, &read);
                 }
                 What::FailsOtherwise(error) => {
                     self.failure(

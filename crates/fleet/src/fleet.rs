@@ -21,7 +21,7 @@ pub struct Fleet<'e> {
 /// What came of one minion.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// The minion; empty if nobody knows.
+    /// The minion; empty if it is not known.
     pub id: String,
     /// An outcome for each formula, in order; or why none was tried, such as facts that are broken.
     pub outcomes: Result<Vec<Arc<Outcome>>>,
@@ -100,7 +100,7 @@ impl<'e> Fleet<'e> {
         Some(self.recipes.get(formula)?.outcome_for(minion))
     }
 
-    /// The facts of a minion that a formula, by its index, depends on; `None` if nobody knows.
+    /// The facts of a minion that a formula, by its index, depends on; `None` if that is not known.
     #[must_use]
     pub fn facts(&self, formula: usize, minion: &Minion) -> Option<Vec<FactRead>> {
         self.recipes.get(formula)?.facts(minion)

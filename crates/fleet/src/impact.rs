@@ -127,7 +127,7 @@ impl<'r, 'e> Reach<'r, 'e> {
                 .result
                 .as_ref()
                 .is_ok_and(|data| yaml::traverse(data, path).is_some()),
-            // Where nobody knows, it may be looked at.
+            // Where it is not known, it may be looked at.
             What::Fact(part, path) => self.fleet.facts(index, minion).is_none_or(|reads| {
                 reads
                     .iter()

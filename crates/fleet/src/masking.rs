@@ -11,7 +11,7 @@ use crate::Fleet;
 /// ```
 /// use mapstack::{minion::Minion, secrets::Secrets};
 /// let mut minion = Minion::new("web1");
-/// minion.set("pillar.db", "application".into()).unwrap();
+/// minion.set("pillar.db", "application").unwrap();
 /// let masking = mapstack_fleet::Masking::new(Secrets::without_digests());
 /// assert_eq!(masking.of([&minion]).scrubbed("no db application"), "no db <secret>");
 /// ```

@@ -150,7 +150,7 @@ fn what_fails_and_works_again_is_told_apart() {
     assert_eq!(
         turns,
         [
-            (Turn::Mended, "debian-12".to_string()),
+            (Turn::Fixed, "debian-12".to_string()),
             (Turn::Broken, "ubuntu-22.04 ubuntu-24.04".to_string())
         ]
     );

@@ -196,7 +196,7 @@ pub fn cache<'c>(config: Option<&'c Config>, facts: &Facts) -> Option<&'c str> {
 }
 
 /// The minion that a master's cache has; none if there is no such cache, or no such minion in it,
-/// and flags tell its facts.
+/// and flags say its facts.
 pub fn cached(
     directory: &str,
     id: &str,
@@ -205,14 +205,14 @@ pub fn cached(
     warn: &dyn Warn,
 ) -> Result<Option<Minion>, InputError> {
     let path = Path::new(directory);
-    let told = facts.grains.is_some() || (!facts.set.is_empty() && !path.is_dir());
+    let given = facts.grains.is_some() || (!facts.set.is_empty() && !path.is_dir());
     let cache = if path.is_dir() {
         Cache::open(path).map_err(Error::from)?
     } else {
         None
     };
     let Some(cache) = cache else {
-        if told {
+        if given {
             return Ok(None);
         }
         return Err(InputError::Data(no_cache(
@@ -227,7 +227,7 @@ pub fn cached(
         cache
     };
     match cache.minion(id).map_err(Error::from)? {
-        None if told => Ok(None),
+        None if given => Ok(None),
         // The error knows what was probably meant.
         None => Source::open(path, pillarenv, warn)?.one(Some(id)).map(Some),
         found => Ok(found),

@@ -29,28 +29,33 @@
 //!
 //! The crate does not know about verbs, what is printed, terminals or exit codes.
 
+mod asked;
 pub mod configuration;
 pub mod flags;
 pub mod formulas;
 mod functions;
 mod kwargs;
 mod minions;
+mod misplaced;
 mod plan;
 mod read;
 mod served;
 mod session;
 mod sides;
 mod source;
+mod stacks;
 
+pub use asked::asked;
 use mapstack::minion::Minion;
 use mapstack::{Diagnostic, Error};
+pub use stacks::{Stacks, ext_pillars};
 
 pub use functions::{MemoryOf, engine};
 pub use kwargs::Kwargs;
 pub use minions::{Chosen, Many, minions};
 pub use plan::Plan;
-pub use read::{data_file, read, text_file};
-pub use served::{Served, below, root_flags};
+pub use read::{data_file, read, text_file, variables};
+pub use served::{Served, below, flag_options, root_flags};
 pub use session::Session;
 pub use sides::Sides;
 pub use source::{Choice, IdParser, of_platforms};

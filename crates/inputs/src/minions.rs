@@ -182,7 +182,7 @@ pub fn minions(
     Ok(Chosen { minions, many })
 }
 
-/// Whether flags tell the facts of the only minion there is.
+/// Whether flags say the facts of the only minion there is.
 fn is_described(facts: &Facts, target: &Target) -> bool {
     target.minion_glob.is_none() && (facts.grains.is_some() || !facts.set.is_empty())
 }
@@ -302,28 +302,6 @@ impl<'f> Many<'f> {
         }
     }
 
-    /// One of them, without what flags change in each of many.
-    ///
-    /// # Errors
-    /// Its facts cannot be read.
-    pub fn unchanged(&self, id: &str) -> Result<Minion, Error> {
-        match &self.listed {
-            Listed::There(source, _) => source.read(id),
-            Listed::Here(minions) => {
-                let found = minions.iter().find(|minion| minion.id().to_string() == id);
-                Ok(found.cloned().unwrap_or_else(|| Minion::new(id)))
-            }
-        }
-    }
-
-    /// A minion of several, as flags have it.
-    ///
-    /// # Errors
-    /// A flag that cannot be used on it.
-    pub fn as_given(&self, minion: Minion) -> Result<Minion, Error> {
-        self.changed(minion, false)
-    }
-
     fn changed(&self, minion: Minion, alone: bool) -> Result<Minion, Error> {
         self.given
             .change(minion, alone)
@@ -336,6 +314,22 @@ impl mapstack_fleet::Minions for Many<'_> {
     fn read(&self, id: &str) -> Result<Minion, Error> {
         let alone = matches!(&self.listed, Listed::Here(minions) if minions.len() == 1);
         self.changed(self.unchanged(id)?, alone)
+    }
+
+    /// One of them, without what flags change in each of many.
+    fn unchanged(&self, id: &str) -> Result<Minion, Error> {
+        match &self.listed {
+            Listed::There(source, _) => source.read(id),
+            Listed::Here(minions) => {
+                let found = minions.iter().find(|minion| minion.id().to_string() == id);
+                Ok(found.cloned().unwrap_or_else(|| Minion::new(id)))
+            }
+        }
+    }
+
+    /// A minion of several, as flags have it.
+    fn as_given(&self, minion: Minion) -> Result<Minion, Error> {
+        self.changed(minion, false)
     }
 }
 

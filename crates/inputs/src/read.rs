@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use mapstack::value::Value;
+use mapstack::value::{Map, MapKind, Value};
 use mapstack::{Error, ErrorKind, yaml};
 
 use crate::InputError;
@@ -79,4 +79,28 @@ fn bad_file(file: &Path, e: &yaml::Error) -> InputError {
         ErrorKind::Yaml,
         format!("{}{at}: {e}", file.display()),
     ))
+}
+
+/// Variables given as a mapping, or as a file that holds one: as in a state, whose YAML Salt reads into `OrderedDict`s.
+///
+/// # Errors
+/// It cannot be read, or is not a mapping.
+pub fn variables(flag: &str, given: Option<&str>) -> Result<Map, InputError> {
+    let value = match given {
+        None => return Ok(Map::new()),
+        Some(text) if text.trim_start().starts_with('{') => yaml::load(text)
+            .map_err(|e| InputError::Usage(format!("{flag}: '{text}' is not YAML: {e}")))?,
+        Some(file) => data_file(file.as_ref())?,
+    };
+    match value {
+        Value::Map(map) => Ok(map
+            .iter()
+            .map(|(name, value)| (name.clone(), value.with_map_kind(MapKind::Ordered)))
+            .collect()),
+        Value::None => Ok(Map::new()),
+        other => Err(InputError::Usage(format!(
+            "{flag} is {}, not a mapping of variables",
+            other.kind().described()
+        ))),
+    }
 }

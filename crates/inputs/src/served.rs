@@ -176,3 +176,25 @@ fn split_root(root: &str) -> Option<(&str, &str)> {
     let is_env = !env.is_empty() && !env.contains(['/', '\\']);
     (is_env && !Path::new(root).is_dir()).then_some((env, directory))
 }
+
+/// Options that flags stand for, and the flags.
+pub fn flag_options(files: &Files) -> Vec<(&'static str, Value, &'static str)> {
+    let mut flags = Vec::new();
+    if !files.root.is_empty() {
+        let mut roots = Map::new();
+        for (env, directory) in root_flags(files) {
+            let mut directories = roots
+                .get(env)
+                .and_then(Value::as_list)
+                .unwrap_or_default()
+                .to_vec();
+            directories.push(directory.into());
+            roots.insert(env, Value::from_iter(directories));
+        }
+        flags.push(("file_roots", roots.into(), "--root"));
+    }
+    if let Some(saltenv) = &files.saltenv {
+        flags.push(("saltenv", saltenv.into(), "--saltenv"));
+    }
+    flags
+}

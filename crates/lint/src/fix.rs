@@ -1,6 +1,6 @@
 //! Changing texts as findings propose.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::finding::{Edit, Finding};
 
@@ -36,7 +36,7 @@ pub struct Fixed {
     pub before: String,
     /// What it is to hold.
     pub after: String,
-    /// How many findings are mended by it.
+    /// How many findings are fixed by it.
     pub findings: usize,
 }
 
@@ -62,4 +62,19 @@ pub fn fixed(findings: &[Finding]) -> BTreeMap<String, Fixed> {
         )
     };
     edits.into_iter().map(change).collect()
+}
+
+/// Findings that propose a change, each once: a file that two formulas read, or that has two names, is changed
+/// once.
+pub fn distinct<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Vec<Finding> {
+    let mut seen = HashSet::new();
+    let is_new = |finding: &&Finding| {
+        let real = std::fs::canonicalize(&finding.place.file)
+            .unwrap_or_else(|_| finding.place.file.clone().into());
+        seen.insert((real, finding.place.start, finding.rule))
+    };
+    let fixable = findings
+        .into_iter()
+        .filter(|finding| !finding.fix.is_empty());
+    fixable.filter(is_new).cloned().collect()
 }

@@ -16,7 +16,7 @@
 //! | messages with excerpts of files | [`message`] |
 //! | data as YAML or JSON | [`values`] |
 //! | where values come from | [`explain`] |
-//! | what a change does to a fleet | [`diff`], and whom a file reaches: [`impact`] |
+//! | what a change does to a fleet | [`diff`], and what a file reaches: [`impact`] |
 //! | a line, document or row for each minion | [`fleet`] |
 //! | findings of the linter | [`lint`] |
 //! | results of recorded expectations | [`test`] |

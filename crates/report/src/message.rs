@@ -67,7 +67,7 @@ impl Shown {
     /// Lines before and after the place.
     const CONTEXT: usize = 2;
     /// Longer lines are cut.
-    const WIDEST: usize = 400;
+    const MAX_WIDTH: usize = 400;
 
     fn new(place: &Place) -> Self {
         let source = &*place.source;
@@ -90,12 +90,12 @@ impl Shown {
             .nth(Self::CONTEXT)
             .map_or(source.len(), |(i, _)| line_end + i);
         let (mut from, mut to) = (from, to);
-        if to - from > Self::WIDEST * 5 {
+        if to - from > Self::MAX_WIDTH * 5 {
             from = floor(
                 source,
-                start.saturating_sub(Self::WIDEST / 2).max(line_start),
+                start.saturating_sub(Self::MAX_WIDTH / 2).max(line_start),
             );
-            to = floor(source, (start + Self::WIDEST).min(line_end));
+            to = floor(source, (start + Self::MAX_WIDTH).min(line_end));
         }
         let first_line = source[..from].matches('\n').count() + 1;
         Shown {

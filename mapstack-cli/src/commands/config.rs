@@ -1,16 +1,52 @@
 //! `mapstack config`.
 
+use clap::{Args, ValueEnum};
 use mapstack::secrets::Secrets;
-use mapstack::value::{Map, Value};
 use mapstack_inputs::flags::Files;
+use mapstack_inputs::{IdParser, flag_options};
 use mapstack_report::config::{as_value, rows, text};
 use mapstack_report::values::as_yaml;
 
-use crate::cli::{Config as Arguments, Printed};
 use crate::output;
 use crate::report::{Failure, Reporter};
 
-pub fn run(args: &Arguments, reporter: &Reporter) -> Result<(), Failure> {
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mapstack config --config /etc/salt/master
+      the options that the master's files set, and where
+  mapstack config file_roots cachedir --config /etc/salt/master
+      two options, whoever sets them
+  mapstack config --config /etc/salt/minion --all -o json
+      all options that the minion has, for a program")]
+pub struct ConfigArgs {
+    /// Options [default: those that files or flags set]
+    #[arg(value_name = "OPTION")]
+    pub options: Vec<String>,
+    /// All options, also those that no file sets
+    #[arg(long, conflicts_with = "options")]
+    pub all: bool,
+    /// The id of the minion whose configuration it is
+    #[arg(long, value_parser = IdParser)]
+    pub id: Option<String>,
+    #[command(flatten)]
+    pub files: Files,
+    /// How to print
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Printed::Text, value_name = "FORMAT")]
+    pub format: Printed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Printed {
+    /// For people
+    Text,
+    /// For people and programs, as YAML
+    Yaml,
+    /// For programs, as JSON
+    Json,
+}
+
+pub fn run(args: &ConfigArgs, reporter: &Reporter) -> Result<(), Failure> {
     let Some(config) =
         mapstack_inputs::configuration::read(&args.files, args.id.as_deref(), None, reporter)?
     else {
@@ -20,33 +56,11 @@ pub fn run(args: &Arguments, reporter: &Reporter) -> Result<(), Failure> {
     };
     // What is in force is compared between machines, so there are no digests.
     let secrets = Secrets::without_digests().shown_anyway(reporter.shows_secrets());
-    let flags = by_flags(&args.files);
+    let flags = flag_options(&args.files);
     let rows = rows(&args.options, args.all, flags, &config, &secrets)?;
     match args.format {
         Printed::Text => output::write_listing(&text(&rows)),
         Printed::Yaml => output::write(&as_yaml(&as_value(&rows))),
         Printed::Json => output::write_json(&as_value(&rows)),
     }
-}
-
-/// Options that flags stand for, and the flags.
-fn by_flags(files: &Files) -> Vec<(&'static str, Value, &'static str)> {
-    let mut flags = Vec::new();
-    if !files.root.is_empty() {
-        let mut roots = Map::new();
-        for (env, directory) in mapstack_inputs::root_flags(files) {
-            let mut directories = roots
-                .get(env)
-                .and_then(Value::as_list)
-                .unwrap_or_default()
-                .to_vec();
-            directories.push(directory.into());
-            roots.insert(env, Value::from_iter(directories));
-        }
-        flags.push(("file_roots", roots.into(), "--root"));
-    }
-    if let Some(saltenv) = &files.saltenv {
-        flags.push(("saltenv", saltenv.into(), "--saltenv"));
-    }
-    flags
 }

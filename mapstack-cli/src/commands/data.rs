@@ -1,12 +1,29 @@
 //! `mapstack data`.
 
+use clap::Args;
 use mapstack::DataOptions;
 use mapstack_inputs::Kwargs;
+use mapstack_inputs::flags::{Input, Layering};
 
 use super::{reported, session};
-use crate::cli::Data;
+use crate::cli::Output;
 use crate::output;
 use crate::report::{Failure, Reporter};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  mapstack data users --root examples/site --root examples/formulas --minion examples/minions/web1.yaml")]
+pub struct Data {
+    /// The formula: its folder below a root, or the tpldir of a template in it
+    pub formula: String,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub layering: Layering,
+    #[command(flatten)]
+    pub output: Output,
+}
 
 pub fn run(args: &Data, reporter: &Reporter) -> Result<(), Failure> {
     let kwargs = Kwargs::new(&args.input)?

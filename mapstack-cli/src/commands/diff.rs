@@ -2,16 +2,70 @@
 
 use std::collections::BTreeSet;
 
+use clap::{Args, ValueEnum};
 use mapstack::loader::{Backends, Snapshot};
 use mapstack::{Engine, Error, ErrorKind};
 use mapstack_fleet::{ChangedFiles, Comparison, Differences, Ignored};
+use mapstack_inputs::flags::{Input, Layering, SecretFlags, WorkFlags};
 use mapstack_inputs::{Many, Plan, Sides, formulas};
 use mapstack_report::diff;
 
-use crate::cli::{Diff, DiffFormat};
 use crate::commands::engine;
 use crate::output;
 use crate::report::{Failure, Reporter};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A state of the files is a revision of the git repository that the roots are in (read without a
+checkout), a directory with another copy of them, or `worktree`: the files as they are now.
+
+Examples:
+  mapstack diff --root salt --minions minions/
+      what the changes that are not committed yet do to the fleet
+  mapstack diff --root salt --from main --to HEAD --format markdown
+      what a branch does, on every built-in platform, as a comment for its pull request
+  mapstack diff users --from ../old/salt --to salt --config /etc/salt/master
+      two directories, on the minions in a master's cache
+
+Exit status: 0 no change, 1 changes, 2 the comparison failed, at least for some minions.")]
+pub struct Diff {
+    /// Formulas: their folders below a root [default: all that have parameter files]
+    #[arg(value_name = "FORMULA")]
+    pub formulas: Vec<String>,
+    /// The state before: a revision, a directory, or worktree
+    #[arg(long, value_name = "REV|DIR", default_value = "HEAD")]
+    pub from: String,
+    /// The state after: a revision, a directory, or worktree
+    #[arg(long, value_name = "REV|DIR", default_value = "worktree")]
+    pub to: String,
+    /// Leave changes at and below a key out, as in users:*:shell (repeatable)
+    #[arg(long, value_name = "KEY")]
+    pub ignore: Vec<String>,
+    /// How to print
+    #[arg(short = 'o', long, visible_alias = "output", value_enum, default_value_t = DiffFormat::Text, value_name = "FORMAT")]
+    pub format: DiffFormat,
+    #[command(flatten)]
+    pub work: WorkFlags,
+    #[command(flatten)]
+    pub secrets: SecretFlags,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub layering: Layering,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DiffFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// For a comment on a pull request
+    Markdown,
+    /// One page for a browser
+    #[cfg(feature = "html")]
+    Html,
+}
 
 /// The exit status of a comparison that could not be made.
 const FAILED: u8 = 2;

@@ -1,14 +1,60 @@
 //! `mapstack explain`.
 
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
 use mapstack::{DataOptions, Run};
 use mapstack_inputs::Kwargs;
 use mapstack_inputs::Warn as _;
+use mapstack_inputs::flags::{Input, Layering, SecretFlags};
 use mapstack_report::explain::{self, Report, check_size};
 
-use crate::cli::{Explain, ExplainFormat};
 use crate::commands::session;
 use crate::output::{self, key_path};
 use crate::report::{Failure, Reporter};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mapstack explain users shell --root examples/site --root examples/formulas --minion examples/minions/web1.yaml
+      who set one value, why that file counts, and what it overrode
+  mapstack explain users --root examples/site --root examples/formulas --minion examples/minions/web1.yaml
+      the whole configuration, each line with its origin
+  mapstack explain users --why-not examples/formulas/users/parameters/os_family/RedHat.yaml \\
+    --root examples/site --root examples/formulas --minion examples/minions/web1.yaml
+      why a file has no part in it
+
+Secrets: values of the pillar, and those under keys such as *password*, are printed as a digest that
+tells them apart within one run.")]
+pub struct Explain {
+    /// The formula: its folder below a root, or the tpldir of a template in it
+    pub formula: String,
+    /// The key to explain, as in users:tom:shell; numbers pick items of lists
+    pub key: Option<String>,
+    /// Tell why a parameter file has no part in the configuration
+    #[arg(long, value_name = "PATH", conflicts_with = "key", value_hint = ValueHint::FilePath)]
+    pub why_not: Option<PathBuf>,
+    /// text, blame (the data with an origin on each line) or json
+    #[arg(long, short = 'o', value_enum, default_value_t = ExplainFormat::Text, value_name = "FORMAT")]
+    pub format: ExplainFormat,
+    /// Write one HTML page with all values, their histories and the lines they come from
+    #[cfg(feature = "html")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "why_not"], value_hint = ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
+    #[command(flatten)]
+    pub secrets: SecretFlags,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub layering: Layering,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExplainFormat {
+    Text,
+    Blame,
+    Json,
+}
 
 pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     let kwargs = Kwargs::new(&args.input)?

@@ -2,17 +2,41 @@
 
 use std::io::{self, IsTerminal, Write as _};
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use clap::{Args, ValueHint};
 use mapstack::loader::git::{Origin, Progress, Stage, Updated, fetch};
 use mapstack::{Error, ErrorKind};
+use mapstack_inputs::flags::ConfigKind;
 use mapstack_salt_config::fileserver::git_remotes;
 
-use crate::cli::Fetch;
 use crate::output;
 use crate::report::{Failure, Reporter};
+
+#[cfg(feature = "fetch")]
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mapstack fetch --config /etc/salt/master
+  mapstack fetch https://github.com/saltstack-formulas/users-formula.git")]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
+pub struct Fetch {
+    /// Repositories to fetch, as https:// or ssh:// URLs, or user@host:path
+    #[arg(value_name = "URL", group = "what")]
+    pub urls: Vec<String>,
+    /// A master's or a minion's configuration, whose gitfs_remotes are fetched
+    #[arg(long, value_name = "FILE|DIR", value_hint = ValueHint::AnyPath, group = "what")]
+    pub config: Option<PathBuf>,
+    /// Whose configuration it is, if the file's name does not say
+    #[arg(long, value_enum, value_name = "KIND", requires = "config")]
+    pub config_kind: Option<ConfigKind>,
+    /// The directory with the mirrors; without it, mapstack/git in the user's cache
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub mirrors: Option<PathBuf>,
+}
 
 pub fn run(args: &Fetch, reporter: &Reporter) -> Result<(), Failure> {
     let mirrors = mapstack_inputs::configuration::mirrors(args.mirrors.as_deref())?;
@@ -45,7 +69,7 @@ pub fn run(args: &Fetch, reporter: &Reporter) -> Result<(), Failure> {
     reporter.errors(reporter.redact_all(&failed))
 }
 
-/// Fetch one repository; the line that tells what came of it.
+/// Fetch one repository; the line that says what came of it.
 fn one(origin: &Origin, mirrors: &Path) -> Result<String, String> {
     if let Some(path) = origin.local() {
         return Ok(format!("{}: read in place", path.display()));

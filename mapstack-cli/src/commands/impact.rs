@@ -1,22 +1,50 @@
 //! `mapstack impact`.
 
-use std::path::Path;
-
+use clap::{Args, ValueHint};
 use mapstack::Error;
 use mapstack::loader::Snapshot;
-use mapstack::minion::Part;
 use mapstack::secrets::Redacted;
-use mapstack::value::Key;
 use mapstack_fleet::Minions as _;
 use mapstack_fleet::impact::{Reach, What};
 use mapstack_inputs::flags::SecretFlags;
-use mapstack_inputs::{Many, Plan, Served, formulas};
+use mapstack_inputs::flags::{Input, Layering, Target};
+use mapstack_inputs::{Many, Plan, Served, asked, formulas};
 use mapstack_report::impact;
 
-use crate::cli::{Impact, Listing};
+use crate::cli::Listing;
 use crate::commands::engine;
-use crate::output::{self, key_path};
+use crate::output;
 use crate::report::{Failure, Reporter};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mapstack impact salt/users/parameters/os_family/Debian.yaml --root salt --minions minions/
+      the minions whose configuration is made of a file, a template that is loaded included
+  mapstack impact users:default_shell --root salt --minions minions/
+      who has which value under a key of the formula users, and which file sets it
+  mapstack impact grains:os_family --root salt --minions minions/
+      the formulas and minions that a grain decides about; pillar:KEY and opts:KEY do the same")]
+pub struct Impact {
+    /// A file on disk or as salt://PATH; FORMULA:KEY; or grains:KEY, pillar:KEY, opts:KEY
+    #[arg(value_name = "FILE|FORMULA:KEY|FACT", value_hint = ValueHint::AnyPath)]
+    pub what: String,
+    /// Formulas that are looked at (repeatable) [default: all that have parameter files]
+    #[arg(long, value_name = "FORMULA")]
+    pub formula: Vec<String>,
+    /// How to print
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
+    pub format: Listing,
+    #[command(flatten)]
+    pub target: Target,
+    /// Only minions of which an expression of Jinja over grains, pillar, opts and id is true
+    #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
+    pub select: Option<String>,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub layering: Layering,
+}
 
 pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
@@ -57,47 +85,4 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         Listing::Json => output::write_json(&impact::rows(&args.what, &impact))?,
     }
     reporter.errors(broken)
-}
-
-/// What is asked about. Of what is a file and a key, the file is meant.
-fn asked(given: &str, formulas: &[String], roots: &[String]) -> Result<What, Failure> {
-    if let Some(path) = given.strip_prefix("salt://") {
-        return Ok(What::File(path.into()));
-    }
-    if Path::new(given).is_file() {
-        let path = mapstack_inputs::below(roots, given).ok_or_else(|| {
-            Failure::Usage(format!(
-                "{given} lies below none of the roots: {}",
-                roots.join(", ")
-            ))
-        })?;
-        return Ok(What::File(path));
-    }
-    let usage = |what: &str| {
-        Failure::Usage(format!(
-            "{given}: {what}; write a file, FORMULA:KEY, grains:KEY, pillar:KEY or opts:KEY"
-        ))
-    };
-    let (first, key) = given
-        .split_once(':')
-        .ok_or_else(|| usage("there is no such file"))?;
-    let part = match first {
-        "grains" => Some(Part::Grains),
-        "pillar" => Some(Part::Pillar),
-        "opts" => Some(Part::Opts),
-        _ => None,
-    };
-    let path = key_path(key)?;
-    match part {
-        Some(part) => Ok(What::Fact(part, key.split(':').map(Key::from).collect())),
-        None if formulas.iter().any(|formula| formula == first) => {
-            Ok(What::Value(first.into(), path))
-        }
-        None => Err(match mapstack::nearest(first, formulas) {
-            Some(near) => usage(&format!(
-                "no formula '{first}' has parameter files; did you mean '{near}'?"
-            )),
-            None => usage(&format!("no formula '{first}' has parameter files")),
-        }),
-    }
 }

@@ -1,11 +1,36 @@
 //! `mapstack map`.
 
+use clap::Args;
 use mapstack::MapOptions;
+use mapstack_inputs::flags::Input;
 
 use super::{reported, session};
-use crate::cli::Map;
+use crate::cli::Output;
 use crate::output;
 use crate::report::{Failure, Reporter};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without --var it is mapdata; else the name that the formula's own templates import most often;
+else the formula's name; else the only mapping.
+
+Examples:
+  mapstack map timesync --root examples/formulas --minion examples/minions/web1.yaml
+  mapstack map timesync --root examples/formulas --minion examples/minions/web1.yaml --var platforms --get os:Rocky")]
+pub struct Map {
+    /// The formula: its folder below a root
+    pub formula: String,
+    /// The template, below the formula's folder
+    #[arg(long, value_name = "PATH", default_value = "map.jinja")]
+    pub template: String,
+    /// The variable to print
+    #[arg(long, value_name = "NAME")]
+    pub var: Option<String>,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub output: Output,
+}
 
 pub fn run(args: &Map, reporter: &Reporter) -> Result<(), Failure> {
     let options = MapOptions {

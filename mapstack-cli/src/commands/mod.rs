@@ -1,26 +1,26 @@
 //! One file per verb.
 
 mod completions;
-mod config;
-mod data;
-mod diff;
-mod explain;
+pub mod config;
+pub mod data;
+pub mod diff;
+pub mod explain;
 #[cfg(feature = "fetch")]
-mod fetch;
-mod fleet;
-mod impact;
-mod lint;
-mod map;
-mod parse;
-mod pillar;
-mod platforms;
-mod render;
-mod schema;
-mod sources;
-mod stack;
-mod test;
-mod tofs;
-mod watch;
+pub mod fetch;
+pub mod fleet;
+pub mod impact;
+pub mod lint;
+pub mod map;
+pub mod parse;
+pub mod pillar;
+pub mod platforms;
+pub mod render;
+pub mod schema;
+pub mod sources;
+pub mod stack;
+pub mod test;
+pub mod tofs;
+pub mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -1,11 +1,28 @@
 //! `mapstack parse`.
 
+use clap::Args;
 use mapstack::matcher::Mode;
 use mapstack_report::parse;
 
-use crate::cli::{Listing, Parse};
+use crate::cli::Listing;
 use crate::output;
 use crate::report::Failure;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mapstack parse 'Y!G@os_family|I@roles'
+  mapstack parse --path 'G@selinux:enabled' -o json")]
+pub struct Parse {
+    /// A source definition
+    pub definition: String,
+    /// Read it as a matcher of files_switch (map.tofs), which only builds paths
+    #[arg(long)]
+    pub path: bool,
+    /// How to print
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
+    pub format: Listing,
+}
 
 pub fn run(args: &Parse) -> Result<(), Failure> {
     let mode = if args.path { Mode::Path } else { Mode::Layer };

@@ -1,13 +1,28 @@
 //! `mapstack platforms`.
 
+use clap::Args;
 use mapstack::minion::platforms::all;
 use mapstack_inputs::{Choice, of_platforms};
 use mapstack_report::platforms::{document, rows, text};
 use mapstack_report::values::{as_json, as_yaml};
 
-use crate::cli::{Listing, Platforms};
+use crate::cli::Listing;
 use crate::output;
 use crate::report::Failure;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mapstack platforms
+  mapstack platforms debian-12 > debian.yaml
+      a minion to go on from, as a document for --minion")]
+pub struct Platforms {
+    /// The platform whose minion is printed
+    pub name: Option<String>,
+    /// How to print
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
+    pub format: Listing,
+}
 
 pub fn run(args: &Platforms) -> Result<(), Failure> {
     if let Some(name) = &args.name {

@@ -1,14 +1,59 @@
 //! `mapstack render`.
 
+use clap::{Args, ValueEnum};
 use mapstack::loader::SaltPath;
-use mapstack::value::{Map, MapKind, Value};
-use mapstack::{Error, ErrorKind, Run, TemplateOptions, yaml};
-use mapstack_inputs::{Session, data_file};
+use mapstack::{Error, ErrorKind, Run, TemplateOptions};
+use mapstack_inputs::flags::Input;
+use mapstack_inputs::{Session, variables};
 
 use super::{reported, session};
-use crate::cli::{Format, Output, Render, Rendered};
+use crate::cli::{Format, Output};
 use crate::output;
 use crate::report::{Failure, Reporter};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mapstack render users/init.sls --root examples/formulas --minion examples/minions/web1.yaml
+      what the templates of an sls print
+  mapstack render users/init.sls -o yaml --get users-sudoers --root examples/formulas --minion examples/minions/web1.yaml
+      the states it amounts to, or one of them
+  mapstack render salt://users/files/default/etc/sudoers.d/10-admins.jinja --context '{sudo: {group: wheel}}' --root examples/formulas --minion examples/minions/web1.yaml
+      a file as file.managed writes it")]
+pub struct Render {
+    /// The file: salt://f/files/x.conf or its path below a root; ?saltenv= names another saltenv
+    pub path: String,
+    /// The engine, as in file.managed: jinja, tera [default: an sls goes through its pipe, else jinja]
+    #[arg(long, value_name = "ENGINE")]
+    pub template: Option<String>,
+    /// Variables of a managed file: {a: 1} as YAML or JSON, or a file with such
+    #[arg(long, value_name = "DATA|FILE")]
+    pub context: Option<String>,
+    /// Variables that those of --context win over
+    #[arg(long, value_name = "DATA|FILE")]
+    pub defaults: Option<String>,
+    /// The file to be managed: the variable `name`
+    #[arg(long, value_name = "PATH")]
+    pub name: Option<String>,
+    #[command(flatten)]
+    pub input: Input,
+    /// How to print
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Rendered::Text, value_name = "FORMAT", help_heading = "Output")]
+    pub format: Rendered,
+    /// Print only the value under a key of an sls, with : between steps; needs -o yaml or json
+    #[arg(long, value_name = "KEY", help_heading = "Output")]
+    pub get: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Rendered {
+    /// What the templates print
+    Text,
+    /// The data of an sls, as YAML
+    Yaml,
+    /// The data of an sls, as JSON
+    Json,
+}
 
 pub fn run(args: &Render, reporter: &Reporter) -> Result<(), Failure> {
     let is_sls = is_sls(args);
@@ -77,27 +122,6 @@ fn check_flags(args: &Render, is_sls: bool) -> Result<(), Failure> {
         );
     }
     Ok(())
-}
-
-/// Variables given as a mapping, or as a file that holds one: as in a state, whose YAML Salt reads into `OrderedDict`s.
-fn variables(flag: &str, given: Option<&str>) -> Result<Map, Failure> {
-    let value = match given {
-        None => return Ok(Map::new()),
-        Some(text) if text.trim_start().starts_with('{') => yaml::load(text)
-            .map_err(|e| Failure::Usage(format!("{flag}: '{text}' is not YAML: {e}")))?,
-        Some(file) => data_file(file.as_ref())?,
-    };
-    match value {
-        Value::Map(map) => Ok(map
-            .iter()
-            .map(|(name, value)| (name.clone(), value.with_map_kind(MapKind::Ordered)))
-            .collect()),
-        Value::None => Ok(Map::new()),
-        other => Err(Failure::Usage(format!(
-            "{flag} is {}, not a mapping of variables",
-            other.kind().described()
-        ))),
-    }
 }
 
 /// Say where a file was looked for that is not there.

@@ -1,13 +1,35 @@
 //! `mapstack schema`.
 
+use clap::Args;
 use mapstack_inputs::Served;
+use mapstack_inputs::flags::{Files, Functions};
 use mapstack_lint::Linter;
 use mapstack_report::values::{as_json, as_yaml};
 
-use crate::cli::{Format, Schema};
+use crate::cli::Format;
 use crate::commands::engine;
 use crate::output;
 use crate::report::{Failure, Reporter};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The types are those that keys have in defaults.yaml and in the other layers, on all built-in
+platforms. Nothing is required and other keys may come: make it stricter by hand, keep it as
+schema.yaml or schema.json in the formula's folder, and `mapstack lint --schema` checks against it.
+
+Example:
+  mapstack schema users --root examples/formulas > schema.json")]
+pub struct Schema {
+    /// The formula: its folder below a root
+    pub formula: String,
+    #[command(flatten)]
+    pub files: Files,
+    #[command(flatten)]
+    pub functions: Functions,
+    /// How to print
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Format::Json, value_name = "FORMAT", help_heading = "Output")]
+    pub format: Format,
+}
 
 pub fn run(args: &Schema, reporter: &Reporter) -> Result<(), Failure> {
     let config = mapstack_inputs::configuration::read(&args.files, None, None, reporter)?;

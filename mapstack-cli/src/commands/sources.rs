@@ -1,13 +1,31 @@
 //! `mapstack sources`.
 
+use clap::Args;
 use mapstack::DataOptions;
 use mapstack_inputs::Kwargs;
+use mapstack_inputs::flags::{Input, Layering};
 use mapstack_report::sources;
 
-use crate::cli::{Listing, Sources};
+use crate::cli::Listing;
 use crate::commands::session;
 use crate::output;
 use crate::report::{Failure, Reporter};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  mapstack sources users --root examples/site --root examples/formulas --minion examples/minions/web1.yaml")]
+pub struct Sources {
+    /// The formula: its folder below a root
+    pub formula: String,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub layering: Layering,
+    /// How to print
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
+    pub format: Listing,
+}
 
 pub fn run(args: &Sources, reporter: &Reporter) -> Result<(), Failure> {
     let kwargs = Kwargs::new(&args.input)?

@@ -1,13 +1,52 @@
 //! `mapstack tofs`.
 
+use clap::Args;
 use mapstack::TofsOptions;
 use mapstack::value::Value;
 use mapstack_inputs::Kwargs;
+use mapstack_inputs::flags::Input;
 
 use super::{reported, session};
-use crate::cli::Tofs;
+use crate::cli::Output;
 use crate::output;
 use crate::report::{Failure, Reporter};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  mapstack tofs users etc/motd --root examples/formulas --minion examples/minions/web1.yaml")]
+pub struct Tofs {
+    /// The formula: its folder below a root, or the tpldir of a template in it
+    pub formula: String,
+    /// Files to find, best first
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<String>,
+    /// A key of tofs:source_files with more file names
+    #[arg(long)]
+    pub lookup: Option<String>,
+    /// Matchers where the configuration names none (repeatable)
+    #[arg(long, value_name = "MATCHER")]
+    pub default_matchers: Vec<String>,
+    /// Whether to look below each parent of the formula's subfolder
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub use_subpath: Option<String>,
+    /// Whether the matcher's query is part of the path
+    #[arg(long, value_name = "BOOL")]
+    pub include_query: Option<String>,
+    /// What the paths start with
+    #[arg(long, value_name = "PATH")]
+    pub path_prefix: Option<String>,
+    /// The folder of the files
+    #[arg(long, value_name = "DIR")]
+    pub files_dir: Option<String>,
+    /// The folder for every minion
+    #[arg(long, value_name = "DIR")]
+    pub default_dir: Option<String>,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub output: Output,
+}
 
 pub fn run(args: &Tofs, reporter: &Reporter) -> Result<(), Failure> {
     let kwargs = Kwargs::new(&args.input)?

@@ -5,20 +5,41 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use clap::Args;
 use mapstack::loader::{Backends, FileServer, Frozen};
 use mapstack::{Engine, Error, ErrorKind};
 use mapstack_fleet::{ChangedFiles, Comparison, Standing};
 use mapstack_inputs::flags::SecretFlags;
+use mapstack_inputs::flags::{Input, Layering, Target};
 use mapstack_inputs::{Many, Plan, Served, formulas};
 use mapstack_report::diff;
 use mapstack_report::words::count;
 use mapstack_salt_config::Config;
 use notify_debouncer_mini::{DebounceEventResult, new_debouncer, notify};
 
-use crate::cli::Watch;
 use crate::commands::engine;
 use crate::output;
 use crate::report::{Failure, Reporter};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  mapstack watch --root salt --minions minions/
+      until Ctrl-C: after each change below the roots, what is different on which minions")]
+pub struct Watch {
+    /// Formulas: their folders below a root [default: all that have parameter files]
+    #[arg(value_name = "FORMULA")]
+    pub formulas: Vec<String>,
+    #[command(flatten)]
+    pub target: Target,
+    /// Only minions of which an expression of Jinja over grains, pillar, opts and id is true
+    #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
+    pub select: Option<String>,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub layering: Layering,
+}
 
 /// What is written in one go comes as one change.
 const SETTLE: Duration = Duration::from_millis(100);

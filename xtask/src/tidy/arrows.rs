@@ -134,6 +134,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack",
             "mapstack-fleet",
             "mapstack-host",
+            "mapstack-pillar",
             "mapstack-salt-config",
         ],
     ),

@@ -102,7 +102,7 @@ impl Report<'_> {
         };
         for (turn, one, many) in [
             (Turn::Broken, "fails now", "fail now"),
-            (Turn::Mended, "works again", "work again"),
+            (Turn::Fixed, "works again", "work again"),
             (Turn::Otherwise, "fails otherwise", "fail otherwise"),
         ] {
             let of_turn = self.differences.failing().filter(|(own, _)| *own == turn);
@@ -123,7 +123,7 @@ impl Report<'_> {
 fn turned(turn: Turn) -> &'static str {
     match turn {
         Turn::Broken => "fails now",
-        Turn::Mended => "works again",
+        Turn::Fixed => "works again",
         Turn::Otherwise => "fails with something else",
     }
 }

@@ -76,7 +76,7 @@ fn change(report: &Report<'_>, group: &Group) -> Value {
 fn failure(report: &Report<'_>, turn: Turn, failing: &Failing) -> Value {
     let turned = match turn {
         Turn::Broken => "broken",
-        Turn::Mended => "mended",
+        Turn::Fixed => "mended",
         Turn::Otherwise => "otherwise",
     };
     object([

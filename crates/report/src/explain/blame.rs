@@ -10,7 +10,7 @@ use mapstack::yaml;
 use super::{Report, is_branch, shown};
 
 /// Wider data has its origins less aligned.
-const WIDEST: usize = 60;
+const MAX_WIDTH: usize = 60;
 
 impl Report<'_> {
     /// The data at and below a path, with the origin of each scalar on its line.
@@ -34,7 +34,7 @@ impl Report<'_> {
         let width = text
             .lines()
             .map(|line| line.chars().count())
-            .filter(|width| *width <= WIDEST)
+            .filter(|width| *width <= MAX_WIDTH)
             .max()
             .unwrap_or(0);
         let dim = if colored {

@@ -12,7 +12,7 @@ use super::{Report, is_branch, rows, shown};
 use crate::words::joined;
 
 /// Longer values are cut.
-const LONGEST: usize = 2000;
+const MAX_LENGTH: usize = 2000;
 
 impl Report<'_> {
     /// A page for a browser: every value at or below a path, its history and the lines it comes from.
@@ -143,7 +143,7 @@ fn origin(excerpts: &mut Excerpts, spot: &Spot) -> Origin {
 
 fn cut(value: &Value) -> String {
     let text = value.repr();
-    match text.char_indices().nth(LONGEST) {
+    match text.char_indices().nth(MAX_LENGTH) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }

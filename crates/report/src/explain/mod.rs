@@ -73,7 +73,7 @@ impl<'r> Report<'r> {
             })
     }
 
-    /// A value that was there before, without secrets. Of what is in it nobody knows where it stood, so
+    /// A value that was there before, without secrets. Where its parts stood is not known, so
     /// it may come from any layer up to then.
     fn past(&self, path: &[Key], past: &Ancestor) -> Value {
         let is_whole = !matches!(past.value, Value::Map(_) | Value::List(_));

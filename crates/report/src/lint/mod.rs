@@ -12,7 +12,7 @@ pub use calls::Calls;
 pub use github::commands;
 pub use rows::all as rows;
 pub use sarif::log;
-pub use text::{findings, notes, rules};
+pub use text::{findings, fixes, notes, rules};
 
 /// How many findings of each level there are.
 fn counts(reports: &[(String, Report)]) -> [(Level, usize); 3] {

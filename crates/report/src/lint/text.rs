@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use mapstack_lint::fix::Fixed;
 use mapstack_lint::{Finding, Level, Report, Rule, Unanswered};
+use similar::TextDiff;
 
 use super::counts;
 use crate::words::{count, some};
@@ -113,4 +115,14 @@ pub fn rules() -> String {
         );
     }
     text
+}
+
+/// The changes, without what secrets there are in the lines around them.
+pub fn fixes(files: &BTreeMap<String, Fixed>, starred: &dyn Fn(&str) -> String) -> String {
+    let of = |(file, change): (&String, &Fixed)| {
+        let (before, after) = (starred(&change.before), starred(&change.after));
+        let diff = TextDiff::from_lines(&before, &after);
+        diff.unified_diff().header(file, file).to_string()
+    };
+    files.iter().map(of).collect()
 }

@@ -2,31 +2,104 @@
 
 mod sink;
 
-use std::collections::HashMap;
 use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use clap::{Args, ValueEnum, ValueHint};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mapstack::loader::Snapshot;
-use mapstack::minion::Minion;
-use mapstack::secrets::Redact;
-use mapstack::{Error, Outcome};
-use mapstack_fleet::{Fleet, Masking, Minions as _, Pace, Report, Summary, ordered};
+use mapstack_fleet::{MaskedFleet, Pace, Report, Summary, ordered};
 use mapstack_inputs::flags::SecretFlags;
+use mapstack_inputs::flags::{Input, Layering, WorkFlags};
 use mapstack_inputs::{Many, Plan, Served};
 use mapstack_report::fleet::{Form, Format, Shown, What};
 
-use crate::cli;
 use crate::commands::engine;
 use crate::output::key_path;
 use crate::report::{Failure, Reporter};
 use sink::Sink;
 
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mapstack fleet users timesync --root examples/formulas --minions examples/pillars/minions
+      a line of JSON for every minion and formula
+  mapstack fleet users --root examples/formulas --platform all --get sudo:group --select \"grains.kernel == 'Linux'\"
+      a table of one value, for the built-in platforms that run Linux
+  mapstack fleet users --root examples/formulas --platform all --count sudo:group
+      how many of the platforms have which value
+  mapstack fleet users --config /etc/salt/master --directory out --shard 1/4
+      a file for each of the minions in the master's cache that belong to the first of four parts
+
+Minions come sorted by their ids. One that fails keeps no other from being done: failures are listed at
+the end, and the exit status is 1. A part of --shard is told from the id alone, so a minion stays in its part.")]
+pub struct FleetArgs {
+    /// Formulas: their folders below a root
+    #[arg(required = true, value_name = "FORMULA")]
+    pub formulas: Vec<String>,
+    #[command(flatten)]
+    pub work: WorkFlags,
+    /// About how much to remember of minions done, for others that have the same facts; 0 shares nothing
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32))]
+    pub memory: u32,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub layering: Layering,
+    /// How to print [default: jsonl; yaml with --directory, text with --get and --count]
+    #[arg(
+        short = 'o',
+        long = "output",
+        value_enum,
+        value_name = "FORMAT",
+        help_heading = "Output"
+    )]
+    pub format: Option<FleetFormat>,
+    /// Write a file ID.yaml or ID.json for each minion into this directory
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["get", "count"], help_heading = "Output")]
+    pub directory: Option<PathBuf>,
+    /// Print a table of the values under a key, with : between steps (repeatable)
+    #[arg(
+        long,
+        value_name = "KEY",
+        conflicts_with = "count",
+        help_heading = "Output"
+    )]
+    pub get: Vec<String>,
+    /// Print how many minions have which value under a key, and some of them
+    #[arg(long, value_name = "KEY", help_heading = "Output")]
+    pub count: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FleetFormat {
+    /// A line of JSON for each minion and formula
+    Jsonl,
+    /// One document: minions, and their formulas in them
+    Json,
+    /// The same as YAML
+    Yaml,
+    /// Columns, with a tab between them
+    Text,
+}
+
+impl From<FleetFormat> for mapstack_report::fleet::Format {
+    fn from(format: FleetFormat) -> Self {
+        match format {
+            FleetFormat::Jsonl => Self::Jsonl,
+            FleetFormat::Json => Self::Json,
+            FleetFormat::Yaml => Self::Yaml,
+            FleetFormat::Text => Self::Text,
+        }
+    }
+}
+
 /// The exit status of a program that was interrupted.
 const INTERRUPTED: u8 = 130;
 
-pub fn run(args: &cli::Fleet, reporter: &Reporter) -> Result<(), Failure> {
+pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
     let memory = usize::try_from(args.memory)
         .unwrap_or(usize::MAX)
@@ -52,12 +125,10 @@ pub fn run(args: &cli::Fleet, reporter: &Reporter) -> Result<(), Failure> {
     let sink = Sink::new(&form, format, args.directory.as_deref())?;
     let masking = reporter.masking(&SecretFlags::default())?;
     let work = Work {
-        fleet: &fleet,
+        formulas: fleet.formulas().map(str::to_owned).collect(),
+        fleet: MaskedFleet::new(&fleet, masking, reporter.is_strict()),
         minions: &minions,
         form: &form,
-        strict: reporter.is_strict(),
-        masking,
-        redacted: Mutex::default(),
     };
     let bar = progress(ids.len(), reporter.shows_progress(args.directory.is_some()));
     let done = work.all(&ids, args.work.pace(), sink, &interrupted(), &bar);
@@ -66,7 +137,7 @@ pub fn run(args: &cli::Fleet, reporter: &Reporter) -> Result<(), Failure> {
 }
 
 /// What is printed of each minion, and how.
-fn form(args: &cli::Fleet) -> Result<(Form, Format), Failure> {
+fn form(args: &FleetArgs) -> Result<(Form, Format), Failure> {
     let path = |key: &String| Ok((key.clone(), key_path(key)?));
     let what = match &args.count {
         Some(key) => {
@@ -169,17 +240,11 @@ impl All {
 
 /// What is done, and how it is shown.
 struct Work<'w> {
-    fleet: &'w Fleet<'w>,
+    formulas: Vec<String>,
+    fleet: MaskedFleet<'w>,
     minions: &'w Many<'w>,
     form: &'w Form,
-    strict: bool,
-    masking: Masking,
-    /// Outcomes with something to say, by address, and what may be said; they are kept, so that it stays theirs.
-    redacted: Mutex<HashMap<usize, [Arc<Outcome>; 2]>>,
 }
-
-/// Redacted outcomes that are remembered before starting over.
-const MAX_REDACTED: usize = 10_000;
 
 /// A minion that is done.
 struct Done {
@@ -199,13 +264,13 @@ impl Work<'_> {
         bar: &ProgressBar,
     ) -> All {
         let mut all = All {
-            summary: Summary::new(ids.len(), self.fleet.formulas()),
+            summary: Summary::new(ids.len(), self.formulas.iter().map(String::as_str)),
             interrupted: false,
             output: None,
         };
         std::thread::scope(|scope| {
             let done = ordered(scope, ids.iter(), pace, |id| {
-                Some(self.done(self.report(id)?))
+                Some(self.done(self.fleet.report(id, self.minions)?))
             });
             for (id, result) in ids.iter().zip(done) {
                 let done = result
@@ -254,72 +319,6 @@ impl Work<'_> {
             },
         }
     }
-
-    /// What came of a minion; `None` if it is left out.
-    fn report(&self, id: &str) -> Option<Report> {
-        let minion = match self.minions.read(id) {
-            Ok(minion) => minion,
-            Err(error) => {
-                let error = self.masking.of([]).redact(&error).into_inner();
-                return Some(Report {
-                    id: id.into(),
-                    outcomes: Err(error),
-                });
-            }
-        };
-        let mut report = self.fleet.report(&minion)?;
-        self.redact(&mut report, &minion);
-        if self.strict
-            && let Ok(outcomes) = &mut report.outcomes
-        {
-            for outcome in outcomes {
-                if let (Some(warning), Ok(_)) = (outcome.warnings.first(), &outcome.result) {
-                    *outcome = Arc::new(Outcome::failed(Error::from(warning.clone())));
-                }
-            }
-        }
-        Some(report)
-    }
-}
-
-impl Work<'_> {
-    /// Keep secrets out of whatever a report says beside data.
-    fn redact(&self, report: &mut Report, minion: &Minion) {
-        let outcomes = match &mut report.outcomes {
-            Ok(outcomes) => outcomes,
-            Err(error) => {
-                *error = self.masking.of([minion]).redact(error).into_inner();
-                return;
-            }
-        };
-        for (formula, outcome) in outcomes.iter_mut().enumerate() {
-            if outcome.result.is_err() || !outcome.warnings.is_empty() {
-                *outcome = self.redacted(formula, outcome, minion);
-            }
-        }
-    }
-
-    /// An outcome that minions share says the same of each of them.
-    fn redacted(&self, formula: usize, outcome: &Arc<Outcome>, minion: &Minion) -> Arc<Outcome> {
-        let known = || self.redacted.lock().unwrap_or_else(PoisonError::into_inner);
-        let address = Arc::as_ptr(outcome) as usize;
-        if let Some([_, redacted]) = known().get(&address) {
-            return redacted.clone();
-        }
-        let secrets = self.masking.of_formula(
-            minion,
-            self.fleet,
-            Some(formula),
-            outcome.result.as_ref().err(),
-        );
-        let redacted = Arc::new(outcome.redacted(&secrets));
-        let mut known = known();
-        if known.len() >= MAX_REDACTED {
-            known.clear();
-        }
-        known.insert(address, [outcome.clone(), redacted.clone()]);
-        redacted
-    }
 }
 
 /// Set by the first request to end; the second one ends the process.
@@ -335,7 +334,7 @@ fn interrupted() -> Arc<AtomicBool> {
     stop
 }
 
-/// A bar on a terminal, or one that nobody sees.
+/// A bar on a terminal, or one that is not shown.
 fn progress(length: usize, shown: bool) -> ProgressBar {
     let target = if shown {
         ProgressDrawTarget::stderr_with_hz(5)

@@ -18,8 +18,8 @@ use mapstack_report::pillar::{check, lost};
 use mapstack_report::terminal::sanitize;
 use mapstack_report::values::as_json;
 
-use super::{Work, of_one_or_many};
-use crate::cli::{Format, Pillar};
+use super::{Pillar, Work, of_one_or_many};
+use crate::cli::Format;
 use crate::output;
 use crate::report::{Failure, Reporter};
 
@@ -143,7 +143,7 @@ fn said(panicked: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "it panicked".into())
 }
 
-/// Whether arguments ask for a pillar whatever happens, as far as that can be told of such that
+/// Whether arguments ask for a pillar whatever happens, as far as that shows in such that
 /// are not understood.
 pub fn must_go_on(args: &mut impl Iterator<Item = OsString>) -> bool {
     let args: Vec<OsString> = args.skip(1).collect();

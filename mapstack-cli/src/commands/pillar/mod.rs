@@ -2,21 +2,64 @@
 
 mod keep_going;
 
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
 use mapstack::loader::Backends;
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
 use mapstack::{Engine, Error};
 use mapstack_inputs::Warn as _;
-use mapstack_inputs::{Chosen, Served};
-use mapstack_pillar::{Compiler, ExtPillars, PillarRun, StackKind};
+use mapstack_inputs::flags::{Facts, Files, Functions, Target};
+use mapstack_inputs::{Chosen, Served, Stacks, ext_pillars};
+use mapstack_pillar::{Compiler, PillarRun};
 use mapstack_report::pillar::{Traced, lost};
-use mapstack_salt_config::{Config, Kind};
+use mapstack_salt_config::Kind;
 
-use crate::cli::{Format, Pillar};
+use crate::cli::{Format, Output};
 use crate::commands::engine;
 use crate::output;
 use crate::report::{Failure, Reporter};
 pub use keep_going::{must_go_on, refused};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mapstack pillar --stack examples/pillars/stack/stack.cfg --minion examples/minions/web1.yaml
+      what PillarStack gives for one minion
+  mapstack pillar --config /etc/salt/master --minions /srv/minions --id web1 --merged
+      all stacks of a master's ext_pillar, and the pillar they were given
+  mapstack pillar --config /etc/salt/master
+      the same for every minion in the master's cache, without the pillar they were given
+  mapstack pillar --stack examples/pillars/stack/stack.cfg --minion examples/minions/web1.yaml --trace
+      the files, in order, and how each was merged")]
+pub struct Pillar {
+    #[command(flatten)]
+    pub stacks: Stacks,
+    /// Let files lie below this directory, too; those of the config files count anyway (repeatable)
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub stack_root: Vec<PathBuf>,
+    /// Print a pillar whatever happens, for a master to take: errors go to its list _errors, warnings to its
+    /// list _warnings (unless --quiet), nothing to standard error
+    #[arg(long, conflicts_with = "get")]
+    pub keep_going: bool,
+    /// Print the minion's pillar with the external ones merged into it
+    #[arg(long)]
+    pub merged: bool,
+    /// Print the files instead, in order, and what came of each
+    #[arg(long, conflicts_with_all = ["merged", "get"])]
+    pub trace: bool,
+    #[command(flatten)]
+    pub target: Target,
+    #[command(flatten)]
+    pub facts: Facts,
+    #[command(flatten)]
+    pub files: Files,
+    #[command(flatten)]
+    pub functions: Functions,
+    #[command(flatten)]
+    pub output: Output,
+}
 
 pub fn run(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
     match args.keep_going && !args.trace {
@@ -40,7 +83,8 @@ impl Work {
             Some(Kind::Master),
             reporter,
         )?;
-        let pillars = pillars(args, config.as_ref())?;
+        let pillars = ext_pillars(&args.stacks, &args.stack_root, config.as_ref())?
+            .keep_going(args.keep_going);
         let (whose, stubs) = ((&args.facts, &args.target), &args.functions.stub);
         let chosen =
             mapstack_inputs::minions(whose, config.as_ref(), pillars.pillarenv(), stubs, reporter)?;
@@ -135,37 +179,4 @@ fn of_one_or_many(mut all: Map, many: bool) -> Value {
         }
         None => Value::map(),
     }
-}
-
-/// The external pillars of the configuration, then those of flags.
-fn pillars(args: &Pillar, config: Option<&Config>) -> Result<ExtPillars, Failure> {
-    let mut pillars = match config {
-        Some(config) => ExtPillars::from_config(config)?,
-        None => ExtPillars::new(),
-    };
-    for run in args.stacks.0.chunk_by(|(one, _), (next, _)| one == next) {
-        let kind = run
-            .first()
-            .map_or(StackKind::PillarStack, |(kind, _)| *kind);
-        pillars = pillars.with_stack(kind, run.iter().map(|(_, config)| config.as_str()));
-    }
-    if pillars.is_empty() {
-        let message = match config {
-            Some(config) => {
-                format!(
-                    "{} has no ext_pillar; name a stack with --stack CFG or --makostack CFG",
-                    config.path()
-                )
-            }
-            None => "no external pillar given: pass --config MASTER, whose ext_pillar counts,\n\
-                     or name a stack with --stack CFG or --makostack CFG"
-                .into(),
-        };
-        return Err(Failure::Usage(message));
-    }
-    let pillars = pillars.keep_going(args.keep_going);
-    Ok(args
-        .stack_root
-        .iter()
-        .fold(pillars, ExtPillars::with_directory))
 }

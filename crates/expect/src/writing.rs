@@ -1,33 +1,40 @@
 //! Recording what comes out.
 
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use mapstack::minion::{Minion, platforms};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Str, Value};
-use mapstack::{Error, ErrorKind, yaml};
-use mapstack_expect::{Expectation, Form, Header, Places, Recorded, resolved};
+use mapstack::{Error, ErrorKind};
 
-use super::directory;
-use crate::cli::Test;
-use crate::output;
-use crate::report::Failure;
+use crate::{Expectation, Form, Given, Header, Places, Recorded, resolved};
 
-/// The files that are not there yet, of formulas and minions that are named.
+/// Why there can be no new file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoFile {
+    /// A minion has a name that no file can have.
+    #[error("no file can have the name of the minion '{0}'")]
+    Name(String),
+    /// A formula has no folder.
+    #[error("no root has a folder {0}")]
+    Folder(String),
+}
+
+/// Writes a file as a whole.
+type Write<'w> = dyn Fn(&Path, &str) -> io::Result<()> + Sync + 'w;
+
+/// The files that are not there yet, of formulas and minions.
+///
+/// # Errors
+/// A minion or a formula that can have none.
 pub fn missing(
-    args: &Test,
     places: &Places<'_>,
     there: &[(Expectation, bool)],
     ids: &[String],
-) -> Result<Vec<Expectation>, Failure> {
-    let named = args.input.facts.name_minions() || args.target.minion_glob.is_some();
-    if args.formulas.is_empty() || !named {
-        return Ok(Vec::new());
-    }
+) -> Result<Vec<Expectation>, NoFile> {
     if let Some(bad) = ids.iter().find(|id| is_no_name(id)) {
-        return Err(Failure::Usage(format!(
-            "--update: no file can have the name of the minion '{bad}'"
-        )));
+        return Err(NoFile::Name(bad.clone()));
     }
     // A file may have another name of the platform.
     let named = |name: &str| {
@@ -41,11 +48,9 @@ pub fn missing(
             })
         };
         for id in ids.iter().filter(|id| !has(id)) {
-            let file = places.new_file(formula, id).ok_or_else(|| {
-                Failure::Usage(format!(
-                    "--update: no root has a folder {formula}; say where to with --expectations DIR"
-                ))
-            })?;
+            let file = places
+                .new_file(formula, id)
+                .ok_or_else(|| NoFile::Folder(formula.clone()))?;
             new.push(file);
         }
     }
@@ -64,8 +69,7 @@ fn is_no_name(id: &str) -> bool {
 }
 
 /// What a new file says about the run.
-pub fn header(args: &Test, expectation: &Expectation) -> Result<Header, Error> {
-    let facts = &args.input.facts;
+pub(crate) fn header(given: &Given, expectation: &Expectation) -> Result<Header, Error> {
     if expectation.form == Form::Mapdata {
         return Ok(Header::default());
     }
@@ -82,17 +86,10 @@ pub fn header(args: &Test, expectation: &Expectation) -> Result<Header, Error> {
         })?;
         relative(&from, file).map(Some)
     };
-    let mut set = Vec::new();
-    for change in &facts.set {
-        // Flags were looked at before.
-        if let Some((path, text)) = change.split_once('=') {
-            set.push((path.to_owned(), yaml::load(text).unwrap_or_default()));
-        }
-    }
     Ok(Header {
-        minion: path(&facts.minion)?,
-        pillar: path(&facts.pillar)?,
-        set,
+        minion: path(&given.minion)?,
+        pillar: path(&given.pillar)?,
+        set: given.set.clone(),
         ..Header::default()
     })
 }
@@ -124,7 +121,12 @@ fn relative(directory: &Path, file: &Path) -> Result<String, Error> {
     Ok(up.chain(down).collect::<Vec<_>>().join("/"))
 }
 
-pub fn new(expectation: &Expectation, header: &Header, actual: &Value) -> Result<(), Error> {
+pub(crate) fn new(
+    expectation: &Expectation,
+    header: &Header,
+    actual: &Value,
+    put: &Write<'_>,
+) -> Result<(), Error> {
     let lead = match expectation.form {
         Form::Mapdata => "---\n".into(),
         Form::Plain => header.text(),
@@ -132,10 +134,11 @@ pub fn new(expectation: &Expectation, header: &Header, actual: &Value) -> Result
     write(
         expectation,
         &Recorded::text(expectation.form, &lead, actual),
+        put,
     )
 }
 
-pub fn write(expectation: &Expectation, text: &str) -> Result<(), Error> {
+pub(crate) fn write(expectation: &Expectation, text: &str, put: &Write<'_>) -> Result<(), Error> {
     let file = &expectation.file;
     let failed = |e: std::io::Error| {
         Error::new(
@@ -145,11 +148,11 @@ pub fn write(expectation: &Expectation, text: &str) -> Result<(), Error> {
     };
     expectation.repository()?.check(file)?;
     std::fs::create_dir_all(directory(file)).map_err(failed)?;
-    output::put_file(file, text).map_err(failed)
+    put(file, text).map_err(failed)
 }
 
 /// Whether data holds texts that are secrets, which stand in the file as they are.
-pub fn is_clear(minion: &Minion, secret_texts: &[Str], data: &Value) -> bool {
+pub(crate) fn is_clear(minion: &Minion, secret_texts: &[Str], data: &Value) -> bool {
     fn any(secrets: &Secrets, path: &mut Vec<Key>, value: &Value) -> bool {
         match value {
             Value::Map(map) => map.iter().any(|(key, value)| {
@@ -171,4 +174,12 @@ pub fn is_clear(minion: &Minion, secret_texts: &[Str], data: &Value) -> bool {
         &mut Vec::new(),
         data,
     )
+}
+
+/// The directory that a file lies in.
+pub(crate) fn directory(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.into(),
+        _ => ".".into(),
+    }
 }

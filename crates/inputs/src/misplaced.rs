@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_above_is_told_as_people_write_it() {
+    fn what_lies_above_is_written_as_people_do() {
         for (root, expected) in [
             ("openssh", "."),
             ("./openssh", "."),

@@ -1,20 +1,95 @@
 //! `mapstack lint`.
 
-mod fixing;
-mod roots;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
 
+use clap::{Args, ValueEnum, ValueHint};
 use mapstack::minion::Minion;
-use mapstack::{Engine, Error, ErrorKind, Survey, nearest};
+use mapstack::{Engine, Error, ErrorKind, Survey};
 use mapstack_fleet::Minions as _;
 use mapstack_inputs::flags::SecretFlags;
+use mapstack_inputs::flags::{Facts, Files, Functions, Target};
 use mapstack_inputs::{Many, Served, formulas};
+use mapstack_lint::fix::{Fixed, distinct, fixed};
 use mapstack_lint::{Level, Linter, Report, Rule, SchemaFrom};
 use mapstack_report::lint;
+use mapstack_report::words::count;
 
-use crate::cli::{Findings, Lint};
 use crate::commands::engine;
 use crate::output;
 use crate::report::{Failure, Reporter};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Formulas run for one minion of each built-in platform, or for the minions given; what the runs read
+and merge tells which files are dead and which overrides change nothing.
+
+Examples:
+  mapstack lint users --root examples/formulas
+      one formula; without a name all of them
+  mapstack lint --root examples/formulas --platform debian-12 --platform rockylinux-9
+      for two systems only
+  mapstack lint --root examples/formulas --fix --diff
+      what --fix would change
+  mapstack lint --root . --format github
+      in a workflow: findings stand beside the lines of a pull request
+  mapstack lint users --root examples/formulas --calls
+      the functions that templates call, and who answers them
+
+Comments silence rules: `# mapstack-lint: ignore=RULE` for a line, `# mapstack-lint: ignore-file=RULE`
+for a file.
+
+Exit status: 0 no errors, 1 errors (with --strict: or warnings), 2 wrong usage.")]
+pub struct Lint {
+    /// Formulas: their folders below a root [default: all]
+    #[arg(value_name = "FORMULA")]
+    pub formulas: Vec<String>,
+    /// How to print
+    #[arg(short = 'o', long, visible_alias = "output", value_enum, default_value_t = Findings::Text, value_name = "FORMAT")]
+    pub format: Findings,
+    /// Switch a rule off (repeatable)
+    #[arg(long, value_name = "RULE")]
+    pub ignore: Vec<String>,
+    /// Say how much a rule matters: error, warning, note or off (repeatable)
+    #[arg(long, value_name = "RULE=LEVEL")]
+    pub level: Vec<String>,
+    /// Change what can be changed without doing harm
+    #[arg(long)]
+    pub fix: bool,
+    /// Print the changes of --fix and change nothing
+    #[arg(long, requires = "fix")]
+    pub diff: bool,
+    /// Check values against a JSON Schema: the formula's own schema.yaml or schema.json, or this file
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, value_hint = ValueHint::FilePath)]
+    pub schema: Option<Option<PathBuf>>,
+    /// List the rules
+    #[arg(long)]
+    pub rules: bool,
+    /// List every salt[...] function the templates can call, who answers it, and where it is called
+    #[arg(long, conflicts_with_all = ["fix", "rules"])]
+    pub calls: bool,
+    #[command(flatten)]
+    pub target: Target,
+    #[command(flatten)]
+    pub facts: Facts,
+    #[command(flatten)]
+    pub files: Files,
+    #[command(flatten)]
+    pub functions: Functions,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Findings {
+    /// For people, with excerpts
+    Text,
+    /// For programs
+    Json,
+    /// For code scanners: SARIF 2.1.0
+    Sarif,
+    /// For workflows of GitHub
+    Github,
+}
 
 pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
     if args.rules {
@@ -26,7 +101,7 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         &args.functions,
     )?;
     let saltenv = args.files.saltenv.as_deref().unwrap_or("base");
-    let formulas = formulas(args, &engine, saltenv)?;
+    let formulas = formulas::existing(&engine, saltenv, &args.formulas)?;
     if args.calls {
         return calls(args, &engine, &formulas, reporter);
     }
@@ -50,7 +125,7 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
     };
     let mut reports = check()?;
     if args.fix {
-        fixing::run(&reports, args.diff, reporter)?;
+        fix(&reports, args.diff, reporter)?;
         if args.diff {
             return Ok(());
         }
@@ -73,59 +148,6 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         .flat_map(|(_, report)| &report.findings)
         .any(|finding| finding.level >= least);
     if found { Err(Failure::Found) } else { Ok(()) }
-}
-
-/// The formulas that are meant: those named, or all there are.
-fn formulas(args: &Lint, engine: &Engine, saltenv: &str) -> Result<Vec<String>, Failure> {
-    let found = formulas::all(engine.files(), saltenv)?;
-    if args.formulas.is_empty() {
-        roots::check(engine, saltenv)?;
-        if found.is_empty() {
-            let error = Error::new(
-                ErrorKind::File,
-                format!("no folder in saltenv {saltenv} is a formula"),
-            );
-            return Err(error
-                .note("a formula has parameters/, a map.jinja or an init.sls")
-                .into());
-        }
-        return Ok(found.into_iter().collect());
-    }
-    let named = formulas::named(&args.formulas);
-    let listed = |name: &String| {
-        engine
-            .files()
-            .list(saltenv, &format!("{name}/"))
-            .is_ok_and(|files| !files.is_empty())
-    };
-    for name in named.iter().filter(|name| is_folder(name)) {
-        if !found.contains(name) && !listed(name) {
-            roots::check(engine, saltenv)?;
-            let error = Error::new(
-                ErrorKind::File,
-                format!("no root has a formula '{name}' in saltenv {saltenv}"),
-            );
-            return Err(match nearest(name, found.iter()) {
-                Some(near) => error.note(format!("did you mean '{near}'?")),
-                None if found.is_empty() => {
-                    error.note("no folder below the roots is a formula: check --root")
-                }
-                None => error.note(format!(
-                    "there are {}",
-                    found.iter().cloned().collect::<Vec<_>>().join(", ")
-                )),
-            }
-            .into());
-        }
-    }
-    Ok(named)
-}
-
-/// Whether a name can be a formula's; the linter says what is wrong with others.
-fn is_folder(name: &str) -> bool {
-    !name.trim_start_matches("./").contains('/')
-        && !matches!(name, "" | "." | "..")
-        && !name.starts_with("./")
 }
 
 /// The minions that formulas run for: those given, or one of each platform.
@@ -214,4 +236,41 @@ fn calls(
         }
     }
     reporter.errors(reporter.redact_all(surveys.iter().flat_map(|survey| &survey.errors)))
+}
+
+/// Change files as findings propose, or only print what would change.
+fn fix(reports: &[(String, Report)], only_print: bool, reporter: &Reporter) -> Result<(), Failure> {
+    let findings = reports.iter().flat_map(|(_, report)| &report.findings);
+    let files = fixed(&distinct(findings));
+    if only_print {
+        let starred = |text: &str| {
+            reports
+                .first()
+                .map_or_else(|| text.to_owned(), |(_, report)| report.starred(text))
+        };
+        return output::write(&lint::fixes(&files, &starred));
+    }
+    for (file, change) in &files {
+        rewrite(Path::new(file), change)?;
+        reporter.say(&format!(
+            "{file}: {} fixed",
+            count(change.findings, "finding")
+        ));
+    }
+    Ok(())
+}
+
+fn rewrite(file: &Path, change: &Fixed) -> Result<(), Failure> {
+    let failed = |what: &str| {
+        let error = Error::new(
+            ErrorKind::File,
+            format!("cannot change {}: {what}", file.display()),
+        );
+        Failure::Data(error.note("files before it were changed, those behind it were not"))
+    };
+    let now = fs::read_to_string(file).map_err(|e| failed(&e.to_string()))?;
+    if now != change.before {
+        return Err(failed("it was changed meanwhile"));
+    }
+    output::put_file(file, &change.after).map_err(|e| failed(&e.to_string()))
 }

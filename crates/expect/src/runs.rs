@@ -1,32 +1,67 @@
 //! Running a formula for one expectation after another.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use mapstack::minion::{Minion, Part, platforms};
+use mapstack::value::Value;
 use mapstack::{DataOptions, Engine, Error, ErrorKind};
-use mapstack_expect::{
-    Case, Expectation, Form, Header, Kind, Kitchen, Outcome, Recorded, Subject, Suite,
-};
-use mapstack_fleet::Ignored;
-use mapstack_inputs::{Kwargs, Many};
+use mapstack_fleet::{Ignored, Minions, Pace, ordered};
 
-use super::{directory, writing};
-use crate::cli::{Expected, Test};
-use crate::commands::engine;
-use crate::report::Failure;
+use crate::writing::{self, directory};
+use crate::{
+    Case, Expectation, Form, Header, Kind, Kitchen, Outcome, Recorded, Subject, Suite, files,
+};
+
+/// What is done with expectations, and whose they are.
+pub struct Plan<'r> {
+    /// The arguments of `map.data`.
+    pub options: DataOptions,
+    /// Which result is meant; if nothing says, the file does, or the formula.
+    pub kind: Option<Kind>,
+    /// The variable of a `map.jinja`.
+    pub variable: Option<String>,
+    /// The keys that are left out.
+    pub ignored: Vec<Ignored>,
+    /// Whether what differs is recorded.
+    pub update: bool,
+    /// The minions that are meant, by their ids.
+    pub ids: HashSet<String>,
+    /// Whether they were chosen: expectations of others are left out.
+    pub chosen: bool,
+    /// Whether a pillar is given, which counts instead of a test suite's.
+    pub has_pillar: bool,
+    /// What a new file says about its run: paths as they are given, and facts that are set.
+    pub given: Given,
+    /// Makes an engine that serves a test suite's pillar.
+    pub engine_of: &'r EngineOf<'r>,
+    /// Writes a file as a whole.
+    pub write: &'r (dyn Fn(&Path, &str) -> io::Result<()> + Sync),
+}
+
+/// Makes an engine for the files of a test suite.
+pub type EngineOf<'r> = dyn Fn(&Suite) -> Result<Engine, Error> + Sync + 'r;
+
+/// What a new file says about its run.
+#[derive(Debug, Clone, Default)]
+pub struct Given {
+    /// The minion's file.
+    pub minion: Option<PathBuf>,
+    /// The pillar's file.
+    pub pillar: Option<PathBuf>,
+    /// Facts that are set, by their paths.
+    pub set: Vec<(String, Value)>,
+}
 
 /// What many runs share.
 pub struct Runs<'r> {
-    args: &'r Test,
+    plan: Plan<'r>,
     engine: &'r Engine,
     saltenv: &'r str,
-    options: DataOptions,
-    minions: &'r Many<'r>,
-    ids: HashSet<String>,
+    minions: &'r dyn Minions,
     subjects: HashMap<String, Result<Subject<'r>, Error>>,
     kitchens: HashMap<PathBuf, Result<Option<Ready>, Error>>,
-    ignored: Vec<Ignored>,
 }
 
 /// The test suites of a repository, each with an engine that serves its pillar.
@@ -40,30 +75,26 @@ enum Whose {
     Minion(Box<Minion>),
     /// It is not among those that are wanted.
     LeftOut,
-    Nobody(String),
+    /// There is none, for this reason.
+    None(String),
 }
 
 impl<'r> Runs<'r> {
+    /// What is there to run `wanted` with.
     pub fn new<'w>(
-        args: &'r Test,
+        plan: Plan<'r>,
         engine: &'r Engine,
         saltenv: &'r str,
-        minions: &'r Many<'r>,
+        minions: &'r dyn Minions,
         wanted: impl Iterator<Item = &'w Expectation>,
-    ) -> Result<Self, Failure> {
-        let kwargs = Kwargs::new(&args.input)?
-            .layering(&args.layering)?
-            .into_map();
+    ) -> Self {
         let mut runs = Runs {
-            args,
+            plan,
             engine,
             saltenv,
-            options: DataOptions::from_kwargs(&kwargs)?,
             minions,
-            ids: minions.ids().into_iter().collect(),
             subjects: HashMap::new(),
             kitchens: HashMap::new(),
-            ignored: args.ignore.iter().map(|path| Ignored::new(path)).collect(),
         };
         for expectation in wanted {
             if !runs.subjects.contains_key(&expectation.formula) {
@@ -71,17 +102,23 @@ impl<'r> Runs<'r> {
                 runs.subjects.insert(expectation.formula.clone(), subject);
             }
             if let Some((suite, base)) = &expectation.suite {
-                runs.prepare(suite, base, &expectation.name)?;
+                runs.prepare(suite, base, &expectation.name);
             }
         }
-        Ok(runs)
+        runs
     }
 
     fn subject(&self, formula: &str, header: &Header) -> Result<Subject<'r>, Error> {
-        let subject = Subject::new(self.engine, formula, self.saltenv, self.options.clone())?;
-        let wanted = match (self.args.of, header.of.as_deref()) {
-            (Some(Expected::Data), _) | (None, Some("data")) => Some(Kind::Data),
-            (Some(Expected::Map), _) | (None, Some("map")) => Some(Kind::Map),
+        let subject = Subject::new(
+            self.engine,
+            formula,
+            self.saltenv,
+            self.plan.options.clone(),
+        )?;
+        let wanted = match (self.plan.kind, header.of.as_deref()) {
+            (Some(kind), _) => Some(kind),
+            (None, Some("data")) => Some(Kind::Data),
+            (None, Some("map")) => Some(Kind::Map),
             _ => None,
         };
         let subject = match wanted {
@@ -90,11 +127,11 @@ impl<'r> Runs<'r> {
         };
         Ok(subject
             .variable(header.variable.as_deref())
-            .variable(self.args.var.as_deref()))
+            .variable(self.plan.variable.as_deref()))
     }
 
     /// Have the suite at hand that checks a platform's file.
-    fn prepare(&mut self, folder: &str, base: &Path, platform: &str) -> Result<(), Failure> {
+    fn prepare(&mut self, folder: &str, base: &Path, platform: &str) {
         if !self.kitchens.contains_key(base) {
             let kitchen = Kitchen::of(base).map(|kitchen| {
                 Some(Ready {
@@ -105,26 +142,46 @@ impl<'r> Runs<'r> {
             self.kitchens.insert(base.into(), kitchen);
         }
         let Some(Ok(Some(ready))) = self.kitchens.get_mut(base) else {
-            return Ok(());
+            return;
         };
         let Some(index) = ready.kitchen.suite_of(folder, platform) else {
-            return Ok(());
+            return;
         };
         if !ready.suites.contains_key(&index) {
             let made = match ready.kitchen.suite(index) {
                 Err(error) => Err(error),
-                Ok(suite) => {
-                    let engine = engine(suite.files(), &self.args.input.functions)?;
-                    Ok((suite, engine))
-                }
+                Ok(suite) => (self.plan.engine_of)(&suite).map(|engine| (suite, engine)),
             };
             ready.suites.insert(index, made);
         }
-        Ok(())
+    }
+
+    /// What comes of some expectations, without those that are left out; each says whether it is new.
+    pub fn cases(&self, wanted: &[(Expectation, bool)], pace: Pace) -> Vec<Case> {
+        std::thread::scope(|scope| {
+            let done = ordered(scope, wanted.iter(), pace, |(expectation, is_new)| {
+                self.case(expectation, *is_new)
+            });
+            let cases = wanted
+                .iter()
+                .zip(done)
+                .filter_map(|((expectation, _), result)| {
+                    result.unwrap_or_else(|panicked| {
+                        Some(Case {
+                            expectation: expectation.clone(),
+                            outcome: Outcome::Fails(panicked.into()),
+                            minion: None,
+                            warnings: Vec::new(),
+                            secret_texts: Vec::new(),
+                        })
+                    })
+                });
+            cases.collect()
+        })
     }
 
     /// What comes of an expectation; nothing if it is left out.
-    pub fn case(&self, expectation: &Expectation, is_new: bool) -> Option<Case> {
+    fn case(&self, expectation: &Expectation, is_new: bool) -> Option<Case> {
         let mut case = Case {
             expectation: expectation.clone(),
             outcome: Outcome::Same,
@@ -145,7 +202,7 @@ impl<'r> Runs<'r> {
         let recorded = match is_new {
             true => None,
             false => match read(expectation) {
-                // Of a file that nobody wants it does not matter what is wrong with it.
+                // Of a file that is left out it does not matter what is wrong with it.
                 Err(_)
                     if matches!(
                         self.whose(expectation, &Header::default()),
@@ -159,7 +216,7 @@ impl<'r> Runs<'r> {
         };
         let header = match &recorded {
             Some(recorded) => recorded.header.clone(),
-            None => writing::header(self.args, expectation)?,
+            None => writing::header(&self.plan.given, expectation)?,
         };
         // A new file says what flags say.
         let given = if is_new {
@@ -170,7 +227,7 @@ impl<'r> Runs<'r> {
         let minion = match self.whose(expectation, &given)? {
             Whose::Minion(minion) => *minion,
             Whose::LeftOut => return Ok(None),
-            Whose::Nobody(reason) => return Ok(Some(Outcome::Skipped(reason))),
+            Whose::None(reason) => return Ok(Some(Outcome::Skipped(reason))),
         };
         case.minion = Some(minion.clone());
         let own;
@@ -188,7 +245,7 @@ impl<'r> Runs<'r> {
         case.secret_texts = actual.secret_texts;
         let actual = actual.result?;
         let Some(recorded) = recorded else {
-            writing::new(expectation, &header, &actual)?;
+            writing::new(expectation, &header, &actual, self.plan.write)?;
             return Ok(Some(Outcome::Written {
                 was_there: false,
                 clear: writing::is_clear(&minion, &case.secret_texts, &actual),
@@ -197,6 +254,7 @@ impl<'r> Runs<'r> {
         let mut differences = subject.compare(&recorded, &actual, &case.secret_texts, &minion);
         differences.retain(|difference| {
             !self
+                .plan
                 .ignored
                 .iter()
                 .any(|ignored| ignored.has(&difference.change.path))
@@ -204,8 +262,9 @@ impl<'r> Runs<'r> {
         if differences.is_empty() {
             return Ok(Some(Outcome::Same));
         }
-        if self.args.update {
-            writing::write(expectation, &recorded.with_data(&recorded.settled(&actual)))?;
+        if self.plan.update {
+            let text = recorded.with_data(&recorded.settled(&actual));
+            writing::write(expectation, &text, self.plan.write)?;
             return Ok(Some(Outcome::Written {
                 was_there: true,
                 clear: writing::is_clear(&minion, &case.secret_texts, &actual),
@@ -220,11 +279,11 @@ impl<'r> Runs<'r> {
             let file = directory(&expectation.file).join(path);
             expectation.repository()?.check(&file).map(|()| file)
         };
-        let chosen = self.args.input.facts.name_minions() || self.args.target.minion_glob.is_some();
+        let chosen = self.plan.chosen;
         let mut minion = match &header.minion {
             Some(path) => {
                 let minion = Minion::from_path(near(path)?).map_err(Error::from)?;
-                if chosen && !self.ids.contains(&minion.id().to_string()) {
+                if chosen && !self.plan.ids.contains(&minion.id().to_string()) {
                     return Ok(Whose::LeftOut);
                 }
                 minion
@@ -232,27 +291,27 @@ impl<'r> Runs<'r> {
             None => {
                 let name = header.platform.as_deref().unwrap_or(&expectation.name);
                 let platform = platforms::find(name);
-                let id = match (&platform, self.ids.contains(name)) {
+                let id = match (&platform, self.plan.ids.contains(name)) {
                     (Ok(platform), false) => platform.name,
                     _ => name,
                 };
-                match (self.ids.contains(id), platform) {
+                match (self.plan.ids.contains(id), platform) {
                     (true, _) => self.minions.unchanged(id)?,
                     (false, _) if chosen => return Ok(Whose::LeftOut),
                     (false, Ok(platform)) => platform.minion(),
-                    (false, Err(error)) => return Ok(Whose::Nobody(error.to_string())),
+                    (false, Err(error)) => return Ok(Whose::None(error.to_string())),
                 }
             }
         };
         if let (Form::Mapdata, Some((suite, base))) = (expectation.form, &expectation.suite) {
             minion = match self.in_suite(suite, base, &expectation.name, minion)? {
                 Ok(minion) => minion,
-                Err(reason) => return Ok(Whose::Nobody(reason)),
+                Err(reason) => return Ok(Whose::None(reason)),
             };
         }
         if let Some(path) = &header.pillar {
             let file = near(path)?;
-            let bytes = mapstack_inputs::read(&file).map_err(|e| e.or_kind(ErrorKind::File))?;
+            let bytes = files::bytes(&file)?;
             minion
                 .load_part(Part::Pillar, &bytes, &file.display().to_string())
                 .map_err(Error::from)?;
@@ -280,7 +339,7 @@ impl<'r> Runs<'r> {
         let ready = match self.kitchens.get(base) {
             Some(Ok(Some(ready))) => ready,
             // The pillar that is given is all there is to know.
-            Some(Err(error)) if self.args.input.facts.pillar.is_none() => return Err(error.clone()),
+            Some(Err(error)) if !self.plan.has_pillar => return Err(error.clone()),
             _ => return Ok(Ok(minion)),
         };
         let Some(suite) = ready

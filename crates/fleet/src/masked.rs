@@ -1,0 +1,98 @@
+//! Reports without secrets.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mapstack::minion::Minion;
+use mapstack::secrets::Redact as _;
+use mapstack::{Error, Outcome};
+
+use crate::{Fleet, Masking, Minions, Report};
+
+/// A fleet whose reports say nothing that is secret, beside data.
+pub struct MaskedFleet<'w> {
+    fleet: &'w Fleet<'w>,
+    masking: Masking,
+    strict: bool,
+    /// Outcomes with something to say, by address, and what may be said; they are kept, so that it stays theirs.
+    redacted: Mutex<HashMap<usize, [Arc<Outcome>; 2]>>,
+}
+
+/// Redacted outcomes that are remembered before starting over.
+const MAX_REDACTED: usize = 10_000;
+
+impl<'w> MaskedFleet<'w> {
+    /// A fleet, and what of it is kept back. Where it is `strict`, a warning is a failure.
+    pub fn new(fleet: &'w Fleet<'w>, masking: Masking, strict: bool) -> Self {
+        MaskedFleet {
+            fleet,
+            masking,
+            strict,
+            redacted: Mutex::default(),
+        }
+    }
+
+    /// What came of a minion; `None` if it is left out.
+    pub fn report(&self, id: &str, minions: &dyn Minions) -> Option<Report> {
+        let minion = match minions.read(id) {
+            Ok(minion) => minion,
+            Err(error) => {
+                let error = self.masking.of([]).redact(&error).into_inner();
+                return Some(Report {
+                    id: id.into(),
+                    outcomes: Err(error),
+                });
+            }
+        };
+        let mut report = self.fleet.report(&minion)?;
+        self.redact(&mut report, &minion);
+        if self.strict
+            && let Ok(outcomes) = &mut report.outcomes
+        {
+            for outcome in outcomes {
+                if let (Some(warning), Ok(_)) = (outcome.warnings.first(), &outcome.result) {
+                    *outcome = Arc::new(Outcome::failed(Error::from(warning.clone())));
+                }
+            }
+        }
+        Some(report)
+    }
+
+    /// Keep secrets out of whatever a report says beside data.
+    fn redact(&self, report: &mut Report, minion: &Minion) {
+        let outcomes = match &mut report.outcomes {
+            Ok(outcomes) => outcomes,
+            Err(error) => {
+                *error = self.masking.of([minion]).redact(error).into_inner();
+                return;
+            }
+        };
+        for (formula, outcome) in outcomes.iter_mut().enumerate() {
+            if outcome.result.is_err() || !outcome.warnings.is_empty() {
+                *outcome = self.redacted(formula, outcome, minion);
+            }
+        }
+    }
+
+    /// An outcome that minions share says the same of each of them.
+    fn redacted(&self, formula: usize, outcome: &Arc<Outcome>, minion: &Minion) -> Arc<Outcome> {
+        let known = || self.redacted.lock().unwrap_or_else(PoisonError::into_inner);
+        let address = Arc::as_ptr(outcome) as usize;
+        if let Some([_, redacted]) = known().get(&address) {
+            return redacted.clone();
+        }
+        let secrets = self.masking.of_formula(
+            minion,
+            self.fleet,
+            Some(formula),
+            outcome.result.as_ref().err(),
+        );
+        let redacted = Arc::new(outcome.redacted(&secrets));
+        let mut known = known();
+        if known.len() >= MAX_REDACTED {
+            known.clear();
+        }
+        known.insert(address, [outcome.clone(), redacted.clone()]);
+        redacted
+    }
+}

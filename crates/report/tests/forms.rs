@@ -1,0 +1,129 @@
+//! The forms of what changes and reaches a fleet, over files and minions in memory.
+
+use mapstack::loader::MemoryFiles;
+use mapstack::minion::{Minion, Part};
+use mapstack::secrets::Secrets;
+use mapstack::value::{Value, json};
+use mapstack::{Engine, Error, ErrorKind};
+use mapstack_fleet::impact::{Reach, What};
+use mapstack_fleet::{Comparison, Differences, Fleet, Masking, Minions, Pace};
+use mapstack_report::values::as_json;
+use mapstack_report::{diff, impact};
+
+/// Minions whose operating system is in their id; `broken` cannot be read.
+struct Named;
+
+impl Minions for Named {
+    fn read(&self, id: &str) -> Result<Minion, Error> {
+        if id == "broken" {
+            return Err(Error::new(ErrorKind::Facts, "broken: no facts"));
+        }
+        let mut minion = Minion::new(id);
+        let os = id.split('-').next().unwrap_or_default();
+        minion.set("grains.os_family", os).unwrap();
+        minion.set("pillar.password", "hunter2").unwrap();
+        Ok(minion.complete())
+    }
+}
+
+const IDS: [&str; 3] = ["Debian-1", "Debian-2", "RedHat-1"];
+
+fn engine(shell: &str) -> Engine {
+    let debian = format!("values: {{shell: {shell}, key: '{{{{ pillar.password }}}}'}}\n");
+    let files = MemoryFiles::new()
+        .file(
+            "base",
+            "users/parameters/defaults.yaml",
+            "values: {shell: /bin/sh, key: none}\n",
+        )
+        .file("base", "users/parameters/os_family/Debian.yaml", &debian);
+    Engine::new(files)
+}
+
+fn masking() -> Masking {
+    Masking::new(Secrets::without_digests())
+}
+
+fn ids(ids: &[&str]) -> Vec<String> {
+    ids.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_change_is_reported_once_for_all_minions() {
+    let (before, after) = (engine("/bin/bash"), engine("/bin/zsh"));
+    let (older, newer) = (
+        Fleet::new(&before).formula("users"),
+        Fleet::new(&after).formula("users"),
+    );
+    let comparison = Comparison::new(&older, &newer);
+    let all = ids(&[&IDS[..], &["broken"]].concat());
+    let differences = Differences::of(&comparison, &Named, &all, Pace::threads(2));
+    let masking = masking();
+    let report = diff::Report {
+        from: "before",
+        to: "now",
+        formulas: &["users".to_owned()],
+        differences: &differences,
+        masking: &masking,
+    };
+    let text = "\
+users: shell
+  - '/bin/bash'  users/parameters/os_family/Debian.yaml:1:17
+  + '/bin/zsh'  users/parameters/os_family/Debian.yaml:1:17
+  on 2 minions: Debian-1, Debian-2
+
+1 change on 2 of 3 minions; 1 unaffected
+";
+    assert_eq!(diff::text(&report, false), text);
+    let rows = diff::rows(&report);
+    let rows = rows.as_map().unwrap();
+    let change = &rows.get("changes").and_then(Value::as_list).unwrap()[0];
+    let change = change.as_map().unwrap();
+    assert_eq!(change.get("what").and_then(Value::as_str), Some("changed"));
+    assert_eq!(change.get("new").and_then(Value::as_str), Some("/bin/zsh"));
+    let broken = rows.get("broken").map(Value::repr).unwrap();
+    assert_eq!(
+        broken,
+        "[{'minion': 'broken', 'error': 'broken: no facts'}]"
+    );
+    let comment = diff::comment(&report);
+    assert!(
+        comment.contains("```diff\n- '/bin/bash'\n+ '/bin/zsh'\n```"),
+        "{comment}"
+    );
+}
+
+#[test]
+fn what_a_file_and_a_fact_reach_is_named_without_secrets() {
+    let engine = engine("/bin/bash");
+    let fleet = Fleet::new(&engine).formula("users");
+    let look = |what: &What| {
+        let (masking, mut reach) = (masking(), Reach::new(what, &fleet));
+        for id in IDS {
+            assert!(reach.look(&Named.read(id).unwrap(), &masking).is_empty());
+        }
+        reach.impact(&masking)
+    };
+    let file = What::File("users/parameters/os_family/Debian.yaml".into());
+    let reached = look(&file);
+    let text = "\
+salt://users/parameters/os_family/Debian.yaml reaches 2 of 3 minions
+users: 2 minions: Debian-1, Debian-2
+";
+    assert_eq!(impact::text("x", &file, &reached), text);
+    let fact = look(&What::Fact(Part::Grains, vec!["os_family".into()]));
+    assert_eq!(fact.formulas[0].minions.len(), 3);
+
+    let path = mapstack::value::Path::split("key", ":").unwrap();
+    let values = look(&What::Value("users".into(), path));
+    let printed = as_json(&impact::rows("users:key", &values)).unwrap();
+    assert!(
+        !printed.contains("hunter2") && printed.contains("<secret>"),
+        "{printed}"
+    );
+    let Value::Map(rows) = json::loads(&printed).unwrap() else {
+        panic!("{printed}")
+    };
+    let names: Vec<String> = rows.keys().map(ToString::to_string).collect();
+    assert_eq!(names, ["of", "minions", "formulas"]);
+}

@@ -1,0 +1,275 @@
+//! `mapstack test`.
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use mapstack::loader::Snapshot;
+use mapstack::{DataOptions, ErrorKind, yaml};
+use mapstack_expect::{
+    Case, EngineOf, Expectation, Given, Kind, NoFile, Places, Plan, Runs, Suite, missing,
+    with_state,
+};
+use mapstack_fleet::{Ignored, Pace};
+use mapstack_inputs::flags::{Input, Layering, SecretFlags, Target};
+use mapstack_inputs::{Kwargs, Many, Served, formulas};
+use mapstack_report::test::{self, Report};
+
+use crate::commands::engine;
+use crate::memory;
+use crate::output;
+use crate::report::{Failure, Reporter};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Expectations of a root R are looked for in two forms, below R and beside it (below R/..):
+  test/integration/SUITE/files/_mapdata/PLATFORM.yaml   as formulas of the Salt project keep them; the
+                                                        suite's pillar comes from kitchen.yml
+  tests/mapstack/FORMULA/NAME.yaml                      what `mapstack data` prints for a platform or minion
+
+Examples:
+  mapstack test --root .
+      all formulas that have expectations, in the repository of one
+  mapstack test users timesync --root examples/formulas
+      two formulas
+  mapstack test users --root examples/formulas --expectations tests --update --platform debian-12 --platform freebsd-14
+      record what two platforms get now, in tests/users/
+  mapstack test --root . --format junit > report.xml
+      for a server that runs tests
+
+Exit status: 0 all as expected, 1 something differs or fails, 2 wrong usage, or nothing was compared.")]
+pub struct Test {
+    /// Formulas: their folders below a root [default: all that have expectations]
+    #[arg(value_name = "FORMULA")]
+    pub formulas: Vec<String>,
+    /// A directory with expectations, in place of the usual ones: FORMULA/NAME.yaml, or a folder _mapdata (repeatable)
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub expectations: Vec<PathBuf>,
+    /// Write what differs anew, and what is not there yet for formulas and minions that are named
+    #[arg(long)]
+    pub update: bool,
+    /// What is expected: data (the layers) or map (what map.jinja exports) [default: map if there is a map.jinja]
+    #[arg(long, value_enum, value_name = "RESULT")]
+    pub of: Option<Expected>,
+    /// The variable of map.jinja [default: as in `mapstack map`]
+    #[arg(long, value_name = "NAME")]
+    pub var: Option<String>,
+    /// Leave a key and what is below it out, as in users:*:shell (repeatable)
+    #[arg(long, value_name = "KEY")]
+    pub ignore: Vec<String>,
+    /// How to print
+    #[arg(short = 'o', long, visible_alias = "output", value_enum, default_value_t = TestFormat::Text, value_name = "FORMAT")]
+    pub format: TestFormat,
+    /// How many minions are worked on at the same time [default: as many as the machine has cores]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    #[command(flatten)]
+    pub target: Target,
+    #[command(flatten)]
+    pub secrets: SecretFlags,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub layering: Layering,
+}
+
+/// Which of a formula's results is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Expected {
+    Data,
+    Map,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TestFormat {
+    /// For people
+    Text,
+    /// For servers that run tests, as XML
+    Junit,
+    /// For programs
+    Json,
+}
+
+/// The exit status where nothing was compared.
+const NOTHING: u8 = 2;
+
+pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
+    let input = &args.input;
+    let config = input.config(reporter)?;
+    let saltenv = input.files.saltenv.as_deref().unwrap_or("base");
+    let served = Served::new(&input.files, config.as_ref(), None, reporter)?;
+    let roots: Vec<PathBuf> = served
+        .directories(saltenv)
+        .into_iter()
+        .map(PathBuf::from)
+        .collect();
+    let engine = engine(Snapshot::new(served.files), &input.functions)?;
+    let names = match args.formulas.is_empty() {
+        true => formulas::all(engine.files(), saltenv)?
+            .into_iter()
+            .collect(),
+        false => formulas::named(&args.formulas),
+    };
+    let with_state = with_state(&engine, saltenv, &names)?;
+    if let Some(directory) = args
+        .expectations
+        .iter()
+        .find(|directory| !args.update && !directory.is_dir())
+    {
+        return Err(Failure::Usage(format!(
+            "--expectations {}: there is no such directory",
+            directory.display()
+        )));
+    }
+    let places = Places {
+        roots: &roots,
+        named: &args.expectations,
+        formulas: &names,
+        every: args.formulas.is_empty(),
+        with_state: &with_state,
+    };
+    let others = input.other_files();
+    let minions = Many::list_or_platforms(
+        (&input.facts, &args.target),
+        config.as_ref(),
+        &others,
+        reporter,
+    )?;
+    let mut wanted: Vec<(Expectation, bool)> =
+        places.find()?.into_iter().map(|one| (one, false)).collect();
+    let chosen = input.facts.name_minions() || args.target.minion_glob.is_some();
+    if args.update && chosen && !args.formulas.is_empty() {
+        let new = missing(&places, &wanted, &minions.ids()).map_err(|why| no_file(&why))?;
+        wanted.extend(new.into_iter().map(|one| (one, true)));
+    }
+    if wanted.is_empty() {
+        return Err(nothing(args, &places));
+    }
+    let engine_of = |suite: &Suite| {
+        mapstack_inputs::engine(suite.files(), &input.functions, memory::limit)
+            .map_err(|e| e.or_kind(ErrorKind::Facts))
+    };
+    let plan = plan(args, &minions, chosen, &engine_of)?;
+    let runs = Runs::new(
+        plan,
+        &engine,
+        saltenv,
+        &minions,
+        wanted.iter().map(|one| &one.0),
+    );
+    let pace = args
+        .jobs
+        .map_or_else(Pace::default, |jobs| Pace::threads(jobs.into()));
+    let masking = reporter.masking(&args.secrets)?;
+    let mut report = Report {
+        cases: runs.cases(&wanted, pace),
+        masking,
+    };
+    if reporter.is_strict() {
+        report.cases.iter_mut().for_each(Case::be_strict);
+    }
+    print(args, &report, reporter)
+}
+
+/// What is done with expectations.
+fn plan<'r>(
+    args: &Test,
+    minions: &Many<'_>,
+    chosen: bool,
+    engine_of: &'r EngineOf<'r>,
+) -> Result<Plan<'r>, Failure> {
+    let facts = &args.input.facts;
+    let kwargs = Kwargs::new(&args.input)?
+        .layering(&args.layering)?
+        .into_map();
+    // Minions were changed by the same flags before.
+    let set = facts.set.iter().filter_map(|change| change.split_once('='));
+    let set = set.map(|(path, text)| (path.to_owned(), yaml::load(text).unwrap_or_default()));
+    Ok(Plan {
+        options: DataOptions::from_kwargs(&kwargs)?,
+        kind: args.of.map(|of| match of {
+            Expected::Data => Kind::Data,
+            Expected::Map => Kind::Map,
+        }),
+        variable: args.var.clone(),
+        ignored: args.ignore.iter().map(|path| Ignored::new(path)).collect(),
+        update: args.update,
+        ids: minions.ids().into_iter().collect(),
+        chosen,
+        has_pillar: facts.pillar.is_some(),
+        given: Given {
+            minion: facts.minion.clone(),
+            pillar: facts.pillar.clone(),
+            set: set.collect(),
+        },
+        engine_of,
+        write: &output::put_file,
+    })
+}
+
+/// Why there can be no new file, and what to do about it.
+fn no_file(why: &NoFile) -> Failure {
+    Failure::Usage(match why {
+        NoFile::Folder(_) => {
+            format!("--update: {why}; say where to with --expectations DIR")
+        }
+        NoFile::Name(_) => format!("--update: {why}"),
+    })
+}
+
+fn nothing(args: &Test, places: &Places<'_>) -> Failure {
+    let of = if args.formulas.is_empty() {
+        "any formula".into()
+    } else {
+        places.formulas.join(", ")
+    };
+    let among = if args.expectations.is_empty() {
+        places.roots
+    } else {
+        places.named
+    };
+    let among: Vec<String> = among
+        .iter()
+        .map(|directory| directory.display().to_string())
+        .collect();
+    let advice = match args.update {
+        true => {
+            "say for which: name formulas, and --platform NAME (or all), --minion FILE or --minions DIR"
+        }
+        false => {
+            "record some: mapstack test FORMULA --update --platform debian-12; `mapstack test --help` tells where they lie"
+        }
+    };
+    Failure::Usage(format!(
+        "nothing to test: there are no expectations of {of} in {}\n{advice}",
+        among.join(", ")
+    ))
+}
+
+fn print(args: &Test, report: &Report, reporter: &Reporter) -> Result<(), Failure> {
+    match args.format {
+        TestFormat::Text => {
+            let colored = reporter.colors_output();
+            output::write_styled(&test::text(report, colored), colored)?;
+            reporter.report(report.failures());
+        }
+        TestFormat::Json => output::write_json(&test::rows(report))?,
+        TestFormat::Junit => {
+            let xml = test::junit(report).map_err(io::Error::other)?;
+            output::write(&xml)?;
+        }
+    }
+    reporter.warn(&report.warnings())?;
+    let counts = report.counts();
+    if counts.differ + counts.fail > 0 {
+        return Err(Failure::Found);
+    }
+    if counts.same + counts.written == 0 {
+        let message = "nothing was compared: no expectation is of a minion that there is".into();
+        return Err(Failure::Incomplete {
+            message,
+            status: NOTHING,
+        });
+    }
+    Ok(())
+}
