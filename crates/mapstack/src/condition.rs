@@ -7,7 +7,7 @@ use mapstack_render::jinja::ast::StmtKind;
 use mapstack_render::jinja::{Syntax, parse};
 
 use crate::engine::Engine;
-use crate::files::File;
+use crate::file::File;
 use crate::render::{Job, Language};
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 

@@ -58,9 +58,9 @@ impl Engine {
             stubs: Stubs::default(),
             functions: Vec::new(),
             templates: TemplateCache::default(),
-            layers: ByText::new(MOST_LAYERS),
-            definitions: ByText::new(MOST_DEFINITIONS),
-            arguments: ByText::new(MOST_DEFINITIONS),
+            layers: ByText::new(MAX_LAYERS),
+            definitions: ByText::new(MAX_DEFINITIONS),
+            arguments: ByText::new(MAX_DEFINITIONS),
             moulds: Moulds::default(),
             questions: Questions::default(),
         }
@@ -115,9 +115,9 @@ impl Engine {
 
 /// The most text of data sources that is kept in parsed form, which takes some ten times as much. What
 /// templates print can differ for every minion, so the texts have no bound.
-const MOST_LAYERS: usize = 8 << 20;
+const MAX_LAYERS: usize = 8 << 20;
 /// The same of source definitions, and of formulas' names.
-const MOST_DEFINITIONS: usize = 1 << 20;
+const MAX_DEFINITIONS: usize = 1 << 20;
 /// Files that a run of a formula looks for, as a rule.
 const USUAL_READS: usize = 32;
 
@@ -233,7 +233,7 @@ impl<'e> Run<'e> {
         let syntax = run
             .facts
             .recorder()
-            .map_or_else(syntax, |recorder| recorder.quietly(syntax));
+            .map_or_else(syntax, |recorder| recorder.without_recording(syntax));
         Run { syntax, ..run }
     }
 

@@ -7,9 +7,10 @@ use mapstack_value::{Map, Value};
 use mapstack_yaml::{Limits, Lines, Mark, Marks, load_marked};
 
 use crate::engine::Run;
-use crate::files::File;
+use crate::file::File;
 use crate::lineage::SecretLeaves;
-use crate::render::{Stage, Text};
+use crate::render::Stage;
+use crate::text::Text;
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 
 /// The content of a data-source file.

@@ -6,7 +6,8 @@ use mapstack_render::{Error as RenderError, Obj};
 use mapstack_value::{Key, Path, Value};
 
 use crate::engine::Run;
-use crate::files::{File, shown, unreadable};
+use crate::file::File;
+use crate::files::{shown, unreadable};
 use crate::trace::FileReadKind;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 

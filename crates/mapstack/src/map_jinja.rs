@@ -7,7 +7,7 @@ use mapstack_value::{Str, Value};
 use std::collections::HashMap;
 
 use crate::engine::{Engine, Run};
-use crate::files::File;
+use crate::file::File;
 use crate::render::{Job, Language};
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 

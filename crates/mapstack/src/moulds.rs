@@ -7,7 +7,7 @@ use mapstack_value::Value;
 use mapstack_yaml::{Error, Mould};
 
 use crate::by_text::ByText;
-use crate::render::Text;
+use crate::text::Text;
 
 /// What was learnt of rendered texts by what they have in common: the text with letters in place of the words
 /// that expressions printed.
@@ -24,11 +24,11 @@ enum Known {
 }
 
 /// The most text that is kept; what is made of it takes some ten times as much.
-const MOST_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 4 << 20;
 
 impl Default for Moulds {
     fn default() -> Self {
-        Moulds(ByText::new(MOST_BYTES))
+        Moulds(ByText::new(MAX_BYTES))
     }
 }
 

@@ -9,9 +9,10 @@ use mapstack_render::jinja::{Names, Request, Syntax};
 use mapstack_value::{Map, Str, Value};
 
 use crate::engine::Run;
-use crate::files::File;
+use crate::file::File;
 use crate::host::RunHost;
-use crate::render::{Language, Text};
+use crate::render::Language;
+use crate::text::Text;
 
 /// A template that belongs to no formula.
 pub struct OtherTemplate<'o> {

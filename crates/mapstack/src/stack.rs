@@ -196,7 +196,7 @@ impl Run<'_> {
         let (found, because) = match of_minion {
             None => self.evaluate(fold, definition, stack, evaluate)?,
             Some(recorder) => {
-                recorder.quietly(|| self.evaluate(fold, definition, stack, evaluate))?
+                recorder.without_recording(|| self.evaluate(fold, definition, stack, evaluate))?
             }
         };
         if asked_again && self.stage.get() != Stage::Meta {

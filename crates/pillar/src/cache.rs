@@ -39,9 +39,9 @@ struct Entry {
 }
 
 /// The most text whose data is kept: it takes some ten times as much.
-const MOST_BYTES: usize = 8 << 20;
+const MAX_BYTES: usize = 8 << 20;
 /// The most layers whose results are kept.
-const MOST_RESULTS: usize = 2_000;
+const MAX_RESULTS: usize = 2_000;
 
 impl StackCache {
     /// The empty stack.
@@ -61,7 +61,7 @@ impl StackCache {
         let value = load()?;
         let mut documents = lock(&self.documents);
         documents.bytes += text.len();
-        if documents.bytes > MOST_BYTES {
+        if documents.bytes > MAX_BYTES {
             *documents = Documents {
                 bytes: text.len(),
                 ..Documents::default()
@@ -86,7 +86,7 @@ impl StackCache {
         if !base.ptr_eq(&self.empty) && !merged.known.contains(&base.address()) {
             return;
         }
-        if merged.results.len() >= MOST_RESULTS {
+        if merged.results.len() >= MAX_RESULTS {
             *merged = Merged::default();
             if !base.ptr_eq(&self.empty) {
                 return;

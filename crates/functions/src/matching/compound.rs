@@ -109,7 +109,7 @@ impl Matcher<'_, '_> {
                         parsed.pattern
                     )));
                 };
-                if words.len() + group.len() > MOST_WORDS {
+                if words.len() + group.len() > MAX_WORDS {
                     return Ok(Err("its nodegroups stand for too many words".into()));
                 }
                 self.vm.burn(group.len())?;
@@ -148,7 +148,7 @@ impl Matcher<'_, '_> {
 }
 
 /// Nodegroups that name each other in one target stand for so many words at most.
-const MOST_WORDS: usize = 200_000;
+const MAX_WORDS: usize = 200_000;
 
 /// Put an operator behind what is there.
 fn operate(word: &str, tokens: &mut Vec<Token>) -> Result<(), String> {

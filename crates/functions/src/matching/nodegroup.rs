@@ -17,7 +17,7 @@ pub(super) fn expand(name: &str, groups: &Map) -> Result<Vec<String>, BadGroup> 
         return Ok(Vec::new());
     }
     let mut above = vec![name.to_string()];
-    let mut left = MOST_WORDS;
+    let mut left = MAX_WORDS;
     let (expanded, nested) = inner(&words, groups, &mut above, &mut left)?;
     if nested {
         return Ok(bracketed(expanded));
@@ -26,7 +26,7 @@ pub(super) fn expand(name: &str, groups: &Map) -> Result<Vec<String>, BadGroup> 
 }
 
 /// Groups that hold others can stand for more words than any memory holds.
-const MOST_WORDS: usize = 100_000;
+const MAX_WORDS: usize = 100_000;
 
 fn is_plain_list(group: Option<&Value>) -> bool {
     matches!(

@@ -8,7 +8,7 @@ use mapstack_value::{Key, Str, Value};
 
 use super::Table;
 use crate::engine::Run;
-use crate::files::File;
+use crate::file::File;
 use crate::pipe::{DEFAULT_PIPE, Data, Made, Source};
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 

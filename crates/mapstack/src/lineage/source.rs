@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use mapstack_yaml::{Limits, Lines, Mark, load_marked};
 
 use super::{At, SecretLeaves};
-use crate::render::Text;
+use crate::text::Text;
 use mapstack_diagnostic::Place;
 
 /// The text of a layer, which knows the file and the template it came from.

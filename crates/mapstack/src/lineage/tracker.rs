@@ -1,21 +1,14 @@
 //! Following a run: layers as they come, and the tree beside the data.
 
-use std::cell::RefMut;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mapstack_merge::{MergeError, Options, merge};
-use mapstack_minion::FactPlaces;
-use mapstack_render::jinja::Edit;
+use mapstack_merge::{Options, merge};
 use mapstack_value::{Key, Map, Value};
 
 use super::tree::Merging;
-use super::{At, Because, Claim, Layer, LayerKind, LayerText, Lineage, Merged, Node};
-use crate::engine::Run;
-use crate::files::File;
-use crate::options::DataOptions;
-use crate::render::Text;
-use mapstack_diagnostic::{Place, Result};
+use super::{At, Claim, Layer, LayerText, Node};
+use mapstack_diagnostic::Place;
 
 /// The texts of layers that have one.
 pub(crate) type Texts = BTreeMap<usize, Arc<LayerText>>;
@@ -150,67 +143,9 @@ impl Tree {
     }
 }
 
-impl Run<'_> {
-    /// `map.data`, and where each value comes from.
-    ///
-    /// # Errors
-    /// As [`data`](Run::data).
-    pub fn explain(&self, tpldir: &str, options: &DataOptions) -> Result<(Value, Lineage)> {
-        self.follow_secrets();
-        self.tracker.replace(Some(Tracker::new()));
-        let data = self.data(tpldir, options);
-        let tracker = self.tracker.take().unwrap_or_default();
-        let facts = FactPlaces::new(&self.facts.all());
-        let secrets = self.secret_texts();
-        data.map(|data| (data.clone(), Lineage::new(tracker, data, facts, secrets)))
-    }
-
-    /// What follows the outermost call. What templates make of others is theirs.
-    pub(crate) fn tracker(&self) -> Option<RefMut<'_, Tracker>> {
-        if self.depth.get() != 1 {
-            return None;
-        }
-        RefMut::filter_map(self.tracker.borrow_mut(), Option::as_mut).ok()
-    }
-
-    /// Whether anybody follows what a layer does.
-    pub(crate) fn is_tracked(&self) -> bool {
-        self.tracker().is_some()
-    }
-
-    /// Merge a layer. What it is is only asked where somebody follows.
-    pub(crate) fn merge_layer(
-        &self,
-        base: Value,
-        overlay: &Value,
-        options: &Options,
-        describe: impl FnOnce() -> (Layer, At),
-    ) -> Result<Value, MergeError> {
-        if options.compares_values() {
-            self.blanks.look();
-        }
-        let described = self.is_tracked().then(describe);
-        let (Some((layer, at)), Some(mut tracker)) = (described, self.tracker()) else {
-            return merge(base, overlay, options, &mut ());
-        };
-        let layer = tracker.add(layer);
-        if let At::Text(text, _) = &at {
-            tracker.texts.insert(layer, text.clone());
-        }
-        let claim = Claim {
-            layer,
-            value: overlay.clone(),
-            at,
-        };
-        tracker.steps.push(Step::Merge(claim, options.clone()));
-        drop(tracker);
-        merge(base, overlay, options, &mut ())
-    }
-}
-
 impl Tracker {
     /// With room for what a formula usually has.
-    fn new() -> Self {
+    pub fn new() -> Self {
         Tracker {
             layers: Vec::with_capacity(16),
             steps: Vec::with_capacity(16),
@@ -232,6 +167,20 @@ impl Tracker {
             value: first.clone(),
             at: At::Nowhere,
         }));
+    }
+
+    /// A layer was merged over what there was.
+    pub fn merged(&mut self, layer: Layer, at: At, overlay: &Value, options: &Options) {
+        let layer = self.add(layer);
+        if let At::Text(text, _) = &at {
+            self.texts.insert(layer, text.clone());
+        }
+        let claim = Claim {
+            layer,
+            value: overlay.clone(),
+            at,
+        };
+        self.steps.push(Step::Merge(claim, options.clone()));
     }
 
     /// Something was taken out of the data, which is this now.
@@ -308,46 +257,5 @@ impl Tracker {
             .try_fold(self.tree.root.clone(), |node, step| node.child(step));
         node.and_then(|node| node.claim().map(|claim| claim.at.clone()))
             .unwrap_or(At::Nowhere)
-    }
-}
-
-impl Run<'_> {
-    /// A layer of the work at hand.
-    pub(crate) fn layer(
-        &self,
-        kind: LayerKind,
-        because: Vec<Because>,
-        merged: Option<Merged>,
-    ) -> Layer {
-        Layer {
-            stage: self.stage.get(),
-            definition: self.definition.borrow().clone(),
-            kind,
-            because,
-            merged,
-        }
-    }
-
-    /// Where a part of the data so far stands.
-    pub(crate) fn tracked_at(&self, path: &[Key]) -> At {
-        self.tracker()
-            .map_or(At::Nowhere, |mut tracker| tracker.whereabouts(path))
-    }
-
-    /// Tell who follows what a template changed in place.
-    pub(crate) fn track_edits(&self, file: &File, values: (&Value, &Value), edits: Vec<Edit>) {
-        let Some(mut tracker) = self.tracker() else {
-            return;
-        };
-        let place = |edit: Edit| (self.place_in_template(edit.place, file), edit.after);
-        let whole = Text::plain(file, file.text().unwrap_or_default()).place(0);
-        let layer = self.layer(
-            LayerKind::Edits {
-                shown: file.shown.clone(),
-            },
-            Vec::new(),
-            None,
-        );
-        tracker.edited(layer, values, edits.into_iter().map(place).collect(), whole);
     }
 }

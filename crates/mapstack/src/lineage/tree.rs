@@ -388,12 +388,12 @@ impl Node {
             let ahead = left
                 .iter()
                 .skip(next)
-                .take(MOST_ITEMS_COMPARED)
+                .take(MAX_ITEMS_COMPARED)
                 .position(is_it)
                 .map(|found| next + found);
             let found = ahead.or_else(|| {
                 left.iter()
-                    .take(next.min(MOST_ITEMS_COMPARED))
+                    .take(next.min(MAX_ITEMS_COMPARED))
                     .position(is_it)
             });
             match found.and_then(|index| Some((index, left.get_mut(index)?.1.take()?))) {
@@ -416,7 +416,7 @@ impl Node {
 }
 
 /// How far an item of a changed list is looked for.
-const MOST_ITEMS_COMPARED: usize = 200;
+const MAX_ITEMS_COMPARED: usize = 200;
 
 /// The step to an item.
 pub(crate) fn index_key(index: usize) -> Key {

@@ -20,10 +20,11 @@ pub use self::template::TemplateOptions;
 pub(crate) use self::template::engine as template_engine;
 use self::variables::{sls_name, sls_variables};
 use crate::engine::Run;
-use crate::files::File;
+use crate::file::File;
 use crate::host::RunHost;
 use crate::python;
-use crate::render::{Job, Language, Text};
+use crate::render::{Job, Language};
+use crate::text::Text;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use mapstack_minion::Part;
 

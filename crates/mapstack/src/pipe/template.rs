@@ -8,7 +8,7 @@ use mapstack_render::Obj;
 use mapstack_value::{Map, Str};
 
 use crate::engine::Run;
-use crate::files::File;
+use crate::file::File;
 use crate::render::{Job, Language};
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 

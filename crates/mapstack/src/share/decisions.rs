@@ -68,7 +68,7 @@ const SOME: usize = 128;
 const SOME_IN_LAYER: usize = 64;
 const MANY: usize = 512;
 /// Paths that are kept for one question.
-const MOST_PATHS: usize = 1024;
+const MAX_PATHS: usize = 1024;
 
 impl<T> Clone for Next<T> {
     fn clone(&self) -> Self {
@@ -226,7 +226,7 @@ impl<T> Decisions<T> {
                 Some(_) => Next::Node(fresh),
             };
             let next = node.by_answer.entry(told).or_insert(new).clone();
-            if let Some(paths) = paths.filter(|_| node.by_paths.len() < MOST_PATHS) {
+            if let Some(paths) = paths.filter(|_| node.by_paths.len() < MAX_PATHS) {
                 size += paths.size();
                 node.by_paths.insert(paths, next.clone());
             }

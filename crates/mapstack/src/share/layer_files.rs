@@ -41,12 +41,12 @@ struct KnownFiles {
 }
 
 /// Answers that are kept for one question. A definition that leads elsewhere for every minion has no use for more.
-const MOST_KNOWN: usize = 1024;
+const MAX_KNOWN: usize = 1024;
 /// Paths that take more are not kept: some fact leads to thousands.
-const MOST_KEY_BYTES: usize = 4096;
+const MAX_KEY_BYTES: usize = 4096;
 /// Answers after which it is worth knowing what there is at all.
 const SEVERAL: usize = 16;
-const MOST_LISTINGS: usize = 64;
+const MAX_LISTINGS: usize = 64;
 
 impl PartialEq for LayerFiles {
     fn eq(&self, other: &Self) -> bool {
@@ -166,9 +166,9 @@ impl LayerFiles {
         let told = Told::new(self.served(probe, relative));
         let mut known = self.known();
         // What cannot be read now can be later.
-        let is_small = key.1.size() < MOST_KEY_BYTES;
+        let is_small = key.1.size() < MAX_KEY_BYTES;
         if is_small
-            && known.by_paths.len() < MOST_KNOWN
+            && known.by_paths.len() < MAX_KNOWN
             && matches!(told.answer(), Answer::Files(_, true))
         {
             known.by_paths.insert(key, told.clone());
@@ -209,7 +209,7 @@ impl LayerFiles {
             {
                 return listing.clone();
             }
-            if known.listings.len() >= MOST_LISTINGS {
+            if known.listings.len() >= MAX_LISTINGS {
                 return None;
             }
         }

@@ -1,4 +1,7 @@
-//! Results that many minions share.
+//! Results that many minions share: memoization by recorded reads.
+//!
+//! The literature calls such a record a verifying trace (Mokhov, Mitchell and Peyton Jones, "Build systems à la carte"),
+//! and the idea is that of adaptive computation (Acar).
 //!
 //! What a run answers is a function of the facts it looked at: of few grains and pillar keys, out of
 //! hundreds. So each look is recorded as a [`Question`] with its [`Answer`], and a [`Recipe`] keeps the

@@ -20,10 +20,11 @@ use mapstack_value::{Str, Value};
 use super::question::Answer;
 use super::{Exact, Probe};
 use crate::engine::Run;
-use crate::files::File;
+use crate::file::File;
 use crate::layer::Variables;
 use crate::moulds::without_words;
-use crate::render::{Stage, Text};
+use crate::render::Stage;
+use crate::text::Text;
 use crate::trace::FileRead;
 
 /// What the template of a layer prints, given everything it sees besides the minion.

@@ -44,7 +44,7 @@ impl Hash for Posed {
 pub(crate) struct Questions(Mutex<HashMap<Question, Arc<Posed>, RandomState>>);
 
 /// Questions that have a number. Texts of hostile facts can become questions, so there can be any number of them.
-const MOST_NUMBERS: usize = 1 << 14;
+const MAX_NUMBERS: usize = 1 << 14;
 
 impl Questions {
     pub fn pose(&self, question: Question) -> Arc<Posed> {
@@ -54,7 +54,7 @@ impl Questions {
             return posed.clone();
         }
         let number = known.len();
-        if number >= MOST_NUMBERS {
+        if number >= MAX_NUMBERS {
             return Arc::new(Posed {
                 question,
                 number: None,

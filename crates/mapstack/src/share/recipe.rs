@@ -129,7 +129,7 @@ impl Leaf {
 }
 
 /// About how many bytes a recipe remembers.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 impl<'e> Recipe<'e> {
     /// A formula and the arguments of `map.data` besides it.
@@ -142,7 +142,7 @@ impl<'e> Recipe<'e> {
             known: None,
             layers: Mutex::default(),
         };
-        recipe.with_memory(MOST_BYTES)
+        recipe.with_memory(MAX_BYTES)
     }
 
     /// Use another saltenv than each minion's own.

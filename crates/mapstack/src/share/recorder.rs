@@ -17,11 +17,11 @@ use super::printed::{LayerPrint, can_pay};
 use super::question::Told;
 use super::{Exact, Posed, Printing, Probe, Question};
 use crate::engine::Run;
-use crate::files::File;
+use crate::file::File;
 use crate::layer::{LayerFile, Variables};
 
 /// A run that asks more is nobody else's: following its questions would cost as much as the run.
-const MOST_QUESTIONS: usize = 256;
+const MAX_QUESTIONS: usize = 256;
 
 /// Writes down what a run looks at.
 ///
@@ -151,7 +151,7 @@ impl<'e> Recorder<'e> {
     }
 
     /// Do work whose looks are recorded in other words.
-    pub fn quietly<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub fn without_recording<T>(&self, work: impl FnOnce() -> T) -> T {
         let before = self.quiet.replace(true);
         let result = work();
         self.quiet.set(before);
@@ -209,7 +209,7 @@ impl<'e> Recorder<'e> {
             paths,
             layer: self.layer.borrow().clone(),
         });
-        if asked.steps.len() > MOST_QUESTIONS {
+        if asked.steps.len() > MAX_QUESTIONS {
             self.own.set(true);
             asked.all = true;
         }

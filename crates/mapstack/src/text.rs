@@ -1,0 +1,234 @@
+//! Texts that know the source they came from.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use mapstack_diagnostic::{Error, ErrorKind, Place};
+use mapstack_render::jinja::{Origin, SourceMap};
+use mapstack_value::json::JsonError;
+use mapstack_yaml::Mark;
+
+use crate::file::File;
+
+/// A text to be read as YAML, which knows the source it came from.
+#[derive(Clone)]
+pub struct Text<'f> {
+    pub(crate) file: Cow<'f, File>,
+    pub(crate) text: Cow<'f, str>,
+    /// One map for each template stage that made it, the first stage first.
+    pub(crate) maps: Vec<SourceMap>,
+}
+
+impl<'f> Text<'f> {
+    /// A file as it is.
+    pub fn plain(file: &'f File, text: &'f str) -> Self {
+        Text {
+            file: Cow::Borrowed(file),
+            text: Cow::Borrowed(text),
+            maps: Vec::new(),
+        }
+    }
+
+    /// A text that no place of the file stands for.
+    pub(crate) fn made(file: &'f File, text: String) -> Self {
+        Text {
+            file: Cow::Borrowed(file),
+            text: Cow::Owned(text),
+            maps: vec![SourceMap::default()],
+        }
+    }
+
+    /// What the next template stage needs: where the text came from, and the text.
+    pub(crate) fn into_source(self) -> (Vec<SourceMap>, Arc<str>) {
+        (self.maps, self.text.into())
+    }
+
+    /// What a template printed.
+    pub fn rendered(file: &'f File, text: String, map: SourceMap) -> Self {
+        Text {
+            file: Cow::Borrowed(file),
+            text: Cow::Owned(text),
+            maps: vec![map],
+        }
+    }
+
+    /// The same, for keeping.
+    pub(crate) fn into_owned(self) -> Text<'static> {
+        let file = Cow::Owned(self.file.into_owned());
+        Text {
+            file,
+            text: Cow::Owned(self.text.into_owned()),
+            maps: self.maps,
+        }
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The file, as a person would open it.
+    pub(crate) fn shown(&self) -> &str {
+        &self.file.shown
+    }
+
+    /// Whether a byte of the text is not literally in the file.
+    pub(crate) fn is_computed(&self, offset: usize) -> bool {
+        self.is_rendered()
+            && self
+                .locate(offset)
+                .is_none_or(|(_, origin)| origin.is_computed())
+    }
+
+    /// Whether an expression printed a byte as the text of a value, and not as data written out.
+    pub(crate) fn is_text_of_value(&self, offset: usize) -> bool {
+        self.locate(offset)
+            .is_some_and(|(_, origin)| origin == Origin::Text)
+    }
+
+    /// Where expressions of the last template stage printed something, in order.
+    pub(crate) fn printed(&self) -> impl Iterator<Item = Range<usize>> {
+        let runs = || self.maps.last().into_iter().flat_map(SourceMap::runs);
+        let ends = runs()
+            .map(|(start, _)| start)
+            .skip(1)
+            .chain([self.text.len()]);
+        runs()
+            .zip(ends)
+            .filter(|((_, origin), _)| origin.is_computed())
+            .map(|((start, _), end)| start..end)
+    }
+
+    /// The bytes that the last template stage is known to have made of secrets, in order.
+    pub(crate) fn secret(&self) -> &[Range<usize>] {
+        self.maps.last().map_or(&[], SourceMap::secret)
+    }
+
+    /// Whether a template made it.
+    #[must_use]
+    pub fn is_rendered(&self) -> bool {
+        !self.maps.is_empty()
+    }
+
+    /// The place in the source behind a byte of the text.
+    pub fn place(&self, offset: usize) -> Place {
+        match self.locate(offset) {
+            Some((place, _)) => {
+                let file = match &place.template {
+                    Some(name) if **name != *self.file.path => format!("salt://{name}"),
+                    _ => self.file.shown.clone(),
+                };
+                Place {
+                    file,
+                    source: place.source,
+                    start: place.span.start as usize,
+                    end: place.span.end as usize,
+                }
+            }
+            // Nothing was printed there: the file as a whole is what is wrong.
+            None if self.is_rendered() => Place {
+                file: self.file.shown.clone(),
+                source: self.file.text().unwrap_or_default().into(),
+                start: 0,
+                end: 0,
+            },
+            None => Place {
+                file: self.file.shown.clone(),
+                source: (&*self.text).into(),
+                start: offset,
+                end: offset,
+            },
+        }
+    }
+
+    /// The source behind a byte of the text, through every stage.
+    pub(crate) fn locate(&self, offset: usize) -> Option<(mapstack_render::Place, Origin)> {
+        let mut found: Option<(mapstack_render::Place, Origin)> = None;
+        let mut at = offset;
+        for map in self.maps.iter().rev() {
+            let (place, origin) = map.locate(at)?;
+            let is_own = place.template.as_deref() == Some(&*self.file.path);
+            at = place.span.start as usize;
+            // The stage that ran last knows best what it printed.
+            let origin = match &found {
+                Some((_, later)) if later.is_computed() => *later,
+                _ => origin,
+            };
+            found = Some((place, origin));
+            // What another file printed is not in the text that this stage read.
+            if !is_own {
+                break;
+            }
+        }
+        found
+    }
+
+    /// The place in the source behind a mark.
+    #[must_use]
+    pub fn place_of_mark(&self, mark: Mark) -> Place {
+        self.place(mark.offset(&self.text))
+    }
+
+    /// A YAML error, told in the source that produced the text.
+    pub fn yaml_error(&self, e: &mapstack_yaml::Error) -> Error {
+        let error = Error::new(ErrorKind::Yaml, e.kind().to_string()).caused_by(e.kind().clone());
+        let Some(mark) = e.mark() else {
+            return error.at(Some(self.place(0)));
+        };
+        self.placed(error, mark.line as usize, mark.offset(&self.text))
+    }
+
+    /// A JSON error, told in the source; `start` is where the JSON begins in the text.
+    pub(crate) fn json_error(&self, e: &JsonError, start: usize) -> Error {
+        let JsonError::Syntax {
+            message,
+            line,
+            column,
+        } = e
+        else {
+            return Error::new(ErrorKind::Json, e.to_string()).at(Some(self.place(start)));
+        };
+        let number = |n: &usize| u32::try_from(*n).unwrap_or(u32::MAX);
+        let json = self.text.get(start..).unwrap_or_default();
+        let at = start
+            + Mark {
+                line: number(line),
+                column: number(column),
+            }
+            .offset(json);
+        let lines_before = self
+            .text
+            .get(..start)
+            .unwrap_or_default()
+            .matches('\n')
+            .count();
+        self.placed(
+            Error::new(ErrorKind::Json, format!("this is no JSON: {message}")),
+            line + lines_before,
+            at,
+        )
+    }
+
+    /// An error at a byte of the text, told in the source.
+    fn placed(&self, error: Error, line: usize, at: usize) -> Error {
+        let error = error.at(Some(self.place(at)));
+        match self.locate(at) {
+            None => error,
+            Some((_, origin)) => {
+                let shown = self
+                    .text
+                    .lines()
+                    .nth(line.saturating_sub(1))
+                    .unwrap_or_default();
+                let how = if origin.is_computed() {
+                    ", printed by the expression above"
+                } else {
+                    ""
+                };
+                error.note(format!("line {line} of the rendered text{how}: {shown}"))
+            }
+        }
+    }
+}
