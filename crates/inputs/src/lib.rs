@@ -17,14 +17,17 @@
 //!
 //! ```
 //! use clap::Parser;
-//! use mapstack_inputs::flags::Target;
+//! use mapstack_inputs::flags::{Facts, Target};
 //! #[derive(Parser)]
 //! struct Cli {
 //!     #[command(flatten)]
+//!     facts: Facts,
+//!     #[command(flatten)]
 //!     target: Target,
 //! }
-//! let cli = Cli::parse_from(["x"]);
-//! assert!(cli.target.minion_glob.is_none());
+//! let cli = Cli::parse_from(["x", "--minions", "all/", "--minion-glob", "web*"]);
+//! assert!(cli.facts.name_minions());
+//! assert_eq!(cli.target.minion_glob.as_deref(), Some("web*"));
 //! ```
 //!
 //! The crate does not know about verbs, what is printed, terminals or exit codes.

@@ -32,7 +32,7 @@ pub fn some<T: AsRef<str>>(names: &[T], most: usize) -> String {
 /// A path as keys are written: joined by colons.
 ///
 /// ```
-/// assert_eq!(mapstack_report::words::joined(&["users".into(), 0.into()]), "users:0");
+/// assert_eq!(mapstack_report::words::joined(&["users".into(), "tom".into()]), "users:tom");
 /// ```
 pub fn joined(path: &[Key]) -> String {
     path.iter()
