@@ -5,10 +5,15 @@
 #![doc = include_str!("../README.md")]
 
 pub mod base64;
+pub mod case;
+pub mod classes;
+pub mod codec;
+pub mod float;
 mod fnmatch;
 pub mod posixpath;
 mod repr;
 pub mod shlex;
+pub mod split;
 
 pub use fnmatch::{Fnmatch, has_magic};
 pub use repr::{float_repr, is_printable, quote_bytes, quote_str};

@@ -128,14 +128,14 @@ fn without_underscores(digits: &str) -> Option<String> {
 
 /// A decimal digit of any script as ASCII.
 fn ascii_digit(c: char) -> char {
-    if c.is_ascii() || !mapstack_pyobject::methods::is_decimal_digit(c) {
+    if c.is_ascii() || !mapstack_pytext::classes::is_decimal_digit(c) {
         return c;
     }
     // Digits of a script stand in one block of ten that begins with the zero.
     let mut value = 0;
     let mut code = u32::from(c);
     while value < 9
-        && char::from_u32(code - 1).is_some_and(mapstack_pyobject::methods::is_decimal_digit)
+        && char::from_u32(code - 1).is_some_and(mapstack_pytext::classes::is_decimal_digit)
     {
         code -= 1;
         value += 1;

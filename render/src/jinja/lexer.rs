@@ -5,7 +5,7 @@
 
 mod literal;
 
-use mapstack_pyobject::methods::{is_identifier, is_word};
+use mapstack_pytext::classes::{is_identifier, is_word};
 use mapstack_value::{Int, Str, quote_str};
 
 use super::Syntax;

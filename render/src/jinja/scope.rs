@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
-use mapstack_pyobject::{Obj, methods::normalised};
+use mapstack_pyobject::Obj;
+use mapstack_pytext::classes::normalised;
 use mapstack_value::Str;
 
 use super::ast::{Block, Template};

@@ -14,7 +14,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mapstack-yaml", &["mapstack-pytext", "mapstack-value"]),
     (
         "mapstack-pyobject",
-        &["mapstack-diagnostic", "mapstack-value", "mapstack-yaml"],
+        &[
+            "mapstack-diagnostic",
+            "mapstack-pytext",
+            "mapstack-value",
+            "mapstack-yaml",
+        ],
     ),
     ("mapstack-matcher", &[]),
     ("mapstack-merge", &["mapstack-value"]),

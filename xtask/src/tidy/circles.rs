@@ -27,7 +27,7 @@ const HELD: &[&str] = &[
 const STANDING: &[(&str, usize)] = &[("crates/mapstack", 17)];
 
 /// Crates that are larger than [`MAX_LINES`], until they are cut.
-const LARGE: &[&str] = &["crates/mapstack", "crates/pyobject", "render"];
+const LARGE: &[&str] = &["crates/mapstack", "render"];
 
 /// A module's path, from the root of the crate.
 type Module = Vec<String>;

@@ -1,7 +1,6 @@
 //! Python's two ways to format text: the `%` operator and `str.format`.
 
 mod fields;
-mod float;
 mod number;
 mod percent;
 mod spec;
@@ -11,7 +10,8 @@ pub use percent::percent;
 pub use spec::format_value;
 
 use crate::error::Result;
-use crate::methods::escaped;
+use mapstack_pytext::codec::escaped;
+
 use crate::object::{Obj, repr};
 
 /// `ascii(x)`: `repr(x)` with everything beyond ASCII escaped.

@@ -1,12 +1,12 @@
 //! The `%` operator on text.
 
+use mapstack_pytext::float::{self, Style};
 use std::iter::Peekable;
 use std::str::Chars;
 
 use mapstack_value::Int;
 
 use super::ascii;
-use super::float::{self, Style};
 use super::spec::{char_of, digits_of, truncated};
 use crate::Interpreter;
 use crate::error::{Error, Result};

@@ -1,13 +1,14 @@
 //! The format specification mini-language: `[[fill]align][sign][z][#][0][width][group][.precision][type]`.
 
+use mapstack_pytext::float::{self, Style};
 use mapstack_value::Int;
 
-use super::float::{self, Style};
 use super::number::{Layout, Parts, lay_out};
 use crate::Interpreter;
 use crate::error::{Error, Result};
-use crate::methods::{is_decimal_digit, limit};
+use crate::methods::limit;
 use crate::object::{Obj, to_str};
+use mapstack_pytext::classes::is_decimal_digit;
 
 /// `format(object, spec)`.
 ///

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use super::signature::{Call, at_most, integer, integer_or, joinable, not_empty};
 use super::text::search::{self, Window};
-use super::text::split::{self, Side};
 use super::{codec, limit};
 use crate::Interpreter;
 use crate::error::{Error, Result};
 use crate::object::{CallArgs, Obj, as_index};
+use mapstack_pytext::split::{self, Side};
 
 /// Every method of `bytes` that is known.
 pub const NAMES: &[&str] = &[
@@ -70,7 +70,9 @@ pub fn call(vm: &dyn Interpreter, bytes: &Arc<[u8]>, name: &str, args: CallArgs)
         "decode" => {
             let [encoding, errors] = call.keywords(["encoding", "errors"], 0)?;
             let (encoding, errors) = codec::arguments("decode", encoding, errors)?;
-            codec::decode(bytes, &encoding, &errors).map(Obj::from)
+            mapstack_pytext::codec::decode(bytes, &encoding, &errors)
+                .map(Obj::from)
+                .map_err(codec::raised)
         }
         "hex" => hex(vm, bytes, call),
         "isalnum" => is(call, every(char::is_ascii_alphanumeric)),

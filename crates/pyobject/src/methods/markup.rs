@@ -124,7 +124,13 @@ pub fn strip_tags(s: &str) -> String {
     let without_comments = cut(s, "<!--", "-->");
     let without_tags = cut(&without_comments, "<", ">");
     unescape(
-        &text::split::by_space(&without_tags, usize::MAX, false, text::classes::is_space).join(" "),
+        &mapstack_pytext::split::by_space(
+            &without_tags,
+            usize::MAX,
+            false,
+            mapstack_pytext::classes::is_space,
+        )
+        .join(" "),
     )
 }
 

@@ -18,10 +18,8 @@ mod views;
 
 use std::any::Any;
 
-pub use codec::escaped;
 pub use list::sort;
 pub use markup::{escape, strip_tags};
-pub use text::classes::{is_decimal_digit, is_identifier, is_word, normalised};
 pub use views::of as view_of;
 
 use crate::Interpreter;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mapstack_pyobject::methods::normalised;
+use mapstack_pytext::classes::normalised;
 use mapstack_value::{Str, Value};
 
 use super::super::ast::{Args, BinaryOp, CompareOp, Expr, ExprKind};

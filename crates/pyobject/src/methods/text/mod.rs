@@ -1,12 +1,11 @@
 //! The methods of `str`.
 
-pub mod case;
-pub mod classes;
 pub mod pad;
 pub mod search;
-pub mod split;
 mod translate;
 
+use mapstack_pytext::split::{self, Side};
+use mapstack_pytext::{case, classes};
 use mapstack_value::Str;
 
 use super::signature::{Call, at_most, integer, integer_or, joinable, not_empty, text};
@@ -15,7 +14,6 @@ use crate::Interpreter;
 use crate::error::{Error, Result};
 use crate::format;
 use crate::object::{CallArgs, Obj};
-use split::Side;
 
 /// Every method of `str`.
 pub const NAMES: &[&str] = &[
@@ -325,5 +323,7 @@ fn affix(
 fn encode(s: &str, call: Call<'_>) -> Result<Obj> {
     let [encoding, errors] = call.keywords(["encoding", "errors"], 0)?;
     let (encoding, errors) = codec::arguments("encode", encoding, errors)?;
-    codec::encode(s, &encoding, &errors).map(|bytes| Obj::Bytes(bytes.into()))
+    mapstack_pytext::codec::encode(s, &encoding, &errors)
+        .map(|bytes| Obj::Bytes(bytes.into()))
+        .map_err(codec::raised)
 }

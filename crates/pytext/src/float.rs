@@ -17,6 +17,12 @@ pub enum Style {
 ///
 /// `alternate` keeps the point and trailing zeros (`#`); `dot_zero` adds `.0` to a number that
 /// would look like an integer.
+///
+/// ```
+/// use mapstack_pytext::float::{Style, digits};
+/// assert_eq!(digits(0.5, Style::Fixed, 2, false, false), "0.50");
+/// ```
+#[must_use]
 pub fn digits(x: f64, style: Style, precision: usize, alternate: bool, dot_zero: bool) -> String {
     let x = x.abs();
     if x.is_nan() {
@@ -34,6 +40,11 @@ pub fn digits(x: f64, style: Style, precision: usize, alternate: bool, dot_zero:
 }
 
 /// Whether a minus sign stands before the digits.
+///
+/// ```
+/// assert!(mapstack_pytext::float::is_negative(-0.0));
+/// ```
+#[must_use]
 pub fn is_negative(x: f64) -> bool {
     x.is_sign_negative() && !x.is_nan()
 }
@@ -42,7 +53,7 @@ pub fn is_negative(x: f64) -> bool {
 const EXACT: usize = 1100;
 
 fn shortest(x: f64, alternate: bool) -> String {
-    let text = mapstack_value::float_repr(x);
+    let text = crate::float_repr(x);
     match text.split_once('e') {
         Some((digits, exponent)) if alternate && !digits.contains('.') => {
             format!("{digits}.e{exponent}")

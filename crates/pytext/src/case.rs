@@ -1,8 +1,13 @@
 //! Upper, lower and title case.
 
-use super::classes::is_space;
+use crate::classes::is_space;
 
 /// `str.title`: the first letter of each word in title case, the others in lower case.
+///
+/// ```
+/// assert_eq!(mapstack_pytext::case::title("it's me"), "It'S Me");
+/// ```
+#[must_use]
 pub fn title(s: &str) -> String {
     let chars: Vec<char> = s.chars().collect();
     let mut out = String::with_capacity(s.len());
@@ -19,6 +24,11 @@ pub fn title(s: &str) -> String {
 }
 
 /// `str.capitalize`: the first character in title case, the others in lower case.
+///
+/// ```
+/// assert_eq!(mapstack_pytext::case::capitalize("aB"), "Ab");
+/// ```
+#[must_use]
 pub fn capitalize(s: &str) -> String {
     let chars: Vec<char> = s.chars().collect();
     let mut out = String::with_capacity(s.len());
@@ -32,6 +42,10 @@ pub fn capitalize(s: &str) -> String {
     out
 }
 
+/// ```
+/// assert_eq!(mapstack_pytext::case::swapcase("aB"), "Ab");
+/// ```
+#[must_use]
 pub fn swapcase(s: &str) -> String {
     let chars: Vec<char> = s.chars().collect();
     let mut out = String::with_capacity(s.len());
@@ -49,6 +63,11 @@ pub fn swapcase(s: &str) -> String {
 
 /// Full case folding. Unicode defines it so that letters fold to what lower case of upper case
 /// gives, but for the dotless i and Cherokee.
+///
+/// ```
+/// assert_eq!(mapstack_pytext::case::casefold("Straße"), "strasse");
+/// ```
+#[must_use]
 pub fn casefold(s: &str) -> String {
     let mut out = String::with_capacity(s.len());
     for c in s.chars() {
@@ -66,14 +85,32 @@ pub fn casefold(s: &str) -> String {
     out
 }
 
+/// `str.islower`.
+///
+/// ```
+/// assert!(mapstack_pytext::case::is_lower("a1"));
+/// ```
+#[must_use]
 pub fn is_lower(s: &str) -> bool {
     s.chars().any(char::is_lowercase) && !s.chars().any(|c| c.is_uppercase() || is_titlecase(c))
 }
 
+/// `str.isupper`.
+///
+/// ```
+/// assert!(mapstack_pytext::case::is_upper("A1"));
+/// ```
+#[must_use]
 pub fn is_upper(s: &str) -> bool {
     s.chars().any(char::is_uppercase) && !s.chars().any(|c| c.is_lowercase() || is_titlecase(c))
 }
 
+/// `str.istitle`.
+///
+/// ```
+/// assert!(mapstack_pytext::case::is_title("A Title"));
+/// ```
+#[must_use]
 pub fn is_title(s: &str) -> bool {
     let (mut cased, mut inside) = (false, false);
     for c in s.chars() {

@@ -3,12 +3,21 @@
 /// Which ends to strip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
+    /// `lstrip`
     Left,
+    /// `rstrip`
     Right,
+    /// `strip`
     Both,
 }
 
 /// Take the characters of a class off the ends.
+///
+/// ```
+/// use mapstack_pytext::split::{Side, strip};
+/// assert_eq!(strip("xxa", Side::Left, |c| c == 'x'), "a");
+/// ```
+#[must_use]
 pub fn strip(s: &str, side: Side, class: impl Fn(char) -> bool) -> &str {
     let s = if side == Side::Right {
         s
@@ -23,6 +32,12 @@ pub fn strip(s: &str, side: Side, class: impl Fn(char) -> bool) -> &str {
 }
 
 /// The words between runs of white space; after `most` cuts the rest stays whole.
+///
+/// ```
+/// use mapstack_pytext::{classes::is_space, split::by_space};
+/// assert_eq!(by_space(" a b  c", 1, false, is_space), ["a", "b  c"]);
+/// ```
+#[must_use]
 pub fn by_space(s: &str, most: usize, from_right: bool, space: fn(char) -> bool) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = s;
@@ -60,6 +75,11 @@ pub fn by_space(s: &str, most: usize, from_right: bool, space: fn(char) -> bool)
 }
 
 /// The parts between separators; after `most` cuts the rest stays whole.
+///
+/// ```
+/// assert_eq!(mapstack_pytext::split::by_text("a,b,c", ",", 1, true), ["a,b", "c"]);
+/// ```
+#[must_use]
 pub fn by_text<'a>(s: &'a str, separator: &str, most: usize, from_right: bool) -> Vec<&'a str> {
     let parts = most.saturating_add(1);
     if !from_right {
@@ -71,6 +91,11 @@ pub fn by_text<'a>(s: &'a str, separator: &str, most: usize, from_right: bool) -
 }
 
 /// The text before the separator, the separator, and the text after it.
+///
+/// ```
+/// assert_eq!(mapstack_pytext::split::partition("a=b", "=", false), ["a", "=", "b"]);
+/// ```
+#[must_use]
 pub fn partition<'a>(s: &'a str, separator: &'a str, from_right: bool) -> [&'a str; 3] {
     if from_right {
         s.rsplit_once(separator)
@@ -82,6 +107,11 @@ pub fn partition<'a>(s: &'a str, separator: &'a str, from_right: bool) -> [&'a s
 }
 
 /// Where `str.splitlines` ends a line.
+///
+/// ```
+/// assert!(mapstack_pytext::split::is_line_break('\u{2028}'));
+/// ```
+#[must_use]
 pub fn is_line_break(c: char) -> bool {
     matches!(
         c,
@@ -90,6 +120,12 @@ pub fn is_line_break(c: char) -> bool {
 }
 
 /// The lines, with their ends if `keep`. `\r\n` is one end.
+///
+/// ```
+/// use mapstack_pytext::split::{is_line_break, lines};
+/// assert_eq!(lines("a\r\nb", false, is_line_break), ["a", "b"]);
+/// ```
+#[must_use]
 pub fn lines(s: &str, keep: bool, is_break: fn(char) -> bool) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut rest = s;

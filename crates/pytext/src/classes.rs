@@ -7,36 +7,83 @@ use unicode_normalization::{UnicodeNormalization, is_nfkc};
 use unicode_properties::{GeneralCategory as G, UnicodeGeneralCategory};
 
 /// `str.isspace` for one character.
+///
+/// ```
+/// assert!(mapstack_pytext::classes::is_space('\u{1f}'));
+/// ```
+#[must_use]
 pub fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
 }
 
 /// Whether there is a character and every one is in the class.
+///
+/// ```
+/// use mapstack_pytext::classes::{every, is_space};
+/// assert!(every(" \t", is_space) && !every("", is_space));
+/// ```
+#[must_use]
 pub fn every(s: &str, class: fn(char) -> bool) -> bool {
     !s.is_empty() && s.chars().all(class)
 }
 
+/// `str.isalpha`.
+///
+/// ```
+/// assert!(mapstack_pytext::classes::is_alpha("añ"));
+/// ```
+#[must_use]
 pub fn is_alpha(s: &str) -> bool {
     every(s, is_letter)
 }
 
+/// `str.isdecimal`.
+///
+/// ```
+/// assert!(!mapstack_pytext::classes::is_decimal("²"));
+/// ```
+#[must_use]
 pub fn is_decimal(s: &str) -> bool {
     every(s, is_decimal_digit)
 }
 
+/// `str.isdigit`.
+///
+/// ```
+/// assert!(mapstack_pytext::classes::is_digit("²"));
+/// ```
+#[must_use]
 pub fn is_digit(s: &str) -> bool {
     every(s, is_digit_char)
 }
 
+/// `str.isnumeric`.
+///
+/// ```
+/// assert!(mapstack_pytext::classes::is_numeric("½"));
+/// ```
+#[must_use]
 pub fn is_numeric(s: &str) -> bool {
     every(s, is_number)
 }
 
+/// `str.isalnum`.
+///
+/// ```
+/// assert!(mapstack_pytext::classes::is_alnum("a1"));
+/// ```
+#[must_use]
 pub fn is_alnum(s: &str) -> bool {
     every(s, |c| is_letter(c) || is_number(c))
 }
 
 /// Python's `str.isidentifier`.
+///
+/// ```
+/// use mapstack_pytext::classes::is_identifier;
+/// assert!(is_identifier("हिन्दी") && !is_identifier("1a"));
+/// ```
+#[must_use]
 pub fn is_identifier(s: &str) -> bool {
     let mut chars = s.chars();
     chars.next().is_some_and(|c| c == '_' || is_xid_start(c)) && chars.all(continues_identifier)
@@ -48,11 +95,21 @@ fn continues_identifier(c: char) -> bool {
 }
 
 /// A character that Jinja's lexer takes into a word: what `\w` is in Python, or can go on with an identifier.
+///
+/// ```
+/// assert!(mapstack_pytext::classes::is_word('‿'));
+/// ```
+#[must_use]
 pub fn is_word(c: char) -> bool {
     continues_identifier(c) || is_letter(c) || is_number(c)
 }
 
 /// A name as Python's compiler knows it (NFKC): spellings that come to the same are one name.
+///
+/// ```
+/// assert_eq!(mapstack_pytext::classes::normalised("ﬁ"), "fi");
+/// ```
+#[must_use]
 pub fn normalised(name: &str) -> Cow<'_, str> {
     if name.is_ascii() || is_nfkc(name) {
         name.into()
@@ -73,6 +130,11 @@ fn is_letter(c: char) -> bool {
 }
 
 /// A digit of a positional decimal system.
+///
+/// ```
+/// assert!(mapstack_pytext::classes::is_decimal_digit('٣'));
+/// ```
+#[must_use]
 pub fn is_decimal_digit(c: char) -> bool {
     if c.is_ascii() {
         c.is_ascii_digit()
