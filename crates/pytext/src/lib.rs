@@ -10,6 +10,7 @@ pub mod classes;
 pub mod codec;
 pub mod float;
 mod fnmatch;
+pub mod markup;
 pub mod posixpath;
 mod repr;
 pub mod shlex;

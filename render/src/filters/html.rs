@@ -3,9 +3,8 @@
 use std::sync::LazyLock;
 
 use fancy_regex::Regex;
-use mapstack_pyobject::{
-    CallArgs, DictPart, Error, Obj, Result, dict_iter, escape_html, methods, to_str,
-};
+use mapstack_pyobject::{CallArgs, DictPart, Error, Obj, Result, dict_iter, methods, to_str};
+use mapstack_pytext::markup::{self, strip_tags};
 use mapstack_value::quote_str;
 
 use super::Table;
@@ -30,7 +29,7 @@ fn escape(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 
 fn forceescape(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     plain("do_forceescape", "value").alone(args)?;
-    Ok(Obj::Markup(escape_html(&to_str(&x)?).into()))
+    Ok(Obj::Markup(markup::escape(&to_str(&x)?).into()))
 }
 
 fn safe(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
@@ -42,7 +41,7 @@ fn striptags(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     plain("do_striptags", "value").alone(args)?;
     let text = to_str(&x)?;
     vm.burn(text.len() / 16)?;
-    Ok(Obj::from(methods::strip_tags(&text)))
+    Ok(Obj::from(strip_tags(&text)))
 }
 
 fn xmlattr(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
@@ -185,7 +184,7 @@ fn urlize(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let linker = Linker {
         patterns,
         limit: given(limit).map(|l| index_of(&l)).transpose()?,
-        rel: format!(" rel=\"{}\"", escape_html(&rel.join(" "))),
+        rel: format!(" rel=\"{}\"", markup::escape(&rel.join(" "))),
         target: match given(target) {
             Some(target) if target.truthy()? => {
                 format!(" target=\"{}\"", to_str(&methods::escape(&target)?)?)

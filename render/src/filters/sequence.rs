@@ -4,8 +4,8 @@ use std::any::Any;
 use std::cmp::Ordering;
 
 use mapstack_pyobject::{
-    CallArgs, Error, Iter, ListRef, Obj, Object, Result, Undefined, as_index, equal, escape_html,
-    len, methods, order, to_str, wrap_index,
+    CallArgs, Error, Iter, ListRef, Obj, Object, Result, Undefined, as_index, equal, len, methods,
+    order, to_str, wrap_index,
 };
 use mapstack_value::{Int, Str};
 
@@ -330,7 +330,7 @@ fn join(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let text = |x: &Obj| -> Result<String> {
         let text = to_str(x)?;
         Ok(if escape && !marked(x) {
-            escape_html(&text)
+            mapstack_pytext::markup::escape(&text)
         } else {
             text
         })

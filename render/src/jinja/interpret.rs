@@ -441,7 +441,7 @@ impl Vm<'_> {
                 let text = finalize(value)?;
                 self.settle(text.len() / 16)?;
                 Ok(if self.autoescape.get() {
-                    mapstack_pyobject::escape_html(&text).into()
+                    mapstack_pytext::markup::escape(&text).into()
                 } else {
                     text.into()
                 })

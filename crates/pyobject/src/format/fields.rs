@@ -103,7 +103,7 @@ impl Formatter<'_> {
                 "Unsupported format specification for Markup.",
             )),
             Obj::Markup(s) => Ok(s.to_string()),
-            other => Ok(crate::object::escape_html(&format_value(
+            other => Ok(mapstack_pytext::markup::escape(&format_value(
                 self.vm, other, spec,
             )?)),
         }

@@ -11,7 +11,7 @@ use super::spec::{char_of, digits_of, truncated};
 use crate::Interpreter;
 use crate::error::{Error, Result};
 use crate::methods::limit;
-use crate::object::{Obj, as_float, as_index, escape_html, get_item, repr, to_str};
+use crate::object::{Obj, as_float, as_index, get_item, repr, to_str};
 
 /// `text % values`.
 ///
@@ -287,7 +287,7 @@ impl Job<'_> {
         self.vm.burn(text.len() / 16)?;
         let text = match value {
             Obj::Markup(_) if letter == 's' => text,
-            _ if self.escape => escape_html(&text),
+            _ if self.escape => mapstack_pytext::markup::escape(&text),
             _ => text,
         };
         self.padded(

@@ -7,7 +7,8 @@ use super::text;
 use crate::Interpreter;
 use crate::error::Result;
 use crate::format;
-use crate::object::{CallArgs, Obj, escape_html, to_str};
+use crate::object::{CallArgs, Obj, to_str};
+use mapstack_pytext::markup::{escape as escape_text, strip_tags, unescape};
 
 /// What `Markup` has beyond `str`.
 pub const OWN: &[&str] = &["unescape", "striptags", "escape"];
@@ -106,7 +107,7 @@ pub fn call(vm: &dyn Interpreter, s: &Str, name: &str, mut args: CallArgs) -> Re
 pub fn escape(object: &Obj) -> Result<Obj> {
     Ok(match object {
         Obj::Markup(_) => object.clone(),
-        other => Obj::Markup(escape_html(&to_str(other)?).into()),
+        other => Obj::Markup(escape_text(&to_str(other)?).into()),
     })
 }
 
@@ -118,117 +119,3 @@ fn marked(object: Obj) -> Obj {
         other => other,
     }
 }
-
-/// The text without comments, tags and runs of white space, and with its entities resolved.
-pub fn strip_tags(s: &str) -> String {
-    let without_comments = cut(s, "<!--", "-->");
-    let without_tags = cut(&without_comments, "<", ">");
-    unescape(
-        &mapstack_pytext::split::by_space(
-            &without_tags,
-            usize::MAX,
-            false,
-            mapstack_pytext::classes::is_space,
-        )
-        .join(" "),
-    )
-}
-
-/// The text without what stands between two marks.
-fn cut(s: &str, open: &str, close: &str) -> String {
-    let mut out = String::with_capacity(s.len());
-    let mut rest = s;
-    while let Some((before, after)) = rest.split_once(open) {
-        let Some((_, after)) = after.split_once(close) else {
-            break;
-        };
-        out.push_str(before);
-        rest = after;
-    }
-    out + rest
-}
-
-/// `html.unescape` for numbers and the common names.
-pub fn unescape(s: &str) -> String {
-    let mut out = String::with_capacity(s.len());
-    let mut rest = s;
-    while let Some((before, after)) = rest.split_once('&') {
-        out.push_str(before);
-        let end = after
-            .find(|c: char| !c.is_ascii_alphanumeric() && c != '#')
-            .unwrap_or(after.len());
-        let (name, tail) = after.split_at(end);
-        match entity(name) {
-            Some(c) => {
-                out.push(c);
-                rest = tail.strip_prefix(';').unwrap_or(tail);
-            }
-            None => {
-                out.push('&');
-                rest = after;
-            }
-        }
-    }
-    out + rest
-}
-
-fn entity(name: &str) -> Option<char> {
-    if let Some(number) = name.strip_prefix('#') {
-        let number = match number.strip_prefix(['x', 'X']) {
-            Some(hex) => u32::from_str_radix(hex, 16),
-            None => number.parse(),
-        };
-        return number.ok().map(|n| {
-            char::from_u32(n)
-                .filter(|c| *c != '\0')
-                .unwrap_or('\u{fffd}')
-        });
-    }
-    ENTITIES
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, c)| *c)
-}
-
-const ENTITIES: &[(&str, char)] = &[
-    ("amp", '&'),
-    ("lt", '<'),
-    ("gt", '>'),
-    ("quot", '"'),
-    ("apos", '\''),
-    ("nbsp", '\u{a0}'),
-    ("copy", '©'),
-    ("reg", '®'),
-    ("trade", '™'),
-    ("deg", '°'),
-    ("hellip", '…'),
-    ("mdash", '—'),
-    ("ndash", '–'),
-    ("laquo", '«'),
-    ("raquo", '»'),
-    ("lsquo", '‘'),
-    ("rsquo", '’'),
-    ("ldquo", '“'),
-    ("rdquo", '”'),
-    ("bull", '•'),
-    ("middot", '·'),
-    ("para", '¶'),
-    ("sect", '§'),
-    ("euro", '€'),
-    ("pound", '£'),
-    ("yen", '¥'),
-    ("cent", '¢'),
-    ("times", '×'),
-    ("divide", '÷'),
-    ("auml", 'ä'),
-    ("ouml", 'ö'),
-    ("uuml", 'ü'),
-    ("Auml", 'Ä'),
-    ("Ouml", 'Ö'),
-    ("Uuml", 'Ü'),
-    ("szlig", 'ß'),
-    ("eacute", 'é'),
-    ("egrave", 'è'),
-    ("agrave", 'à'),
-    ("ccedil", 'ç'),
-];

@@ -19,7 +19,7 @@ mod views;
 use std::any::Any;
 
 pub use list::sort;
-pub use markup::{escape, strip_tags};
+pub use markup::escape;
 pub use views::of as view_of;
 
 use crate::Interpreter;

@@ -239,10 +239,10 @@ fn add(vm: &dyn Interpreter, a: &Obj, b: &Obj) -> Result<Obj> {
         (Obj::Str(x), Obj::Str(y)) => Obj::from([&**x, &**y].concat()),
         (Obj::Markup(x), Obj::Markup(y)) => Obj::Markup([&**x, &**y].concat().into()),
         (Obj::Markup(x), Obj::Str(y)) => {
-            Obj::Markup([x, &*super::print::escape_html(y)].concat().into())
+            Obj::Markup([x, &*mapstack_pytext::markup::escape(y)].concat().into())
         }
         (Obj::Str(x), Obj::Markup(y)) => {
-            Obj::Markup([&*super::print::escape_html(x), y].concat().into())
+            Obj::Markup([&*mapstack_pytext::markup::escape(x), y].concat().into())
         }
         (Obj::List(x), Obj::List(y)) => {
             let mut items = x.items();
