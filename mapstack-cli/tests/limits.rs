@@ -164,4 +164,25 @@ fn a_few_aliases_are_not_explained_at_length() {
         "{}",
         done.stderr
     );
+    // Other files are still looked at.
+    fs::create_dir_all(directory.path().join("salt/f/parameters/os_family")).unwrap();
+    fs::write(
+        directory
+            .path()
+            .join("salt/f/parameters/os_family/Debain.yaml"),
+        "values: {a: 0644}\n",
+    )
+    .unwrap();
+    let started = std::time::Instant::now();
+    let done = run(directory.path(), &["lint", "f", "--root", "salt"]);
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+    let told = [
+        "unreachable-file",
+        "yaml-octal",
+        "f: not looked at: f/parameters/defaults.yaml, what its layers come to (it stands for ",
+    ];
+    for told in told {
+        let printed = format!("{}{}", done.stdout, done.stderr);
+        assert!(printed.contains(told), "{told}\n{printed}");
+    }
 }

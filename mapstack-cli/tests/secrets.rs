@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Tree, run_line};
+use common::{Going, Tree, run_line};
 
 const PEM: &str = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEF\nAASCBKcwggSjAgEAAoIBAQDx12\nq9Zx=\n-----END PRIVATE KEY-----\n";
 
@@ -128,6 +128,12 @@ fn tree() -> Tree {
             format!("new/{name}/parameters/defaults.yaml"),
             text.to_owned(),
         ));
+        files.push((
+            format!("new/{name}/map.jinja"),
+            format!(
+                "{{% import_yaml '{name}/parameters/defaults.yaml' as mapdata with context %}}\n"
+            ),
+        ));
     }
     Tree::new(
         &files
@@ -219,9 +225,11 @@ fn no_error_shows_a_secret_whichever_verb_prints_it() {
             format!("fleet {formula} --root new --minions minions"),
             format!("fleet {formula} --root new --minions minions -o jsonl"),
             format!("impact {formula}:a --root new --minions minions"),
+            format!("stack {formula} defaults.yaml --root new --minion minions/web1.yaml"),
+            format!("map {formula} --root new --minion minions/web1.yaml"),
         ] {
             // What these print of data is their job; of a formula that fails there is none.
-            if !(line.starts_with("render")
+            if !((line.starts_with("render") || line.starts_with("map"))
                 && matches!(
                     formula,
                     "bad_yaml" | "bad_pem" | "not_a_map" | "wrong_key" | "literal"
@@ -241,6 +249,129 @@ fn no_error_shows_a_secret_whichever_verb_prints_it() {
         "explain f upper --root new --minion minions/web1.yaml --show-secrets",
     );
     assert!(shown.stdout.contains("HUNTER2"), "{}", shown.stdout);
+}
+
+/// Templates in languages whose expressions nobody follows: all they compute is secret, where they can look at secrets.
+const LANGUAGES: [(&str, &str, &str); 3] = [
+    (
+        "tera",
+        "#!tera|yaml\nloud: {{ pillar.pw | upper }}\nport: 1{{ pillar.port + 1 }}\nplain: open\n",
+        "#!tera|yaml\nloud: \"{{ pillar.pw | upper }}\n",
+    ),
+    (
+        "mako",
+        "#!mako|yaml\nloud: ${pillar['pw'].upper()}\nport: 1${pillar['port'] + 1}\nplain: open\n",
+        "#!mako|yaml\nloud: ${{}[pillar['pw'].upper()]}\n",
+    ),
+    (
+        "py",
+        "#!py\ndef run():\n    return {'loud': __pillar__['pw'].upper(), 'port': __pillar__['port'] + 1}\n",
+        "#!py\ndef run():\n    return {}[__pillar__['pw'].upper()]\n",
+    ),
+];
+
+#[test]
+fn no_language_gives_secrets_away() {
+    let mut files = vec![
+        ("minions/web1.yaml".to_owned(), minion()),
+        (
+            "new/post/parameters/defaults.yaml".to_owned(),
+            "values: {plain: open}\n".to_owned(),
+        ),
+        (
+            "new/post/parameters/map_jinja.yaml".to_owned(),
+            "values: {post_map: post.tera, post_map_template: tera}\n".to_owned(),
+        ),
+        (
+            "new/post/post.tera".to_owned(),
+            "loud: {{ pillar.pw | upper }}\nport: {{ pillar.port + 1 }}\n".to_owned(),
+        ),
+    ];
+    for (language, template, broken) in LANGUAGES {
+        for (name, text) in [
+            (language.to_owned(), template),
+            (format!("bad_{language}"), broken),
+        ] {
+            files.push((format!("new/{name}/file.sls"), text.to_owned()));
+            files.push((
+                format!("new/{name}/parameters/defaults.yaml"),
+                format!("values:\n  made: {{{{ salt['slsutil.renderer']('salt://{name}/file.sls') | json }}}}\n"),
+            ));
+        }
+    }
+    let files: Vec<_> = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text))
+        .collect();
+    let tree = Tree::new(&files);
+    let inputs = "--root new --minion minions/web1.yaml";
+    for (language, ..) in LANGUAGES {
+        for verb in ["", "-o json", "-o blame"] {
+            let shown = assert_closed(&tree, &format!("explain {language} {verb} {inputs}"));
+            assert!(shown.contains("loud"), "{language} {verb}\n{shown}");
+        }
+        assert_closed(
+            &tree,
+            &format!("lint {language} --root new --minions minions"),
+        );
+        for line in [
+            format!("data bad_{language} {inputs}"),
+            format!("explain bad_{language} {inputs}"),
+            format!("render new/bad_{language}/file.sls {inputs}"),
+            format!("lint bad_{language} --root new --minions minions"),
+        ] {
+            let shown = assert_closed(&tree, &line);
+            assert!(shown.contains("error"), "{line}\n{shown}");
+        }
+        let shown = run_line(tree.path(), &format!("data {language} {inputs}"));
+        assert!(
+            shown.stdout.contains("HUNTER2"),
+            "{}{}",
+            shown.stdout,
+            shown.stderr
+        );
+    }
+    let shown = assert_closed(&tree, &format!("explain post -o blame {inputs}"));
+    assert!(
+        shown.contains("loud") && shown.contains("plain: open"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn paths_that_facts_choose_fail_without_them() {
+    let tree = Tree::new(&[
+        (
+            "minions/web1.yaml",
+            "id: web1\npillar: {f: {tofs: {files: {x: [\"hunter2-secret\\0\"]}, path_prefix: {pw: hunter2-secret}}}}\n",
+        ),
+        ("new/f/parameters/defaults.yaml", "values: {}\n"),
+    ]);
+    for line in [
+        "tofs f --lookup x x.conf --root new --minion minions/web1.yaml",
+        "tofs f --default-matchers I@f:tofs:path_prefix x.conf --root new --minion minions/web1.yaml",
+    ] {
+        assert_closed(&tree, line);
+    }
+}
+
+#[test]
+fn watching_shows_no_secret() {
+    let tree = tree();
+    let mut watch = Going::start(tree.path(), "watch --root old --minions minions");
+    watch.until("watching old for 1 minion;");
+    tree.write("old/f/parameters/defaults.yaml", DERIVED.as_bytes());
+    watch.until("after ");
+    for (formula, text) in BROKEN {
+        tree.write(
+            &format!("old/{formula}/parameters/defaults.yaml"),
+            text.as_bytes(),
+        );
+        watch.until("after ");
+    }
+    let shown = watch.seen.join("\n");
+    assert!(shown.contains("key_error fails now"), "{shown}");
+    assert_eq!(leaks(&shown), Vec::<&str>::new(), "{shown}");
 }
 
 #[test]

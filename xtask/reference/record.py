@@ -20,6 +20,7 @@ import gitfs
 import master_cache
 import platforms
 import salt_reference as reference
+import state_run
 
 OUTPUTS = ("result", "error", "message", "type", "value", "found", "output", "tree", "line", "renderer", "matchers",
            "chain_finished", "yaml_flow", "yaml_block", "json", "py_str", "py_repr", "base_after", "overlay_after",
@@ -568,6 +569,7 @@ FILES = {
     "crates/mapstack/tests/data/map_scenarios.json": scenario,
     "crates/mapstack/tests/data/pipes.json": pipe,
     "crates/mapstack/tests/data/pipes_python.json": pipe,
+    "crates/mapstack/tests/data/state_runs.json": state_run.state_run,
     "crates/pillar/tests/data/pillar_stacks.json": pillar_stack,
     "crates/pillar/tests/data/stack_e2e.json": pillar_stack,
     "render/tests/data/jinja_render.json": template,

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use mapstack::lineage::{LayerKind, Lineage, WhyNot};
+use mapstack::lineage::{LayerKind, Lineage, MOST_VALUES, WhyNot};
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
 use mapstack::trace::{Asked, Event};
-use mapstack::value::{Str, Value};
+use mapstack::value::{Extent, Str, Value};
 use mapstack::{DataOptions, Engine, Error, ErrorKind, MapForm, Place, Run, Survey, yaml};
 
 use crate::document::{Content, Document, SourceFile};
@@ -63,7 +63,7 @@ pub(crate) struct Examined<'s> {
     pub minion: &'s Minion,
     /// Whether the formula says that it is for such systems.
     pub supported: bool,
-    /// Its layers, if it has parameter files.
+    /// Its layers, if it has parameter files and they do not stand for more than anybody goes through.
     pub layered: Option<Layered>,
     /// What its `map.jinja` failed with.
     pub map_error: Option<Error>,
@@ -195,6 +195,7 @@ impl<'s> Subject<'s> {
         )
         .collect();
         subject.render_states()?;
+        subject.leave_out_large_results();
         subject.find_directories();
         subject.read_other_directories()?;
         subject.read_documents();
@@ -314,6 +315,21 @@ impl<'s> Subject<'s> {
         (Some(result), run.events())
     }
 
+    /// Results of which a few aliases make very many values are not gone through.
+    fn leave_out_large_results(&mut self) {
+        let mut large = None;
+        for run in &mut self.runs {
+            let why = run.data().and_then(|(data, _)| too_large(data));
+            if why.is_some() {
+                run.layered = None;
+                large = why;
+            }
+        }
+        if let Some(why) = large {
+            self.ignored.insert("what its layers come to".into(), why);
+        }
+    }
+
     fn find_directories(&mut self) {
         let own = format!("{}/parameters", self.formula);
         let mut found: BTreeSet<String> = BTreeSet::new();
@@ -416,7 +432,7 @@ impl<'s> Subject<'s> {
     /// Read each text of a data file once: of templates what they printed, of others the file.
     fn read_documents(&mut self) {
         let mut seen: HashSet<(String, String)> = HashSet::new();
-        let mut documents = Vec::new();
+        let mut read = Vec::new();
         for (_, lineage) in self.runs.iter().filter_map(Examined::data) {
             for (index, layer) in lineage.layers().iter().enumerate() {
                 let (LayerKind::File { path, .. }, Some(text)) = (&layer.kind, lineage.text(index))
@@ -427,7 +443,7 @@ impl<'s> Subject<'s> {
                     continue;
                 }
                 // It was read once already.
-                documents.extend(Document::parse(path, Content::Rendered(text.clone())));
+                read.extend(Document::parse(path, Content::Rendered(text.clone())));
             }
         }
         let mut broken = Vec::new();
@@ -437,8 +453,15 @@ impl<'s> Subject<'s> {
             .filter(|file| self.is_data_file(file) && !file.is_template())
         {
             match Document::parse(&file.path, Content::Plain(file.clone())) {
-                Ok(document) => documents.push(document),
+                Ok(document) => read.push(document),
                 Err(error) => broken.push((file.clone(), error)),
+            }
+        }
+        let mut documents = Vec::new();
+        for document in read {
+            match too_large(&document.value) {
+                None => documents.push(document),
+                Some(why) => drop(self.ignored.insert(document.path, why)),
             }
         }
         documents.sort_by(|a, b| a.path.cmp(&b.path));
@@ -493,6 +516,16 @@ impl<'s> Subject<'s> {
         });
         paths.collect()
     }
+}
+
+/// Why nobody goes through some data, if it is that large.
+fn too_large(data: &Value) -> Option<String> {
+    let values = Extent::of(data).values;
+    (values > MOST_VALUES).then(|| {
+        format!(
+            "it stands for {values} keys and values, with what aliases repeat, and rules look at {MOST_VALUES} at most"
+        )
+    })
 }
 
 pub(crate) fn is_meta(path: &str) -> bool {

@@ -177,8 +177,62 @@ fn a_saltenv_holds_for_everything_a_pipe_loads() {
     }
 }
 
-/// What `state.show_sls` made of the same files in Salt 3008.3: grains are shared with functions, the pillar of an sls is not, and
-/// what `slsutil.renderer` renders has both for itself.
+/// State runs whose result here differs on purpose, with the reason.
+const RUNS_THAT_DIFFER: &[(&str, &str)] =
+    &[("options after changes", "options are as they were given")];
+
+/// What each state of an sls is given, as `state.show_sls` says it in a state run of Salt without a master.
+#[test]
+fn every_recorded_state_run_is_repeated() {
+    let records = records(include_str!("data/state_runs.json"));
+    assert_eq!(records.len(), 23);
+    assert_repeated(&records, RUNS_THAT_DIFFER, |record| {
+        let engine = engine(record, &[]);
+        let pillar = mapstack_yaml::load(text(record, "pillar").unwrap()).unwrap();
+        let minion = Minion {
+            grains: map(record, "grains"),
+            pillar: pillar.as_map().cloned().unwrap_or_default(),
+            opts: [("file_client", "local")].into_iter().collect(),
+            ..Minion::new("m")
+        }
+        .complete();
+        let states = engine
+            .run(&minion)
+            .sls(&format!("{}.sls", text(record, "sls").unwrap()));
+        let made = states
+            .map(|states| given(&states))
+            .map_err(|e| e.to_string());
+        match (made, record.get("result")) {
+            (Ok(made), Some(wanted)) if made == *wanted => Ok(()),
+            (Err(_), None) => Ok(()),
+            (made, wanted) => Err(format!("got    {made:?}\n  wanted {wanted:?}")),
+        }
+    });
+}
+
+/// What each state is given, by its id.
+fn given(states: &Value) -> Value {
+    let arguments = |state: &Value| -> Value {
+        let calls = state.as_map().unwrap().values();
+        let lists = calls.flat_map(|call| match call {
+            Value::List(arguments) => arguments.to_vec(),
+            other => panic!("{other:?}"),
+        });
+        let given: Map = lists
+            .flat_map(|argument| argument.as_map().unwrap().clone())
+            .collect();
+        given.into()
+    };
+    let states: Map = states
+        .as_map()
+        .unwrap()
+        .iter()
+        .map(|(id, state)| (id.clone(), arguments(state)))
+        .collect();
+    states.into()
+}
+
+/// Grains are shared with functions, the pillar of an sls is not, and what `slsutil.renderer` renders has both for itself.
 #[test]
 fn an_sls_changes_a_pillar_of_its_own() {
     let shown = |key: &str| {

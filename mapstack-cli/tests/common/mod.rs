@@ -5,9 +5,10 @@
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use snapbox::{Assert, Data};
@@ -97,6 +98,62 @@ fn finish(mut child: Child) -> Ran {
         status,
         stdout: stdout.join().expect("read"),
         stderr: stderr.join().expect("read"),
+    }
+}
+
+/// A command that goes on until the test is done with it.
+pub struct Going {
+    child: Child,
+    lines: Receiver<String>,
+    /// What it has printed so far, on either stream.
+    pub seen: Vec<String>,
+}
+
+impl Going {
+    /// Start it in a directory, with its arguments in one text, split at blanks.
+    pub fn start(directory: &Path, line: &str) -> Self {
+        let mut child = command(directory)
+            .args(line.split_whitespace())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        let (sender, lines) = mpsc::channel();
+        let pipes: [Box<dyn Read + Send>; 2] = [
+            Box::new(child.stdout.take().expect("a pipe")),
+            Box::new(child.stderr.take().expect("a pipe")),
+        ];
+        for pipe in pipes {
+            let sender = sender.clone();
+            std::thread::spawn(move || {
+                BufReader::new(pipe)
+                    .lines()
+                    .map_while(Result::ok)
+                    .try_for_each(|line| sender.send(line))
+            });
+        }
+        let seen = Vec::new();
+        Going { child, lines, seen }
+    }
+
+    /// Wait for a line that has this.
+    pub fn until(&mut self, wanted: &str) {
+        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+            self.seen.push(line);
+            if self.seen.last().is_some_and(|line| line.contains(wanted)) {
+                return;
+            }
+        }
+        panic!("no '{wanted}' among {:#?}", self.seen);
+    }
+}
+
+impl Drop for Going {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

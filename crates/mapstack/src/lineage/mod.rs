@@ -43,6 +43,10 @@ pub use tree::How;
 pub(crate) use tree::{At, Claim, Node};
 pub use why_not::{Instead, WhyNot};
 
+/// Of data that stands for more values than this, with what aliases repeat, whoever explains or checks it does not go
+/// through each one: a few lines of aliases make more than anybody reads.
+pub const MOST_VALUES: usize = 100_000;
+
 /// Who has the say over the values of one run's data, and who had it before.
 #[derive(Debug)]
 pub struct Lineage {

@@ -9,7 +9,7 @@ mod why_not;
 
 use std::collections::HashSet;
 
-use mapstack::lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, Spot};
+use mapstack::lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, MOST_VALUES, Spot};
 use mapstack::minion::{FactPlace, Minion};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Extent, Key, Path as KeyPath, Value};
@@ -19,21 +19,18 @@ use crate::values::nothing_under;
 use crate::words::joined;
 pub use why_not::text as why_not;
 
-/// More values than this are not gone through one by one.
-const MAX_VALUES: usize = 100_000;
-
 /// Refuse data of which a few lines of aliases make more than anybody reads.
 ///
 /// # Errors
 /// The data stands for more than 100,000 keys and values.
 pub fn check_size(data: &Value) -> Result<(), Error> {
     let values = Extent::of(data).values;
-    if values <= MAX_VALUES {
+    if values <= MOST_VALUES {
         return Ok(());
     }
     let message = format!(
         "the configuration stands for {values} keys and values, with what aliases repeat; \
-         at most {MAX_VALUES} are explained (`mapstack data` prints all of it)"
+         at most {MOST_VALUES} are explained (`mapstack data` prints all of it)"
     );
     Err(Error::new(ErrorKind::DataSource, message))
 }
