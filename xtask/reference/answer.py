@@ -58,6 +58,14 @@ def parse(question):
     return [isinstance(renderer, module.YAMLRenderer), matchers, renderer.chain_finished]
 
 
+def syntax(question):
+    """The words of a syntax error and the line it is on."""
+    import jinja_tree
+
+    made = jinja_tree.parse(question["template"], {})
+    return [made["message"], made["line"]] if "message" in made else "a template"
+
+
 def data(question):
     minion = {name: question[name] for name in ("grains", "pillar", "opts")}
     with reference.reference(question["files"], **minion) as salt_minion:
@@ -103,7 +111,7 @@ def unshared(value):
 
 
 def main():
-    answers = {"yaml": yaml_text, "merge": merge, "parse": parse, "data": data}
+    answers = {"yaml": yaml_text, "merge": merge, "parse": parse, "data": data, "syntax": syntax}
     for line in sys.stdin:
         question = json.loads(line)
         try:

@@ -2,11 +2,13 @@
 
     python generate.py SEED COUNT [KIND …]
 
-COUNT YAML texts, COUNT merges, a fifth as many source definitions, a twentieth as many formulas, and trees of external
-pillars: seven twentieths as many of PillarStack, three twentieths as many of MakoStack.
+COUNT YAML texts, COUNT merges, COUNT damaged templates, a fifth as many source definitions, a twentieth as many formulas,
+and trees of external pillars: seven twentieths as many of PillarStack, three twentieths as many of MakoStack.
 """
 import json
+import pathlib
 import random
+import re
 import sys
 
 import stacks
@@ -158,10 +160,44 @@ def formula(r):
     return {"files": files, "formula": "f", "grains": grains, "pillar": pillar, "opts": opts}
 
 
+TEMPLATES = pathlib.Path(__file__).parents[2] / "render/tests/data"
+TOKEN = re.compile(r"\s+|\w+|\{[{%#][-+]?|[-+]?[}%#]\}|.", re.DOTALL)
+
+
+def templates(known=[]):
+    """The recorded templates: of the parser, and those that are rendered."""
+    if not known:
+        syntax = json.loads((TEMPLATES / "jinja_syntax.json").read_text(encoding="utf-8"))
+        rendered = json.loads((TEMPLATES / "jinja_render.json").read_text(encoding="utf-8"))["cases"]
+        known += [record["template"] for record in (*syntax, *rendered) if not record.get("options")]
+    return known
+
+
+def damaged(r):
+    """A recorded template that ends too early, or has a token too few, too many or elsewhere."""
+    tokens = [token for _ in range(r.choice([1, 1, 2])) for token in (*TOKEN.findall(r.choice(templates())), "\n")]
+    for _ in range(r.choice([1, 1, 1, 2])):
+        at = r.randrange(len(tokens) + 1)
+        damage = r.random()
+        if damage < 0.5:
+            tokens = tokens[:at]
+        elif damage < 0.65:
+            tokens[at:at + 1] = []
+        elif damage < 0.8:
+            tokens.insert(at, r.choice(tokens or [" "]))
+        elif damage < 0.9:
+            tokens.insert(at, "\n")
+        else:
+            tokens.insert(at, r.choice(["{{", "}}", "{%", "%}", "{#", "#}", "(", ")", "[", "]", "{", "}", "'", "|", "-", "if", ","]))
+        tokens = tokens or [" "]
+    return {"template": "".join(tokens)}
+
+
 def main():
     seed, count = int(sys.argv[1]), int(sys.argv[2])
     kinds = sys.argv[3:]
-    makers = [("yaml", count, lambda r: {"text": yaml_text(r)}), ("merge", count, merge), ("parse", count // 5, definition),
+    makers = [("yaml", count, lambda r: {"text": yaml_text(r)}), ("merge", count, merge), ("syntax", count, damaged),
+              ("parse", count // 5, definition),
               ("data", count // 20, formula), ("stack", count * 7 // 20, lambda r: stacks.one(r, stacks.Jinja)),
               ("makostack", count * 3 // 20, lambda r: stacks.one(r, stacks.Mako))]
     for op, number, make in makers:

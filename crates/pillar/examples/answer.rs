@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | `yaml` | the value of a text | `text` |
 //! | `merge` | a merge by a strategy | `base`, `overlay`, `strategy`, `merge_lists` |
+//! | `syntax` | the words and the line of a template's syntax error, if it has one | `template` |
 //! | `parse` | how a source definition is understood | `definition`, `for_paths` |
 //! | `data` | a formula's configuration | `files`, `formula`, `grains`, `pillar`, `opts` |
 //! | `stack`, `makostack` | what an external pillar returns | `files`, `args`, `kwargs`, `minion_id`, `grains`, `pillar`, `opts` |
@@ -29,6 +30,7 @@ use mapstack::value::{Key, Map, Value, json};
 use mapstack::{DataOptions, Engine, yaml};
 use mapstack_merge::{Options, merge};
 use mapstack_pillar::{Compiler, ExtPillars, StackKind};
+use mapstack_render::jinja::Syntax;
 
 type Answer = Result<Value, String>;
 
@@ -55,10 +57,11 @@ fn answer(line: &str) -> Answer {
         Some("yaml") => yaml::load(&text(&question, "text")).map_err(|e| e.to_string()),
         Some("merge") => merged(&question),
         Some("parse") => parsed(&question),
+        Some("syntax") => Ok(syntax(&text(&question, "template"))),
         Some("data") => data(&question),
         Some("stack") => stack(&question, StackKind::PillarStack),
         Some("makostack") => stack(&question, StackKind::MakoStack),
-        _ => Err("`op` is none of yaml, merge, parse, data, stack, makostack".into()),
+        _ => Err("`op` is none of yaml, merge, syntax, parse, data, stack, makostack".into()),
     }
 }
 
@@ -107,6 +110,15 @@ fn parsed(question: &Map) -> Answer {
     ]
     .into_iter()
     .collect())
+}
+
+fn syntax(template: &str) -> Value {
+    match mapstack_render::jinja::parse(template, None, &Syntax::default()) {
+        Ok(_) => "a template".into(),
+        Err(error) => [Value::from(error.message), i64::from(error.line).into()]
+            .into_iter()
+            .collect(),
+    }
 }
 
 fn data(question: &Map) -> Answer {

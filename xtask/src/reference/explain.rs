@@ -20,6 +20,10 @@ const REASONS: &[(&str, Shows)] = &[
     ),
     ("what is no data does not come into the stack", no_data),
     ("objects print where they are in memory", address),
+    (
+        "what Python refuses of the code that Jinja makes is a syntax error with a place",
+        by_python,
+    ),
 ];
 
 /// Why these answers may differ.
@@ -59,6 +63,10 @@ fn undefined(ours: &Value, theirs: &Value) -> bool {
 fn no_data(_: &Value, theirs: &Value) -> bool {
     let given = text(theirs, "ok");
     [": <", "[<", ", <"].iter().any(|sign| given.contains(sign)) && given.contains(AT)
+}
+
+fn by_python(ours: &Value, theirs: &Value) -> bool {
+    text(theirs, "error").starts_with("SyntaxError: ") && text(ours, "ok").starts_with('[')
 }
 
 fn address(ours: &Value, theirs: &Value) -> bool {
@@ -121,6 +129,16 @@ mod tests {
             (
                 json!({"ok": "{'b': None}"}),
                 json!({"ok": "{'a': Undefined}"}),
+                false,
+            ),
+            (
+                json!({"ok": "['outside loop', 1]"}),
+                json!({"error": "SyntaxError: 'break' outside loop (<template>, line 11)"}),
+                true,
+            ),
+            (
+                json!({"ok": "'a template'"}),
+                json!({"error": "SyntaxError: 'break' outside loop (<template>, line 11)"}),
                 false,
             ),
             (

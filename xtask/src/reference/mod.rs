@@ -54,7 +54,7 @@ pub struct Args {
     /// Compare answers to made-up questions, and print every difference
     #[arg(long, group = "what")]
     check: bool,
-    /// How many YAML texts and merges to compare; a fifth as many definitions, a twentieth as many formulas, half as
+    /// How many YAML texts, merges and damaged templates to compare; a fifth as many definitions, a twentieth as many formulas, half as
     /// many trees of stacked pillars
     #[arg(long, default_value_t = 10_000, requires = "check")]
     count: u32,
