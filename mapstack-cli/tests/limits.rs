@@ -169,7 +169,7 @@ fn a_few_aliases_are_not_explained_at_length() {
     fs::write(
         directory
             .path()
-            .join("salt/f/parameters/os_family/Debain.yaml"),
+            .join("salt/f/parameters/os_family/Debian.yaml"),
         "values: {a: 0644}\n",
     )
     .unwrap();
@@ -177,9 +177,9 @@ fn a_few_aliases_are_not_explained_at_length() {
     let done = run(directory.path(), &["lint", "f", "--root", "salt"]);
     assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
     let told = [
-        "unreachable-file",
         "yaml-octal",
-        "f: not looked at: f/parameters/defaults.yaml, what its layers come to (it stands for ",
+        "f: not looked at: f/parameters/defaults.yaml (it stands for ",
+        "f: not looked at: what its layers come to (it stands for ",
     ];
     for told in told {
         let printed = format!("{}{}", done.stdout, done.stderr);

@@ -58,22 +58,25 @@ pub(crate) struct Job<'j> {
     pub watch: Option<&'j Watch>,
 }
 
-/// Whether a template of a language whose expressions nobody follows can print a secret: it names where they
-/// are, or other templates.
-fn may_read_secrets(source: &str) -> bool {
-    const READS: [&str; 10] = [
-        "pillar",
-        "opts",
-        "salt",
-        "mapdata",
-        "stack",
-        "custom_data",
-        "include",
-        "import",
-        "extends",
-        "inherit",
-    ];
-    READS.iter().any(|word| source.contains(word))
+impl Run<'_> {
+    /// Whether a template of a language whose expressions nobody follows can print a secret: it names where they
+    /// are, or other templates.
+    pub(crate) fn may_read_secrets(&self, source: &str) -> bool {
+        const READS: [&str; 10] = [
+            "pillar",
+            "opts",
+            "salt",
+            "mapdata",
+            "stack",
+            "custom_data",
+            "include",
+            "import",
+            "extends",
+            "inherit",
+        ];
+        READS.iter().any(|word| source.contains(word))
+            || (source.contains("grains") && self.has_secret_grains())
+    }
 }
 
 impl Run<'_> {
@@ -291,7 +294,7 @@ impl Run<'_> {
         })?;
         let map = match self.taint() {
             // Nobody follows the expressions of other languages.
-            Some(_) if job.language != Language::Jinja && may_read_secrets(source) => {
+            Some(_) if job.language != Language::Jinja && self.may_read_secrets(source) => {
                 rendered.map.with_secret_computed(rendered.text.len())
             }
             _ => rendered.map,
@@ -337,6 +340,9 @@ impl Run<'_> {
             .iter_mut()
             .map(|frame| &mut frame.place)
             .for_each(back);
+        if language != Language::Jinja {
+            self.note_quoted_secrets(&e.message, &source.file.text().unwrap_or_default());
+        }
         // The words of the error's kinds name Jinja.
         let message = match language {
             Language::Jinja => e.to_string(),

@@ -56,6 +56,30 @@ impl<'e> Run<'e> {
         self.taint.get().map(Taint::texts).unwrap_or_default()
     }
 
+    /// What an error of a language whose expressions nobody follows quotes, and what its template does not say
+    /// itself, was computed.
+    pub(crate) fn note_quoted_secrets(&self, message: &str, template: &str) {
+        let Some(taint) = self.taint().filter(|_| self.may_read_secrets(template)) else {
+            return;
+        };
+        let quoted = message.split(['\'', '"']).skip(1).step_by(2);
+        let numbers = message
+            .split(|c: char| !c.is_ascii_digit())
+            .filter(|digits| !digits.is_empty());
+        for computed in quoted.chain(numbers) {
+            if !template.contains(computed) {
+                taint.add(&Value::from(computed));
+            }
+        }
+    }
+
+    /// Whether grains stand under the names of secrets.
+    pub(crate) fn has_secret_grains(&self) -> bool {
+        let taint = Taint::default();
+        add_named(&taint, &self.facts.unchanged().grains);
+        !taint.is_empty()
+    }
+
     /// Secrets are in a layer: by name, or by what its template printed.
     pub(crate) fn note_secrets(&self, values: Option<&Value>) {
         if let (Some(taint), Some(Value::Map(values))) = (self.taint.get(), values) {

@@ -178,8 +178,15 @@ fn a_saltenv_holds_for_everything_a_pipe_loads() {
 }
 
 /// State runs whose result here differs on purpose, with the reason.
-const RUNS_THAT_DIFFER: &[(&str, &str)] =
-    &[("options after changes", "options are as they were given")];
+const RUNS_THAT_DIFFER: &[(&str, &str)] = &[
+    ("options after changes", GIVEN),
+    ("grains in options after changes", GIVEN),
+    (
+        "what a layer changes",
+        "all templates of a run see the same grains, an sls that asked for the layer as well",
+    ),
+];
+const GIVEN: &str = "options are as they were given";
 
 /// What each state of an sls is given, as `state.show_sls` says it in a state run of Salt without a master.
 #[test]

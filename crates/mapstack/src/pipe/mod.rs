@@ -407,6 +407,12 @@ impl Run<'_> {
         self.runs_in(Language::Py);
         let (value, _) = python::module(&request, &[])
             .map_err(|e| self.stage_error(*e, Language::Py, &Text::plain(source.file, "")))?;
+        if let Some(taint) = self
+            .taint()
+            .filter(|_| self.may_read_secrets(&request.source))
+        {
+            taint.add(&value);
+        }
         Ok(Made::Data(Data::new(value)))
     }
 
@@ -478,6 +484,9 @@ impl Run<'_> {
             Renderer::Json => read_json(&text)?,
             _ => read_yaml(&text, &mapstack_render::yaml_limits(&self.limits))?,
         };
+        if let Some(taint) = self.taint() {
+            taint.read_from(text.as_str(), text.secret(), &data.value);
+        }
         // Nothing makes the reference read the stream again, which then is at its end.
         let again = data.value.is_none() && is_stream;
         Ok(Made::Data(if again {
