@@ -341,7 +341,7 @@ impl Run<'_> {
             .map(|frame| &mut frame.place)
             .for_each(back);
         if language != Language::Jinja {
-            self.note_quoted_secrets(&e.message, &source.file.text().unwrap_or_default());
+            self.note_quoted_secrets(&e.message, source.file.text().unwrap_or_default());
         }
         // The words of the error's kinds name Jinja.
         let message = match language {
