@@ -4,8 +4,9 @@
 use std::time::{Duration, Instant};
 
 use mapstack_render::mako;
-use mapstack_render::sandbox::{Limits, NoHost, Request, run};
+use mapstack_render::sandbox::{Host, Limits, NoHost, Request, Source, run};
 use mapstack_render::{Error, ErrorKind};
+use mapstack_value::{Str, Value};
 
 /// Small enough that what has no end is over soon.
 fn limits() -> Limits {
@@ -266,7 +267,7 @@ fn memory_is_bounded() {
         "<% x = []\nfor _ in range(60):\n    x = [x, x]\n%>${x}",
         "<% kept = []\nfor n in range(100_000):\n    kept.append('x' * 100_000 + str(n))\n%>",
     ] {
-        fails_soon(source, source);
+        fails_in_its_second_line(source, source);
     }
 }
 
@@ -281,6 +282,10 @@ fn time_is_bounded() {
         "<%\ntry:\n    while True: pass\nexcept BaseException:\n    pass\n%>swallowed".to_owned(),
         "${eval('[0 for _ in iter(int, 1)]')}".to_owned(),
         "<% exec('while True: pass') %>".to_owned(),
+    ] {
+        fails_in_its_second_line(&source, &source);
+    }
+    for source in [
         // Compiling takes its time, too.
         "${1}".repeat(200_000),
         "% if 1:\n".repeat(50_000) + &"% endif\n".repeat(50_000),
@@ -290,12 +295,62 @@ fn time_is_bounded() {
     }
 }
 
+/// What ends while the template runs is an error of the line that it had come to.
+fn fails_in_its_second_line(source: &str, what: &str) {
+    const FIRST: &str = "${1 + 1}\n";
+    let error = fails_soon(&format!("{FIRST}{source}\n${{1 + 1}}\n"), what);
+    let start = error.place.map_or(0, |place| place.span.start) as usize;
+    assert!(
+        (FIRST.len()..FIRST.len() + source.len()).contains(&start),
+        "{what}: at {start}: {}",
+        error.message
+    );
+}
+
+#[test]
+fn what_was_included_is_named_where_it_ends_the_process() {
+    struct Files;
+    impl Host for Files {
+        fn template(&self, uri: &str) -> mapstack_render::Result<Option<Source>> {
+            Ok(Some(Source {
+                name: uri.into(),
+                text: "a\n<% y = 'x' %>\n${y * 10**10}\n".into(),
+            }))
+        }
+        fn has_function(&self, _: &str) -> bool {
+            false
+        }
+        fn has_module(&self, _: &str) -> bool {
+            false
+        }
+        fn call(
+            &self,
+            _: &str,
+            _: Vec<Value>,
+            _: Vec<(Str, Value)>,
+        ) -> mapstack_render::Result<Value> {
+            Ok(Value::None)
+        }
+    }
+    let mut request = mako::Request::new("${1 + 1}\n<%include file=\"large.mako\"/>\n", &Files);
+    request.limits = limits();
+    request.options = mako::Options::stack();
+    let error = mako::render(request).unwrap_err();
+    let place = error.place.as_ref().unwrap();
+    assert_eq!(place.template.as_deref(), Some("large.mako"), "{error:?}");
+    assert_eq!(place.line(), 3, "{error:?}");
+}
+
 /// It is an error of the template soon after its time at most, and the next render is none the wiser.
-fn fails_soon(source: &str, what: &str) {
+fn fails_soon(source: &str, what: &str) -> Error {
     let started = Instant::now();
     let error = rendered(source).map(|text| text.len()).expect_err(what);
     let took = started.elapsed();
-    assert!(took < Duration::from_secs(30), "{what}: {took:?}");
+    // The time it has, and much more than a second for a machine that does other work.
+    assert!(
+        took < limits().time + Duration::from_secs(8),
+        "{what}: {took:?}"
+    );
     assert!(!error.message.contains("panicked at"), "{what}: {error}");
     let place = error.place.as_ref().map(|place| place.template.as_deref());
     assert!(
@@ -304,6 +359,7 @@ fn fails_soon(source: &str, what: &str) {
         error.place
     );
     assert_eq!(rendered("${6 * 7}").unwrap(), "42", "after {what}");
+    *error
 }
 
 #[test]

@@ -225,7 +225,7 @@ fn modules_run() {
         assert_eq!(run(&request).unwrap().repr(), expected, "{source}");
     }
     for (source, kind, line) in [
-        ("x = 1\n", ErrorKind::Code("AttributeError"), None),
+        ("x = 1\n", ErrorKind::Code("AttributeError"), Some(1)),
         ("def run(:\n", ErrorKind::Code("SyntaxError"), Some(1)),
         (
             "def run():\n    return nope\n",

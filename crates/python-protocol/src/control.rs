@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::VERSION;
 use crate::codec::{DecodeError, Message, Reader, Writer};
+use crate::outcome::Span;
 
 /// Stands before everything else that the program says, in every version.
 const MAGIC: &str = "mapstack-python";
@@ -153,6 +154,66 @@ pub struct Ending {
     pub signal: Option<i32>,
     /// What it wrote to its standard error, or the start of it.
     pub said: String,
+    /// The last place that the job noted before.
+    pub noted: Option<Noted>,
+}
+
+/// A place that a job noted when it came there, for the case that its process ends.
+///
+/// ```
+/// use mapstack_python_protocol::{Noted, Span};
+/// let [first, last] = [None, Some(2)].map(|sent| Noted { sent, span: Span { start: 7, end: 9 } });
+/// let row = [first.to_bytes(), last.to_bytes()].concat();
+/// assert_eq!(Noted::last(&row), Some(last));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Noted {
+    /// The number of a template that the command sent; none for the job's own text.
+    pub sent: Option<u32>,
+    /// The part of its text.
+    pub span: Span,
+}
+
+impl Noted {
+    /// The bytes of a note.
+    pub const SIZE: usize = 12;
+    /// More notes than these are not made; behind them nothing is known.
+    pub const MOST: usize = 4096;
+
+    /// The note as bytes that can stand in a row of notes.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; Self::SIZE] {
+        // Zero is the job's own text.
+        let source = self.sent.map_or(0, |number| number.saturating_add(1));
+        let mut bytes = [0; Self::SIZE];
+        for (to, number) in bytes
+            .chunks_exact_mut(4)
+            .zip([source, self.span.start, self.span.end])
+        {
+            to.copy_from_slice(&number.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// The last of a row of notes; none where there may have been more of them.
+    #[must_use]
+    pub fn last(notes: &[u8]) -> Option<Self> {
+        if notes.len() / Self::SIZE >= Self::MOST {
+            return None;
+        }
+        let last = notes.chunks_exact(Self::SIZE).next_back()?;
+        let number = |at: usize| {
+            let bytes = last.get(at..at + 4)?.try_into().ok()?;
+            Some(u32::from_le_bytes(bytes))
+        };
+        Some(Noted {
+            sent: number(0)?.checked_sub(1),
+            span: Span {
+                start: number(4)?,
+                end: number(8)?,
+            },
+        })
+    }
 }
 
 impl Message for Report {
@@ -164,6 +225,11 @@ impl Message for Report {
                 out.option(ending.status, |out, status| out.int(status.into()));
                 out.option(ending.signal, |out, signal| out.int(signal.into()));
                 out.text(&ending.said);
+                out.option(ending.noted, |out, noted| {
+                    out.option(noted.sent, |out, number| out.uint(number.into()));
+                    out.uint(noted.span.start.into());
+                    out.uint(noted.span.end.into());
+                });
             }
         }
     }
@@ -181,6 +247,12 @@ impl Message for Report {
                     status,
                     signal,
                     said: input.string()?,
+                    noted: input.option(|input| {
+                        let sent = input.option(Reader::uint)?;
+                        let (start, end) = (input.uint()?, input.uint()?);
+                        let span = Span { start, end };
+                        Ok(Noted { sent, span })
+                    })?,
                 }))
             }
             _ => Err(input.error("this is not a report")),

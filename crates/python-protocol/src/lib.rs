@@ -30,7 +30,7 @@ mod outcome;
 mod value;
 
 pub use codec::{DecodeError, Message, Reader, Writer};
-pub use control::{Bounds, Control, Ending, Hello, HelloError, Report, Wall};
+pub use control::{Bounds, Control, Ending, Hello, HelloError, Noted, Report, Wall};
 pub use frame::{FrameError, MAX_FRAME, read_frame, write_frame};
 pub use job::{
     Answer, CompileJob, Job, Lookup, ModuleJob, Names, Refusal, RefusalKind, Said, Source,
@@ -41,4 +41,4 @@ pub use outcome::{
 };
 
 /// The version of the protocol. Sides of different versions do not talk.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mapstack_python_protocol::{
     Answer, Bounds, Chunk, CompileJob, CompiledTemplate, Control, DecodeError, Ending, Failure,
-    FailureKind, FrameError, Hello, HelloError, Job, Lookup, MAX_FRAME, Message, ModuleJob,
+    FailureKind, FrameError, Hello, HelloError, Job, Lookup, MAX_FRAME, Message, ModuleJob, Noted,
     Outcome, Place, Printed, Refusal, RefusalKind, Report, Said, Source, Span, TemplateJob, Unit,
     UnitSource, VERSION, Wall, read_frame, write_frame,
 };
@@ -142,6 +142,10 @@ fn said() -> Vec<Vec<u8>> {
             status: None,
             signal: Some(9),
             said: "s".to_owned(),
+            noted: Some(Noted {
+                sent: Some(1),
+                span: Span { start: 2, end: 3 },
+            }),
         })
         .to_bytes(),
     ]

@@ -11,10 +11,11 @@ use std::os::unix::net::UnixStream;
 
 use fork::Fork;
 use mapstack_python_protocol::{
-    Control, Ending, FrameError, Hello, Message, Report, read_frame, write_frame,
+    Control, Ending, FrameError, Hello, Message, Noted, Report, read_frame, write_frame,
 };
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
 
 use crate::sandbox::Machine;
@@ -57,6 +58,8 @@ fn take_control() -> io::Result<UnixStream> {
 struct Child {
     pid: Pid,
     errors: File,
+    /// Where its job has come to, as it noted.
+    notes: File,
     /// What it wrote there, or the start of it.
     said: Vec<u8>,
 }
@@ -69,10 +72,14 @@ fn nurse(control: UnixStream, machine: &Machine) -> io::Result<()> {
     loop {
         let (mut child, socket) = match split()? {
             Side::Nursery { child, socket } => (child, socket),
-            Side::Session { socket, errors } => {
+            Side::Session {
+                socket,
+                errors,
+                notes,
+            } => {
                 // From here on there is nothing but the session's own socket.
                 drop(control);
-                be_session(machine, socket, &errors);
+                be_session(machine, socket, &errors, notes);
             }
         };
         let sent = send_socket(&control, &socket);
@@ -90,13 +97,22 @@ fn nurse(control: UnixStream, machine: &Machine) -> io::Result<()> {
 
 /// The two processes behind a fork.
 enum Side {
-    Nursery { child: Child, socket: OwnedFd },
-    Session { socket: UnixStream, errors: OwnedFd },
+    Nursery {
+        child: Child,
+        socket: OwnedFd,
+    },
+    Session {
+        socket: UnixStream,
+        errors: OwnedFd,
+        notes: File,
+    },
 }
 
 fn split() -> io::Result<Side> {
     let (ours, theirs) = UnixStream::pair()?;
     let (errors, output) = io::pipe()?;
+    // Nobody reads it while the session is there, so it must not wait.
+    let (notes, noting) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
     let parent = rustix::process::getpid();
     match fork::fork()? {
         Fork::Child => {
@@ -104,6 +120,7 @@ fn split() -> io::Result<Side> {
             Ok(Side::Session {
                 socket: ours,
                 errors: output.into(),
+                notes: noting.into(),
             })
         }
         Fork::Parent(pid) => {
@@ -111,6 +128,7 @@ fn split() -> io::Result<Side> {
             let child = Child {
                 pid,
                 errors: OwnedFd::from(errors).into(),
+                notes: notes.into(),
                 said: Vec::new(),
             };
             Ok(Side::Nursery {
@@ -137,12 +155,13 @@ fn die_with(_: Pid) -> io::Result<()> {
     Ok(())
 }
 
-fn be_session(machine: &Machine, socket: UnixStream, errors: &OwnedFd) -> ! {
+fn be_session(machine: &Machine, socket: UnixStream, errors: &OwnedFd, notes: File) -> ! {
     let streams = || -> io::Result<(File, File)> {
         rustix::stdio::dup2_stderr(errors)?;
         let output = OwnedFd::from(socket.try_clone()?);
         Ok((File::from(OwnedFd::from(socket)), File::from(output)))
     };
+    machine.line().note_to(notes);
     if let Ok((input, output)) = streams() {
         session::serve(machine, input, output);
     }
@@ -206,6 +225,14 @@ impl Child {
         Ok(read > 0)
     }
 
+    /// The last place that the job noted.
+    fn noted(&mut self) -> io::Result<Option<Noted>> {
+        let mut notes = Vec::new();
+        let most = u64::try_from(Noted::MOST * Noted::SIZE).unwrap_or(u64::MAX);
+        (&mut self.notes).take(most).read_to_end(&mut notes)?;
+        Ok(Noted::last(&notes))
+    }
+
     /// End the process, and tell how it ended; no process is left behind.
     fn end(mut self) -> io::Result<Ending> {
         // It may have ended by itself.
@@ -218,8 +245,13 @@ impl Child {
         };
         // All writers are gone, so this comes to an end.
         while self.listen()? {}
+        let status_code = status.and_then(WaitStatus::exit_status);
         Ok(Ending {
-            status: status.and_then(WaitStatus::exit_status),
+            noted: match status_code {
+                Some(0) => None,
+                _ => self.noted()?,
+            },
+            status: status_code,
             signal: status.and_then(WaitStatus::terminating_signal),
             said: String::from_utf8_lossy(&self.said).into_owned(),
         })

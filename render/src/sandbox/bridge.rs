@@ -144,15 +144,17 @@ fn given(request: &jinja::Request<'_>) -> (Names, Vec<Str>) {
     (data, functions)
 }
 
+/// The limits of a request; what it does not limit is limited as ever.
 fn limits(request: &jinja::Request<'_>) -> Limits {
     let own = Limits::default();
-    let fuel = request
-        .fuel
-        .map_or(request.limits.fuel, std::cell::Cell::get);
+    let given = request.limits;
+    let fuel = request.fuel.map_or(given.fuel, std::cell::Cell::get);
     Limits {
         fuel: own.fuel.min(fuel),
-        output: request.limits.output,
-        ..own
+        output: given.output,
+        depth: own.depth,
+        time: given.time.map_or(own.time, |time| time.left()),
+        memory: given.memory.map_or(own.memory, |memory| memory.left()),
     }
 }
 

@@ -57,7 +57,7 @@ thread_local! {
 /// Native code in the middle may take so long after time is up.
 const GRACE: Duration = Duration::from_millis(500);
 /// A job whose process was killed from outside is done again so often.
-const ATTEMPTS: usize = 3;
+const ATTEMPTS: usize = 5;
 
 /// Do a job in a session of its own.
 pub(crate) fn with_interpreter(host: &dyn Host, limits: &Limits, mut job: Job) -> Result<Outcome> {
@@ -78,14 +78,19 @@ pub(super) fn alone(limits: &Limits, job: &Job) -> Result<std::result::Result<Do
     }
 }
 
-/// A program that is idle, or a new one.
-pub(super) fn idle() -> Result<Process> {
-    if let Some(process) = IDLE.with_borrow_mut(Vec::pop) {
-        return Ok(process);
-    }
-    let process = Process::start(&find::find()?).map_err(Lost::without_job)?;
+/// A program that is idle, or a new one, with the walls that there must be.
+fn idle() -> Result<Process> {
+    let process = any()?;
     policy::check(&process.hello)?;
     Ok(process)
+}
+
+/// A program that is idle, or a new one, whatever its walls.
+pub(super) fn any() -> Result<Process> {
+    match IDLE.with_borrow_mut(Vec::pop) {
+        Some(process) => Ok(process),
+        None => Process::start(&find::find()?).map_err(Lost::without_job),
+    }
 }
 
 /// Keep a program for the next job.
@@ -95,7 +100,7 @@ pub(super) fn keep(process: Process) {
 }
 
 /// One job and what was said about it.
-struct Talk<'t> {
+pub(super) struct Talk<'t> {
     host: &'t dyn Host,
     limits: &'t Limits,
     job: &'t Job,
@@ -107,7 +112,7 @@ struct Talk<'t> {
 }
 
 impl<'t> Talk<'t> {
-    fn new(host: &'t dyn Host, limits: &'t Limits, job: &'t Job) -> Self {
+    pub(super) fn new(host: &'t dyn Host, limits: &'t Limits, job: &'t Job) -> Self {
         Talk {
             host,
             limits,
@@ -122,7 +127,7 @@ impl<'t> Talk<'t> {
     fn result(&mut self) -> Result<Done> {
         let mut attempt = 1;
         loop {
-            let mut process = idle()?;
+            let mut process = idle().map_err(|error| self.sources.blame(error, None))?;
             let lost = match self.converse(&mut process) {
                 Ok(done) => {
                     if process.end() {
@@ -147,7 +152,8 @@ impl<'t> Talk<'t> {
             let again =
                 matches!(lost, Lost::Ended(_)) && killed && !self.called && attempt < ATTEMPTS;
             if !again {
-                return Err(self.sources.blame(lost.into_error(self.limits)));
+                let noted = ending.and_then(|ending| ending.noted);
+                return Err(self.sources.blame(lost.into_error(self.limits), noted));
             }
             attempt += 1;
             (self.sources, self.refused) = (Sources::new(self.job), Vec::new());
@@ -155,12 +161,12 @@ impl<'t> Talk<'t> {
     }
 
     fn converse(&mut self, process: &mut Process) -> std::result::Result<Done, Lost> {
-        let mut session = process.session()?;
-        let mut left = self
-            .limits
-            .time
-            .saturating_add(self.limits.time / 10)
-            .saturating_add(GRACE);
+        self.speak(&mut process.session()?)
+    }
+
+    /// Give a session the job, and answer what it asks.
+    pub(super) fn speak(&mut self, session: &mut Session) -> std::result::Result<Done, Lost> {
+        let mut left = self.limits.time.saturating_add(GRACE);
         session.write(&[bounds(self.limits).to_bytes(), self.job.to_bytes()], left)?;
         loop {
             let asked = Instant::now();
@@ -170,7 +176,7 @@ impl<'t> Talk<'t> {
                 Said::from_bytes(&frame).map_err(|error| Lost::Strange(error.to_string()))?;
             match said {
                 Said::Done(done) => return Ok(*done),
-                question => self.answer(&mut session, question, left)?,
+                question => self.answer(session, question, left)?,
             }
         }
     }
@@ -220,7 +226,7 @@ impl<'t> Talk<'t> {
         }
     }
 
-    fn outcome(&self, done: Done) -> Result<Outcome> {
+    pub(super) fn outcome(&self, done: Done) -> Result<Outcome> {
         let outcome = match (done, self.job) {
             (Done::Value { value, changed }, Job::Module(_)) => Outcome::Value { value, changed },
             (Done::Text { printed, changed }, Job::Template(_)) => {
@@ -291,7 +297,8 @@ impl<'t> Talk<'t> {
         for (what, place) in way {
             error = error.through(what, place);
         }
-        Ok(error)
+        // Such as what calls the template itself.
+        Ok(self.sources.blame(error, None))
     }
 }
 
@@ -321,8 +328,8 @@ impl Lost {
         match self {
             Lost::Ended(ending) => of_ending(ending.as_ref(), limits),
             Lost::Late => Error::limit(format!(
-                "the template ran for longer than {} seconds, and was stopped",
-                limits.time.as_secs_f64()
+                "the template ran for longer than {:.1?}, and was stopped",
+                limits.time
             )),
             other => other.without_job(),
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mapstack_pyobject::{Error, ErrorKind, Place, Result};
-use mapstack_python_protocol::{Ending, Job, Place as WirePlace, Printed, Unit, UnitSource};
+use mapstack_python_protocol::{Ending, Job, Noted, Place as WirePlace, Printed, Unit, UnitSource};
 use mapstack_value::Str;
 
 use super::{Limits, Source};
@@ -59,7 +59,7 @@ pub(super) fn class(name: &str) -> &'static str {
 pub(super) struct Sources {
     name: Option<Str>,
     job: Arc<str>,
-    sent: Vec<Arc<str>>,
+    sent: Vec<Source>,
 }
 
 impl Sources {
@@ -78,23 +78,49 @@ impl Sources {
 
     /// Note a template that is sent on the way.
     pub(super) fn send(&mut self, source: &Source) {
-        self.sent.push(source.text.clone());
+        self.sent.push(source.clone());
     }
 
-    /// The template's place for an error of which nothing else is known.
-    pub(super) fn blame(&self, error: Box<Error>) -> Box<Error> {
-        let span = Span { start: 0, end: 0 };
-        error.at(|| Place {
+    /// An error of which nothing is known but the template, and the place that the job noted last.
+    pub(super) fn blame(&self, error: Box<Error>, noted: Option<Noted>) -> Box<Error> {
+        error.at(|| {
+            noted
+                .and_then(|noted| self.noted(noted))
+                .unwrap_or_else(|| {
+                    let span = Span { start: 0, end: 0 };
+                    self.of_job(span)
+                })
+        })
+    }
+
+    fn of_job(&self, span: Span) -> Place {
+        Place {
             template: self.name.clone(),
             source: self.job.clone(),
             span,
+        }
+    }
+
+    fn noted(&self, noted: Noted) -> Option<Place> {
+        let Some(number) = noted.sent else {
+            return Some(self.of_job(within(&self.job, noted.span)));
+        };
+        let sent = self.sent.get(usize::try_from(number).ok()?)?;
+        Some(Place {
+            template: Some(sent.name.clone()),
+            source: sent.text.clone(),
+            span: within(&sent.text, noted.span),
         })
     }
 
     fn source(&self, unit: &Unit) -> Result<Arc<str>> {
         match &unit.source {
             UnitSource::Job => Ok(self.job.clone()),
-            UnitSource::Sent(number) => self.sent.get(*number).cloned().ok_or_else(stray),
+            UnitSource::Sent(number) => self
+                .sent
+                .get(*number)
+                .map(|sent| sent.text.clone())
+                .ok_or_else(stray),
             UnitSource::Text(text) => Ok(text.clone()),
         }
     }
@@ -176,8 +202,8 @@ pub(super) fn of_ending(ending: Option<&Ending>, limits: &Limits) -> Box<Error> 
             "the session that ran the template was ended from outside, perhaps for lack of memory",
         ),
         Some(24) => Error::limit(format!(
-            "the template used more than {} seconds of processor time, and was stopped",
-            limits.time.as_secs_f64()
+            "the template used more than {:.1?} of processor time, and was stopped",
+            limits.time
         )),
         Some(31) => Error::new(
             ErrorKind::Security,

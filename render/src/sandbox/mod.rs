@@ -15,6 +15,8 @@ mod client;
 mod compiled;
 mod failure;
 mod find;
+#[cfg(all(unix, test))]
+mod hostile;
 #[cfg(any(not(unix), test))]
 mod once;
 mod policy;

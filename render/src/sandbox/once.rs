@@ -124,6 +124,7 @@ impl Running {
             status: status.code(),
             signal,
             said: String::from_utf8_lossy(&said).into_owned(),
+            noted: None,
         })
     }
 }

@@ -39,7 +39,7 @@ pub struct Walls {
 /// ```
 pub fn walls() -> Result<Walls> {
     let program = find::find()?;
-    let process = client::idle()?;
+    let process = client::any()?;
     let Hello { release, walls } = process.hello.clone();
     client::keep(process);
     Ok(Walls {

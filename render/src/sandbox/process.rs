@@ -152,6 +152,20 @@ impl Drop for Process {
 pub(super) struct Session(Line);
 
 impl Session {
+    /// The line over a socket.
+    #[cfg(test)]
+    pub(super) fn over(socket: UnixStream) -> Self {
+        Session(Line::new(socket))
+    }
+
+    /// Send bytes as they are, as far as the other side takes them, and nothing more.
+    #[cfg(test)]
+    pub(super) fn hang_up_after(&mut self, bytes: &[u8]) {
+        self.0.until = Instant::now().checked_add(PATIENCE);
+        let _ = self.0.write_all(bytes);
+        let _ = self.0.stream.shutdown(std::net::Shutdown::Write);
+    }
+
     /// Send messages, each as its bytes.
     pub(super) fn write(
         &mut self,

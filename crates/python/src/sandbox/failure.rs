@@ -18,7 +18,15 @@ pub(crate) fn error(
         (None, Some(error)) => error,
         (None, None) => described(exception, vm),
     };
-    let mut places = places.into_iter().rev();
+    let mut places = places.into_iter().rev().peekable();
+    if shared.meter.broken().is_some()
+        && let Some((unit, line)) = shared.meter.broken_at()
+    {
+        let place = shared.place(unit, line);
+        // The way there ends there, or where the error was raised again later.
+        places.next_if(|(_, last)| last.span == place.span);
+        error.place = Some(place);
+    }
     if error.place.is_none() {
         error.place = places.next().map(|(_, place)| place);
     }

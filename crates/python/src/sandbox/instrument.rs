@@ -2,19 +2,27 @@
 //!
 //! Every pass through a loop or a comprehension and every call of a function begins with a call of [`TICK`]. That
 //! ends what runs without end where it stands, and at the same place on every machine. It is no wall.
+//!
+//! Before statements that can take long goes a call of [`NOTE`], so that the place is known if the process ends there.
+//! Statements in loops have none: the loop has one.
 
 use std::cell::{Cell, RefCell};
 
 use ruff_text_size::{Ranged, TextRange};
 use rustpython_vm::compiler::ast::visitor::transformer::{self, Transformer};
 use rustpython_vm::compiler::ast::{
-    Arguments, AtomicNodeIndex, BoolOp, Comprehension, Expr, ExprBinOp, ExprBoolOp, ExprCall,
-    ExprContext, ExprName, ExprNoneLiteral, ExprUnaryOp, Identifier, ModModule, Stmt, StmtExpr,
-    UnaryOp,
+    Arguments, AtomicNodeIndex, BoolOp, Comprehension, ExceptHandler, Expr, ExprBinOp, ExprBoolOp,
+    ExprCall, ExprContext, ExprName, ExprNoneLiteral, ExprUnaryOp, Identifier, ModModule, Stmt,
+    StmtExpr, UnaryOp,
 };
 
 /// The function that spends a step: a name that no source can spell by chance.
 pub(crate) const TICK: &str = "<tick>";
+/// The function that notes a place: another such name.
+pub(crate) const NOTE: &str = "<note>";
+
+/// What prints in the code of Mako templates.
+const WRITER: &str = "__M_writer";
 
 /// Deeper trees than people write would exhaust the stack of the compiler behind.
 const MAX_DEPTH: usize = 400;
@@ -33,6 +41,7 @@ pub(crate) fn module(module: &mut ModModule) -> Result<(), TooDeep> {
     for stmt in &mut module.body {
         rewriter.visit_stmt(stmt);
     }
+    annotate(&mut module.body);
     rewriter.too_deep.into_inner().map_or(Ok(()), Err)
 }
 
@@ -40,6 +49,8 @@ pub(crate) fn module(module: &mut ModModule) -> Result<(), TooDeep> {
 struct Rewriter {
     too_deep: RefCell<Option<TooDeep>>,
     depth: Cell<usize>,
+    /// Whether the body of a loop is walked.
+    looping: Cell<bool>,
 }
 
 impl Rewriter {
@@ -82,7 +93,17 @@ impl Rewriter {
 impl Transformer for Rewriter {
     fn visit_stmt(&self, stmt: &mut Stmt) {
         self.deeper(stmt.range(), || {
+            let (outer, inner) = match stmt {
+                Stmt::FunctionDef(_) => (self.looping.get(), false),
+                Stmt::For(_) | Stmt::While(_) => (self.looping.get(), true),
+                _ => (self.looping.get(), self.looping.get()),
+            };
+            self.looping.set(inner);
             transformer::walk_stmt(self, stmt);
+            self.looping.set(outer);
+            if !inner {
+                bodies(stmt).into_iter().for_each(annotate);
+            }
             match stmt {
                 Stmt::FunctionDef(function) => prepend(&mut function.body),
                 Stmt::For(each) => prepend(&mut each.body),
@@ -107,7 +128,7 @@ impl Transformer for Rewriter {
                         node_index: AtomicNodeIndex::NONE,
                         range,
                         op: BoolOp::Or,
-                        values: vec![tick(range), body],
+                        values: vec![call(TICK, range), body],
                     });
                 }
                 Expr::ListComp(each) => generators(&mut each.generators),
@@ -124,7 +145,7 @@ impl Transformer for Rewriter {
 fn prepend(body: &mut Vec<Stmt>) {
     let range = body.first().map_or(TextRange::default(), Ranged::range);
     let at = usize::from(body.first().is_some_and(is_docstring));
-    let value = Box::new(tick(range));
+    let value = Box::new(call(TICK, range));
     body.insert(
         at,
         Stmt::Expr(StmtExpr {
@@ -143,18 +164,97 @@ fn generators(generators: &mut [Comprehension]) {
             node_index: AtomicNodeIndex::NONE,
             range,
             op: UnaryOp::Not,
-            operand: Box::new(tick(range)),
+            operand: Box::new(call(TICK, range)),
         });
         generator.ifs.insert(0, step);
     }
 }
 
-/// A call of [`TICK`], which returns `None`.
-fn tick(range: TextRange) -> Expr {
+/// The statements inside a statement that is no loop.
+fn bodies(stmt: &mut Stmt) -> Vec<&mut Vec<Stmt>> {
+    match stmt {
+        Stmt::FunctionDef(function) => vec![&mut function.body],
+        Stmt::ClassDef(class) => vec![&mut class.body],
+        Stmt::With(with) => vec![&mut with.body],
+        Stmt::If(branch) => {
+            let others = branch.elif_else_clauses.iter_mut().map(|it| &mut it.body);
+            std::iter::once(&mut branch.body).chain(others).collect()
+        }
+        Stmt::Match(choice) => choice.cases.iter_mut().map(|it| &mut it.body).collect(),
+        Stmt::Try(attempt) => {
+            let handlers = attempt.handlers.iter_mut().map(|handler| {
+                let ExceptHandler::ExceptHandler(handler) = handler;
+                &mut handler.body
+            });
+            [&mut attempt.body, &mut attempt.orelse]
+                .into_iter()
+                .chain(handlers)
+                .chain([&mut attempt.finalbody])
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Put notes before the statements that can take long.
+fn annotate(body: &mut Vec<Stmt>) {
+    let mut out = Vec::with_capacity(body.len());
+    for stmt in body.drain(..) {
+        if can_take_long(&stmt) {
+            let range = stmt.range();
+            out.push(Stmt::Expr(StmtExpr {
+                node_index: AtomicNodeIndex::NONE,
+                range,
+                value: Box::new(call(NOTE, range)),
+            }));
+        }
+        out.push(stmt);
+    }
+    *body = out;
+}
+
+fn can_take_long(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Expr(stmt) => !is_quick(&stmt.value) && !prints_literal(&stmt.value),
+        Stmt::Return(stmt) => stmt.value.as_deref().is_some_and(|value| !is_quick(value)),
+        Stmt::Assign(stmt) => !is_quick(&stmt.value),
+        Stmt::AnnAssign(stmt) => stmt.value.as_deref().is_some_and(|value| !is_quick(value)),
+        Stmt::If(stmt) => !is_quick(&stmt.test),
+        Stmt::AugAssign(_)
+        | Stmt::Delete(_)
+        | Stmt::Raise(_)
+        | Stmt::Assert(_)
+        | Stmt::For(_)
+        | Stmt::While(_)
+        | Stmt::With(_)
+        | Stmt::Match(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether an expression asks nobody.
+fn is_quick(expr: &Expr) -> bool {
+    expr.is_literal_expr() || matches!(expr, Expr::Name(_) | Expr::Lambda(_))
+}
+
+/// Whether an expression is what prints the text of a template.
+fn prints_literal(expr: &Expr) -> bool {
+    let Expr::Call(call) = expr else { return false };
+    let is_writer = matches!(&*call.func, Expr::Name(name) if name.id.as_str() == WRITER);
+    is_writer
+        && call
+            .arguments
+            .args
+            .first()
+            .is_some_and(Expr::is_literal_expr)
+}
+
+/// A call of a function without arguments that returns `None`.
+fn call(function: &str, range: TextRange) -> Expr {
     let name = ExprName {
         node_index: AtomicNodeIndex::NONE,
         range,
-        id: Identifier::new(TICK, range).id,
+        id: Identifier::new(function, range).id,
         ctx: ExprContext::Load,
     };
     Expr::Call(ExprCall {

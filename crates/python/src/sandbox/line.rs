@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mapstack_python_protocol::{
-    Answer, Bounds, Failure, FailureKind, FrameError, Job, Message, Names, Outcome,
-    Place as WirePlace, Refusal, Said, Source, Unit, UnitSource, read_frame, write_frame,
+    Answer, Bounds, Failure, FailureKind, FrameError, Job, Message, Names, Noted, Outcome,
+    Place as WirePlace, Refusal, Said, Source, Span, Unit, UnitSource, read_frame, write_frame,
 };
 use mapstack_value::Value;
 
@@ -23,11 +23,35 @@ struct Stream {
 #[derive(Default)]
 pub(crate) struct Line {
     stream: RefCell<Option<Stream>>,
+    notes: RefCell<Notes>,
     /// The text of the job, and those that the command sent on its way.
     job: RefCell<Arc<str>>,
     sent: RefCell<Vec<Arc<str>>>,
     /// The time that the command took to answer.
     waited: Cell<Duration>,
+}
+
+/// Where notes go, and what of them there is.
+#[derive(Default)]
+struct Notes {
+    output: Option<Box<dyn Write>>,
+    made: usize,
+    last: Option<Noted>,
+}
+
+impl Notes {
+    fn add(&mut self, noted: Noted) {
+        let Some(output) = &mut self.output else {
+            return;
+        };
+        if self.last.replace(noted) == Some(noted) {
+            return;
+        }
+        self.made += 1;
+        if output.write_all(&noted.to_bytes()).is_err() || self.made >= Noted::MOST {
+            self.output = None;
+        }
+    }
 }
 
 impl Line {
@@ -37,6 +61,28 @@ impl Line {
             input: Box::new(input),
             output: Box::new(output),
         });
+    }
+
+    /// Have the places that the job comes to noted.
+    pub(crate) fn note_to(&self, notes: impl Write + 'static) {
+        *self.notes.borrow_mut() = Notes {
+            output: Some(Box::new(notes)),
+            ..Notes::default()
+        };
+    }
+
+    /// Note the place that the job has come to.
+    pub(crate) fn note(&self, source: &Arc<str>, span: Span) {
+        let sent = if Arc::ptr_eq(source, &self.job.borrow()) {
+            None
+        } else {
+            let sent = self.sent.borrow();
+            let Some(number) = sent.iter().position(|sent| Arc::ptr_eq(source, sent)) else {
+                return;
+            };
+            u32::try_from(number).ok()
+        };
+        self.notes.borrow_mut().add(Noted { sent, span });
     }
 
     /// The next message; none where the command has hung up or does not speak the protocol.

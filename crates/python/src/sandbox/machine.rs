@@ -39,24 +39,27 @@ pub(crate) struct Unit {
 impl Unit {
     /// The place of a line of the code, counted from 1.
     pub(crate) fn place(&self, line: usize) -> Place {
-        let span = if self.lines.is_empty() {
-            line_span(&self.source, line)
-        } else {
-            let before = self
-                .lines
-                .get(..line.min(self.lines.len()))
-                .unwrap_or_default();
-            before
-                .iter()
-                .rev()
-                .find_map(|span| *span)
-                .unwrap_or(Span { start: 0, end: 0 })
-        };
         Place {
             template: self.name.clone(),
             source: self.source.clone(),
-            span,
+            span: self.span(line),
         }
+    }
+
+    /// The part of the source behind a line of the code, counted from 1.
+    fn span(&self, line: usize) -> Span {
+        if self.lines.is_empty() {
+            return line_span(&self.source, line);
+        }
+        let before = self
+            .lines
+            .get(..line.min(self.lines.len()))
+            .unwrap_or_default();
+        before
+            .iter()
+            .rev()
+            .find_map(|span| *span)
+            .unwrap_or(Span { start: 0, end: 0 })
     }
 }
 
@@ -195,7 +198,10 @@ impl Machine {
             })
             .and_then(|outcome| match self.shared.meter.broken() {
                 // Code can swallow the exception, but not go on.
-                Some(why) => Err(Error::limit(why).at(|| self.shared.place(template::MAIN, 1))),
+                Some(why) => {
+                    let (unit, line) = self.shared.meter.broken_at().unwrap_or((template::MAIN, 1));
+                    Err(Error::limit(why).at(|| self.shared.place(unit, line)))
+                }
                 None => Ok(outcome),
             })
     }
@@ -318,6 +324,13 @@ fn unit_path(unit: usize) -> String {
     format!("<unit {unit}>")
 }
 
+/// The unit and the line of the code that runs, if it is a template's.
+pub(crate) fn current_line(vm: &VirtualMachine) -> Option<(usize, usize)> {
+    let frame = vm.current_frame()?;
+    let unit = unit_of(frame.code.source_path.as_str())?;
+    Some((unit, frame.current_location().line.get()))
+}
+
 /// The unit that a path names.
 pub(crate) fn unit_of(path: &str) -> Option<usize> {
     path.strip_prefix("<unit ")?.strip_suffix('>')?.parse().ok()
@@ -347,6 +360,21 @@ impl Shared {
                 source: "".into(),
                 span: Span { start: 0, end: 0 },
             },
+        }
+    }
+
+    /// Note where the code is that runs.
+    fn note(&self, vm: &VirtualMachine) {
+        let Some((unit, line)) = current_line(vm) else {
+            return;
+        };
+        let units = self.units.borrow();
+        if let Some(unit) = units.get(unit) {
+            let span = unit.span(line);
+            // Code that no part of the template stands behind.
+            if span.end > 0 {
+                self.line.note(&unit.source, span);
+            }
         }
     }
 
@@ -424,6 +452,10 @@ fn prelude(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
         native.set_item(name, function, vm)?;
     }
     native.set_item("tick_name", vm.ctx.new_str(instrument::TICK).into(), vm)?;
+    let this = shared.clone();
+    let note = vm.new_function("note", move |vm: &VirtualMachine| this.note(vm));
+    native.set_item("note", note.into(), vm)?;
+    native.set_item("note_name", vm.ctx.new_str(instrument::NOTE).into(), vm)?;
     let modules = FROZEN_NAMES
         .iter()
         .map(|name| vm.ctx.new_str(*name).into())

@@ -8,6 +8,8 @@ use mapstack_python_protocol::Bounds;
 use rustpython_vm::builtins::{PyStr, PyTypeRef};
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
+use super::machine::current_line;
+
 /// What a run may still spend.
 #[derive(Debug)]
 pub(crate) struct Meter {
@@ -17,6 +19,8 @@ pub(crate) struct Meter {
     output: Cell<usize>,
     /// Why the run ends; set once, it stays.
     broken: RefCell<Option<&'static str>>,
+    /// The unit and the line where that was.
+    broken_at: Cell<Option<(usize, usize)>>,
 }
 
 impl Meter {
@@ -27,6 +31,7 @@ impl Meter {
             clock: Cell::new(0),
             output: Cell::new(0),
             broken: RefCell::new(None),
+            broken_at: Cell::new(None),
         }
     }
 
@@ -37,6 +42,7 @@ impl Meter {
         self.output
             .set(usize::try_from(bounds.output).unwrap_or(usize::MAX));
         *self.broken.borrow_mut() = None;
+        self.broken_at.set(None);
     }
 
     /// Work done for the run by the command does not count.
@@ -48,6 +54,21 @@ impl Meter {
 
     pub(crate) fn broken(&self) -> Option<&'static str> {
         *self.broken.borrow()
+    }
+
+    /// The unit and the line that a limit was reached in.
+    pub(crate) fn broken_at(&self) -> Option<(usize, usize)> {
+        self.broken_at.get()
+    }
+
+    /// End the run, unless it has ended before; why it ends.
+    fn end(&self, why: &'static str, vm: &VirtualMachine) -> &'static str {
+        if let Some(before) = self.broken() {
+            return before;
+        }
+        *self.broken.borrow_mut() = Some(why);
+        self.broken_at.set(current_line(vm));
+        why
     }
 
     fn tick(&self) -> Result<(), &'static str> {
@@ -94,7 +115,7 @@ impl Meter {
                      error: &PyTypeRef,
                      vm: &VirtualMachine| {
             spent.map_err(|why| {
-                let why = *meter.broken.borrow_mut().get_or_insert(why);
+                let why = meter.end(why, vm);
                 vm.new_exception_msg(error.clone(), why.into())
             })
         };

@@ -78,6 +78,7 @@ BUILTINS.update({"__import__": _import, "__name__": "template", "print": _print}
 for _name in ("open", "input", "breakpoint", "help"):
     BUILTINS[_name] = _unavailable(_name)
 BUILTINS[native["tick_name"]] = native["tick"]
+BUILTINS[native["note_name"]] = native["note"]
 
 
 def _import_as(name):

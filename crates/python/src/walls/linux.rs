@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetStatus,
@@ -57,14 +58,6 @@ const NEVER: [i64; 17] = [
     libc::SYS_socket,
 ];
 
-/// What a session does not do, either.
-const NEVER_IN_SESSION: [i64; 4] = [
-    libc::SYS_clone,
-    libc::SYS_clone3,
-    libc::SYS_unshare,
-    libc::SYS_setns,
-];
-
 /// What a session does: its streams, memory, time, chance, signals of its own, the end.
 const ALWAYS_IN_SESSION: [i64; 21] = [
     libc::SYS_brk,
@@ -90,12 +83,22 @@ const ALWAYS_IN_SESSION: [i64; 21] = [
     libc::SYS_write,
 ];
 
+/// Whether the kernel took the first filter.
+static CAN_FORBID: AtomicBool = AtomicBool::new(false);
+
 /// No new program, no network and no look into other processes, from now on.
 pub(super) fn forbid() -> io::Result<()> {
-    apply(&forbidding(&NEVER)?)
+    apply(&forbidding(&NEVER)?)?;
+    CAN_FORBID.store(true, Ordering::Relaxed);
+    Ok(())
 }
 
-/// Leave a session what it needs. Everything else is refused, and the worst of it ends the process.
+/// Whether calls can be filtered: where they cannot, the greeting says so.
+pub(super) fn can_forbid() -> bool {
+    CAN_FORBID.load(Ordering::Relaxed)
+}
+
+/// Leave a session what it needs. Everything else is refused; what no process does still ends it.
 pub(super) fn filter_calls() -> io::Result<()> {
     let mut rules: Rules = ALWAYS_IN_SESSION
         .into_iter()
@@ -118,8 +121,6 @@ pub(super) fn filter_calls() -> io::Result<()> {
         vec![rule(0, SeccompCmpOp::Eq, std::process::id().into())?],
     );
     let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    // The filter that refuses comes last: it would refuse another filter.
-    apply(&forbidding(&NEVER_IN_SESSION)?)?;
     apply(&program(rules, refuse, SeccompAction::Allow)?)
 }
 
