@@ -2,7 +2,8 @@
 //!
 //! The arguments of a verb stand in its file, and groups that verbs share in `mapstack_inputs`.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::commands::config::ConfigArgs;
@@ -31,12 +32,68 @@ use crate::commands::watch::Watch;
 /// Given the roots of a file server and one minion's facts, mapstack answers what
 /// salt['map.data'](FORMULA) answers on that minion, and says which files it looked for.
 #[derive(Debug, Parser)]
-#[command(name = "mapstack", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(
+    name = "mapstack",
+    disable_version_flag = true,
+    arg_required_else_help = true,
+    override_usage = "mapstack [OPTIONS] <COMMAND>",
+    after_help = EXAMPLES,
+    max_term_width = 100
+)]
 pub struct Cli {
     #[command(flatten)]
-    pub messages: Messages,
+    messages: Messages,
+    /// Refuse Mako and Python templates where a wall around mapstack-python is missing (see --version -v)
+    #[arg(long, global = true, help_heading = "Limits")]
+    strict_sandbox: bool,
+    /// Print the version
+    #[arg(short = 'V', long)]
+    version: bool,
+    /// With --version: where mapstack-python is, and which of the walls around it stand here
+    #[arg(short, long, requires = "version")]
+    verbose: bool,
     #[command(subcommand)]
-    pub command: Command,
+    command: Option<Command>,
+}
+
+/// A command line that says what is to be done.
+pub struct Invocation {
+    pub messages: Messages,
+    pub strict_sandbox: bool,
+    pub asked: Asked,
+}
+
+/// What is to be done.
+pub enum Asked {
+    /// Print the version, and with `verbose` what there is to say about `mapstack-python`.
+    Version { verbose: bool },
+    /// A verb.
+    Verb(Box<Command>),
+}
+
+impl Cli {
+    /// Read the command line.
+    ///
+    /// # Errors
+    /// It says nothing that can be done, or asks for help.
+    pub fn read() -> Result<Invocation, clap::Error> {
+        let cli = Cli::try_parse()?;
+        let asked = match cli.command {
+            _ if cli.version => Asked::Version {
+                verbose: cli.verbose,
+            },
+            Some(command) => Asked::Verb(Box::new(command)),
+            None => {
+                let message = "a verb is missing, such as `data`; `mapstack --help` lists them";
+                return Err(Cli::command().error(ErrorKind::MissingSubcommand, message));
+            }
+        };
+        Ok(Invocation {
+            messages: cli.messages,
+            strict_sandbox: cli.strict_sandbox,
+            asked,
+        })
+    }
 }
 
 const EXAMPLES: &str = "\

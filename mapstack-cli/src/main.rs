@@ -8,13 +8,14 @@ mod report;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    let cli = match cli::Cli::try_parse() {
-        Ok(cli) => cli,
+    let invocation = match cli::Cli::read() {
+        Ok(invocation) => invocation,
         Err(refused) => return commands::refused(&refused, std::env::args_os()),
     };
-    let reporter = report::Reporter::new(&cli.messages);
-    reporter.finish(commands::run(&cli.command, &reporter))
+    if invocation.strict_sandbox {
+        mapstack::sandbox::require_walls();
+    }
+    let reporter = report::Reporter::new(&invocation.messages);
+    reporter.finish(commands::run(&invocation.asked, &reporter))
 }

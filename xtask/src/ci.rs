@@ -14,6 +14,10 @@ pub fn run(sh: &Shell, _: &Args) -> Result {
     cmd!(sh, "cargo clippy --workspace --all-targets -- -D warnings").run()?;
     // The README's own command.
     cmd!(sh, "cargo test --workspace").run()?;
+    {
+        let _many = sh.push_env("MAPSTACK_MUTANTS", "10000");
+        cmd!(sh, "cargo test --workspace --test mutations").run()?;
+    }
     // A workspace of its own, so that nothing above reaches it.
     cmd!(
         sh,

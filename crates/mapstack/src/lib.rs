@@ -55,6 +55,7 @@ mod outside;
 mod pipe;
 mod python;
 mod render;
+pub mod sandbox;
 pub mod secrets;
 mod share;
 mod source;

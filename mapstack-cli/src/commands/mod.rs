@@ -20,6 +20,7 @@ pub mod sources;
 pub mod stack;
 pub mod test;
 pub mod tofs;
+pub mod version;
 pub mod watch;
 
 use std::ffi::OsString;
@@ -30,12 +31,19 @@ use mapstack::{Engine, Run};
 use mapstack_inputs::Session;
 use mapstack_inputs::flags::{Functions, Input};
 
-use crate::cli::Command;
+use crate::cli::{Asked, Command};
 use crate::memory;
 use crate::report::{Failure, Reporter};
 
-/// Run the verb.
-pub fn run(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
+/// Do what was asked for.
+pub fn run(asked: &Asked, reporter: &Reporter) -> Result<(), Failure> {
+    match asked {
+        Asked::Version { verbose } => version::run(*verbose),
+        Asked::Verb(command) => run_verb(command, reporter),
+    }
+}
+
+fn run_verb(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
     match command {
         Command::Data(args) => data::run(args, reporter),
         Command::Stack(args) => stack::run(args, reporter),
