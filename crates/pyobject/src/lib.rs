@@ -10,7 +10,7 @@
 //!
 //! let list = Obj::list([Obj::from(1)]);
 //! let Obj::List(same) = list.clone() else { unreachable!() };
-//! same.push(Obj::from("two"));
+//! same.change(|items| items.push(Obj::from("two")));
 //! assert_eq!(repr(&list).unwrap(), "[1, 'two']");
 //! ```
 //!

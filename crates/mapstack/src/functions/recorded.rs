@@ -60,7 +60,15 @@ const DIFFERENT: &[(&str, &str)] = &[
     ("{{ [salt.keys() is iterable] }}", KEYS),
     ("{{ ['grains.get' in salt.keys()] }}", KEYS),
     ("{{ [salt.items() is iterable] }}", KEYS),
+    (
+        "{% do grains.update(fresh='yes') %}{{ salt['grains.get']('fresh') }}{{ salt['match.grain']('fresh:yes') }}{{ 'fresh' in salt['grains.ls']() }}",
+        GRAINS,
+    ),
 ];
+
+/// The recorded loader has options with grains of their own; in a state run they are the template's, as recorded in
+/// `tests/data/state_runs.json`.
+const GRAINS: &str = "in a state run matchers see the grains that the template changed";
 
 const OMITTED: &str = "what is left out is settled before anything is looked at";
 const OF_MAP: &str = "an undefined argument is refused before anything is read";

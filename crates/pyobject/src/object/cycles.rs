@@ -74,7 +74,7 @@ impl Drop for Noted {
 ///
 /// ```
 /// use std::rc::Rc;
-/// use mapstack_pyobject::{ListRef, Obj, Object, Sweep};
+/// use mapstack_pyobject::{Budget, Limits, ListRef, Obj, Object, Sweep};
 /// struct Flag(Rc<()>);
 /// impl Object for Flag {
 ///     fn type_name(&self) -> &'static str {
@@ -84,7 +84,9 @@ impl Drop for Noted {
 /// let alive = Rc::new(());
 /// let sweep = Sweep::default();
 /// let list = ListRef::new(vec![Obj::native(Flag(alive.clone()))]);
-/// list.push(Obj::List(list.clone()));
+/// let budget = Budget::new(Limits::default(), None);
+/// list.change(|items| items.push(Obj::List(list.clone())));
+/// drop(budget);
 /// drop(list);
 /// assert_eq!(Rc::strong_count(&alive), 2);
 /// drop(sweep);
