@@ -48,9 +48,10 @@ proptest! {
         let text = serde_json::to_string(&value).unwrap();
         let back: Value = serde_json::from_str(&text).unwrap();
         prop_assert!(back.is_same(&value), "{:?} came back as {:?}", value, back);
-        // The crate's own JSON says the same.
+        // The crate's own JSON says the same; a float's exponent can have a zero in front there, as in Python.
         let own = dumps(&value, &DumpOptions::default()).unwrap();
-        prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&own).unwrap(), serde_json::from_str::<serde_json::Value>(&text).unwrap());
+        let own: Value = serde_json::from_str(&own).unwrap();
+        prop_assert!(own.is_same(&value), "{:?} came back as {:?}", value, own);
     }
 
     #[test]
