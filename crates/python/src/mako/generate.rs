@@ -543,10 +543,14 @@ impl<'a> Generator<'a> {
             // The `return` above must not keep this from running.
             let lines = &mut self.out;
             replace_last_return(&mut lines.code);
+            let span = match owner {
+                Owner::Node(id) => Some(self.node(id).span),
+                Owner::Template => None,
+            };
             if buffered {
-                self.line(&format!("return {text}"));
+                self.line_from(&format!("return {text}"), span);
             } else {
-                self.line(&format!("context.write({text})"));
+                self.line_from(&format!("context.write({text})"), span);
                 self.line("return ''");
             }
             self.indent += 1;

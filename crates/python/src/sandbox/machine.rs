@@ -46,6 +46,14 @@ impl Unit {
         }
     }
 
+    /// The part of the source that a line of the code was made from; none for a line that only holds code together.
+    fn own_span(&self, line: usize) -> Option<Span> {
+        if self.lines.is_empty() {
+            return Some(line_span(&self.source, line));
+        }
+        *self.lines.get(line.checked_sub(1)?)?
+    }
+
     /// The part of the source behind a line of the code, counted from 1.
     fn span(&self, line: usize) -> Span {
         if self.lines.is_empty() {
@@ -369,12 +377,11 @@ impl Shared {
             return;
         };
         let units = self.units.borrow();
-        if let Some(unit) = units.get(unit) {
-            let span = unit.span(line);
-            // Code that no part of the template stands behind.
-            if span.end > 0 {
-                self.line.note(&unit.source, span);
-            }
+        // A line of the frame around the template, such as its `finally:`, runs after the statement to blame.
+        if let Some(unit) = units.get(unit)
+            && let Some(span) = unit.own_span(line)
+        {
+            self.line.note(&unit.source, span);
         }
     }
 
