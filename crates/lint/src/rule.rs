@@ -56,11 +56,11 @@ rules! {
     UnknownLayerKey "unknown-layer-key" Error
         "A top-level key of a parameter file besides values, strategy and merge_lists.";
     MisplacedOption "misplaced-option" Warning
-        "A strategy or merge_lists among the values, where it is data like any other.";
+        "A strategy or merge_lists among the values, where it is ordinary data.";
     NoValues "no-values" Warning
         "A parameter file without values, which contributes nothing.";
     DataSource "data-source" Error
-        "A parameter file that is no mapping.";
+        "A parameter file that is not a mapping.";
     YamlBool "yaml-bool" Warning
         "A yes, no, on or off that YAML reads as a boolean where text is meant.";
     YamlOctal "yaml-octal" Warning
@@ -74,19 +74,19 @@ rules! {
     DuplicateKey "duplicate-key" Error
         "A mapping with two equal keys.";
     YamlTab "yaml-tab" Error
-        "A tab where YAML wants spaces.";
+        "A tab where YAML needs spaces.";
     YamlSyntax "yaml-syntax" Error
-        "Text that is no YAML.";
+        "Text that is not YAML.";
     UnquotedExpression "unquoted-expression" Warning
         "An unquoted template expression whose text YAML reads as something else.";
     DeprecatedSourceForm "deprecated-source-form" Warning
         "A source in the form Y:G@os, which map.data keeps for old formulas; it is Y!G@os now.";
     UnknownMapJinjaKey "unknown-map-jinja-key" Warning
-        "A key of map_jinja.yaml that nobody reads.";
+        "A key of map_jinja.yaml that nothing reads.";
     BadSource "bad-source" Error
-        "A source of map_jinja.yaml that is no definition.";
+        "A source of map_jinja.yaml that is not a valid definition.";
     UnknownFunction "unknown-function" Warning
-        "A template that calls a function which nobody provides.";
+        "A template that calls a function that does not exist.";
     TemplateSyntax "template-syntax" Error
         "A template that Jinja refuses.";
     UndefinedVariable "undefined-variable" Error
@@ -94,19 +94,19 @@ rules! {
     RenderFailure "render-failure" Error
         "A parameter file, map.jinja or sls that fails on some or all platforms.";
     MissingImport "missing-import" Error
-        "A template that loads one, or imports a name from one, that does not exist.";
+        "A template that loads a missing template, or imports a missing name.";
     MissingInclude "missing-include" Error
-        "An sls that includes one that does not exist.";
+        "An sls that includes a missing sls.";
     StatesShape "states-shape" Error
         "An sls that is not a mapping of states, or whose include is not a list.";
     MisspeltKey "misspelt-key" Warning
-        "A key of an override that nothing uses, and that is nearly one of the defaults.";
+        "A key of an override that nothing uses, and that is similar to one of the defaults.";
     MisspeltName "misspelt-name" Warning
-        "A grain, or a system in a look-up by a grain, that nobody has, and that is nearly one that exists.";
+        "A grain, or a system in a look-up by a grain, that does not exist but is similar to one that does.";
     Schema "schema" Error
-        "A value that the formula's schema does not allow, or a schema that is none.";
+        "A value that the formula's schema does not allow, or an invalid schema.";
     Suppression "suppression" Warning
-        "A comment that is meant to silence a rule that does not exist.";
+        "A comment that silences a rule that does not exist.";
 }
 
 impl Rule {
