@@ -27,6 +27,20 @@ impl Level {
             Level::Error => "error",
         }
     }
+
+    /// The level of that name.
+    ///
+    /// ```
+    /// use mapstack_lint::Level;
+    /// assert_eq!(Level::named("note"), Some(Level::Note));
+    /// assert_eq!(Level::named("off"), None);
+    /// ```
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Level::Note, Level::Warning, Level::Error]
+            .into_iter()
+            .find(|level| level.name() == name)
+    }
 }
 
 /// A mistake, or what looks like one.

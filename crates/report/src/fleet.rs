@@ -66,6 +66,11 @@ impl Form {
         }
     }
 
+    /// The formulas of each minion.
+    pub fn formulas(&self) -> impl Iterator<Item = &str> {
+        self.formulas.iter().map(String::as_str)
+    }
+
     /// What stands before the first minion.
     pub fn head(&self) -> String {
         match (&self.what, self.format) {

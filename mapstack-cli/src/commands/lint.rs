@@ -189,11 +189,8 @@ fn linter<'e>(
         };
         let (name, level) = change.split_once('=').ok_or_else(usage)?;
         let level = match level {
-            "error" => Some(Level::Error),
-            "warning" => Some(Level::Warning),
-            "note" => Some(Level::Note),
             "off" => None,
-            _ => return Err(usage()),
+            name => Some(Level::named(name).ok_or_else(usage)?),
         };
         linter = linter.level(rule(name)?, level);
     }
@@ -272,5 +269,5 @@ fn rewrite(file: &Path, change: &Fixed) -> Result<(), Failure> {
     if now != change.before {
         return Err(failed("it was changed meanwhile"));
     }
-    output::put_file(file, &change.after).map_err(|e| failed(&e.to_string()))
+    mapstack_outputs::replace(file, &change.after).map_err(|e| failed(&e.to_string()))
 }

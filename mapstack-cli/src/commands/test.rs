@@ -203,7 +203,7 @@ fn plan<'r>(
             set: set.collect(),
         },
         engine_of,
-        write: &output::put_file,
+        write: &mapstack_outputs::replace,
     })
 }
 

@@ -143,6 +143,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-salt-config",
         ],
     ),
+    ("mapstack-outputs", &["mapstack-fleet", "mapstack-report"]),
     (
         "mapstack-cli",
         &[
@@ -151,6 +152,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-fleet",
             "mapstack-inputs",
             "mapstack-lint",
+            "mapstack-outputs",
             "mapstack-pillar",
             "mapstack-report",
             "mapstack-salt-config",

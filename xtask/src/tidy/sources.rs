@@ -43,6 +43,7 @@ const LIBRARIES: &[&str] = &[
     "crates/lint",
     "crates/expect",
     "crates/inputs",
+    "crates/outputs",
     "crates/report",
 ];
 

@@ -11,24 +11,16 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
 use mapstack::minion::Minion;
-use mapstack::value::{Map, Value};
+use mapstack::value::Map;
 use mapstack::{Error, Severity};
 use mapstack_inputs::Warn as _;
-use mapstack_report::pillar::{check, lost};
-use mapstack_report::terminal::sanitize;
+use mapstack_report::pillar::{add_messages, check, lost};
 use mapstack_report::values::as_json;
 
 use super::{Pillar, Work, of_one_or_many};
 use crate::cli::Format;
 use crate::output;
 use crate::report::{Failure, Reporter};
-
-/// The keys that messages go to. Salt knows the first.
-const ERRORS: &str = "_errors";
-const WARNINGS: &str = "_warnings";
-
-/// What messages begin with: who reads them looks at a minion, and has several external pillars.
-const WHO: &str = "mapstack pillar";
 
 /// The exit status of a command line that cannot be understood.
 const USAGE: u8 = 2;
@@ -98,31 +90,14 @@ fn finished(
         list.push(message);
     }
     errors.extend(failure.map(|failure| reporter.redact(&failure).into_inner()));
-    append(&mut pillar, ERRORS, &errors);
-    append(&mut pillar, WARNINGS, &warnings);
+    add_messages(&mut pillar, &errors, &warnings);
     pillar
-}
-
-/// Put messages behind those that a pillar has.
-fn append(pillar: &mut Map, name: &str, messages: &[String]) {
-    if messages.is_empty() {
-        return;
-    }
-    let there = match pillar.get(name) {
-        Some(Value::List(there)) => there.to_vec(),
-        Some(other) => vec![other.clone()],
-        None => Vec::new(),
-    };
-    let own = messages
-        .iter()
-        .map(|message| Value::from(format!("{WHO}: {}", sanitize(message))));
-    pillar.insert(name, there.into_iter().chain(own).collect::<Value>());
 }
 
 /// A pillar that is an error alone, as JSON, which is YAML as well.
 fn alone(message: &str) -> Result<String, Failure> {
     let mut pillar = Map::new();
-    append(&mut pillar, ERRORS, &[message.to_owned()]);
+    add_messages(&mut pillar, &[message.to_owned()], &[]);
     Ok(as_json(&pillar.into())?)
 }
 
@@ -180,20 +155,6 @@ mod tests {
             "this is a fault of mapstack: plain"
         );
         assert_eq!(caught(|| Ok(1)).unwrap(), 1);
-    }
-
-    #[test]
-    fn messages_come_behind_those_that_a_pillar_has() {
-        let mut pillar: Map = [
-            ("_errors", Value::from_iter(["a"])),
-            ("_warnings", "b".into()),
-        ]
-        .into_iter()
-        .collect();
-        append(&mut pillar, ERRORS, &["c".into()]);
-        append(&mut pillar, WARNINGS, &["d\u{1b}".into()]);
-        let expected = "{'_errors': ['a', 'mapstack pillar: c'], '_warnings': ['b', 'mapstack pillar: d\u{fffd}']}";
-        assert_eq!(Value::from(pillar).repr(), expected);
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! `mapstack fleet`.
 
-mod sink;
-
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,16 +8,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{Args, ValueEnum, ValueHint};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mapstack::loader::Snapshot;
-use mapstack_fleet::{MaskedFleet, Pace, Report, Summary, ordered};
+use mapstack::{Error, ErrorKind};
+use mapstack_fleet::MaskedFleet;
 use mapstack_inputs::flags::SecretFlags;
 use mapstack_inputs::flags::{Input, Layering, WorkFlags};
 use mapstack_inputs::{Many, Plan, Served};
-use mapstack_report::fleet::{Form, Format, Shown, What};
+use mapstack_outputs::{Sink, Written, write_fleet};
+use mapstack_report::fleet::{Form, Format, What};
 
 use crate::commands::engine;
 use crate::output::key_path;
 use crate::report::{Failure, Reporter};
-use sink::Sink;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -122,18 +121,25 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
 
     let fleet = plan.fleet(&engine);
     let ids = args.work.of(minions.ids());
-    let sink = Sink::new(&form, format, args.directory.as_deref())?;
-    let masking = reporter.masking(&SecretFlags::default())?;
-    let work = Work {
-        formulas: fleet.formulas().map(str::to_owned).collect(),
-        fleet: MaskedFleet::new(&fleet, masking, reporter.is_strict()),
-        minions: &minions,
-        form: &form,
+    let sink = match &args.directory {
+        Some(directory) => Sink::directory(&form, format, directory).map_err(|e| {
+            let message = format!("cannot make the directory {}: {e}", directory.display());
+            Error::new(ErrorKind::File, message)
+        })?,
+        None => Sink::stream(&form, io::stdout().lock())?,
     };
+    let masking = reporter.masking(&SecretFlags::default())?;
+    let fleet = MaskedFleet::new(&fleet, masking, reporter.is_strict());
     let bar = progress(ids.len(), reporter.shows_progress(args.directory.is_some()));
-    let done = work.all(&ids, args.work.pace(), sink, &interrupted(), &bar);
+    let stop = interrupted();
+    let goes_on = || {
+        bar.inc(1);
+        !stop.load(Ordering::Relaxed)
+    };
+    let all = (&*ids, args.work.pace());
+    let written = write_fleet(&fleet, &minions, all, (&form, sink), goes_on);
     bar.finish_and_clear();
-    done.report(reporter)
+    report(written, reporter)
 }
 
 /// What is printed of each minion, and how.
@@ -172,151 +178,58 @@ fn form(args: &FleetArgs) -> Result<(Form, Format), Failure> {
     Err(Failure::Usage(wrong.into()))
 }
 
-/// What came of all minions.
-struct All {
-    summary: Summary,
-    interrupted: bool,
-    /// Why the output ended.
-    output: Option<io::Error>,
-}
-
-impl All {
-    /// Report what went wrong.
-    fn report(self, reporter: &Reporter) -> Result<(), Failure> {
-        let summary = &self.summary;
-        if let Some(e) = self
-            .output
-            .as_ref()
-            .filter(|e| e.kind() == io::ErrorKind::BrokenPipe)
-        {
-            return Err(Failure::Output(e.kind().into()));
-        }
-        if !reporter.is_strict() {
-            reporter.warn(&reporter.redact_all(&summary.warnings()))?;
-        }
-        reporter.report(reporter.redact_all(&summary.failures()));
-        if summary.more_failures() > 0 {
-            reporter.note(&format!(
-                "{} more failures are not shown; -o jsonl has them all",
-                summary.more_failures()
-            ));
-        }
-        let looked_at = summary.done + summary.left_out;
-        if let Some(e) = self.output {
-            let message = format!(
-                "cannot write the output: {e}; {} of {} minions were written",
-                summary.done, summary.minions
-            );
-            return Err(Failure::Incomplete { message, status: 1 });
-        }
-        if self.interrupted && looked_at < summary.minions {
-            let message = format!(
-                "interrupted: {} of {} minions are done{}",
-                looked_at,
-                summary.minions,
-                if summary.failed > 0 {
-                    format!(", {} of them failed", summary.failed)
-                } else {
-                    String::new()
-                }
-            );
-            return Err(Failure::Incomplete {
-                message,
-                status: INTERRUPTED,
-            });
-        }
-        match summary.failed {
-            0 => Ok(()),
-            failed => {
-                let message = format!(
-                    "{failed} of {} minions failed; the others are done",
-                    summary.done
-                );
-                Err(Failure::Incomplete { message, status: 1 })
-            }
-        }
+/// Report what went wrong.
+fn report(written: Written, reporter: &Reporter) -> Result<(), Failure> {
+    let summary = &written.summary;
+    if let Some(e) = written
+        .output
+        .as_ref()
+        .filter(|e| e.kind() == io::ErrorKind::BrokenPipe)
+    {
+        return Err(Failure::Output(e.kind().into()));
     }
-}
-
-/// What is done, and how it is shown.
-struct Work<'w> {
-    formulas: Vec<String>,
-    fleet: MaskedFleet<'w>,
-    minions: &'w Many<'w>,
-    form: &'w Form,
-}
-
-/// A minion that is done.
-struct Done {
-    id: String,
-    shown: Shown,
-    /// The report, if there is more to say than what is shown.
-    report: Option<Report>,
-}
-
-impl Work<'_> {
-    fn all(
-        &self,
-        ids: &[String],
-        pace: Pace,
-        mut sink: Sink,
-        stop: &AtomicBool,
-        bar: &ProgressBar,
-    ) -> All {
-        let mut all = All {
-            summary: Summary::new(ids.len(), self.formulas.iter().map(String::as_str)),
-            interrupted: false,
-            output: None,
-        };
-        std::thread::scope(|scope| {
-            let done = ordered(scope, ids.iter(), pace, |id| {
-                Some(self.done(self.fleet.report(id, self.minions)?))
-            });
-            for (id, result) in ids.iter().zip(done) {
-                let done = result
-                    .unwrap_or_else(|panicked| Some(self.done(Report::panicked(id, panicked))));
-                if let Some(Done { id, shown, report }) = done {
-                    if let Err(e) = sink.put(&id, shown) {
-                        all.output = Some(e);
-                        return;
-                    }
-                    all.summary.add(report.as_ref());
-                } else {
-                    all.summary.left_out += 1;
-                }
-                bar.inc(1);
-                if stop.load(Ordering::Relaxed) {
-                    all.interrupted = true;
-                    break;
-                }
+    if !reporter.is_strict() {
+        reporter.warn(&reporter.redact_all(&summary.warnings()))?;
+    }
+    reporter.report(reporter.redact_all(&summary.failures()));
+    if summary.more_failures() > 0 {
+        reporter.note(&format!(
+            "{} more failures are not shown; -o jsonl has them all",
+            summary.more_failures()
+        ));
+    }
+    let looked_at = summary.done + summary.left_out;
+    if let Some(e) = written.output {
+        let message = format!(
+            "cannot write the output: {e}; {} of {} minions were written",
+            summary.done, summary.minions
+        );
+        return Err(Failure::Incomplete { message, status: 1 });
+    }
+    if written.interrupted && looked_at < summary.minions {
+        let message = format!(
+            "interrupted: {} of {} minions are done{}",
+            looked_at,
+            summary.minions,
+            if summary.failed > 0 {
+                format!(", {} of them failed", summary.failed)
+            } else {
+                String::new()
             }
-            all.output = sink.finish().err();
+        );
+        return Err(Failure::Incomplete {
+            message,
+            status: INTERRUPTED,
         });
-        all
     }
-
-    /// A report as the thread that writes wants it.
-    fn done(&self, report: Report) -> Done {
-        let shown = self.form.show(&report);
-        let has_warnings = || {
-            report
-                .outcomes
-                .iter()
-                .flatten()
-                .any(|outcome| !outcome.warnings.is_empty())
-        };
-        match !report.is_whole() || has_warnings() {
-            true => Done {
-                id: report.id.clone(),
-                shown,
-                report: Some(report),
-            },
-            // Threads share outcomes, and each that lets go of one slows the others down.
-            false => Done {
-                id: report.id,
-                shown,
-                report: None,
-            },
+    match summary.failed {
+        0 => Ok(()),
+        failed => {
+            let message = format!(
+                "{failed} of {} minions failed; the others are done",
+                summary.done
+            );
+            Err(Failure::Incomplete { message, status: 1 })
         }
     }
 }

@@ -1,0 +1,80 @@
+//! All minions of a fleet, worked out and written.
+
+use std::io;
+
+use mapstack_fleet::{MaskedFleet, Minions, Pace, Report, Summary, ordered};
+use mapstack_report::fleet::{Form, Shown};
+
+use crate::Sink;
+
+/// What came of all minions.
+pub struct Written {
+    /// What is to be said about them.
+    pub summary: Summary,
+    /// Whether the work was ended before the last one.
+    pub interrupted: bool,
+    /// Why the output ended.
+    pub output: Option<io::Error>,
+}
+
+/// Work out these minions and write them, in this order. One that fails does not keep the others from being written.
+/// `goes_on` is asked after each of them, and ends the work where it says no.
+pub fn write_fleet(
+    fleet: &MaskedFleet<'_>,
+    minions: &dyn Minions,
+    (ids, pace): (&[String], Pace),
+    (form, mut sink): (&Form, Sink<'_>),
+    mut goes_on: impl FnMut() -> bool,
+) -> Written {
+    let mut written = Written {
+        summary: Summary::new(ids.len(), form.formulas()),
+        interrupted: false,
+        output: None,
+    };
+    std::thread::scope(|scope| {
+        let done = ordered(scope, ids.iter(), pace, |id| {
+            Some(Done::of(fleet.report(id, minions)?, form))
+        });
+        for (id, result) in ids.iter().zip(done) {
+            let done = result
+                .unwrap_or_else(|panicked| Some(Done::of(Report::panicked(id, panicked), form)));
+            if let Some(Done { id, shown, report }) = done {
+                if let Err(e) = sink.put(&id, shown) {
+                    written.output = Some(e);
+                    return;
+                }
+                written.summary.add(report.as_ref());
+            } else {
+                written.summary.left_out += 1;
+            }
+            if !goes_on() {
+                written.interrupted = true;
+                break;
+            }
+        }
+        written.output = sink.finish().err();
+    });
+    written
+}
+
+/// A minion as the thread that writes wants it.
+struct Done {
+    id: String,
+    shown: Shown,
+    /// The report, if there is more to say than what is shown.
+    report: Option<Report>,
+}
+
+impl Done {
+    fn of(report: Report, form: &Form) -> Self {
+        let shown = form.show(&report);
+        let has_warnings = || {
+            let mut outcomes = report.outcomes.iter().flatten();
+            outcomes.any(|outcome| !outcome.warnings.is_empty())
+        };
+        let id = report.id.clone();
+        // Threads share outcomes, and each that lets go of one slows the others down.
+        let report = (!report.is_whole() || has_warnings()).then_some(report);
+        Done { id, shown, report }
+    }
+}
