@@ -3,7 +3,7 @@
 /// An address, without the login in front of its host and without its query.
 ///
 /// Anything that looks like an address counts: with a scheme or, as ssh takes it, without. A user
-/// alone stays where it is no token: before a host of ssh, and in paths.
+/// alone is kept where it is not a token: before a host of ssh, and in paths.
 ///
 /// ```
 /// use mapstack_loader::without_login;

@@ -1,7 +1,7 @@
 //! Which names a directory has, where its listing says for sure which names lead nowhere.
 //!
 //! A look-up can find what no listing shows: where names are compared without their case or as Unicode
-//! holds them equal, where they have second, short forms, where a directory appears when somebody enters
+//! holds them equal, where they have second, short forms, where a directory appears when it is first entered
 //! it. So this speaks of file systems that are known to do none of it, and looks whether the directory at
 //! hand is one that ignores case.
 

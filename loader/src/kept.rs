@@ -30,7 +30,7 @@ struct Kept {
 /// The most bytes that are kept.
 const MOST_BYTES: usize = 64 << 20;
 
-/// What tells a file's content from another without reading it.
+/// What distinguishes a file's content from another without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stamp([i128; 7]);
 

@@ -2,7 +2,7 @@
 //!
 //! A [`FileServer`] answers for one saltenv at a time. [`Roots`] serves directories, the first that
 //! has a file winning; [`Backends`] asks several servers in order; [`MemoryFiles`] serves what a
-//! test puts in. With the feature `git`, `git::GitFs` serves git repositories. A [`Tree`] has files by their paths on disk, for what is no file server's.
+//! test puts in. With the feature `git`, `git::GitFs` serves git repositories. A [`Tree`] has files by their paths on disk, for what is not a file server's.
 //!
 //! Paths come from grains, and grains come from minions. A path never leaves its root: not by `..`,
 //! not by being absolute, and not through a link, unless the user allows links that do.
@@ -71,7 +71,7 @@ pub trait FileServer: Send + Sync {
     /// The saltenvs there are.
     fn envs(&self) -> Vec<String>;
 
-    /// The names of everything in a directory of a saltenv, if the server can tell at once and for sure that
+    /// The names of everything in a directory of a saltenv, if the server knows at once and for sure that
     /// [`fetch`](Self::fetch) says [`Fetched::Missing`] for any other name there; not every name must lead to a
     /// file. That is about names of ASCII letters, digits, `-`, `_` and `.` that do not end with a dot.
     ///
@@ -98,7 +98,7 @@ pub enum Fetched {
         /// Why not.
         reason: String,
     },
-    /// The file is the one that counts, and its content is not at hand: nobody else's counts.
+    /// The file is the one that counts, and its content is not available; the files of other servers do not count.
     Unusable {
         /// Why not.
         reason: String,

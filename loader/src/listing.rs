@@ -14,17 +14,17 @@ use crate::{FileServer, SaltPath};
 /// std::fs::create_dir(root.path().join("os")).unwrap();
 /// std::fs::write(root.path().join("os/Arch.yaml"), "").unwrap();
 /// let files = Roots::new().root("base", root.path());
-/// // File systems whose listings do not tell all that can be found have none.
+/// // File systems whose listings are not complete have none.
 /// if let Some(listing) = Listing::of(&files, "os", "base") {
 ///     assert!(listing.lacks("Debian.yaml") && !listing.lacks("Arch.yaml"));
-///     assert!(!listing.lacks("../x"), "nothing is said of what is no plain name");
+///     assert!(!listing.lacks("../x"), "a path is not a plain name");
 /// }
 /// ```
 #[derive(Debug)]
 pub struct Listing(HashSet<String, RandomState>);
 
 impl Listing {
-    /// What a server tells of a directory; `None` where it cannot tell all, or refuses what is in it.
+    /// The names that a server knows in a directory; `None` if the list may be incomplete, or its files are refused.
     #[must_use]
     pub fn of(files: &(impl FileServer + ?Sized), directory: &str, saltenv: &str) -> Option<Self> {
         let of_any_file = SaltPath::from_relative(&format!("{directory}/x"));

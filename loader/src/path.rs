@@ -15,7 +15,7 @@ pub struct SaltPath {
     absolute: bool,
 }
 
-/// The text is no `salt://` URL.
+/// The text is not a `salt://` URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a path on the file server begins with salt://")]
 pub struct BadPath;

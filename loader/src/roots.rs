@@ -30,7 +30,7 @@ pub struct Roots {
 #[derive(Debug, Clone)]
 struct Root {
     given: PathBuf,
-    /// `None` if it is no directory.
+    /// `None` if it is not a directory.
     real: Option<PathBuf>,
 }
 

@@ -11,7 +11,7 @@ use mapstack_loader::{
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-/// Counts the files it is asked for; it tells what a directory has, or not.
+/// Counts the files it is asked for; it may or may not list the names in a directory.
 struct Counted<F>(F, AtomicUsize, bool);
 
 impl<F: FileServer> FileServer for Counted<F> {

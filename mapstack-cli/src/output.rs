@@ -25,7 +25,7 @@ pub fn key_path(key: &str) -> Result<KeyPath, Failure> {
     KeyPath::split(key, ":").map_err(|e| Failure::Usage(e.to_string()))
 }
 
-/// Write text, whole or not at all as far as we can tell.
+/// Write text, completely or not at all.
 pub fn write(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;

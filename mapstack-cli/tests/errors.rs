@@ -351,7 +351,7 @@ fn data(tree: &Tree) -> Ran {
     )
 }
 
-/// Why an outcome is no well-told error.
+/// Why an outcome is not a good error message.
 fn complaint(ran: &Ran, case: &Case) -> Option<String> {
     let wrong = if ran.status != Some(1) {
         format!("exit status {:?}", ran.status)

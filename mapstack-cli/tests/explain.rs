@@ -1,4 +1,4 @@
-//! `mapstack explain`: what it tells of the examples, of secrets, and of files that are not used.
+//! `mapstack explain`: the examples, secrets, and files that are not used.
 
 mod common;
 

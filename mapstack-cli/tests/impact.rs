@@ -1,4 +1,4 @@
-//! `mapstack impact`: whom a file, a key or a fact reaches.
+//! `mapstack impact`: which minions a file, a key or a fact affects.
 
 mod common;
 

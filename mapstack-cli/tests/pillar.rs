@@ -903,7 +903,7 @@ fn templates_of_makostack_run_no_commands() {
     assert!(ran.stderr.contains("cmd.run"), "{}", ran.stderr);
 }
 
-/// Text of another encoding is dropped with its template, told where it stands.
+/// Text of another encoding is dropped with its template, and the place is reported.
 #[test]
 fn makostack_drops_text_that_is_no_utf_8() {
     let tree = Tree::new(&[

@@ -170,7 +170,7 @@ fn the_program_is_found_beside_on_the_path_and_by_its_variable() {
     assert_eq!(found(named), "sum: 3\n");
     fs::hard_link(program(), alone.path().join("mapstack-python")).unwrap();
     assert_eq!(found(render()), "sum: 3\n");
-    // Another program in its place is told from it.
+    // Another program in its place is recognised.
     let mut stranger = render();
     stranger.env("MAPSTACK_PYTHON", "/bin/false");
     let message = found(stranger);
@@ -233,7 +233,7 @@ fn a_fleet_loses_nothing_where_its_interpreters_are_killed() {
     let minions = 30 * kills;
     let tree = Tree::new(&[
         ("r/f/parameters/defaults.yaml", "values: {a: 1}\n"),
-        // Some work, so that there is somebody to kill.
+        // Some work, so that there is a process to kill.
         (
             "r/f/post.mako",
             "<% mapdata['sum'] = sum(len(grains['name'] * (n % 7)) for n in range(100)) %>",

@@ -251,7 +251,7 @@ fn no_error_shows_a_secret_whichever_verb_prints_it() {
     assert!(shown.stdout.contains("HUNTER2"), "{}", shown.stdout);
 }
 
-/// Templates in languages whose expressions nobody follows: all they compute is secret, where they can look at secrets.
+/// Templates in languages whose expressions are not tracked: all they compute is secret, where they can look at secrets.
 const LANGUAGES: [(&str, &str, &str); 3] = [
     (
         "tera",

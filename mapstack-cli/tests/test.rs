@@ -448,7 +448,7 @@ fn files_of_platforms_are_compared_as_the_test_suites_run() {
         ran.stderr
     );
 
-    // What is recorded anew has the form that it had.
+    // Recording again keeps the form of the file.
     let file = "test/integration/default/files/_mapdata/rockylinux-9.yaml";
     tree.write(
         "test/salt/pillar/redhat/more.sls",
@@ -761,7 +761,7 @@ fn update_writes_nothing_outside_of_the_repository() {
     home.sort();
     assert_eq!(home, [".keep", "debian-12.yaml"]);
     assert_eq!(read(&tree, "home/debian-12.yaml"), "a: 0\n");
-    // A minion outside would be named for everybody who has the repository.
+    // A path outside the repository would not exist for other users of it.
     std::fs::remove_dir_all(at("repo/tests")).unwrap();
     let ran = run_line(
         tree.path(),

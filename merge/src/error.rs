@@ -49,10 +49,10 @@ impl MergeError {
 /// What stands in the way of a merge, and what to do about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MergeErrorCause {
-    /// The base is no mapping.
+    /// The base is not a mapping.
     #[error("the data merged so far is no mapping; let the earlier layers yield mappings")]
     BaseIsNoMapping,
-    /// The overlay is no mapping.
+    /// The overlay is not a mapping.
     #[error("a layer must be a mapping; write its data as `key: value`")]
     OverlayIsNoMapping,
     /// Strategy `list` looks for the base's keys in the overlay, which is none to look in.

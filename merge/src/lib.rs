@@ -26,7 +26,7 @@
 //! overlay's items that equal none of the base's. Only `smart` and `recurse` look at `merge_lists`.
 //! `None` is a value like any other: it replaces and is replaced.
 //!
-//! Roots that are no mappings:
+//! Roots that are not mappings:
 //!
 //! | strategy | mapping over other | other over mapping | other over other |
 //! |---|---|---|---|

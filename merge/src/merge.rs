@@ -23,7 +23,7 @@ use crate::{Change, KeyPath, Observer, Options, Trail, python};
 /// ```
 ///
 /// # Errors
-/// [`MergeError`] when a root is no mapping. Strategy `aggregate` takes any two values.
+/// [`MergeError`] when a root is not a mapping. Strategy `aggregate` takes any two values.
 pub fn merge<O: Observer>(
     base: Value,
     overlay: &Value,
@@ -161,7 +161,7 @@ fn with_aggregates_merged(base: &Map, overlay: &Value) -> Value {
     result.into()
 }
 
-/// Roots of which one at least is no mapping: a mapping takes or leaves the place whole, anything
+/// Roots of which at least one is not a mapping: a mapping takes or leaves the place whole, anything
 /// else joins as a list.
 fn aggregate_other<O: Observer>(base: Value, overlay: &Value, observer: &mut O) -> Value {
     match (base, overlay) {
@@ -219,7 +219,7 @@ fn pair<O: Observer>(base: Map, overlay: &Map, observer: &mut O) -> Map {
     result
 }
 
-/// Strategy `list` with an overlay that is no mapping: it goes as far as Python's `in` and
+/// Strategy `list` with an overlay that is not a mapping: it goes as far as Python's `in` and
 /// subscription do, which for most keys is nowhere.
 fn pair_with_other<O: Observer>(
     base: &Map,

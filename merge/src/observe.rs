@@ -6,7 +6,7 @@ use mapstack_value::{Key, Value};
 
 /// Told of every change a merge makes to its base.
 ///
-/// The observer is a type parameter of the merge functions, so `()` — nobody watches — costs
+/// The observer is a type parameter of the merge functions, so `()`, which watches nothing, costs
 /// nothing: [`ACTIVE`](Observer::ACTIVE) is false and what only an observer needs is not computed.
 ///
 /// ```

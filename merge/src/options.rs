@@ -28,7 +28,7 @@ pub enum Strategy {
     List,
     /// `none`: as `recurse`, but lists are never appended.
     None,
-    /// Any other value, even one that is no text: merges as `none` and deserves a
+    /// Any other value, even one that is not text: merges as `none` and deserves a
     /// [warning](Strategy::warning).
     Unknown(Value),
 }
@@ -44,7 +44,7 @@ const NAMES: [(&str, Strategy); 6] = [
 ];
 
 impl Strategy {
-    /// What to tell the user about a strategy that does not exist.
+    /// The message about a strategy that does not exist.
     #[must_use]
     pub fn warning(&self) -> Option<UnknownStrategy> {
         match self {
@@ -70,7 +70,7 @@ impl Strategy {
 }
 
 impl From<&Value> for Strategy {
-    /// Any value is a strategy; what is no known name is [`Unknown`](Strategy::Unknown).
+    /// Any value is a strategy; what is not a known name is [`Unknown`](Strategy::Unknown).
     fn from(value: &Value) -> Self {
         let known = value
             .as_str()

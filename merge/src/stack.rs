@@ -20,7 +20,7 @@
 //!
 //! Laws, each a test of this crate:
 //!
-//! - `{}` is a right identity. It is no left identity, as markers are cleaned away, but what it
+//! - `{}` is a right identity. It is not a left identity, as markers are cleaned away, but what it
 //!   yields is merged once and for all.
 //! - `merge-last` over data without markers is associative where the types along each path agree.
 //! - It is not idempotent: `[1]` over `[1]` gives `[1, 1]`.

@@ -56,7 +56,7 @@ fn key() -> impl Generator<Value = Key> {
     prop_oneof![8 => "[abcd]".prop_map(Key::from), 1 => hashable(), 1 => pair]
 }
 
-/// What is no mapping and no list: scalars, tuples, sets.
+/// Neither a mapping nor a list: scalars, tuples, sets.
 fn leaf() -> impl Generator<Value = Value> {
     prop_oneof![
         6 => scalar(),

@@ -51,7 +51,7 @@ impl Error {
         self
     }
 
-    /// Say what to do, unless somebody closer to the mistake did.
+    /// Add advice, unless code closer to the mistake already added some.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         if self.0.help.is_none() {

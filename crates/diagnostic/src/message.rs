@@ -166,7 +166,7 @@ impl Redact for Diagnostic {
             .iter_mut()
             .for_each(|note| *note = secrets.scrubbed(note));
         let starred = |place: &mut Place| {
-            // A document of facts that cannot be read has secrets that nobody knows.
+            // A document of facts that cannot be read has unknown secrets.
             let source = match self.kind {
                 ErrorKind::Facts => secrets.starred_facts(&place.source),
                 _ => secrets.starred(&place.source),

@@ -52,7 +52,7 @@ impl Kitchen {
     /// Read the `kitchen.yml` (or `.kitchen.yml`) of a repository; `None` if it has none.
     ///
     /// # Errors
-    /// It cannot be read, or is no YAML, such as one with templates of Ruby in it.
+    /// It cannot be read, or is not YAML, such as one with templates of Ruby in it.
     pub fn of(base: &Path) -> Result<Option<Self>, Error> {
         let named = ["kitchen.yml", ".kitchen.yml", "kitchen.yaml"].map(|name| below(base, name));
         let Some(file) = named.into_iter().find(|file| file.is_file()) else {

@@ -68,7 +68,7 @@ impl Recorded {
     /// Read a text; `shown` is what errors call it.
     ///
     /// # Errors
-    /// Text that is no YAML, a header with something else in it, and a platform's file without values.
+    /// Text that is not YAML, a header with something else in it, and a platform's file without values.
     pub fn parse(form: Form, text: &str, shown: &str) -> Result<Self, Error> {
         let text: Arc<str> = text.into();
         let at = |mark: Option<Mark>, message: String| refused(&text, shown, mark, message);

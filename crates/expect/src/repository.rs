@@ -51,7 +51,7 @@ impl Repository {
     /// That a path leads to something in the repository, which need not be there yet.
     ///
     /// # Errors
-    /// It leads out of it, to where nobody may look, or to a link that leads nowhere.
+    /// It leads out of the repository, to a place that may not be read, or to a broken link.
     pub fn check(&self, path: &Path) -> Result<(), Error> {
         let real = resolved(path).map_err(|e| failed(path, &e))?;
         if real.starts_with(&self.real) {

@@ -240,7 +240,7 @@ fn written(states: &Value) -> Option<Value> {
     Some(values.unwrap_or(map).clone())
 }
 
-/// The paths of numbers that are secret by what they say: nobody searches for those.
+/// The paths of numbers that are secret by their content: texts are not searched for those.
 fn add_secret_numbers(
     value: &Value,
     path: &mut Vec<Key>,

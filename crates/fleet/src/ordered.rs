@@ -124,11 +124,11 @@ pub struct Panicked(pub String);
 struct Shared<T> {
     pace: Pace,
     state: Mutex<State<T>>,
-    /// Nobody wants more results.
+    /// No more results are wanted.
     stopped: AtomicBool,
     /// Results are ready, or there are no more items.
     made: Condvar,
-    /// Results were taken, or nobody wants more.
+    /// Results were taken, or no more are wanted.
     room: Condvar,
 }
 
@@ -144,9 +144,9 @@ struct State<T> {
     taken: usize,
     /// How many items there are, once that is known.
     end: Option<usize>,
-    /// Somebody sleeps until there is a result, and has to be woken.
+    /// The receiver sleeps until there is a result, and has to be woken.
     needs_result: bool,
-    /// Somebody sleeps until there is room.
+    /// A worker sleeps until there is room.
     needs_room: bool,
 }
 
@@ -188,7 +188,7 @@ fn next<T, I: Iterator>(shared: &Shared<T>, source: &Mutex<Source<I>>) -> Option
 }
 
 impl<T> Shared<T> {
-    /// Wait until an item can be begun, or nobody wants it. Returns the index before which there is
+    /// Wait until an item can be begun, or is not wanted. Returns the index before which there is
     /// room.
     ///
     /// Who waits here holds the source, and the others wait for that: results before are made by
@@ -240,7 +240,7 @@ impl<T> Shared<T> {
         self.wake_for_result(&mut state);
     }
 
-    /// Waking is a system call even if nobody sleeps.
+    /// Waking is a system call even if no thread sleeps.
     fn wake_for_result(&self, state: &mut State<T>) {
         if std::mem::take(&mut state.needs_result) {
             self.made.notify_all();

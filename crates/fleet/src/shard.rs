@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 ///
 /// A minion belongs to a part by its id alone: the first eight bytes of the SHA-256 of the id, as one
 /// number, the most significant byte first, modulo the number of parts. So it stays where it is when
-/// other minions come and go, on every machine and in every version, and any program can tell:
+/// other minions come and go, on every machine and in every version, and any program can compute it:
 ///
 /// ```python
 /// int.from_bytes(hashlib.sha256(id.encode()).digest()[:8], "big") % parts + 1

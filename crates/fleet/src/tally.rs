@@ -22,7 +22,7 @@ use mapstack::value::Value;
 #[derive(Debug, Default)]
 pub struct Tally {
     examples: usize,
-    /// By what tells values apart: their text in Python, which has types, order and no accidents.
+    /// Keyed by what distinguishes values: their text in Python, which shows types and order.
     by_text: HashMap<Option<String>, Count>,
 }
 

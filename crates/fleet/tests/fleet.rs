@@ -136,7 +136,7 @@ fn conditions_and_shards_leave_minions_out() {
     let reports: Vec<Report> = scope(|s| fleet.reports(s, some, Pace::threads(2)).collect());
     assert!((70..140).contains(&reports.len()), "{}", reports.len());
     for report in &reports {
-        // An integer has no attributes; to compare one of them with something is no error in Jinja.
+        // An integer has no attributes; to compare one of them with something is not an error in Jinja.
         assert!(report.is_whole() && shard.has(&report.id), "{report:?}");
         assert!(
             minion(report.id[1..].parse().unwrap())

@@ -114,7 +114,7 @@ fn item(run: &dyn Context, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     Ok(Obj::Dict(found))
 }
 
-/// Hide what tells one machine from another.
+/// Hide grains that identify a machine.
 fn sanitized(grains: &DictRef) -> Result<()> {
     for (name, instead) in [
         ("domain", "DOMAINNAME"),

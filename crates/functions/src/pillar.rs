@@ -1,4 +1,4 @@
-//! `pillar.*`: what the master tells the minion. The pillar is the one the minion was given; nothing
+//! `pillar.*`: data from the master for the minion. The pillar is the one the minion was given; nothing
 //! compiles it again.
 
 use mapstack_minion::PillarGet;

@@ -30,7 +30,7 @@ fn arguments(args: CallArgs, function: &str, second: &str) -> Result<(Obj, Obj, 
     .bind(function, ["serializer", second])?;
     let serializer = required(serializer, function, "serializer")?;
     let data = required(data, function, second)?;
-    // What Salt adds to a call is no option.
+    // Arguments that Salt adds to a call are not options.
     let options = options
         .into_iter()
         .filter(|(name, _)| !name.starts_with("__"));

@@ -204,7 +204,7 @@ fn random_hash(run: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     filter(vm, "random_hash", size, CallArgs::positional([kind]))
 }
 
-/// Python's exceptions that are no more than their message; others are not told apart here.
+/// Python's exceptions that are no more than their message; others are not distinguished here.
 const EXCEPTIONS: &[&str] = &[
     "ArithmeticError",
     "AssertionError",

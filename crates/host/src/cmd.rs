@@ -54,7 +54,7 @@ pub(crate) const TABLE: Table = &[
 ];
 
 /// Parameters that can be given without their names, in order; the rest differ from function to
-/// function, and nobody counts so far.
+/// function, and templates do not pass them by position.
 const POSITIONAL: [&str; 7] = [
     "cmd",
     "cwd",
@@ -367,7 +367,7 @@ impl Line {
             Line::Shell { shell, text, rest } => {
                 let mut command = Command::new(shell);
                 command.arg("-c").arg(text).args(rest);
-                // Python tells the shell its whole path.
+                // Python passes the shell its full path.
                 command.arg0(shell);
                 Ok(command)
             }

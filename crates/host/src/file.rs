@@ -38,7 +38,7 @@ pub(crate) const TABLE: Table = &[
 /// A template's result is text; more than this in one file is a mistake.
 const LARGEST: u64 = 32 << 20;
 
-/// Open a file that holds data: not a device, and not a pipe, which would wait for somebody.
+/// Open a file that holds data: not a device, and not a pipe, which would wait for a writer.
 pub(crate) fn open(path: &Path) -> Result<File> {
     let failed = |e: std::io::Error| os_error(&e, path);
     let mut options = OpenOptions::new();
@@ -272,7 +272,7 @@ fn is_binary(data: &[u8]) -> bool {
     if data.contains(&0) {
         return true;
     }
-    // A character cut off at the end is no reason to doubt the rest.
+    // A character cut off at the end does not make the file binary.
     let utf8 = std::str::from_utf8(data)
         .err()
         .is_none_or(|e| e.error_len().is_none());

@@ -119,7 +119,7 @@ fn read(pipe: PipeReader) -> Receiver<io::Result<Vec<u8>>> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
         let read = pipe.take(LARGEST + 1).read_to_end(&mut bytes);
-        // Nobody may be listening any more.
+        // The receiver may be gone.
         sender.send(read.map(|_| bytes)).ok();
     });
     receiver

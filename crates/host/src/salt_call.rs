@@ -1,4 +1,4 @@
-//! An installed Salt as the answer to what nobody else answers.
+//! An installed Salt that answers the remaining calls.
 
 use std::collections::HashMap;
 use std::process::Command;

@@ -38,7 +38,7 @@ const EVERYTHING: [&str; 20] = [
     "http.query",
 ];
 
-/// Errors that the reference tells in other words, and why.
+/// Errors that the reference words differently, and why.
 const DIFFERENT: &[(&str, &str)] = &[
     (
         "salt['cmd.run']('/nonexistent/prog')",

@@ -87,7 +87,7 @@ fn a_program_gets_what_the_call_says_and_no_more() {
         .collect();
     names.retain(|name| !name.starts_with("LC_") && *name != "LANGUAGE");
     assert_eq!(names, ["GIVEN"]);
-    // Nobody can answer a program that asks.
+    // A program that asks gets no answer.
     assert_eq!(
         host.call(&Call::new("cmd.run").arg("cat"))
             .unwrap()

@@ -14,7 +14,7 @@ pub struct Plan {
     options: DataOptions,
     saltenv: Option<String>,
     condition: Option<Condition>,
-    /// About how many bytes each formula remembers, if somebody says.
+    /// About how many bytes each formula remembers, if given.
     memory: Option<usize>,
 }
 

@@ -126,7 +126,7 @@ fn configured(
                     .join(", ")
             )));
         }
-        // Nobody asked for the directories that are built in.
+        // The user did not ask for the built-in directories.
         options.insert("file_roots", Map::new());
         roots = Roots::new();
     }

@@ -193,7 +193,7 @@ impl Source {
         }
         let known = self.minions.ids().unwrap_or_default();
         let shown = shortened(id);
-        // What is that long is no mistyped id, and comparing it takes long.
+        // A text this long is not a mistyped id, and comparing it takes long.
         let near = (shown.len() == id.len())
             .then(|| nearest(id, &known))
             .flatten();

@@ -15,7 +15,7 @@ pub(crate) struct SourceFile {
     /// As a person would open it.
     pub shown: String,
     pub text: Arc<str>,
-    /// Where each line starts, once somebody has asked.
+    /// Where each line starts, computed on demand.
     lines: OnceLock<Lines>,
 }
 

@@ -64,7 +64,7 @@ pub struct Finding {
     pub help: Option<String>,
     /// Changes of the file that mend it and cannot do harm; all of them or none.
     pub fix: Vec<Edit>,
-    /// Whether a run that failed told it.
+    /// Whether it was reported by a run that failed.
     pub(crate) of_run: bool,
 }
 

@@ -57,7 +57,7 @@ pub struct Report {
     pub files: usize,
     /// How many minions the formula ran for.
     pub minions: usize,
-    /// Functions that templates call and nobody answered, with the minions on which the formula could
+    /// Functions that templates call without an answer, with the minions on which the formula could
     /// not be followed further.
     pub unanswered: BTreeMap<String, Unanswered>,
     /// Files that no rule looked into, by their paths on the file server, with the reason.

@@ -47,7 +47,7 @@ fn of_document(
             Content::Plain(_) => offsets
                 .get(offsets.partition_point(|offset| *offset <= place.start))
                 .copied(),
-            // An expression is no secret; its literals are found by name.
+            // An expression is not a secret; its literals are found by name.
             Content::Rendered(_) if computed => Some(place.start),
             Content::Rendered(_) => place
                 .source

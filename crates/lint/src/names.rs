@@ -125,7 +125,7 @@ pub(crate) fn near_grain(name: &str, known: &BTreeSet<&str>) -> Option<&'static 
 }
 
 /// Whether a name differs from one by a slip: letters that changed places, or one or two of many that are wrong,
-/// but for digits. Of short words others are as near, so `pkgs` is no slip for `pkg`.
+/// but for digits. Short words have many similar words, so `pkgs` does not count as a misspelt `pkg`.
 pub(crate) fn is_slip(name: &str, meant: &str) -> bool {
     if name == meant || digits(name) != digits(meant) {
         return false;

@@ -411,7 +411,7 @@ const DOTTED: [&str; 8] = [
     "map.data",
 ];
 
-/// Options of look-ups by the formula's library, which are no configuration.
+/// Options of look-ups by the formula's library, which are not part of the configuration.
 const OPTIONS: [&str; 3] = [":strategy", ":merge_lists", ":map_jinja"];
 
 /// Whether an expression is a literal without parts.

@@ -25,7 +25,7 @@ macro_rules! rules {
                 match self { $(Rule::$rule => $name,)* }
             }
 
-            /// How much it matters, unless somebody says otherwise.
+            /// How much it matters by default.
             #[must_use]
             pub fn level(self) -> Level {
                 match self { $(Rule::$rule => Level::$level,)* }

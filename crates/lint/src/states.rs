@@ -20,7 +20,7 @@ pub(crate) struct State {
     /// By the number of the run; nothing where the formula is not for that minion. Minions that the templates
     /// cannot tell apart share one.
     pub outcomes: Vec<Option<Arc<Result<Made, Error>>>>,
-    /// The runs on which somebody would use it: all, or those where another sls of the formula includes it.
+    /// The runs on which it would be used: all, or those where another sls of the formula includes it.
     pub used: BTreeSet<usize>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Made {
     pub include_instead: Option<String>,
 }
 
-/// Folders with files that are no states of the formula.
+/// Folders with files that are not states of the formula.
 const OTHERS: [&str; 5] = ["files", "templates", "test", "tests", "_modules"];
 
 /// Why a file is not rendered as states.

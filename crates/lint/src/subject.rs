@@ -49,7 +49,7 @@ pub(crate) struct Subject<'s> {
     pub directories: BTreeSet<String>,
     /// Data files as YAML, each text once.
     pub documents: Vec<Document>,
-    /// Files without templates that are no YAML.
+    /// Files without templates that are not YAML.
     pub broken: Vec<(Arc<SourceFile>, yaml::Error)>,
     /// What no message may say.
     pub secrets: &'s Secrets,
@@ -91,7 +91,7 @@ impl Examined<'_> {
     }
 }
 
-/// Folders whose files are no configuration of the formula.
+/// Folders whose files are not configuration of the formula.
 const NOT_CONFIGURATION: [&str; 6] = [
     "files",
     "templates",
@@ -518,7 +518,7 @@ impl<'s> Subject<'s> {
     }
 }
 
-/// Why nobody goes through some data, if it is that large.
+/// Why some data is not checked value by value, if it is that large.
 fn too_large(data: &Value) -> Option<String> {
     let values = Extent::of(data).values;
     (values > MOST_VALUES).then(|| {

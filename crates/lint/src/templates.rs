@@ -24,7 +24,7 @@ pub(crate) struct Parsed {
     /// As a person would open it.
     pub shown: String,
     pub tree: Arc<Template>,
-    /// What is asked for again and again, once somebody has.
+    /// Answers that are needed again and again, computed on demand.
     words: OnceLock<BTreeSet<String>>,
     bound: OnceLock<HashSet<String>>,
     loaded: OnceLock<Vec<String>>,
@@ -102,7 +102,7 @@ impl Parsed {
         }
     }
 
-    /// The paths of what the template loads by a name that can be told without running it.
+    /// The paths of what the template loads by a name that is known without running it.
     pub fn loaded(&self) -> &[String] {
         self.loaded.get_or_init(|| self.find_loaded())
     }
@@ -186,7 +186,7 @@ impl Parsed {
         }
     }
 
-    /// The texts in the template that are no comments: what its expressions say, and the text around tags
+    /// The texts in the template that are not comments: what its expressions say, and the text around tags
     /// without what YAML and most configuration files call a comment.
     pub fn said(&self) -> Vec<String> {
         let texts = self

@@ -15,7 +15,7 @@ struct Case {
     /// What the mistake is and what it did.
     #[allow(dead_code)]
     about: String,
-    /// Where somebody made it.
+    /// Where the mistake was found.
     #[allow(dead_code)]
     source: Option<String>,
     formula: String,

@@ -93,7 +93,7 @@ fn what_nothing_could_mend_is_an_error() {
             ],
             "on 39 of 47 minions: almalinux-8, almalinux-9, almalinux-10, alpine-3.20, alpine-3.21 and 34 more",
         ),
-        // The same where a function that nobody answers ends the runs of the others.
+        // The same if a function without an answer ends the runs of the others.
         (
             &[(
                 "web/init.sls",

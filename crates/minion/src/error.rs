@@ -52,7 +52,7 @@ pub enum ReadErrorKind {
         /// The limit in bytes.
         limit: u64,
     },
-    /// The bytes are no text, or the text is neither YAML nor JSON.
+    /// The bytes are not text, or the text is neither YAML nor JSON.
     #[error("{}", .0.kind())]
     Syntax(mapstack_yaml::Error),
     /// There is nothing in the file.
@@ -71,7 +71,7 @@ pub enum ReadErrorKind {
         "is no data that Salt has packed: {0}; the master writes it anew when the minion next asks for its pillar"
     )]
     Packed(#[source] UnpackError),
-    /// Something in a master's cache is no number.
+    /// Something in a master's cache is not a number.
     #[error("{what} must be a number, not {}", found.described())]
     NotANumber {
         /// What it should have been a number for.
@@ -174,7 +174,7 @@ pub enum ReadErrorKind {
 }
 
 impl ReadErrorKind {
-    /// Whether it says that a mapping is no minion at all, so that it may well be something else.
+    /// Whether it says that a mapping is not a minion at all, so that it may well be something else.
     pub(crate) fn is_foreign(&self) -> bool {
         matches!(
             self,
@@ -231,7 +231,7 @@ pub enum SetError {
         /// What it is.
         found: Kind,
     },
-    /// A step into a list that is no index of it.
+    /// A step into a list that is not a valid index.
     #[error(
         "`{path}` is a list of {len}, and `{step}` is no index of it; give a number, or set the whole list"
     )]
@@ -262,7 +262,7 @@ pub enum LookupError {
     /// The delimiter is empty.
     #[error(transparent)]
     EmptyDelimiter(#[from] EmptyDelimiter),
-    /// The key is no path.
+    /// The key is not a path.
     #[error("a key is text or a list of steps, not {}", kind.described())]
     BadKey {
         /// What it is.

@@ -8,7 +8,7 @@ use crate::error::{LookupError, Warning};
 use crate::options::OptionsView;
 use crate::{Minion, Part, builtin};
 
-/// A value, and what is worth telling about how it came to be.
+/// A value, with warnings about how it was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer<T> {
     /// The value.
@@ -107,7 +107,7 @@ impl Minion {
     /// `None` is `Some(Value::None)`.)
     ///
     /// # Errors
-    /// [`LookupError`] for an empty delimiter or a key that is no path.
+    /// [`LookupError`] for an empty delimiter or a key that is not a path.
     pub fn grains_get(
         &self,
         key: impl Into<Value>,
@@ -142,7 +142,7 @@ impl Minion {
     /// ```
     ///
     /// # Errors
-    /// [`LookupError`] for an empty delimiter or a key that is no path; for a key that leads
+    /// [`LookupError`] for an empty delimiter or a key that is not a path; for a key that leads
     /// nowhere only if the option `pillar_raise_on_missing` is set and no default is given.
     pub fn pillar_get(
         &self,
@@ -188,7 +188,7 @@ impl Minion {
     /// [defaults](builtin::defaults).
     ///
     /// # Errors
-    /// [`LookupError`] for an empty delimiter, a key that is no path, or a `master` in the pillar
+    /// [`LookupError`] for an empty delimiter, a key that is not a path, or a `master` in the pillar
     /// that does not merge.
     pub fn config_get(
         &self,
@@ -335,7 +335,7 @@ fn is_something(value: &Value) -> bool {
 }
 
 /// A key as a path: text is split, a list gives the steps themselves. `None` is a path that leads
-/// nowhere, as one of its steps can be no key.
+/// nowhere, as one of its steps cannot be a key.
 fn path(key: &Value, delimiter: &str) -> Result<Option<Path>, LookupError> {
     let steps = |items: &[Value]| {
         items

@@ -12,11 +12,11 @@ use crate::sources::Sources;
 /// anything is looked up.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Minion {
-    /// The minion's name; text as a rule. Anything false, such as `None`, is no id.
+    /// The minion's name; text as a rule. Anything false, such as `None`, is not an id.
     pub id: Value,
     /// What the minion says about itself.
     pub grains: Map,
-    /// What its master tells it alone.
+    /// Data from its master for this minion only.
     pub pillar: Map,
     /// Its configuration, without what Salt has [built in](crate::builtin::options).
     pub opts: Map,

@@ -121,7 +121,7 @@ impl Platform {
 
 /// The names that were probably meant.
 fn near(wanted: &str) -> Vec<&'static str> {
-    // What is long is no slip of the finger, and comparing it takes long.
+    // A long text is not a typo, and comparing it takes long.
     if wanted.len() > 40 {
         return Vec::new();
     }

@@ -36,8 +36,8 @@ impl Minion {
     /// call the file.
     ///
     /// # Errors
-    /// [`ReadError`], with line and column: the bytes are no UTF-8, YAML or JSON, the document or a
-    /// part of it is no mapping, or a key is unknown.
+    /// [`ReadError`], with line and column: the bytes are not UTF-8, YAML or JSON, the document or a
+    /// part of it is not a mapping, or a key is unknown.
     ///
     /// ```
     /// use mapstack_minion::Minion;

@@ -2,7 +2,7 @@
 //!
 //! A minion remembers the names of what it was read from and nothing else, so that a hundred
 //! thousand minions keep no texts. Who wants to know where a fact stands has the file read again,
-//! and a place is only told where the file still has that value. A name in angle brackets, such as
+//! and a place is only reported if the file still has that value. A name in angle brackets, such as
 //! `<stdin>`, is that of no file; its text is kept, once for all minions in it.
 
 use std::collections::HashMap;
@@ -63,7 +63,7 @@ enum Over {
 enum From {
     /// A text that can be read again.
     Text(Text),
-    /// A file that is no text.
+    /// A file that is not text.
     File(Arc<str>),
     Platform(&'static str),
     /// A fact was set by its path.
@@ -85,7 +85,7 @@ impl fmt::Debug for From {
 struct Text {
     file: Arc<str>,
     start: Option<Mark>,
-    /// The text of what is no file.
+    /// The text of what is not a file.
     kept: Option<Arc<str>>,
 }
 
@@ -225,7 +225,7 @@ impl Sources {
     }
 }
 
-/// The text of what is no file.
+/// The text of what is not a file.
 pub(crate) fn kept(bytes: &[u8], name: &str) -> Option<Arc<str>> {
     let is_no_file = name.starts_with('<') && name.ends_with('>');
     is_no_file
@@ -263,7 +263,7 @@ struct Document {
     from: Mark,
 }
 
-/// Where a value stands, and its key; line 0 where nobody knows.
+/// Where a value stands, and its key; line 0 if unknown.
 struct Position {
     value: Mark,
     key: Mark,
@@ -288,7 +288,7 @@ impl FactPlaces {
     }
 
     /// Where the fact under a path was read; `None` as the part stands for all of them as
-    /// `config.get` combines them. `None` if nobody knows.
+    /// `config.get` combines them. `None` if unknown.
     #[must_use]
     pub fn find(&self, part: Option<Part>, path: &[Key]) -> Option<FactPlace> {
         self.look(part, path, false)
@@ -458,7 +458,7 @@ impl Document {
             Some(kept) => kept.as_bytes().to_vec(),
             None => {
                 let file = FilePath::new(&*text.file);
-                // What is no plain file gives its bytes once, or blocks.
+                // Anything but a plain file can be read only once, or blocks.
                 std::fs::metadata(file)
                     .ok()
                     .filter(std::fs::Metadata::is_file)?;
@@ -474,7 +474,7 @@ impl Document {
                     marks,
                     from: top,
                 }),
-                // JSON that is no YAML has no positions.
+                // JSON that is not YAML has no positions.
                 Err(_) => Some(Document {
                     value: json::loads(content).ok()?,
                     marks: Marks::default(),

@@ -5,7 +5,7 @@ use tera::{Context, Tera};
 
 use crate::{PageError, STYLE, failed, shown};
 
-/// Everything that a page of differences tells.
+/// The content of a page of differences.
 ///
 /// ```
 /// use mapstack_page::{Changed, Changes};

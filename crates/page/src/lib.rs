@@ -7,7 +7,7 @@
 //!
 //! Texts may be hostile. They are escaped where they stand in HTML, the data for the script stands
 //! in it as JSON without anything that could end the element, characters that reorder or hide
-//! others are shown by their numbers, and the browser is told to run no script but ours.
+//! others are shown by their numbers, and a content security policy lets the browser run only our script.
 //!
 //! ```
 //! use mapstack_page::{Origin, Page, Row};
@@ -33,7 +33,7 @@ use tera::{Context, Tera};
 
 pub use changes::{Changed, Changes};
 
-/// Everything a page tells.
+/// The content of a page.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Page {
     /// The formula.

@@ -17,7 +17,7 @@
 //! The files of an external pillar are written to `here` in the directory that the argument names, and `<DIR>` stands for it in
 //! the question and in the answer.
 //!
-//! Results are written as Python's `repr` writes them, which tells types and the order of keys.
+//! Results are written as Python's `repr` writes them, which shows types and the order of keys.
 
 use std::fs;
 use std::io::{self, BufRead, Write};

@@ -110,7 +110,7 @@ impl ExtPillars {
     /// ```
     ///
     /// # Errors
-    /// `ext_pillar` is no list of mappings.
+    /// `ext_pillar` is not a list of mappings.
     pub fn from_config(config: &Config) -> Result<Self> {
         let runs = Listed(config.settings("ext_pillar")).runs(config.get("ext_pillar"))?;
         Ok(ExtPillars {

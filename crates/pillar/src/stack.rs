@@ -254,7 +254,7 @@ impl OneConfig<'_, '_> {
         FileOutcome::NoMapping(if value.is_none() { "nothing" } else { what })
     }
 
-    /// A strategy that does not exist, told where it is written.
+    /// A strategy that does not exist, reported where it is written.
     fn merge_error(&self, e: &StackError, text: &Text<'_>) -> Error {
         let path = e.path.0.get(self.graft.len()..).unwrap_or_default();
         // It was loaded before, so it can be once more.

@@ -25,7 +25,7 @@ pub struct Budget<'r> {
     limits: Limits,
     own_fuel: Cell<u64>,
     shared_fuel: Option<&'r Cell<u64>>,
-    /// Somebody has to look closer when fewer steps are left.
+    /// The budget is checked more closely when fewer steps are left.
     floor: Cell<u64>,
     depth: Cell<usize>,
     _account: ledger::Open,
@@ -187,7 +187,7 @@ impl<'r> Budget<'r> {
     }
 }
 
-/// The steps at which somebody looks closer next: none before the end if nothing is watched.
+/// The steps at which the budget is checked more closely next: none before the end if nothing is watched.
 fn floor_below(limits: &Limits, left: u64) -> u64 {
     if limits.are_watched() {
         left.saturating_sub(ledger::CHECK_EVERY)

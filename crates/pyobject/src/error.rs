@@ -191,7 +191,7 @@ impl Error {
     }
 }
 
-/// Deep recursion need not be told frame by frame.
+/// Deep recursion need not be shown frame by frame.
 const MAX_TRACE: usize = 16;
 
 impl fmt::Display for Error {

@@ -15,7 +15,7 @@ pub const CHECK_EVERY: u64 = 4096;
 thread_local! {
     /// Steps that were taken and are not paid yet.
     static DEBT: Cell<u64> = const { Cell::new(0) };
-    /// The debt at which somebody has to look closer; without a render nobody does.
+    /// The debt at which the render has to settle; never reached without a render.
     static STOP: Cell<u64> = const { Cell::new(u64::MAX) };
     /// What the render that runs now may spend.
     static OPEN: RefCell<Option<Account>> = const { RefCell::new(None) };

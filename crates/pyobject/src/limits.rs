@@ -16,7 +16,7 @@ pub struct Limits {
     pub depth: usize,
     /// How long it may take. The clock is read only if there is such a limit.
     pub time: Option<Deadline>,
-    /// What it may hold, as somebody measures it.
+    /// What it may hold, according to a measuring function.
     pub memory: Option<MemoryLimit>,
 }
 
@@ -81,7 +81,7 @@ impl Limits {
         }
     }
 
-    /// Whether somebody has to look at the clock or at the memory.
+    /// Whether the clock or the memory has to be checked.
     pub fn are_watched(&self) -> bool {
         self.time.is_some() || self.memory.is_some()
     }
@@ -145,7 +145,7 @@ pub struct MemoryLimit {
 
 impl MemoryLimit {
     /// So many bytes more than at the start of the render. `held` measures what is held now: by this thread, if
-    /// that can be known, so that nobody is blamed for what another thread does.
+    /// that can be known, so that no run is charged for what another thread does.
     #[must_use]
     pub const fn new(most: usize, held: fn() -> usize) -> Self {
         MemoryLimit {

@@ -156,7 +156,7 @@ pub trait Object {
     /// which to stop, and the step for a length.
     ///
     /// # Errors
-    /// Those of `_bounds`: a step of zero, or what is no position.
+    /// Those of `_bounds`: a step of zero, or a value that is not a position.
     fn slice(&self, _bounds: &dyn Fn(usize) -> Result<[i64; 3]>) -> Option<Result<Obj>> {
         None
     }

@@ -161,7 +161,7 @@ struct Bad {
     reason: &'static str,
 }
 
-/// Reads the character at a position; tells it and its length in bytes.
+/// Reads the character at a position; returns it and its length in bytes.
 type Step = fn(&[u8], usize) -> Result<(char, usize), Bad>;
 
 /// `bytes.decode(encoding, errors)`.

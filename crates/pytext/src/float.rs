@@ -13,7 +13,7 @@ pub enum Style {
     General,
 }
 
-/// The float without its sign, which [`is_negative`] tells.
+/// The float without its sign, which [`is_negative`] returns.
 ///
 /// `alternate` keeps the point and trailing zeros (`#`); `dot_zero` adds `.0` to a number that
 /// would look like an integer.

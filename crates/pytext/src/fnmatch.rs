@@ -122,7 +122,7 @@ fn set_end(chars: &[char], at: usize) -> Option<usize> {
 
 fn set(set: &[char]) -> Part {
     let mut chunks = chunks(set);
-    // A range that ends before it begins is no member, and its ends are none either.
+    // A range that ends before it begins has no members, not even its ends.
     for i in (1..chunks.len()).rev() {
         let empty = matches!((chunks[i - 1].last(), chunks[i].first()), (Some(low), Some(high)) if low > high);
         if empty {

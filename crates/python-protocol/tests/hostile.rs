@@ -284,7 +284,7 @@ fn depth_and_number_are_bounded() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    // A mapping as a key; an extension that nobody has; a chunk before the one before it.
+    // A mapping as a key; an unknown extension; a chunk before the one before it.
     for bytes in [
         &[0x81, 0x80, 0xc0][..],
         &[0xd4, 0x63, 0],

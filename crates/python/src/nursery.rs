@@ -36,7 +36,7 @@ pub fn serve() -> io::Result<()> {
     session::quiet_panics();
     // The thread that forks is the one that is left in the session.
     crate::on_large_stack(move || {
-        // Whoever could be told has hung up.
+        // The receiver of the error has hung up.
         let _ = nurse(control, &Machine::new());
     })
 }
@@ -86,7 +86,7 @@ fn nurse(control: UnixStream, machine: &Machine) -> io::Result<()> {
         // What is left of it is the command's.
         drop(socket);
         let asked = sent.and_then(|()| child.wait_for(&control));
-        // Whatever the command wants, this session is over.
+        // The command asked for the next session, or closed its end: either way this session is over.
         let ending = child.end()?;
         if !asked? {
             return Ok(());
@@ -111,7 +111,7 @@ enum Side {
 fn split() -> io::Result<Side> {
     let (ours, theirs) = UnixStream::pair()?;
     let (errors, output) = io::pipe()?;
-    // Nobody reads it while the session is there, so it must not wait.
+    // The other end is not read during the session, so a write must not block.
     let (notes, noting) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
     let parent = rustix::process::getpid();
     match fork::fork()? {
@@ -149,7 +149,7 @@ fn die_with(parent: Pid) -> io::Result<()> {
     }
 }
 
-/// Elsewhere a session ends by its limit of processor time, or when it finds that nobody listens.
+/// Elsewhere a session ends by its limit of processor time, or when it finds that the other end is closed.
 #[cfg(not(target_os = "linux"))]
 fn die_with(_: Pid) -> io::Result<()> {
     Ok(())
@@ -233,7 +233,7 @@ impl Child {
         Ok(Noted::last(&notes))
     }
 
-    /// End the process, and tell how it ended; no process is left behind.
+    /// End the process and report how it ended; no process is left behind.
     fn end(mut self) -> io::Result<Ending> {
         // It may have ended by itself.
         let _ = kill_process(self.pid, Signal::KILL);

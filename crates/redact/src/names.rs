@@ -22,7 +22,7 @@ const SECRET: [&str; 18] = [
     "token",
 ];
 
-/// Words so telling that they name a secret inside of another: `dbpassword`.
+/// Words so specific that they mark a secret even inside another word: `dbpassword`.
 const TELLING: [&str; 9] = [
     "password",
     "passwd",
@@ -88,7 +88,7 @@ const ABOUT: [&str; 49] = [
     "user",
 ];
 
-/// Words in names of keys that everybody may know.
+/// Words in names of keys whose values are public.
 const PUBLIC: [&str; 5] = ["authorized", "known", "pub", "public", "pubkey"];
 
 /// Words that end in `pass` and have nothing to do with passwords.

@@ -13,7 +13,7 @@ pub trait Redact {
 }
 
 /// What went through [`Secrets::redact`]: there is no other way to have one, so a function that prints
-/// and takes this cannot be given a secret by somebody who forgot to look.
+/// and takes this cannot be given an unmasked secret by mistake.
 ///
 /// ```
 /// use mapstack_redact::{Redacted, Secrets};

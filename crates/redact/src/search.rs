@@ -10,7 +10,7 @@ use mapstack_value::{Value, json, quote_str};
 const TELLING: usize = 5;
 /// A line this long of a text of several lines is.
 const TELLING_LINE: usize = 6;
-/// A shorter one, too, if it is no word.
+/// Also a shorter one, if it is not a word.
 const TELLING_REST: usize = 4;
 
 /// Words that mean nothing, whoever has them for a value.

@@ -22,7 +22,7 @@ pub(crate) fn starred(source: &str, mut ranges: Vec<Range<usize>>) -> String {
 }
 
 /// What stands behind the names of secrets, up to the end of the line, and what is indented below it: in
-/// files that are no YAML, or none yet. Of the code of templates only the literals count.
+/// files that are not YAML, or none yet. Of the code of templates only the literals count.
 pub(crate) fn behind_names(text: &str, is_secret: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let (mut start, mut below) = (0, None);
@@ -77,7 +77,7 @@ pub(crate) fn pillar_values(text: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Parts of a minion that are no pillar.
+/// Parts of a minion other than the pillar.
 const OPEN_PARTS: [&str; 3] = ["id", "grains", "opts"];
 
 /// The byte behind the first name of a secret and its separator.
@@ -97,7 +97,7 @@ fn secret_name(line: &str, is_secret: impl Fn(&str) -> bool) -> Option<usize> {
     })
 }
 
-/// The parts of a line behind a byte that are no code of a template, and the literals in the code.
+/// The parts of a line after a byte that are not template code, and the literals in template code.
 fn outside_code(line: &str, from: usize) -> impl Iterator<Item = Range<usize>> {
     let mut ranges = Vec::new();
     let begins = |at: usize| matches!(line.get(at..at + 2), Some("{{" | "{%" | "${" | "<%"));

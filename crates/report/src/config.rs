@@ -54,7 +54,7 @@ pub fn rows(
                 Origin::Files(lines) => lines,
                 other => vec![other.to_string()],
             };
-            // What Salt has built in is no secret.
+            // Salt's built-in values are not secret.
             let value = if set && !secrets.shows_everything() {
                 masked(&name, value, secrets)
             } else {

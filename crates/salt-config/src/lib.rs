@@ -334,7 +334,7 @@ impl Config {
         self.set.settings(&Key::from(option))
     }
 
-    /// Options that nobody knows and that are nearly ones that count.
+    /// Unknown options whose names are similar to options that count.
     fn look_for_slips(&mut self) {
         for name in self.set.options.keys().filter_map(Key::as_str) {
             if let Some(meant) = names::meant(name) {

@@ -34,8 +34,8 @@ pub struct Violation {
     pub message: String,
     /// The same without the value.
     pub masked: String,
-    /// Whether only the whole can tell: something is missing, or what is wrong depends on other keys. A
-    /// layer by itself is no whole.
+    /// Whether only the whole data can show it: something is missing, or what is wrong depends on other keys. A
+    /// layer by itself is incomplete.
     pub needs_whole: bool,
     /// The key of the mapping at the path that should not be there.
     pub unexpected: Option<String>,
@@ -56,7 +56,7 @@ impl Schema {
     /// Read a schema. References lead to its own parts only: nothing is fetched.
     ///
     /// # Errors
-    /// It is no schema, or refers to another one.
+    /// It is not a valid schema, or refers to another one.
     pub fn compile(schema: &Json) -> Result<Self, SchemaError> {
         let wrong = |error: ValidationError<'_>| SchemaError {
             at: steps(&error).map(str::to_owned).collect(),
@@ -172,7 +172,7 @@ fn depends(schema_path: &str) -> bool {
     ];
     let mut steps = schema_path.split('/').skip(1).peekable();
     while let Some(step) = steps.next() {
-        // The names of keys are no keywords.
+        // The names of properties are not keywords.
         if matches!(
             step,
             "properties" | "patternProperties" | "$defs" | "definitions"

@@ -21,7 +21,7 @@ pub(crate) fn json(value: &Value) -> Json {
     }
 }
 
-/// Infinities and what is no number have no JSON form.
+/// Infinities and NaN have no JSON form.
 fn number(value: &Value) -> Json {
     let text = match value {
         Value::Float(float) if !float.is_finite() => return Json::Null,

@@ -57,7 +57,7 @@ impl<K: Into<Key>> FromIterator<K> for Path {
 
 /// The value at the end of a path, or `None` when a step leads nowhere.
 ///
-/// `loose` reads a step as a YAML scalar where the exact text is no key of a mapping; it returns
+/// `loose` reads a step as a YAML scalar where the exact text is not a key of a mapping; it returns
 /// `None` when that does not change the step. Salt: `salt.utils.data.traverse_dict_and_list`.
 ///
 /// ```

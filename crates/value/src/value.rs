@@ -235,7 +235,7 @@ impl Value {
 }
 
 impl Value {
-    /// Whether nobody could tell the two apart: equal, of the same types throughout, and in the same
+    /// Whether the two are indistinguishable: equal, of the same types throughout, and in the same
     /// order. What shares its storage is not looked at twice.
     ///
     /// ```

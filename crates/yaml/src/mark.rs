@@ -24,7 +24,7 @@ impl Mark {
     #[must_use]
     pub fn offset(self, text: &str) -> usize {
         let start = match self.line.saturating_sub(1) as usize {
-            // A byte order mark is no column.
+            // A byte order mark is not a column.
             0 => text.len() - text.trim_start_matches('\u{feff}').len(),
             n => text
                 .match_indices('\n')

@@ -6,7 +6,7 @@
 //!
 //! It is right because of what it refuses. A hole is a letter that the text has nowhere else. What can fill
 //! it begins and ends with an ASCII letter or digit, and has nothing inside that ends or begins a token. The
-//! grammar does not tell such a word from the letter where it is part of a scalar, and a hole that is not
+//! grammar does not distinguish such a word from the letter where it is part of a scalar, and a hole that is not
 //! part of a scalar makes no mould. Words differ in three more ways, and none of them counts: they make lines
 //! longer, where a key may have 1024 characters (lines are far shorter); they decide whether a scalar
 //! without quotes is a number (that is looked at each time); and as keys they could be equal to others (a

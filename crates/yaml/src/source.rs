@@ -5,7 +5,7 @@
 //!
 //! * The scanner cannot end a block scalar or an escape at the end of the text. A text that ends
 //!   without a line break gets one; a kind of break the text's own end does not use, so that it
-//!   can be told from the text's own and taken out of the scalar again.
+//!   can be distinguished from the text's own and taken out of the scalar again.
 //! * A tag directly before a comma (`[!!str, x]`) panics. Where the library's own scanner finds
 //!   one, a space is put between, and positions are moved back.
 //! * Guessing the encoding fails on texts that start with a character such as `Ａ`, so the

@@ -31,7 +31,7 @@ pub struct Origin {
     pub refspecs: Vec<Refspec>,
 }
 
-/// Characters of a mirror's name that tell people which it is.
+/// Characters of a mirror's name by which people recognise it.
 const READABLE: usize = 60;
 
 impl Origin {

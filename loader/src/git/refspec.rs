@@ -23,7 +23,7 @@ pub struct Refspec {
     destination: Option<String>,
 }
 
-/// The text is no refspec.
+/// The text is not a refspec.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is no refspec such as '+refs/heads/*:refs/remotes/origin/*': {1}")]
 pub struct BadRefspec(String, &'static str);

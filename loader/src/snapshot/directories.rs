@@ -1,4 +1,4 @@
-//! Which names directories have, so that nobody need be asked for others.
+//! The names in directories, so that look-ups of other names need not ask the file server.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ enum Directory {
     Lacking(usize),
     /// It has these names and no others.
     Has(Listing),
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
 }
 
@@ -52,7 +52,7 @@ impl<'p> Place<'p> {
         })
     }
 
-    /// What a server tells of the directory.
+    /// What a server knows about the directory.
     pub fn listing(&self, files: &impl FileServer) -> Option<Listing> {
         Listing::of(files, self.directory, self.saltenv)
     }
@@ -84,7 +84,7 @@ impl Directories {
         }
     }
 
-    /// Take over what a directory has, if anybody could tell.
+    /// Take over the names in a directory, if they are known.
     pub fn learn(&mut self, place: &Place<'_>, listing: Option<Listing>) {
         self.put(place, listing.map_or(Directory::Unknown, Directory::Has));
     }

@@ -59,7 +59,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     let masking = reporter.masking(&SecretFlags::default())?;
     let (sender, changes) = mpsc::channel();
     let notify = move |result: DebounceEventResult| {
-        // Nobody listens any more when the program ends.
+        // The receiver is gone when the program ends.
         let _ = sender.send(result);
     };
     let mut debouncer = new_debouncer(SETTLE, notify).map_err(|e| unwatched("files", &e))?;

@@ -1,6 +1,6 @@
 //! Running the built command, and comparing what it prints with files.
 //!
-//! `SNAPSHOTS=overwrite cargo test -p mapstack-cli` writes the files anew; read the diff.
+//! `SNAPSHOTS=overwrite cargo test -p mapstack-cli` rewrites the files; review the diff.
 
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
@@ -32,7 +32,7 @@ pub fn repository() -> PathBuf {
         .to_path_buf()
 }
 
-/// The command, in a directory, told nothing by the environment.
+/// The command, in a directory, without settings from the environment.
 pub fn command(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mapstack"));
     command

@@ -31,7 +31,7 @@ pub enum Recorded {
     Dropped,
 }
 
-/// Keeps everything it is told.
+/// Keeps everything that is reported to it.
 #[derive(Debug, Default)]
 pub struct Recorder(pub Vec<(KeyPath, Recorded)>);
 

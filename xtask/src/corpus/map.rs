@@ -184,7 +184,7 @@ fn outcome(ours: &Value, theirs: &Value) -> Outcome {
             Some(line) => Outcome::Differs(line),
         },
         (Some(_), None) if text(ours, "warnings").contains("that is no data") => {
-            // Data may hold what is undefined until somebody prints it, as this comparison does.
+            // Data may contain undefined values until they are printed, as this comparison does.
             Outcome::NotComparable(
                 "the data holds an undefined value: null with a warning, or not to be printed"
                     .into(),

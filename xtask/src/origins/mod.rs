@@ -245,7 +245,7 @@ struct Tally {
     past: Share,
     /// Facts with a line.
     facts: Share,
-    /// Facts that are told by file, platform or flag alone.
+    /// Facts whose origin is only a file, a platform or a flag.
     facts_without_line: usize,
     facts_unknown: usize,
     arguments: usize,

@@ -1,4 +1,4 @@
-//! Whether a scalar stands at a place of a text, told from the text alone.
+//! Whether a scalar stands at a place of a text, judging only by the text.
 //!
 //! This reads single scalars as YAML 1.1 and Salt have them, in the simplest way that does: it is to
 //! be another reading than the product's.

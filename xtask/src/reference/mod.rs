@@ -14,7 +14,7 @@ use crate::{Result, project_root};
 /// Go over questions and both sides' answers, one JSON document a line each.
 ///
 /// # Errors
-/// One side has not answered every question, or a line is no JSON.
+/// One side has not answered every question, or a line is not JSON.
 pub fn each_answer(
     what: &str,
     lines: [&str; 3],
@@ -61,7 +61,7 @@ pub struct Args {
     /// Which questions to make up; the same seed gives the same ones
     #[arg(long, default_value_t = 1, requires = "check")]
     seed: u64,
-    /// Which kinds of questions to make up, such as `stack`; all of them unless told
+    /// Which kinds of questions to make up, such as `stack`; all of them unless given
     #[arg(long, requires = "check", value_name = "KIND")]
     kind: Vec<String>,
     /// Record only files whose path holds one of these

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::code::code_only;
 
-/// What stands for work not done, and what nobody may need: the word, and what to do instead.
+/// Words for unfinished work, and words that are banned: the word, and what to do instead.
 const FORBIDDEN: &[(&str, &str)] = &[
     ("todo!", "write it"),
     (
@@ -110,7 +110,7 @@ fn says_what_it_ignores(text: &str) -> bool {
     documentation.join(" ").contains("does not know about")
 }
 
-/// Lines that name somebody's own directory, which is there on one machine only.
+/// Lines that name a home directory, which exists on one machine only.
 fn home_paths(text: &str) -> impl Iterator<Item = String> {
     let lines = text
         .lines()
@@ -119,7 +119,7 @@ fn home_paths(text: &str) -> impl Iterator<Item = String> {
     lines.map(|(n, _)| format!("{}: a path of one machine", n + 1))
 }
 
-/// Whether the line has a path below somebody's directory; `/home/alice` alone may be data.
+/// Whether the line has a path below a home directory; `/home/alice` alone may be data.
 fn names_home(line: &str) -> bool {
     ["/home/", "/Users/", "/root/"].iter().any(|home| {
         line.match_indices(home).any(|(at, _)| {

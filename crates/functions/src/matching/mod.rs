@@ -90,7 +90,7 @@ pub(super) const TABLE: Table = &[
     ("match.list", |run, vm, args| {
         let [target, id] = args.bind("match.list", ["tgt", "minion_id"])?;
         let target = required(target, "match.list", "tgt")?;
-        // Whatever is wrong with a target, it is no list that the minion is in.
+        // Whatever is wrong with a target, it is not a list that contains the minion.
         let target = if matches!(target, Obj::Undefined(_)) {
             Value::None
         } else {
@@ -172,7 +172,7 @@ impl<'m, 'r> Matcher<'m, 'r> {
         Ok(Matcher { run, vm, id })
     }
 
-    /// A compound target as data; what is no data is no target.
+    /// A compound target as data; `None` if it is not data.
     fn words(&self, target: &Obj) -> Result<Value> {
         match target {
             // The reference takes the words out of the list, which a tuple does not allow.

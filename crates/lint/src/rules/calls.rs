@@ -47,7 +47,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         }
         let finding = |message| Finding::new(Rule::UnknownFunction, call.place.clone(), message);
         let near = near(module, function).map(|near| format!("did you mean {near}?"));
-        // Nobody knows all extensions.
+        // Not all extensions are known.
         let help = near.clone().unwrap_or_else(|| {
             format!("ask first whether an extension is there: {{% if '{name}' in salt %}}")
         });

@@ -208,7 +208,7 @@ const TYPE_ERRORS: [&str; 7] = [
     "must be str, not",
 ];
 
-/// What runs wanted of a function that nobody answers here: what comes after such a call was not looked
+/// Calls of functions that have no answer here: what comes after such a call was not looked
 /// at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unanswered {
@@ -218,7 +218,7 @@ pub struct Unanswered {
     pub files: BTreeSet<String>,
 }
 
-/// The functions that runs wanted to call and nobody could answer.
+/// The functions that runs called without an answer.
 pub(crate) fn unanswered_calls(subject: &Subject<'_>) -> BTreeMap<String, Unanswered> {
     let mut calls: BTreeMap<String, Unanswered> = BTreeMap::new();
     for (number, run) in subject.runs.iter().enumerate() {
@@ -239,7 +239,7 @@ pub(crate) fn unanswered_calls(subject: &Subject<'_>) -> BTreeMap<String, Unansw
     calls
 }
 
-/// The function that a place calls, if nobody answers it here. Salt may.
+/// The function that a place calls, if it has no answer here. Salt may have one.
 fn unanswered<'s>(subject: &'s Subject<'_>, place: &Place) -> Option<&'s str> {
     let is_here = |call: &&CallSite| {
         call.place.file == place.file && (call.place.start..call.place.end).contains(&place.start)
@@ -278,7 +278,7 @@ fn rule(error: &Error) -> Rule {
     }
 }
 
-/// Whether a tab indents the line that is no YAML.
+/// Whether a tab indents the line that is not YAML.
 fn has_tab(diagnostic: &Diagnostic) -> bool {
     let is_syntax = matches!(
         diagnostic.caused(),
@@ -307,7 +307,7 @@ fn is_absent(message: &str) -> bool {
         || !of_item && !of_scalar.iter().any(|start| message.starts_with(start))
 }
 
-/// Whether an expression printed what is no YAML.
+/// Whether an expression printed what is not YAML.
 fn is_printed(diagnostic: &Diagnostic) -> bool {
     let starts = |place: &Place| {
         place

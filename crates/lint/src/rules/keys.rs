@@ -28,7 +28,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// The words by which templates could look something up: those of expressions, and of the text of all
-/// templates that are no data.
+/// templates that are not data.
 fn used(subject: &Subject<'_>) -> BTreeSet<String> {
     let is_data = |parsed: &&Parsed| {
         subject.is_parameter_file(&parsed.path) || parsed.path.ends_with(".yaml")
@@ -58,7 +58,7 @@ struct Group {
 /// What a layer sets.
 struct Override {
     tree: Tree,
-    /// What tells layers apart.
+    /// What distinguishes layers.
     name: String,
 }
 

@@ -321,7 +321,7 @@ struct Unmerged<'s> {
     sources: Vec<&'s str>,
     /// Each with the place of the first source that leads to it.
     values: Vec<(usize, &'s Value)>,
-    /// The texts of templates that nobody rendered, in the same way.
+    /// The texts of templates that were not rendered, in the same way.
     templates: Vec<(usize, &'s str)>,
 }
 

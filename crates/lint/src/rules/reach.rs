@@ -59,7 +59,7 @@ fn looks_like_parameters(file: &SourceFile) -> bool {
         .any(|suffix| file.name().ends_with(suffix))
 }
 
-/// The texts of the formula's files that are no comments, each with its file's path: those of expressions and
+/// The texts of the formula's files that are not comments, each with its file's path: those of expressions and
 /// around them in templates, and of data and modules.
 fn said<'s>(subject: &'s Subject<'_>) -> Vec<(&'s str, String)> {
     let others = subject
@@ -117,11 +117,11 @@ fn is_mentioned(subject: &Subject<'_>, file: &SourceFile, said: &[(&str, String)
 struct Why {
     reason: String,
     help: Option<String>,
-    /// Whether nobody can have other names.
+    /// Whether there can be no other names.
     is_sure: bool,
 }
 
-/// The runs that can tell why a file is not read.
+/// The runs that show why a file is not read.
 struct Answers<'r, 's> {
     runs: Vec<&'r Examined<'s>>,
 }

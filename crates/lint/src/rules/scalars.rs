@@ -278,7 +278,7 @@ impl Texts {
         texts
     }
 
-    /// Whether a word for a boolean is meant as text here, as far as others tell.
+    /// Whether a word for a boolean is meant as text here, judging by other values.
     fn means_text(&self, document: usize, scalar: &Scalar<'_>) -> bool {
         if scalar.is_key {
             return true;

@@ -117,7 +117,7 @@ fn grain_argument(args: &Args) -> Option<&Expr> {
         .or_else(|| args.positional.get(1))
 }
 
-/// Systems of a look-up that nobody has.
+/// Systems of a look-up that do not exist.
 fn systems(subject: &Subject<'_>, parsed: &Parsed, args: &Args, names: &Names) -> Vec<Finding> {
     let grain = match grain_argument(args) {
         None => "os_family".to_owned(),
@@ -126,7 +126,7 @@ fn systems(subject: &Subject<'_>, parsed: &Parsed, args: &Args, names: &Names) -
             None => return Vec::new(),
         },
     };
-    // These name an entry, and are no system.
+    // These name an entry, not a system.
     let named = args
         .named
         .iter()

@@ -1,4 +1,4 @@
-//! Data files that are no YAML.
+//! Data files that are not YAML.
 
 use mapstack::yaml::{self, ErrorKind};
 

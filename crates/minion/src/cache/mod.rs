@@ -99,7 +99,7 @@ impl Cache {
         self
     }
 
-    /// The ids of all minions with grains or data, sorted. Names that are no Unicode are left out.
+    /// The ids of all minions with grains or data, sorted. Names that are not Unicode are left out.
     ///
     /// # Errors
     /// [`ReadError`]: a directory cannot be listed.
@@ -261,7 +261,7 @@ impl Entry {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(at(&file, ReadErrorKind::TooLarge { limit: MAX_BYTES }));
         }
-        // An empty file is no data, in Salt as well.
+        // An empty file is not data, in Salt as well.
         let value = match bytes.is_empty() {
             true => Value::None,
             false => unpack(&bytes).map_err(|error| at(&file, ReadErrorKind::Packed(error)))?,

@@ -35,7 +35,7 @@ pub enum UnpackErrorKind {
     /// A byte that begins nothing.
     #[error("0x{0:02x} begins no value")]
     BadMarker(u8),
-    /// A text is no UTF-8.
+    /// A text is not UTF-8.
     #[error("a text is no UTF-8; the value is bytes, or the file is damaged")]
     Utf8,
     /// A list or a mapping as a key.
@@ -71,7 +71,7 @@ pub enum UnpackErrorKind {
 /// ```
 ///
 /// # Errors
-/// [`UnpackError`]: the bytes are no MessagePack, or hold more than one value; a text is no UTF-8;
+/// [`UnpackError`]: the bytes are not MessagePack, or hold more than one value; a text is not UTF-8;
 /// a key is a list or a mapping; an extension cannot be read; or values nest deeper or are more
 /// than [`Limits`] has by default.
 pub fn unpack(bytes: &[u8]) -> Result<Value, UnpackError> {

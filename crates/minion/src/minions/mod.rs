@@ -7,7 +7,7 @@
 //! | a file, or standard input | the minions of one [text] |
 //!
 //! Minions come sorted by their ids. One that is broken is an error in its place and keeps no other
-//! from being read. One that a master asked in vain is told apart from that: it is [`Silent`].
+//! from being read. A minion that did not answer its master is different from that: it is [`Silent`].
 
 mod directory;
 mod shape;

@@ -6,7 +6,7 @@ use crate::error::{ReadError, ReadErrorKind};
 use crate::read::{KEYS, LOCAL, Positions, minion_of};
 use crate::{Minion, Part};
 
-/// Grains that tell that a mapping is grains: every minion has most of them, and as text.
+/// Grains by which a mapping is recognised as grains: every minion has most of them, and as text.
 const GRAINS: [&str; 8] = [
     "cpuarch",
     "fqdn",

@@ -36,7 +36,7 @@ impl Text {
     /// The minions of a text in any of its [forms](self). `name` is what errors call it.
     ///
     /// # Errors
-    /// [`ReadError`], with line and column: the bytes are no UTF-8, YAML or JSON, or nothing in
+    /// [`ReadError`], with line and column: the bytes are not UTF-8, YAML or JSON, or nothing in
     /// them has the form of a minion. Single minions that are broken are errors where they are
     /// asked for.
     pub fn parse(bytes: &[u8], name: &str) -> Result<Self, ReadError> {
@@ -125,7 +125,7 @@ pub(super) fn entries(bytes: &[u8], name: &str) -> Result<Vec<Entry>, ReadError>
     for top in &tops {
         top.entries(name, of_several, &mut entries);
     }
-    // What fits no form anywhere is told of as a whole, rather than as minions that are wrong.
+    // A text that fits no form is reported as a whole, rather than as wrong minions.
     if entries
         .iter()
         .all(|entry| matches!(&entry.found, Err(error) if error.kind.is_foreign()))
@@ -288,7 +288,7 @@ fn own_id(minion: &Minion) -> Option<String> {
         .map(ToString::to_string)
 }
 
-/// The id that a key is, if it is one and the minion's own is no other.
+/// The key as an id, if it is a valid one and the minion has no different id of its own.
 fn checked(key: &Key, found: Option<&Found>) -> Result<String, (String, ReadErrorKind)> {
     let id = key.to_string();
     if !is_id(&id) {
@@ -440,7 +440,7 @@ fn objects(text: &str) -> Result<Vec<Top<'_>>, JsonError> {
     Ok(tops)
 }
 
-/// Where the keys of an object stand; nobody asks for those of most.
+/// Where the keys of an object stand; most of these are never needed.
 struct Keys<'t> {
     /// The text until the end of the object.
     text: &'t str,

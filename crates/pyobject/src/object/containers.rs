@@ -23,7 +23,7 @@ pub type Entries = IndexMap<Key, Obj, RandomState>;
 
 /// A container's content: as it came in, or taken apart into objects.
 enum State<F, L> {
-    /// Nobody has looked at a nested container yet.
+    /// No nested container has been looked at yet.
     Frozen(F),
     /// Objects; `origin` is what they were taken from, until the first change at this level. `touched` is which
     /// change of the thread was the last at this level; what has just been taken apart or made belongs to the next.
@@ -54,7 +54,7 @@ pub struct DictCell {
     state: RefCell<State<Map, Entries>>,
     /// What the content is worked out with, until something looks at it.
     pending: RefCell<Option<Box<dyn FnOnce() -> Map>>>,
-    /// Who is told what is read, as long as the state is frozen and only single entries were.
+    /// The watcher to which reads are reported, as long as the state is frozen and only single entries were.
     watched: WatchedCell,
     kind: Cell<MapKind>,
 }
@@ -64,7 +64,7 @@ pub struct DictCell {
 pub struct WeakDict(Weak<DictCell>);
 
 impl WeakDict {
-    /// The dict, if somebody else still has it.
+    /// The dict, if it is still referenced elsewhere.
     pub fn upgrade(&self) -> Option<DictRef> {
         self.0.upgrade().map(DictRef)
     }
@@ -332,7 +332,7 @@ impl DictRef {
         }))
     }
 
-    /// The same, with somebody who is told what is read; `path` is what they know it by. Every way to
+    /// The same, with a watcher to which reads are reported; `path` is the dict's name for the watcher. Every way to
     /// its content but single look-ups, and every change, counts as reading all of it.
     ///
     /// ```
@@ -565,7 +565,7 @@ impl DictRef {
         dict
     }
 
-    /// Whether nobody has looked at the content of a lazy dict.
+    /// Whether the content of a lazy dict has not been looked at.
     pub fn is_pending(&self) -> bool {
         self.0.pending.borrow().is_some()
     }
@@ -706,7 +706,7 @@ pub fn changes() -> u64 {
 }
 
 fn count_change() {
-    // At the end of a thread nobody counts.
+    // At the end of a thread the count does not matter.
     let _ = CHANGES.try_with(|changes| changes.set(changes.get().wrapping_add(1)));
 }
 
@@ -747,7 +747,7 @@ fn drop_flat(objects: Vec<Obj>) {
     }
 }
 
-/// Closes the queue of dropped objects, also when an object of somebody else panics while it is dropped:
+/// Closes the queue of dropped objects, even if the object of another crate panics while it is dropped:
 /// later drops would only fill it.
 struct CloseQueue;
 

@@ -69,7 +69,7 @@ impl Drop for Noted {
     }
 }
 
-/// Frees, when it is dropped, what templates of this thread made and nobody can reach: containers that hold
+/// Frees, when it is dropped, what templates of this thread made and is unreachable: containers that hold
 /// themselves. Whoever runs templates drops one behind all that the templates gave.
 ///
 /// ```
@@ -195,7 +195,7 @@ fn free_unreachable(changed: Vec<Obj>) {
     }
 }
 
-/// What tells containers apart; nothing for what is looked at no further.
+/// What identifies a container; nothing for objects that are not looked into.
 fn identity(object: &Obj) -> Option<usize> {
     match object {
         Obj::List(list) => Some(list.address()),

@@ -646,7 +646,7 @@ impl Comparison {
 /// `needle in haystack`.
 ///
 /// # Errors
-/// A `TypeError` for a haystack that holds nothing, or a needle in text that is no text.
+/// A `TypeError` for a haystack that holds nothing, or a needle in text that is not text.
 pub fn contains(vm: &dyn Interpreter, haystack: &Obj, needle: &Obj) -> Result<bool> {
     if let Obj::Native(native) = haystack
         && let Some(verdict) = native.contains(vm, needle)

@@ -1,4 +1,4 @@
-//! Dicts that tell what is read of them.
+//! Dicts that report which of their entries are read.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use mapstack_value::{Key, Map, Value};
 use super::Obj;
 use super::containers::DictRef;
 
-/// Is told what is read of a frozen mapping, before whoever reads it gets it.
+/// Receives a report of each read of a frozen mapping, before the reader gets the value.
 ///
 /// Paths are from the mapping at the top; the path of the mapping itself is empty.
 pub trait Reader {

@@ -267,7 +267,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The line that tells a file's encoding is no part of the template.
+    /// The line with a file's encoding is not part of the template.
     fn coding_comment(&mut self) {
         let Some(end) = self.text.find('\n') else {
             return;

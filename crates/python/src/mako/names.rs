@@ -119,7 +119,7 @@ pub(super) struct Signature {
     pub(super) defaults: BTreeSet<String>,
 }
 
-/// Read `name(arguments)`; none if it is no declaration.
+/// Read `name(arguments)`; none if it is not a declaration.
 pub(super) fn of_signature(text: &str) -> Result<Option<Signature>, Invalid> {
     let code = format!("def {text}:pass");
     let parsed = parse(&code)?;

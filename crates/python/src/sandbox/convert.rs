@@ -81,7 +81,7 @@ fn integer(int: &Int, vm: &VirtualMachine) -> PyResult {
 /// Python objects as data.
 ///
 /// # Errors
-/// Something is no data (a function, an object of some class), holds itself or is too large.
+/// Something is not data (a function, an object of some class), holds itself or is too large.
 pub(crate) fn from_python(
     object: &PyObject,
     ordered: &PyObject,

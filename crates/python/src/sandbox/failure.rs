@@ -81,7 +81,7 @@ fn places(shared: &Shared, exception: &PyBaseExceptionRef) -> Vec<(String, Place
             .borrow()
             .get(unit)
             .is_some_and(|unit| unit.name.is_some() || !unit.lines.is_empty());
-        // Modules of the library are on the way, but nobody can edit them.
+        // Modules of the library are on the way, but users cannot edit them.
         if !named
             && shared
                 .units

@@ -1,7 +1,7 @@
 //! Makes Python code spend steps: its syntax tree is rewritten before it is compiled.
 //!
 //! Every pass through a loop or a comprehension and every call of a function begins with a call of [`TICK`]. That
-//! ends what runs without end where it stands, and at the same place on every machine. It is no wall.
+//! ends what runs without end where it stands, and at the same place on every machine. It is not a security boundary.
 //!
 //! Before statements that can take long goes a call of [`NOTE`], so that the place is known if the process ends there.
 //! Statements in loops have none: the loop has one.
@@ -170,7 +170,7 @@ fn generators(generators: &mut [Comprehension]) {
     }
 }
 
-/// The statements inside a statement that is no loop.
+/// The statements inside a statement that is not a loop.
 fn bodies(stmt: &mut Stmt) -> Vec<&mut Vec<Stmt>> {
     match stmt {
         Stmt::FunctionDef(function) => vec![&mut function.body],
@@ -232,7 +232,7 @@ fn can_take_long(stmt: &Stmt) -> bool {
     }
 }
 
-/// Whether an expression asks nobody.
+/// Whether evaluating an expression runs no other code.
 fn is_quick(expr: &Expr) -> bool {
     expr.is_literal_expr() || matches!(expr, Expr::Name(_) | Expr::Lambda(_))
 }

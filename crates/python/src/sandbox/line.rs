@@ -19,7 +19,7 @@ struct Stream {
     output: Box<dyn Write>,
 }
 
-/// The line of the session that is open; before there is one, nobody answers.
+/// The line of the session that is open; before there is one, questions have no answer.
 #[derive(Default)]
 pub(crate) struct Line {
     stream: RefCell<Option<Stream>>,
@@ -180,7 +180,7 @@ impl Line {
         }
     }
 
-    /// An error as the command is told of it.
+    /// An error in the form in which it is reported to the command.
     pub(crate) fn failure(&self, error: &Error) -> Failure {
         let mut units = Units::new(self);
         let place = error.place.as_ref().map(|place| units.place(place));

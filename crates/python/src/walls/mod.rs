@@ -12,7 +12,7 @@ use std::io;
 
 use mapstack_python_protocol::{Bounds, Wall};
 
-/// Raise the walls that stand around all sessions, and tell which stand.
+/// Set up the walls around all sessions, and report which work.
 pub fn raise_first() -> Vec<Wall> {
     #[cfg(unix)]
     let limits = limits::raise_first();

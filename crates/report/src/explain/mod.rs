@@ -95,7 +95,7 @@ fn index(at: usize) -> Key {
     Key::from(i64::try_from(at).unwrap_or(i64::MAX))
 }
 
-/// Whether a matcher looks into grains, which are no secrets.
+/// Whether a matcher looks into grains, which are not secret.
 fn is_of_grains(matcher: &str) -> bool {
     matcher.starts_with("G@") || matcher.starts_with("G:")
 }
@@ -152,7 +152,7 @@ fn short(text: &str) -> String {
     }
 }
 
-/// The exact path of a key, which may name keys that are no text and count from the end of lists.
+/// The exact path of a key, which may name keys that are not text and count from the end of lists.
 ///
 /// # Errors
 /// The data has no such key.

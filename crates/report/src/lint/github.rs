@@ -20,7 +20,7 @@ fn command(finding: &Finding) -> String {
         Level::Warning => "warning",
         Level::Note => "notice",
     };
-    // What begins with `./` is no file of the repository to GitHub.
+    // GitHub does not recognise paths that begin with `./` as files of the repository.
     let mut properties = vec![("file", normpath(&finding.place.file))];
     if !finding.whole_file {
         let (end_line, end_column) = end(&finding.place);

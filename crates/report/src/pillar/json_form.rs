@@ -20,7 +20,7 @@ struct Form {
     without: Vec<(String, &'static str)>,
 }
 
-/// What is other than it was when somebody has read the JSON of a pillar.
+/// What changes when a pillar is written as JSON and read again.
 pub fn lost(pillar: &Map) -> Option<Diagnostic> {
     let form = Form::of(pillar);
     if form.turned.is_empty() {
@@ -37,7 +37,7 @@ pub fn lost(pillar: &Map) -> Option<Diagnostic> {
 /// That JSON has a place for all of a pillar.
 ///
 /// # Errors
-/// Bytes, sets, keys that are no scalar, and keys that become the text that another key is.
+/// Bytes, sets, keys that are not scalars, and keys that become the same text as another key.
 pub fn check(pillar: &Map) -> Result<(), Error> {
     let form = Form::of(pillar);
     let error = |message: String| {

@@ -9,7 +9,7 @@ use super::super::layer::Layer;
 use super::Applying;
 use mapstack_diagnostic::Result;
 
-/// What a master is called that was not told its id; Salt names it after the machine.
+/// The id of a master that has none configured; Salt names it after the machine.
 const MASTER: &str = "master";
 
 const PATHS: [&str; 11] = [
@@ -193,7 +193,7 @@ impl Applying<'_> {
         }
     }
 
-    /// None are no groups, and a list of mappings is one mapping.
+    /// `None` means no groups, and a list of mappings is one mapping.
     fn nodegroups(&mut self) {
         match self.get("nodegroups") {
             Value::None => self.insert("nodegroups", Value::map()),

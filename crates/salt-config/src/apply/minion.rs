@@ -74,12 +74,12 @@ pub fn minion<'a>(
 }
 
 impl Applying<'_> {
-    /// Proxies have directories of their own by their ids, and other minions if they are told to.
+    /// Proxies have directories of their own by their ids, and other minions if configured so.
     fn directories_by_id(&mut self) -> Result<()> {
         let Value::List(options) = self.get("append_minionid_config_dirs").clone() else {
             return Ok(());
         };
-        // Nobody knows the id of a minion that was not told it.
+        // The id of a minion is unknown if it is not configured.
         if !self.options.contains_key("id") {
             return Ok(());
         }

@@ -226,7 +226,7 @@ fn listed(answer: &Response<Body>) -> Vec<u8> {
     lines
 }
 
-/// A question and its answer. The question is sent as soon as somebody reads the answer.
+/// A question and its answer. The question is sent when the answer is first read.
 struct Exchange(State);
 
 enum State {

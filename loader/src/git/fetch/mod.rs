@@ -60,7 +60,7 @@ pub enum FetchError {
         /// Why not.
         why: String,
     },
-    /// Somebody else is fetching.
+    /// Another process is fetching.
     #[error("another fetch of {url} is under way: {} is locked", lock.display())]
     Busy {
         /// The URL.
@@ -157,7 +157,7 @@ pub fn fetch(
     Ok(updated)
 }
 
-/// A lock that nobody else has. It ends with the process, however that ends.
+/// An exclusive lock. It ends with the process, however that ends.
 struct Held(File);
 
 impl Held {
@@ -202,7 +202,7 @@ fn remove(directory: &Path) -> Result<()> {
     }
 }
 
-/// A fetch into a mirror that nobody else writes.
+/// A fetch into a mirror that is locked for this process.
 struct Fetch<'o> {
     origin: &'o Origin,
     url: String,
@@ -362,7 +362,7 @@ impl Fetch<'_> {
             .with_fetch_tags(Tags::None))
     }
 
-    /// What to do, where the error alone does not tell.
+    /// Advice, if the error alone does not make it clear.
     fn advice(&self, why: String) -> String {
         let is_refused = why.contains("HTTP status 401") || why.contains("redentials");
         let is_http = self.origin.url.starts_with("http");

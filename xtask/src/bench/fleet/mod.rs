@@ -121,7 +121,7 @@ impl Fleet {
     }
 }
 
-/// The most memory a process has had; 0 where nobody tells.
+/// The most memory a process has had; 0 if unknown.
 fn peak_memory(process: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -217,7 +217,7 @@ fn growth(sh: &Shell, directory: &Path) -> Result {
     Ok(())
 }
 
-/// What a change of one file takes until it is told, once all minions were worked out.
+/// The time from a change of one file until it is reported, once all minions are computed.
 fn change(sh: &Shell, directory: &Path) -> Result {
     let minions = 10_000_u32;
     let fleet = Fleet::new(sh, directory, minions.into(), 5)?;

@@ -19,7 +19,7 @@ pub(in super::super) fn freeze(object: &Obj) -> Result<Value> {
     Freezer::default().freeze(object)
 }
 
-/// The same, telling nobody who watches: for what only passes the data on.
+/// The same, without reporting to watchers: for code that only passes the data on.
 pub(in super::super) fn freeze_unread(object: &Obj) -> Result<Value> {
     Freezer {
         quiet: true,
@@ -202,7 +202,7 @@ impl Freezer {
         Ok(value)
     }
 
-    /// An object that is no data: an error, or `None` where that is put up with.
+    /// An object that is not data: an error, or `None` where that is tolerated.
     fn no_data(&mut self, object: &Obj) -> Result<Value> {
         match &mut self.missing {
             Some(found) => {
@@ -433,7 +433,7 @@ mod tests {
     use super::super::super::Undefined;
     use super::*;
 
-    /// Freeze again after each change, which has to give what freezing anew does.
+    /// Freeze again after each change, which has to give the same result as freezing from scratch.
     fn check(object: &Obj, changes: &[(&str, &dyn Fn())]) -> Vec<Value> {
         let mut refreezer = Refreezer::default();
         let mut seen = vec![refreezer.freeze(object).unwrap()];
