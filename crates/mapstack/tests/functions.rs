@@ -271,6 +271,26 @@ fn data_of_shared_parts_is_bounded_however_it_is_made() {
 }
 
 #[test]
+fn functions_pay_for_the_length_of_texts() {
+    // A hundred calls do not fit into the steps that a call of each costs.
+    for call in [
+        "salt['match.glob'](x)",
+        "salt['match.pcre'](x)",
+        "salt['match.compound'](x)",
+        "salt['match.grain']('os:' ~ x)",
+        "salt['match.list'](x)",
+        "salt['config.get'](x)",
+        "salt['pillar.get'](x)",
+        "salt['grains.get'](x)",
+    ] {
+        let error = ended(&format!(
+            "{{% set x = 'ab' * 100000 %}}{{% for i in range(100) %}}{{% set y = {call} %}}{{% endfor %}}"
+        ));
+        assert!(error.contains("more than 3000000 steps"), "{call}: {error}");
+    }
+}
+
+#[test]
 fn lists_are_merged_by_hash_and_as_the_reference_does() {
     // salt.utils.dictupdate.update(…, merge_lists=True)
     let template = "{{ salt['slsutil.update']({'a': [1, {'x': 1}, '1', None, [1]]}, \

@@ -40,7 +40,8 @@ fn format(vm: &Vm<'_>, x: &Obj, flow: bool) -> Result<Obj> {
         x.to_value()?
     };
     let printed = dump(&value, &DumpOptions::filter(flow));
-    vm.burn(printed.len() / 16)?;
+    // A text is analysed character by character before it is written, and again to be folded.
+    vm.burn(printed.len() / 2)?;
     Ok(Obj::Markup(printed.trim().into()))
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use fancy_regex::{Captures, Regex, RegexBuilder};
-use mapstack_pyobject::{CallArgs, Error, Obj, Result};
+use mapstack_pyobject::{CallArgs, Error, Obj, Result, spend};
 use mapstack_value::Str;
 
 use super::Table;
@@ -60,6 +60,9 @@ const CACHE_SIZE: usize = 64;
 const SIZE_LIMIT: usize = 2 << 20;
 /// Steps one search with look-around or back-references may take.
 const BACKTRACK_LIMIT: usize = 1_000_000;
+
+/// Steps that each byte of a pattern costs once.
+const STEPS_TO_COMPILE: usize = 4;
 
 /// Compile a pattern for a match at the start of the text.
 ///
@@ -137,6 +140,8 @@ impl Pattern {
         if let Some(found) = CACHE.with(|cache| cache.borrow().get(&key).cloned()) {
             return Ok(found);
         }
+        // Each character is read, translated, and becomes some instructions.
+        spend(text.len().saturating_mul(STEPS_TO_COMPILE))?;
         let translated = translate::translate(text, multi_line)?;
         let pattern = Self::build(translated, ignore_case, anchor)?;
         CACHE.with(|cache| {
