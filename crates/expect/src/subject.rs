@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use mapstack::lineage::Spot;
 use mapstack::minion::Minion;
 use mapstack::value::{Key, Str, Value};
 use mapstack::yaml::{DumpOptions, dump, load};
 use mapstack::{DataOptions, Diagnostic, Engine, Error, ErrorKind, MapForm, Place, Run};
 use mapstack_fleet::{Change, changes};
+use mapstack_lineage::{Explain, Spot};
 
 use crate::recorded::{Form, Recorded, VALUES};
 

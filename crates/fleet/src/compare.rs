@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mapstack::lineage::Lineage;
 use mapstack::minion::Minion;
 use mapstack::value::Str;
-use mapstack::{Engine, Error, Outcome, Result, Witness};
+use mapstack::{Engine, Error, Result};
+use mapstack_lineage::Lineage;
+use mapstack_share::{Outcome, Witness};
 
 use crate::change::{Change, Ignored, changes};
 use crate::fleet::{Fleet, Report};

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use mapstack::lineage::{Lineage, Spot};
 use mapstack::minion::Minion;
 use mapstack::value::{Key, Str, Value};
 use mapstack::{Error, ErrorKind};
+use mapstack_lineage::{Lineage, Spot};
 
 use crate::change::Change;
 use crate::compare::{Compared, Comparison, Pair, What};

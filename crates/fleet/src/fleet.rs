@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::thread::Scope;
 
-use mapstack::lineage::Lineage;
 use mapstack::minion::Minion;
 use mapstack::value::Str;
-use mapstack::{Condition, DataOptions, Engine, Error, FactRead, Outcome, Recipe, Result, Witness};
+use mapstack::{Condition, DataOptions, Engine, Error, Result};
+use mapstack_lineage::{Explain, Lineage};
+use mapstack_share::{FactRead, Outcome, Recipe, Witness};
 
 use crate::Pace;
 use crate::ordered::{Panicked, ordered};
@@ -109,7 +110,11 @@ impl<'e> Fleet<'e> {
     /// Where the values of a formula, by its index, come from on a minion; `None` if it fails.
     #[must_use]
     pub fn explain(&self, formula: usize, minion: &Minion) -> Option<Lineage> {
-        self.recipes.get(formula)?.explain(minion).ok()
+        let recipe = self.recipes.get(formula)?;
+        let explained = recipe
+            .run(minion)
+            .explain(recipe.formula(), recipe.options());
+        explained.ok().map(|(_, lineage)| lineage)
     }
 
     /// The texts that a formula's templates, by its index, made of a minion's secrets, and those secrets.

@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use mapstack::lineage::Spot;
 use mapstack::minion::{Minion, Part};
 use mapstack::secrets::Redacted;
 use mapstack::trace::FileReadKind;
 use mapstack::value::{Key, Path as KeyPath, Value};
-use mapstack::{Error, Outcome, yaml};
+use mapstack::{Error, yaml};
+use mapstack_lineage::Spot;
+use mapstack_share::Outcome;
 
 use crate::{Fleet, Masking};
 

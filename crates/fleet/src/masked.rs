@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use mapstack::Error;
 use mapstack::minion::Minion;
 use mapstack::secrets::Redact as _;
-use mapstack::{Error, Outcome};
+use mapstack_share::Outcome;
 
 use crate::{Fleet, Masking, Minions, Report};
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use mapstack::Error;
 use mapstack::minion::Minion;
-use mapstack::{Error, Outcome};
+use mapstack_share::Outcome;
 
 use crate::compare::{Advanced, Compared, Comparison};
 use crate::{Differences, Fleet, Minions, Pace, Panicked, ordered};

@@ -2,8 +2,9 @@
 
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, platforms};
-use mapstack::{Condition, DataOptions, Engine, Recipe};
+use mapstack::{Condition, DataOptions, Engine};
 use mapstack_fleet::{Advanced, ChangedFiles, Comparison, Differences, Fleet, Report, Turn};
+use mapstack_share::Recipe;
 use proptest::prelude::*;
 
 /// Paths of files that matter for some minions, and what they can hold.

@@ -6,8 +6,9 @@ use std::thread::scope;
 
 use mapstack::loader::{Fetched, FileServer, LoadError, MemoryFiles, SaltPath, Snapshot};
 use mapstack::minion::Minion;
-use mapstack::{Condition, DataOptions, Engine, Error, ErrorKind, Limits, Recipe};
+use mapstack::{Condition, DataOptions, Engine, Error, ErrorKind, Limits};
 use mapstack_fleet::{Fleet, Pace, Report, Shard};
+use mapstack_share::Recipe;
 
 fn files() -> MemoryFiles {
     MemoryFiles::new()

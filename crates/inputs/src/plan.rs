@@ -1,7 +1,8 @@
 //! Formulas for many minions, as verbs that compare or look through them want them.
 
-use mapstack::{Condition, DataOptions, Engine, Recipe};
+use mapstack::{Condition, DataOptions, Engine};
 use mapstack_fleet::Fleet;
+use mapstack_share::Recipe;
 
 use crate::InputError;
 use crate::Kwargs;

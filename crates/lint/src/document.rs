@@ -3,9 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use mapstack::Place;
-use mapstack::lineage::LayerText;
 use mapstack::value::{Key, Value};
 use mapstack::yaml::{Limits, Lines, Mark, Marks};
+use mapstack_lineage::LayerText;
 
 /// A file of the formula.
 #[derive(Debug, Clone)]

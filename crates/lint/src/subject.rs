@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use mapstack::lineage::{LayerKind, Lineage, MOST_VALUES, WhyNot};
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
 use mapstack::trace::{Asked, Event};
 use mapstack::value::{Extent, Str, Value};
 use mapstack::{DataOptions, Engine, Error, ErrorKind, MapForm, Place, Run, Survey, yaml};
+use mapstack_lineage::{Explain, LayerKind, Lineage, MOST_VALUES, WhyNot};
 
 use crate::document::{Content, Document, SourceFile};
 use crate::states::{self, Library, State, Target};

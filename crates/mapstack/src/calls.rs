@@ -258,21 +258,3 @@ impl From<CallError> for Box<Error> {
         error
     }
 }
-
-/// How much there is of a value: bytes of text, and entries.
-pub(crate) fn weight(value: &Value) -> usize {
-    match value {
-        Value::Str(text) => text.len(),
-        Value::Bytes(bytes) => bytes.len(),
-        Value::List(items) => items.iter().map(weight).sum::<usize>() + 1,
-        Value::Tuple(items) => items.iter().map(weight).sum::<usize>() + 1,
-        Value::Map(map) => {
-            map.iter()
-                .map(|(_, value)| weight(value) + 1)
-                .sum::<usize>()
-                + 1
-        }
-        Value::Set(set) => set.len() + 1,
-        _ => 1,
-    }
-}

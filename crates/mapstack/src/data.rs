@@ -4,7 +4,6 @@ use mapstack_diagnostic::nearest;
 use mapstack_value::{Map, Value};
 
 use crate::engine::Run;
-use crate::lineage::LayerKind;
 use crate::options::{DataOptions, StackOptions, iterate, or};
 use crate::pipe::template_engine;
 use crate::render::{Language, Stage as RenderStage};
@@ -49,11 +48,9 @@ impl Run<'_> {
         };
         let given = Value::from(meta.clone());
         prepend_defaults(&mut meta).map_err(from_meta)?;
-        if let Some(mut tracker) = self.tracker() {
-            let layer = in_stage(self, Stage::Meta, || {
-                self.layer(LayerKind::Arguments, Vec::new(), None)
-            });
-            tracker.put_aside(layer, &given, &meta.clone().into());
+        if let Some(hooks) = self.follower() {
+            let moment = in_stage(self, Stage::Meta, || self.moment());
+            hooks.fold_ends(moment, &given, &meta.clone().into());
         }
         let layered = StackOptions {
             parameter_dirs: meta.get("parameter_dirs").cloned(),
@@ -83,8 +80,8 @@ impl Run<'_> {
             .help("merge strategies `aggregate` and `list` can make something else of the root"));
         };
         map.insert("map_jinja", meta.clone());
-        if let Some(mut tracker) = self.tracker() {
-            tracker.put_under("map_jinja");
+        if let Some(hooks) = self.follower() {
+            hooks.fold_is_under("map_jinja");
         }
         in_stage(self, Stage::PostMap, || {
             self.post_map(tpldir, tplroot, &meta, &mut mapdata)

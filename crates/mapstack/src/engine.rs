@@ -1,11 +1,12 @@
 //! What many minions share, and the run of one.
 
+use std::any::{Any, TypeId};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use indexmap::IndexSet;
 use mapstack_loader::{Fetched, FileServer, LoadError, SaltPath};
@@ -15,13 +16,13 @@ use mapstack_render::jinja::{Limits, Syntax, Taint, TemplateCache};
 use mapstack_render::{DictRef, Obj, Sweep, salt_object};
 use mapstack_value::{Map, Str, Value};
 
+use crate::built_in::BuiltIn;
 use crate::by_text::ByText;
 use crate::calls::Functions;
 use crate::facts::Facts;
-use crate::layer::LayerFile;
-use crate::lineage::Tracker;
+use crate::hooks::{Hooks, Slot};
+use crate::layer_file::LayerFile;
 use crate::moulds::Moulds;
-use crate::share::{Blanks, Printing, Probe, Questions, Recorder};
 use crate::stubs::Stubs;
 use crate::trace::{Asked, Event, FileRead, FileReadKind, Outcome, Stage};
 use mapstack_diagnostic::{Diagnostic, ErrorKind};
@@ -39,6 +40,7 @@ pub struct Engine {
     pub(crate) files: Box<dyn FileServer>,
     pub(crate) limits: Limits,
     pub(crate) stubs: Stubs,
+    pub(crate) built_in: BuiltIn,
     pub(crate) functions: Vec<Box<dyn Functions>>,
     pub(crate) templates: TemplateCache,
     layers: ByText<Arc<LayerFile>>,
@@ -46,14 +48,16 @@ pub struct Engine {
     pub(crate) definitions: ByText<Arc<Definition>>,
     /// The arguments of `map.data` where none is given, by formula.
     pub(crate) arguments: ByText<Map>,
-    pub(crate) questions: Questions,
+    /// What others keep beside it, by type.
+    kept: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
 impl Engine {
-    /// An engine over a file server.
-    pub fn new(files: impl FileServer + 'static) -> Self {
+    /// An engine over a file server. `Engine::new` stands beside the functions that it starts with.
+    pub(crate) fn with_built_in(files: Box<dyn FileServer>, built_in: BuiltIn) -> Self {
         Engine {
-            files: Box::new(files),
+            files,
+            built_in,
             limits: Limits::default(),
             stubs: Stubs::default(),
             functions: Vec::new(),
@@ -62,7 +66,7 @@ impl Engine {
             definitions: ByText::new(MAX_DEFINITIONS),
             arguments: ByText::new(MAX_DEFINITIONS),
             moulds: Moulds::default(),
-            questions: Questions::default(),
+            kept: Mutex::default(),
         }
     }
 
@@ -93,9 +97,42 @@ impl Engine {
         &*self.files
     }
 
+    /// What the templates of one run may spend.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// Start a run for one minion, in the minion's `saltenv` option or `base`.
     pub fn run(&self, minion: &Minion) -> Run<'_> {
-        Run::new(self, minion)
+        Run::new(self, minion, None)
+    }
+
+    /// The same, watched by hooks from its start.
+    pub fn run_with_hooks<'e>(&'e self, minion: &Minion, hooks: Rc<dyn Hooks + 'e>) -> Run<'e> {
+        Run::new(self, minion, Some(hooks))
+    }
+
+    /// What somebody keeps beside the engine, for as long as it lives: one value of each type, made when it is first
+    /// asked for.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// use mapstack::{Engine, loader::MemoryFiles};
+    /// #[derive(Default)]
+    /// struct Runs(AtomicUsize);
+    /// let engine = Engine::new(MemoryFiles::new());
+    /// engine.kept::<Runs>().0.fetch_add(1, Ordering::Relaxed);
+    /// assert_eq!(engine.kept::<Runs>().0.load(Ordering::Relaxed), 1);
+    /// ```
+    pub fn kept<T: Any + Default + Send + Sync>(&self) -> Arc<T> {
+        // A panic elsewhere leaves nothing half-written here.
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = kept
+            .entry(TypeId::of::<T>())
+            .or_insert_with(|| Arc::<T>::default());
+        // What is there under a type's name is of that type.
+        found.clone().downcast().unwrap_or_default()
     }
 
     /// The parsed form of a data source's text, rendered or not.
@@ -137,36 +174,22 @@ pub struct Run<'e> {
     pub(crate) stage: Cell<Stage>,
     pub(crate) depth: Cell<usize>,
     /// Whether the results are a function of something else than files and facts.
-    own: Cell<bool>,
-    /// What the stack holds in place of texts, if anything.
-    pub(crate) blanks: Rc<Blanks>,
+    pub(crate) own: Cell<bool>,
+    /// What watches the run, if anything does.
+    pub(crate) hooks: Slot<'e>,
     /// What the templates of the run may spend, all together, counted from its start.
     pub(crate) limits: Limits,
     /// Steps that they may still spend.
     pub(crate) fuel: Cell<u64>,
     pub(crate) definition: RefCell<Option<Str>>,
-    /// What is known of where the data comes from, if anybody asked.
-    pub(crate) tracker: RefCell<Option<Tracker>>,
     /// What is secret, if anybody follows that.
     pub(crate) taint: OnceCell<Taint>,
     events: RefCell<Vec<Event>>,
     /// Every look at the file server, in order, each once.
     reads: RefCell<IndexSet<FileRead, foldhash::fast::RandomState>>,
-    warnings: RefCell<Vec<Diagnostic>>,
+    pub(crate) warnings: RefCell<Vec<Diagnostic>>,
     /// Behind all else: what the run's templates made is gone by then, but for what holds itself.
     _sweep: Sweep,
-}
-
-/// Facts as a dict that templates can change; a recorder is told what is read.
-fn live_dict(recorder: Option<&Recorder<'_>>, root: Part, part: &Map) -> Obj {
-    match recorder {
-        Some(recorder) => Obj::Dict(DictRef::watched(
-            part.clone(),
-            recorder.reader(root),
-            Vec::new(),
-        )),
-        None => Obj::from(part.clone()),
-    }
 }
 
 /// The minion's facts as objects that templates can change.
@@ -174,43 +197,30 @@ pub(crate) struct Live {
     pub grains: Obj,
     pub pillar: Obj,
     /// Made when first asked for, and filled when first looked at: it has hundreds of entries.
-    opts: OnceCell<Obj>,
+    pub(crate) opts: OnceCell<Obj>,
     pub salt: Obj,
 }
 
 impl<'e> Run<'e> {
-    fn new(engine: &'e Engine, minion: &Minion) -> Self {
-        Run::with_facts(engine, minion, None)
-    }
-
-    /// A run that records what it looks at. `probe` is of the same minion, in the same saltenv.
-    /// Of layers that are `printing` what every minion has for itself, it records what they print.
-    pub(crate) fn recorded(probe: Rc<Probe<'e>>, minion: &Minion, printing: Arc<Printing>) -> Self {
-        Run::with_facts(
-            probe.run.engine,
-            minion,
-            Some(Recorder::new(probe, printing)),
-        )
-    }
-
-    fn with_facts(engine: &'e Engine, minion: &Minion, recorder: Option<Recorder<'e>>) -> Self {
-        let live = |root: Part, part: &Map| live_dict(recorder.as_ref(), root, part);
+    fn new(engine: &'e Engine, minion: &Minion, hooks: Option<Rc<dyn Hooks + 'e>>) -> Self {
+        let live = |part: Part, facts: &Map| Run::live_dict(hooks.as_deref(), part, facts);
         let live = Live {
             grains: live(Part::Grains, &minion.grains),
             pillar: live(Part::Pillar, &minion.pillar),
             opts: OnceCell::new(),
             salt: salt_object(),
         };
-        // What is looked at here is what the first question is about.
+        // What is looked at before the hooks are in their place is looked at by every run.
         let option = |name: &str| minion.option_named(name).unwrap_or_default();
         let saltenv = match option("saltenv") {
             Value::Str(env) if !env.is_empty() => env,
             _ => "base".into(),
         };
+        let slot = Slot::default();
         let run = Run {
             engine,
             saltenv,
-            facts: Facts::new(minion.clone(), recorder),
+            facts: Facts::new(minion.clone(), slot.clone()),
             live,
             syntax: Syntax::default(),
             strict: !option("allow_undefined").truthy(),
@@ -218,22 +228,18 @@ impl<'e> Run<'e> {
             stage: Cell::new(Stage::Layers),
             depth: Cell::new(0),
             own: Cell::new(false),
-            blanks: Rc::default(),
+            hooks: slot,
             limits: engine.limits.restarted(),
             fuel: Cell::new(engine.limits.fuel),
             definition: RefCell::default(),
-            tracker: RefCell::default(),
             taint: OnceCell::new(),
             events: RefCell::default(),
             reads: RefCell::default(),
             warnings: RefCell::default(),
             _sweep: Sweep::default(),
         };
-        let syntax = || run.jinja_options("jinja_env");
-        let syntax = run
-            .facts
-            .recorder()
-            .map_or_else(syntax, |recorder| recorder.without_recording(syntax));
+        let syntax = run.jinja_options("jinja_env");
+        run.hooks.replace(hooks);
         Run { syntax, ..run }
     }
 
@@ -273,39 +279,18 @@ impl<'e> Run<'e> {
         let make = || {
             let facts = self.facts.unchanged().clone();
             let content = move || facts.options();
-            Obj::Dict(match self.facts.recorder() {
-                Some(recorder) => DictRef::lazy_watched(content, recorder.reader(Part::Opts)),
+            let reader = || self.hooks.get()?.fact_reader(Part::Opts);
+            Obj::Dict(match reader() {
+                Some(reader) => DictRef::lazy_watched(content, reader),
                 None => DictRef::lazy(content),
             })
         };
         self.live.opts.get_or_init(make).clone()
     }
 
-    /// Whether templates see the options as they were given.
-    pub(crate) fn has_given_options(&self) -> bool {
-        match self.live.opts.get() {
-            Some(Obj::Dict(opts)) if !opts.is_pending() => {
-                let given = Value::Map(self.facts.unchanged().options());
-                Obj::Dict(opts.clone())
-                    .to_value_unread()
-                    .is_ok_and(|now| now.is_same(&given))
-            }
-            _ => true,
-        }
-    }
-
     /// From now on the results are nobody else's: they come from outside.
     pub(crate) fn make_own(&self) {
         self.own.set(true);
-    }
-
-    /// Steps that templates have taken so far.
-    pub(crate) fn spent(&self) -> u64 {
-        self.engine.limits.fuel.saturating_sub(self.fuel.get())
-    }
-
-    pub(crate) fn is_own(&self) -> bool {
-        self.own.get()
     }
 
     /// What was worth a warning so far, each once.
@@ -324,15 +309,6 @@ impl<'e> Run<'e> {
         if !warnings.contains(&warning) {
             warnings.push(warning);
         }
-    }
-
-    pub(crate) fn warning_count(&self) -> usize {
-        self.warnings.borrow().len()
-    }
-
-    /// Drop warnings behind the first few.
-    pub(crate) fn forget_warnings(&self, behind: usize) {
-        self.warnings.borrow_mut().truncate(behind);
     }
 
     /// The files that were looked at so far, those that templates load and functions read included, in
@@ -437,11 +413,11 @@ impl<'e> Run<'e> {
         };
         match live.to_value_unread() {
             Ok(Value::Map(now)) if now.ptr_eq(known) => {
-                live_dict(self.facts.recorder(), root, known)
+                Run::live_dict(self.hooks.get().as_deref(), root, known)
             }
             _ => {
                 // What was put into facts can be the stack.
-                self.blanks.look();
+                self.data_is_read();
                 // What is no data cannot be copied.
                 live.to_value().map_or_else(|_| live.clone(), Obj::from)
             }
@@ -466,10 +442,6 @@ impl<'e> Run<'e> {
                 changed(&self.live.pillar, &facts.pillar)?,
             )
         };
-        if grains.is_some() || pillar.is_some() {
-            // What was put into facts can be the stack.
-            self.blanks.look();
-        }
         self.facts.replace(grains, pillar);
         Ok(())
     }

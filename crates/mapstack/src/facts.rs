@@ -1,70 +1,65 @@
-//! A run's facts, behind accessors that record what is looked at.
+//! A run's facts, behind accessors that report what is looked at.
 
 use std::cell::{Ref, RefCell};
 
 use mapstack_minion::{Answer, ConfigGet, LookupError, Minion, Part, PillarGet};
 use mapstack_value::{Key, Map, Path, Value};
 
-use crate::share::{Exact, Question, Recorder};
+use crate::hooks::{FactLook, Slot};
 
 /// The facts as matchers and functions see them. Whatever can be learnt from them is learnt by one of
-/// these methods, each of which records what it tells.
+/// these methods, each of which reports what it answers to the hooks of the run.
 pub(crate) struct Facts<'e> {
     minion: RefCell<Minion>,
-    recorder: Option<Recorder<'e>>,
+    hooks: Slot<'e>,
 }
 
 impl<'e> Facts<'e> {
-    pub fn new(minion: Minion, recorder: Option<Recorder<'e>>) -> Self {
+    pub fn new(minion: Minion, hooks: Slot<'e>) -> Self {
         Facts {
             minion: RefCell::new(minion),
-            recorder,
+            hooks,
         }
     }
 
-    /// Who records, if anybody does.
-    pub fn recorder(&self) -> Option<&Recorder<'e>> {
-        self.recorder.as_ref()
-    }
-
-    fn note(&self, question: impl FnOnce() -> Question) {
-        if let Some(recorder) = &self.recorder {
-            recorder.note(question());
+    fn note<'l>(&self, look: impl FnOnce() -> FactLook<'l>) {
+        if let Some(hooks) = self.hooks.get() {
+            hooks.fact_read(look());
         }
     }
 
     /// All facts.
     pub fn all(&self) -> Ref<'_, Minion> {
-        self.note(|| Question::All);
+        self.note(|| FactLook::All);
         self.minion.borrow()
     }
 
-    /// All facts, for who looks at nothing but what is recorded in other words.
+    /// All facts, for who looks at nothing but what is reported in other words.
     pub fn unchanged(&self) -> Ref<'_, Minion> {
         self.minion.borrow()
     }
 
     /// The name as it was given.
     pub fn given_id(&self) -> Value {
-        self.note(|| Question::Id);
+        self.note(|| FactLook::Id);
         self.minion.borrow().id.clone()
     }
 
     /// The name.
     pub fn id(&self) -> Value {
-        self.note(|| Question::Id);
+        self.note(|| FactLook::Id);
         self.minion.borrow().id()
     }
 
     /// One grain.
     pub fn grain(&self, key: &str) -> Option<Value> {
-        self.note(|| Question::Whole(Part::Grains, vec![Exact(key.into())]));
+        self.note(|| FactLook::Whole(Part::Grains, key.into()));
         self.minion.borrow().grains.get(key).cloned()
     }
 
     /// Whether there is a grain.
     pub fn has_grain(&self, key: &str) -> bool {
-        self.note(|| Question::Entry(Part::Grains, vec![Exact(key.into())]));
+        self.note(|| FactLook::Has(Part::Grains, key.into()));
         self.minion.borrow().grains.contains_key(key)
     }
 
@@ -79,7 +74,7 @@ impl<'e> Facts<'e> {
         let loose = mapstack_yaml::loose_scalar(first).and_then(|loose| Key::try_from(&loose).ok());
         let keys = [Some(Key::from(first)), loose];
         let found = keys.into_iter().flatten().filter_map(|key| {
-            self.note(|| Question::Whole(root, vec![Exact::from(&key)]));
+            self.note(|| FactLook::Whole(root, key.clone()));
             let value = all.get(&key)?.clone();
             Some((key, value))
         });
@@ -87,17 +82,25 @@ impl<'e> Facts<'e> {
     }
 
     pub fn grains_get(&self, query: &str, delimiter: &str) -> Result<Option<Value>, LookupError> {
-        self.note(|| Question::Find(Part::Grains, query.into(), delimiter.into()));
+        self.note(|| FactLook::Find {
+            part: Part::Grains,
+            query,
+            delimiter,
+        });
         self.minion.borrow().grains_get(query, delimiter)
     }
 
     pub fn pillar_find(&self, query: &str, delimiter: &str, path: &Path) -> Option<Value> {
-        self.note(|| Question::Find(Part::Pillar, query.into(), delimiter.into()));
+        self.note(|| FactLook::Find {
+            part: Part::Pillar,
+            query,
+            delimiter,
+        });
         mapstack_yaml::traverse(&Value::Map(self.minion.borrow().pillar.clone()), path)
     }
 
     pub fn pillar_get(&self, key: &Value, query: &PillarGet) -> Result<Answer<Value>, LookupError> {
-        self.note(|| Question::pillar(key, query));
+        self.note(|| FactLook::Pillar(key, query));
         self.minion.borrow().pillar_get(key.clone(), query)
     }
 
@@ -106,12 +109,12 @@ impl<'e> Facts<'e> {
         key: &Value,
         query: &ConfigGet,
     ) -> Result<Answer<Option<Value>>, LookupError> {
-        self.note(|| Question::config(key, query));
+        self.note(|| FactLook::Config(key, query));
         self.minion.borrow().config_get(key.clone(), query)
     }
 
     pub fn option(&self, name: &str) -> Option<Value> {
-        self.note(|| Question::Option(Exact(name.into())));
+        self.note(|| FactLook::Option(name));
         self.minion.borrow().option_named(name)
     }
 
@@ -121,7 +124,9 @@ impl<'e> Facts<'e> {
         if grains.is_none() && pillar.is_none() {
             return;
         }
-        self.note(|| Question::All);
+        if let Some(hooks) = self.hooks.get() {
+            hooks.facts_changed();
+        }
         let mut minion = self.minion.borrow_mut();
         if let Some(grains) = grains {
             minion.grains = grains;

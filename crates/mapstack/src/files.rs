@@ -15,12 +15,11 @@ impl Run<'_> {
         self.fetch_candidate(path, false)
     }
 
-    /// The same; a file that is not there is none the run depends on if who asks for results asks
-    /// again for each minion.
-    pub(crate) fn fetch_candidate(&self, path: &str, asked_again: bool) -> Result<Option<File>> {
+    /// The same; that a file is missing is not recorded where hooks know it.
+    pub(crate) fn fetch_candidate(&self, path: &str, known_missing: bool) -> Result<Option<File>> {
         let asked = SaltPath::from_relative(path);
         let fetched = self.engine.files.fetch(&asked, &self.saltenv);
-        if !asked_again || !matches!(fetched, Ok(Fetched::Missing)) {
+        if !known_missing || !matches!(fetched, Ok(Fetched::Missing)) {
             self.note_fetched(&self.saltenv, &asked, &fetched);
         }
         let found = unreadable(&asked, fetched).inspect_err(|e| {

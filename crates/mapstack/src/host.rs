@@ -6,11 +6,11 @@ use std::sync::Arc;
 use mapstack_loader::SaltPath;
 use mapstack_render::jinja::{Host, Vm};
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, Undefined};
-use mapstack_value::{Str, Value};
+use mapstack_value::{Str, Value, weight};
 
-use crate::calls::{Call, Functions, weight};
+use crate::calls::{Call, Functions};
 use crate::engine::Run;
-use crate::{functions, stubs};
+use crate::stubs;
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 
 /// A run as its templates see it.
@@ -129,7 +129,7 @@ impl<'r, 'e> RunHost<'r, 'e> {
             ErrorKind::Undefined,
             format!("salt[{name}] is undefined: nothing answers {call}"),
         );
-        error.with_help(match functions::similar(&call.name) {
+        error.with_help(match self.run.engine.built_in.similar(&call.name) {
             Some(near) => format!("did you mean salt['{near}']?\n{}", self.advice(call)),
             None => self.advice(call),
         })
@@ -159,13 +159,13 @@ impl Host for RunHost<'_, '_> {
     fn has_function(&self, name: &str) -> bool {
         // A name without a dot is a filter's.
         name.contains('.')
-            && (functions::find(name).is_some()
+            && (self.run.engine.built_in.find(name).is_some()
                 || self.run.engine.stubs.has(name)
                 || self.others().any(|functions| functions.has(name)))
     }
 
     fn has_module(&self, module: &str) -> bool {
-        functions::has_module(module)
+        self.run.engine.built_in.has_module(module)
             || self.run.engine.stubs.has_module(module)
             || self.others().any(|functions| functions.has_module(module))
     }
@@ -180,7 +180,7 @@ impl Host for RunHost<'_, '_> {
         {
             return answer;
         }
-        if let Some(function) = functions::find(name) {
+        if let Some(function) = self.run.engine.built_in.find(name) {
             let missing = missing_argument(&args);
             // What is wrong with something undefined is that it is not there, whatever else it is not.
             return function
@@ -196,7 +196,7 @@ impl Host for RunHost<'_, '_> {
     }
 
     fn missing_function_help(&self, name: &str) -> Option<String> {
-        Some(functions::help(name))
+        Some(self.run.engine.built_in.help(name))
     }
 
     fn unanswered(&self, name: &str, args: &CallArgs) -> Option<Box<Error>> {

@@ -21,32 +21,35 @@
 //! |---|---|
 //! | a formula's configuration | [`Engine`], [`Run::data`] |
 //! | whether something is true of a minion | [`Condition`], [`Engine::holds`] |
-//! | the same for many minions | [`Recipe`] |
 //! | other layers than the default ones | [`Run::stack`], [`DataOptions`] |
 //! | candidate files for `file.managed` | [`Run::tofs`] |
 //! | an sls file's states, a managed file's text | [`Run::sls`], [`Run::template`] |
 //! | which files were looked for | [`Run::events`] |
-//! | where each value comes from | [`Run::explain`], [`lineage`] |
+//! | to watch a run | [`hooks`] |
 //! | what went wrong, and where | [`Error`], [`Diagnostic`], [`Run::warnings`] |
 //! | answers to calls that are not built in | [`Stubs`], [`Functions`], [`Engine::with_functions`] |
 //! | the minion's facts | [`minion`] |
 //! | where files come from | [`loader`] |
 //!
-//! The crate does not know about command lines, the environment, terminals or exit codes.
+//! Where values come from is what `mapstack-lineage` finds out, and `mapstack-share` shares results between minions; both
+//! do so by [`hooks`].
+//!
+//! The crate does not know about its users, command lines, the environment, terminals or exit codes.
 
+mod built_in;
 mod by_text;
 mod calls;
 mod condition;
 mod data;
 mod engine;
-mod explain;
 mod facts;
 mod file;
 mod files;
 mod functions;
+pub mod hooks;
 mod host;
 mod layer;
-pub mod lineage;
+mod layer_file;
 mod lookups;
 mod map_jinja;
 mod moulds;
@@ -56,8 +59,8 @@ mod pipe;
 mod python;
 mod render;
 pub mod sandbox;
+mod secret_leaves;
 pub mod secrets;
-mod share;
 mod source;
 mod stack;
 mod stubs;
@@ -65,12 +68,13 @@ mod survey;
 mod text;
 mod tofs;
 pub mod trace;
+mod watch;
 
 pub use calls::{Call, CallError, Functions};
 pub use condition::Condition;
 pub use engine::{Engine, Run};
 pub use file::File;
-pub use layer::LAYER_KEYS;
+pub use layer_file::LAYER_KEYS;
 pub use map_jinja::{Exported, MapForm, MapOptions};
 pub use mapstack_diagnostic::{
     Diagnostic, Error, ErrorKind, Place, Result, Severity, Step, nearest,
@@ -85,8 +89,7 @@ pub use mapstack_yaml as yaml;
 pub use options::{DataOptions, StackOptions, TofsOptions};
 pub use outside::OtherTemplate;
 pub use pipe::TemplateOptions;
-pub use share::{FactRead, Outcome, Recipe, Witness};
-pub use stack::{STRATEGIES, parse as parse_definition};
+pub use stack::{STRATEGIES, directories, parse as parse_definition};
 pub use stubs::Stubs;
 pub use survey::{Answerer, CallSite, ImportSite, Survey};
 pub use text::Text;

@@ -1,6 +1,5 @@
 //! Layers that differ in what their templates printed, read once.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use mapstack_value::Value;
@@ -38,7 +37,7 @@ impl Moulds {
     /// # Errors
     /// As [`mapstack_yaml::load`].
     pub fn load(&self, text: &Text<'_>) -> Result<Value, Error> {
-        let (common, words) = without_words(text);
+        let (common, words) = text.without_words();
         let known = (!words.is_empty())
             .then(|| self.mould(&common, words.len()))
             .flatten();
@@ -62,34 +61,4 @@ impl Moulds {
             Known::Once | Known::Nothing => None,
         }
     }
-}
-
-/// A text with letters in place of the words that expressions printed, and the words.
-pub(crate) fn without_words<'t>(text: &'t Text<'_>) -> (Cow<'t, str>, Vec<&'t str>) {
-    let whole = text.as_str();
-    let (mut common, mut words, mut done) = (String::new(), Vec::new(), 0);
-    for range in text.printed() {
-        // The last line's break belongs to nothing else than what was printed last.
-        let printed = whole
-            .get(range.clone())
-            .map(|printed| printed.trim_end_matches('\n'));
-        let Some(word) = printed.filter(|word| Mould::takes(word)) else {
-            continue;
-        };
-        let Some(hole) = Mould::hole(words.len()) else {
-            break;
-        };
-        if common.is_empty() {
-            common.reserve(whole.len() + 64);
-        }
-        common.push_str(&whole[done..range.start]);
-        common.push(hole);
-        words.push(word);
-        done = range.start + word.len();
-    }
-    if words.is_empty() {
-        return (whole.into(), words);
-    }
-    common.push_str(&whole[done..]);
-    (common.into(), words)
 }

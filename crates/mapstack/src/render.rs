@@ -9,9 +9,10 @@ use mapstack_value::{Str, Value};
 
 use crate::engine::Run;
 use crate::file::File;
-use crate::host::RunHost;
+use crate::hooks::LayerTemplate;
 #[cfg(feature = "tera")]
-use crate::lineage::{LayerKind, LayerText, Merged};
+use crate::hooks::{Chosen, MergedKind};
+use crate::host::RunHost;
 use crate::python;
 use crate::text::Text;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Step};
@@ -19,11 +20,7 @@ use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Step};
 /// Which template of the flow is run, and the variables that go with it.
 pub(crate) enum Stage<'s> {
     /// A data-source file.
-    Layer {
-        tpldir: &'s str,
-        tplroot: &'s str,
-        custom_data: &'s Value,
-    },
+    Layer(&'s LayerTemplate<'s>),
     /// The template after the last layer.
     PostMap { tpldir: &'s str, tplroot: &'s str },
 }
@@ -100,8 +97,8 @@ impl Run<'_> {
         stage: &Stage<'_>,
         mapdata: &mut Value,
     ) -> Result<Text<'f>> {
-        let live = self.blanks.live(mapdata);
-        let watch = self.is_tracked().then(|| Watch::new(live.clone()));
+        let (live, is_watched) = self.live_data(mapdata);
+        let watch = self.follower().map(|_| Watch::new(live.clone()));
         let variables = self.variables(stage, &live);
         let (syntax, saltenv) = (&self.syntax, &self.saltenv);
         let job = Job {
@@ -112,8 +109,11 @@ impl Run<'_> {
             watch: watch.as_ref(),
         };
         let text = self.run_template(file, source, job, Vec::new())?;
-        if !self.blanks.is_empty() && self.blanks.are_unread(&live, mapdata) {
-            return Ok(text);
+        if is_watched {
+            if is_unchanged(&live, mapdata) {
+                return Ok(text);
+            }
+            self.data_is_read();
         }
         let changed = live.to_value_lossy();
         let (value, missing) = changed.map_err(|e| {
@@ -121,7 +121,7 @@ impl Run<'_> {
                 .note("this template put it into mapdata")
         })?;
         let before = std::mem::replace(mapdata, value);
-        self.track_edits(
+        self.report_edits(
             file,
             (&before, mapdata),
             watch.map(Watch::into_edits).unwrap_or_default(),
@@ -173,7 +173,7 @@ impl Run<'_> {
             && value != *mapdata
         {
             let before = std::mem::replace(mapdata, value);
-            self.track_edits(file, (&before, mapdata), Vec::new());
+            self.report_edits(file, (&before, mapdata), Vec::new());
         }
         Ok(())
     }
@@ -202,18 +202,8 @@ impl Run<'_> {
             Value::None => Ok(()),
             Value::Map(_) => {
                 let describe = || {
-                    let merged = Some(Merged::by_default(options));
-                    let at = LayerText::new(text.clone().into_owned()).whole();
-                    (
-                        self.layer(
-                            LayerKind::Edits {
-                                shown: file.shown.clone(),
-                            },
-                            Vec::new(),
-                            merged,
-                        ),
-                        at,
-                    )
+                    let kind = MergedKind::Printed { file, text: &text };
+                    (kind, Chosen::Default)
                 };
                 let merged = self.merge_layer(std::mem::take(mapdata), &printed, options, describe);
                 *mapdata = merged.map_err(|e| {
@@ -361,14 +351,10 @@ impl Run<'_> {
         let mut set = |name: &str, value: Obj| names.insert(name.into(), value);
         set("mapdata", mapdata.clone());
         match stage {
-            Stage::Layer {
-                tpldir,
-                tplroot,
-                custom_data,
-            } => {
-                set("tpldir", Obj::from(*tpldir));
-                set("tplroot", Obj::from(*tplroot));
-                set("custom_data", Obj::from((*custom_data).clone()));
+            Stage::Layer(layer) => {
+                set("tpldir", Obj::from(layer.tpldir));
+                set("tplroot", Obj::from(layer.tplroot));
+                set("custom_data", Obj::from(layer.custom_data.clone()));
             }
             Stage::PostMap { tpldir, tplroot } => {
                 set("tpldir", Obj::from(*tpldir));
@@ -430,5 +416,13 @@ impl Run<'_> {
             end: place.span.end as usize,
             source: place.source,
         }
+    }
+}
+
+/// Whether a mapping that templates see is still what it was made of.
+fn is_unchanged(live: &Obj, data: &Value) -> bool {
+    match (live.to_value_unread(), data) {
+        (Ok(Value::Map(live)), Value::Map(data)) => live.ptr_eq(data),
+        _ => false,
     }
 }

@@ -7,9 +7,10 @@ use mapstack_render::jinja::Taint;
 use mapstack_value::{Map, Str, Value};
 
 use crate::engine::Run;
+pub use crate::secret_leaves::SecretLeaves;
 
 impl<'e> Run<'e> {
-    /// Follow what templates make of secrets, as [`explain`](Run::explain) does, so that messages can be kept
+    /// Follow what templates make of secrets, so that messages can be kept
     /// free of it. Secrets are what the pillar holds, and what stands under [their names](is_secret_name) in
     /// grains, options and data.
     ///
@@ -31,7 +32,8 @@ impl<'e> Run<'e> {
         self
     }
 
-    pub(crate) fn follow_secrets(&self) {
+    /// The same for a run that is there already. What templates have made so far is not known.
+    pub fn follow_secrets(&self) {
         self.taint.get_or_init(|| {
             let taint = Taint::default();
             let minion: &Minion = &self.facts.all();

@@ -1,13 +1,10 @@
 //! Evaluating source definitions: what a matcher finds, and which paths it leads to.
 
-use std::cell::RefCell;
-
 use mapstack_matcher::{Definition, Matcher, MatcherKind, join};
 use mapstack_minion::ConfigGet;
 use mapstack_value::{Key, Map, Path, Step, Value};
 
 use crate::engine::Run;
-use crate::lineage::Because;
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 
 /// What a matcher found.
@@ -43,8 +40,6 @@ pub(crate) struct Surroundings<'s> {
     pub custom_data: &'s Value,
     /// Merge strategy of `config.get`.
     pub config_get_strategy: &'s Value,
-    /// Takes a note of what matchers find, if anybody wants to know.
-    pub notes: Option<&'s RefCell<Vec<Because>>>,
 }
 
 /// Look a matcher's query up; `None` if there is nothing.
@@ -73,17 +68,14 @@ pub(crate) fn fetch(
             run.config_get(&Value::from(matcher.query()), &query)?
         }
         MatcherKind::MapData => {
-            run.blanks.look();
+            run.data_is_read();
             look_into(around.stack, matcher)?
         }
         MatcherKind::CustomData => look_into(around.custom_data, matcher)?,
     };
     let found = value.map(Found::new);
-    if let (Some(found), Some(notes)) = (&found, around.notes) {
-        notes.borrow_mut().push(Because {
-            matcher: matcher.to_string(),
-            found: found.value.clone(),
-        });
+    if let (Some(found), Some(hooks)) = (&found, run.follower()) {
+        hooks.matcher_found(matcher, &found.value);
     }
     Ok(found)
 }

@@ -1,22 +1,20 @@
 //! `map.stack`: a left fold over layers.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use mapstack_diagnostic::nearest;
 use mapstack_matcher::{Definition, MatcherKind, Mode, join, variants};
 use mapstack_merge as merge;
-use mapstack_minion::{Part, builtin};
-use mapstack_value::{Key, Path, Value};
+use mapstack_minion::builtin;
+use mapstack_value::{Path, Value};
 
 use crate::engine::Run;
-use crate::layer::Variables;
-use crate::lineage::{At, Because, Chosen, LayerKind, LayerText, Merged};
+use crate::hooks::{Chosen, LayerTemplate, MergedKind, SourcePaths};
 use crate::options::{StackOptions, iterate, or};
 use crate::source::{
     Found, PathRules, Paths, Surroundings, fetch, fetch_layer, paths, pop_options, texts,
 };
-use crate::trace::{Asked, FileReadKind, Stage};
+use crate::trace::{Asked, Stage};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 
 /// Everything a fold needs besides the minion.
@@ -30,6 +28,17 @@ pub(crate) struct Fold<'f> {
     pub merge_lists: Value,
     /// Whether the strategy is the caller's, not the one that holds where none is given.
     pub default_is_given: bool,
+}
+
+impl Fold<'_> {
+    /// Who chose how a layer is merged; `own` is where the layer itself did.
+    fn chosen(&self, own: Option<Option<Place>>) -> Chosen {
+        match own {
+            Some(place) => Chosen::Layer(place),
+            None if self.default_is_given => Chosen::Default,
+            None => Chosen::BuiltIn,
+        }
+    }
 }
 
 /// How deep `map.data` may be called from templates that `map.data` renders.
@@ -134,11 +143,8 @@ impl Run<'_> {
 
     /// Apply sources in order.
     fn fold(&self, fold: &Fold<'_>, sources: &Value, mut stack: Value) -> Result<Value> {
-        if let Some(mut tracker) = self.tracker() {
-            tracker.begin(
-                || self.layer(LayerKind::Arguments, Vec::new(), None),
-                &stack,
-            );
+        if let Some(hooks) = self.follower() {
+            hooks.fold_begins(self.moment(), &stack);
         }
         let result = self.fold_all(fold, sources, &mut stack);
         self.definition.replace(None);
@@ -188,29 +194,15 @@ impl Run<'_> {
     ) -> Result<()> {
         let evaluate =
             |around: &Surroundings<'_>| paths(self, definition, around, PathRules::LAYERS);
-        // Minions that differ in what leads to files can have the same files: none, as a rule.
-        let of_minion = self.facts.recorder().filter(|recorder| {
-            recorder.note_files(definition, &fold.parameter_dirs, &fold.config_get_strategy)
-        });
-        let asked_again = of_minion.is_some();
-        let (found, because) = match of_minion {
-            None => self.evaluate(fold, definition, stack, evaluate)?,
-            Some(recorder) => {
-                recorder.without_recording(|| self.evaluate(fold, definition, stack, evaluate))?
-            }
+        let source = SourcePaths {
+            definition,
+            directories: &fold.parameter_dirs,
+            config_get_strategy: &fold.config_get_strategy,
+            stage: self.stage.get(),
+            formula: (self.depth.get() == 1).then_some(fold.tplroot),
         };
-        if asked_again && self.stage.get() != Stage::Meta {
-            // Which files of a folder of somebody else's are not there is not told by an outcome that is shared.
-            let is_own =
-                |directory: &String| self.depth.get() == 1 && tplroot(directory) == fold.tplroot;
-            for directory in fold
-                .parameter_dirs
-                .iter()
-                .filter(|directory| !is_own(directory))
-            {
-                self.note_read(&self.saltenv, &format!("{directory}/"), FileReadKind::List);
-            }
-        }
+        let (found, known_missing) =
+            self.watched_paths(&source, || self.evaluate(fold, definition, stack, evaluate))?;
         let relative = match found {
             Paths::Relative(relative) => relative,
             Paths::Absent(query) => {
@@ -223,7 +215,7 @@ impl Run<'_> {
         }
         for directory in &fold.parameter_dirs {
             for path in &relative {
-                self.apply_path(fold, &join([directory, path]), asked_again, &because, stack)?;
+                self.apply_path(fold, &join([directory, path]), known_missing, stack)?;
             }
         }
         Ok(())
@@ -234,22 +226,22 @@ impl Run<'_> {
         &self,
         fold: &Fold<'_>,
         path: &str,
-        asked_again: bool,
-        because: &[Because],
+        known_missing: bool,
         stack: &mut Value,
     ) -> Result<()> {
-        let variables = Variables {
-            tpldir: fold.tpldir,
-            tplroot: fold.tplroot,
-            custom_data: &fold.custom_data,
-        };
         let mut files = Vec::new();
         for candidate in variants(path) {
-            files.push(self.fetch_candidate(&candidate, asked_again)?);
+            files.push(self.fetch_candidate(&candidate, known_missing)?);
         }
         let mut layers = Vec::new();
         for file in files.iter().flatten() {
-            layers.push((self.load_layer(file, &variables, stack)?, file));
+            let template = LayerTemplate {
+                file,
+                tpldir: fold.tpldir,
+                tplroot: fold.tplroot,
+                custom_data: &fold.custom_data,
+            };
+            layers.push((self.load_layer(&template, stack)?, file));
         }
         for ((layer, text), file) in layers {
             let Some(values) = &layer.values else {
@@ -263,20 +255,16 @@ impl Run<'_> {
             );
             let describe = || {
                 let positions = layer.positions(text.as_str());
-                let source = Arc::new(LayerText::new(text.clone().into_owned()));
                 let own = layer
                     .strategy
                     .is_some()
-                    .then(|| positions.strategy.map(|mark| source.spot(mark).0));
-                let kind = LayerKind::File {
-                    path: file.path.clone(),
-                    shown: file.shown.clone(),
+                    .then(|| positions.strategy.map(|mark| text.place_of_mark(mark)));
+                let kind = MergedKind::File {
+                    file,
+                    text: &text,
+                    marks: &positions.values,
                 };
-                let merged = self.merged(fold, &options, own);
-                (
-                    self.layer(kind, because.to_vec(), Some(merged)),
-                    At::Text(source, positions.values.clone()),
-                )
+                (kind, fold.chosen(own))
             };
             let base = std::mem::take(stack);
             *stack = self
@@ -296,7 +284,7 @@ impl Run<'_> {
         definition: &Definition,
         stack: &mut Value,
     ) -> Result<()> {
-        let (layer, because) = self.evaluate(fold, definition, stack, |around| {
+        let layer = self.evaluate(fold, definition, stack, |around| {
             self.chain(fold, definition, around)
         })?;
         self.record(Asked::Value {
@@ -311,11 +299,11 @@ impl Run<'_> {
             &origin,
         );
         let describe = || {
-            let merged = self.merged(fold, &options, layer.strategy.is_some().then_some(None));
-            (
-                self.layer(LayerKind::Value, because, Some(merged)),
-                self.whereabouts(fold, definition),
-            )
+            let kind = MergedKind::Value {
+                definition,
+                config_get_strategy: &fold.config_get_strategy,
+            };
+            (kind, fold.chosen(layer.strategy.is_some().then_some(None)))
         };
         let base = std::mem::take(stack);
         *stack = self.merge_layer(base, &layer.value, &options, describe).map_err(|e| {
@@ -379,22 +367,22 @@ impl Run<'_> {
         Ok(Some(layer))
     }
 
-    /// Evaluate a definition with a view of the stack, and take out of it what its matchers take. Also what
-    /// they found, if anybody follows.
+    /// Evaluate a definition with a view of the stack, and take out of it what its matchers take.
     fn evaluate<T>(
         &self,
         fold: &Fold<'_>,
         definition: &Definition,
         stack: &mut Value,
         evaluate: impl FnOnce(&Surroundings<'_>) -> Result<T>,
-    ) -> Result<(T, Vec<Because>)> {
-        let notes = self.is_tracked().then(RefCell::default);
+    ) -> Result<T> {
+        if let Some(hooks) = self.follower() {
+            hooks.source_begins();
+        }
         let (custom_data, config_get_strategy) = (&fold.custom_data, &fold.config_get_strategy);
         let around = Surroundings {
             stack,
             custom_data,
             config_get_strategy,
-            notes: notes.as_ref(),
         };
         let found = evaluate(&around)?;
         pop_options(definition, stack);
@@ -402,63 +390,11 @@ impl Run<'_> {
             .matchers()
             .iter()
             .any(|matcher| matcher.kind() == MatcherKind::MapData)
-            && let Some(mut tracker) = self.tracker()
+            && let Some(hooks) = self.follower()
         {
-            tracker.reduced(stack);
+            hooks.data_reduced(stack);
         }
-        Ok((found, notes.map(RefCell::into_inner).unwrap_or_default()))
-    }
-
-    /// Where the value of a raw definition stands.
-    fn whereabouts(&self, fold: &Fold<'_>, definition: &Definition) -> At {
-        let Some((first, rest)) = definition.matchers().split_first() else {
-            return At::Nowhere;
-        };
-        let Ok(path) = Path::split(first.query(), first.delimiter()) else {
-            return At::Nowhere;
-        };
-        let path: Vec<Key> = path.steps().iter().map(|step| step.0.clone()).collect();
-        let at = match first.kind() {
-            MatcherKind::Grains => At::Fact(Some(Part::Grains), path),
-            MatcherKind::Pillar => At::Fact(Some(Part::Pillar), path),
-            MatcherKind::Config if fold.config_get_strategy.is_none() => {
-                let (part, path) = self.facts.all().config_place(&path);
-                At::Fact(part, path)
-            }
-            MatcherKind::Config => At::Somewhere(Box::new(At::Fact(None, path))),
-            MatcherKind::MapData => self.tracked_at(&path),
-            MatcherKind::CustomData | MatcherKind::Static => At::Nowhere,
-        };
-        let at = if first.has_sub() {
-            At::Below(Box::new(at))
-        } else {
-            at
-        };
-        // What further matchers pick can come from several places inside.
-        if rest.is_empty() {
-            at
-        } else {
-            At::Somewhere(Box::new(at))
-        }
-    }
-
-    /// How a layer is merged, and who said so; `own` is where the layer itself did.
-    fn merged(
-        &self,
-        fold: &Fold<'_>,
-        options: &merge::Options,
-        own: Option<Option<Place>>,
-    ) -> Merged {
-        let chosen = match own {
-            Some(place) => Chosen::Layer(place),
-            None if fold.default_is_given => Chosen::Default,
-            None => Chosen::BuiltIn,
-        };
-        Merged {
-            strategy: options.strategy.to_string(),
-            merge_lists: options.merge_lists,
-            chosen,
-        }
+        Ok(found)
     }
 
     /// A layer's own options, else the run's.
@@ -503,7 +439,10 @@ pub(crate) fn tplroot(tpldir: &str) -> &str {
 }
 
 /// Parameter directories from whatever was given for them.
-pub(crate) fn directories(given: &Value) -> Result<Vec<String>> {
+///
+/// # Errors
+/// It cannot be iterated, or an item is not text.
+pub fn directories(given: &Value) -> Result<Vec<String>> {
     let items = iterate(given, "`parameter_dirs`")?;
     items
         .iter()

@@ -12,7 +12,6 @@ use mapstack_value::{Str, Value};
 
 use crate::calls::{Call, Functions};
 use crate::engine::Engine;
-use crate::functions;
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 
 /// What the templates below a formula's folder refer to, and those they load from elsewhere.
@@ -96,7 +95,7 @@ impl Engine {
     pub fn answerer(&self, name: &str) -> Answerer {
         if self.stubs.has(name) {
             Answerer::Stub
-        } else if functions::find(name).is_some() {
+        } else if self.built_in.find(name).is_some() {
             Answerer::BuiltIn
         } else if self.functions.iter().any(|functions| functions.has(name)) {
             Answerer::Outside

@@ -1,13 +1,14 @@
 //! Texts that know the source they came from.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 use mapstack_diagnostic::{Error, ErrorKind, Place};
 use mapstack_render::jinja::{Origin, SourceMap};
 use mapstack_value::json::JsonError;
-use mapstack_yaml::Mark;
+use mapstack_yaml::{Mark, Mould};
 
 use crate::file::File;
 
@@ -18,6 +19,12 @@ pub struct Text<'f> {
     pub(crate) text: Cow<'f, str>,
     /// One map for each template stage that made it, the first stage first.
     pub(crate) maps: Vec<SourceMap>,
+}
+
+impl fmt::Debug for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Text").field(&self.file.shown).finish()
+    }
 }
 
 impl<'f> Text<'f> {
@@ -54,7 +61,7 @@ impl<'f> Text<'f> {
     }
 
     /// The same, for keeping.
-    pub(crate) fn into_owned(self) -> Text<'static> {
+    pub fn into_owned(self) -> Text<'static> {
         let file = Cow::Owned(self.file.into_owned());
         Text {
             file,
@@ -70,12 +77,12 @@ impl<'f> Text<'f> {
     }
 
     /// The file, as a person would open it.
-    pub(crate) fn shown(&self) -> &str {
+    pub fn shown(&self) -> &str {
         &self.file.shown
     }
 
     /// Whether a byte of the text is not literally in the file.
-    pub(crate) fn is_computed(&self, offset: usize) -> bool {
+    pub fn is_computed(&self, offset: usize) -> bool {
         self.is_rendered()
             && self
                 .locate(offset)
@@ -83,13 +90,13 @@ impl<'f> Text<'f> {
     }
 
     /// Whether an expression printed a byte as the text of a value, and not as data written out.
-    pub(crate) fn is_text_of_value(&self, offset: usize) -> bool {
+    pub fn is_text_of_value(&self, offset: usize) -> bool {
         self.locate(offset)
             .is_some_and(|(_, origin)| origin == Origin::Text)
     }
 
     /// Where expressions of the last template stage printed something, in order.
-    pub(crate) fn printed(&self) -> impl Iterator<Item = Range<usize>> {
+    fn printed(&self) -> impl Iterator<Item = Range<usize>> {
         let runs = || self.maps.last().into_iter().flat_map(SourceMap::runs);
         let ends = runs()
             .map(|(start, _)| start)
@@ -101,8 +108,39 @@ impl<'f> Text<'f> {
             .map(|((start, _), end)| start..end)
     }
 
+    /// A text with letters in place of the words that expressions printed, and the words.
+    #[must_use]
+    pub fn without_words(&self) -> (Cow<'_, str>, Vec<&str>) {
+        let whole = self.as_str();
+        let (mut common, mut words, mut done) = (String::new(), Vec::new(), 0);
+        for range in self.printed() {
+            // The last line's break belongs to nothing else than what was printed last.
+            let printed = whole
+                .get(range.clone())
+                .map(|printed| printed.trim_end_matches('\n'));
+            let Some(word) = printed.filter(|word| Mould::takes(word)) else {
+                continue;
+            };
+            let Some(hole) = Mould::hole(words.len()) else {
+                break;
+            };
+            if common.is_empty() {
+                common.reserve(whole.len() + 64);
+            }
+            common.push_str(&whole[done..range.start]);
+            common.push(hole);
+            words.push(word);
+            done = range.start + word.len();
+        }
+        if words.is_empty() {
+            return (whole.into(), words);
+        }
+        common.push_str(&whole[done..]);
+        (common.into(), words)
+    }
+
     /// The bytes that the last template stage is known to have made of secrets, in order.
-    pub(crate) fn secret(&self) -> &[Range<usize>] {
+    pub fn secret(&self) -> &[Range<usize>] {
         self.maps.last().map_or(&[], SourceMap::secret)
     }
 

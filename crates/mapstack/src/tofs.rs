@@ -48,7 +48,6 @@ impl Run<'_> {
             stack: &config,
             custom_data: &custom_data,
             config_get_strategy: strategy,
-            notes: None,
         };
         let rules = PathRules {
             include_query: settings.include_query,

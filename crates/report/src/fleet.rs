@@ -1,8 +1,9 @@
 //! What is printed for each minion of many, and how many have which value.
 
 use mapstack::value::{Key, Map, Path as KeyPath, Value, json};
-use mapstack::{Outcome, yaml};
+use mapstack::yaml;
 use mapstack_fleet::{Report, Tally};
+use mapstack_share::Outcome;
 
 use crate::values::{as_json, as_yaml};
 

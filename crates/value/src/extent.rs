@@ -82,3 +82,28 @@ fn all<'v>(
         },
     )
 }
+
+/// How much there is of a value: bytes of text, and entries. Storage that is shared counts wherever it stands.
+///
+/// ```
+/// use mapstack_value::{Value, weight};
+/// assert_eq!(weight(&Value::from("text")), 4);
+/// assert_eq!(weight(&["text", ""].into_iter().collect::<Value>()), 5);
+/// ```
+#[must_use]
+pub fn weight(value: &Value) -> usize {
+    match value {
+        Value::Str(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        Value::List(items) => items.iter().map(weight).sum::<usize>() + 1,
+        Value::Tuple(items) => items.iter().map(weight).sum::<usize>() + 1,
+        Value::Map(map) => {
+            map.iter()
+                .map(|(_, value)| weight(value) + 1)
+                .sum::<usize>()
+                + 1
+        }
+        Value::Set(set) => set.len() + 1,
+        _ => 1,
+    }
+}

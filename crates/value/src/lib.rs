@@ -35,7 +35,7 @@ mod value;
 
 #[cfg(any(feature = "serde_json", feature = "yaml_serde"))]
 pub use convert::NoCounterpart;
-pub use extent::Extent;
+pub use extent::{Extent, weight};
 pub use int::{ArithmeticError, Int};
 pub use key::{Key, KeyRef, Unhashable};
 pub use map::{Map, MapKind, Set};

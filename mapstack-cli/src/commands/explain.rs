@@ -7,6 +7,7 @@ use mapstack::{DataOptions, Run};
 use mapstack_inputs::Kwargs;
 use mapstack_inputs::Warn as _;
 use mapstack_inputs::flags::{Input, Layering, SecretFlags};
+use mapstack_lineage::Explain as _;
 use mapstack_report::explain::{self, Report, check_size};
 
 use crate::commands::session;

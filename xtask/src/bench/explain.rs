@@ -19,7 +19,7 @@ pub fn run(sh: &Shell, starts: u32) -> Result {
     let made_up = TempDir::new()?;
     cmd!(
         sh,
-        "cargo bench --quiet --package mapstack --bench explain --no-run"
+        "cargo bench --quiet --package mapstack-lineage --bench explain --no-run"
     )
     .run()?;
     for (subject, key) in [
@@ -43,7 +43,7 @@ fn ask(sh: &Shell, mode: &str, subject: &Subject) -> Result<Value> {
     } = subject;
     measured(cmd!(
         sh,
-        "cargo bench --quiet --package mapstack --bench explain -- {mode} {formula} {minion} {roots...}"
+        "cargo bench --quiet --package mapstack-lineage --bench explain -- {mode} {formula} {minion} {roots...}"
     ))
 }
 

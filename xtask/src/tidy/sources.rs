@@ -38,6 +38,8 @@ const LIBRARIES: &[&str] = &[
     "crates/functions",
     "crates/mapstack",
     "crates/pillar",
+    "crates/lineage",
+    "crates/share",
     "crates/page",
     "crates/fleet",
     "crates/lint",

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use mapstack::lineage::{Ancestry, How, Layer, LayerKind, Lineage, Spot, WhyNot};
 use mapstack::matcher::Mode;
 use mapstack::value::{Key, Str, Value};
 use mapstack::{Place, parse_definition};
+use mapstack_lineage::{Ancestry, Explain, How, Layer, LayerKind, Lineage, Spot, WhyNot};
 
 use crate::Rule;
 use crate::document::SourceFile;

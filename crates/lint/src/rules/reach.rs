@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mapstack::lineage::{Instead, WhyNot};
 use mapstack::nearest;
+use mapstack_lineage::{Explain, Instead, WhyNot};
 
 use crate::Rule;
 use crate::document::SourceFile;

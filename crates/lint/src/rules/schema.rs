@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use mapstack::Place;
-use mapstack::lineage::{Lineage, Spot};
 use mapstack::value::{Key, Map, Value};
 use mapstack::yaml::{self, Limits, Marks};
+use mapstack_lineage::{Lineage, Spot};
 use mapstack_schema::{Schema, SchemaError, Violation};
 
 use super::failures::on;

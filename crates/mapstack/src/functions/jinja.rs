@@ -6,7 +6,7 @@ use mapstack_render::jinja::{Names, Request, render};
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, required};
 use mapstack_value::json;
 
-use super::Table;
+use crate::built_in::Table;
 use crate::engine::Run;
 use crate::host::RunHost;
 

@@ -4,7 +4,7 @@ use mapstack_functions::{failed, text};
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::{Map, Value};
 
-use super::Table;
+use crate::built_in::Table;
 use crate::options::{DataOptions, StackOptions, TofsOptions};
 
 pub(super) const TABLE: Table = &[

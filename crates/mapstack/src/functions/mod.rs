@@ -9,84 +9,25 @@ mod renderer;
 
 use std::cell::Ref;
 
-use mapstack_diagnostic::{Diagnostic, nearest};
+use mapstack_diagnostic::Diagnostic;
 use mapstack_functions::Context;
-use mapstack_loader::{Fetched, SaltPath};
+use mapstack_loader::{Fetched, FileServer, SaltPath};
 use mapstack_minion::{ConfigGet, Minion, Part, PillarGet};
 use mapstack_render::jinja::Vm;
 use mapstack_render::{CallArgs, Obj, Result};
 use mapstack_value::{Map, Str, Value};
 
-use crate::engine::Run;
+use crate::built_in::BuiltIn;
+use crate::engine::{Engine, Run};
 use crate::files::unreadable;
 
-/// A function that needs the engine.
-type Own = fn(&Run<'_>, &Vm<'_>, CallArgs) -> Result<Obj>;
+/// Those that need the engine.
+const BUILT_IN: BuiltIn = BuiltIn(&[jinja::TABLE, map::TABLE, renderer::TABLE]);
 
-/// A module's functions with their full names.
-type Table = &'static [(&'static str, Own)];
-
-const OWN: &[Table] = &[jinja::TABLE, map::TABLE, renderer::TABLE];
-
-/// A function of a run: `salt['module.name'](args)`.
-#[derive(Clone, Copy)]
-pub(crate) enum Function {
-    Own(Own),
-    Plain(mapstack_functions::Function),
-}
-
-impl Function {
-    pub fn call(self, run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-        match self {
-            Function::Own(function) => function(run, vm, args),
-            Function::Plain(function) => function(run, vm, args),
-        }
-    }
-}
-
-fn all() -> impl Iterator<Item = (&'static str, Function)> {
-    let plain = mapstack_functions::TABLES.iter().copied().flatten();
-    let own = OWN.iter().copied().flatten();
-    plain
-        .map(|(name, function)| (*name, Function::Plain(*function)))
-        .chain(own.map(|(name, function)| (*name, Function::Own(*function))))
-}
-
-/// The function of a name.
-pub(crate) fn find(name: &str) -> Option<Function> {
-    all()
-        .find(|(known, _)| *known == name)
-        .map(|(_, function)| function)
-}
-
-/// Whether any function of a module exists.
-pub(crate) fn has_module(module: &str) -> bool {
-    all().any(|(name, _)| name.split_once('.').is_some_and(|(m, _)| m == module))
-}
-
-/// The function whose name is nearest to one that does not exist.
-pub(crate) fn similar(name: &str) -> Option<&'static str> {
-    nearest(name, all().map(|(known, _)| known))
-}
-
-/// What to do about a function that does not exist.
-pub(crate) fn help(name: &str) -> String {
-    match similar(name) {
-        Some(near) => format!("did you mean salt['{near}']?"),
-        None => {
-            let module = name.split('.').next().unwrap_or(name);
-            let siblings: Vec<&str> = all()
-                .map(|(n, _)| n)
-                .filter(|n| n.split('.').next() == Some(module))
-                .collect();
-            if siblings.is_empty() {
-                format!(
-                    "no function of the module '{module}' is built in: it would need the minion itself"
-                )
-            } else {
-                format!("built in from that module: {}", siblings.join(", "))
-            }
-        }
+impl Engine {
+    /// An engine over a file server, with the functions that are built in.
+    pub fn new(files: impl FileServer + 'static) -> Self {
+        Engine::with_built_in(Box::new(files), BUILT_IN)
     }
 }
 
@@ -172,11 +113,11 @@ impl Context for Run<'_> {
     }
 
     fn call(&self, vm: &Vm<'_>, name: &str, args: CallArgs) -> Option<Result<Obj>> {
-        Some(find(name)?.call(self, vm, args))
+        Some(self.engine.built_in.find(name)?.call(self, vm, args))
     }
 
     fn help(&self, name: &str) -> String {
-        help(name)
+        self.engine.built_in.help(name)
     }
 }
 
@@ -186,7 +127,7 @@ mod checks {
 
     #[test]
     fn no_name_is_given_twice() {
-        let mut names: Vec<&str> = all().map(|(name, _)| name).collect();
+        let mut names: Vec<&str> = BUILT_IN.all().map(|(name, _)| name).collect();
         let count = names.len();
         names.sort_unstable();
         names.dedup();
@@ -209,10 +150,14 @@ mod checks {
                 .map(|row| row[0].trim_matches(|c: char| "|` ".contains(c)))
                 .collect()
         };
-        let mut names: Vec<&str> = all().map(|(name, _)| name).collect();
+        let mut names: Vec<&str> = BUILT_IN.all().map(|(name, _)| name).collect();
         names.sort_unstable();
         assert_eq!(listed("done"), names);
-        assert!(listed("absent").iter().all(|name| find(name).is_none()));
+        assert!(
+            listed("absent")
+                .iter()
+                .all(|name| BUILT_IN.find(name).is_none())
+        );
         let reasons = rows.iter().filter(|row| row.get(1) == Some(&"absent"));
         assert!(reasons.clone().count() > 0 && reasons.clone().all(|row| row[2].len() > 5));
     }

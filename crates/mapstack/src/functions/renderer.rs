@@ -6,7 +6,7 @@ use mapstack_render::jinja::Names;
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result};
 use mapstack_value::{Key, Str, Value};
 
-use super::Table;
+use crate::built_in::Table;
 use crate::engine::Run;
 use crate::file::File;
 use crate::pipe::{DEFAULT_PIPE, Data, Made, Source};

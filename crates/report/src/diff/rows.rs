@@ -1,8 +1,8 @@
 //! Differences for programs.
 
-use mapstack::lineage::Spot;
 use mapstack::value::{Key, Value};
 use mapstack_fleet::{Failing, Group, Turn};
+use mapstack_lineage::Spot;
 
 use super::Report;
 use crate::explain::rows::origin;

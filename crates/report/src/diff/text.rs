@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use mapstack::lineage::Spot;
 use mapstack::value::Value;
 use mapstack_fleet::Group;
+use mapstack_lineage::Spot;
 
 use super::{Report, turned};
 use crate::terminal::Paint;

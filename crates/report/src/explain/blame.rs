@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use anstyle::{AnsiColor, Style};
-use mapstack::lineage::{Ancestry, Spot};
 use mapstack::value::{Key, Value};
 use mapstack::yaml;
+use mapstack_lineage::{Ancestry, Spot};
 
 use super::{Report, is_branch, shown};
 

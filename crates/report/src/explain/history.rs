@@ -1,8 +1,8 @@
 //! One value: whose it is, and what it overrode.
 
 use anstyle::{AnsiColor, Style};
-use mapstack::lineage::{Because, Chosen, How, Layer, LayerKind, Merged, Spot};
 use mapstack::value::{Key, Value};
+use mapstack_lineage::{Because, Chosen, How, Layer, LayerKind, Merged, Spot};
 
 use super::{Report, index as item_key, is_of_grains, is_of_the_pillar, short, shown};
 use crate::words::joined;

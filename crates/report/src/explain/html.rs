@@ -1,9 +1,9 @@
 //! The page of `--html`.
 
-use mapstack::lineage::{Ancestry, Spot};
 use mapstack::minion::FactPlace;
 use mapstack::value::{Key, Value};
 use mapstack::{Error, ErrorKind};
+use mapstack_lineage::{Ancestry, Spot};
 use mapstack_page::{Layer, Origin, Page, Past, Place, Row};
 use mapstack_redact::Excerpts;
 

@@ -9,11 +9,11 @@ mod why_not;
 
 use std::collections::HashSet;
 
-use mapstack::lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, MOST_VALUES, Spot};
 use mapstack::minion::{FactPlace, Minion};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Extent, Key, Path as KeyPath, Value};
 use mapstack::{Error, ErrorKind};
+use mapstack_lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, MOST_VALUES, Spot};
 
 use crate::values::nothing_under;
 use crate::words::joined;

@@ -1,9 +1,9 @@
 //! Everything that is known, for programs; `docs/explain.md` has the schema.
 
-use mapstack::lineage::{Chosen, How, Layer, LayerKind, Spot};
 use mapstack::minion::FactPlace;
 use mapstack::trace::Stage;
 use mapstack::value::{Key, Map, Value};
+use mapstack_lineage::{Chosen, How, Layer, LayerKind, Spot};
 
 use super::{Report, is_branch};
 use crate::values;

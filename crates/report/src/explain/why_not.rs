@@ -1,8 +1,8 @@
 //! Why a file has no part in the data, in words.
 
-use mapstack::lineage::WhyNot;
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
+use mapstack_lineage::WhyNot;
 
 use super::is_of_grains;
 

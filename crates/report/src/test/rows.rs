@@ -1,8 +1,8 @@
 //! Results for programs.
 
-use mapstack::lineage::Spot;
 use mapstack::value::{Key, Value};
 use mapstack_expect::{Case, Difference, Outcome};
+use mapstack_lineage::Spot;
 
 use super::Report;
 use crate::explain::rows::origin;

@@ -1,10 +1,9 @@
 //! The layers that made the data, as people ask about them.
 
+use mapstack::hooks::{Chosen, Moment};
+use mapstack::trace::Stage;
 use mapstack_merge::Options;
 use mapstack_value::{Str, Value};
-
-use crate::trace::Stage;
-use mapstack_diagnostic::Place;
 
 /// One contribution to the data, in the order of merging.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +18,19 @@ pub struct Layer {
     pub because: Vec<Because>,
     /// How it was merged; `None` for what was there first and for changes in place.
     pub merged: Option<Merged>,
+}
+
+impl Layer {
+    /// A layer that was there first, or that changed the data in place.
+    pub(crate) fn unmerged(moment: Moment, kind: LayerKind) -> Self {
+        Layer {
+            stage: moment.stage,
+            definition: moment.definition,
+            kind,
+            because: Vec::new(),
+            merged: None,
+        }
+    }
 }
 
 /// What a layer is.
@@ -63,24 +75,11 @@ pub struct Merged {
 }
 
 impl Merged {
-    /// As options say that nobody but the defaults decided on.
-    #[cfg_attr(not(feature = "tera"), allow(dead_code))]
-    pub(crate) fn by_default(options: &Options) -> Self {
+    pub(crate) fn new(options: &Options, chosen: Chosen) -> Self {
         Merged {
             strategy: options.strategy.to_string(),
             merge_lists: options.merge_lists,
-            chosen: Chosen::Default,
+            chosen,
         }
     }
-}
-
-/// Who chose a strategy.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Chosen {
-    /// The layer itself, here if it is a file.
-    Layer(Option<Place>),
-    /// The formula's meta configuration, or the caller's arguments.
-    Default,
-    /// Nobody: it is what holds where nothing is said.
-    BuiltIn,
 }

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use mapstack::Text;
+use mapstack::secrets::SecretLeaves;
+use mapstack_diagnostic::Place;
 use mapstack_yaml::{Limits, Lines, Mark, load_marked};
 
-use super::{At, SecretLeaves};
-use crate::text::Text;
-use mapstack_diagnostic::Place;
+use crate::tree::At;
 
 /// The text of a layer, which knows the file and the template it came from.
 pub struct LayerText {
@@ -34,7 +35,6 @@ impl LayerText {
     }
 
     /// All of it, with the positions of everything inside; of nothing if it is no YAML.
-    #[cfg_attr(not(feature = "tera"), allow(dead_code))]
     pub(crate) fn whole(self) -> At {
         let marks = load_marked(self.text.as_str(), &Limits::default())
             .map(|(_, marks)| marks)

@@ -9,7 +9,7 @@ use mapstack_yaml::{Mark, Marks};
 /// Where the scalars begin that have secret bytes. A scalar reaches to wherever the next thing begins, so what
 /// YAML makes of the bytes does not matter.
 #[derive(Debug, Default)]
-pub(crate) struct SecretLeaves(HashSet<Mark>);
+pub struct SecretLeaves(HashSet<Mark>);
 
 impl SecretLeaves {
     /// Of a text in which some bytes are secret, in order; `offset` is where a mark stands in it.

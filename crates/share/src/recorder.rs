@@ -5,20 +5,20 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use mapstack_matcher::Definition;
+use mapstack::hooks::{FactLook, Hooks, LayerContent, LayerTemplate, SourcePaths};
+use mapstack::trace::Stage;
+use mapstack::{LAYER_KEYS, Run};
 use mapstack_minion::Part;
 use mapstack_render::{Reader, clock_reads};
 use mapstack_value::{Key, Value};
 use mapstack_yaml::Mould;
 
-use super::blanks::{Sheet, has_blank};
-use super::layer_files::{LayerFiles, LayerPaths};
-use super::printed::{LayerPrint, can_pay};
-use super::question::Told;
-use super::{Exact, Posed, Printing, Probe, Question};
-use crate::engine::Run;
-use crate::file::File;
-use crate::layer::{LayerFile, Variables};
+use crate::blanks::{Blanks, Sheet, has_blank};
+use crate::exact::Exact;
+use crate::layer_files::{LayerFiles, LayerPaths};
+use crate::printed::{LayerPrint, Printing, can_pay};
+use crate::probe::Probe;
+use crate::question::{Posed, Question, Told};
 
 /// A run that asks more is nobody else's: following its questions would cost as much as the run.
 const MAX_QUESTIONS: usize = 256;
@@ -34,10 +34,12 @@ pub(crate) struct Recorder<'e> {
     asked: RefCell<Asked>,
     /// The layers that are asked what they print.
     printing: Arc<Printing>,
-    /// The template that asks, if it is a layer's.
-    layer: RefCell<Option<Arc<str>>>,
+    /// The templates of layers that run, the innermost last.
+    layers: RefCell<Vec<Arc<str>>>,
+    /// What the data of the run holds in place of texts, if anything.
+    blanks: Blanks,
     /// What layers printed that is left blank, and where: nothing any more if that cannot be told apart from the rest.
-    blanks: RefCell<Option<Sheet>>,
+    sheet: RefCell<Option<Sheet>>,
     /// Whether what is looked at is recorded in other words.
     quiet: Cell<bool>,
     /// Why the result cannot be anybody else's.
@@ -113,8 +115,9 @@ impl<'e> Recorder<'e> {
             log: Rc::default(),
             asked: RefCell::default(),
             printing,
-            layer: RefCell::default(),
-            blanks: RefCell::new(Some(Sheet::default())),
+            layers: RefCell::default(),
+            blanks: Blanks::default(),
+            sheet: RefCell::new(Some(Sheet::default())),
             quiet: Cell::new(false),
             own: Cell::new(false),
             clock: clock_reads(),
@@ -123,39 +126,13 @@ impl<'e> Recorder<'e> {
         recorder
     }
 
-    /// The reader of a live dict.
-    pub fn reader(&self, root: Part) -> Rc<RootReader> {
-        Rc::new(RootReader {
-            root,
-            log: self.log.clone(),
-        })
-    }
-
     /// Record a question.
-    pub fn note(&self, question: Question) {
+    fn note(&self, question: Question) {
         if self.quiet.get() {
             return;
         }
         self.catch_up();
         self.ask(question);
-    }
-
-    /// Run the template of a layer.
-    pub fn in_layer<T>(&self, path: &str, work: impl FnOnce() -> T) -> T {
-        self.catch_up();
-        let outer = self.layer.replace(Some(path.into()));
-        let result = work();
-        self.catch_up();
-        self.layer.replace(outer);
-        result
-    }
-
-    /// Do work whose looks are recorded in other words.
-    pub fn without_recording<T>(&self, work: impl FnOnce() -> T) -> T {
-        let before = self.quiet.replace(true);
-        let result = work();
-        self.quiet.set(before);
-        result
     }
 
     /// What live dicts were asked comes before what is asked next.
@@ -164,27 +141,8 @@ impl<'e> Recorder<'e> {
         reads.into_iter().for_each(|question| self.ask(question));
     }
 
-    /// Record which files a definition leads to below directories. Whether that can be one question: if it
-    /// takes nothing but the minion.
-    pub fn note_files(
-        &self,
-        definition: &Definition,
-        directories: &[String],
-        config_get_strategy: &Value,
-    ) -> bool {
-        let Some(paths) = LayerPaths::of(definition, config_get_strategy) else {
-            return false;
-        };
-        let paths = self.pose(Question::Paths(Box::new(paths)));
-        self.note(Question::Files(Box::new(LayerFiles::new(
-            paths,
-            directories,
-        ))));
-        true
-    }
-
     fn pose(&self, question: Question) -> Arc<Posed> {
-        self.probe.run.engine.questions.pose(question)
+        self.probe.questions.pose(question)
     }
 
     fn ask(&self, question: Question) {
@@ -207,58 +165,12 @@ impl<'e> Recorder<'e> {
             posed,
             told,
             paths,
-            layer: self.layer.borrow().clone(),
+            layer: self.layers.borrow().last().cloned(),
         });
         if asked.steps.len() > MAX_QUESTIONS {
             self.own.set(true);
             asked.all = true;
         }
-    }
-
-    /// A layer in which the words that every minion has for itself are left blank, as the run goes on with it, if
-    /// it is one of those that are asked what they print.
-    pub fn printed(
-        &self,
-        run: &Run<'_>,
-        file: &File,
-        variables: &Variables<'_>,
-        stack: &Value,
-    ) -> Option<LayerFile> {
-        if self.quiet.get() || !self.printing.contains(&*file.path) {
-            return None;
-        }
-        self.catch_up();
-        let mut sheet = self.blanks.take().filter(|_| !self.asked.borrow().all)?;
-        let print = LayerPrint::new(file, variables, stack, !run.blanks.is_empty());
-        let posed = Arc::new(Posed {
-            question: Question::Print(Box::new(print)),
-            number: None,
-        });
-        let told = self.probe.ask(&posed);
-        self.add(posed, told.clone());
-        let Some(print) = told.print() else {
-            self.own.set(true);
-            self.blanks.replace(Some(sheet));
-            return None;
-        };
-        run.note_reads(print.reads());
-        let layer = LayerFile::of(
-            sheet
-                .add(Mould::read(&print.text, print.words.len())?)?
-                .as_map()?,
-        )?;
-        if [&layer.strategy, &layer.merge_lists]
-            .into_iter()
-            .flatten()
-            .any(has_blank)
-        {
-            return None;
-        }
-        if !sheet.is_empty() {
-            run.blanks.fill_in();
-        }
-        self.blanks.replace(Some(sheet));
-        Some(layer)
     }
 
     /// What was recorded of a run that has come to its end.
@@ -271,14 +183,126 @@ impl<'e> Recorder<'e> {
             .count();
         let is_own =
             run.is_own() || clock_reads() != self.clock || (prints > 0 && !can_pay(run, prints));
-        match self.blanks.take() {
+        match self.sheet.take() {
             Some(sheet) if sheet.is_empty() => match is_own || self.own.get() {
                 true => Record::Own,
                 false => Record::Shared(steps, sheet),
             },
             Some(_) if self.own.get() => Record::Unknown,
-            Some(sheet) if !is_own && !run.blanks.were_seen() => Record::Shared(steps, sheet),
+            Some(sheet) if !is_own && !self.blanks.were_seen() => Record::Shared(steps, sheet),
             _ => Record::Spoilt,
         }
+    }
+}
+
+impl Hooks for Recorder<'_> {
+    fn fact_read(&self, look: FactLook<'_>) {
+        self.note(Question::of(look));
+    }
+
+    fn fact_reader(&self, part: Part) -> Option<Rc<dyn Reader>> {
+        Some(Rc::new(RootReader {
+            root: part,
+            log: self.log.clone(),
+        }))
+    }
+
+    fn facts_changed(&self) {
+        // What was put into facts can be the data.
+        self.blanks.look();
+        // The minion that was given no longer says what look-ups see.
+        self.note(Question::All);
+    }
+
+    /// Minions that differ in what leads to files can have the same files: none, as a rule. So that is one question,
+    /// if the definition takes nothing but the minion.
+    fn before_paths(&self, source: &SourcePaths<'_>) -> bool {
+        let Some(paths) = LayerPaths::of(source.definition, source.config_get_strategy) else {
+            return false;
+        };
+        let paths = self.pose(Question::Paths(Box::new(paths)));
+        self.note(Question::Files(Box::new(LayerFiles::new(
+            paths,
+            source.directories,
+        ))));
+        self.quiet.set(true);
+        true
+    }
+
+    fn after_paths<'s>(&self, source: &SourcePaths<'s>, succeeded: bool) -> Vec<&'s String> {
+        self.quiet.set(false);
+        if !succeeded || source.stage == Stage::Meta {
+            return Vec::new();
+        }
+        // An outcome that is shared does not say which files of another formula's folder are missing.
+        let is_own = |directory: &str| {
+            source.formula.is_some() && directory.split('/').next() == source.formula
+        };
+        source
+            .directories
+            .iter()
+            .filter(|directory| !is_own(directory))
+            .collect()
+    }
+
+    fn data_read(&self) {
+        self.blanks.look();
+    }
+
+    fn data_reader(&self) -> Option<Rc<dyn Reader>> {
+        self.blanks.reader()
+    }
+
+    /// A layer in which the words that every minion has for itself are left blank, as the run goes on with it, if
+    /// it is one of those that are asked what they print.
+    fn layer_content(&self, template: &LayerTemplate<'_>, data: &Value) -> Option<LayerContent> {
+        if self.quiet.get() || !self.printing.contains(&*template.file.path) {
+            return None;
+        }
+        self.catch_up();
+        let mut sheet = self.sheet.take().filter(|_| !self.asked.borrow().all)?;
+        let print = LayerPrint::new(template, data, !self.blanks.is_empty());
+        let posed = Arc::new(Posed {
+            question: Question::Print(Box::new(print)),
+            number: None,
+        });
+        let told = self.probe.ask(&posed);
+        self.add(posed, told.clone());
+        let Some(print) = told.print() else {
+            self.own.set(true);
+            self.sheet.replace(Some(sheet));
+            return None;
+        };
+        let content = sheet.add(Mould::read(&print.text, print.words.len())?)?;
+        let layer = content.as_map()?;
+        let is_known = |key: &Key| key.as_str().is_some_and(|key| LAYER_KEYS.contains(&key));
+        if !layer.keys().all(is_known) {
+            return None;
+        }
+        if ["strategy", "merge_lists"]
+            .into_iter()
+            .filter_map(|key| layer.get(key))
+            .any(has_blank)
+        {
+            return None;
+        }
+        if !sheet.is_empty() {
+            self.blanks.fill_in();
+        }
+        self.sheet.replace(Some(sheet));
+        Some(LayerContent {
+            content,
+            reads: print.reads().clone(),
+        })
+    }
+
+    fn before_template(&self, path: &str) {
+        self.catch_up();
+        self.layers.borrow_mut().push(path.into());
+    }
+
+    fn after_template(&self) {
+        self.catch_up();
+        self.layers.borrow_mut().pop();
     }
 }

@@ -5,60 +5,60 @@ use std::hash::BuildHasher;
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
-use mapstack_render::{DictRef, Obj, Reader};
+use mapstack::hooks::Hooks;
+use mapstack_render::Reader;
 use mapstack_value::{Key, Str, Value};
 use mapstack_yaml::Mould;
 
-/// Whether a stack holds blanks, and whether anybody looked at it since.
+/// Whether the data of a run holds blanks, and whether anybody looked at it since. Copies stand for the same data.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Blanks(Rc<State>);
+
 #[derive(Debug, Default)]
-pub(crate) struct Blanks {
+struct State {
     there: Cell<bool>,
     seen: Cell<bool>,
 }
 
 impl Blanks {
-    /// From now on the stack holds some.
+    /// From now on the data holds some.
     pub fn fill_in(&self) {
-        self.there.set(true);
+        self.0.there.set(true);
     }
 
     pub fn is_empty(&self) -> bool {
-        !self.there.get()
+        !self.0.there.get()
     }
 
-    /// Somebody looks at the stack, for whom a blank is not what it stands for.
+    /// Somebody looks at the data, for whom a blank is not what it stands for.
     pub fn look(&self) {
-        if self.there.get() {
-            self.seen.set(true);
+        if self.0.there.get() {
+            self.0.seen.set(true);
         }
     }
 
     pub fn were_seen(&self) -> bool {
-        self.seen.get()
+        self.0.seen.get()
     }
 
-    /// The stack as an object of templates, each look at which is told.
-    pub fn live(self: &Rc<Self>, stack: &Value) -> Obj {
-        match stack {
-            Value::Map(map) if self.there.get() => Obj::Dict(DictRef::watched(
-                map.clone(),
-                self.clone() as Rc<dyn Reader>,
-                Vec::new(),
-            )),
-            other => Obj::from(other.clone()),
-        }
+    /// Who is to be told of each look at the data, if it holds any.
+    pub fn reader(&self) -> Option<Rc<dyn Reader>> {
+        (!self.is_empty()).then(|| Rc::new(self.clone()) as Rc<dyn Reader>)
+    }
+}
+
+impl Hooks for Blanks {
+    fn data_read(&self) {
+        self.look();
     }
 
-    /// Whether nobody looked at a live stack, or changed it.
-    pub fn are_unread(&self, live: &Obj, stack: &Value) -> bool {
-        let is_same = match (live.to_value_unread(), stack) {
-            (Ok(Value::Map(live)), Value::Map(stack)) => live.ptr_eq(stack),
-            _ => false,
-        };
-        if !is_same {
-            self.look();
-        }
-        !self.were_seen()
+    fn data_reader(&self) -> Option<Rc<dyn Reader>> {
+        self.reader()
+    }
+
+    fn facts_changed(&self) {
+        // What was put into facts can be the data.
+        self.look();
     }
 }
 

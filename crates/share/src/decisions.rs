@@ -6,9 +6,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use foldhash::fast::RandomState;
 
-use super::Posed;
-use super::question::Told;
-use super::recorder::Step;
+use crate::question::{Posed, Told};
+use crate::recorder::Step;
 
 /// What runs asked and were answered, and what came of it; shared by threads.
 ///

@@ -1,15 +1,16 @@
 //! Where values come from: that looking changes nothing, and that what is told can be found there.
 
+#[path = "../../mapstack/tests/common/mod.rs"]
 mod common;
 
 use std::path::Path;
 
 use common::{map, minion, records};
-use mapstack::lineage::{Ancestry, How, LayerKind, Lineage, Spot};
 use mapstack::loader::{MemoryFiles, Roots};
 use mapstack::minion::{FactPlace, Minion, Part};
 use mapstack::value::{Key, Map, Value};
 use mapstack::{DataOptions, Engine, Place, yaml};
+use mapstack_lineage::{Ancestry, Explain, How, LayerKind, Lineage, Spot};
 
 /// Whether the text at a place reads as the scalar: as a plain one, quoted, or as a block.
 fn stands_there(place: &Place, value: &Value) -> bool {
@@ -206,7 +207,7 @@ impl Tally {
 #[test]
 fn looking_changes_nothing_and_every_scalar_is_where_it_is_said_to_be() {
     let (mut runs, mut all) = (0, Tally::default());
-    for record in records(include_str!("data/map_scenarios.json")) {
+    for record in records(include_str!("../../mapstack/tests/data/map_scenarios.json")) {
         let arguments = record
             .get("args")
             .and_then(Value::as_list)

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mapstack::loader::{FileServer, LoadError, MemoryFiles, SaltPath, Snapshot};
 use mapstack::minion::Minion;
 use mapstack::value::{Value, json};
-use mapstack::{Call, CallError, DataOptions, Engine, Functions, Outcome, Recipe, Stubs, yaml};
+use mapstack::{Call, CallError, DataOptions, Engine, Functions, Stubs, yaml};
+use mapstack_share::{Outcome, Recipe};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 

@@ -8,7 +8,8 @@ use mapstack::loader::{Fetched, FileServer, LoadError, MemoryFiles, SaltPath};
 use mapstack::minion::Minion;
 use mapstack::trace::{FileRead, FileReadKind};
 use mapstack::value::{Value, json};
-use mapstack::{DataOptions, Engine, Recipe};
+use mapstack::{DataOptions, Engine};
+use mapstack_share::Recipe;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 

@@ -1,7 +1,7 @@
 //! What it costs to follow where values come from.
 //!
 //! ```text
-//! cargo bench -p mapstack --bench explain -- time|none|data|explain FORMULA MINION ROOT…
+//! cargo bench -p mapstack-lineage --bench explain -- time|none|data|explain FORMULA MINION ROOT…
 //! ```
 //!
 //! `time` prints one JSON object of an engine that answers again and again, in turns: `data`, `explain`, and
@@ -9,6 +9,7 @@
 //! `data` it takes. The others print `peak`, the most bytes that a process had in memory that does nothing with
 //! its engine, calls `data`, or calls `explain` and keeps what it tells.
 
+#[path = "../../mapstack/benches/timing/mod.rs"]
 mod timing;
 
 use std::error::Error;
@@ -17,6 +18,7 @@ use std::hint::black_box;
 use mapstack::loader::Roots;
 use mapstack::minion::Minion;
 use mapstack::{DataOptions, Engine};
+use mapstack_lineage::Explain;
 use timing::{compare, peak};
 
 fn main() -> Result<(), Box<dyn Error>> {

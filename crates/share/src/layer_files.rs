@@ -10,9 +10,9 @@ use mapstack_matcher::{Definition, Matcher, MatcherKind, join, variants};
 use mapstack_minion::Part;
 use mapstack_value::{Key, Str, Value};
 
-use super::question::{Answer, Told};
-use super::{Exact, FactRead, Posed, Probe};
-use crate::source::{PathRules, Paths, Surroundings, paths};
+use crate::exact::Exact;
+use crate::probe::Probe;
+use crate::question::{Answer, FactRead, Posed, Told};
 
 /// The paths a definition leads to, if that takes nothing but the minion.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -107,17 +107,9 @@ impl LayerPaths {
     }
 
     pub fn answer(&self, probe: &Probe<'_>) -> Answer {
-        let nothing = Value::None;
-        let around = Surroundings {
-            stack: &nothing,
-            custom_data: &nothing,
-            config_get_strategy: &self.config_get_strategy.0,
-            notes: None,
-        };
-        match paths(&probe.run, &self.definition, &around, PathRules::LAYERS) {
-            Ok(Paths::Relative(relative)) => Answer::Paths(relative),
-            // Neither leads to a file.
-            Ok(Paths::Absent(_)) => Answer::Paths(Vec::new()),
+        let strategy = &self.config_get_strategy.0;
+        match probe.run.layer_paths(&self.definition, strategy) {
+            Ok(relative) => Answer::Paths(relative),
             Err(e) => Answer::Failed(format!("{e:?}")),
         }
     }
@@ -150,7 +142,7 @@ impl LayerFiles {
         let Answer::Paths(relative) = paths.answer() else {
             return paths;
         };
-        let key = (probe.run.saltenv.clone(), paths.clone());
+        let key = (probe.run.saltenv().clone(), paths.clone());
         let several = {
             let known = self.known();
             if let Some(told) = known.by_paths.get(&key) {
@@ -199,7 +191,7 @@ impl LayerFiles {
 
     /// What a directory has, if anybody can tell.
     fn listing(&self, probe: &Probe<'_>, directory: &str) -> Option<Arc<Listing>> {
-        let saltenv = &probe.run.saltenv;
+        let saltenv = probe.run.saltenv();
         {
             let known = self.known();
             if let Some((.., listing)) = known
@@ -213,7 +205,7 @@ impl LayerFiles {
                 return None;
             }
         }
-        let listing = Listing::of(&*probe.run.engine.files, directory, saltenv).map(Arc::new);
+        let listing = Listing::of(probe.engine.files(), directory, saltenv).map(Arc::new);
         self.known()
             .listings
             .push((saltenv.clone(), directory.to_owned(), listing.clone()));
@@ -228,10 +220,9 @@ impl LayerFiles {
                 let before = there.len();
                 for candidate in variants(&join([directory, path])) {
                     match probe
-                        .run
                         .engine
-                        .files
-                        .fetch(&SaltPath::from_relative(&candidate), &probe.run.saltenv)
+                        .files()
+                        .fetch(&SaltPath::from_relative(&candidate), probe.run.saltenv())
                     {
                         Ok(Fetched::Missing) => {}
                         Ok(Fetched::Found { .. }) => there.push(candidate.clone()),

@@ -5,22 +5,19 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use mapstack_minion::Minion;
-use mapstack_value::{Str, Value};
-
-use super::blanks::{Form, Sheet};
-use super::decisions::{Decisions, Led};
-use super::printed::Layers;
-use super::question::Told;
-use super::recorder::Record;
-use super::{FactRead, Printing, Probe, Question, Witness};
-use crate::calls::weight;
-use crate::engine::{Engine, Run};
-use crate::lineage::Lineage;
-use crate::options::DataOptions;
-use crate::secrets::{Redact, Secrets};
-use crate::trace::FileRead;
+use mapstack::secrets::{Redact, Secrets};
+use mapstack::trace::FileRead;
+use mapstack::{DataOptions, Engine, Run};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use mapstack_minion::Minion;
+use mapstack_value::{Str, Value, weight};
+
+use crate::blanks::{Form, Sheet};
+use crate::decisions::{Decisions, Led};
+use crate::printed::{Layers, Printing};
+use crate::probe::{Probe, Questions, Witness};
+use crate::question::{FactRead, Question, Told};
+use crate::recorder::{Record, Recorder};
 
 /// A formula's configuration, to be worked out for many minions.
 ///
@@ -31,10 +28,11 @@ use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 /// Files are taken for what they are while the recipe is used: make a new one when they change.
 ///
 /// Never shared are results of runs that asked for the time, that called functions of
-/// [`Functions`](crate::Functions), and whose templates are not in Jinja.
+/// [`Functions`](mapstack::Functions), and whose templates are not in Jinja.
 ///
 /// ```
-/// use mapstack::{DataOptions, Engine, Recipe, loader::MemoryFiles, minion::Minion};
+/// use mapstack::{DataOptions, Engine, loader::MemoryFiles, minion::Minion};
+/// use mapstack_share::Recipe;
 /// let files = MemoryFiles::new()
 ///     .file("base", "users/parameters/defaults.yaml", "values: {shell: /bin/sh}")
 ///     .file("base", "users/parameters/os/Debian.yaml", "values: {shell: /bin/bash}");
@@ -155,8 +153,8 @@ impl<'e> Recipe<'e> {
     /// Remember about so many bytes at most; with none, nothing is shared.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
-        self.known =
-            (bytes > 0).then(|| Decisions::new(self.engine.questions.pose(Question::Start), bytes));
+        let questions: Arc<Questions> = self.engine.kept();
+        self.known = (bytes > 0).then(|| Decisions::new(questions.pose(Question::Start), bytes));
         self
     }
 
@@ -164,6 +162,12 @@ impl<'e> Recipe<'e> {
     #[must_use]
     pub fn formula(&self) -> &str {
         &self.formula
+    }
+
+    /// The arguments of `map.data` besides the formula.
+    #[must_use]
+    pub fn options(&self) -> &DataOptions {
+        &self.options
     }
 
     /// What comes of a minion.
@@ -262,16 +266,6 @@ impl<'e> Recipe<'e> {
         Some(reads.filter(|read| seen.insert(read.clone())).collect())
     }
 
-    /// Where each value of a minion's configuration comes from. That is worked out anew.
-    ///
-    /// # Errors
-    /// As [`Run::data`].
-    pub fn explain(&self, minion: &Minion) -> Result<Lineage> {
-        self.run(minion)
-            .explain(&self.formula, &self.options)
-            .map(|(_, lineage)| lineage)
-    }
-
     /// The texts that templates made of a minion's secrets, and those secrets. That is worked out again, whether
     /// it fails or not.
     #[must_use]
@@ -282,7 +276,8 @@ impl<'e> Recipe<'e> {
         run.secret_texts()
     }
 
-    fn run(&self, minion: &Minion) -> Run<'e> {
+    /// A run of a minion, in the saltenv that outcomes are worked out in. Nothing of it is shared.
+    pub fn run(&self, minion: &Minion) -> Run<'e> {
         self.in_its_saltenv(self.engine.run(minion))
     }
 
@@ -300,12 +295,11 @@ impl<'e> Recipe<'e> {
         probe: Rc<Probe<'e>>,
         printing: Arc<Printing>,
     ) -> (Outcome, Record) {
-        let run = self.in_its_saltenv(Run::recorded(probe, minion, printing));
+        let recorder = Rc::new(Recorder::new(probe, printing));
+        let run = self.engine.run_with_hooks(minion, recorder.clone());
+        let run = self.in_its_saltenv(run);
         let outcome = self.worked_out(&run);
-        let record = run
-            .facts
-            .recorder()
-            .map_or(Record::Own, |recorder| recorder.finish(&run));
+        let record = recorder.finish(&run);
         (outcome, record)
     }
 

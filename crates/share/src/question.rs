@@ -1,16 +1,18 @@
 //! What a run can ask of a minion, and what it is answered.
 
 use std::hash::{BuildHasher, Hash, Hasher};
+use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
 use foldhash::fast::RandomState;
+use mapstack::hooks::FactLook;
 use mapstack_minion::{ConfigGet, LookupError, Minion, Part, PillarGet};
-use mapstack_value::{Key, MapKind, Value};
+use mapstack_value::{Key, MapKind, Path, Value, weight};
 
-use super::layer_files::{LayerFiles, LayerPaths};
-use super::printed::{LayerPrint, Print};
-use super::{Exact, Posed, Probe};
-use crate::calls::weight;
+use crate::exact::Exact;
+use crate::layer_files::{LayerFiles, LayerPaths};
+use crate::printed::{LayerPrint, Print};
+use crate::probe::Probe;
 
 /// One look at a minion.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -87,6 +89,31 @@ impl Question {
     }
 }
 
+/// A question with its number, by which answers are found again.
+#[derive(Debug)]
+pub(crate) struct Posed {
+    pub question: Question,
+    /// None for one of too many.
+    pub number: Option<usize>,
+}
+
+impl PartialEq for Posed {
+    fn eq(&self, other: &Self) -> bool {
+        match (self.number, other.number) {
+            (Some(one), Some(other)) => one == other,
+            _ => self.question == other.question,
+        }
+    }
+}
+
+impl Eq for Posed {}
+
+impl Hash for Posed {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.question.hash(state);
+    }
+}
+
 /// A look at a minion's facts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FactRead {
@@ -100,7 +127,8 @@ impl FactRead {
     /// Whether a change of a fact can be seen by it.
     ///
     /// ```
-    /// use mapstack::{FactRead, minion::Part};
+    /// use mapstack::minion::Part;
+    /// use mapstack_share::FactRead;
     /// let read = FactRead { part: Some(Part::Grains), path: vec!["os".into()] };
     /// assert!(read.sees(Part::Grains, &["os".into()]));
     /// assert!(!read.sees(Part::Grains, &["os_family".into()]) && !read.sees(Part::Pillar, &["os".into()]));
@@ -156,7 +184,25 @@ const OF_EVERY_RUN: [&str; 5] = [
 ];
 
 impl Question {
-    pub fn pillar(key: &Value, query: &PillarGet) -> Self {
+    /// The question that a look of a run stands for.
+    pub fn of(look: FactLook<'_>) -> Self {
+        match look {
+            FactLook::All => Question::All,
+            FactLook::Id => Question::Id,
+            FactLook::Has(part, key) => Question::Entry(part, vec![Exact::from(&key)]),
+            FactLook::Whole(part, key) => Question::Whole(part, vec![Exact::from(&key)]),
+            FactLook::Find {
+                part,
+                query,
+                delimiter,
+            } => Question::Find(part, query.into(), delimiter.into()),
+            FactLook::Pillar(key, query) => Question::pillar(key, query),
+            FactLook::Config(key, query) => Question::config(key, query),
+            FactLook::Option(name) => Question::Option(Exact(name.into())),
+        }
+    }
+
+    fn pillar(key: &Value, query: &PillarGet) -> Self {
         let PillarGet {
             default,
             merge,
@@ -167,7 +213,7 @@ impl Question {
         Question::Pillar(key, delimiter.clone(), default, *merge, *merge_nested_lists)
     }
 
-    pub fn config(key: &Value, query: &ConfigGet) -> Self {
+    fn config(key: &Value, query: &ConfigGet) -> Self {
         let ConfigGet {
             delimiter,
             merge,
@@ -196,19 +242,16 @@ impl Question {
         if probe.run.warning_count() == warned {
             return told;
         }
-        let texts = probe
-            .run
-            .warnings()
+        let warnings = probe.run.take_warnings(warned);
+        let texts = warnings
             .iter()
-            .skip(warned)
             .map(|warning| format!("{warning:?}"))
             .collect();
-        probe.run.forget_warnings(warned);
         Told::new(Answer::Warned(Box::new((*told.answer).clone()), texts))
     }
 
     fn answer(&self, probe: &Probe<'_>) -> Answer {
-        let minion = &*probe.run.facts.unchanged();
+        let minion = &*probe.run.minion();
         match self {
             Question::Start => {
                 let option = |name: &&str| minion.option(&Key::from(*name)).map(Exact);
@@ -232,9 +275,10 @@ impl Question {
             Question::Find(Part::Grains, query, delimiter) => {
                 found(minion.grains_get(query.as_str(), delimiter))
             }
-            Question::Find(_, query, delimiter) => match probe.run.pillar_find(query, delimiter) {
-                Ok(value) => value.map_or(Answer::Nothing, |v| Answer::Value(Exact(v))),
-                Err(e) => Answer::Failed(format!("{e:?}")),
+            Question::Find(_, query, delimiter) => match Path::split(query, delimiter) {
+                Ok(path) => mapstack_yaml::traverse(&Value::Map(minion.pillar.clone()), &path)
+                    .map_or(Answer::Nothing, |v| Answer::Value(Exact(v))),
+                Err(e) => Answer::Failed(e.to_string()),
             },
             Question::Pillar(key, delimiter, default, merge, merge_nested_lists) => {
                 let query = PillarGet {
@@ -277,7 +321,13 @@ impl Question {
             }
             Question::Files(files) => (*files.answer(probe).answer).clone(),
             Question::Paths(paths) => paths.answer(probe),
-            Question::Print(print) => print.answer(probe),
+            Question::Print(print) => {
+                let blanks = print.blanks();
+                let run = probe.again(Rc::new(blanks.clone()));
+                print
+                    .print(&run, &blanks, minion)
+                    .map_or(Answer::Own, Answer::Printed)
+            }
             Question::All => {
                 let parts = [&minion.grains, &minion.pillar, &minion.opts]
                     .map(|part| Some(Exact(part.clone().into())));

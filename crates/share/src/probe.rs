@@ -2,42 +2,16 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
+use mapstack::hooks::Hooks;
+use mapstack::{Engine, Run};
 use mapstack_minion::Minion;
 use mapstack_value::Str;
 
-use super::Question;
-use super::question::Told;
-use crate::engine::{Engine, Run};
-
-/// A question with its number, by which answers are found again.
-#[derive(Debug)]
-pub(crate) struct Posed {
-    pub question: Question,
-    /// None for one of too many.
-    pub number: Option<usize>,
-}
-
-impl PartialEq for Posed {
-    fn eq(&self, other: &Self) -> bool {
-        match (self.number, other.number) {
-            (Some(one), Some(other)) => one == other,
-            _ => self.question == other.question,
-        }
-    }
-}
-
-impl Eq for Posed {}
-
-impl Hash for Posed {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.question.hash(state);
-    }
-}
+use crate::question::{Posed, Question, Told};
 
 /// The questions that were posed to minions of an engine: formulas ask the same, as a rule.
 #[derive(Default)]
@@ -72,29 +46,26 @@ impl Questions {
 /// A run of a minion in a saltenv that does nothing but answer questions: templates never change what it sees.
 pub(crate) struct Probe<'e> {
     pub run: Run<'e>,
+    pub engine: &'e Engine,
+    pub questions: Arc<Questions>,
     told: RefCell<Vec<Option<Told>>>,
 }
 
 impl<'e> Probe<'e> {
-    fn new(run: Run<'e>) -> Self {
+    fn new(engine: &'e Engine, run: Run<'e>) -> Self {
         Probe {
             run,
+            engine,
+            questions: engine.kept(),
             told: RefCell::default(),
         }
     }
 
     /// A run of the same minion, that may change what it sees.
-    pub fn again(&self) -> Run<'e> {
-        self.run
-            .engine
-            .run(&self.run.facts.unchanged())
-            .with_saltenv(self.run.saltenv.clone())
-    }
-
-    /// Whether a run sees the facts as they were given.
-    pub fn has_facts_of(&self, run: &Run<'_>) -> bool {
-        let (own, other) = (self.run.facts.unchanged(), run.facts.unchanged());
-        own.grains.ptr_eq(&other.grains) && own.pillar.ptr_eq(&other.pillar)
+    pub fn again(&self, hooks: Rc<dyn Hooks + 'e>) -> Run<'e> {
+        self.engine
+            .run_with_hooks(&self.run.minion(), hooks)
+            .with_saltenv(self.run.saltenv().clone())
     }
 
     /// What the minion answers.
@@ -120,7 +91,8 @@ impl<'e> Probe<'e> {
 /// A minion, for many recipes: what one of them asks it, it remembers for the others.
 ///
 /// ```
-/// use mapstack::{DataOptions, Engine, Recipe, Witness, loader::MemoryFiles, minion::Minion};
+/// use mapstack::{DataOptions, Engine, loader::MemoryFiles, minion::Minion};
+/// use mapstack_share::{Recipe, Witness};
 /// let engine = Engine::new(MemoryFiles::new().file("base", "a/parameters/os/Arch.yaml", "values: {x: 1}"));
 /// let recipes = ["a", "b"].map(|formula| Recipe::new(&engine, formula, DataOptions::default()));
 /// let minion = Minion::parse(b"{id: web1, grains: {os: Arch}}", "minion").unwrap().complete();
@@ -154,7 +126,7 @@ impl<'m, 'e> Witness<'m, 'e> {
     pub(crate) fn probe(&self, engine: &'e Engine, saltenv: Option<&Str>) -> Rc<Probe<'e>> {
         let mut probes = self.probes.borrow_mut();
         let is_it = |(env, probe): &&(Option<Str>, Rc<Probe<'e>>)| {
-            env.as_ref() == saltenv && std::ptr::eq(probe.run.engine, engine)
+            env.as_ref() == saltenv && std::ptr::eq(probe.engine, engine)
         };
         if let Some((_, probe)) = probes.iter().find(is_it) {
             return probe.clone();
@@ -164,7 +136,7 @@ impl<'m, 'e> Witness<'m, 'e> {
             Some(saltenv) => run.with_saltenv(saltenv.clone()),
             None => run,
         };
-        let probe = Rc::new(Probe::new(run));
+        let probe = Rc::new(Probe::new(engine, run));
         probes.push((saltenv.cloned(), probe.clone()));
         probe
     }

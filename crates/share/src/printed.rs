@@ -3,7 +3,7 @@
 //! A formula that prints a minion's name has another result for each. But where a name is printed into a scalar of
 //! a layer and nothing looks at it any more, results differ by the name alone. So, once a question that the template
 //! of a layer asks was answered differently by everybody, what is asked instead is what the layer *prints*: each
-//! minion runs the template of that layer, and words that expressions print are left [blank](super::blanks)
+//! minion runs the template of that layer, and words that expressions print are left [blank](crate::blanks)
 //! in the answer. Minions whose answers are the same have the same result, with the words put in.
 //!
 //! That is right as long as nothing but the scalar itself depends on the word: what YAML reads is the same for all
@@ -14,18 +14,15 @@ use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use mapstack::hooks::LayerTemplate;
+use mapstack::trace::FileRead;
+use mapstack::{File, Run, Text};
+use mapstack_minion::Minion;
 use mapstack_render::clock_reads;
 use mapstack_value::{Str, Value};
 
-use super::question::Answer;
-use super::{Exact, Probe};
-use crate::engine::Run;
-use crate::file::File;
-use crate::layer::Variables;
-use crate::moulds::without_words;
-use crate::render::Stage;
-use crate::text::Text;
-use crate::trace::FileRead;
+use crate::blanks::Blanks;
+use crate::exact::Exact;
 
 /// What the template of a layer prints, given everything it sees besides the minion.
 #[derive(Debug, Clone)]
@@ -45,7 +42,7 @@ pub(crate) struct Print {
     /// With [holes](mapstack_yaml::Mould::hole) for words.
     pub text: String,
     /// The files that were looked at.
-    reads: Vec<FileRead>,
+    reads: Arc<[FileRead]>,
     /// What minions with equal answers differ in.
     pub words: Vec<Str>,
 }
@@ -55,56 +52,61 @@ pub(crate) struct Print {
 const FUEL_SHARE: u64 = 16;
 
 /// Whether a run stays within its limit whatever minions spend on layers that are asked what they print.
-pub(super) fn can_pay(run: &Run<'_>, prints: usize) -> bool {
-    let limit = run.engine.limits.fuel;
+pub(crate) fn can_pay(run: &Run<'_>, prints: usize) -> bool {
+    let limit = run.engine().limits().fuel;
     let prints = u64::try_from(prints).unwrap_or(u64::MAX);
     run.spent()
         .saturating_add((limit / FUEL_SHARE).saturating_mul(prints))
         <= limit
 }
 
+/// Whether a run sees the facts of a minion as they were given.
+fn has_facts_of(run: &Run<'_>, minion: &Minion) -> bool {
+    let now = run.minion();
+    now.grains.ptr_eq(&minion.grains) && now.pillar.ptr_eq(&minion.pillar)
+}
+
 impl LayerPrint {
-    pub fn new(file: &File, variables: &Variables<'_>, stack: &Value, has_blanks: bool) -> Self {
+    pub fn new(template: &LayerTemplate<'_>, stack: &Value, has_blanks: bool) -> Self {
         LayerPrint {
-            file: file.clone(),
-            tpldir: variables.tpldir.to_owned(),
-            tplroot: variables.tplroot.to_owned(),
-            custom_data: Exact(variables.custom_data.clone()),
+            file: template.file.clone(),
+            tpldir: template.tpldir.to_owned(),
+            tplroot: template.tplroot.to_owned(),
+            custom_data: Exact(template.custom_data.clone()),
             stack: Exact(stack.clone()),
             has_blanks,
         }
     }
 
-    /// What a minion's run of the template prints; [`Answer::Own`] if that is not all it does.
-    pub fn answer(&self, probe: &Probe<'_>) -> Answer {
-        self.printed(probe).map_or(Answer::Own, Answer::Printed)
+    /// What the data of a run of the template has in place of texts.
+    pub fn blanks(&self) -> Blanks {
+        let blanks = Blanks::default();
+        if self.has_blanks {
+            blanks.fill_in();
+        }
+        blanks
     }
 
-    fn printed(&self, probe: &Probe<'_>) -> Option<Print> {
-        let run = probe.again();
-        if self.has_blanks {
-            run.blanks.fill_in();
-        }
+    /// What a minion's run of the template prints; nothing if that is not all it does. The run is watched by `blanks`.
+    pub fn print(&self, run: &Run<'_>, blanks: &Blanks, minion: &Minion) -> Option<Print> {
         let clock = clock_reads();
-        let stage = Stage::Layer {
+        let template = LayerTemplate {
+            file: &self.file,
             tpldir: &self.tpldir,
             tplroot: &self.tplroot,
             custom_data: &self.custom_data.0,
         };
         let mut stack = self.stack.0.clone();
-        let source = self.file.text().ok()?.into();
-        let text = run
-            .called(|| run.render(&self.file, &source, &stage, &mut stack))
-            .ok()?;
+        let text = run.print_layer(&template, &mut stack).ok()?;
         let is_pure = !run.is_own()
             && clock_reads() == clock
-            && !run.blanks.were_seen()
+            && !blanks.were_seen()
             && run.warning_count() == 0
-            && run.spent() <= run.engine.limits.fuel / FUEL_SHARE
-            && probe.has_facts_of(&run)
+            && run.spent() <= run.engine().limits().fuel / FUEL_SHARE
+            && has_facts_of(run, minion)
             && run.has_given_options()
             && matches!((&stack, &self.stack.0), (Value::Map(one), Value::Map(other)) if one.ptr_eq(other));
-        is_pure.then(|| Print::of(&text, run.file_reads()))
+        is_pure.then(|| Print::of(&text, run.file_reads().into()))
     }
 }
 
@@ -127,8 +129,8 @@ impl Hash for LayerPrint {
 }
 
 impl Print {
-    fn of(printed: &Text<'_>, reads: Vec<FileRead>) -> Self {
-        let (text, words) = without_words(printed);
+    fn of(printed: &Text<'_>, reads: Arc<[FileRead]>) -> Self {
+        let (text, words) = printed.without_words();
         Print {
             text: text.into_owned(),
             reads,
@@ -137,7 +139,7 @@ impl Print {
     }
 
     /// The files that were looked at.
-    pub fn reads(&self) -> &[FileRead] {
+    pub fn reads(&self) -> &Arc<[FileRead]> {
         &self.reads
     }
 
@@ -173,7 +175,7 @@ pub(crate) type Printing = BTreeSet<Arc<str>>;
 
 /// The paths of layers, and what is known of asking them what they print.
 #[derive(Debug, Default)]
-pub(super) struct Layers {
+pub(crate) struct Layers {
     /// Changes with every layer that is asked otherwise.
     pub version: usize,
     pub printing: Arc<Printing>,

@@ -1,11 +1,13 @@
-//! Where each value comes from: the layers, the file and line, and what was overridden on the way.
+//! Where each value of a formula's configuration comes from: the layers, the file and line, and what was overridden
+//! on the way.
 //!
-//! A run that is [explained](crate::Run::explain) keeps, beside the data, a tree of who has the say
-//! over what. Looking does not change the answer: the data is merged by the very same functions,
-//! which tell an observer what they do.
+//! A run that is [explained](Explain::explain) keeps, beside the data, a tree of which layer decides each value. Looking
+//! does not change the answer: the [hooks](mapstack::hooks) of the run note what it does, and the tree is made of the
+//! notes by the very same merges, which tell an observer what they do.
 //!
 //! ```
 //! use mapstack::{DataOptions, Engine, loader::MemoryFiles, minion::Minion};
+//! use mapstack_lineage::Explain;
 //! let files = MemoryFiles::new()
 //!     .file("base", "ssh/parameters/defaults.yaml", "values:\n  port: 22\n  ciphers: [a]\n")
 //!     .file("base", "ssh/parameters/os/Debian.yaml", "values:\n  port: {{ 2000 + 222 }}\n");
@@ -17,9 +19,20 @@
 //! assert_eq!(port.past[0].spot.to_string(), "ssh/parameters/defaults.yaml:2:9");
 //! assert_eq!(data.as_map().unwrap().get("port"), Some(&port.value));
 //! ```
+//!
+//! | you want | look at |
+//! |---|---|
+//! | where values come from | [`Explain::explain`], [`Lineage`] |
+//! | one value's place and history | [`Lineage::at`], [`Ancestry`], [`Spot`] |
+//! | all values | [`Lineage::visit`] |
+//! | the layers and why each is one | [`Lineage::layers`], [`Layer`] |
+//! | why a file has no part in the data | [`Explain::why_not`], [`WhyNot`] |
+//! | which values are secret | [`Lineage::secret_paths`] |
+//!
+//! The crate does not know about command lines, output formats, fleets, or how results are shared.
 
+mod explain;
 mod layers;
-mod secret_leaves;
 mod source;
 mod tracker;
 mod tree;
@@ -30,18 +43,20 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use mapstack_diagnostic::Place;
 use mapstack_minion::{FactPlace, FactPlaces, Part};
 use mapstack_value::{Key, Str, Value};
 use mapstack_yaml::Mark;
 
-pub use layers::{Because, Chosen, Layer, LayerKind, Merged};
-use mapstack_diagnostic::Place;
-pub(crate) use secret_leaves::SecretLeaves;
+pub use explain::Explain;
+pub use layers::{Because, Layer, LayerKind, Merged};
+pub use mapstack::hooks::Chosen;
 pub use source::LayerText;
-pub(crate) use tracker::{Texts, Tracker};
 pub use tree::How;
-pub(crate) use tree::{At, Claim, Node};
 pub use why_not::{Instead, WhyNot};
+
+use tracker::{Texts, Tracker};
+use tree::{At, Claim, Node};
 
 /// Of data that stands for more values than this, with what aliases repeat, whoever explains or checks it does not go
 /// through each one: a few lines of aliases make more than anybody reads.

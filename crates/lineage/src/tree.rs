@@ -8,13 +8,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use mapstack_diagnostic::Place;
 use mapstack_merge::{Change, Observer, Origin, Trail};
 use mapstack_minion::Part;
 use mapstack_value::{Key, Value, integer_step};
 use mapstack_yaml::{Mark, Marks};
 
-use super::source::LayerText;
-use mapstack_diagnostic::Place;
+use crate::source::LayerText;
 
 /// A layer's say over a value and everything in it.
 #[derive(Debug, Clone)]

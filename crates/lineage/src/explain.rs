@@ -1,0 +1,73 @@
+//! The questions that one asks a run.
+
+use std::rc::Rc;
+
+use mapstack::{DataOptions, Run};
+use mapstack_diagnostic::Result;
+use mapstack_minion::FactPlaces;
+use mapstack_value::Value;
+
+use crate::Lineage;
+use crate::tracker::Follower;
+use crate::why_not::{WhyNot, why_not, why_not_asked};
+
+/// What a [`Run`] says about where its data comes from.
+pub trait Explain {
+    /// `map.data`, and where each value comes from.
+    ///
+    /// # Errors
+    /// As [`Run::data`].
+    fn explain(&self, tpldir: &str, options: &DataOptions) -> Result<(Value, Lineage)>;
+
+    /// Why a file, by its path from the file server's root, has no part in a formula's data.
+    ///
+    /// ```
+    /// use mapstack::{DataOptions, Engine, loader::MemoryFiles, minion::Minion};
+    /// use mapstack_lineage::{Explain, WhyNot};
+    /// let files = MemoryFiles::new().file("base", "f/parameters/osfinger/Rocky-9.yaml", "values: {}");
+    /// let minion = Minion::parse(b"grains: {osfinger: Rocky Linux-9}", "m").unwrap().complete();
+    /// let engine = Engine::new(files);
+    /// let run = engine.run(&minion);
+    /// let answer = run.why_not("f", &DataOptions::default(), "f/parameters/osfinger/Rocky-9.yaml").unwrap();
+    /// let WhyNot::Others { sources } = answer else { panic!("{answer:?}") };
+    /// assert_eq!(sources[0].differs, [("G@osfinger".into(), vec!["Rocky Linux-9".into()], "Rocky-9".into())]);
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Run::data`].
+    fn why_not(&self, tpldir: &str, options: &DataOptions, path: &str) -> Result<WhyNot>;
+
+    /// Why a file was not even looked for by the run that gave `data`.
+    ///
+    /// # Errors
+    /// A source that is not a definition, a matcher that cannot be looked up.
+    fn why_not_asked(&self, data: &Value, options: &DataOptions, path: &str) -> Result<WhyNot>;
+}
+
+impl Explain for Run<'_> {
+    fn explain(&self, tpldir: &str, options: &DataOptions) -> Result<(Value, Lineage)> {
+        self.follow_secrets();
+        let follower = Rc::new(Follower::new());
+        let data = self.watched_by(follower.clone(), || self.data(tpldir, options));
+        let facts = FactPlaces::new(&self.minion());
+        let secrets = self.secret_texts();
+        data.map(|data| {
+            let lineage = Lineage::new(follower.take(), data.clone(), facts, secrets);
+            (data, lineage)
+        })
+    }
+
+    fn why_not(&self, tpldir: &str, options: &DataOptions, path: &str) -> Result<WhyNot> {
+        let before = self.events().len();
+        let (data, lineage) = self.explain(tpldir, options)?;
+        let events = self.events();
+        match why_not(&lineage, events.get(before..).unwrap_or_default(), path) {
+            Some(answer) => Ok(answer),
+            None => self.why_not_asked(&data, options, path),
+        }
+    }
+
+    fn why_not_asked(&self, data: &Value, options: &DataOptions, path: &str) -> Result<WhyNot> {
+        why_not_asked(self, data, options, path)
+    }
+}

@@ -1,0 +1,369 @@
+//! Following a run: layers as they come, and the tree beside the data.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mapstack::hooks::{Edits, Hooks, MergedKind, MergedLayer, Moment};
+use mapstack_diagnostic::Place;
+use mapstack_matcher::{Definition, Matcher, MatcherKind};
+use mapstack_merge::{Options, merge};
+use mapstack_minion::{Minion, Part};
+use mapstack_value::{Key, Map, Path, Value};
+
+use crate::layers::{Because, Layer, LayerKind, Merged};
+use crate::source::LayerText;
+use crate::tree::{At, Claim, Merging, Node};
+
+/// The texts of layers that have one.
+pub(crate) type Texts = BTreeMap<usize, Arc<LayerText>>;
+
+/// What is known so far of a run's data.
+///
+/// A run only notes what it does. The tree is made of the notes when somebody asks for a place, by
+/// doing the merges again and watching them.
+#[derive(Debug, Default)]
+pub(crate) struct Tracker {
+    layers: Vec<Layer>,
+    texts: Texts,
+    steps: Vec<Step>,
+    tree: Tree,
+    /// What the matchers of the source at hand have found.
+    because: Vec<Because>,
+}
+
+/// The hooks that follow a run.
+#[derive(Debug)]
+pub(crate) struct Follower(RefCell<Tracker>);
+
+/// Something that was done to the data.
+#[derive(Debug)]
+enum Step {
+    /// A fold began with a claim's value.
+    Begin(Claim),
+    /// A layer was merged over what there was.
+    Merge(Claim, Options),
+    /// The data is this from here on; nobody had a say in that.
+    Now(Value),
+    /// A template changed the data, statement by statement.
+    Edits {
+        layer: usize,
+        before: Value,
+        now: Value,
+        statements: Vec<(Place, Value)>,
+        whole: Place,
+    },
+    /// The fold is over, and another will begin; the function itself may have changed its data.
+    PutAside(Option<(Value, Claim)>),
+    /// What was put aside stands under a key.
+    PutUnder(Key),
+}
+
+/// The tree, as far as the notes have been gone through.
+#[derive(Debug)]
+struct Tree {
+    root: Node,
+    data: Value,
+    aside: Option<Node>,
+}
+
+impl Default for Tree {
+    fn default() -> Self {
+        Tree {
+            root: nothing(),
+            data: Value::map(),
+            aside: None,
+        }
+    }
+}
+
+/// Nobody has said anything.
+fn nothing() -> Node {
+    Node::whole(Claim {
+        layer: 0,
+        value: Value::map(),
+        at: At::Nowhere,
+    })
+}
+
+impl Tree {
+    fn apply(&mut self, step: Step) {
+        match step {
+            Step::Begin(claim) => {
+                self.data = claim.value.clone();
+                self.root = Node::whole(claim);
+            }
+            Step::Merge(overlay, options) => {
+                let (base, root) = (std::mem::take(&mut self.data), &mut self.root);
+                // It has been done before, so it can be done.
+                self.data = merge(
+                    base,
+                    &overlay.value,
+                    &options,
+                    &mut Merging {
+                        root,
+                        overlay: &overlay,
+                    },
+                )
+                .unwrap_or_default();
+            }
+            Step::Now(data) => self.data = data,
+            Step::Edits {
+                layer,
+                before,
+                now,
+                statements,
+                whole,
+            } => {
+                let (mut last, mut at) = (before, Arc::new(whole));
+                for (statement, after) in statements {
+                    at = Arc::new(statement);
+                    self.root.edit(
+                        &last,
+                        &Claim {
+                            layer,
+                            value: after.clone(),
+                            at: At::Statement(at.clone()),
+                        },
+                    );
+                    last = after;
+                }
+                self.root.edit(
+                    &last,
+                    &Claim {
+                        layer,
+                        value: now.clone(),
+                        at: At::Statement(at),
+                    },
+                );
+                self.data = now;
+            }
+            Step::PutAside(adjusted) => {
+                let mut node = std::mem::replace(&mut self.root, nothing());
+                if let Some((before, by)) = adjusted {
+                    node.edit(&before, &by);
+                }
+                self.aside = Some(node);
+            }
+            Step::PutUnder(key) => {
+                if let Some(node) = self.aside.take() {
+                    self.root.set_entry(&key, node);
+                }
+            }
+        }
+    }
+}
+
+impl Follower {
+    /// With room for what a formula usually has.
+    pub fn new() -> Self {
+        Follower(RefCell::new(Tracker {
+            layers: Vec::with_capacity(16),
+            steps: Vec::with_capacity(16),
+            ..Tracker::default()
+        }))
+    }
+
+    /// What is known by now.
+    pub fn take(&self) -> Tracker {
+        self.0.take()
+    }
+}
+
+impl Hooks for Follower {
+    fn follows_values(&self) -> bool {
+        true
+    }
+
+    fn fold_begins(&self, moment: Moment, first: &Value) {
+        let mut tracker = self.0.borrow_mut();
+        let is_empty = first.as_map().is_some_and(Map::is_empty);
+        let layer = if is_empty {
+            0
+        } else {
+            tracker.add(Layer::unmerged(moment, LayerKind::Arguments))
+        };
+        tracker.steps.push(Step::Begin(Claim {
+            layer,
+            value: first.clone(),
+            at: At::Nowhere,
+        }));
+    }
+
+    fn source_begins(&self) {
+        self.0.borrow_mut().because.clear();
+    }
+
+    fn matcher_found(&self, matcher: &Matcher, found: &Value) {
+        self.0.borrow_mut().because.push(Because {
+            matcher: matcher.to_string(),
+            found: found.clone(),
+        });
+    }
+
+    fn data_reduced(&self, data: &Value) {
+        self.0.borrow_mut().steps.push(Step::Now(data.clone()));
+    }
+
+    fn merging(&self, moment: Moment, layer: &MergedLayer<'_>) {
+        self.0.borrow_mut().merged(moment, layer);
+    }
+
+    fn fold_ends(&self, moment: Moment, before: &Value, now: &Value) {
+        let mut tracker = self.0.borrow_mut();
+        let adjusted = (!before.is_same(now)).then(|| {
+            (
+                before.clone(),
+                Claim {
+                    layer: tracker.add(Layer::unmerged(moment, LayerKind::Arguments)),
+                    value: now.clone(),
+                    at: At::Nowhere,
+                },
+            )
+        });
+        tracker.steps.push(Step::PutAside(adjusted));
+    }
+
+    fn fold_is_under(&self, key: &str) {
+        let step = Step::PutUnder(Key::from(key));
+        self.0.borrow_mut().steps.push(step);
+    }
+
+    fn edited(&self, moment: Moment, edits: Edits<'_>) {
+        if edits.statements.is_empty() && edits.before.is_same(edits.now) {
+            return;
+        }
+        let mut tracker = self.0.borrow_mut();
+        let shown = edits.file.shown.clone();
+        let layer = tracker.add(Layer::unmerged(moment, LayerKind::Edits { shown }));
+        tracker.steps.push(Step::Edits {
+            layer,
+            before: edits.before.clone(),
+            now: edits.now.clone(),
+            statements: edits.statements,
+            whole: edits.whole,
+        });
+    }
+}
+
+impl Tracker {
+    fn add(&mut self, layer: Layer) -> usize {
+        self.layers.push(layer);
+        self.layers.len() - 1
+    }
+
+    fn merged(&mut self, moment: Moment, layer: &MergedLayer<'_>) {
+        let (kind, because, at) = match layer.kind {
+            MergedKind::File { file, text, marks } => {
+                let kind = LayerKind::File {
+                    path: file.path.clone(),
+                    shown: file.shown.clone(),
+                };
+                let source = LayerText::new(text.clone().into_owned());
+                let at = At::Text(Arc::new(source), marks.clone());
+                (kind, self.because.clone(), at)
+            }
+            MergedKind::Value {
+                definition,
+                config_get_strategy,
+            } => {
+                let at = self.whereabouts(definition, config_get_strategy, layer.facts);
+                (LayerKind::Value, self.because.clone(), at)
+            }
+            MergedKind::Printed { file, text } => {
+                let shown = file.shown.clone();
+                let at = LayerText::new(text.clone().into_owned()).whole();
+                (LayerKind::Edits { shown }, Vec::new(), at)
+            }
+        };
+        self.add_merged(
+            Layer {
+                because,
+                merged: Some(Merged::new(layer.options, layer.chosen.clone())),
+                ..Layer::unmerged(moment, kind)
+            },
+            at,
+            layer,
+        );
+    }
+
+    fn add_merged(&mut self, layer: Layer, at: At, merged: &MergedLayer<'_>) {
+        let layer = self.add(layer);
+        if let At::Text(text, _) = &at {
+            self.texts.insert(layer, text.clone());
+        }
+        let claim = Claim {
+            layer,
+            value: merged.values.clone(),
+            at,
+        };
+        self.steps.push(Step::Merge(claim, merged.options.clone()));
+    }
+
+    /// Where the value of a raw definition stands.
+    fn whereabouts(
+        &mut self,
+        definition: &Definition,
+        config_get_strategy: &Value,
+        facts: &Minion,
+    ) -> At {
+        let Some((first, rest)) = definition.matchers().split_first() else {
+            return At::Nowhere;
+        };
+        let Ok(path) = Path::split(first.query(), first.delimiter()) else {
+            return At::Nowhere;
+        };
+        let path: Vec<Key> = path.steps().iter().map(|step| step.0.clone()).collect();
+        let at = match first.kind() {
+            MatcherKind::Grains => At::Fact(Some(Part::Grains), path),
+            MatcherKind::Pillar => At::Fact(Some(Part::Pillar), path),
+            MatcherKind::Config if config_get_strategy.is_none() => {
+                let (part, path) = facts.config_place(&path);
+                At::Fact(part, path)
+            }
+            MatcherKind::Config => At::Somewhere(Box::new(At::Fact(None, path))),
+            MatcherKind::MapData => self.in_data(&path),
+            MatcherKind::CustomData | MatcherKind::Static => At::Nowhere,
+        };
+        let at = if first.has_sub() {
+            At::Below(Box::new(at))
+        } else {
+            at
+        };
+        // What further matchers pick can come from several places inside.
+        if rest.is_empty() {
+            at
+        } else {
+            At::Somewhere(Box::new(at))
+        }
+    }
+
+    /// The layers there are and their texts, which the tree can do without.
+    pub fn take_layers(&mut self) -> (Vec<Layer>, Texts) {
+        (
+            std::mem::take(&mut self.layers),
+            std::mem::take(&mut self.texts),
+        )
+    }
+
+    /// What is known of the data.
+    pub fn into_tree(mut self) -> Node {
+        self.go_through();
+        self.tree.root
+    }
+
+    fn go_through(&mut self) {
+        let steps = std::mem::take(&mut self.steps);
+        steps.into_iter().for_each(|step| self.tree.apply(step));
+    }
+
+    /// Where a part of the data so far stands.
+    fn in_data(&mut self, path: &[Key]) -> At {
+        self.go_through();
+        let node = path
+            .iter()
+            .try_fold(self.tree.root.clone(), |node, step| node.child(step));
+        node.and_then(|node| node.claim().map(|claim| claim.at.clone()))
+            .unwrap_or(At::Nowhere)
+    }
+}

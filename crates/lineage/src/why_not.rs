@@ -1,0 +1,171 @@
+//! Why a parameter file has no part in the data.
+
+use mapstack::trace::{Asked, Event, Outcome};
+use mapstack::{DataOptions, Run, directories, parse_definition};
+use mapstack_diagnostic::Result;
+use mapstack_matcher::{Definition, Matcher, MatcherKind, Mode, join, variants};
+use mapstack_value::{Map, Value};
+
+use crate::Lineage;
+use crate::layers::LayerKind;
+
+/// Why a file has no part in the data, or which it has.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WhyNot {
+    /// It has: it is this layer.
+    Used {
+        /// The layer's place among the layers.
+        layer: usize,
+    },
+    /// It was looked for and is not served.
+    Missing,
+    /// It was looked for, and the file server refuses it.
+    Refused {
+        /// Why.
+        reason: String,
+    },
+    /// It was read, and has no `values`.
+    Empty,
+    /// It lies in none of the directories that are looked into.
+    Elsewhere {
+        /// Those that are.
+        directories: Vec<String>,
+    },
+    /// Sources lead to files of its kind, but not to this one on this minion.
+    Others {
+        /// For each of these sources what this minion has, and what the file is for.
+        sources: Vec<Instead>,
+    },
+    /// No source leads to a file of its kind.
+    NoSource {
+        /// Those there are.
+        sources: Vec<String>,
+    },
+}
+
+/// A source that leads to other files than one that was asked about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Instead {
+    /// The definition as written.
+    pub definition: String,
+    /// For each matcher that does not lead there: its type and query, what the minion has there, and
+    /// what the file is for.
+    pub differs: Vec<(String, Vec<String>, String)>,
+}
+
+/// What a run did with a file, if it looked for it.
+pub(crate) fn why_not(lineage: &Lineage, events: &[Event], path: &str) -> Option<WhyNot> {
+    let is_it = |kind: &LayerKind| matches!(kind, LayerKind::File { path: own, .. } if own == path);
+    if let Some(layer) = lineage.layers().iter().position(|layer| is_it(&layer.kind)) {
+        return Some(WhyNot::Used { layer });
+    }
+    let asked = events.iter().filter_map(|event| match &event.asked {
+        Asked::File { path: own, outcome } if own == path => Some(outcome),
+        _ => None,
+    });
+    asked.last().map(|outcome| match outcome {
+        Outcome::Hit(_) => WhyNot::Empty,
+        Outcome::Miss => WhyNot::Missing,
+        Outcome::Refused(reason) => WhyNot::Refused {
+            reason: reason.clone(),
+        },
+    })
+}
+
+/// Why a file was not even looked for by the run that gave `data`.
+pub(crate) fn why_not_asked(
+    run: &Run<'_>,
+    data: &Value,
+    options: &DataOptions,
+    path: &str,
+) -> Result<WhyNot> {
+    let no_meta = Map::new();
+    let meta = data
+        .as_map()
+        .and_then(|data| data.get("map_jinja"))
+        .and_then(Value::as_map)
+        .unwrap_or(&no_meta);
+    let directories =
+        directories(meta.get("parameter_dirs").unwrap_or(&Value::None)).unwrap_or_default();
+    let inside = directories
+        .iter()
+        .find_map(|directory| path.strip_prefix(&join([directory]))?.strip_prefix('/'));
+    let Some(inside) = inside else {
+        return Ok(WhyNot::Elsewhere { directories });
+    };
+    let sources: Vec<String> = meta
+        .get("sources")
+        .and_then(Value::as_list)
+        .map(|sources| sources.iter().map(ToString::to_string).collect())
+        .unwrap_or_default();
+    let custom_data = options.custom_data.clone().unwrap_or_else(Value::map);
+    let strategy = meta.get("config_get_strategy").unwrap_or(&Value::None);
+    let mut others = Vec::new();
+    for source in &sources {
+        let definition = parse_definition(source, Mode::Layer)?;
+        let Some(wanted) = stems(inside)
+            .iter()
+            .find_map(|stem| wanted(&definition, stem))
+        else {
+            continue;
+        };
+        let mut differs = Vec::new();
+        for (matcher, wanted) in definition.matchers().iter().zip(wanted) {
+            let Some(wanted) = wanted else { continue };
+            let found = run.matched_texts(matcher, data, &custom_data, strategy)?;
+            if !found.contains(&wanted) {
+                differs.push((matcher.to_string(), found, wanted));
+            }
+        }
+        others.push(Instead {
+            definition: source.clone(),
+            differs,
+        });
+    }
+    Ok(if others.is_empty() {
+        WhyNot::NoSource { sources }
+    } else {
+        WhyNot::Others { sources: others }
+    })
+}
+
+/// The paths of definitions that stand for a file, those without a suffix first.
+fn stems(file: &str) -> Vec<&str> {
+    let stems = [".yaml.jinja", ".jinja", ".yaml", ""]
+        .iter()
+        .filter_map(|suffix| file.strip_suffix(suffix));
+    stems
+        .filter(|stem| variants(stem).iter().any(|variant| variant == file))
+        .collect()
+}
+
+/// What each matcher of a definition would have to find to lead to a path; `None` for a matcher that
+/// always leads to the same part. No definition of this kind leads there for `None` as a whole.
+fn wanted(definition: &Definition, path: &str) -> Option<Vec<Option<String>>> {
+    fn rest(matchers: &[Matcher], path: &str) -> Option<Vec<Option<String>>> {
+        let (first, others) = matchers.split_first()?;
+        let query = join([first.query()]);
+        let path = path.strip_prefix(&*query)?;
+        if first.kind() == MatcherKind::Static {
+            return match (others, path.strip_prefix('/')) {
+                ([], None) if path.is_empty() => Some(vec![None]),
+                ([_, ..], Some(path)) => {
+                    rest(others, path).map(|wanted| [vec![None], wanted].concat())
+                }
+                _ => None,
+            };
+        }
+        let path = path.strip_prefix('/')?;
+        if others.is_empty() {
+            return (!path.is_empty()).then(|| vec![Some(path.to_string())]);
+        }
+        path.match_indices('/').find_map(|(slash, _)| {
+            let (value, path) = (path.get(..slash)?, path.get(slash + 1..)?);
+            rest(others, path).map(|wanted| [vec![Some(value.to_string())], wanted].concat())
+        })
+    }
+    definition
+        .leads_to_files()
+        .then(|| rest(definition.matchers(), path))
+        .flatten()
+}

@@ -1,0 +1,83 @@
+//! The functions of a run that are built in: those of [`mapstack_functions`], and those that need the engine.
+
+use mapstack_diagnostic::nearest;
+use mapstack_render::jinja::Vm;
+use mapstack_render::{CallArgs, Obj, Result};
+
+use crate::engine::Run;
+
+/// A function that needs the engine.
+pub(crate) type Own = fn(&Run<'_>, &Vm<'_>, CallArgs) -> Result<Obj>;
+
+/// A module's functions with their full names.
+pub(crate) type Table = &'static [(&'static str, Own)];
+
+/// A function of a run: `salt['module.name'](args)`.
+#[derive(Clone, Copy)]
+pub(crate) enum Function {
+    Own(Own),
+    Plain(mapstack_functions::Function),
+}
+
+impl Function {
+    pub fn call(self, run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+        match self {
+            Function::Own(function) => function(run, vm, args),
+            Function::Plain(function) => function(run, vm, args),
+        }
+    }
+}
+
+/// The tables of functions that need the engine. The others are the same everywhere.
+#[derive(Clone, Copy)]
+pub(crate) struct BuiltIn(pub &'static [Table]);
+
+impl BuiltIn {
+    pub fn all(self) -> impl Iterator<Item = (&'static str, Function)> {
+        let plain = mapstack_functions::TABLES.iter().copied().flatten();
+        let own = self.0.iter().copied().flatten();
+        plain
+            .map(|(name, function)| (*name, Function::Plain(*function)))
+            .chain(own.map(|(name, function)| (*name, Function::Own(*function))))
+    }
+
+    /// The function of a name.
+    pub fn find(self, name: &str) -> Option<Function> {
+        self.all()
+            .find(|(known, _)| *known == name)
+            .map(|(_, function)| function)
+    }
+
+    /// Whether any function of a module exists.
+    pub fn has_module(self, module: &str) -> bool {
+        self.all()
+            .any(|(name, _)| name.split_once('.').is_some_and(|(m, _)| m == module))
+    }
+
+    /// The function whose name is nearest to one that does not exist.
+    pub fn similar(self, name: &str) -> Option<&'static str> {
+        nearest(name, self.all().map(|(known, _)| known))
+    }
+
+    /// What to do about a function that does not exist.
+    pub fn help(self, name: &str) -> String {
+        match self.similar(name) {
+            Some(near) => format!("did you mean salt['{near}']?"),
+            None => {
+                let module = name.split('.').next().unwrap_or(name);
+                let siblings: Vec<&str> = self
+                    .all()
+                    .map(|(n, _)| n)
+                    .filter(|n| n.split('.').next() == Some(module))
+                    .collect();
+                if siblings.is_empty() {
+                    format!(
+                        "no function of the module '{module}' is built in: it would need the minion itself"
+                    )
+                } else {
+                    format!("built in from that module: {}", siblings.join(", "))
+                }
+            }
+        }
+    }
+}
