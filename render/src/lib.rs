@@ -35,7 +35,8 @@ pub use filters::host::is_host_filter;
 pub use filters::regex::regex_matches;
 pub use mapstack_pyobject::{
     CallArgs, DictRef, Error, ErrorKind, Frame, Interpreter, Iter, ListRef, Obj, ObjIter, Object,
-    Place, Reader, Result, SetRef, Sweep, TupleRef, Undefined, check_extent, required, spend,
+    Place, Reader, Result, SetRef, Sweep, TupleRef, Undefined, changes, check_extent, required,
+    spend,
 };
 pub use salt::{salt_object, traverse_object};
 pub use serial::yaml_limits;

@@ -1,24 +1,8 @@
-//! Where each value of a formula's configuration comes from: the layers, the file and line, and what was overridden
-//! on the way.
+//! Where values come from, for runs of the crate `mapstack`.
 //!
-//! A run that is [explained](Explain::explain) keeps, beside the data, a tree of which layer decides each value. Looking
-//! does not change the answer: the [hooks](mapstack::hooks) of the run note what it does, and the tree is made of the
-//! notes by the very same merges, which tell an observer what they do.
+//! The crate does not know about command lines, output formats, fleets, or how results are shared.
 //!
-//! ```
-//! use mapstack::{DataOptions, Engine, loader::MemoryFiles, minion::Minion};
-//! use mapstack_lineage::Explain;
-//! let files = MemoryFiles::new()
-//!     .file("base", "ssh/parameters/defaults.yaml", "values:\n  port: 22\n  ciphers: [a]\n")
-//!     .file("base", "ssh/parameters/os/Debian.yaml", "values:\n  port: {{ 2000 + 222 }}\n");
-//! let minion = Minion::parse(b"id: web1\ngrains: {os: Debian}\n", "web1.yaml").unwrap().complete();
-//! let engine = Engine::new(files);
-//! let (data, lineage) = engine.run(&minion).explain("ssh", &DataOptions::default()).unwrap();
-//! let port = lineage.at(&["port".into()]).unwrap();
-//! assert_eq!((port.value.repr(), port.spot.to_string()), ("2222".into(), "ssh/parameters/os/Debian.yaml:2:9".into()));
-//! assert_eq!(port.past[0].spot.to_string(), "ssh/parameters/defaults.yaml:2:9");
-//! assert_eq!(data.as_map().unwrap().get("port"), Some(&port.value));
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! | you want | look at |
 //! |---|---|
@@ -28,8 +12,6 @@
 //! | the layers and why each is one | [`Lineage::layers`], [`Layer`] |
 //! | why a file has no part in the data | [`Explain::why_not`], [`WhyNot`] |
 //! | which values are secret | [`Lineage::secret_paths`] |
-//!
-//! The crate does not know about command lines, output formats, fleets, or how results are shared.
 
 mod explain;
 mod layers;

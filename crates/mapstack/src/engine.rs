@@ -13,7 +13,7 @@ use mapstack_loader::{Fetched, FileServer, LoadError, SaltPath};
 use mapstack_matcher::Definition;
 use mapstack_minion::{Minion, Part};
 use mapstack_render::jinja::{Limits, Syntax, Taint, TemplateCache};
-use mapstack_render::{DictRef, Obj, Sweep, salt_object};
+use mapstack_render::{DictRef, Obj, Sweep, changes, salt_object};
 use mapstack_value::{Map, Str, Value};
 
 use crate::built_in::BuiltIn;
@@ -173,6 +173,8 @@ pub struct Run<'e> {
     pub(crate) on_disk: RefCell<HashMap<String, PathBuf, foldhash::fast::RandomState>>,
     pub(crate) stage: Cell<Stage>,
     pub(crate) depth: Cell<usize>,
+    /// How many changes to containers there had been when the facts were looked at last for a function.
+    followed: Cell<u64>,
     /// Whether the results are a function of something else than files and facts.
     pub(crate) own: Cell<bool>,
     /// What watches the run, if anything does.
@@ -227,6 +229,7 @@ impl<'e> Run<'e> {
             on_disk: RefCell::default(),
             stage: Cell::new(Stage::Layers),
             depth: Cell::new(0),
+            followed: Cell::new(changes()),
             own: Cell::new(false),
             hooks: slot,
             limits: engine.limits.restarted(),
@@ -421,6 +424,20 @@ impl<'e> Run<'e> {
                 // What is no data cannot be copied.
                 live.to_value().map_or_else(|_| live.clone(), Obj::from)
             }
+        }
+    }
+
+    /// The same as [`sync_facts`](Run::sync_facts) before a template's call of a function, of which there are many: only
+    /// if a template has changed anything since the last time, and the facts have been taken apart at all. What is not
+    /// data in them is an error when the template is done.
+    pub(crate) fn follow_facts(&self) {
+        let now = changes();
+        if self.followed.replace(now) == now {
+            return;
+        }
+        let is_untouched = |live: &Obj| matches!(live, Obj::Dict(dict) if dict.is_untouched());
+        if !(is_untouched(&self.live.grains) && is_untouched(&self.live.pillar)) {
+            let _ = self.sync_facts();
         }
     }
 

@@ -171,9 +171,8 @@ impl Host for RunHost<'_, '_> {
     }
 
     fn call_function(&self, vm: &Vm<'_>, name: &str, args: CallArgs) -> Result<Obj> {
-        // Functions look into the mappings that templates change. What is no data in them is an error when the
-        // template is done.
-        let _ = self.run.sync_facts();
+        // Functions look into the mappings that templates change.
+        self.run.follow_facts();
         let stubs = &self.run.engine.stubs;
         if stubs.has(name)
             && let Some(answer) = self.ask(vm, stubs, &self.call(name, &args)?)
