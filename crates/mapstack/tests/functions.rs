@@ -304,3 +304,27 @@ fn lists_are_merged_by_hash_and_as_the_reference_does() {
         {{ salt['slsutil.update']({'a': a}, {'a': b}, merge_lists=True).a|length }}";
     assert_eq!(text(template), "100001");
 }
+
+#[test]
+fn a_call_sees_what_the_template_has_changed_in_the_facts_by_then() {
+    let look = "{{ salt['config.get']('nested:a:b') }}{{ salt['match.grain']('nested:a:c:2') }}";
+    let template = [
+        look,
+        "{% do grains.nested.a.update(b=5) %}",
+        look,
+        "{% set other = [] %}{% do other.append(1) %}",
+        look,
+        "{% do grains.nested.a.update(c=2) %}",
+        look,
+        "{% do grains.nested.a.pop('c') %}{% do grains.nested.a.update(b=1) %}",
+        look,
+    ];
+    assert_eq!(
+        text(&template.join(" "))
+            .split_whitespace()
+            .collect::<Vec<_>>(),
+        ["1False", "5False", "5False", "5True", "1False"]
+    );
+    let template = "{% do pillar.d.update(p=2) %}{{ salt['pillar.get']('d:p') }}{{ salt['config.get']('d:p') }}";
+    assert_eq!(text(template), "22");
+}

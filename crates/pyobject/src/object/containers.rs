@@ -258,21 +258,6 @@ impl ListRef {
         self.as_frozen().is_some()
     }
 
-    /// Whether it is surely the data that came in: nothing has taken it apart. Unlike [`is_frozen`](Self::is_frozen),
-    /// asking does not count as reading; of a dict that is watched the answer is no.
-    ///
-    /// ```
-    /// use mapstack_pyobject::{DictRef, Obj};
-    /// use mapstack_value::Map;
-    /// let grains = DictRef::frozen(Map::from_iter([("os", "Debian")]));
-    /// assert!(grains.get_str("os").is_some() && grains.is_untouched());
-    /// grains.insert("os", Obj::from("Arch"));
-    /// assert!(!grains.is_untouched());
-    /// ```
-    pub fn is_untouched(&self) -> bool {
-        self.0.watched.borrow().is_none() && matches!(&*self.0.state.borrow(), State::Frozen(_))
-    }
-
     /// The data that came in, if this is still that and nothing else.
     fn as_frozen(&self) -> Option<List> {
         match &*self.0.0.borrow() {
@@ -546,6 +531,21 @@ impl DictRef {
     /// Whether this is still data as it came in, and nothing else.
     pub fn is_frozen(&self) -> bool {
         self.as_frozen().is_some()
+    }
+
+    /// Whether it is surely the data that came in: nothing has taken it apart. Unlike [`is_frozen`](Self::is_frozen),
+    /// asking does not count as reading; of a dict that is watched the answer is no.
+    ///
+    /// ```
+    /// use mapstack_pyobject::{DictRef, Obj};
+    /// use mapstack_value::Map;
+    /// let grains = DictRef::frozen(Map::from_iter([("os", "Debian")]));
+    /// assert!(grains.get_str("os").is_some() && grains.is_untouched());
+    /// grains.insert("os", Obj::from("Arch"));
+    /// assert!(!grains.is_untouched());
+    /// ```
+    pub fn is_untouched(&self) -> bool {
+        self.0.watched.borrow().is_none() && matches!(&*self.0.state.borrow(), State::Frozen(_))
     }
 
     /// The data that came in, if this is still that and nothing else.
