@@ -59,11 +59,11 @@ pub(crate) fn why_not(lineage: &Lineage, events: &[Event], path: &str) -> Option
     if let Some(layer) = lineage.layers().iter().position(|layer| is_it(&layer.kind)) {
         return Some(WhyNot::Used { layer });
     }
-    let asked = events.iter().filter_map(|event| match &event.asked {
+    let mut asked = events.iter().filter_map(|event| match &event.asked {
         Asked::File { path: own, outcome } if own == path => Some(outcome),
         _ => None,
     });
-    asked.last().map(|outcome| match outcome {
+    asked.next_back().map(|outcome| match outcome {
         Outcome::Hit(_) => WhyNot::Empty,
         Outcome::Miss => WhyNot::Missing,
         Outcome::Refused(reason) => WhyNot::Refused {
