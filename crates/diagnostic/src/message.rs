@@ -73,6 +73,21 @@ impl PartialEq for Cause {
     }
 }
 
+impl Cause {
+    /// Whether nothing that it or its own causes say is secret.
+    fn is_free_of(&self, secrets: &Secrets) -> bool {
+        let mut next: Option<&(dyn std::error::Error + 'static)> = Some(&*self.0);
+        while let Some(error) = next {
+            let said = [error.to_string(), format!("{error:?}")];
+            if said.iter().any(|said| secrets.scrubbed(said) != *said) {
+                return false;
+            }
+            next = error.source();
+        }
+        true
+    }
+}
+
 impl fmt::Debug for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -151,15 +166,15 @@ impl fmt::Display for Diagnostic {
 }
 
 impl Redact for Diagnostic {
-    /// The message and everything else that is said, and the lines of files. The names of files stay. Causes go:
-    /// they say secrets in words of their own.
+    /// The message and everything else that is said, and the lines of files. The names of files stay. A cause that
+    /// says a secret goes, as nothing can be taken out of it.
     fn redacted(&self, secrets: &Secrets) -> Self {
         let mut redacted = self.clone();
         // What cannot be read or written by a path of its own is named.
         if self.kind != ErrorKind::File || self.place.is_some() {
             redacted.message = secrets.scrubbed(&self.message);
         }
-        redacted.cause = None;
+        redacted.cause = self.cause.clone().filter(|cause| cause.is_free_of(secrets));
         redacted.help = self.help.redacted(secrets);
         redacted
             .notes
@@ -181,5 +196,25 @@ impl Redact for Diagnostic {
             starred(&mut step.place);
         }
         redacted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+
+    #[test]
+    fn a_cause_that_says_a_secret_goes() {
+        let secrets = Secrets::without_digests().derived(["hunter2hunter2"]);
+        let caused_by = |text: &str| {
+            let error = Error::new(ErrorKind::Options, "no port");
+            error
+                .caused_by(std::io::Error::other(text))
+                .redacted(&secrets)
+        };
+        let cause = |error: &Error| error.diagnostic().caused::<std::io::Error>().is_some();
+        assert!(cause(&caused_by("line 3")));
+        assert!(!cause(&caused_by("in hunter2hunter2")));
     }
 }

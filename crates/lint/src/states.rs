@@ -141,18 +141,7 @@ impl Library<'_> {
             .with_saltenv(self.saltenv)
             .following_secrets();
         // What templates made of secrets is known to this run alone.
-        let redacted = |e: Error| {
-            // Rules go by what is wrong with the YAML, which no message shows.
-            let yaml = e
-                .diagnostic()
-                .caused::<mapstack::yaml::ErrorKind>()
-                .cloned();
-            let redacted = e.redacted(&self.secrets.clone().derived(run.secret_texts()));
-            match yaml {
-                Some(kind) => redacted.caused_by(kind),
-                None => redacted,
-            }
-        };
+        let redacted = |e: Error| e.redacted(&self.secrets.clone().derived(run.secret_texts()));
         run.sls(path).map(|value| made_of(&value)).map_err(redacted)
     }
 
