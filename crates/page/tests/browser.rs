@@ -1,6 +1,6 @@
 //! The page in a real browser: it filters, opens histories, and nothing goes wrong in its console.
 //!
-//! `cargo test --workspace --test browser -- --ignored` runs it; the environment variable `CHROMEDRIVER`
+//! `cargo test --workspace --test browser` runs it; the environment variable `CHROMEDRIVER`
 //! names the driver, if that is not among the usual programs.
 
 mod webdriver;
@@ -101,7 +101,6 @@ fn page() -> Page {
 const SEEN: &str = "[...document.querySelectorAll('.row')].filter(row => row.offsetParent).map(row => row.querySelector('.k').textContent)";
 
 #[test]
-#[ignore = "needs Chromium; .ci/run installs it and runs this"]
 fn the_page_filters_and_tells_histories() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("page.html");
