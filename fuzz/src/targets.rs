@@ -214,7 +214,7 @@ fn has_nan(value: &Value) -> bool {
 const FUEL: u64 = 200_000;
 
 fn request(source: &str) -> Request<'static> {
-    let mut request = Request::new(source, &NoHost);
+    let mut request = jinja_engine::request(source, &NoHost);
     request.limits = Limits {
         fuel: FUEL,
         ..Limits::default()

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 
-use mapstack_render::jinja::{Host, NoHost, Request, Vm, render};
+use mapstack_render::jinja::{Host, NoHost, Vm, render, request};
 use mapstack_render::{CallArgs, Error as RenderError, ErrorKind, Obj, Result as RenderResult};
 use mapstack_value::{Key, Set, Value, json};
 use serde_json::{Map, Value as Json};
@@ -54,7 +54,7 @@ fn answer(question: &Json) -> Result<Json, Box<dyn Error>> {
     let source = question["source"]
         .as_str()
         .ok_or_else(|| missing("source"))?;
-    let mut request = Request::new(source, &files);
+    let mut request = request(source, &files);
     request.strict = question["strict"]
         .as_bool()
         .ok_or_else(|| missing("strict"))?;
@@ -78,7 +78,7 @@ fn answer(question: &Json) -> Result<Json, Box<dyn Error>> {
 
 /// `range(start, stop, step)`, as a template makes it.
 fn range(numbers: Vec<Obj>) -> Result<Obj, Box<dyn Error>> {
-    let mut request = Request::new("{% set made = range(*numbers) %}", &NoHost);
+    let mut request = request("{% set made = range(*numbers) %}", &NoHost);
     request
         .variables
         .insert("numbers".into(), Obj::list(numbers));

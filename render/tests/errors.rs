@@ -4,7 +4,7 @@ mod common;
 
 use common::Files;
 use mapstack_render::Obj;
-use mapstack_render::jinja::{Request, render};
+use mapstack_render::jinja::{render, request};
 use mapstack_value::{Key, Value};
 
 const FILES: [(&str, &str); 9] = [
@@ -36,7 +36,7 @@ fn told(template: &str) -> Vec<String> {
             .map(|(name, text)| (Key::from(name), Value::from(text)))
             .collect(),
     );
-    let mut request = Request::new(template, &host);
+    let mut request = request(template, &host);
     request.name = Some("main.jinja".into());
     let grains = Obj::dict([
         ("os_family".into(), Obj::from("Debian")),

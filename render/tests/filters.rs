@@ -4,13 +4,13 @@
 //! message without the place. Addresses of objects were cut out.
 
 use mapstack_render::Obj;
-use mapstack_render::jinja::{Limits, NoHost, Request, render};
+use mapstack_render::jinja::{Limits, NoHost, Request, render, request};
 use mapstack_value::{Map, Value};
 use proptest::prelude::*;
 use serde_json::Value as Json;
 
 fn rendered(template: &str) -> Result<String, String> {
-    render(Request::new(template, &NoHost))
+    render(request(template, &NoHost))
         .map(|r| r.text)
         .map_err(|e| e.to_string())
 }
@@ -88,7 +88,7 @@ fn greed_ends_in_an_error() {
         };
         let request = Request {
             limits,
-            ..Request::new(*template, &NoHost)
+            ..request(*template, &NoHost)
         };
         assert!(render(request).is_err(), "{template}");
     }
@@ -137,7 +137,7 @@ fn escaped_output_keeps_what_filters_made_safe() {
 
 /// What a template makes of a variable `x`.
 fn of(x: Value, template: &str) -> String {
-    let mut request = Request::new(template, &NoHost);
+    let mut request = request(template, &NoHost);
     request.variables.insert("x".into(), Obj::from(x));
     render(request).map_or_else(|e| format!("error: {e}"), |r| r.text)
 }
@@ -186,7 +186,7 @@ proptest! {
 
     #[test]
     fn no_text_or_pattern_panics(x in any::<String>(), pattern in r"[-a-c(){}\[\]|*+?.^$\\0-9P<>=:!,&~#]{0,12}") {
-        let mut request = Request::new("{{ x|regex_replace(p, p) }}{{ x|json_query(p) }}", &NoHost);
+        let mut request = request("{{ x|regex_replace(p, p) }}{{ x|json_query(p) }}", &NoHost);
         request.variables.insert("x".into(), Obj::from(&*x));
         request.variables.insert("p".into(), Obj::from(&*pattern));
         let _ = render(request);

@@ -1,7 +1,7 @@
 //! Templates that would run, print or nest without end stop with an error of their own.
 
 use mapstack_render::ErrorKind;
-use mapstack_render::jinja::{Deadline, Limits, MemoryLimit, NoHost, Request, render};
+use mapstack_render::jinja::{Deadline, Limits, MemoryLimit, NoHost, Request, render, request};
 
 /// A template that doubles a structure again and again, and then does something with it.
 fn doubled(start: &str, double: &str, end: &str) -> String {
@@ -25,7 +25,7 @@ const FEW: Limits = Limits {
 fn ended(template: &str) -> Box<mapstack_render::Error> {
     match render(Request {
         limits: FEW,
-        ..Request::new(template, &NoHost)
+        ..request(template, &NoHost)
     }) {
         Err(error) => error,
         Ok(_) => panic!("{template}"),
@@ -81,7 +81,7 @@ fn deep_structures_are_built_and_dropped_without_recursion() {
         // A small stack shows recursion that a large one hides.
         let built = std::thread::Builder::new().stack_size(512 << 10);
         let printed = built
-            .spawn(move || render(Request::new(template, &NoHost)).map(|r| r.text))
+            .spawn(move || render(request(template, &NoHost)).map(|r| r.text))
             .unwrap()
             .join();
         assert_eq!(printed.unwrap().unwrap(), "ok", "{double}");
@@ -103,7 +103,7 @@ fn deep_structures_are_refused_where_they_are_walked_through() {
         "{{ {ns.x: 1} }}",
         "{{ ns.x|json }}",
     ] {
-        assert!(render(Request::new(deep(end), &NoHost)).is_err(), "{end}");
+        assert!(render(request(deep(end), &NoHost)).is_err(), "{end}");
     }
 }
 
@@ -126,7 +126,7 @@ fn steps_output_and_depth_are_bounded() {
     for template in table {
         let error = render(Request {
             limits,
-            ..Request::new(template, &NoHost)
+            ..request(template, &NoHost)
         })
         .unwrap_err();
         assert_eq!(error.kind, ErrorKind::Limit, "{template}: {error}");
@@ -148,10 +148,7 @@ fn objects_that_hold_themselves_print_and_end() {
         ),
     ];
     for (template, printed) in table {
-        assert_eq!(
-            render(Request::new(template, &NoHost)).unwrap().text,
-            printed
-        );
+        assert_eq!(render(request(template, &NoHost)).unwrap().text, printed);
     }
 }
 
@@ -160,10 +157,7 @@ fn numbers_at_the_edge_do_not_overflow() {
     let template =
         "{{ range(-9223372036854775807, 9223372036854775807, 4611686018427387904)|list }}";
     let printed = "[-9223372036854775807, -4611686018427387903, 1, 4611686018427387905]";
-    assert_eq!(
-        render(Request::new(template, &NoHost)).unwrap().text,
-        printed
-    );
+    assert_eq!(render(request(template, &NoHost)).unwrap().text, printed);
 }
 
 #[test]
@@ -261,7 +255,7 @@ fn every_operation_pays_for_the_size_of_its_operands() {
             );
             let ended = render(Request {
                 limits: FEW,
-                ..Request::new(&*template, &NoHost)
+                ..request(&*template, &NoHost)
             })
             .map(|rendered| rendered.text);
             if !ended
@@ -314,7 +308,7 @@ fn what_looks_at_little_pays_little() {
         };
         let done = render(Request {
             limits,
-            ..Request::new(template, &NoHost)
+            ..request(template, &NoHost)
         });
         assert!(done.is_ok(), "{operation}: {:?}", done.map(|_| ()));
     }
@@ -339,7 +333,7 @@ fn large_numbers_cost_their_length_squared() {
         );
         let result = render(Request {
             limits: FEW,
-            ..Request::new(template, &NoHost)
+            ..request(template, &NoHost)
         });
         let error = result.unwrap_err();
         // Some are refused at once, as Python refuses them.
@@ -369,7 +363,7 @@ fn memory_is_measured_and_asked_for() {
                 memory: Some(memory),
                 ..Limits::default()
             },
-            ..Request::new(template, &NoHost)
+            ..request(template, &NoHost)
         })
     };
     // What was there before does not count, and what is asked for does.
@@ -408,7 +402,7 @@ fn time_is_limited_where_there_is_a_limit() {
     ] {
         let error = render(Request {
             limits,
-            ..Request::new(template, &NoHost)
+            ..request(template, &NoHost)
         })
         .unwrap_err();
         assert_eq!(error.message, "the template ran for more than 1ms");
@@ -448,7 +442,7 @@ impl mapstack_render::jinja::Host for Endless {
 
 #[test]
 fn a_template_that_extends_itself_is_told_so() {
-    let error = render(Request::new("{% extends 'self' %}", &Endless)).unwrap_err();
+    let error = render(request("{% extends 'self' %}", &Endless)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Limit, "{error}");
     assert!(error.help.unwrap().contains("extends itself"));
 }
@@ -473,7 +467,7 @@ fn a_render_leaves_nothing_behind() {
         "{% for i in [1, 2] %}{% set kept = x %}{% macro m() %}{{ m is callable }}{% endmacro %}{{ m() }}{% endfor %}",
     ];
     for template in templates {
-        let mut request = Request::new(template, &NoHost);
+        let mut request = request(template, &NoHost);
         let object: mapstack_render::Obj = mapstack_render::Obj::native(Counted {
             _alive: alive.clone(),
         });
@@ -500,8 +494,7 @@ fn containers_that_hold_themselves_are_freed() {
             _alive: alive.clone(),
         });
         let kept = mapstack_render::Obj::list([]);
-        let mut request =
-            Request::new(format!("{template}{{% do kept.append([kept]) %}}"), &NoHost);
+        let mut request = request(format!("{template}{{% do kept.append([kept]) %}}"), &NoHost);
         request.variables.insert("x".into(), object);
         request.variables.insert("kept".into(), kept.clone());
         drop(render(request).unwrap());

@@ -1,7 +1,7 @@
 //! The methods of Python's builtin types and both ways of formatting, against what Jinja2's sandbox
 //! answered.
 
-use mapstack_render::jinja::{NoHost, Request, render};
+use mapstack_render::jinja::{NoHost, render, request};
 use mapstack_render::{Error, ErrorKind, Obj};
 use mapstack_value::{Key, Set, Value};
 use proptest::prelude::*;
@@ -52,7 +52,7 @@ fn methods_answer_as_pythons_do() {
 }
 
 fn run(template: &str, strict: bool) -> String {
-    let mut request = Request::new(template, &NoHost);
+    let mut request = request(template, &NoHost);
     request.strict = strict;
     let set: Set = [1, 2, 3].map(Key::from).into_iter().collect();
     request
@@ -90,7 +90,7 @@ fn results_beyond_reason_are_refused() {
         "{{ ('a' * 10000).translate({97: 'b' * 10000}) }}",
         "{{ (1).to_bytes(10**12, 'big') }}",
     ] {
-        let mut request = Request::new(template, &NoHost);
+        let mut request = request(template, &NoHost);
         request.limits.output = 1 << 20;
         let error = render(request).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Limit, "{template}: {error}");
@@ -98,7 +98,7 @@ fn results_beyond_reason_are_refused() {
 }
 
 fn render_with(template: &str, variables: &[(&str, &str)]) -> Result<String, Box<Error>> {
-    let mut request = Request::new(template, &NoHost);
+    let mut request = request(template, &NoHost);
     for (name, text) in variables {
         request.variables.insert((*name).into(), Obj::from(*text));
     }

@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::assert_repeated;
-use mapstack_render::jinja::{Host, Request, Vm, render};
+use mapstack_render::jinja::{Host, Vm, render, request};
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, salt_object};
 use mapstack_value::{Map, Value, json};
 
@@ -105,7 +105,7 @@ fn templates_print_what_salt_prints() {
     assert_eq!(cases.len(), 310);
     assert_repeated(cases, DIFFERENCES, |case| {
         let template = case.get("template").unwrap().to_string();
-        let mut request = Request::new(template.as_str(), &host);
+        let mut request = request(template.as_str(), &host);
         request.variables = context(&recorded)
             .into_iter()
             .map(|(k, v)| (k.into(), v))

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Files, assert_repeated};
 use mapstack_render::Obj;
-use mapstack_render::jinja::{Dialect, Request, Syntax, render};
+use mapstack_render::jinja::{PillarStack, render, request};
 use mapstack_value::{Map, Value, json};
 
 /// Records that differ on purpose, or in words only: the template, and the reason.
@@ -20,11 +20,8 @@ fn templates_print_what_pillarstack_prints() {
     assert!(cases.len() > 170, "{}", cases.len());
     assert_repeated(cases, DIFFERENCES, |case| {
         let template = case.get("template").unwrap().to_string();
-        let mut request = Request::new(template.as_str(), &host);
-        request.syntax = Syntax {
-            dialect: Dialect::Stack,
-            ..Syntax::default()
-        };
+        let mut request = request(template.as_str(), &host);
+        request.dialect = &PillarStack;
         request.strict = false;
         let stack = Value::from([("a", 1)].into_iter().collect::<Map>());
         request.variables.insert("g".into(), Obj::from("global"));

@@ -1,7 +1,7 @@
 //! What is made of a secret is secret, whatever makes it.
 
 use mapstack_render::Obj;
-use mapstack_render::jinja::{NoHost, Rendered, Request, Taint, render};
+use mapstack_render::jinja::{NoHost, Rendered, Taint, render, request};
 use mapstack_value::{Map, Value};
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ fn rendered(template: &str, taint: Option<&Taint>) -> Option<Rendered> {
         taint.add(&self::pillar());
         taint.add_object(&pillar);
     }
-    let mut request = Request::new(template, &NoHost);
+    let mut request = request(template, &NoHost);
     let both = [
         ("open".into(), Obj::from("plain")),
         ("closed".into(), Obj::from(SECRET)),

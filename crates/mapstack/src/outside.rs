@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mapstack_diagnostic::Error;
 use mapstack_render::Obj;
-use mapstack_render::jinja::{Names, Request, Syntax};
+use mapstack_render::jinja::{Dialect, Names, Request, request};
 use mapstack_value::{Map, Str, Value};
 
 use crate::engine::Run;
@@ -24,8 +24,8 @@ pub struct OtherTemplate<'o> {
     pub variables: Names,
     /// Variables of its own.
     pub locals: Names,
-    /// How its text is read.
-    pub syntax: Syntax,
+    /// The environment it is written for.
+    pub dialect: &'static dyn Dialect,
     /// Finds the templates that it loads.
     pub find: &'o dyn Fn(&str) -> mapstack_render::Result<Option<Arc<str>>>,
 }
@@ -43,13 +43,13 @@ impl Run<'_> {
             name: Some(Str::from(&*template.file.path)),
             variables: template.variables,
             locals: template.locals,
-            syntax: template.syntax,
+            dialect: template.dialect,
             strict: false,
             limits: self.limits,
             cache: Some(&self.engine.templates),
             fuel: Some(&self.fuel),
             taint: self.taint(),
-            ..Request::new(template.source, &host)
+            ..request(template.source, &host)
         })
     }
 

@@ -41,7 +41,7 @@ pub(crate) fn module(
         variables,
         limits: request.limits,
         fuel: request.fuel,
-        ..Request::new(request.source.clone(), request.host)
+        ..mapstack_render::jinja::request(request.source.clone(), request.host)
     };
     sandbox::run_as(&request, changed)
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mapstack_render::jinja::{Names, Origin, Request, SourceMap, Syntax, Watch};
+use mapstack_render::jinja::{Names, Origin, Request, SourceMap, Syntax, Watch, request};
 use mapstack_render::{ErrorKind as RenderErrorKind, Obj, jinja};
 use mapstack_value::{Str, Value};
 
@@ -161,7 +161,7 @@ impl Run<'_> {
             variables: self.variables(stage, &Obj::from(mapdata.clone())),
             limits: self.limits,
             fuel: Some(&self.fuel),
-            ..Request::new(file.text()?, &host)
+            ..request(file.text()?, &host)
         };
         let ran = match language {
             Language::Py => python::module(&request, &["mapdata"]).map(|(_, changed)| changed),
@@ -246,6 +246,7 @@ impl Run<'_> {
     ) -> Result<(Text<'f>, Names)> {
         let host = RunHost::in_saltenv(self, job.saltenv);
         let request = Request {
+            dialect: &jinja::Salt,
             source: source.clone(),
             name: Some(Str::from(&*file.path)),
             variables: job.variables,

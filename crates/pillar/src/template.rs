@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mapstack_render::jinja::{Dialect, Names, Syntax, render};
+use mapstack_render::jinja::{Names, PillarStack, render};
 use mapstack_render::{DictRef, ErrorKind as RenderErrorKind, Obj, traverse_object};
 use mapstack_value::{Map, Str, Value};
 
@@ -106,10 +106,7 @@ impl<'t, 'e> Templates<'t, 'e> {
             source,
             variables,
             locals,
-            syntax: Syntax {
-                dialect: Dialect::Stack,
-                ..Syntax::default()
-            },
+            dialect: &PillarStack,
             find: &find,
         };
         let failed = |e: Box<mapstack_render::Error>| self.run.template_error(*e, file);

@@ -35,9 +35,9 @@ pub use ledger::spend;
 pub use limits::{Deadline, Limits, MemoryLimit};
 pub use object::{
     BinaryOp, CallArgs, CompareOp, DictPart, DictRef, Entries, Iter, ListRef, Obj, ObjIter, Object,
-    Reader, Refreezer, SetRef, Sweep, TupleRef, Undefined, as_float, as_index, binary, changes,
-    check_extent, compare, contains, dict_iter, equal, finalize, get_item, hash_key, len, negate,
-    order, positive, repr, required, slice, to_str, wrap_index,
+    PrintStyle, Reader, Refreezer, SetRef, Sweep, TupleRef, Undefined, as_float, as_index, binary,
+    changes, check_extent, compare, contains, dict_iter, equal, get_item, hash_key, len, negate,
+    order, positive, repr, repr_with, required, slice, to_str, wrap_index,
 };
 pub use price::Reads;
 pub use suggest::for_argument;

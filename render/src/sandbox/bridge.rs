@@ -9,10 +9,10 @@ use mapstack_python_protocol::{Job, Lookup, ModuleJob, Names, TemplateJob};
 
 use super::{Host, Limits, Outcome, Source, with_interpreter};
 use crate::jinja::ast::{Span, Template};
-use crate::jinja::output::Output;
 use crate::jinja::{self, Origin, Rendered, Vm};
 use crate::mako::{Chunk, Options};
-use crate::salt::{call_by_name, is_salt};
+use mapstack_salt_jinja::Output;
+use mapstack_salt_jinja::{call_by_name, is_salt};
 
 /// Render a Mako template for a request made for Jinja, and read back those of the variables in `changed`
 /// that the template left as something else.
@@ -25,9 +25,9 @@ use crate::salt::{call_by_name, is_salt};
 /// As [`mako::render`](crate::mako::render).
 ///
 /// ```no_run
-/// use mapstack_render::jinja::{NoHost, Request};
+/// use mapstack_render::jinja::{NoHost, Request, request};
 /// use mapstack_render::{Obj, mako};
-/// let mut request = Request::new("<% stack['b'] = 2 %>a: ${stack['a']}", &NoHost);
+/// let mut request = request("<% stack['b'] = 2 %>a: ${stack['a']}", &NoHost);
 /// request.variables.insert("stack".into(), Obj::dict([("a".into(), Obj::from(1))]));
 /// let (rendered, changed) = mako::render_as(&request, mako::Options::stack(), None, &["stack"]).unwrap();
 /// assert_eq!(rendered.text, "a: 1");
@@ -47,9 +47,9 @@ pub fn render_as(
 /// if it did not start, or left something that is no data.
 ///
 /// ```no_run
-/// use mapstack_render::jinja::{NoHost, Request};
+/// use mapstack_render::jinja::{NoHost, Request, request};
 /// use mapstack_render::{Obj, mako};
-/// let mut request = Request::new("<% stack['b'] = 2 %>${1 / 0}", &NoHost);
+/// let mut request = request("<% stack['b'] = 2 %>${1 / 0}", &NoHost);
 /// request.variables.insert("stack".into(), Obj::dict([("a".into(), Obj::from(1))]));
 /// let (rendered, changed) = mako::attempt_as(&request, mako::Options::stack(), None, &["stack"]);
 /// assert!(rendered.unwrap_err().message.starts_with("ZeroDivisionError"));

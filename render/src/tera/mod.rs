@@ -24,9 +24,9 @@ use mapstack_pyobject::{CallArgs, Error, ErrorKind, Frame, Obj, Place, Result};
 use mapstack_value::Value;
 
 use crate::jinja::ast::{Span, Template};
-use crate::jinja::output::Output;
 use crate::jinja::{Names, Origin, Rendered, Request, Vm};
-use crate::salt::call_by_name;
+use mapstack_salt_jinja::Output;
+use mapstack_salt_jinja::call_by_name;
 
 /// Address space for the thread of a render; it is used as far as nesting goes.
 const STACK: usize = 128 << 20;
@@ -40,8 +40,8 @@ const STACK: usize = 128 << 20;
 /// message does not name Tera.
 ///
 /// ```
-/// use mapstack_render::{Obj, jinja::{NoHost, Request}, tera};
-/// let mut request = Request::new("{% for n in list %}{{ n * 2 }} {% endfor %}", &NoHost);
+/// use mapstack_render::{Obj, jinja::{NoHost, request}, tera};
+/// let mut request = request("{% for n in list %}{{ n * 2 }} {% endfor %}", &NoHost);
 /// request.variables.insert("list".into(), Obj::list([Obj::from(1), Obj::from(2)]));
 /// assert_eq!(tera::render(&request).unwrap().text, "2 4 ");
 /// ```

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::jinja::{Host, Limits};
+use crate::jinja::{Host, Limits, request};
 use mapstack_diagnostic::line_and_column;
 
 /// A host with files, and one function that gives back what it is called with.
@@ -67,7 +67,7 @@ fn run_within(limits: Limits, source: &str, files: &[(&'static str, &str)]) -> R
             .map(|(path, text)| (*path, (*text).to_string()))
             .collect(),
     );
-    let mut request = Request::new(source, &host);
+    let mut request = request(source, &host);
     request.name = Some("main.tera".into());
     request.limits = limits;
     let facts = mapstack_value::json::loads(

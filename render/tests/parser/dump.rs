@@ -1,8 +1,7 @@
 //! A syntax tree as nested JSON arrays: the form that the recorded trees have.
 
 use mapstack_render::jinja::ast::{
-    Args, BinaryOp, Block, CompareOp, DataFormat, Expr, ExprKind, Macro, Stmt, StmtKind, Target,
-    Template,
+    Args, BinaryOp, Block, CompareOp, Expr, ExprKind, Macro, Stmt, StmtKind, Target, Template,
 };
 use serde_json::{Value as Json, json};
 
@@ -95,27 +94,31 @@ fn statement(kind: &StmtKind) -> Json {
             body: stmts,
         } => json!(["autoescape", expr(enabled), body(stmts)]),
         StmtKind::Load {
-            format,
+            tag,
             target: to,
             body: stmts,
         } => {
-            json!(["load", data_format(*format), target(to), body(stmts)])
+            json!(["load", format(tag), target(to), body(stmts)])
         }
         StmtKind::ImportData {
-            format,
+            tag,
             template,
             target: to,
             with_context,
         } => {
             json!([
                 "importdata",
-                data_format(*format),
+                format(tag),
                 expr(template),
                 target(to),
                 with_context
             ])
         }
-        StmtKind::Profile { label, body: stmts } => json!(["profile", expr(label), body(stmts)]),
+        StmtKind::Labelled {
+            tag,
+            label,
+            body: stmts,
+        } => json!([tag, expr(label), body(stmts)]),
     }
 }
 
@@ -152,12 +155,9 @@ fn target(node: &Target) -> Json {
     }
 }
 
-fn data_format(format: DataFormat) -> &'static str {
-    match format {
-        DataFormat::Yaml => "yaml",
-        DataFormat::Json => "json",
-        DataFormat::Text => "text",
-    }
+/// What a tag such as `load_yaml` reads.
+fn format(tag: &str) -> &str {
+    tag.rsplit_once('_').map_or(tag, |(_, format)| format)
 }
 
 fn option(node: Option<&Expr>) -> Json {

@@ -21,6 +21,35 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mapstack-yaml",
         ],
     ),
+    (
+        "mapstack-jinja-syntax",
+        &[
+            "mapstack-diagnostic",
+            "mapstack-pyobject",
+            "mapstack-pytext",
+            "mapstack-value",
+        ],
+    ),
+    (
+        "mapstack-jinja",
+        &[
+            "mapstack-diagnostic",
+            "mapstack-jinja-syntax",
+            "mapstack-pyobject",
+            "mapstack-pytext",
+            "mapstack-value",
+        ],
+    ),
+    (
+        "mapstack-salt-jinja",
+        &[
+            "mapstack-jinja",
+            "mapstack-pyobject",
+            "mapstack-pytext",
+            "mapstack-value",
+            "mapstack-yaml",
+        ],
+    ),
     ("mapstack-matcher", &[]),
     ("mapstack-merge", &["mapstack-value"]),
     (
@@ -43,12 +72,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "mapstack-render",
         &[
-            "mapstack-pyobject",
-            "mapstack-pytext",
             "mapstack-diagnostic",
+            "mapstack-pyobject",
+            "mapstack-python-protocol",
+            "mapstack-pytext",
+            "mapstack-salt-jinja",
             "mapstack-value",
             "mapstack-yaml",
-            "mapstack-python-protocol",
         ],
     ),
     (

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mapstack_render::jinja::{Names, Request, render};
+use mapstack_render::jinja::{Names, Request, render, request};
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, required};
 use mapstack_value::json;
 
@@ -85,7 +85,7 @@ fn evaluated(run: &Run<'_>, source: String) -> Result<Obj> {
         cache: Some(&run.engine.templates),
         fuel: Some(&run.fuel),
         taint: run.taint(),
-        ..Request::new(Arc::<str>::from(source), &host)
+        ..request(Arc::<str>::from(source), &host)
     };
     run.depth.set(run.depth.get() + 1);
     let rendered = render(request);

@@ -2,7 +2,7 @@
 
 use mapstack_loader::MemoryFiles;
 use mapstack_minion::Minion;
-use mapstack_render::jinja::{Names, Request, render};
+use mapstack_render::jinja::{Names, render, request};
 use mapstack_value::{Map, Value, json};
 
 use crate::engine::{Engine, Run};
@@ -79,7 +79,7 @@ const KEYS: &str = "a template cannot list the functions there are, only ask for
 /// A record's template with the run's variables, as text or as an error's message.
 fn rendered(run: &Run<'_>, template: &str) -> Result<String, Box<mapstack_render::Error>> {
     let host = RunHost::new(run);
-    let mut request = Request::new(template, &host);
+    let mut request = request(template, &host);
     let variables = [
         ("salt", run.live.salt.clone()),
         ("grains", run.live.grains.clone()),

@@ -11,8 +11,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use mapstack_render::Obj;
-use mapstack_render::jinja::Request;
 use mapstack_render::jinja::{Names, Syntax};
+use mapstack_render::jinja::{Request, request};
 use mapstack_value::{Map, Str, Value, json};
 
 use self::shebang::{Allowed, Pipe, Renderer, Stage};
@@ -402,7 +402,7 @@ impl Run<'_> {
             variables: self.pipe_variables(source),
             limits: self.limits,
             fuel: Some(&self.fuel),
-            ..Request::new(source.file.text()?, &host)
+            ..request(source.file.text()?, &host)
         };
         self.runs_in(Language::Py);
         let (value, _) = python::module(&request, &[])

@@ -1,8 +1,8 @@
-//! `str()`, `repr()`, and the form in which Salt prints an expression.
+//! `str()` and `repr()`.
 
 use mapstack_value::{Key, Value, quote_str};
 
-use super::{DictRef, Obj};
+use super::{DictRef, Obj, Object};
 use crate::depth;
 use crate::error::{Error, Result};
 use crate::ledger;
@@ -32,57 +32,63 @@ pub fn to_str(object: &Obj) -> Result<String> {
 /// # Errors
 /// A `RecursionError` for structures nested too deep.
 pub fn repr(object: &Obj) -> Result<String> {
+    repr_with(object, &Plain)
+}
+
+/// What a language prints differently than `repr()` does. Every method has Python's own answer.
+pub trait PrintStyle {
+    /// Whether mappings of every type print as a `dict`.
+    fn dicts_are_plain(&self) -> bool {
+        false
+    }
+
+    /// The text of a mapping's value, where it is not its `repr()`. Within lists and tuples `in_sequence` is true.
+    ///
+    /// # Errors
+    /// The value does not print.
+    fn entry(&self, _value: &Obj, _in_sequence: bool) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    /// Refuse an object that does not print inside of others.
+    ///
+    /// # Errors
+    /// The refusal.
+    fn native(&self, _object: &dyn Object) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// As Python prints.
+struct Plain;
+
+impl PrintStyle for Plain {}
+
+/// `repr(x)`, but for what a language prints in its own way.
+///
+/// # Errors
+/// As [`repr`], and what the style refuses.
+pub fn repr_with(object: &Obj, style: &dyn PrintStyle) -> Result<String> {
     let mut printer = Printer {
         out: String::new(),
         open: Vec::new(),
-        yaml_safe: false,
+        style,
         sequences: 0,
     };
     printer.repr(object)?;
     Ok(printer.out)
 }
 
-/// What `{{ x }}` prints: `str(x)`, but mappings print in a form that YAML reads back, whatever
-/// their type (Salt: `SerializerExtension.finalizer`, `PrintableDict`).
-///
-/// # Errors
-/// As [`to_str`].
-pub fn finalize(object: &Obj) -> Result<String> {
-    match object {
-        Obj::List(_) | Obj::Tuple(_) | Obj::Dict(_) | Obj::Set(_) => {
-            let mut printer = Printer {
-                out: String::new(),
-                open: Vec::new(),
-                yaml_safe: true,
-                sequences: 0,
-            };
-            printer.repr(object)?;
-            Ok(printer.out)
-        }
-        Obj::Native(native) if native.type_name() == GROUP => Err(group_error()),
-        other => to_str(other),
-    }
-}
-
-/// What `|groupby` gives for each group. Salt rebuilds every tuple it prints, which this one does
-/// not survive.
-const GROUP: &str = "_GroupTuple";
-
-fn group_error() -> Box<Error> {
-    Error::type_error("_GroupTuple.__new__() missing 1 required positional argument: 'list'")
-        .with_help("print its parts: group.grouper and group.list")
-}
-
-struct Printer {
+struct Printer<'s> {
     out: String,
     /// Identities of the containers being printed; a container inside itself prints as `...`.
     open: Vec<usize>,
-    yaml_safe: bool,
+    style: &'s dyn PrintStyle,
     /// How many lists and tuples what is printed stands in: there it is `repr()` that counts.
     sequences: usize,
 }
 
-impl Printer {
+impl Printer<'_> {
     fn repr(&mut self, object: &Obj) -> Result<()> {
         if self.out.len() > MAX_LENGTH {
             return Err(Error::limit(format!(
@@ -112,17 +118,17 @@ impl Printer {
             Obj::Dict(dict) => self.nested(dict.address(), "{...}", |this| this.dict(dict))?,
             Obj::Undefined(_) => self.out.push_str("Undefined"),
             Obj::Iter(iter) => self.out.push_str(&iter.repr()),
-            Obj::Native(native) if self.yaml_safe && native.type_name() == GROUP => {
-                return Err(group_error());
-            }
-            Obj::Native(native) => match native.repr_around() {
-                Some((before, inner, after)) => {
-                    self.out.push_str(before);
-                    self.repr(&inner)?;
-                    self.out.push_str(after);
+            Obj::Native(native) => {
+                self.style.native(&**native)?;
+                match native.repr_around() {
+                    Some((before, inner, after)) => {
+                        self.out.push_str(before);
+                        self.repr(&inner)?;
+                        self.out.push_str(after);
+                    }
+                    None => self.out.push_str(&native.repr()?),
                 }
-                None => self.out.push_str(&native.repr()?),
-            },
+            }
             scalar => self.out.push_str(&scalar.to_value()?.repr()),
         }
         Ok(())
@@ -160,7 +166,7 @@ impl Printer {
     }
 
     fn dict(&mut self, dict: &DictRef) -> Result<()> {
-        if !self.yaml_safe && dict.kind() != mapstack_value::MapKind::Dict {
+        if !self.style.dicts_are_plain() && dict.kind() != mapstack_value::MapKind::Dict {
             return self.ordered_dict(dict);
         }
         self.out.push('{');
@@ -170,16 +176,9 @@ impl Printer {
             }
             self.key(key);
             self.out.push_str(": ");
-            match value {
-                Obj::Str(s) | Obj::Markup(s)
-                    if self.yaml_safe && s.contains(['\n', '\r', '\t']) =>
-                {
-                    self.out.push_str(&mapstack_yaml::double_quoted(s));
-                }
-                // `Undefined` has no `str()` under strict rules, and it is that which a mapping's values
-                // print, unless the mapping stands in a list.
-                Obj::Undefined(u) if self.yaml_safe && self.sequences == 0 => u.check()?,
-                value => self.repr(value)?,
+            match self.style.entry(value, self.sequences > 0)? {
+                Some(text) => self.out.push_str(&text),
+                None => self.repr(value)?,
             }
         }
         self.out.push('}');

@@ -1,0 +1,113 @@
+//! What filters, tests and functions read of their operands.
+
+use mapstack_pyobject::{CallArgs, Obj, Reads, Result};
+
+use super::vm::Vm;
+
+/// What kind of operation a name is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Named {
+    /// `x|name`
+    Filter,
+    /// `x is name`
+    Test,
+    /// `name()`
+    Function,
+}
+
+use Named::{Filter, Function, Test};
+use Reads::{Nothing, Texts};
+
+/// The operations that do not read all of their operands, in order. Those that hand on, look up one entry, or make a
+/// generator read nothing; what they start pays for itself.
+const EXCEPTIONS: &[(Named, &str, Reads)] = &[
+    (Filter, "attr", Nothing),
+    (Filter, "count", Texts),
+    (Filter, "d", Nothing),
+    (Filter, "default", Nothing),
+    (Filter, "first", Nothing),
+    (Filter, "groupby", Texts),
+    (Filter, "items", Nothing),
+    (Filter, "length", Texts),
+    (Filter, "map", Nothing),
+    (Filter, "reject", Nothing),
+    (Filter, "rejectattr", Nothing),
+    (Filter, "safe", Nothing),
+    (Filter, "select", Nothing),
+    (Filter, "selectattr", Nothing),
+    // Comparisons pay for themselves.
+    (Test, "!=", Nothing),
+    (Test, "<", Nothing),
+    (Test, "<=", Nothing),
+    (Test, "==", Nothing),
+    (Test, ">", Nothing),
+    (Test, ">=", Nothing),
+    (Test, "boolean", Nothing),
+    (Test, "callable", Nothing),
+    (Test, "defined", Nothing),
+    (Test, "eq", Nothing),
+    (Test, "equalto", Nothing),
+    (Test, "escaped", Nothing),
+    (Test, "false", Nothing),
+    (Test, "float", Nothing),
+    (Test, "ge", Nothing),
+    (Test, "greaterthan", Nothing),
+    (Test, "gt", Nothing),
+    (Test, "in", Nothing),
+    (Test, "integer", Nothing),
+    (Test, "iterable", Nothing),
+    (Test, "le", Nothing),
+    (Test, "lessthan", Nothing),
+    (Test, "lt", Nothing),
+    (Test, "mapping", Nothing),
+    (Test, "ne", Nothing),
+    (Test, "none", Nothing),
+    (Test, "number", Nothing),
+    (Test, "sameas", Nothing),
+    (Test, "sequence", Texts),
+    (Test, "string", Nothing),
+    (Test, "true", Nothing),
+    (Test, "undefined", Nothing),
+    (Function, "cycler", Nothing),
+    (Function, "joiner", Nothing),
+    (Function, "namespace", Nothing),
+];
+
+pub(super) fn reads(kind: Named, name: &str) -> Reads {
+    let found = EXCEPTIONS.binary_search_by(|(k, n, _)| (*k, *n).cmp(&(kind, name)));
+    found.map_or(Reads::All, |at| EXCEPTIONS[at].2)
+}
+
+impl Vm<'_> {
+    /// Pay for a named operation on an object and arguments, before it runs.
+    ///
+    /// # Errors
+    /// A limit error when it cannot be paid.
+    pub fn charged(
+        &self,
+        kind: Named,
+        name: &str,
+        object: Option<&Obj>,
+        args: &CallArgs,
+    ) -> Result<()> {
+        self.charge(|| self.dialect().reads(kind, name), object, args)
+    }
+}
+
+#[cfg(test)]
+mod checks {
+    use super::*;
+
+    #[test]
+    fn the_exceptions_are_sorted_and_name_what_there_is() {
+        assert!(EXCEPTIONS.is_sorted_by(|a, b| (a.0, a.1) < (b.0, b.1)));
+        for (kind, name, _) in EXCEPTIONS {
+            let exists = match kind {
+                Filter => crate::filters::find(name).is_some(),
+                Test => crate::tests::find(name).is_some(),
+                Function => crate::globals::builtins().get(name).is_some(),
+            };
+            assert!(exists, "{kind:?} {name}");
+        }
+    }
+}

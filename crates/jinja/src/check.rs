@@ -1,0 +1,90 @@
+//! What Jinja refuses when it compiles a template: filters and tests that do not exist.
+//!
+//! Inside the branches of an `if` Jinja waits until the branch runs, so that a template can probe
+//! for a filter. What would be printed after an `extends` is not compiled at all.
+
+use mapstack_pyobject::{Error, ErrorKind, Place, Result};
+
+use mapstack_jinja_syntax::ast::{ExprKind, Span, Stmt, StmtKind, Template};
+use mapstack_jinja_syntax::{Node, visit};
+
+use super::dialect::Dialect;
+
+pub(super) fn check(template: &Template, dialect: &dyn Dialect) -> Result<()> {
+    let unprinted = unprinted(template);
+    let compiled = |span: Span| {
+        !unprinted
+            .iter()
+            .any(|output| (output.start..output.end).contains(&span.start))
+    };
+    visit(template, &mut |node, conditional| match node {
+        Node::Expr(e) if !conditional && compiled(e.span) => match &e.kind {
+            ExprKind::Filter { name, .. } if dialect.filter(name).is_none() => Err(missing(
+                template,
+                "filter",
+                name,
+                e.span,
+                dialect.filter_names(),
+            )),
+            ExprKind::Test { name, .. } if dialect.test(name).is_none() => Err(missing(
+                template,
+                "test",
+                name,
+                e.span,
+                dialect.test_names(),
+            )),
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    })
+}
+
+/// Where a template that extends another one would print.
+fn unprinted(template: &Template) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let after = template
+        .body
+        .iter()
+        .skip_while(|stmt| !matches!(stmt.kind, StmtKind::Extends(_)));
+    after.for_each(|stmt| outputs(stmt, &mut spans));
+    spans
+}
+
+/// What a statement prints itself; blocks, macros and captures print elsewhere.
+fn outputs(stmt: &Stmt, spans: &mut Vec<Span>) {
+    let mut each = |body: &[Stmt]| body.iter().for_each(|stmt| outputs(stmt, spans));
+    match &stmt.kind {
+        StmtKind::Output(_) => spans.push(stmt.span),
+        StmtKind::For(f) => {
+            each(&f.body);
+            each(&f.otherwise);
+        }
+        StmtKind::FilterBlock { body, .. }
+        | StmtKind::With { body, .. }
+        | StmtKind::Autoescape { body, .. } => {
+            each(body);
+        }
+        _ => {}
+    }
+}
+
+fn missing(
+    template: &Template,
+    what: &str,
+    name: &str,
+    span: Span,
+    known: Vec<&'static str>,
+) -> Box<Error> {
+    let mut error = Error::new(
+        ErrorKind::Syntax,
+        format!("No {what} named {}.", mapstack_value::quote_str(name)),
+    );
+    if let Some(near) = mapstack_diagnostic::nearest(name, known) {
+        error = error.with_help(format!("did you mean '{near}'?"));
+    }
+    error.at(|| Place {
+        template: template.name.clone(),
+        source: template.source.clone(),
+        span,
+    })
+}

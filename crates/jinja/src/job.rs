@@ -1,0 +1,59 @@
+//! Work that objects of this crate leave to the render they are used in.
+//!
+//! Objects know an [`Interpreter`] and not a `Vm`. What needs the latter is put into a `Job`, which only a `Vm`
+//! can do.
+
+use std::any::Any;
+
+use mapstack_pyobject::{Error, Interpreter, Obj, ObjIter, Result};
+
+use super::vm::Vm;
+
+type Work = dyn FnMut(&Vm<'_>) -> Result<Option<Obj>>;
+
+/// Work for a render. Done again and again it is an iterator.
+pub(super) struct Job(Box<Work>);
+
+impl Job {
+    pub fn new(work: impl FnMut(&Vm<'_>) -> Result<Option<Obj>> + 'static) -> Self {
+        Job(Box::new(work))
+    }
+}
+
+impl ObjIter for Job {
+    fn next(&mut self, interpreter: &dyn Interpreter) -> Result<Option<Obj>> {
+        interpreter.run(self)
+    }
+}
+
+/// Do work that an object has for the render.
+///
+/// # Errors
+/// What the work raises.
+pub fn in_render(
+    interpreter: &dyn Interpreter,
+    work: impl FnMut(&Vm<'_>) -> Result<Option<Obj>> + 'static,
+) -> Result<Option<Obj>> {
+    interpreter.run(&mut Job::new(work))
+}
+
+/// The same for a call, which gives something and is made once.
+///
+/// # Errors
+/// What the call raises.
+pub fn call_in_render(
+    interpreter: &dyn Interpreter,
+    call: impl FnOnce(&Vm<'_>) -> Result<Obj> + 'static,
+) -> Result<Obj> {
+    let mut call = Some(call);
+    let mut made = move |vm: &Vm<'_>| call.take().map(|call| call(vm)).transpose();
+    in_render(interpreter, move |vm| made(vm)).map(Option::unwrap_or_default)
+}
+
+/// Do a job that an object gave to its interpreter, which is this render.
+pub(super) fn run(vm: &Vm<'_>, job: &mut dyn Any) -> Result<Option<Obj>> {
+    match job.downcast_mut::<Job>() {
+        Some(Job(work)) => work(vm),
+        None => Err(Error::type_error("the object belongs to another language")),
+    }
+}

@@ -1,0 +1,151 @@
+//! Macros and the bodies of call blocks.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use mapstack_pyobject::{CallArgs, Error, Interpreter, Obj, Object, Result, Undefined};
+use mapstack_value::Str;
+
+use super::job::call_in_render;
+use super::output::Output;
+use super::scope::Frame;
+use super::vm::Vm;
+use mapstack_jinja_syntax::ast::Macro;
+
+/// A macro with the scope it was defined in.
+#[derive(Clone)]
+pub(super) struct MacroObject {
+    pub definition: Arc<Macro>,
+    pub closure: Frame,
+}
+
+impl Object for MacroObject {
+    fn type_name(&self) -> &'static str {
+        "Macro"
+    }
+
+    fn repr(&self) -> Result<String> {
+        Ok(format!(
+            "<Macro {}>",
+            mapstack_value::quote_str(&self.definition.name)
+        ))
+    }
+
+    fn callable(&self) -> bool {
+        true
+    }
+
+    fn attr(&self, _: &dyn Interpreter, name: &str) -> Option<Obj> {
+        let m = &self.definition;
+        Some(match name {
+            "name" => Obj::Str(m.name.clone()),
+            "arguments" => Obj::tuple(
+                m.params
+                    .iter()
+                    .map(|p| Obj::Str(p.name.clone()))
+                    .collect::<Vec<_>>(),
+            ),
+            "catch_kwargs" => Obj::Bool(m.uses_kwargs),
+            "catch_varargs" => Obj::Bool(m.uses_varargs),
+            "caller" => Obj::Bool(m.uses_caller),
+            _ => return None,
+        })
+    }
+
+    fn call(&self, interpreter: &dyn Interpreter, args: CallArgs) -> Result<Obj> {
+        let this = self.clone();
+        call_in_render(interpreter, move |vm| this.call_in(vm, args))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}
+
+impl MacroObject {
+    /// Call the macro.
+    pub(super) fn call_in(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+        let frame = self.closure.inner();
+        self.bind(vm, args, &frame)?;
+        let mut out = Output::capture(vm.limits().output);
+        vm.deeper(|| vm.exec(&self.definition.body, &frame, &mut out))?;
+        vm.captured(out)
+    }
+}
+
+impl MacroObject {
+    /// Bind arguments to parameters (Jinja2: `Macro.__call__`).
+    fn bind(&self, vm: &Vm<'_>, args: CallArgs, frame: &Frame) -> Result<()> {
+        let m = &self.definition;
+        let wants_caller = m.uses_caller && !m.params.iter().any(|p| &*p.name == "caller");
+        let CallArgs {
+            mut positional,
+            mut named,
+        } = args;
+        let extra = positional.split_off(positional.len().min(m.params.len()));
+        let mut positional = positional.into_iter();
+        let mut caller = None;
+        if wants_caller {
+            caller = take(&mut named, "caller").filter(|c| !c.is_none());
+        }
+        for param in &m.params {
+            let given = match positional.next() {
+                Some(value) => Some(value),
+                None => take(&mut named, &param.name),
+            };
+            let value = match (given, &param.default) {
+                (Some(value), _) => value,
+                (None, Some(default)) => vm.eval(default, frame)?,
+                (None, None) => {
+                    let message = format!(
+                        "parameter {} was not provided",
+                        mapstack_value::quote_str(&param.name)
+                    );
+                    Undefined::hint(message, vm.strict()).into()
+                }
+            };
+            frame.set(&param.name, value);
+        }
+        if wants_caller {
+            let caller =
+                caller.unwrap_or_else(|| Undefined::hint("No caller defined", vm.strict()).into());
+            frame.set(&"caller".into(), caller);
+        }
+        if m.uses_kwargs {
+            let kwargs = named.into_iter().map(|(k, v)| (k.into(), v));
+            frame.set(&"kwargs".into(), Obj::dict(kwargs));
+        } else if let Some((name, _)) = named.first() {
+            return Err(self.refuse_named(name));
+        }
+        if m.uses_varargs {
+            frame.set(&"varargs".into(), Obj::tuple(extra));
+        } else if !extra.is_empty() {
+            let name = mapstack_value::quote_str(&m.name);
+            return Err(Error::type_error(format!(
+                "macro {name} takes not more than {} argument(s)",
+                m.params.len()
+            )));
+        }
+        Ok(())
+    }
+
+    fn refuse_named(&self, name: &Str) -> Box<Error> {
+        let own = mapstack_value::quote_str(&self.definition.name);
+        if &**name == "caller" {
+            return Error::type_error(format!(
+                "macro {own} was invoked with two values for the special caller argument. This is most likely a bug."
+            ));
+        }
+        let parameters: Vec<&str> = self.definition.params.iter().map(|p| &*p.name).collect();
+        Error::type_error(format!(
+            "macro {own} takes no keyword argument {}",
+            mapstack_value::quote_str(name)
+        ))
+        .with_help(mapstack_pyobject::for_argument(name, &parameters))
+    }
+}
+
+fn take(named: &mut Vec<(Str, Obj)>, name: &str) -> Option<Obj> {
+    let index = named.iter().position(|(n, _)| **n == *name)?;
+    Some(named.remove(index).1)
+}

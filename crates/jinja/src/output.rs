@@ -1,0 +1,213 @@
+//! Rendered text that remembers which source produced which bytes.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use mapstack_pyobject::{Error, Place, Result};
+
+use mapstack_jinja_syntax::ast::{Span, Template};
+
+/// How a piece of output came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Literal text of the template: every byte maps to one byte of source.
+    Literal,
+    /// Printed by the expression or tag at the span.
+    Computed,
+    /// Printed by the expression at the span, whose value is text and not data that a filter such as
+    /// `json` wrote out.
+    Text,
+}
+
+impl Origin {
+    /// Whether what was printed is not literally in the template.
+    #[must_use]
+    pub fn is_computed(self) -> bool {
+        self != Origin::Literal
+    }
+}
+
+/// A run of output with one origin.
+#[derive(Debug, Clone, Copy)]
+struct Chunk {
+    /// Where it starts in the output.
+    start: usize,
+    /// Index into the list of templates.
+    template: usize,
+    span: Span,
+    origin: Origin,
+}
+
+/// Which source produced which part of a rendered text.
+#[derive(Debug, Default, Clone)]
+pub struct SourceMap {
+    templates: Vec<Arc<Template>>,
+    chunks: Vec<Chunk>,
+    /// Which bytes of the output are secret, in order.
+    secret: Vec<Range<usize>>,
+}
+
+impl SourceMap {
+    /// The source behind a byte of the output.
+    ///
+    /// Literal text maps to the very byte; computed text to the expression or tag that printed it.
+    #[must_use]
+    pub fn locate(&self, offset: usize) -> Option<(Place, Origin)> {
+        let after = self.chunks.partition_point(|c| c.start <= offset);
+        let chunk = self.chunks.get(after.checked_sub(1)?)?;
+        let template = self.templates.get(chunk.template)?;
+        let span = match chunk.origin {
+            Origin::Literal => {
+                let into = u32::try_from(offset - chunk.start).unwrap_or(u32::MAX);
+                let start = chunk.span.start.saturating_add(into).min(chunk.span.end);
+                Span {
+                    start,
+                    end: chunk.span.end,
+                }
+            }
+            Origin::Computed | Origin::Text => chunk.span,
+        };
+        let place = Place {
+            template: template.name.clone(),
+            source: template.source.clone(),
+            span,
+        };
+        Some((place, chunk.origin))
+    }
+
+    /// The bytes of the output that a [`Taint`](super::Taint) knows to be secret, in order.
+    #[must_use]
+    pub fn secret(&self) -> &[Range<usize>] {
+        &self.secret
+    }
+
+    /// All that was computed is secret: for languages whose expressions nobody follows. Of an output without
+    /// runs everything is computed.
+    #[must_use]
+    pub fn with_secret_computed(mut self, length: usize) -> Self {
+        let ends = self
+            .chunks
+            .iter()
+            .map(|chunk| chunk.start)
+            .skip(1)
+            .chain([length]);
+        let runs = self
+            .chunks
+            .iter()
+            .zip(ends)
+            .filter(|(chunk, _)| chunk.origin.is_computed());
+        self.secret = runs.map(|(chunk, end)| chunk.start..end).collect();
+        if self.chunks.is_empty() && length > 0 {
+            self.secret.push(0..length);
+        }
+        self
+    }
+
+    /// The output in runs of one origin, in order: where each starts, and how it came about.
+    ///
+    /// ```
+    /// use mapstack_jinja::{Jinja2, NoHost, Origin, Request, render};
+    /// let rendered = render(Request::new(&Jinja2, "a: {{ 1 }}", &NoHost)).unwrap();
+    /// assert!(rendered.map.runs().eq([(0, Origin::Literal), (3, Origin::Computed)]));
+    /// ```
+    pub fn runs(&self) -> impl Iterator<Item = (usize, Origin)> {
+        self.chunks.iter().map(|chunk| (chunk.start, chunk.origin))
+    }
+}
+
+/// Text being written.
+pub struct Output {
+    text: String,
+    map: Option<SourceMap>,
+    limit: usize,
+    secret: Vec<Range<usize>>,
+}
+
+impl Output {
+    /// Output that keeps a source map.
+    pub fn mapped(limit: usize) -> Self {
+        Output {
+            text: String::new(),
+            map: Some(SourceMap::default()),
+            limit,
+            secret: Vec::new(),
+        }
+    }
+
+    /// Output of a capture, whose bytes are attributed to whatever prints them later.
+    pub fn capture(limit: usize) -> Self {
+        Output {
+            text: String::new(),
+            map: None,
+            limit,
+            secret: Vec::new(),
+        }
+    }
+
+    /// Append text that came from a span.
+    ///
+    /// # Errors
+    /// A limit error when the output grows too large.
+    pub fn push(
+        &mut self,
+        text: &str,
+        template: &Arc<Template>,
+        span: Span,
+        origin: Origin,
+    ) -> Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        if self.text.len() + text.len() > self.limit {
+            return Err(Error::limit(format!(
+                "the template printed more than {} bytes",
+                self.limit
+            ))
+            .with_help("a loop that does not end, or raise the output limit"));
+        }
+        if let Some(map) = &mut self.map {
+            let template = match map.templates.last() {
+                Some(last) if Arc::ptr_eq(last, template) => map.templates.len() - 1,
+                _ => {
+                    map.templates.push(template.clone());
+                    map.templates.len() - 1
+                }
+            };
+            map.chunks.push(Chunk {
+                start: self.text.len(),
+                template,
+                span,
+                origin,
+            });
+        }
+        self.text.push_str(text);
+        Ok(())
+    }
+
+    /// The next text that is [pushed](Self::push) has secret bytes.
+    pub fn expect_secret(&mut self, within: Vec<Range<usize>>) {
+        let start = self.text.len();
+        self.secret.extend(
+            within
+                .into_iter()
+                .map(|range| start + range.start..start + range.end),
+        );
+    }
+
+    /// The text so far, and which bytes of it are secret.
+    pub fn into_text(self) -> (String, Vec<Range<usize>>) {
+        (self.text, self.secret)
+    }
+
+    /// The text and where it came from.
+    pub fn finish(self) -> (String, SourceMap) {
+        let map = self.map.unwrap_or_default();
+        (
+            self.text,
+            SourceMap {
+                secret: self.secret,
+                ..map
+            },
+        )
+    }
+}

@@ -1,0 +1,504 @@
+//! Which scalars of a render are secret, by content: what was secret before it, and what was computed of that.
+//!
+//! Text in a template has no room for a mark, and needs none: what two secrets have in common is as secret as
+//! each of them. So a secret is known by what it says, and each expression that reads one hands the mark on to
+//! whatever new it makes. What is moved and not made keeps the mark it has, so a mapping with one secret does
+//! not make secrets of its other entries.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::rc::Rc;
+
+use foldhash::fast::RandomState;
+use mapstack_pyobject::{Obj, repr, to_str};
+use mapstack_value::{Key, Str, Value};
+
+use super::dialect::Dialect;
+
+use mapstack_jinja_syntax::ast::{Expr, ExprKind};
+
+/// The secret scalars of one or several renders, told apart by what they say.
+///
+/// It costs nothing where no render is given one. One character by itself, a number of one digit, truth and
+/// `None` are never secret, and what a template merely decides by a secret is not, either.
+///
+/// ```
+/// use mapstack_jinja::{Jinja2, NoHost, Request, Taint, render};
+/// use mapstack_value::Value;
+/// let taint = Taint::default();
+/// taint.add(&Value::from("hunter2"));
+/// let mut request = Request::new(&Jinja2, "a: {{ pw|upper ~ 1 }} {{ 'ok' }}", &NoHost);
+/// request.variables.insert("pw".into(), "hunter2".into());
+/// request.taint = Some(&taint);
+/// let rendered = render(request).unwrap();
+/// assert_eq!((&*rendered.text, rendered.map.secret()), ("a: HUNTER21 ok", &[3..11][..]));
+/// assert!(taint.has(&Value::from("HUNTER21")) && !taint.has(&Value::from("ok")));
+/// ```
+#[derive(Default)]
+pub struct Taint {
+    known: RefCell<HashMap<Str, Secret, RandomState>>,
+    /// Containers and iterators of which everything is secret, however short; kept, so that their identity is.
+    carriers: RefCell<HashMap<usize, Obj, RandomState>>,
+    /// What expressions at work have read so far, innermost last.
+    operands: RefCell<Vec<Operand>>,
+}
+
+/// How much of a text is secret.
+#[derive(Clone)]
+enum Secret {
+    Whole,
+    /// A macro or a filter such as `json` wrote it, and secrets stand in it.
+    Within(Rc<[Range<usize>]>),
+}
+
+struct Operand {
+    value: Obj,
+    secret: bool,
+}
+
+/// What an expression does with what it reads.
+#[derive(Clone, Copy, PartialEq)]
+enum Role {
+    /// It says nothing of it: a literal, a comparison.
+    Clean,
+    /// It finds or keeps what is there.
+    Moves,
+    /// It comes to the last thing it read.
+    Chooses,
+    /// It makes something of it.
+    Derives,
+    /// It writes data as text.
+    Writes,
+}
+
+/// The least that says something.
+const TELLING: usize = 2;
+
+impl Taint {
+    /// A value is secret: every scalar in it, keys left out.
+    pub fn add(&self, value: &Value) {
+        each_scalar(value, &mut |scalar| self.insert(said(scalar)));
+    }
+
+    /// An object of which everything is secret.
+    pub fn add_object(&self, object: &Obj) {
+        if let Some(address) = address(object) {
+            self.carriers.borrow_mut().insert(address, object.clone());
+        }
+    }
+
+    /// Whether a scalar is secret, or one in a container is.
+    #[must_use]
+    pub fn has(&self, value: &Value) -> bool {
+        let mut found = false;
+        each_scalar(value, &mut |scalar| {
+            found = found || said(scalar).is_some_and(|said| self.knows(&said));
+        });
+        found
+    }
+
+    /// Whether nothing is secret.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.known.borrow().is_empty()
+    }
+
+    /// What the secrets say, in no order.
+    #[must_use]
+    pub fn texts(&self) -> Vec<Str> {
+        let known = self.known.borrow();
+        known
+            .iter()
+            .filter(|(_, secret)| matches!(secret, Secret::Whole))
+            .map(|(text, _)| text.clone())
+            .collect()
+    }
+
+    /// What was read from a text in which some bytes are secret, in whatever format.
+    pub fn read_from(&self, text: &str, secret: &[Range<usize>], read: &Value) {
+        if secret.is_empty() {
+            return;
+        }
+        let pieces: Vec<&str> = secret
+            .iter()
+            .filter_map(|range| text.get(range.clone()))
+            .map(str::trim)
+            .filter(|p| p.len() >= TELLING)
+            .collect();
+        each_scalar(read, &mut |scalar| {
+            if let Some(said) = said(scalar).filter(|said| {
+                pieces
+                    .iter()
+                    .any(|piece| said.contains(piece) || piece.contains(&**said))
+            }) {
+                self.insert(Some(said));
+            }
+        });
+    }
+
+    /// An expression begins: what it reads comes behind this.
+    pub(super) fn begin(&self) -> usize {
+        self.operands.borrow().len()
+    }
+
+    /// A statement, or an expression that failed, is done with what it read.
+    pub(super) fn forget(&self, from: usize) {
+        self.operands.borrow_mut().truncate(from);
+    }
+
+    /// Something is read that no expression stands for.
+    pub(super) fn reads(&self, value: &Obj) {
+        let secret = self.is_secret(value);
+        self.operands.borrow_mut().push(Operand {
+            value: value.clone(),
+            secret,
+        });
+    }
+
+    /// An expression came to a value, of what was read since `from`.
+    pub(super) fn end(&self, from: usize, expr: &Expr, dialect: &dyn Dialect, value: &Obj) {
+        let secret = {
+            let all = self.operands.borrow();
+            let operands = all.get(from..).unwrap_or_default();
+            match role(expr, operands, dialect) {
+                Role::Clean => false,
+                Role::Moves => self.moved(operands, value),
+                Role::Chooses => {
+                    self.is_secret(value) || operands.last().is_some_and(|last| last.secret)
+                }
+                Role::Derives => self.derived(operands, value),
+                Role::Writes => self.written(operands, value),
+            }
+        };
+        let mut all = self.operands.borrow_mut();
+        all.truncate(from);
+        all.push(Operand {
+            value: value.clone(),
+            secret,
+        });
+    }
+
+    fn moved(&self, operands: &[Operand], value: &Obj) -> bool {
+        let carried = operands
+            .first()
+            .is_some_and(|first| self.carries(&first.value))
+            || (matches!(value, Obj::List(_) | Obj::Tuple(_) | Obj::Dict(_))
+                && operands
+                    .iter()
+                    .any(|operand| operand.secret && is_short(&operand.value)));
+        if carried
+            && !matches!(
+                value,
+                Obj::Bool(_) | Obj::None | Obj::Native(_) | Obj::Undefined(_)
+            )
+        {
+            self.add_object(value);
+            return true;
+        }
+        self.is_secret(value)
+    }
+
+    fn derived(&self, operands: &[Operand], value: &Obj) -> bool {
+        if matches!(value, Obj::Bool(_) | Obj::None | Obj::Undefined(_))
+            || !self.any_secret(operands)
+        {
+            return self.is_secret(value);
+        }
+        if matches!(value, Obj::Iter(_)) {
+            self.add_object(value);
+            return true;
+        }
+        let before = scalars(operands);
+        let Ok((made, _)) = value.to_value_lossy() else {
+            return true;
+        };
+        let mut is_new = false;
+        each_scalar(&made, &mut |scalar| match said(scalar) {
+            Some(said) if before.contains(&said) => {}
+            Some(said) => {
+                is_new = true;
+                self.insert(Some(said));
+            }
+            None => is_new |= matches!(scalar, Value::Str(_) | Value::Int(_) | Value::Float(_)),
+        });
+        if is_new {
+            self.add_object(value);
+        }
+        is_new || self.is_secret(value)
+    }
+
+    /// Text in which data stands: of it only the secret data is.
+    fn written(&self, operands: &[Operand], value: &Obj) -> bool {
+        let (Some(text), Some(Operand { value: data, .. })) = (value.as_str(), operands.first())
+        else {
+            return self.derived(operands, value);
+        };
+        if is_scalar(data) || self.carries(data) {
+            return self.derived(operands, value);
+        }
+        match self.within(text, data) {
+            Some(within) if within.is_empty() => false,
+            Some(within) => {
+                self.mark(text, within);
+                true
+            }
+            None => self.derived(operands, value),
+        }
+    }
+
+    /// Where in a text that data was written to its secrets stand; `None` if one cannot be found.
+    fn within(&self, text: &str, data: &Obj) -> Option<Vec<Range<usize>>> {
+        let (value, _) = data.to_value_lossy().ok()?;
+        let (mut found, mut seen, mut lost) = (Vec::new(), HashSet::new(), false);
+        each_scalar(&value, &mut |scalar| {
+            let Some(said) = said(scalar).filter(|said| self.knows(said)) else {
+                return;
+            };
+            if !seen.insert(said.clone()) {
+                return;
+            }
+            let before = found.len();
+            found.extend(
+                text.match_indices(&*said)
+                    .map(|(at, piece)| at..at + piece.len()),
+            );
+            if found.len() == before {
+                let quoted = repr(&Obj::Str(said.clone())).unwrap_or_default();
+                let inside = quoted
+                    .get(1..quoted.len().saturating_sub(1))
+                    .unwrap_or_default();
+                found.extend(
+                    text.match_indices(inside)
+                        .map(|(at, piece)| at..at + piece.len()),
+                );
+            }
+            lost |= found.len() == before;
+        });
+        found.sort_by_key(|range| range.start);
+        (!lost).then_some(found)
+    }
+
+    /// Which bytes of what an expression printed are secret.
+    pub(super) fn printed(&self, value: &Obj, printed: &str) -> Vec<Range<usize>> {
+        let last = self
+            .operands
+            .borrow()
+            .last()
+            .is_some_and(|last| last.secret);
+        self.in_print(value, printed, last)
+    }
+
+    /// The same of what a block printed.
+    pub(super) fn printed_by_block(&self, value: &Obj, printed: &str) -> Vec<Range<usize>> {
+        self.in_print(value, printed, self.is_secret(value))
+    }
+
+    fn in_print(&self, value: &Obj, printed: &str, secret: bool) -> Vec<Range<usize>> {
+        let whole = || std::iter::once(0..printed.len()).collect();
+        match value {
+            Obj::Str(text) | Obj::Markup(text) if secret => match self.known.borrow().get(text) {
+                Some(Secret::Within(ranges)) if printed == &**text => ranges.to_vec(),
+                _ => whole(),
+            },
+            Obj::Str(_) | Obj::Markup(_) => Vec::new(),
+            value if is_scalar(value) => {
+                if secret {
+                    whole()
+                } else {
+                    Vec::new()
+                }
+            }
+            value if self.carries(value) => whole(),
+            Obj::List(_) | Obj::Tuple(_) | Obj::Dict(_) | Obj::Set(_) => {
+                self.within(printed, value).unwrap_or_else(whole)
+            }
+            _ => {
+                if secret {
+                    whole()
+                } else {
+                    Vec::new()
+                }
+            }
+        }
+    }
+
+    /// What statements printed, of which some is secret.
+    pub(super) fn captured(&self, text: &Str, secret: Vec<Range<usize>>) {
+        if !secret.is_empty() {
+            self.mark(text, secret);
+        }
+    }
+
+    /// What a loop goes over gives this.
+    pub(super) fn gives(&self, iterable: &Obj, item: &Obj) {
+        if !self.carries(iterable) {
+            return;
+        }
+        self.add_object(item);
+        if let Ok((value, _)) = item.to_value_lossy() {
+            self.add(&value);
+        }
+    }
+
+    fn mark(&self, text: &Str, within: Vec<Range<usize>>) {
+        if within.iter().any(|range| *range == (0..text.len())) {
+            self.insert(Some(text.clone()));
+        } else if text.len() >= TELLING {
+            self.known
+                .borrow_mut()
+                .entry(text.clone())
+                .or_insert_with(|| Secret::Within(within.into()));
+        }
+    }
+
+    fn insert(&self, said: Option<Str>) {
+        if let Some(said) = said {
+            self.known.borrow_mut().insert(said, Secret::Whole);
+        }
+    }
+
+    fn knows(&self, said: &str) -> bool {
+        self.known.borrow().contains_key(said)
+    }
+
+    fn carries(&self, object: &Obj) -> bool {
+        address(object).is_some_and(|address| self.carriers.borrow().contains_key(&address))
+    }
+
+    /// Whether an object is a secret itself; what is in it does not count.
+    fn is_secret(&self, object: &Obj) -> bool {
+        match scalar(object) {
+            Some(value) => said(&value).is_some_and(|said| self.knows(&said)),
+            None => self.carries(object),
+        }
+    }
+
+    fn any_secret(&self, operands: &[Operand]) -> bool {
+        operands.iter().any(|operand| {
+            operand.secret
+                || self.carries(&operand.value)
+                || (!is_scalar(&operand.value)
+                    && operand
+                        .value
+                        .to_value_lossy()
+                        .is_ok_and(|(value, _)| self.has(&value)))
+        })
+    }
+}
+
+/// What the scalars in some operands say.
+fn scalars(operands: &[Operand]) -> HashSet<Str, RandomState> {
+    let mut all = HashSet::default();
+    for operand in operands {
+        if let Ok((value, _)) = operand.value.to_value_lossy() {
+            each_scalar(&value, &mut |scalar| all.extend(said(scalar)));
+        }
+    }
+    all
+}
+
+fn role(expr: &Expr, operands: &[Operand], dialect: &dyn Dialect) -> Role {
+    let first = operands.first().map(|operand| &operand.value);
+    let of_scalar = first.is_some_and(is_scalar);
+    match &expr.kind {
+        ExprKind::Const(_) | ExprKind::Test { .. } | ExprKind::Not(_) | ExprKind::Compare(..) => {
+            Role::Clean
+        }
+        ExprKind::And(..) | ExprKind::Or(..) | ExprKind::Cond { .. } => Role::Chooses,
+        ExprKind::Attr(..) | ExprKind::Item(..) if of_scalar => Role::Derives,
+        ExprKind::Attr(..)
+        | ExprKind::Item(..)
+        | ExprKind::Name(_)
+        | ExprKind::Tuple(_)
+        | ExprKind::List(_)
+        | ExprKind::Dict(_) => Role::Moves,
+        ExprKind::Call { callee, .. } => match first {
+            // Methods of containers find and keep, but for `index` and `count`, which say little.
+            Some(Obj::List(_) | Obj::Tuple(_) | Obj::Dict(_) | Obj::Set(_)) => Role::Moves,
+            // What a macro prints is known by what its expressions print.
+            Some(Obj::Native(native)) if PRINTERS.contains(&native.type_name()) => Role::Moves,
+            _ if matches!(&callee.kind, ExprKind::Name(name) if KEEPERS.contains(&&**name)) => {
+                Role::Moves
+            }
+            _ => Role::Derives,
+        },
+        ExprKind::Filter { name, .. } if dialect.writes_data(name) => Role::Writes,
+        _ => Role::Derives,
+    }
+}
+
+/// Types of objects that print when they are called.
+const PRINTERS: [&str; 4] = [
+    "Macro",
+    "BlockReference",
+    "LoopContext",
+    "TemplateReference",
+];
+/// Functions that keep what they are given.
+const KEEPERS: [&str; 2] = ["namespace", "dict"];
+
+fn scalar(object: &Obj) -> Option<Value> {
+    Some(match object {
+        Obj::Str(text) | Obj::Markup(text) => Value::Str(text.clone()),
+        Obj::Int(int) => Value::Int(int.clone()),
+        Obj::Float(float) => Value::Float(*float),
+        Obj::Bytes(bytes) => Value::Bytes(bytes.clone()),
+        _ => return None,
+    })
+}
+
+fn is_scalar(object: &Obj) -> bool {
+    matches!(
+        object,
+        Obj::Str(_) | Obj::Markup(_) | Obj::Int(_) | Obj::Float(_) | Obj::Bytes(_)
+    )
+}
+
+fn is_short(object: &Obj) -> bool {
+    is_scalar(object) && to_str(object).is_ok_and(|text| text.len() < TELLING)
+}
+
+/// What a scalar says, if that is enough to be a secret: a number says what its digits say.
+fn said(scalar: &Value) -> Option<Str> {
+    let said = match scalar {
+        Value::Str(text) => text.clone(),
+        Value::Int(_) | Value::Float(_) => scalar.to_string().into(),
+        Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into(),
+        _ => return None,
+    };
+    (said.trim().len() >= TELLING).then_some(said)
+}
+
+fn each_scalar(value: &Value, visit: &mut dyn FnMut(&Value)) {
+    match value {
+        Value::Map(map) => map.values().for_each(|value| each_scalar(value, visit)),
+        Value::List(items) => items.iter().for_each(|item| each_scalar(item, visit)),
+        Value::Tuple(items) => items.iter().for_each(|item| each_scalar(item, visit)),
+        Value::Set(items) => items
+            .iter()
+            .map(Key::to_value)
+            .for_each(|item| each_scalar(&item, visit)),
+        scalar => visit(scalar),
+    }
+}
+
+fn address(object: &Obj) -> Option<usize> {
+    Some(match object {
+        Obj::List(list) => list.address(),
+        Obj::Dict(dict) => dict.address(),
+        Obj::Tuple(tuple) => tuple.address(),
+        Obj::Set(set) => set.address(),
+        Obj::Iter(iter) => iter.address(),
+        _ => return None,
+    })
+}
+
+impl std::fmt::Debug for Taint {
+    /// Says how many secrets there are, and none of them.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Taint")
+            .field("known", &self.known.borrow().len())
+            .finish_non_exhaustive()
+    }
+}

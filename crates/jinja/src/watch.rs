@@ -1,0 +1,109 @@
+//! Which statement of a template changed an object.
+
+use std::cell::{Cell, RefCell};
+
+use mapstack_pyobject::{Obj, Place, Refreezer, changes};
+use mapstack_value::Value;
+
+/// An object that a render may change in place, and the statements that did.
+///
+/// Watching costs a comparison of two numbers for each statement, and a look at the object after
+/// those that changed a container, whichever it was. A look costs a comparison of the entries that
+/// templates have reached, and a copy of the containers around what changed.
+///
+/// ```
+/// use mapstack_jinja::{DO, Dialect, NoHost, Request, Tag, Watch, render};
+/// use mapstack_pyobject::Obj;
+/// use mapstack_value::{Map, Value};
+/// struct WithDo;
+/// impl Dialect for WithDo {
+///     fn name(&self) -> &'static str { "with do" }
+///     fn tags(&self) -> &'static [Tag] { &[DO] }
+/// }
+/// let data = Obj::from(Value::from([("a", 1)].into_iter().collect::<Map>()));
+/// let watch = Watch::new(data.clone());
+/// let mut request = Request::new(&WithDo, "{% set b = 2 %}\n{% do data.update({'b': b}) %}", &NoHost);
+/// request.variables.insert("data".into(), data);
+/// request.watch = Some(&watch);
+/// render(request).unwrap();
+/// let edits = watch.into_edits();
+/// assert_eq!((edits.len(), edits[0].after.repr()), (1, "{'a': 1, 'b': 2}".into()));
+/// assert_eq!(&edits[0].place.source[edits[0].place.span.start as usize..], "{% do data.update({'b': b}) %}");
+/// ```
+#[derive(Debug)]
+pub struct Watch {
+    object: Obj,
+    /// The count of changes when it was looked at last.
+    seen: Cell<u64>,
+    looks: Cell<usize>,
+    last: RefCell<Value>,
+    refreezer: RefCell<Refreezer>,
+    edits: RefCell<Vec<Edit>>,
+}
+
+/// What one statement did to a watched object, once or several times in a row.
+#[derive(Debug, Clone)]
+pub struct Edit {
+    /// The statement.
+    pub place: Place,
+    /// The object behind it. It shares with what was there before whatever did not change.
+    pub after: Value,
+}
+
+/// How often the object is looked at. A template that changes it more often does so in a loop, and
+/// whoever watches has to look at what came of it in the end.
+const MOST_LOOKS: usize = 2_000;
+
+impl Watch {
+    /// Watch an object.
+    #[must_use]
+    pub fn new(object: Obj) -> Self {
+        let (last, refreezer, edits) = (RefCell::default(), RefCell::default(), RefCell::default());
+        let watch = Watch {
+            object,
+            seen: Cell::new(changes()),
+            looks: Cell::new(0),
+            last,
+            refreezer,
+            edits,
+        };
+        watch.last.replace(watch.look().unwrap_or_default());
+        watch
+    }
+
+    /// What was done to the object, in order.
+    #[must_use]
+    pub fn into_edits(self) -> Vec<Edit> {
+        self.edits.into_inner()
+    }
+
+    /// A statement has run.
+    pub(super) fn ran(&self, place: impl FnOnce() -> Place) {
+        let now = changes();
+        if self.seen.replace(now) == now || self.looks.get() == MOST_LOOKS {
+            return;
+        }
+        self.looks.set(self.looks.get() + 1);
+        // What is no data at the moment is looked at after the next change.
+        let Some(after) = self
+            .look()
+            .filter(|after| !after.is_same(&self.last.borrow()))
+        else {
+            return;
+        };
+        self.last.replace(after.clone());
+        let (mut edits, place) = (self.edits.borrow_mut(), place());
+        match edits.last_mut() {
+            // A loop: what it did is one edit.
+            Some(last) if last.place == place => last.after = after,
+            _ => edits.push(Edit { place, after }),
+        }
+    }
+
+    fn look(&self) -> Option<Value> {
+        let mut refreezer = self.refreezer.take();
+        let value = refreezer.freeze(&self.object);
+        self.refreezer.replace(refreezer);
+        value.ok()
+    }
+}

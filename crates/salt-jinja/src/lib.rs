@@ -1,0 +1,29 @@
+//! Jinja as Salt speaks it: a dialect of Jinja2.
+//!
+//! The crate does not know about file servers, minions, strategies or layers. What Jinja2 itself has is re-exported,
+//! so that it is enough by itself for templates of Salt.
+//!
+#![doc = include_str!("../README.md")]
+
+mod dialect;
+mod filters;
+mod globals;
+mod header;
+mod load;
+mod print;
+pub mod python;
+mod salt;
+mod serial;
+mod tests;
+
+pub use dialect::{PillarStack, Salt, compile, parse, request};
+pub use filters::date::clock_reads;
+pub use filters::host::is_host_filter;
+pub use filters::regex::regex_matches;
+pub use mapstack_jinja::{
+    Deadline, Dialect, Edit, Host, Layer, Limits, MemoryLimit, Names, NoHost, Node, Origin, Output,
+    Rendered, Request, SourceMap, Syntax, SyntaxError, Taint, TemplateCache, Vm, Watch, ast,
+    render, visit,
+};
+pub use salt::{call_by_name, is_salt, salt_object, traverse_object};
+pub use serial::yaml_limits;
