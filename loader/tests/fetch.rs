@@ -517,7 +517,7 @@ fn a_damaged_mirror_is_told_of_and_never_panics() {
         no_head
             .clone()
             .unwrap_err()
-            .contains("no readable git repository"),
+            .contains("not a readable git repository"),
         "{no_head:?}"
     );
 }

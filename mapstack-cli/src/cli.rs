@@ -161,15 +161,15 @@ pub enum Command {
     Render(Render),
     /// List every path tried, in order: hit or miss, and the matcher that asked
     Sources(Sources),
-    /// Tell where each value comes from: the layer, the file and line, and what it overrode
+    /// Show where each value comes from: the layer, the file and line, and what it overrode
     Explain(Box<Explain>),
     /// Print the configuration of many minions at once, or who has which value of it
     Fleet(Box<FleetArgs>),
-    /// Tell what a change of the files does to every minion
+    /// Show what a change to the files does to every minion
     Diff(Box<Diff>),
-    /// Tell which minions and formulas a file, a key or a fact reaches
+    /// Show which minions and formulas a file, a key or a fact affects
     Impact(Box<Impact>),
-    /// Tell what each change of a file does, as it happens
+    /// Show what each change to a file does, as it happens
     Watch(Box<Watch>),
     /// Compare formulas with their recorded expectations, or record them
     Test(Box<Test>),

@@ -65,7 +65,7 @@ fn an_undefined_value_left_in_mapdata_is_null_with_a_warning() {
     assert_eq!((ran.status, &*ran.stdout), (Some(0), "a: null\nb: 1\n"));
     assert!(
         ran.stderr.contains(
-            "puts something into mapdata that is no data: 'dict object' has no attribute 'nope'"
+            "puts something into mapdata that is not data: 'dict object' has no attribute 'nope'"
         ),
         "{}",
         ran.stderr
@@ -79,7 +79,7 @@ fn an_object_left_in_mapdata_is_null_with_a_warning() {
     assert_eq!((ran.status, &*ran.stdout), (Some(0), "a: null\nb: 1\n"));
     assert!(
         ran.stderr
-            .contains("a dict_keys is no data; make a list of it with |list"),
+            .contains("a dict_keys is not data; make a list of it with |list"),
         "{}",
         ran.stderr
     );

@@ -272,7 +272,7 @@ fn what_nothing_looked_into_is_said() {
     assert_eq!((ran.status, &*ran.stdout), (Some(0), ""), "{}", ran.stderr);
     for said in [
         "f was not followed beyond cmd.run in r/f/init.sls on debian-12: ",
-        "f: not looked at: f/files/a.conf (it is no template, and no template names it as data)",
+        "f: not looked at: f/files/a.conf (it is not a template, and no template names it as data)",
         "f: not looked at: f/reactor/start.sls (reactors and orchestration run on the master",
         "f: not looked at: f/python.sls (",
     ] {

@@ -353,7 +353,11 @@ fn an_id_is_literal_and_a_glob_is_a_flag_of_its_own() {
         }
         let ran = common::run_line(odd.path(), &format!("{verb} --minions=odd.json --id=?1"));
         assert_eq!((ran.status, &*ran.stdout), (Some(1), ""), "{verb}");
-        assert!(ran.stderr.contains("an id is no pattern"), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("an id is not a pattern"),
+            "{}",
+            ran.stderr
+        );
     }
 }
 

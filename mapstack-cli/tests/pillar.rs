@@ -216,13 +216,13 @@ fn going_on_gives_one_document_whatever_goes_wrong() {
     let tree = Tree::new(files);
     for (args, says) in [
         (&["--stack=ok.cfg"][..], ""),
-        (&["--stack=none.cfg"], "_warnings none.cfg is no file"),
+        (&["--stack=none.cfg"], "_warnings none.cfg is not a file"),
         (
             &["--stack=none/none.cfg"],
-            "_warnings none/none.cfg is no file",
+            "_warnings none/none.cfg is not a file",
         ),
         (&["--stack=latin.cfg"], "_errors latin.yml:1:4"),
-        (&["--stack=dir.cfg"], "_errors d.yml is no regular file"),
+        (&["--stack=dir.cfg"], "_errors d.yml is not a regular file"),
         (
             &["--stack=self.cfg"],
             "_errors Failed to load ext_pillar stack: self.yml:1",
@@ -233,7 +233,7 @@ fn going_on_gives_one_document_whatever_goes_wrong() {
         ),
         (
             &["--stack=none.cfg", "--strict"],
-            "_errors none.cfg is no file",
+            "_errors none.cfg is not a file",
         ),
         (
             &["--config=none"],
@@ -288,11 +288,11 @@ fn going_on_gives_one_document_whatever_goes_wrong() {
         ),
         (
             &["--minions=m", "--id=*"],
-            "_errors no facts of '*' in m; an id is no pattern",
+            "_errors no facts of '*' in m; an id is not a pattern",
         ),
         (
             &["--minions=m", "--id=[w]"],
-            "_errors no facts of '[w]' in m; an id is no pattern",
+            "_errors no facts of '[w]' in m; an id is not a pattern",
         ),
         (
             &["--minions=m", "--id="],
@@ -439,7 +439,7 @@ fn going_on_gives_each_of_many_its_own_errors() {
         );
     }
     assert!(
-        all.repr().contains("for which JSON has no form"),
+        all.repr().contains("which JSON cannot express"),
         "{}",
         all.repr()
     );
@@ -489,7 +489,7 @@ fn json_that_loses_something_says_so() {
     let json = ran(&case, &["-o", "json"]);
     assert!(
         json.stderr
-            .contains("texts alone as keys, so these are texts for who reads it: p:80"),
+            .contains("JSON only has text keys, so these keys become text: p:80"),
         "{}",
         json.stderr
     );

@@ -353,7 +353,7 @@ fn a_minion_is_named_by_the_file_or_by_its_first_document() {
             "of: mapp",
             "x.yaml:1:5: `of` is mapp; it can be data or map",
         ),
-        ("set: [1]", "x.yaml:1:6: `set` is no mapping"),
+        ("set: [1]", "x.yaml:1:6: `set` is not a mapping"),
         (
             "[1]",
             "x.yaml:1:1: the document before the data is a list, not a mapping",
@@ -480,7 +480,7 @@ fn what_is_wrong_with_a_kitchen_file_is_told() {
         ("<% if x %>\nsuites: []\n", "kitchen.yml:2:7"),
         (
             &KITCHEN.replace("test/salt/pillar]", "../../etc]"),
-            "'../../etc' is no path below the repository",
+            "'../../etc' is not a path below the repository",
         ),
         (
             &KITCHEN.replace("test/salt/pillar]", "nowhere]"),
@@ -504,7 +504,7 @@ fn what_is_wrong_with_a_kitchen_file_is_told() {
             "prod: {'*': [default]}",
             "top.sls: it has the saltenv 'prod'",
         ),
-        ("base: {'*': default}", "what '*' gets is no list"),
+        ("base: {'*': default}", "the value of '*' is not a list"),
         (
             "base: {'*': [{match: nodegroup}, default]}",
             "matched by 'nodegroup'",
@@ -770,7 +770,8 @@ fn update_writes_nothing_outside_of_the_repository() {
     assert_eq!(ran.status, Some(1));
     let told = format!("{}{}", ran.stdout, ran.stderr);
     assert!(
-        told.contains("web1.yaml leads out of the repository") && told.contains("copy it into"),
+        told.contains("web1.yaml leads out of the repository")
+            && told.contains("copy the file into"),
         "{told}"
     );
 }

@@ -50,7 +50,7 @@ impl MergeError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MergeErrorCause {
     /// The base is not a mapping.
-    #[error("the data merged so far is no mapping; let the earlier layers yield mappings")]
+    #[error("the data merged so far is not a mapping; let the earlier layers yield mappings")]
     BaseIsNoMapping,
     /// The overlay is not a mapping.
     #[error("a layer must be a mapping; write its data as `key: value`")]

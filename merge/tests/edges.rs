@@ -109,7 +109,7 @@ fn refusals_say_what_where_and_what_to_do() {
         r#"{"a": 1}"#,
         Strategy::Recurse,
         "cannot merge a mapping over an integer at the root with strategy recurse: \
-         the data merged so far is no mapping; let the earlier layers yield mappings",
+         the data merged so far is not a mapping; let the earlier layers yield mappings",
         "TypeError",
     );
     check_refused(

@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let question = json::loads(&line?)?;
-        let question = question.as_map().ok_or("the question is no object")?;
+        let question = question.as_map().ok_or("the question is not an object")?;
         let answer: Map = answer(question).into_iter().collect();
         writeln!(
             out,

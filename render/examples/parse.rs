@@ -5,7 +5,7 @@
 //! {"path": "b.sls", "source": "{% if %}"}     {"error":"…","line":1}
 //! ```
 //!
-//! `path` names the template and may be left out. A line that is no such question has an answer
+//! `path` names the template and may be left out. A line that is not such a question has an answer
 //! with an `error` and no `line`.
 //!
 //! ```text

@@ -106,7 +106,7 @@ fn object(tree: &Json) -> Result<Obj, Box<dyn Error>> {
         "int" => Obj::Int(
             text()
                 .parse()
-                .map_err(|_| format!("{value} is no integer"))?,
+                .map_err(|_| format!("{value} is not an integer"))?,
         ),
         "float" => Obj::Float(text().parse()?),
         "str" => Obj::from(text()),

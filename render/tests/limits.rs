@@ -500,7 +500,7 @@ fn containers_that_hold_themselves_are_freed() {
         drop(render(request).unwrap());
         drop(sweep);
         assert_eq!(std::rc::Rc::strong_count(&alive), 1, "{template}");
-        // What somebody still has is left alone.
+        // Objects that are still in use are left alone.
         assert_eq!(format!("{kept:?}"), "[[[...]]]");
     }
 }

@@ -1,4 +1,4 @@
-//! Templates that nobody wrote: the recorded ones, mutated. Whatever they are, each comes to an end, with text, data or
+//! Mutations of the recorded templates. Whatever they are, each comes to an end, with text, data or
 //! an error of its own, and the next one finds everything as it was.
 //!
 //! `MAPSTACK_MUTANTS` says how many there are; `cargo xtask ci` runs ten thousand.

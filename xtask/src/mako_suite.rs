@@ -26,7 +26,7 @@ pub const SUITE: Suite = Suite {
         ),
         (
             ends_open,
-            "a bracket or a tag that is never closed is told where the parser, or where it, stands",
+            "a bracket or a tag that is never closed is reported where the parser, or the tag, is",
         ),
         (
             |source, _, theirs| {

@@ -36,7 +36,7 @@ pub(crate) fn text(file: &Path) -> Result<String, Error> {
     let text = yaml::decode(&bytes).map_err(|e| {
         Error::new(
             ErrorKind::Yaml,
-            format!("{} is no text: {e}", file.display()),
+            format!("{} is not text: {e}", file.display()),
         )
     })?;
     Ok(text.to_owned())

@@ -200,7 +200,7 @@ impl Kitchen {
             .components()
             .any(|part| !matches!(part, Component::Normal(_) | Component::CurDir));
         match leaves || path.is_empty() {
-            true => Err(self.refused(&format!("'{path}' is no path below the repository"))),
+            true => Err(self.refused(&format!("'{path}' is not a path below the repository"))),
             false => {
                 let path = below(&self.base, path);
                 self.repository.check(&path)?;

@@ -248,7 +248,7 @@ fn refused(text: &Arc<str>, shown: &str, mark: Option<Mark>, message: String) ->
     let mut diagnostic = Diagnostic::warning(ErrorKind::Yaml, message);
     diagnostic.place = Some(place(text, shown, mark.unwrap_or_default()));
     diagnostic.notes.push(
-        "this file says what the formula should make; delete it to have it recorded anew".into(),
+        "this file has the expected result of the formula; delete it to record it again".into(),
     );
     diagnostic.into()
 }
@@ -378,7 +378,7 @@ impl Header {
                     let facts = facts.ok_or_else(|| {
                         (
                             mark,
-                            "`set` is no mapping, such as {grains.os: Debian}".into(),
+                            "`set` is not a mapping, such as {grains.os: Debian}".into(),
                         )
                     })?;
                     header.set = facts

@@ -90,7 +90,7 @@ fn names(engine: &Engine, minion: &Minion, top: &Value) -> Result<Vec<String>, E
     for (target, list) in targets {
         let list = list
             .as_list()
-            .ok_or_else(|| wrong(format!("what '{target}' gets is no list")))?;
+            .ok_or_else(|| wrong(format!("the value of '{target}' is not a list")))?;
         let kind = list
             .iter()
             .filter_map(Value::as_map)

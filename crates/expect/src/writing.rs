@@ -80,7 +80,7 @@ pub(crate) fn header(given: &Given, expectation: &Expectation) -> Result<Header,
         };
         expectation.repository()?.check(file).map_err(|e| {
             e.note(format!(
-                "{} would name it for everybody; copy it into the repository",
+                "{} would contain this path, which other users of the repository do not have; copy the file into the repository",
                 expectation.file.display()
             ))
         })?;

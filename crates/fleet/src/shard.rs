@@ -36,7 +36,7 @@ impl fmt::Display for NoShard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "'{}' is no part of a fleet: write K/N, as 1/4 for the first of four parts",
+            "'{}' is not a part of a fleet: write K/N, as 1/4 for the first of four parts",
             self.0
         )
     }

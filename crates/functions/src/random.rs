@@ -206,7 +206,8 @@ fn get_str(run: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     let drawn: String = (0..count)
         .filter_map(|_| pool.get(twister.below(pool.len())))
         .collect();
-    let message = "random.get_str() gives the same text every time here: it is no secret";
+    let message =
+        "random.get_str() returns the same text every time here: it cannot be used as a secret";
     let warning = Diagnostic::warning(Kind::Template, message);
     run.warn(warning.with_help("take passwords from the pillar"));
     Ok(Obj::from(drawn))

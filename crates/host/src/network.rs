@@ -202,7 +202,7 @@ fn dns_check(call: &Call) -> Result<Value> {
     let port = required(port, call, "port")?.to_string();
     let port: u16 = port
         .parse()
-        .map_err(|_| CallError::new(format!("dns_check: '{port}' is no port")))?;
+        .map_err(|_| CallError::new(format!("dns_check: '{port}' is not a port")))?;
     let wanted = |address: &SocketAddr| match &ipv6 {
         Some(Value::Bool(false)) => address.is_ipv4(),
         Some(v6) if v6.truthy() => address.is_ipv6(),

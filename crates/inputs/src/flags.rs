@@ -165,7 +165,7 @@ pub struct Functions {
     /// Let templates use a function or filter that looks at this machine: cmd.run, file.*, which (repeatable)
     #[arg(long, value_name = "NAME")]
     pub allow: Vec<String>,
-    /// Hand calls that nobody else answers to a command, such as 'salt-call --local'
+    /// Pass calls without another answer to a command, such as 'salt-call --local'
     #[arg(long, value_name = "COMMAND")]
     pub salt_call: Option<String>,
     #[allow(

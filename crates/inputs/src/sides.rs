@@ -148,6 +148,6 @@ fn is_revision(_: &[(String, PathBuf)], _: &str) -> bool {
 #[cfg(not(feature = "git"))]
 fn revision(_: &[(String, PathBuf)], flag: &str, name: &str) -> Result<Backends, InputError> {
     Err(InputError::Usage(format!(
-        "{flag} {name}: this is no directory, and revisions need a program with the feature git"
+        "{flag} {name}: this is not a directory, and revisions need a program with the feature git"
     )))
 }

@@ -201,7 +201,7 @@ impl Source {
             && known.iter().any(|known| Fnmatch::new(id).matches(known));
         let advice = match near {
             _ if is_pattern => {
-                "; an id is no pattern: where several minions can be meant, --minion-glob takes one"
+                "; an id is not a pattern: use --minion-glob where several minions can be selected"
                     .into()
             }
             Some(near) => format!("; did you mean '{near}'?"),

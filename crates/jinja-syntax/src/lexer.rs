@@ -154,7 +154,7 @@ pub(crate) fn tokenize(source: &str, syntax: &Syntax) -> Tokens {
         source.strip_suffix('\n').unwrap_or(source)
     };
     let openers = openers(syntax);
-    // The first line can be a header, which is no part of the template but counts as a line of the file.
+    // The first line can be a header, which is not part of the template but counts as a line of the file.
     let after_first = || source.find('\n').map_or(source.len(), |end| end + 1);
     let start = if syntax.has_header { after_first() } else { 0 };
     let mut lexer = Lexer {

@@ -92,7 +92,7 @@ impl Syntax {
     ///
     /// # Errors
     ///
-    /// For a name that is no syntax option (the message names the nearest one) and for a value of
+    /// For a name that is not a syntax option (the message names the nearest one) and for a value of
     /// the wrong kind. Whether the three start strings differ is checked when a template is parsed.
     pub fn set(&mut self, option: &str, value: &Value) -> Result<(), String> {
         let name = option.to_lowercase();

@@ -17,7 +17,7 @@ use mapstack_jinja_syntax::ast::For;
 pub(super) struct Loop {
     iter: RefCell<Iter>,
     iterable: Obj,
-    /// The item after the current one, when somebody asked for it.
+    /// The item after the current one, if it was requested.
     ahead: RefCell<Option<Option<Obj>>>,
     previous: RefCell<Option<Obj>>,
     current: RefCell<Option<Obj>>,

@@ -81,7 +81,7 @@ impl SourceMap {
         &self.secret
     }
 
-    /// All that was computed is secret: for languages whose expressions nobody follows. Of an output without
+    /// All that was computed is secret: for languages whose expressions are not tracked. Of an output without
     /// runs everything is computed.
     #[must_use]
     pub fn with_secret_computed(mut self, length: usize) -> Self {

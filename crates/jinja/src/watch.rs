@@ -84,7 +84,7 @@ impl Watch {
             return;
         }
         self.looks.set(self.looks.get() + 1);
-        // What is no data at the moment is looked at after the next change.
+        // An object that is not data at the moment is looked at after the next change.
         let Some(after) = self
             .look()
             .filter(|after| !after.is_same(&self.last.borrow()))

@@ -193,7 +193,7 @@ impl Tally {
         self.fact_places += 1;
     }
 
-    /// `text` is what the minion was read from, if that is no file.
+    /// `text` is what the minion was read from, if that is not a file.
     fn of(lineage: &Lineage, minion: &Minion, text: Option<String>) -> Self {
         let mut tally = Tally {
             minion: text,

@@ -117,7 +117,7 @@ impl<'s> Subject<'s> {
             .to_owned();
         if formula.is_empty() || formula.contains('/') || formula == "." || formula == ".." {
             let message =
-                format!("'{formula}' is no formula: give the name of its folder below a root");
+                format!("'{formula}' is not a formula: give the name of its folder below a root");
             return Err(Error::new(ErrorKind::File, message));
         }
         let survey = engine.survey(&formula, saltenv)?;
@@ -284,7 +284,7 @@ impl<'s> Subject<'s> {
             .collect();
         let why = |file: &SourceFile| match self.survey.skipped.get(&file.path) {
             Some(why) => why.clone(),
-            None => "it is no template, and no template names it as data".to_owned(),
+            None => "it is not a template, and no template names it as data".to_owned(),
         };
         let unread: Vec<_> = unread
             .into_iter()

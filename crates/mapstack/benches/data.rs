@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn read_and_parse(file: &PathBuf) {
-    // A template is no YAML before it is rendered; it costs its reading.
+    // A template is not YAML before it is rendered; it costs its reading.
     if let Ok(text) = std::fs::read_to_string(file) {
         let _ = black_box(yaml::load(&text));
     }

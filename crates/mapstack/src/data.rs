@@ -232,7 +232,7 @@ impl Run<'_> {
             }
             None => {
                 let message = format!(
-                    "'{engine}' is no template engine; {} was not run",
+                    "'{engine}' is not a template engine; {} was not run",
                     file.shown
                 );
                 self.warn(

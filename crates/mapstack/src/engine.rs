@@ -84,7 +84,7 @@ impl Engine {
         self
     }
 
-    /// Ask somebody else about calls that are not built in, after those given before.
+    /// Add functions for calls that are not built in; those added earlier are asked first.
     #[must_use]
     pub fn with_functions(mut self, functions: impl Functions + 'static) -> Self {
         self.functions.push(Box::new(functions));
@@ -161,7 +161,7 @@ const USUAL_READS: usize = 32;
 /// The work for one minion.
 ///
 /// A run has its own view of grains, pillar and options: what a template changes in them is seen
-/// by later layers of the run, as in the reference, and by nobody else.
+/// by later layers of the run, as in the reference, and nowhere else.
 pub struct Run<'e> {
     pub(crate) engine: &'e Engine,
     pub(crate) saltenv: Str,

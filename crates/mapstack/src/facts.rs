@@ -70,7 +70,7 @@ impl<'e> Facts<'e> {
             Part::Pillar => &minion.pillar,
             Part::Grains | Part::Opts => &minion.grains,
         };
-        // A step that is no key as it is, is one as YAML reads it.
+        // A step that is not a key as written may be one as YAML reads it.
         let loose = mapstack_yaml::loose_scalar(first).and_then(|loose| Key::try_from(&loose).ok());
         let keys = [Some(Key::from(first)), loose];
         let found = keys.into_iter().flatten().filter_map(|key| {

@@ -15,7 +15,7 @@ use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 
 /// A run as its templates see it.
 ///
-/// Calls are answered by stubs, which somebody wrote for them, then by the functions built in, then
+/// Calls are answered by stubs, which the user wrote for them, then by the built-in functions, then
 /// by whoever else the engine was given.
 pub(crate) struct RunHost<'r, 'e> {
     run: &'r Run<'e>,
@@ -84,7 +84,7 @@ impl<'r, 'e> RunHost<'r, 'e> {
         self.run.make_own();
     }
 
-    /// What somebody outside says to a call, paid for.
+    /// The answer to a call from outside, charged to the budget.
     fn ask(&self, vm: &Vm<'_>, functions: &dyn Functions, call: &Call) -> Option<Result<Obj>> {
         if let Err(e) = vm.burn(COST) {
             return Some(Err(e));

@@ -130,7 +130,7 @@ impl Run<'_> {
             let what = value.type_name();
             let error = Error::new(
                 ErrorKind::Lookup,
-                format!("'{variable}' of {} is no data but a {what}", file.shown),
+                format!("'{variable}' of {} is not data but a {what}", file.shown),
             );
             error.note(e.to_string()).help(sets(&exports))
         })?;
@@ -233,7 +233,7 @@ impl MapForm {
             _ => {
                 let Self { formula, path, .. } = self;
                 let message = format!(
-                    "no template of {formula} tells which variable of {path} is its configuration"
+                    "no template of {formula} shows which variable of {path} is its configuration"
                 );
                 Err(Error::new(ErrorKind::Lookup, message).help(sets(exports)))
             }

@@ -56,7 +56,7 @@ pub(crate) struct Job<'j> {
 }
 
 impl Run<'_> {
-    /// Whether a template of a language whose expressions nobody follows can print a secret: it names where they
+    /// Whether a template of a language whose expressions are not tracked can print a secret: it names where they
     /// are, or other templates.
     pub(crate) fn may_read_secrets(&self, source: &str) -> bool {
         const READS: [&str; 10] = [
@@ -130,12 +130,12 @@ impl Run<'_> {
         Ok(text)
     }
 
-    /// Tell what a template left in a variable that is no data. The reference returns the object
+    /// Tell what a template left in a variable that is not data. The reference returns the object
     /// itself, which fails when something uses it.
     pub fn warn_of_no_data(&self, file: &File, variable: &str, missing: &[String]) {
         for what in missing {
             let message = format!(
-                "{} puts something into {variable} that is no data: {what}",
+                "{} puts something into {variable} that is not data: {what}",
                 file.shown
             );
             let warning = Diagnostic::warning(ErrorKind::Template, message);
@@ -284,7 +284,7 @@ impl Run<'_> {
                 .note("the minion's facts were changed to this")
         })?;
         let map = match self.taint() {
-            // Nobody follows the expressions of other languages.
+            // The expressions of other languages are not tracked.
             Some(_) if job.language != Language::Jinja && self.may_read_secrets(source) => {
                 rendered.map.with_secret_computed(rendered.text.len())
             }

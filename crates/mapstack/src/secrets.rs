@@ -58,7 +58,7 @@ impl<'e> Run<'e> {
         self.taint.get().map(Taint::texts).unwrap_or_default()
     }
 
-    /// What an error of a language whose expressions nobody follows quotes, and what its template does not say
+    /// What an error of a language whose expressions are not tracked quotes, and what its template does not say
     /// itself, was computed.
     pub(crate) fn note_quoted_secrets(&self, message: &str, template: &str) {
         let Some(taint) = self.taint().filter(|_| self.may_read_secrets(template)) else {

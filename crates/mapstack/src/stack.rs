@@ -313,7 +313,7 @@ impl Run<'_> {
                     "every minion has an option '{name}', which hides configuration of that name; use I@{name} for the pillar"
                 )),
                 None => error.help(
-                    "a source that is no path must be a mapping; to read files named after it, prefix it with Y!",
+                    "a source that is not a path must be a mapping; to read files named after it, prefix it with Y!",
                 ),
             }
         })?;

@@ -54,7 +54,7 @@ impl Stubs {
     /// Read the text of a stub file; `name` is what errors call it.
     ///
     /// # Errors
-    /// It is no YAML, or an entry is none, with the place.
+    /// It is not YAML, or an entry is invalid, with the place.
     pub fn parse(text: &str, name: &str) -> Result<Self> {
         let reader = Reader { text, name };
         let loaded = load_marked(text, &Limits::default()).map_err(|e| {
@@ -193,7 +193,7 @@ pub(crate) fn entry_for(call: &Call) -> String {
         )
     };
     let text = written(entry);
-    // Nobody reads, or pastes, pages of arguments.
+    // Pages of arguments are too long to read or paste.
     if text.len() <= 2_000 {
         text
     } else {
@@ -300,7 +300,8 @@ impl Reader<'_> {
             );
             return Err(self.error(marks, message));
         };
-        glob::Pattern::new(text).map_err(|e| self.error(marks, format!("'{text}' is no glob: {e}")))
+        glob::Pattern::new(text)
+            .map_err(|e| self.error(marks, format!("'{text}' is not a glob: {e}")))
     }
 }
 
@@ -437,7 +438,7 @@ f.x:
             ),
             (
                 "a.b: {minions: '[', return: 1}",
-                "s.yaml:1:16: '[' is no glob",
+                "s.yaml:1:16: '[' is not a glob",
             ),
             (
                 "a.b: {return: 1, error: x}",

@@ -52,9 +52,9 @@ pub enum Answerer {
     Stub,
     /// The engine itself.
     BuiltIn,
-    /// Somebody outside: see [`Engine::with_functions`].
+    /// Functions from outside: see [`Engine::with_functions`].
     Outside,
-    /// Nobody: a call is an error.
+    /// Not answered: a call is an error.
     Nobody,
 }
 
@@ -64,7 +64,7 @@ impl fmt::Display for Answerer {
             Answerer::Stub => "answered by a stub",
             Answerer::BuiltIn => "built in",
             Answerer::Outside => "answered from outside",
-            Answerer::Nobody => "nobody answers it",
+            Answerer::Nobody => "not answered",
         })
     }
 }

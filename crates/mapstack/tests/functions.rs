@@ -77,7 +77,9 @@ fn unseeded_choices_depend_on_the_minion_alone() {
 fn a_text_that_is_no_secret_is_warned_of() {
     let (_, warnings) = print("{{ salt['random.get_str']() }}");
     assert!(
-        warnings.iter().any(|warning| warning.contains("no secret")),
+        warnings
+            .iter()
+            .any(|warning| warning.contains("cannot be used as a secret")),
         "{warnings:?}"
     );
 }

@@ -68,7 +68,7 @@ pub enum ReadErrorKind {
     },
     /// A file of a master's cache holds something else than Salt packs.
     #[error(
-        "is no data that Salt has packed: {0}; the master writes it anew when the minion next asks for its pillar"
+        "is not data packed by Salt: {0}; the master writes the file again when the minion next asks for its pillar"
     )]
     Packed(#[source] UnpackError),
     /// Something in a master's cache is not a number.
@@ -92,7 +92,7 @@ pub enum ReadErrorKind {
     Json(JsonError),
     /// A directory is neither one of minions' files nor a master's cache.
     #[error(
-        "has no file of a minion, ID.yaml or ID.json, and is no master's cache, with grains/ID.p or minions/ID/data.p"
+        "has no file of a minion, ID.yaml or ID.json, and is not a master's cache, with grains/ID.p or minions/ID/data.p"
     )]
     NoMinions,
     /// A text holds minions in no form that there is.
@@ -116,7 +116,7 @@ pub enum ReadErrorKind {
     NoId,
     /// An id that can be none.
     #[error(
-        "'{id}' is no id: Salt refuses ids that are empty, `.` or `..`, or have `/` or `\\` in them"
+        "'{id}' is not a valid id: Salt refuses ids that are empty, `.` or `..`, or have `/` or `\\` in them"
     )]
     NoName {
         /// The id.
@@ -233,7 +233,7 @@ pub enum SetError {
     },
     /// A step into a list that is not a valid index.
     #[error(
-        "`{path}` is a list of {len}, and `{step}` is no index of it; give a number, or set the whole list"
+        "`{path}` is a list of {len}, and `{step}` is not an index of it; give a number, or set the whole list"
     )]
     NoSuchItem {
         /// The path of the list.

@@ -369,7 +369,7 @@ fn a_broken_entry_names_its_file_and_hides_no_other() {
             )
         })
         .collect();
-    let anew = "; the master writes it anew when the minion next asks for its pillar";
+    let anew = "; the master writes the file again when the minion next asks for its pillar";
     let read: Vec<(&str, &str)> = read
         .iter()
         .map(|(id, told)| (&**id, told.strip_suffix(anew).unwrap_or(told)))
@@ -380,11 +380,11 @@ fn a_broken_entry_names_its_file_and_hides_no_other() {
             ("a", "{'id': 'a'}"),
             (
                 "cut",
-                "grains/cut.p: is no data that Salt has packed: byte 4: the data ends in the middle of a value"
+                "grains/cut.p: is not data packed by Salt: byte 4: the data ends in the middle of a value"
             ),
             (
                 "deep",
-                "grains/deep.p: is no data that Salt has packed: byte 129: lists and mappings are nested more than 128 deep"
+                "grains/deep.p: is not data packed by Salt: byte 129: lists and mappings are nested more than 128 deep"
             ),
             (
                 "expires",

@@ -250,12 +250,12 @@ fn set_refuses_what_leads_nowhere_and_changes_nothing() {
         (
             "pillar.l.1",
             "1",
-            "`pillar.l` is a list of 1, and `1` is no index of it; give a number, or set the whole list",
+            "`pillar.l` is a list of 1, and `1` is not an index of it; give a number, or set the whole list",
         ),
         (
             "pillar.l.x.y",
             "1",
-            "`pillar.l` is a list of 1, and `x` is no index of it; give a number, or set the whole list",
+            "`pillar.l` is a list of 1, and `x` is not an index of it; give a number, or set the whole list",
         ),
         ("grains", "text", "`grains` must be a mapping, not a string"),
         ("id", "[a]", "`id` must be a name, not a list"),

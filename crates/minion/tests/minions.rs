@@ -254,7 +254,7 @@ fn a_broken_minion_says_where_and_hides_no_other() {
     assert_eq!(
         shown(&minions),
         [
-            "../up! m.yaml:4:1: '../up' is no id: Salt refuses ids that are empty, `.` or `..`, or have `/` or `\\` in them",
+            "../up! m.yaml:4:1: '../up' is not a valid id: Salt refuses ids that are empty, `.` or `..`, or have `/` or `\\` in them",
             "key! m.yaml:5:19: unknown key 'pilar': a minion has `id`, `grains`, `pillar` and `opts`; did you mean `pillar`?",
             "list! m.yaml:2:7: a minion must be a mapping, not a list",
             "nothing! m.yaml:7:10: holds neither a minion's parts, `grains`, `pillar` or `opts`, nor grains, which have \
@@ -437,7 +437,7 @@ fn a_file_of_a_directory_has_any_form_of_one_minion() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("has no file of a minion, ID.yaml or ID.json, and is no master's cache"),
+        error.contains("has no file of a minion, ID.yaml or ID.json, and is not a master's cache"),
         "{error}"
     );
 }

@@ -39,7 +39,7 @@ impl Base<'_> {
         let leads_out = |path: &str| {
             let message = format!("{path} does not lie below the config file's directory");
             let error = Error::new(ErrorKind::File, message);
-            error.help("PillarStack loads files from that directory alone, without `..`")
+            error.help("PillarStack loads files only from that directory, without `..`")
         };
         let whole = join(self.directory, item);
         let paths = self.tree.glob(self.directory, item).map_err(|e| match e {

@@ -47,7 +47,7 @@ impl Stacking<'_, '_> {
                 self.config(config, &mut stack)?;
             } else {
                 let message = format!(
-                    "{} is no file, so {} leaves it out",
+                    "{} is not a file, so {} leaves it out",
                     config.path,
                     self.kind.title()
                 );
@@ -66,7 +66,7 @@ impl Stacking<'_, '_> {
         else {
             return Err(Error::new(
                 ErrorKind::File,
-                format!("{} is no file any more", config.path),
+                format!("{} is no longer a file", config.path),
             ));
         };
         let file = File {
@@ -204,7 +204,7 @@ impl OneConfig<'_, '_> {
 
     fn merge(&self, data: &DataFile, item: &Item, stack: &mut Value) -> Result<FileOutcome> {
         let Some(file) = self.base.read(data).map_err(|e| self.here(e, item))? else {
-            let message = format!("{} is no regular file", data.path);
+            let message = format!("{} is not a regular file", data.path);
             return Err(self.here(Error::new(ErrorKind::File, message), item));
         };
         let text = self.templates.render(&file, stack, Some(&data.path))?;

@@ -41,7 +41,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ),
     (
         "cfg: \u{feff}a.yml",
-        "a byte order mark is no part of a name",
+        "a byte order mark is not part of a name",
     ),
     (
         "master: item is text",
@@ -61,11 +61,11 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ),
     (
         "fails: stack holds itself",
-        "what is no data does not come into the stack",
+        "what is not data does not come into the stack",
     ),
     (
         "fails: undefined into stack",
-        "what is no data does not come into the stack",
+        "what is not data does not come into the stack",
     ),
     ("master: text", "a malformed ext_pillar is an error at once"),
 ];

@@ -188,7 +188,7 @@ fn files() -> impl Strategy<Value = Vec<(String, String)>> {
         (looks(most), any::<bool>()).prop_map(move |(looks, sure)| {
             let mut text = format!("values:\n  {name}: yes\n  shared: {name}\n");
             for (n, look) in looks.iter().enumerate() {
-                // What prints what is no YAML is an error, half of the time.
+                // Half of the time, a template that prints invalid YAML is an error.
                 let value = if sure {
                     format!("!!str |-\n    {look}\n")
                 } else {
@@ -324,7 +324,7 @@ fn assert_same(outcome: &Outcome, alone: &(mapstack::Result<Value>, Vec<String>)
 }
 
 thread_local! {
-    /// Outcomes of one property, and those among them that were somebody else's.
+    /// Outcomes of one property, and those among them that were shared.
     static SHARED: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 

@@ -25,7 +25,7 @@ pub struct Refspec {
 
 /// The text is not a refspec.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no refspec such as '+refs/heads/*:refs/remotes/origin/*': {1}")]
+#[error("'{0}' is not a refspec such as '+refs/heads/*:refs/remotes/origin/*': {1}")]
 pub struct BadRefspec(String, &'static str);
 
 impl Refspec {

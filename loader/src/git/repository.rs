@@ -99,7 +99,7 @@ impl Repository {
             .lossy_config(true);
         let shared = options
             .open(path)
-            .map_err(|e| broken("it is no readable git repository", e))?;
+            .map_err(|e| broken("it is not a readable git repository", e))?;
         let references = references(&shared.to_thread_local(), refspecs)?;
         Ok(Repository {
             shared,
@@ -133,7 +133,7 @@ impl Repository {
                 Kind::Tag => {
                     let tag = gix::objs::TagRef::from_bytes(&object.data, id.kind());
                     id = tag
-                        .map_err(|e| broken(format!("{reference} is no tag that can be read"), e))?
+                        .map_err(|e| broken(format!("{reference} is not a readable tag"), e))?
                         .target();
                 }
                 Kind::Commit => {

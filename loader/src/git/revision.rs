@@ -47,7 +47,7 @@ impl Revision {
         let (git, _) = found.into_repository_and_work_tree_directories();
         let repository = options
             .open(&git)
-            .map_err(|e| failed(format!("it is no readable git repository: {e}")))?;
+            .map_err(|e| failed(format!("it is not a readable git repository: {e}")))?;
         let repository = repository.to_thread_local();
         let top = repository
             .workdir()
@@ -59,7 +59,7 @@ impl Revision {
             .join(rest);
         let root = inside
             .to_str()
-            .ok_or_else(|| failed("its name is no text".into()))?
+            .ok_or_else(|| failed("its name is not text".into()))?
             .replace('\\', "/");
         let unknown = || {
             failed(format!(

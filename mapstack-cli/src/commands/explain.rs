@@ -32,7 +32,7 @@ pub struct Explain {
     pub formula: String,
     /// The key to explain, as in users:tom:shell; numbers pick items of lists
     pub key: Option<String>,
-    /// Tell why a parameter file has no part in the configuration
+    /// Show why a parameter file is not used for the configuration
     #[arg(long, value_name = "PATH", conflicts_with = "key", value_hint = ValueHint::FilePath)]
     pub why_not: Option<PathBuf>,
     /// text, blame (the data with an origin on each line) or json

@@ -33,7 +33,7 @@ Examples:
       a file for each of the minions in the master's cache that belong to the first of four parts
 
 Minions come sorted by their ids. One that fails keeps no other from being done: failures are listed at
-the end, and the exit status is 1. A part of --shard is told from the id alone, so a minion stays in its part.")]
+the end, and the exit status is 1. The id alone decides the --shard part, so a minion stays in its part.")]
 pub struct FleetArgs {
     /// Formulas: their folders below a root
     #[arg(required = true, value_name = "FORMULA")]

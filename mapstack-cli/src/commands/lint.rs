@@ -23,7 +23,7 @@ use crate::report::{Failure, Reporter};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Formulas run for one minion of each built-in platform, or for the minions given; what the runs read
-and merge tells which files are dead and which overrides change nothing.
+and merge shows which files are never read and which overrides change nothing.
 
 Examples:
   mapstack lint users --root examples/formulas

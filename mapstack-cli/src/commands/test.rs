@@ -45,7 +45,7 @@ pub struct Test {
     /// A directory with expectations, in place of the usual ones: FORMULA/NAME.yaml, or a folder _mapdata (repeatable)
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub expectations: Vec<PathBuf>,
-    /// Write what differs anew, and what is not there yet for formulas and minions that are named
+    /// Rewrite files that differ, and create missing ones for formulas and minions that are named
     #[arg(long)]
     pub update: bool,
     /// What is expected: data (the layers) or map (what map.jinja exports) [default: map if there is a map.jinja]
@@ -237,7 +237,7 @@ fn nothing(args: &Test, places: &Places<'_>) -> Failure {
             "say for which: name formulas, and --platform NAME (or all), --minion FILE or --minions DIR"
         }
         false => {
-            "record some: mapstack test FORMULA --update --platform debian-12; `mapstack test --help` tells where they lie"
+            "record some: mapstack test FORMULA --update --platform debian-12; `mapstack test --help` shows where they are stored"
         }
     };
     Failure::Usage(format!(

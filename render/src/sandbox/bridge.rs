@@ -18,7 +18,7 @@ use mapstack_salt_jinja::{call_by_name, is_salt};
 /// that the template left as something else.
 ///
 /// Of the request, `syntax`, `strict` and `cache` do not apply, and its fuel bounds this render but
-/// is not spent by it. Variables that are no data, other than the `salt` object, do not exist for
+/// is not spent by it. Variables that are not data, other than the `salt` object, do not exist for
 /// the template.
 ///
 /// # Errors
@@ -44,7 +44,7 @@ pub fn render_as(
 }
 
 /// As [`render_as`], but with the variables as the template left them even if it fails. There are none
-/// if it did not start, or left something that is no data.
+/// if it did not start, or left something that is not data.
 ///
 /// ```no_run
 /// use mapstack_render::jinja::{NoHost, Request, request};

@@ -253,7 +253,7 @@ impl<'t> Talk<'t> {
         };
         match changed.iter().all(|(name, _)| asked.contains(name)) {
             true => Ok(outcome),
-            false => Err(strange("it changed what nobody asked for")),
+            false => Err(strange("it changed a variable that was not requested")),
         }
     }
 

@@ -146,7 +146,7 @@ impl<'a> Request<'a> {
 /// Run a module and return what its `run()` returns (`salt.renderers.py.render`).
 ///
 /// # Errors
-/// The module's syntax is wrong, it or `run()` raises, a limit is reached, or the result is no data.
+/// The module's syntax is wrong, it or `run()` raises, a limit is reached, or the result is not data.
 pub fn run(request: &Request<'_>) -> Result<Value> {
     let job = ModuleJob {
         source: request.source.into(),

@@ -86,7 +86,7 @@ fn run(program: &Path) -> Result<(Running, Session, Hello), Lost> {
         let mut said = Vec::new();
         let mut errors = errors;
         let _ = errors.by_ref().take(MOST_SAID).read_to_end(&mut said);
-        // A program that nobody listens to would wait.
+        // A program whose output is not read would block.
         let _ = std::io::copy(&mut errors, &mut std::io::sink());
         said
     }));

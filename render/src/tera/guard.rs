@@ -112,7 +112,7 @@ impl Walk<'_, '_> {
         self.guard.places.len() - 1
     }
 
-    /// The place of the next tag that is no comment.
+    /// The place of the next tag that is not a comment.
     fn tag(&mut self) -> usize {
         while let Some(token) = self.tokens.get(self.next) {
             self.next += 1;

@@ -189,7 +189,7 @@ fn located(
         }
         if variables.contains_key(root) {
             return Some(format!(
-                "'{root}' is there, and has no such part; use {unknown} | default(value=…) if it may be missing"
+                "'{root}' exists, but has no such part; use {unknown} | default(value=…) if it may be missing"
             ));
         }
         nearest(root, variables.keys().map(|name| &**name)).map(|near| format!("did you mean '{near}'?"))
@@ -213,7 +213,7 @@ impl Server<'_> {
                 Err(e) => self.failed(e),
             },
             worker::Question::Variable(name) => {
-                // What is no data, such as `salt`, is no variable here.
+                // Objects that are not data, such as `salt`, are not variables here.
                 let value = self
                     .variables
                     .get(&*name)

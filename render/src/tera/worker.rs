@@ -163,7 +163,7 @@ impl Work {
         match rendered {
             Ok(()) => match String::from_utf8(bytes) {
                 Ok(text) => Ok(Printed { text, chunks }),
-                Err(_) => Err(Wrong::new("the output is no text", whole)),
+                Err(_) => Err(Wrong::new("the output is not text", whole)),
             },
             Err(e) => Err(self.failed(&e, meter)),
         }

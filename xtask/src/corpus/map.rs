@@ -183,7 +183,7 @@ fn outcome(ours: &Value, theirs: &Value) -> Outcome {
             None => Outcome::Equal,
             Some(line) => Outcome::Differs(line),
         },
-        (Some(_), None) if text(ours, "warnings").contains("that is no data") => {
+        (Some(_), None) if text(ours, "warnings").contains("that is not data") => {
             // Data may contain undefined values until they are printed, as this comparison does.
             Outcome::NotComparable(
                 "the data holds an undefined value: null with a warning, or not to be printed"
@@ -333,7 +333,7 @@ mod tests {
             outcome(&data, &refusal),
             Outcome::Differs("ours answers, theirs refuses: no".into())
         );
-        let warned = json!({"ok": "1", "warnings": "warning: puts something into mapdata that is no data: …"});
+        let warned = json!({"ok": "1", "warnings": "warning: puts something into mapdata that is not data: …"});
         assert!(matches!(
             outcome(&warned, &refusal),
             Outcome::NotComparable(_)

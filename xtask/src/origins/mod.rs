@@ -272,7 +272,7 @@ impl fmt::Display for Tally {
         writeln!(f, "overridden values: {}", self.past)?;
         writeln!(
             f,
-            "facts: {} with a line, {} by file, platform or flag, {} from nobody knows where",
+            "facts: {} with a line, {} by file, platform or flag, {} from unknown places",
             self.facts, self.facts_without_line, self.facts_unknown
         )?;
         writeln!(

@@ -18,7 +18,7 @@ const REASONS: &[(&str, Shows)] = &[
         "an undefined value in data is null, with a warning",
         undefined,
     ),
-    ("what is no data does not come into the stack", no_data),
+    ("what is not data does not come into the stack", no_data),
     ("objects print where they are in memory", address),
     (
         "what Python refuses of the code that Jinja makes is a syntax error with a place",

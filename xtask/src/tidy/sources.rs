@@ -79,7 +79,7 @@ pub fn check(path: &Path, text: &str) -> Vec<String> {
 fn rust(text: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if !text.starts_with("//!") {
-        problems.push("1: the first line is no `//!` that says what the file is for".into());
+        problems.push("1: the first line is not a `//!` that says what the file is for".into());
     }
     for (number, line) in code_only(text).lines().enumerate() {
         for (word, instead) in FORBIDDEN {
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn a_file_begins_with_what_it_is_for() {
         let expected =
-            ["merge/src/x.rs:1: the first line is no `//!` that says what the file is for"];
+            ["merge/src/x.rs:1: the first line is not a `//!` that says what the file is for"];
         assert_eq!(
             problems("merge/src/x.rs", "use std::fmt;\n//! Late.\n"),
             expected

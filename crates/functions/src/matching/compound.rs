@@ -105,7 +105,7 @@ impl Matcher<'_, '_> {
                     .and_then(|groups| expand(parsed.pattern, groups).ok())
                 else {
                     return Ok(Err(format!(
-                        "the nodegroup '{}' is no target",
+                        "the nodegroup '{}' is not a target",
                         parsed.pattern
                     )));
                 };

@@ -312,7 +312,7 @@ impl<'m, 'r> Matcher<'m, 'r> {
         for item in items {
             let Some(address) = Address::of(&Obj::from(item.clone())) else {
                 return Err(Error::value_error(format!(
-                    "{} in the grain {grain} is no address",
+                    "{} in the grain {grain} is not an address",
                     item.repr()
                 )));
             };

@@ -227,7 +227,7 @@ fn to_float(x: &Obj) -> Result<f64, NotFloat> {
 /// `float(x)`.
 ///
 /// # Errors
-/// Python's errors for what is no number.
+/// Python's errors for a value that is not a number.
 pub fn float_of(x: &Obj) -> Result<f64> {
     to_float(x).map_err(Into::into)
 }
@@ -416,7 +416,7 @@ fn filesizeformat(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 /// `int(x)` of text and numbers.
 ///
 /// # Errors
-/// `Ok(Err(…))` for text that is no number, an error for other types.
+/// `Ok(Err(…))` for text that is not a number, an error for other types.
 pub fn int_of(x: &Obj) -> Result<Option<Int>> {
     match (x, as_index(x)) {
         (_, Some(i)) => Ok(Some(i)),

@@ -60,7 +60,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
                 ..finding(message).help(help)
             });
         }
-        Some(finding(format!("nobody provides salt['{name}']")).help(help))
+        Some(finding(format!("salt['{name}'] does not exist")).help(help))
     });
     refused.chain(unknown).collect()
 }

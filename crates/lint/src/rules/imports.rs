@@ -96,7 +96,7 @@ fn of_file(subject: &Subject<'_>, site: &ImportSite, path: &str) -> Finding {
     let finding = match nearest(name, beside) {
         Some(near) => finding.help(format!("did you mean '{near}'?")),
         None if !path.starts_with(&format!("{}/", subject.formula)) => {
-            finding.help("if it is another formula's, give its root, too: --root DIR")
+            finding.help("if it belongs to another formula, add its root: --root DIR")
         }
         None => finding,
     };

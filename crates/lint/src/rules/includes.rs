@@ -155,7 +155,7 @@ impl Problem {
                         finding.help(format!("did you mean '{near}'?"))
                     }
                     None => {
-                        finding.help("if it is another formula's, give its root, too: --root DIR")
+                        finding.help("if it belongs to another formula, add its root: --root DIR")
                     }
                 }
             }

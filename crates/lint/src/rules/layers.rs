@@ -98,8 +98,9 @@ fn unknown_key(
     let (place, computed) = document
         .content
         .place(document.marks.key(index)?, name.len());
-    let message =
-        format!("'{name}' is no key of a data source: only values, strategy and merge_lists are");
+    let message = format!(
+        "'{name}' is not a key of a data source: only values, strategy and merge_lists are"
+    );
     let finding = Finding::new(Rule::UnknownLayerKey, place, message);
     Some(
         match nearest(name, LAYER_KEYS).filter(|near| is_free(near)) {

@@ -278,7 +278,7 @@ impl Observed {
                 let finding = Finding::new(Rule::ListReplaced, self.at_key(&found.place), message)
                     .related("replaced", self.at_key(&found.earlier))
                     .related("appended to here", self.at_key(joined?));
-                Some(finding.help("set `merge_lists: true` in this file, too, if its items are meant to be added"))
+                Some(finding.help("also set `merge_lists: true` in this file if its items are meant to be added"))
             })
         });
         lists.collect()

@@ -67,7 +67,7 @@ fn unknown_keys(document: &Document, findings: &mut Vec<Finding>) {
         let finding = Finding::new(
             Rule::UnknownMapJinjaKey,
             place,
-            format!("nobody reads '{name}' of map_jinja.yaml"),
+            format!("nothing reads '{name}' of map_jinja.yaml"),
         );
         // Two that mean the same would be one key twice.
         let is_free = |near: &&str| {

@@ -81,7 +81,7 @@ fn renderer(run: &Run<'_>, args: CallArgs) -> Result<Obj> {
     })
 }
 
-/// Where the text lies that is no file, as the reference calls it.
+/// The path of a text that is not a file, as the reference calls it.
 const STRING: &str = ":string:";
 
 fn string_file(string: &Obj) -> Result<(File, bool)> {

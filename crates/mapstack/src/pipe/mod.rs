@@ -31,7 +31,7 @@ use mapstack_minion::Part;
 /// Something to send through a pipe.
 pub(crate) struct Source<'s> {
     pub file: &'s File,
-    /// Whether the text was given as such, and is no file.
+    /// Whether the text was given as such, and is not a file.
     pub is_string: bool,
     pub saltenv: Str,
     pub sls: Str,
@@ -173,7 +173,7 @@ impl Run<'_> {
             }
             return nothing();
         }
-        // A line is the first word here, where the text is no file.
+        // If the text is not a file, the line starts with its first word.
         let line = match source.is_string {
             true => shebang::first_word(text).ok_or_else(|| {
                 Error::new(

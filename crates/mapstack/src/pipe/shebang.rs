@@ -160,7 +160,7 @@ fn is_space(c: char) -> bool {
 impl Pipe {
     /// Read a pipe (Salt: `check_render_pipe_str`).
     ///
-    /// A name that nobody knows makes it empty, whatever else stands in it.
+    /// An unknown name makes it empty, whatever else it contains.
     pub fn parse(text: &str, allowed: &Allowed) -> Self {
         let mut pipe = Pipe::default();
         // Blanks around the old name hide it.
@@ -188,7 +188,7 @@ impl Pipe {
         pipe
     }
 
-    /// The renderer that was probably meant by a name nobody knows.
+    /// The renderer that was probably meant by an unknown name.
     pub fn nearest(unknown: &str) -> Option<&'static str> {
         let usable = RENDERERS
             .iter()

@@ -186,7 +186,7 @@ impl Reader<'_> {
         {
             return Ok(Value::Str(text.to_string_lossy().into()));
         }
-        Err(format!("an object of class '{class}' is no data"))
+        Err(format!("an object of class '{class}' is not data"))
     }
 
     fn key(&mut self, object: &PyObject, depth: usize) -> Result<Key, String> {

@@ -210,7 +210,7 @@ impl Line {
 fn gone() -> Box<Error> {
     Error::new(
         ErrorKind::Broken,
-        "the Python interpreter failed: nobody answers it",
+        "the Python interpreter failed: the command does not answer it",
     )
 }
 

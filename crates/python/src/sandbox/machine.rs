@@ -263,7 +263,7 @@ impl Machine {
                 .map(|_| shared.place(unit, 1));
             let mut error = Error::raised(
                 "TypeError",
-                format!("run() returned what is no data: {why}"),
+                format!("run() returned a value that is not data: {why}"),
             );
             error.place = place;
             Raised::Error(error)
@@ -287,7 +287,7 @@ pub(crate) fn left(
             let value = convert::from_python(&value, ordered, vm).map_err(|why| {
                 Raised::Error(Error::new(
                     ErrorKind::Raised("TypeError".into()),
-                    format!("what the template left in '{name}' is no data: {why}"),
+                    format!("the value that the template left in '{name}' is not data: {why}"),
                 ))
             })?;
             let same = before

@@ -359,7 +359,7 @@ fn text(
         parts.downcast_ref::<PyList>(),
         marks.downcast_ref::<PyList>(),
     ) else {
-        return Err(Error::new(ErrorKind::Broken, "the template's output is no list").into());
+        return Err(Error::new(ErrorKind::Broken, "the template's output is not a list").into());
     };
     let (mut out, mut chunks, mut units) = (String::new(), Vec::new(), Units::new(&shared.line));
     let (parts, marks) = (parts.borrow_vec().to_vec(), marks.borrow_vec().to_vec());

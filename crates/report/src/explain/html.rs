@@ -132,7 +132,7 @@ fn origin(excerpts: &mut Excerpts, spot: &Spot) -> Origin {
                 }
                 false => {
                     origin.withheld =
-                        Some("The lines of facts are shown with --show-secrets alone.".into());
+                        Some("The lines of facts are only shown with --show-secrets.".into());
                 }
             }
         }

@@ -27,7 +27,7 @@ pub fn lost(pillar: &Map) -> Option<Diagnostic> {
         return None;
     }
     let message = format!(
-        "JSON has texts alone as keys, so these are texts for who reads it: {}",
+        "JSON only has text keys, so these keys become text: {}",
         some(&form.turned, NAMED)
     );
     let help = "YAML keeps them: -o yaml, which Salt's cmd_yaml reads";
@@ -41,7 +41,7 @@ pub fn lost(pillar: &Map) -> Option<Diagnostic> {
 pub fn check(pillar: &Map) -> Result<(), Error> {
     let form = Form::of(pillar);
     let error = |message: String| {
-        let help = "YAML has: -o yaml, which Salt's cmd_yaml reads";
+        let help = "YAML can: -o yaml, which Salt's cmd_yaml reads";
         let error = Diagnostic::warning(ErrorKind::DataSource, message).with_help(help);
         Error::from(Diagnostic {
             severity: Severity::Error,
@@ -50,12 +50,12 @@ pub fn check(pillar: &Map) -> Result<(), Error> {
     };
     if let Some((path, what)) = form.without.first() {
         return Err(error(format!(
-            "what stands under {path} is {what}, for which JSON has no form"
+            "the value of {path} is {what}, which JSON cannot express"
         )));
     }
     if !form.doubled.is_empty() {
         let message = format!(
-            "JSON has no place for two keys of one text: {}",
+            "JSON cannot have two keys with the same text: {}",
             some(&form.doubled, NAMED)
         );
         return Err(error(message));
@@ -145,9 +145,8 @@ mod tests {
             ("l: [x, {443: y}]", Some("l:1:443")),
         ] {
             let warning = lost(&map(text)).map(|warning| warning.message);
-            let expected = expected.map(|keys| {
-                format!("JSON has texts alone as keys, so these are texts for who reads it: {keys}")
-            });
+            let expected = expected
+                .map(|keys| format!("JSON only has text keys, so these keys become text: {keys}"));
             assert_eq!(warning, expected, "{text}");
             check(&map(text)).unwrap();
         }
@@ -158,23 +157,23 @@ mod tests {
         for (text, expected) in [
             (
                 "a: {b: !!binary aGk=}",
-                "what stands under a:b is bytes, for which JSON has no form",
+                "the value of a:b is bytes, which JSON cannot express",
             ),
             (
                 "a: [1, !!set {x, y}]",
-                "what stands under a:1 is a set, for which JSON has no form",
+                "the value of a:1 is a set, which JSON cannot express",
             ),
             (
                 "a: {80: x, '80': y}",
-                "JSON has no place for two keys of one text: a:80",
+                "JSON cannot have two keys with the same text: a:80",
             ),
             (
                 "{null: x, 'null': y}",
-                "JSON has no place for two keys of one text: None",
+                "JSON cannot have two keys with the same text: None",
             ),
             (
                 "{true: x, 'true': y}",
-                "JSON has no place for two keys of one text: True",
+                "JSON cannot have two keys with the same text: True",
             ),
         ] {
             let error = check(&map(text)).unwrap_err();

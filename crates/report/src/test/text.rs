@@ -29,7 +29,7 @@ pub fn text(report: &Report, colored: bool) -> String {
             }
             Outcome::Written { was_there, clear } => {
                 let what = if *was_there {
-                    "recorded anew"
+                    "recorded again"
                 } else {
                     "recorded"
                 };

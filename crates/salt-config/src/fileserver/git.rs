@@ -247,7 +247,7 @@ fn why_no_remote(url: &str) -> Option<String> {
     }
     match url.split_once("://") {
         Some((scheme, _)) if SCHEMES.contains(&scheme) => None,
-        Some((scheme, _)) => Some(format!("{scheme}:// is no scheme that it knows")),
+        Some((scheme, _)) => Some(format!("{scheme}:// is not a scheme that it knows")),
         // user@host:path
         None => match url
             .split_once('@')
@@ -554,7 +554,7 @@ mod tests {
             ),
             (
                 r#"{"gitfs_remotes": [{"https://a/b": [{"refspecs": ["x"]}]}]}"#,
-                "'x' is no refspec",
+                "'x' is not a refspec",
             ),
             (
                 r#"{"gitfs_remotes": [{"https://a/b": [{"base": "x"}], "root": "y"}]}"#,
@@ -595,7 +595,7 @@ mod tests {
             (
                 r#"{"gitfs_remotes": ["git://a/b"]}"#,
                 0,
-                "git:// is no scheme that it knows",
+                "git:// is not a scheme that it knows",
             ),
             (r#"{"gitfs_remotes": ["srv/b"]}"#, 0, "it is no URL"),
             (

@@ -63,7 +63,7 @@ fn ignored(options: &mut Options<'_>) -> Result<Option<Names>> {
                     "`file_ignore_regex` has '{expression}', which is not a regular expression: {}",
                     e.message
                 );
-                options.warn_of(message, "Salt leaves it out, too");
+                options.warn_of(message, "Salt also leaves it out");
                 false
             }
         },

@@ -111,7 +111,7 @@ impl Moment {
     }
 
     fn now() -> Option<Self> {
-        // At the end of a thread nobody counts.
+        // At the end of a thread the count does not matter.
         let _ = CLOCK_READS.try_with(|reads| reads.set(reads.get().wrapping_add(1)));
         let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
         Self::new(i64::try_from(since.as_secs()).ok()?, since.subsec_micros())

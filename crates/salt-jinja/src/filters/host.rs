@@ -35,7 +35,7 @@ pub(super) const TABLE: Table = &[
     }),
 ];
 
-/// Whether a filter looks at the machine, so that it needs somebody to answer for it.
+/// Whether a filter looks at the machine, so that it needs a function from outside.
 ///
 /// ```
 /// use mapstack_salt_jinja::is_host_filter;

@@ -400,7 +400,7 @@ fn addresses(
     })
 }
 
-/// Apply a function to each address; to the only one if the input was no list.
+/// Apply a function to each address; to the only one if the input was not a list.
 fn each(
     vm: &Vm<'_>,
     x: &Obj,
@@ -442,7 +442,7 @@ impl Network {
     /// `ipaddress.ip_network(text, strict)`.
     ///
     /// # Errors
-    /// A `ValueError` for what is no network, and with `strict` for an address inside one.
+    /// A `ValueError` for a text that is not a network, and with `strict` for an address inside one.
     pub fn parse(text: &str, strict: bool) -> Result<Self> {
         let unreadable = || {
             let shown = mapstack_value::quote_str(text);
@@ -533,7 +533,7 @@ fn network_hosts(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         let network = Network::parse(&to_str(address)?, false)?;
         let width = network.first.width();
         let hosts = host_mask(width, network.prefix);
-        // The first and, in version 4, the last address of a larger network are no hosts.
+        // The first and, in version 4, the last address of a larger network are not hosts.
         let (low, high) = match (width - network.prefix, network.first.version) {
             (0 | 1, _) => (0, hosts),
             (_, 4) => (1, hosts - 1),

@@ -24,7 +24,7 @@ fn undefined_parts(vm: &Vm<'_>, x: &Obj) -> Result<Option<Obj>> {
         vm.burn(1)?;
         match &object {
             Obj::Undefined(u) if u.strict => found.push(u.message.to_string()),
-            // Data that nobody touched holds nothing undefined.
+            // Unchanged data contains nothing undefined.
             Obj::List(list) if !list.is_frozen() && seen.insert(list.address()) => {
                 list.read(|items| {
                     open.extend(

@@ -16,7 +16,7 @@ struct Element {
 /// The document, indented by one space a level.
 ///
 /// # Errors
-/// Jinja's error for data that is neither list nor mapping, errors for tags that are no names.
+/// Jinja's error for data that is neither list nor mapping, errors for tags that are not names.
 pub(super) fn format(vm: &Vm<'_>, x: &Obj) -> Result<String> {
     let mut root = None;
     for (tag, value) in pairs(vm, &entries(vm, x)?)? {
@@ -161,7 +161,7 @@ fn name(tag: &Obj) -> Result<Str> {
         return Ok(text.clone());
     }
     let message = format!(
-        "not well-formed (invalid token): {} is no name of an XML element or attribute",
+        "not well-formed (invalid token): {} is not a name of an XML element or attribute",
         mapstack_jinja::call::quoted(tag)
     );
     Err(Error::python("ExpatError", message))

@@ -46,7 +46,7 @@ impl Client {
             "" => None,
             proxy => Some(
                 Proxy::new(proxy)
-                    .map_err(|e| format!("'{}' is no proxy: {e}", without_login(proxy)))?,
+                    .map_err(|e| format!("'{}' is not a proxy: {e}", without_login(proxy)))?,
             ),
         };
         let agent = Agent::new_with_config(

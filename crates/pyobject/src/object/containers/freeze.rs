@@ -207,7 +207,7 @@ impl Freezer {
         match &mut self.missing {
             Some(found) => {
                 found.push(format!(
-                    "a {} is no data; make a list of it with |list",
+                    "a {} is not data; make a list of it with |list",
                     object.type_name()
                 ));
                 Ok(Value::None)
@@ -541,7 +541,7 @@ mod tests {
         else {
             panic!("no mappings")
         };
-        assert!(first.ptr_eq(&last), "what nobody changed is not copied");
+        assert!(first.ptr_eq(&last), "what did not change is not copied");
         let (Value::Map(second), Value::Map(third)) = (&seen[2], &seen[3]) else {
             panic!("no mappings")
         };

@@ -256,7 +256,7 @@ impl Pattern {
 /// The text to search in.
 ///
 /// # Errors
-/// A `TypeError` for what is no text.
+/// A `TypeError` for a value that is not text.
 pub(crate) fn subject(x: &Obj) -> Result<Str> {
     match x.as_str() {
         Some(text) => Ok(text.clone()),

@@ -1,7 +1,7 @@
 //! From Python's syntax of regular expressions to that of the engine.
 //!
 //! Where they differ, the translation spells out what Python means: `$` before a final line break,
-//! `\Z`, brackets and operators inside character sets, braces that are no quantifier, comments and
+//! `\Z`, brackets and operators inside character sets, braces that are not a quantifier, comments and
 //! verbose patterns. It also finds the common mistakes, with Python's words and positions.
 
 use std::fmt::Write;
@@ -258,7 +258,7 @@ impl Translator {
         if self.open.iter().any(|g| g.number == Some(number)) {
             return Err(error("cannot refer to an open group", start));
         }
-        // Apart, so that a digit after it is no part of it.
+        // Separate, so that a digit after it is not part of it.
         let _ = write!(self.out, r"(?:\{number})");
         Ok(())
     }
