@@ -80,7 +80,7 @@ impl Text<'_> {
         let name = wrong.map(ToString::to_string).unwrap_or_default();
         let place = wrong.and_then(|key| self.place_of_key(map.index_of(key)?));
         let message = format!(
-            "'{name}' is no key of a data source: only values, strategy and merge_lists are"
+            "'{name}' is not a key of a data source: only values, strategy and merge_lists are"
         );
         let error = Error::new(ErrorKind::DataSource, message).at(place);
         match nearest(&name, LAYER_KEYS) {
