@@ -383,7 +383,7 @@ fn going_on_needs_no_arguments_in_unicode() {
     assert!(
         pillar
             .repr()
-            .starts_with("{'_errors': [\"mapstack pillar: --id is no UTF-8"),
+            .starts_with("{'_errors': [\"mapstack pillar: --id is not UTF-8"),
         "{}",
         pillar.repr()
     );

@@ -352,7 +352,7 @@ fn answer(given: &Given<'_>, response: ureq::http::Response<ureq::Body>) -> Resu
                 let data = json::loads(text());
                 ret.insert(
                     "dict",
-                    data.map_err(|e| CallError::new(format!("the answer is no JSON: {e}")))?,
+                    data.map_err(|e| CallError::new(format!("the answer is not JSON: {e}")))?,
                 );
             }
             "yaml" => {

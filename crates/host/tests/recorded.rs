@@ -47,7 +47,7 @@ const DIFFERENT: &[(&str, &str)] = &[
     ("salt['cmd.run'](12)", "as above"),
     (
         "salt['http.query']('@URL/bad-json', decode=True, status=True, text=True)",
-        "does not say what is no JSON",
+        "does not say what is not JSON",
     ),
 ];
 

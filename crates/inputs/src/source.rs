@@ -55,7 +55,7 @@ impl TypedValueParser for IdParser {
         };
         let id = value
             .to_str()
-            .ok_or_else(|| refused("is no UTF-8, which every minion's id is".into()))?;
+            .ok_or_else(|| refused("is not UTF-8, which every minion's id is".into()))?;
         check(id).map_err(refused)?;
         Ok(id.to_owned())
     }

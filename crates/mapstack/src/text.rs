@@ -243,7 +243,7 @@ impl<'f> Text<'f> {
             .matches('\n')
             .count();
         self.placed(
-            Error::new(ErrorKind::Json, format!("this is no JSON: {message}")),
+            Error::new(ErrorKind::Json, format!("this is not JSON: {message}")),
             line + lines_before,
             at,
         )

@@ -88,7 +88,7 @@ pub enum ReadErrorKind {
         environments: Vec<String>,
     },
     /// The text begins as JSON and is none.
-    #[error("is no JSON: {0}")]
+    #[error("is not JSON: {0}")]
     Json(JsonError),
     /// A directory is neither one of minions' files nor a master's cache.
     #[error(

@@ -18,11 +18,11 @@ const REFUSED_HERE: [(&str, &str); 3] = [
     ),
     (
         "a text that is no UTF-8",
-        "byte 4: a text is no UTF-8; the value is bytes, or the file is damaged",
+        "byte 4: a text is not UTF-8; the value is bytes, or the file is damaged",
     ),
     (
         "a surrogate",
-        "byte 1: a text is no UTF-8; the value is bytes, or the file is damaged",
+        "byte 1: a text is not UTF-8; the value is bytes, or the file is damaged",
     ),
 ];
 

@@ -317,7 +317,7 @@ fn a_text_in_no_form_says_which_forms_there_are() {
         ),
         (
             b"{\"a\": {\"os\": \"X\"}, \"b\": ]",
-            "m.yaml:1:25: is no JSON: Expecting value: line 1 column 25".into(),
+            "m.yaml:1:25: is not JSON: Expecting value: line 1 column 25".into(),
         ),
         (
             b"{\"a\": {\"os\": \"X\"}\n {\"b\": 1}",
@@ -325,11 +325,11 @@ fn a_text_in_no_form_says_which_forms_there_are() {
         ),
         (
             b"{\"a\": {\"os\": \"X\"}} x",
-            "m.yaml:1:20: is no JSON: Expecting value: line 1 column 20".into(),
+            "m.yaml:1:20: is not JSON: Expecting value: line 1 column 20".into(),
         ),
         (
             b"{\"a\": {\"os\": \"X\"}} [1]",
-            "m.yaml:1:20: is no JSON: Expecting an object: line 1 column 20".into(),
+            "m.yaml:1:20: is not JSON: Expecting an object: line 1 column 20".into(),
         ),
         (
             b"{\"a\": {\"os\": \"X\"}, \"a\": {}}",

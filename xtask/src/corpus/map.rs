@@ -195,8 +195,8 @@ fn outcome(ours: &Value, theirs: &Value) -> Outcome {
             "ours answers, theirs refuses: {}",
             brief(text(theirs, "error"))
         )),
-        (Some(Err(problem)), _) => Outcome::Differs(format!("ours is no JSON: {problem}")),
-        (_, Some(Err(problem))) => Outcome::Differs(format!("theirs is no JSON: {problem}")),
+        (Some(Err(problem)), _) => Outcome::Differs(format!("ours is not JSON: {problem}")),
+        (_, Some(Err(problem))) => Outcome::Differs(format!("theirs is not JSON: {problem}")),
     }
 }
 
@@ -310,7 +310,7 @@ mod tests {
             (
                 "nothing",
                 "1",
-                "ours is no JSON: expected ident at line 1 column 2",
+                "ours is not JSON: expected ident at line 1 column 2",
             ),
         ] {
             assert_eq!(

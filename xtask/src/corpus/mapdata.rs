@@ -78,7 +78,7 @@ fn unfit(expected: &Value, theirs: &Value) -> Option<Outcome> {
 fn outcome(expected: &Value, ours: &Value) -> Outcome {
     let difference = match data(ours) {
         Some(Ok(ours)) => difference(&sorted(ours), expected, ""),
-        Some(Err(problem)) => Some(format!("ours is no JSON: {problem}")),
+        Some(Err(problem)) => Some(format!("ours is not JSON: {problem}")),
         None => Some(format!("ours refuses: {}", brief(text(ours, "error")))),
     };
     difference.map_or(Outcome::Equal, Outcome::Differs)

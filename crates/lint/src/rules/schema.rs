@@ -65,7 +65,7 @@ fn no_schema(file: &SourceFile, value: &Value, marks: &Marks, error: &SchemaErro
     Finding::new(
         Rule::Schema,
         file.place(at, at),
-        format!("this is no JSON Schema: {}", error.message),
+        format!("this is not a JSON Schema: {}", error.message),
     )
 }
 

@@ -36,7 +36,7 @@ pub enum UnpackErrorKind {
     #[error("0x{0:02x} begins no value")]
     BadMarker(u8),
     /// A text is not UTF-8.
-    #[error("a text is no UTF-8; the value is bytes, or the file is damaged")]
+    #[error("a text is not UTF-8; the value is bytes, or the file is damaged")]
     Utf8,
     /// A list or a mapping as a key.
     #[error("{} cannot be a key", .0.described())]
