@@ -14,6 +14,7 @@ pub mod markup;
 pub mod posixpath;
 mod repr;
 pub mod shlex;
+pub mod spec;
 pub mod split;
 
 pub use fnmatch::{Fnmatch, has_magic};

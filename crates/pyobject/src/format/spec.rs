@@ -8,7 +8,7 @@ use crate::Interpreter;
 use crate::error::{Error, Result};
 use crate::methods::limit;
 use crate::object::{Obj, to_str};
-use mapstack_pytext::classes::is_decimal_digit;
+use mapstack_pytext::spec::{Spec, shown};
 
 /// `format(object, spec)`.
 ///
@@ -23,17 +23,17 @@ pub fn format_value(vm: &dyn Interpreter, object: &Obj, spec: &str) -> Result<St
     }
     match object {
         Obj::Str(s) | Obj::Markup(s) => {
-            let spec = Spec::parse(spec, '<', 's', "str")?;
+            let spec = parse(spec, '<', 's', "str")?;
             format_text(vm, s, &spec)
         }
-        Obj::Int(i) => format_int(vm, i, &Spec::parse(spec, '>', 'd', "int")?, "int"),
+        Obj::Int(i) => format_int(vm, i, &parse(spec, '>', 'd', "int")?, "int"),
         Obj::Bool(b) => format_int(
             vm,
             &Int::from(i64::from(*b)),
-            &Spec::parse(spec, '>', 'd', "bool")?,
+            &parse(spec, '>', 'd', "bool")?,
             "bool",
         ),
-        Obj::Float(f) => format_float(vm, *f, &Spec::parse(spec, '>', '\0', "float")?, "float"),
+        Obj::Float(f) => format_float(vm, *f, &parse(spec, '>', '\0', "float")?, "float"),
         other => Err(Error::type_error(format!(
             "unsupported format string passed to {}.__format__",
             other.type_name()
@@ -41,146 +41,18 @@ pub fn format_value(vm: &dyn Interpreter, object: &Obj, spec: &str) -> Result<St
     }
 }
 
-/// A specification taken apart.
-struct Spec {
-    fill: char,
-    align: char,
-    /// `+`, `-`, blank, or `\0` when not given.
-    sign: char,
-    no_negative_zero: bool,
-    alternate: bool,
-    width: usize,
-    /// `,` or `_`.
-    group: Option<char>,
-    precision: Option<usize>,
-    kind: char,
+fn parse(text: &str, align: char, kind: char, type_name: &str) -> Result<Spec> {
+    Spec::parse(text, align, kind, type_name).map_err(|e| Error::value_error(e.to_string()))
 }
 
-impl Spec {
-    fn parse(text: &str, default_align: char, default_kind: char, type_name: &str) -> Result<Self> {
-        let chars: Vec<char> = text.chars().collect();
-        let at = |i: usize| chars.get(i).copied().unwrap_or('\0');
-        let is_align = |c: char| matches!(c, '<' | '>' | '=' | '^');
-        let mut i = 0;
-        let mut spec = Spec {
-            fill: ' ',
-            align: default_align,
-            sign: '\0',
-            no_negative_zero: false,
-            alternate: false,
-            width: 0,
-            group: None,
-            precision: None,
-            kind: default_kind,
-        };
-        let (mut fill_given, mut align_given) = (false, false);
-        if is_align(at(1)) {
-            (spec.fill, spec.align) = (at(0), at(1));
-            (fill_given, align_given) = (true, true);
-            i = 2;
-        } else if is_align(at(0)) {
-            spec.align = at(0);
-            align_given = true;
-            i = 1;
-        }
-        if matches!(at(i), '+' | '-' | ' ') {
-            spec.sign = at(i);
-            i += 1;
-        }
-        if at(i) == 'z' {
-            spec.no_negative_zero = true;
-            i += 1;
-        }
-        if at(i) == '#' {
-            spec.alternate = true;
-            i += 1;
-        }
-        if !fill_given && at(i) == '0' {
-            spec.fill = '0';
-            if !align_given && default_align == '>' {
-                spec.align = '=';
-            }
-            i += 1;
-        }
-        if let Some(width) = number(&chars, &mut i)? {
-            spec.width = width;
-        }
-        for symbol in [',', '_'] {
-            if at(i) == symbol {
-                if spec.group.is_some() {
-                    return Err(Error::value_error("Cannot specify both ',' and '_'."));
-                }
-                spec.group = Some(symbol);
-                i += 1;
-            }
-        }
-        if at(i) == ',' && spec.group == Some('_') {
-            return Err(Error::value_error("Cannot specify both ',' and '_'."));
-        }
-        if at(i) == '.' {
-            i += 1;
-            let precision = number(&chars, &mut i)?;
-            spec.precision = Some(
-                precision
-                    .ok_or_else(|| Error::value_error("Format specifier missing precision"))?,
-            );
-        }
-        match chars.len() - i.min(chars.len()) {
-            0 => {}
-            1 => spec.kind = at(i),
-            _ => {
-                let message =
-                    format!("Invalid format specifier '{text}' for object of type '{type_name}'");
-                return Err(Error::value_error(message));
-            }
-        }
-        match (spec.group, spec.kind) {
-            (None, _)
-            | (Some(_), 'd' | 'e' | 'f' | 'g' | 'E' | 'F' | 'G' | '%' | '\0')
-            | (Some('_'), 'b' | 'o' | 'x' | 'X') => {}
-            (Some(group), kind) => {
-                return Err(Error::value_error(format!(
-                    "Cannot specify '{group}' with '{}'.",
-                    shown(kind)
-                )));
-            }
-        }
-        Ok(spec)
-    }
-
-    fn layout(&self, group_size: usize) -> Layout {
-        let groups = self.group.map(|symbol| (symbol, group_size));
-        Layout {
-            sign: self.sign,
-            groups,
-            fill: self.fill,
-            align: self.align,
-            width: self.width,
-        }
-    }
-}
-
-/// Digits at a position, as a number.
-fn number(chars: &[char], at: &mut usize) -> Result<Option<usize>> {
-    let start = *at;
-    let mut number: usize = 0;
-    while let Some(c) = chars.get(*at).filter(|c| is_decimal_digit(**c)) {
-        let digit = c.to_digit(10).unwrap_or(0) as usize;
-        number = number
-            .checked_mul(10)
-            .and_then(|n| n.checked_add(digit))
-            .filter(|n| isize::try_from(*n).is_ok())
-            .ok_or_else(|| Error::value_error("Too many decimal digits in format string"))?;
-        *at += 1;
-    }
-    Ok((*at > start).then_some(number))
-}
-
-fn shown(c: char) -> String {
-    if c > ' ' && c < '\u{80}' {
-        c.to_string()
-    } else {
-        format!("\\x{:x}", u32::from(c))
+fn layout(spec: &Spec, group_size: usize) -> Layout {
+    let groups = spec.group.map(|symbol| (symbol, group_size));
+    Layout {
+        sign: spec.sign,
+        groups,
+        fill: spec.fill,
+        align: spec.align,
+        width: spec.width,
     }
 }
 
@@ -292,7 +164,7 @@ fn format_int(vm: &dyn Interpreter, i: &Int, spec: &Spec, type_name: &str) -> Re
                 whole: &whole,
                 rest: "",
             },
-            &spec.layout(3),
+            &layout(spec, 3),
         );
     }
     let digits = digits_of(vm, &i.abs(), radix)?;
@@ -315,7 +187,7 @@ fn format_int(vm: &dyn Interpreter, i: &Int, spec: &Spec, type_name: &str) -> Re
         whole: &digits,
         rest: "",
     };
-    lay_out(vm, &parts, &spec.layout(if radix == 10 { 3 } else { 4 }))
+    lay_out(vm, &parts, &layout(spec, if radix == 10 { 3 } else { 4 }))
 }
 
 /// Digits of a number that is not negative. Decimal digits of very large numbers cost much to
@@ -388,7 +260,7 @@ fn format_float(vm: &dyn Interpreter, mut x: f64, spec: &Spec, type_name: &str) 
             whole,
             rest,
         },
-        &spec.layout(3),
+        &layout(spec, 3),
     )
 }
 
