@@ -94,6 +94,41 @@ fn the_version_tells_of_the_walls() {
 }
 
 #[test]
+fn the_limits_of_a_render_hold_there() {
+    let mako = |expression: &str| format!("#!mako|yaml\na: ${{{expression}}}\n");
+    let python = |expression: &str| format!("#!py\ndef run():\n    return {{'a': {expression}}}\n");
+    let long = "sum(range(10**12))";
+    let large = "len('x' * (200 << 20))";
+    let (time, memory) = (["--max-time", "1"], ["--max-memory", "64"]);
+    for (sls, line, flags, said) in [
+        (mako(long), 2, time, "ran for longer than 1.0s"),
+        (python(long), 3, time, "ran for longer than 1.0s"),
+        (mako(large), 2, memory, "needs more memory than it may have"),
+        (
+            python(large),
+            3,
+            memory,
+            "needs more memory than it may have",
+        ),
+    ] {
+        let tree = Tree::new(&[
+            ("r/f/x.sls", sls.as_str()),
+            ("minion.yaml", "id: m\ngrains: {os: Debian}\n"),
+        ]);
+        let ran = run(tree.path(), &[RENDER, &flags].concat());
+        assert_eq!(ran.status, Some(1), "{sls}: {}", ran.stdout);
+        assert!(ran.stderr.contains(said), "{sls}: {}", ran.stderr);
+        let place = format!("r/f/x.sls:{line}:");
+        assert!(ran.stderr.contains(&place), "{sls}: {}", ran.stderr);
+    }
+    let enough = Tree::new(&[
+        ("r/f/x.sls", mako(large).as_str()),
+        ("minion.yaml", "id: m\n"),
+    ]);
+    assert_eq!(run(enough.path(), RENDER).stdout, "a: 209715200\n");
+}
+
+#[test]
 fn walls_that_are_missing_are_told_and_can_be_required() {
     let tree = tree();
     let seccomp = [libc::SYS_seccomp];

@@ -339,6 +339,33 @@ fn no_language_gives_secrets_away() {
     );
 }
 
+/// What a template printed is quoted before it is data: by an error of YAML, after any further stages.
+#[test]
+fn no_pipe_gives_secrets_away() {
+    let printed = [
+        ("jinja", "{{ pillar.pw | upper }}"),
+        ("tera", "{{ pillar.pw | upper }}"),
+        ("mako", "${pillar['pw'].upper()}"),
+    ];
+    for (language, secret) in printed {
+        let mut templates: Vec<String> = ["", "|jinja", "|tera", "|mako"]
+            .map(|next| format!("#!{language}{next}|yaml\n{secret}: 1\n{secret}: 2\n"))
+            .into();
+        templates.push(format!(
+            "#!yaml|{language} -s|yaml\n\"{secret}: 1\\n{secret}: 2\"\n"
+        ));
+        for template in &templates {
+            let tree = Tree::new(&[
+                ("new/twice/file.sls", template.as_str()),
+                ("minions/web1.yaml", minion().as_str()),
+            ]);
+            let inputs = "--root new --minion minions/web1.yaml";
+            let shown = assert_closed(&tree, &format!("render twice/file.sls -o yaml {inputs}"));
+            assert!(shown.contains("already set"), "{template}\n{shown}");
+        }
+    }
+}
+
 #[test]
 fn paths_that_facts_choose_fail_without_them() {
     let tree = Tree::new(&[

@@ -285,8 +285,14 @@ impl Run<'_> {
         })?;
         let map = match self.taint() {
             // The expressions of other languages are not tracked.
-            Some(_) if job.language != Language::Jinja && self.may_read_secrets(source) => {
-                rendered.map.with_secret_computed(rendered.text.len())
+            Some(taint) if job.language != Language::Jinja && self.may_read_secrets(source) => {
+                let map = rendered.map.with_secret_computed(rendered.text.len());
+                // Messages quote the text before it is data, and further stages copy it.
+                let printed = map.secret().iter();
+                printed
+                    .filter_map(|range| rendered.text.get(range.clone()))
+                    .for_each(|text| taint.add(&Value::from(text)));
+                map
             }
             _ => rendered.map,
         };

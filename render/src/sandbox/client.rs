@@ -328,8 +328,8 @@ impl Lost {
         match self {
             Lost::Ended(ending) => of_ending(ending.as_ref(), limits),
             Lost::Late => Error::limit(format!(
-                "the template ran for longer than {:.1?}, and was stopped",
-                limits.time
+                "the template ran for longer than {:.1}s, and was stopped",
+                limits.time.as_secs_f64()
             )),
             other => other.without_job(),
         }
