@@ -108,6 +108,10 @@ fn what_is_made_of_a_secret_is_secret_and_nothing_else() {
         ),
         ("{% filter upper %}a {{ pillar.pw }}{% endfilter %}", "#"),
         (
+            "{{ (pillar.pw|first).encode('utf-8')|sha256 }} {{ pillar.pw[0]|md5 }}",
+            "# #",
+        ),
+        (
             "{% macro m() %}{{ caller() }}!{% endmacro %}{% call m() %}{{ pillar.pw }}{% endcall %}",
             "#!",
         ),

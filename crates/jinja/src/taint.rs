@@ -220,7 +220,12 @@ impl Taint {
                 is_new = true;
                 self.insert(Some(said));
             }
-            None => is_new |= matches!(scalar, Value::Str(_) | Value::Int(_) | Value::Float(_)),
+            None => {
+                is_new |= matches!(
+                    scalar,
+                    Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Bytes(_)
+                );
+            }
         });
         if is_new {
             self.add_object(value);
