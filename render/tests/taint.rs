@@ -200,6 +200,12 @@ proptest! {
         let mut expression = start.to_string();
         for link in links {
             expression = format!("({expression}{link})");
+            // One character by itself is not a secret, nor is the literal that takes its place, or an empty list.
+            let prints = rendered(&format!("{{{{ {expression} }}}}"), None);
+            let length = prints.map_or(0, |made| made.text.chars().filter(|c| c.is_alphanumeric()).count());
+            if length < 2 {
+                break;
+            }
         }
         let taint = Taint::default();
         // Chains that fail print nothing.
@@ -208,7 +214,9 @@ proptest! {
                 .filter(|(at, _)| !rendered.map.secret().iter().any(|range| range.contains(at)))
                 .map(|(_, c)| c)
                 .collect();
-            // What is left of a list are its brackets, and pieces of one character.
+            // What is left of a list are its brackets, and pieces of one character. An iterator over a list that a
+            // slice left empty has no secret in it, and shows no items in any case.
+            let open = open.replace("<list_reverseiterator object>", "");
             let is_piece = |piece: &&str| piece.len() >= 4 && *piece != "Markup";
             let pieces = open.split(|c: char| !c.is_alphanumeric()).filter(is_piece);
             prop_assert_eq!(pieces.collect::<Vec<_>>(), Vec::<&str>::new(), "{} prints {}", expression, rendered.text);
