@@ -1,7 +1,7 @@
 //! The template stage of a run: variables in, text and in-place changes out.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mapstack_render::jinja::{Names, Origin, Request, SourceMap, Syntax, Watch, request};
 use mapstack_render::{ErrorKind as RenderErrorKind, Obj, jinja};
@@ -275,6 +275,7 @@ impl Run<'_> {
                     file: Cow::Borrowed(file),
                     text: Cow::Borrowed(""),
                     maps: before,
+                    source: OnceLock::new(),
                 };
                 return Err(self.stage_error(*e, job.language, &source));
             }
@@ -302,6 +303,7 @@ impl Run<'_> {
                 file: Cow::Borrowed(file),
                 text: Cow::Owned(rendered.text),
                 maps: before,
+                source: OnceLock::new(),
             },
             rendered.exports,
         ))

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mapstack_diagnostic::{Error, ErrorKind, Place};
 use mapstack_render::jinja::{Origin, SourceMap};
@@ -19,6 +19,8 @@ pub struct Text<'f> {
     pub(crate) text: Cow<'f, str>,
     /// One map for each template stage that made it, the first stage first.
     pub(crate) maps: Vec<SourceMap>,
+    /// What places show of the file, made once for all of them.
+    pub(crate) source: OnceLock<Arc<str>>,
 }
 
 impl fmt::Debug for Text<'_> {
@@ -34,6 +36,7 @@ impl<'f> Text<'f> {
             file: Cow::Borrowed(file),
             text: Cow::Borrowed(text),
             maps: Vec::new(),
+            source: OnceLock::new(),
         }
     }
 
@@ -43,6 +46,7 @@ impl<'f> Text<'f> {
             file: Cow::Borrowed(file),
             text: Cow::Owned(text),
             maps: vec![SourceMap::default()],
+            source: OnceLock::new(),
         }
     }
 
@@ -57,6 +61,7 @@ impl<'f> Text<'f> {
             file: Cow::Borrowed(file),
             text: Cow::Owned(text),
             maps: vec![map],
+            source: OnceLock::new(),
         }
     }
 
@@ -67,6 +72,7 @@ impl<'f> Text<'f> {
             file,
             text: Cow::Owned(self.text.into_owned()),
             maps: self.maps,
+            source: self.source,
         }
     }
 
@@ -168,17 +174,26 @@ impl<'f> Text<'f> {
             // Nothing was printed there: the file as a whole is what is wrong.
             None if self.is_rendered() => Place {
                 file: self.file.shown.clone(),
-                source: self.file.text().unwrap_or_default().into(),
+                source: self.source(),
                 start: 0,
                 end: 0,
             },
             None => Place {
                 file: self.file.shown.clone(),
-                source: (&*self.text).into(),
+                source: self.source(),
                 start: offset,
                 end: offset,
             },
         }
+    }
+
+    /// The file's own text.
+    fn source(&self) -> Arc<str> {
+        let source = self.source.get_or_init(|| match self.is_rendered() {
+            true => self.file.text().unwrap_or_default().into(),
+            false => (&*self.text).into(),
+        });
+        source.clone()
     }
 
     /// The source behind a byte of the text, through every stage.
@@ -267,6 +282,27 @@ impl<'f> Text<'f> {
                 };
                 error.note(format!("line {line} of the rendered text{how}: {shown}"))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_share_the_text_that_they_show() {
+        let file = File {
+            path: "f/a.yaml".into(),
+            shown: "r/f/a.yaml".into(),
+            bytes: Arc::from(&b"a: 1\nb: 2\n"[..]),
+        };
+        let plain = Text::plain(&file, file.text().unwrap());
+        let made = Text::made(&file, "a: 1\n".into());
+        for text in [plain, made] {
+            let [first, second] = [0, 3].map(|offset| text.place(offset).source);
+            assert!(Arc::ptr_eq(&first, &second));
+            assert_eq!(&*first, "a: 1\nb: 2\n");
         }
     }
 }
