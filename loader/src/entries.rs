@@ -26,7 +26,7 @@ pub(crate) fn entries(directory: &Path) -> Option<Vec<String>> {
     for entry in Dir::read_from(&opened).ok()? {
         let name = entry.ok()?.file_name().to_str().ok()?.to_owned();
         // Other characters can be equal to ASCII letters in a directory that ignores case.
-        if !name.is_ascii() || names.len() >= MOST {
+        if !name.is_ascii() || names.len() >= MAX_NAMES {
             return None;
         }
         if name != "." && name != ".." {
@@ -45,7 +45,7 @@ pub(crate) fn entries(_: &Path) -> Option<Vec<String>> {
 
 /// More names than this are not worth reading.
 #[cfg(target_os = "linux")]
-const MOST: usize = 100_000;
+const MAX_NAMES: usize = 100_000;
 
 /// Numbers of file systems that find what they list, and nothing else: ext2 to ext4, XFS, Btrfs, F2FS,
 /// tmpfs, ramfs and overlayfs.

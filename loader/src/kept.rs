@@ -28,7 +28,7 @@ struct Kept {
 }
 
 /// The most bytes that are kept.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 /// What distinguishes a file's content from another without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl KeptFiles {
     pub(crate) fn put(&self, path: &str, real: &Path, stamp: Stamp, bytes: &Arc<[u8]>) {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         files.bytes += bytes.len();
-        if files.bytes > MOST_BYTES {
+        if files.bytes > MAX_BYTES {
             *files = Files {
                 bytes: bytes.len(),
                 ..Files::default()

@@ -40,9 +40,9 @@ struct Kept {
 }
 
 /// The most bytes of files that are kept.
-const MOST_BYTES: usize = 512 << 20;
+const MAX_BYTES: usize = 512 << 20;
 /// The most paths without a file: names of minions are among them, and hardly ever asked for again.
-const MOST_MISSING: usize = 50_000;
+const MAX_MISSING: usize = 50_000;
 
 impl<F: FileServer> Snapshot<F> {
     /// Nothing was asked for yet.
@@ -101,10 +101,10 @@ impl<F: FileServer> FileServer for Snapshot<F> {
             Fetched::Found { bytes, .. } => kept.bytes = kept.bytes.saturating_add(bytes.len()),
             _ => kept.missing += 1,
         }
-        if kept.bytes > MOST_BYTES {
+        if kept.bytes > MAX_BYTES {
             *kept = Kept::default();
         }
-        if kept.missing > MOST_MISSING {
+        if kept.missing > MAX_MISSING {
             kept.missing = 0;
             for paths in kept.fetched.values_mut() {
                 paths.retain(|_, fetched| matches!(fetched, Fetched::Found { .. }));

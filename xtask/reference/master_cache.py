@@ -25,7 +25,7 @@ PILLAR = {
     "web.sls": "roles: [web]\nlookup: {2: two, false: no}\nwhen: 2020-01-02\n",
 }
 # How long the minions may take to connect, in seconds.
-PATIENCE = 180
+TIMEOUT = 180
 
 
 def record(platforms, target, outputs):
@@ -102,7 +102,7 @@ def start(program, config):
 
 def wait_for(home):
     """Ask all minions until both have answered, then have their pillar compiled again."""
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + TIMEOUT
     while time.monotonic() < until:
         if set(ask(home, "test.ping")) == set(MINIONS) and set(ask(home, "saltutil.refresh_pillar")) == set(MINIONS):
             time.sleep(5)
@@ -110,7 +110,7 @@ def wait_for(home):
                 return
         time.sleep(2)
     logs = "\n".join(f"{log}: {log.read_text(errors='replace')[-2000:]}" for log in home.glob("*.d/output"))
-    sys.exit(f"the minions have not answered for {PATIENCE} s:\n{logs}")
+    sys.exit(f"the minions have not answered for {TIMEOUT} s:\n{logs}")
 
 
 def record_outputs(home, outputs, started):

@@ -7,7 +7,7 @@ use mapstack::minion::Minion;
 use mapstack::value::Str;
 use mapstack::{Engine, Error, Result};
 use mapstack_lineage::Lineage;
-use mapstack_share::{Outcome, Witness};
+use mapstack_share::{Answers, Outcome};
 
 use crate::change::{Change, Ignored, changes};
 use crate::fleet::{Fleet, Report};
@@ -185,7 +185,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         reached: &[bool],
         minion: &Minion,
     ) -> Vec<Arc<Outcome>> {
-        let witness = Witness::new(minion);
+        let answers = Answers::new(minion);
         let outcomes =
             before
                 .iter()
@@ -193,7 +193,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
                 .enumerate()
                 .map(|(index, (before, is_reached))| {
                     let after = is_reached
-                        .then(|| self.after.outcome(index, &witness))
+                        .then(|| self.after.outcome(index, &answers))
                         .flatten();
                     after.unwrap_or_else(|| before.clone())
                 });

@@ -7,7 +7,7 @@ use mapstack::minion::Minion;
 use mapstack::value::Str;
 use mapstack::{Condition, DataOptions, Engine, Error, Result};
 use mapstack_lineage::{Explain, Lineage};
-use mapstack_share::{FactRead, Outcome, Recipe, Witness};
+use mapstack_share::{Answers, FactRead, Outcome, SharedFormula};
 
 use crate::Pace;
 use crate::ordered::{Panicked, ordered};
@@ -15,7 +15,7 @@ use crate::ordered::{Panicked, ordered};
 /// What is computed for every minion of a fleet.
 pub struct Fleet<'e> {
     engine: &'e Engine,
-    recipes: Vec<Recipe<'e>>,
+    formulas: Vec<SharedFormula<'e>>,
     conditions: Vec<Condition>,
 }
 
@@ -33,7 +33,7 @@ impl<'e> Fleet<'e> {
     pub fn new(engine: &'e Engine) -> Self {
         Fleet {
             engine,
-            recipes: Vec::new(),
+            formulas: Vec::new(),
             conditions: Vec::new(),
         }
     }
@@ -41,14 +41,14 @@ impl<'e> Fleet<'e> {
     /// Compute a formula's configuration, too.
     #[must_use]
     pub fn formula(self, formula: impl Into<String>) -> Self {
-        let recipe = Recipe::new(self.engine, formula, DataOptions::default());
-        self.recipe(recipe)
+        let formula = SharedFormula::new(self.engine, formula, DataOptions::default());
+        self.shared_formula(formula)
     }
 
     /// The same with arguments, in a saltenv, or with less memory.
     #[must_use]
-    pub fn recipe(mut self, recipe: Recipe<'e>) -> Self {
-        self.recipes.push(recipe);
+    pub fn shared_formula(mut self, formula: SharedFormula<'e>) -> Self {
+        self.formulas.push(formula);
         self
     }
 
@@ -61,7 +61,7 @@ impl<'e> Fleet<'e> {
 
     /// The formulas, in the order of a report's outcomes.
     pub fn formulas(&self) -> impl Iterator<Item = &str> {
-        self.recipes.iter().map(Recipe::formula)
+        self.formulas.iter().map(SharedFormula::formula)
     }
 
     /// What comes of one minion; `None` if it is left out.
@@ -83,11 +83,11 @@ impl<'e> Fleet<'e> {
                 }
             }
         }
-        let witness = Witness::new(minion);
+        let answers = Answers::new(minion);
         let outcomes = self
-            .recipes
+            .formulas
             .iter()
-            .map(|recipe| recipe.outcome_for(&witness))
+            .map(|formula| formula.outcome_for(&answers))
             .collect();
         Some(Report {
             id,
@@ -97,32 +97,32 @@ impl<'e> Fleet<'e> {
 
     /// What comes of one formula, by its index, on a minion, whether the minion is meant or not.
     #[must_use]
-    pub fn outcome(&self, formula: usize, minion: &Witness<'_, 'e>) -> Option<Arc<Outcome>> {
-        Some(self.recipes.get(formula)?.outcome_for(minion))
+    pub fn outcome(&self, formula: usize, minion: &Answers<'_, 'e>) -> Option<Arc<Outcome>> {
+        Some(self.formulas.get(formula)?.outcome_for(minion))
     }
 
     /// The facts of a minion that a formula, by its index, depends on; `None` if that is not known.
     #[must_use]
     pub fn facts(&self, formula: usize, minion: &Minion) -> Option<Vec<FactRead>> {
-        self.recipes.get(formula)?.facts(minion)
+        self.formulas.get(formula)?.facts(minion)
     }
 
     /// Where the values of a formula, by its index, come from on a minion; `None` if it fails.
     #[must_use]
     pub fn explain(&self, formula: usize, minion: &Minion) -> Option<Lineage> {
-        let recipe = self.recipes.get(formula)?;
-        let explained = recipe
+        let formula = self.formulas.get(formula)?;
+        let explained = formula
             .run(minion)
-            .explain(recipe.formula(), recipe.options());
+            .explain(formula.formula(), formula.options());
         explained.ok().map(|(_, lineage)| lineage)
     }
 
     /// The texts that a formula's templates, by its index, made of a minion's secrets, and those secrets.
     #[must_use]
     pub fn secret_texts(&self, formula: usize, minion: &Minion) -> Vec<Str> {
-        self.recipes
+        self.formulas
             .get(formula)
-            .map(|recipe| recipe.secret_texts(minion))
+            .map(|formula| formula.secret_texts(minion))
             .unwrap_or_default()
     }
 

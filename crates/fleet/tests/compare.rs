@@ -4,7 +4,7 @@ use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, platforms};
 use mapstack::{Condition, DataOptions, Engine};
 use mapstack_fleet::{Advanced, ChangedFiles, Comparison, Differences, Fleet, Report, Turn};
-use mapstack_share::Recipe;
+use mapstack_share::SharedFormula;
 use proptest::prelude::*;
 
 /// Paths of files that matter for some minions, and what they can hold.
@@ -220,10 +220,10 @@ fn a_change_of_what_prints_a_name_is_told_as_without_sharing() {
         let (before, after) = (state(pair[0].0, pair[0].1), state(pair[1].0, pair[1].1));
         let all = |memory: Option<usize>| {
             let fleet = |engine| {
-                let recipe = Recipe::new(engine, "f", DataOptions::default());
-                Fleet::new(engine).recipe(match memory {
-                    Some(bytes) => recipe.with_memory(bytes),
-                    None => recipe,
+                let formula = SharedFormula::new(engine, "f", DataOptions::default());
+                Fleet::new(engine).shared_formula(match memory {
+                    Some(bytes) => formula.with_memory(bytes),
+                    None => formula,
                 })
             };
             let (older, newer) = (fleet(&before), fleet(&after));

@@ -8,7 +8,7 @@ use mapstack::loader::{Fetched, FileServer, LoadError, MemoryFiles, SaltPath, Sn
 use mapstack::minion::Minion;
 use mapstack::{Condition, DataOptions, Engine, Error, ErrorKind, Limits};
 use mapstack_fleet::{Fleet, Pace, Report, Shard};
-use mapstack_share::Recipe;
+use mapstack_share::SharedFormula;
 
 fn files() -> MemoryFiles {
     MemoryFiles::new()
@@ -179,8 +179,8 @@ impl FileServer for Vanishing {
 fn files_that_vanish_meanwhile_are_errors_of_some_or_nobody_sees_it() {
     // As it is at each moment: some fail, later ones have nothing, and the work comes to its end.
     let engine = Engine::new(Vanishing(files(), AtomicUsize::new(0)));
-    let recipe = Recipe::new(&engine, "own", DataOptions::default()).with_memory(0);
-    let fleet = Fleet::new(&engine).recipe(recipe);
+    let formula = SharedFormula::new(&engine, "own", DataOptions::default()).with_memory(0);
+    let fleet = Fleet::new(&engine).shared_formula(formula);
     let reports: Vec<Report> =
         scope(|s| fleet.reports(s, minions(400), Pace::threads(3)).collect());
     let failed = reports.iter().filter(|report| !report.is_whole()).count();

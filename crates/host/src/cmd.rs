@@ -78,7 +78,7 @@ const UNSUPPORTED: [&str; 8] = [
 ];
 
 /// The time a program has unless `timeout` says otherwise.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The arguments of a call by name.
 struct Given(Map);
@@ -197,7 +197,7 @@ fn execute(call: &Call, merged: bool) -> Result<Ran> {
             let message = format!(
                 "{} did not end within {} seconds",
                 line.shown(),
-                PATIENCE.as_secs()
+                TIMEOUT.as_secs()
             );
             return Err(CallError::new(message).with_help("the argument timeout gives it more"));
         }
@@ -292,7 +292,7 @@ fn directory(given: &Given) -> Result<String> {
 /// The time it has, and the limit that the caller set.
 fn time(given: &Given) -> Result<(Duration, Option<String>)> {
     let Some(timeout) = given.get("timeout").filter(|timeout| timeout.truthy()) else {
-        return Ok((PATIENCE, None));
+        return Ok((TIMEOUT, None));
     };
     let seconds = match timeout {
         Value::Int(n) => n.to_i64().map(|n| n as f64),

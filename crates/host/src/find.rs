@@ -13,7 +13,7 @@ use crate::args::{Result, expand_home, path_value, required, text, unsupported};
 pub(crate) const TABLE: Table = &[("file.find", find), ("list_files", list_files)];
 
 /// Entries that one call looks at.
-const MOST_ENTRIES: usize = 500_000;
+const MAX_ENTRIES: usize = 500_000;
 
 /// The names in a directory, sorted.
 pub(crate) fn names_in(directory: &Path) -> io::Result<Vec<String>> {
@@ -53,11 +53,11 @@ pub(crate) fn glob(pattern: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn enough(entries: usize) -> Result<()> {
-    if entries < MOST_ENTRIES {
+    if entries < MAX_ENTRIES {
         return Ok(());
     }
     Err(
-        CallError::new(format!("more than {MOST_ENTRIES} files were found"))
+        CallError::new(format!("more than {MAX_ENTRIES} files were found"))
             .with_help("start in a smaller directory"),
     )
 }

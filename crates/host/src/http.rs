@@ -19,8 +19,8 @@ pub(crate) const TABLE: Table = &[("http.query", query), ("http_query", query)];
 /// Bytes of an answer.
 const LARGEST: u64 = 32 << 20;
 /// The reference waits for an hour.
-const PATIENCE: Duration = Duration::from_secs(60);
-const CONNECT_PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(60);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const AGENT: &str = concat!("mapstack/", env!("CARGO_PKG_VERSION"), " http.query()");
 
 /// What is not done here, and would change the request or the result, or write files.
@@ -245,9 +245,9 @@ fn agent(given: &Given<'_>) -> Result<ureq::Agent> {
             .allow_non_standard_methods(true)
             .max_redirects(5)
             .max_redirects_will_error(false)
-            .timeout_connect(Some(CONNECT_PATIENCE))
+            .timeout_connect(Some(CONNECT_TIMEOUT))
             .timeout_global(Some(
-                timeout.map_or(PATIENCE, |timeout| timeout.min(PATIENCE)),
+                timeout.map_or(TIMEOUT, |timeout| timeout.min(TIMEOUT)),
             ))
             // Which way requests go is not for the environment to say.
             .proxy(None)

@@ -43,10 +43,10 @@ pub enum UnreadableCommand {
 }
 
 /// Salt takes seconds to start.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Answers that are kept.
-const MOST_ANSWERS: usize = 10_000;
+const MAX_ANSWERS: usize = 10_000;
 
 impl SaltCall {
     /// Hand calls to a command; quotes are those of a shell, but there is none.
@@ -75,7 +75,7 @@ impl SaltCall {
         let setting = Setting {
             stdin: None,
             merged: false,
-            time: PATIENCE,
+            time: TIMEOUT,
         };
         let output = match process::run(command, setting)
             .map_err(|e| failed(format!("cannot be run: {e}")))?
@@ -84,7 +84,7 @@ impl SaltCall {
             Ended::Late => {
                 return Err(failed(format!(
                     "it did not end within {} seconds",
-                    PATIENCE.as_secs()
+                    TIMEOUT.as_secs()
                 )));
             }
             Ended::Talkative => return Err(failed(process::talkative())),
@@ -116,11 +116,11 @@ impl SaltCall {
 
 /// The last lines of a long message, where the reason is.
 fn ending(text: &str) -> String {
-    const MOST: usize = 1_000;
+    const MAX_CHARS: usize = 1_000;
     let start = text
         .char_indices()
         .rev()
-        .nth(MOST)
+        .nth(MAX_CHARS)
         .map_or(0, |(start, _)| start);
     let lines: Vec<&str> = text[start..].lines().rev().take(8).collect();
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
@@ -151,7 +151,7 @@ impl Functions for SaltCall {
         }
         let answer = self.ask(&arguments);
         let mut answers = answers();
-        if answers.len() < MOST_ANSWERS {
+        if answers.len() < MAX_ANSWERS {
             answers.insert(arguments, answer.clone());
         }
         Some(answer)

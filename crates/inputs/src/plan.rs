@@ -2,7 +2,7 @@
 
 use mapstack::{Condition, DataOptions, Engine};
 use mapstack_fleet::Fleet;
-use mapstack_share::Recipe;
+use mapstack_share::SharedFormula;
 
 use crate::InputError;
 use crate::Kwargs;
@@ -52,18 +52,18 @@ impl Plan {
 
     /// The same on the files of an engine.
     pub fn fleet<'e>(&self, engine: &'e Engine) -> Fleet<'e> {
-        let recipes = self.formulas.iter().map(|formula| {
-            let recipe = Recipe::new(engine, formula, self.options.clone());
-            let recipe = match self.memory {
-                Some(bytes) => recipe.with_memory(bytes),
-                None => recipe,
+        let formulas = self.formulas.iter().map(|formula| {
+            let formula = SharedFormula::new(engine, formula, self.options.clone());
+            let formula = match self.memory {
+                Some(bytes) => formula.with_memory(bytes),
+                None => formula,
             };
             match &self.saltenv {
-                Some(saltenv) => recipe.in_saltenv(saltenv.as_str()),
-                None => recipe,
+                Some(saltenv) => formula.in_saltenv(saltenv.as_str()),
+                None => formula,
             }
         });
-        let fleet = recipes.fold(Fleet::new(engine), Fleet::recipe);
+        let fleet = formulas.fold(Fleet::new(engine), Fleet::shared_formula);
         match &self.condition {
             Some(condition) => fleet.only(condition.clone()),
             None => fleet,

@@ -1,13 +1,13 @@
-//! What it costs to follow where values come from.
+//! What it costs to record where values come from.
 //!
 //! ```text
 //! cargo bench -p mapstack-lineage --bench explain -- time|none|data|explain FORMULA MINION ROOT…
 //! ```
 //!
-//! `time` prints one JSON object of an engine that answers again and again, in turns: `data`, `explain`, and
-//! `told`, where every value is also visited; of each the `fastest` nanoseconds, and how many `times` those of
-//! `data` it takes. The others print `peak`, the most bytes that a process had in memory that does nothing with
-//! its engine, calls `data`, or calls `explain` and keeps what it tells.
+//! `time` prints one JSON object. It measures, in turns and with one engine, `data`, `explain`, and `visited`, which
+//! also visits every value. For each it prints the `fastest` run in nanoseconds, and `times`, its duration as a
+//! multiple of `data`. The other modes print `peak`, the maximum memory in bytes of a process that makes an engine
+//! and does nothing with it, calls `data`, or calls `explain` and keeps the result.
 
 #[path = "../../mapstack/benches/timing/mod.rs"]
 mod timing;
@@ -45,14 +45,14 @@ fn main() -> Result<(), Box<dyn Error>> {
                     }
                 },
             ]);
-            let [data, explain, told] = compared.map(|one| {
+            let [data, explain, visited] = compared.map(|one| {
                 format!(
                     "{{\"fastest\": {}, \"times\": {:.3}}}",
                     one.fastest.as_nanos(),
                     one.times
                 )
             });
-            println!("{{\"data\": {data}, \"explain\": {explain}, \"told\": {told}}}");
+            println!("{{\"data\": {data}, \"explain\": {explain}, \"visited\": {visited}}}");
             return Ok(());
         }
         "data" => drop(black_box(engine.run(&minion).data(&formula, &options)?)),

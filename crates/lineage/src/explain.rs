@@ -1,4 +1,4 @@
-//! The questions that one asks a run.
+//! The trait that adds questions about origins to a run.
 
 use std::rc::Rc;
 
@@ -11,15 +11,15 @@ use crate::Lineage;
 use crate::tracker::Follower;
 use crate::why_not::{WhyNot, why_not, why_not_asked};
 
-/// What a [`Run`] says about where its data comes from.
+/// Questions about where the data of a [`Run`] comes from.
 pub trait Explain {
-    /// `map.data`, and where each value comes from.
+    /// Compute `map.data` and the origin of each value.
     ///
     /// # Errors
     /// As [`Run::data`].
     fn explain(&self, tpldir: &str, options: &DataOptions) -> Result<(Value, Lineage)>;
 
-    /// Why a file, by its path from the file server's root, has no part in a formula's data.
+    /// Explain why a file is not part of a formula's data. `path` is relative to the file server's root.
     ///
     /// ```
     /// use mapstack::{DataOptions, Engine, loader::MemoryFiles, minion::Minion};
@@ -37,10 +37,10 @@ pub trait Explain {
     /// As [`Run::data`].
     fn why_not(&self, tpldir: &str, options: &DataOptions, path: &str) -> Result<WhyNot>;
 
-    /// Why a file was not even looked for by the run that gave `data`.
+    /// Explain why the run that returned `data` did not look for a file.
     ///
     /// # Errors
-    /// A source that is not a definition, a matcher that cannot be looked up.
+    /// A source that is not a definition, or a matcher that cannot be looked up.
     fn why_not_asked(&self, data: &Value, options: &DataOptions, path: &str) -> Result<WhyNot>;
 }
 

@@ -1,27 +1,27 @@
-//! The layers that made the data, as people ask about them.
+//! The layers of the data, described for users.
 
 use mapstack::hooks::{Chosen, Moment};
 use mapstack::trace::Stage;
 use mapstack_merge::Options;
 use mapstack_value::{Str, Value};
 
-/// One contribution to the data, in the order of merging.
+/// One contribution to the data. A lineage lists them in the order of merging.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layer {
-    /// Which part of the work merged it.
+    /// The part of `map.data` that merged the layer.
     pub stage: Stage,
-    /// The source definition as written, if one led to it.
+    /// The source definition as written, if the layer comes from one.
     pub definition: Option<Str>,
-    /// What it is.
+    /// The kind of layer.
     pub kind: LayerKind,
-    /// What the definition's matchers found on this minion: why it is a layer at all.
+    /// The values that the definition's matchers found for this minion, which are the reason why it has this layer.
     pub because: Vec<Because>,
-    /// How it was merged; `None` for what was there first and for changes in place.
+    /// How the layer was merged; `None` for initial data and for changes in place.
     pub merged: Option<Merged>,
 }
 
 impl Layer {
-    /// A layer that was there first, or that changed the data in place.
+    /// A layer that is initial data, or that changed the data in place.
     pub(crate) fn unmerged(moment: Moment, kind: LayerKind) -> Self {
         Layer {
             stage: moment.stage,
@@ -33,44 +33,44 @@ impl Layer {
     }
 }
 
-/// What a layer is.
+/// The kind of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LayerKind {
     /// A parameter file.
     File {
-        /// Its path from the file server's root.
+        /// The path relative to the file server's root.
         path: String,
-        /// Where it lies, as a person would open it.
+        /// The path on disk, as a user would open it.
         shown: String,
     },
-    /// A value of the minion, the data so far or the caller.
+    /// A value from the minion's facts, from the data merged so far, or from the caller.
     Value,
     /// A template that changed the data in place.
     Edits {
-        /// Where the template lies.
+        /// The path of the template on disk.
         shown: String,
     },
-    /// What the function was called with, and its defaults.
+    /// The arguments of the function, and their defaults.
     Arguments,
 }
 
-/// A matcher and what it found.
+/// A matcher and the value it found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Because {
     /// Type and query, such as `G@os_family`.
     pub matcher: String,
-    /// What is there on this minion.
+    /// The value for this minion.
     pub found: Value,
 }
 
 /// How a layer was merged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Merged {
-    /// The strategy, by Salt's name.
+    /// The strategy, by its name in Salt.
     pub strategy: String,
-    /// Whether lists are appended.
+    /// Whether lists are appended instead of replaced.
     pub merge_lists: bool,
-    /// Who chose the strategy.
+    /// Where the strategy was chosen.
     pub chosen: Chosen,
 }
 

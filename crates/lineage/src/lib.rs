@@ -1,4 +1,4 @@
-//! Where values come from, for runs of the crate `mapstack`.
+//! Where each value comes from, for runs of the crate `mapstack`.
 //!
 //! The crate does not know about command lines, output formats, fleets, or how results are shared.
 //!
@@ -9,8 +9,8 @@
 //! | where values come from | [`Explain::explain`], [`Lineage`] |
 //! | one value's place and history | [`Lineage::at`], [`Ancestry`], [`Spot`] |
 //! | all values | [`Lineage::visit`] |
-//! | the layers and why each is one | [`Lineage::layers`], [`Layer`] |
-//! | why a file has no part in the data | [`Explain::why_not`], [`WhyNot`] |
+//! | the layers and the reason for each | [`Lineage::layers`], [`Layer`] |
+//! | why a file is not part of the data | [`Explain::why_not`], [`WhyNot`] |
 //! | which values are secret | [`Lineage::secret_paths`] |
 
 mod explain;
@@ -40,84 +40,83 @@ pub use why_not::{Instead, WhyNot};
 use tracker::{Texts, Tracker};
 use tree::{At, Claim, Node};
 
-/// Of data that stands for more values than this, with what aliases repeat, whoever explains or checks it does not go
-/// through each one: a few lines of aliases make more than anybody reads.
-pub const MOST_VALUES: usize = 100_000;
+/// Limit on the number of values that reports and checks go through one by one, counting what YAML aliases repeat. A
+/// few lines of aliases can stand for more values than anyone can read.
+pub const MAX_VALUES: usize = 100_000;
 
-/// Who has the say over the values of one run's data, and who had it before.
+/// Which layer set each value of one run's data, and which values it replaced.
 #[derive(Debug)]
 pub struct Lineage {
     layers: Vec<Layer>,
     texts: Texts,
     data: Value,
-    /// What the run noted, until somebody asks for a place.
+    /// The recorded steps of the run. The first query replays them to make the tree.
     notes: Mutex<Option<Tracker>>,
     tree: OnceLock<Node>,
     facts: FactPlaces,
-    /// What is secret, and what templates made of that.
+    /// Texts that are secret: those of the pillar, and those that templates made of them.
     secrets: HashSet<Str>,
 }
 
-/// What is known of one value.
+/// The origin and history of one value.
 #[derive(Debug, Clone)]
 pub struct Ancestry {
     /// The value.
     pub value: Value,
-    /// The layer it comes from: its place in [`layers`](Lineage::layers). For a mapping that several
-    /// layers have parts of, the first of them.
+    /// The layer that set the value, as an index into [`layers`](Lineage::layers). For a mapping to which several
+    /// layers contributed, this is the first of them.
     pub layer: usize,
-    /// Where in the layer.
+    /// The position in the layer.
     pub spot: Spot,
-    /// Where the key stands, for an entry of a mapping.
+    /// The position of the key, if the value is an entry of a mapping.
     pub key: Option<Spot>,
-    /// What was there before, the oldest first.
+    /// Earlier and rejected values, the oldest first.
     pub past: Vec<Ancestor>,
 }
 
-/// A value that was there before, or that never came to be.
+/// An earlier value, or one that a merge rejected.
 #[derive(Debug, Clone)]
 pub struct Ancestor {
-    /// What it was.
+    /// The value.
     pub value: Value,
-    /// Whose.
+    /// The layer that set it.
     pub layer: usize,
-    /// Where in that layer.
+    /// The position in that layer.
     pub spot: Spot,
-    /// The layer that ended it.
+    /// The layer that replaced, changed or rejected it.
     pub by: usize,
-    /// How.
+    /// What that layer did to it.
     pub how: How,
 }
 
-/// Where something stands.
+/// The position of a value or a key.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Spot {
     /// In a file.
     File {
-        /// The file and the bytes.
+        /// The file and the range of bytes.
         place: Place,
-        /// Whether a template computed what stands there, so that the place is the expression or
-        /// statement that did.
+        /// Whether a template computed the value. Then the place is the expression or statement that did.
         computed: bool,
-        /// Whether what stands there was made of a secret by a template.
+        /// Whether a template made the value from a secret.
         secret: bool,
     },
-    /// Under a path of the minion's facts; of several of its parts for `None`.
+    /// At a path of the minion's facts.
     Fact {
-        /// Which facts.
+        /// The part of the facts; `None` if the value was merged from several parts.
         part: Option<Part>,
-        /// The path to it.
+        /// The path of the value.
         path: Vec<Key>,
-        /// Where it was read, if that is known.
+        /// The position in the file that the facts were read from, if known.
         place: Option<FactPlace>,
     },
-    /// In no file: an argument, or a default of the function.
+    /// Not in a file: an argument of the function, or its default.
     Argument,
 }
 
 impl Spot {
-    /// Whether what stands there is secret wherever it is shown: the pillar has it, or a template made it of a
-    /// secret.
+    /// Whether the value must be masked wherever it is shown, because it comes from the pillar or a template made it
+    /// from a secret.
     #[must_use]
     pub fn is_secret(&self) -> bool {
         matches!(
@@ -166,7 +165,7 @@ impl Lineage {
         }
     }
 
-    /// The text of a layer that is a file, as this minion reads it.
+    /// The text of a layer as this minion reads it, if the layer is a file.
     #[must_use]
     pub fn text(&self, layer: usize) -> Option<&Arc<LayerText>> {
         self.texts.get(&layer)
@@ -189,7 +188,7 @@ impl Lineage {
         &self.layers
     }
 
-    /// What is known of the value at a path of keys and, for lists, indices.
+    /// The origin of the value at a path of keys and, for lists, indices.
     #[must_use]
     pub fn at(&self, path: &[Key]) -> Option<Ancestry> {
         let (mut node, mut value, mut key) = (Cow::Borrowed(self.root()), &self.data, None);
@@ -201,7 +200,7 @@ impl Lineage {
         Some(self.ancestry(&node, value, key.as_ref()))
     }
 
-    /// Visit every value from the root down, keys in order: its path, and what is known of it.
+    /// Visit every value with its path and origin, from the root down, in the order of keys.
     pub fn visit(&self, visit: &mut dyn FnMut(&[Key], &Ancestry)) {
         fn walk(
             lineage: &Lineage,
@@ -259,8 +258,8 @@ impl Lineage {
         }
     }
 
-    /// Where a claim stands. What no place in a text stands for, such as what a statement left in the data, is
-    /// secret by what it says.
+    /// The position of a claim. If it is not the exact position of the value, as after a change by a statement, the
+    /// value counts as secret if its text is one of the secret texts.
     fn marked(&self, claim: &Claim, value: &Value) -> Spot {
         let knows = || match value {
             Value::Str(text) => self.secrets.contains(text),
@@ -281,13 +280,13 @@ impl Lineage {
         }
     }
 
-    /// The texts that are secret on this minion, those that templates made of others included.
+    /// The secret texts of this minion, including those that templates made of others.
     pub fn secret_texts(&self) -> impl Iterator<Item = &str> {
         self.secrets.iter().map(|text| &**text)
     }
 
-    /// The paths of scalars at or below a path that the pillar gave, or that a template made of a secret. They
-    /// go on from the root.
+    /// The paths of secret scalars at or below a path: those from the pillar, and those that a template made from a
+    /// secret. The paths start at the root.
     #[must_use]
     pub fn secret_paths(&self, below: &[Key]) -> HashSet<Vec<Key>> {
         let mut paths = HashSet::new();

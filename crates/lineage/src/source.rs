@@ -1,4 +1,4 @@
-//! The texts that layers stand in, and places in them.
+//! The texts of layers, and positions in them.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -10,12 +10,12 @@ use mapstack_yaml::{Limits, Lines, Mark, load_marked};
 
 use crate::tree::At;
 
-/// The text of a layer, which knows the file and the template it came from.
+/// The text of a layer, with the file and the template that it came from.
 pub struct LayerText {
     text: Text<'static>,
-    /// Where each line starts.
+    /// The offset of each line.
     lines: OnceLock<Lines>,
-    /// Which scalars a template made of secrets.
+    /// The scalars that a template made from secrets.
     secret: OnceLock<SecretLeaves>,
 }
 
@@ -34,7 +34,8 @@ impl LayerText {
         }
     }
 
-    /// All of it, with the positions of everything inside; of nothing if it is no YAML.
+    /// The position of the whole text, with the positions of everything inside; without the latter if the text is
+    /// not valid YAML.
     pub(crate) fn whole(self) -> At {
         let marks = load_marked(self.text.as_str(), &Limits::default())
             .map(|(_, marks)| marks)
@@ -42,26 +43,26 @@ impl LayerText {
         At::Text(Arc::new(self), marks)
     }
 
-    /// The text that was read as YAML: the file's own, or what its template printed.
+    /// The text that YAML parsed: the file itself, or the output of its template.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.text.as_str()
     }
 
-    /// Whether a template printed it.
+    /// Whether the text is the output of a template.
     #[must_use]
     pub fn is_rendered(&self) -> bool {
         self.text.is_rendered()
     }
 
-    /// The place behind a mark, and whether the text at it was computed by a template.
+    /// The place of a mark in the source file, and whether a template computed the text there.
     #[must_use]
     pub fn spot(&self, mark: Mark) -> (Place, bool) {
         let offset = self.offset(mark);
         (self.text.place(offset), self.text.is_computed(offset))
     }
 
-    /// Whether a template made the scalar at a mark of a secret.
+    /// Whether a template made the scalar at a mark from a secret.
     #[must_use]
     pub fn is_secret(&self, mark: Mark) -> bool {
         let ranges = self.text.secret();
@@ -74,8 +75,8 @@ impl LayerText {
         !ranges.is_empty() && self.secret.get_or_init(leaves).has(mark)
     }
 
-    /// Whether one expression printed all of these bytes, and printed text: of what YAML makes of it,
-    /// nobody was asked. Data that a filter such as `json` wrote out is no text.
+    /// Whether a single expression printed all of these bytes as plain text, however YAML then reads it. The output
+    /// of a filter such as `json` does not count as plain text.
     #[must_use]
     pub fn is_text_of_value(&self, bytes: std::ops::Range<usize>) -> bool {
         let (Some(last), text) = (bytes.end.checked_sub(1), &self.text) else {
@@ -84,7 +85,7 @@ impl LayerText {
         text.is_text_of_value(bytes.start) && text.place(bytes.start) == text.place(last)
     }
 
-    /// The byte at a mark.
+    /// The byte offset of a mark.
     #[must_use]
     pub fn offset(&self, mark: Mark) -> usize {
         let text = self.text.as_str();

@@ -1,4 +1,4 @@
-//! Following a run: layers as they come, and the tree beside the data.
+//! Records the steps of a run, and replays them into a tree of origins.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,37 +15,37 @@ use crate::layers::{Because, Layer, LayerKind, Merged};
 use crate::source::LayerText;
 use crate::tree::{At, Claim, Merging, Node};
 
-/// The texts of layers that have one.
+/// The texts of layers by index. Not all layers have one.
 pub(crate) type Texts = BTreeMap<usize, Arc<LayerText>>;
 
-/// What is known so far of a run's data.
+/// The recorded steps of a run, and the tree made from them.
 ///
-/// A run only notes what it does. The tree is made of the notes when somebody asks for a place, by
-/// doing the merges again and watching them.
+/// During the run, the tracker only records steps. When a query needs the tree, the tracker repeats the merges and
+/// observes them.
 #[derive(Debug, Default)]
 pub(crate) struct Tracker {
     layers: Vec<Layer>,
     texts: Texts,
     steps: Vec<Step>,
     tree: Tree,
-    /// What the matchers of the source at hand have found.
+    /// The values that the matchers of the current source have found.
     because: Vec<Because>,
 }
 
-/// The hooks that follow a run.
+/// The hooks that record a run in a tracker.
 #[derive(Debug)]
 pub(crate) struct Follower(RefCell<Tracker>);
 
-/// Something that was done to the data.
+/// A step that changed the data.
 #[derive(Debug)]
 enum Step {
-    /// A fold began with a claim's value.
+    /// A fold began with this value.
     Begin(Claim),
-    /// A layer was merged over what there was.
+    /// A layer was merged over the data.
     Merge(Claim, Options),
-    /// The data is this from here on; nobody had a say in that.
+    /// The run replaced the data without a change of origins.
     Now(Value),
-    /// A template changed the data, statement by statement.
+    /// A template changed the data, one statement after the other.
     Edits {
         layer: usize,
         before: Value,
@@ -53,13 +53,14 @@ enum Step {
         statements: Vec<(Place, Value)>,
         whole: Place,
     },
-    /// The fold is over, and another will begin; the function itself may have changed its data.
+    /// A fold ended, and another follows. The function itself may have changed the result, which the claim
+    /// describes.
     PutAside(Option<(Value, Claim)>),
-    /// What was put aside stands under a key.
+    /// The result that was put aside was inserted under a key.
     PutUnder(Key),
 }
 
-/// The tree, as far as the notes have been gone through.
+/// The tree after the steps replayed so far.
 #[derive(Debug)]
 struct Tree {
     root: Node,
@@ -70,15 +71,15 @@ struct Tree {
 impl Default for Tree {
     fn default() -> Self {
         Tree {
-            root: nothing(),
+            root: no_origin(),
             data: Value::map(),
             aside: None,
         }
     }
 }
 
-/// Nobody has said anything.
-fn nothing() -> Node {
+/// The tree of an empty mapping without origin.
+fn no_origin() -> Node {
     Node::whole(Claim {
         layer: 0,
         value: Value::map(),
@@ -95,7 +96,7 @@ impl Tree {
             }
             Step::Merge(overlay, options) => {
                 let (base, root) = (std::mem::take(&mut self.data), &mut self.root);
-                // It has been done before, so it can be done.
+                // The run did the same merge without an error, so this one succeeds.
                 self.data = merge(
                     base,
                     &overlay.value,
@@ -139,7 +140,7 @@ impl Tree {
                 self.data = now;
             }
             Step::PutAside(adjusted) => {
-                let mut node = std::mem::replace(&mut self.root, nothing());
+                let mut node = std::mem::replace(&mut self.root, no_origin());
                 if let Some((before, by)) = adjusted {
                     node.edit(&before, &by);
                 }
@@ -155,7 +156,7 @@ impl Tree {
 }
 
 impl Follower {
-    /// With room for what a formula usually has.
+    /// A follower with capacity for a typical formula.
     pub fn new() -> Self {
         Follower(RefCell::new(Tracker {
             layers: Vec::with_capacity(16),
@@ -164,7 +165,7 @@ impl Follower {
         }))
     }
 
-    /// What is known by now.
+    /// Take the tracker with the steps recorded so far.
     pub fn take(&self) -> Tracker {
         self.0.take()
     }
@@ -300,7 +301,7 @@ impl Tracker {
         self.steps.push(Step::Merge(claim, merged.options.clone()));
     }
 
-    /// Where the value of a raw definition stands.
+    /// The position of a value that a definition of raw data leads to.
     fn whereabouts(
         &mut self,
         definition: &Definition,
@@ -330,7 +331,7 @@ impl Tracker {
         } else {
             at
         };
-        // What further matchers pick can come from several places inside.
+        // Further matchers select parts, which can come from several positions inside.
         if rest.is_empty() {
             at
         } else {
@@ -338,7 +339,7 @@ impl Tracker {
         }
     }
 
-    /// The layers there are and their texts, which the tree can do without.
+    /// Take the layers and their texts. The tree does not need them.
     pub fn take_layers(&mut self) -> (Vec<Layer>, Texts) {
         (
             std::mem::take(&mut self.layers),
@@ -346,7 +347,7 @@ impl Tracker {
         )
     }
 
-    /// What is known of the data.
+    /// Replay all steps and return the tree.
     pub fn into_tree(mut self) -> Node {
         self.go_through();
         self.tree.root
@@ -357,7 +358,7 @@ impl Tracker {
         steps.into_iter().for_each(|step| self.tree.apply(step));
     }
 
-    /// Where a part of the data so far stands.
+    /// The position of a value in the data merged so far.
     fn in_data(&mut self, path: &[Key]) -> At {
         self.go_through();
         let node = path

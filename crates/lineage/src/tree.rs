@@ -1,7 +1,7 @@
-//! A tree beside the data: who set each value, and what was there before.
+//! A tree parallel to the data: which layer set each value, and which values it replaced.
 //!
-//! It has as many nodes as layers disagree. Where one layer has the say over everything below a
-//! value there is one node, and what stands below is found in that layer's own positions.
+//! The tree has nodes only where layers differ. If one layer set a value and everything in it, there is a single
+//! node, and the positions of the layer's text cover everything below it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,38 +16,38 @@ use mapstack_yaml::{Mark, Marks};
 
 use crate::source::LayerText;
 
-/// A layer's say over a value and everything in it.
+/// The statement that a layer set a value and everything in it.
 #[derive(Debug, Clone)]
 pub(crate) struct Claim {
-    /// The layer's place in the list of layers.
+    /// The index of the layer.
     pub layer: usize,
     pub value: Value,
     pub at: At,
 }
 
-/// Where a claim stands.
+/// The position of a claim's value.
 #[derive(Debug, Clone)]
 pub(crate) enum At {
-    /// In a text, with the positions of everything inside.
+    /// A position in a text, with the positions of everything inside.
     Text(Arc<LayerText>, Marks),
-    /// At one position of a text.
+    /// A position in a text, without positions inside.
     Mark(Arc<LayerText>, Mark),
-    /// At a statement of a template.
+    /// A statement of a template.
     Statement(Arc<Place>),
-    /// Under a path of the minion's facts.
+    /// A path of the minion's facts.
     Fact(Option<Part>, Vec<Key>),
-    /// At the last key of such a path.
+    /// The last key of such a path.
     FactKey(Option<Part>, Vec<Key>),
-    /// One key above: the only entry stands there.
+    /// One level above this position: its only entry is there.
     Below(Box<At>),
-    /// Somewhere inside: nobody knows where exactly.
+    /// An unknown position inside this one.
     Somewhere(Box<At>),
-    /// In no file: an argument.
+    /// Not in a file: an argument.
     Nowhere,
 }
 
 impl At {
-    /// Whether it is no more than near the value: at a statement, or at something that the value came out of.
+    /// Whether this is only near the value: the statement or the position from which the value was computed.
     pub fn is_near(&self) -> bool {
         match self {
             At::Statement(_) | At::Mark(..) => true,
@@ -82,7 +82,7 @@ impl At {
 }
 
 impl Claim {
-    /// The say over an entry or an item.
+    /// The claim on an entry or an item.
     fn child(&self, step: &Key) -> Option<Claim> {
         let (index, value) = entry(&self.value, step)?;
         Some(Claim {
@@ -92,7 +92,7 @@ impl Claim {
         })
     }
 
-    /// The say over the key of an entry.
+    /// The claim on the key of an entry.
     fn key(&self, step: &Key) -> Option<Claim> {
         let Value::Map(map) = &self.value else {
             return None;
@@ -110,7 +110,7 @@ impl Claim {
             .try_fold(self.clone(), |here, step| here.child(step))
     }
 
-    /// The same say, over another value.
+    /// The same claim on another value.
     fn over(&self, value: &Value) -> Claim {
         Claim {
             value: value.clone(),
@@ -119,7 +119,7 @@ impl Claim {
     }
 }
 
-/// The entry or item that a step leads to.
+/// The index and the value of the entry or item at a step.
 pub(crate) fn entry<'v>(value: &'v Value, step: &Key) -> Option<(usize, &'v Value)> {
     let item = |items: &'v [Value]| {
         let index = usize::try_from(integer_step(step)?.to_i64()?).ok()?;
@@ -136,51 +136,51 @@ pub(crate) fn entry<'v>(value: &'v Value, step: &Key) -> Option<(usize, &'v Valu
     }
 }
 
-/// What is known of a value.
+/// The origin and history of a value.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Node {
-    /// Who has the say over the key it stands under, if that is not whoever has it over the mapping.
+    /// The claim on the key of this value, if another layer claims the mapping that contains it.
     key: Option<Claim>,
     now: Now,
     /// What was there before, the oldest first.
     pub past: Vec<Past>,
 }
 
-/// Who has the say at the moment.
+/// The present claims on a value and its parts.
 #[derive(Debug, Clone, Default)]
 struct Now {
-    /// Over everything that is not listed; nothing is there any more if nobody has.
+    /// The claim on all parts that are not listed here. `None` if there is no value any more.
     claim: Option<Claim>,
-    /// Entries of a mapping over which others have.
+    /// Entries of a mapping that other layers set.
     entries: HashMap<Key, Node, RandomState>,
-    /// The items of a list from several layers.
+    /// The items of a list to which several layers contributed.
     items: Option<Vec<Node>>,
 }
 
-/// Something that was there, or should have been.
+/// An earlier or rejected value.
 #[derive(Debug, Clone)]
 pub(crate) struct Past {
-    /// What it was, and whose.
+    /// The value and the layer that set it.
     pub claim: Claim,
-    /// What was known of what is in it, if that went with it.
+    /// The claims on its parts, if these ended together with it.
     inside: Option<Box<Now>>,
     /// The layer that ended it.
     pub by: usize,
     pub how: How,
 }
 
-/// How a value ended.
+/// How the history of a value went on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
-    /// Another took its place.
+    /// Another value replaced it.
     Replaced,
-    /// Its items are among those of a longer list.
+    /// It became part of a longer list.
     Joined,
-    /// It is one of the two items of a list.
+    /// It became one of the two items of a list.
     Paired,
-    /// It was taken away.
+    /// A layer removed it.
     Removed,
-    /// It never came to be: the earlier value stayed.
+    /// A merge rejected it and kept the earlier value.
     Rejected,
     /// A template changed it in place.
     Edited,
@@ -215,7 +215,7 @@ impl Now {
 }
 
 impl Node {
-    /// A value that one layer has the say over.
+    /// A value that a single layer set.
     pub fn whole(claim: Claim) -> Self {
         Node {
             now: Now::whole(claim),
@@ -223,17 +223,18 @@ impl Node {
         }
     }
 
-    /// Whose the value is; `None` if there is none any more.
+    /// The claim on the value; `None` if there is no value any more.
     pub fn claim(&self) -> Option<&Claim> {
         self.now.claim.as_ref()
     }
 
-    /// What is known of an entry or an item, with what replaced values around it had there.
+    /// The node of an entry or item. Its history includes the entries at this step of values that were replaced
+    /// around it.
     pub fn child(&self, step: &Key) -> Option<Node> {
         let mut child = self.now.child(step)?;
         let mut past: Vec<Past> = Vec::new();
         for before in &self.past {
-            // Lists that became longer or were edited handed their items on.
+            // A list that was extended or edited keeps the nodes of its items, so its past has none.
             let Some(was) = before.inside.as_ref().and_then(|inside| inside.child(step)) else {
                 continue;
             };
@@ -252,7 +253,7 @@ impl Node {
         Some(child)
     }
 
-    /// The same, without a copy where nothing around it was replaced.
+    /// As [`child`](Self::child), without a copy if this node has no history.
     pub fn child_here(&self, step: &Key) -> Option<Cow<'_, Node>> {
         let own = match (&self.past[..], &self.now.items) {
             ([], None) => self.now.entries.get(step),
@@ -266,13 +267,13 @@ impl Node {
         }
     }
 
-    /// Who has the say over the key of an entry.
+    /// The claim on the key of an entry.
     pub fn key_of(&self, step: &Key) -> Option<Claim> {
         let own = self.now.entries.get(step).and_then(|node| node.key.clone());
         own.or_else(|| self.now.claim.as_ref()?.key(step))
     }
 
-    /// What is known of an entry, to be changed.
+    /// The node of an entry, for changes.
     fn entry_mut(&mut self, key: &Key) -> &mut Node {
         let Now {
             claim,
@@ -295,7 +296,7 @@ impl Node {
         path.iter().fold(self, |here, key| here.entry_mut(key))
     }
 
-    /// The items of a list, each with what is known of it.
+    /// Take the nodes of the items of a list.
     fn take_items(&mut self, values: &[Value]) -> Vec<Node> {
         let mut now = std::mem::take(&mut self.now);
         if let Some(items) = now.items.take() {
@@ -310,7 +311,7 @@ impl Node {
         values.iter().enumerate().map(of).collect()
     }
 
-    /// The value ends here.
+    /// Move the present value to the history.
     fn end(&mut self, old: &Value, by: usize, how: How) {
         let now = std::mem::take(&mut self.now);
         let Some(claim) = now.claim.as_ref().map(|claim| claim.over(old)) else {
@@ -336,12 +337,12 @@ impl Node {
         self.now = Now::whole(claim);
     }
 
-    /// Put what is known of an entry here.
+    /// Replace the node of an entry.
     pub fn set_entry(&mut self, key: &Key, node: Node) {
         *self.entry_mut(key) = node;
     }
 
-    /// A template changed the value in place, and this is what it made.
+    /// Record that a template changed the value in place from `old` to the value of `by`.
     pub fn edit(&mut self, old: &Value, by: &Claim) {
         let new = &by.value;
         match (old, new) {
@@ -365,7 +366,7 @@ impl Node {
         }
     }
 
-    /// Items stay whose they were where the same item is still there.
+    /// Match the items of a changed list with the earlier items, so that unchanged items keep their origins.
     fn edit_list(&mut self, before: &[Value], after: &[Value], by: &Claim) {
         let whole: Value = before.iter().cloned().collect();
         let owner = self
@@ -379,7 +380,7 @@ impl Node {
             .map(Some)
             .enumerate()
             .collect();
-        // Where the next item probably is: behind the last one that was found.
+        // Items mostly keep their order, so look behind the last match first.
         let mut next = 0;
         let items = after.iter().map(|item| {
             let is_it = |(index, node): &(usize, Option<Node>)| {
@@ -415,18 +416,18 @@ impl Node {
     }
 }
 
-/// How far an item of a changed list is looked for.
+/// How many earlier items are compared with each item of a changed list.
 const MAX_ITEMS_COMPARED: usize = 200;
 
-/// The step to an item.
+/// The key of an item in a path.
 pub(crate) fn index_key(index: usize) -> Key {
     Key::from(i64::try_from(index).unwrap_or(i64::MAX))
 }
 
-/// Watches a merge for the tree.
+/// Records the changes of a merge in the tree.
 pub(crate) struct Merging<'t> {
     pub root: &'t mut Node,
-    /// The layer that is merged over what there is.
+    /// The claim of the layer that is merged.
     pub overlay: &'t Claim,
 }
 

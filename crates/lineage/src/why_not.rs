@@ -1,4 +1,4 @@
-//! Why a parameter file has no part in the data.
+//! Explains why a parameter file is not part of the data.
 
 use mapstack::trace::{Asked, Event, Outcome};
 use mapstack::{DataOptions, Run, directories, parse_definition};
@@ -9,51 +9,51 @@ use mapstack_value::{Map, Value};
 use crate::Lineage;
 use crate::layers::LayerKind;
 
-/// Why a file has no part in the data, or which it has.
+/// Why a file is not part of the data, or which layer it is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WhyNot {
-    /// It has: it is this layer.
+    /// The file is a layer.
     Used {
-        /// The layer's place among the layers.
+        /// The index of the layer.
         layer: usize,
     },
-    /// It was looked for and is not served.
+    /// The run looked for the file, but the file server does not have it.
     Missing,
-    /// It was looked for, and the file server refuses it.
+    /// The run looked for the file, but the file server refuses to serve it.
     Refused {
-        /// Why.
+        /// The reason that the file server gives.
         reason: String,
     },
-    /// It was read, and has no `values`.
+    /// The run read the file, which has no `values`.
     Empty,
-    /// It lies in none of the directories that are looked into.
+    /// The file is outside the directories of parameter files.
     Elsewhere {
-        /// Those that are.
+        /// The directories of parameter files.
         directories: Vec<String>,
     },
-    /// Sources lead to files of its kind, but not to this one on this minion.
+    /// Some sources lead to files of this kind, but to others on this minion.
     Others {
-        /// For each of these sources what this minion has, and what the file is for.
+        /// These sources, with the values of this minion and those that would lead to the file.
         sources: Vec<Instead>,
     },
-    /// No source leads to a file of its kind.
+    /// No source leads to a file of this kind.
     NoSource {
-        /// Those there are.
+        /// All sources.
         sources: Vec<String>,
     },
 }
 
-/// A source that leads to other files than one that was asked about.
+/// A source that leads to other files than the one in question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instead {
     /// The definition as written.
     pub definition: String,
-    /// For each matcher that does not lead there: its type and query, what the minion has there, and
-    /// what the file is for.
+    /// For each matcher that does not lead to the file: its type and query, the texts that the minion has, and the
+    /// text that would lead to the file.
     pub differs: Vec<(String, Vec<String>, String)>,
 }
 
-/// What a run did with a file, if it looked for it.
+/// The outcome for a file that the run looked for; `None` if it did not.
 pub(crate) fn why_not(lineage: &Lineage, events: &[Event], path: &str) -> Option<WhyNot> {
     let is_it = |kind: &LayerKind| matches!(kind, LayerKind::File { path: own, .. } if own == path);
     if let Some(layer) = lineage.layers().iter().position(|layer| is_it(&layer.kind)) {
@@ -72,7 +72,7 @@ pub(crate) fn why_not(lineage: &Lineage, events: &[Event], path: &str) -> Option
     })
 }
 
-/// Why a file was not even looked for by the run that gave `data`.
+/// Find the reason why the run that returned `data` did not look for a file.
 pub(crate) fn why_not_asked(
     run: &Run<'_>,
     data: &Value,
@@ -129,7 +129,7 @@ pub(crate) fn why_not_asked(
     })
 }
 
-/// The paths of definitions that stand for a file, those without a suffix first.
+/// The paths that a definition can have to lead to a file, those without a suffix first.
 fn stems(file: &str) -> Vec<&str> {
     let stems = [".yaml.jinja", ".jinja", ".yaml", ""]
         .iter()
@@ -139,8 +139,8 @@ fn stems(file: &str) -> Vec<&str> {
         .collect()
 }
 
-/// What each matcher of a definition would have to find to lead to a path; `None` for a matcher that
-/// always leads to the same part. No definition of this kind leads there for `None` as a whole.
+/// The text that each matcher of a definition would have to find to lead to a path. A part is `None` if its matcher
+/// always gives the same text. The result is `None` if the definition cannot lead to the path.
 fn wanted(definition: &Definition, path: &str) -> Option<Vec<Option<String>>> {
     fn rest(matchers: &[Matcher], path: &str) -> Option<Vec<Option<String>>> {
         let (first, others) = matchers.split_first()?;

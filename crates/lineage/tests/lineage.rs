@@ -1,4 +1,4 @@
-//! Where values come from: that looking changes nothing, and that what is told can be found there.
+//! Explaining a run does not change its result, and each reported place contains the value.
 
 #[path = "../../mapstack/tests/common/mod.rs"]
 mod common;
@@ -12,7 +12,7 @@ use mapstack::value::{Key, Map, Value};
 use mapstack::{DataOptions, Engine, Place, yaml};
 use mapstack_lineage::{Ancestry, Explain, How, LayerKind, Lineage, Spot};
 
-/// Whether the text at a place reads as the scalar: as a plain one, quoted, or as a block.
+/// Whether the text at a place parses as the scalar: plain, quoted, or as a block.
 fn stands_there(place: &Place, value: &Value) -> bool {
     let rest = &place.source[place.start..];
     let line = rest.lines().next().unwrap_or_default();
@@ -24,7 +24,7 @@ fn stands_there(place: &Place, value: &Value) -> bool {
     if ends.chain([line.len()]).any(|end| reads_as(&line[..end])) {
         return true;
     }
-    // Scalars of several lines: whatever begins at the place in the file as a whole.
+    // For scalars of several lines, parse the whole file and compare the value at the place.
     let Ok((whole, marks)) = yaml::load_marked(&place.source, &yaml::Limits::default()) else {
         return (1..=rest.lines().count())
             .any(|n| reads_as(&rest.lines().take(n).collect::<Vec<_>>().join("\n")));
@@ -58,18 +58,18 @@ fn is_scalar(value: &Value) -> bool {
     )
 }
 
-/// What became of the scalars of some data.
+/// Counts of the scalars of some data by their origin.
 #[derive(Debug, Default, PartialEq)]
 struct Tally {
-    /// Out of files without template marks.
+    /// Scalars in files without template marks.
     plain: usize,
-    /// Literal text of templated files.
+    /// Literal scalars in templates.
     literal: usize,
     items: usize,
     keys: usize,
     computed: usize,
     facts: usize,
-    /// Facts and their keys that were gone to.
+    /// Facts and their keys whose places were checked.
     fact_places: usize,
     arguments: usize,
     minion: Option<String>,
@@ -88,7 +88,7 @@ impl Tally {
             } => {
                 let rest = &place.source[place.start..];
                 let is_computing = ["{{", "{%"].iter().any(|mark| rest.starts_with(mark));
-                // A template of another engine, or one in Python, may count as a whole.
+                // Templates in Python and of other engines may have the whole file as their place.
                 let is_whole =
                     place.source.starts_with("#!") && (place.start == 0 || rest.starts_with("${"));
                 assert!(
@@ -159,7 +159,7 @@ impl Tally {
         }
     }
 
-    /// Go to the place of a fact, if a file is told.
+    /// Check the place of a fact, if it is in a file.
     fn go_to(&mut self, place: Option<&FactPlace>, value: &Value, path: &[Key]) {
         let Some(FactPlace::File(told)) = place else {
             return;
@@ -193,7 +193,7 @@ impl Tally {
         self.fact_places += 1;
     }
 
-    /// `text` is what the minion was read from, if that is not a file.
+    /// `text` is the text that the minion was parsed from, if it is not from a file.
     fn of(lineage: &Lineage, minion: &Minion, text: Option<String>) -> Self {
         let mut tally = Tally {
             minion: text,
@@ -205,7 +205,7 @@ impl Tally {
 }
 
 #[test]
-fn looking_changes_nothing_and_every_scalar_is_where_it_is_said_to_be() {
+fn explaining_changes_nothing_and_every_scalar_is_at_its_reported_place() {
     let (mut runs, mut all) = (0, Tally::default());
     for record in records(include_str!("../../mapstack/tests/data/map_scenarios.json")) {
         let arguments = record
@@ -253,7 +253,7 @@ fn looking_changes_nothing_and_every_scalar_is_where_it_is_said_to_be() {
             ),
         }
     }
-    // Each of these was gone to: all literal values and keys were found, in plain files and others.
+    // The places of all these were checked, in plain files and templates.
     assert!(
         runs > 70 && all.plain > 250 && all.literal > 2 && all.computed > 30,
         "{runs} {all:?}"
@@ -264,7 +264,7 @@ fn looking_changes_nothing_and_every_scalar_is_where_it_is_said_to_be() {
     );
 }
 
-/// A minion as it is when it is read from a text, and the text; without one where YAML cannot say it.
+/// The minion as parsed from a text, with the text; without a text if YAML cannot represent it.
 fn written(minion: Minion) -> (Minion, Option<String>) {
     let parts = [Part::Grains, Part::Pillar, Part::Opts]
         .map(|part| (part.name(), minion.part(part).clone()));
@@ -338,7 +338,7 @@ fn every_kind_of_fact_is_found_in_its_file() {
     assert!(tally.facts > 15 && tally.fact_places > 25, "{tally:?}");
 }
 
-/// What is known of a value of a formula of files.
+/// The origin of a value in a formula with these files.
 fn explain(files: &[(&str, &str)], path: &[&str]) -> (Lineage, Ancestry) {
     let files = files
         .iter()
@@ -366,8 +366,8 @@ fn explain(files: &[(&str, &str)], path: &[&str]) -> (Lineage, Ancestry) {
     (lineage, known)
 }
 
-/// Where a value stands, then each earlier one: how it ended, and where it stood.
-fn told(files: &[(&str, &str)], path: &[&str]) -> Vec<String> {
+/// The place of a value, followed by its history: how each earlier value ended, and its place.
+fn history(files: &[(&str, &str)], path: &[&str]) -> Vec<String> {
     let (_, known) = explain(files, path);
     let past = known
         .past
@@ -403,16 +403,16 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn overrides_are_told_from_the_last_to_the_first() {
+fn overrides_are_reported_from_the_last_to_the_first() {
     let debian = "f/parameters/os_family/Debian.yaml";
     let expected = [
         "3 f/parameters/os/Debian.yaml:2:6".to_string(),
         format!("Replaced 2 {debian}:3:6"),
         "Replaced 1 f/parameters/defaults.yaml:2:6".into(),
     ];
-    assert_eq!(told(FILES, &["a"]), expected);
+    assert_eq!(history(FILES, &["a"]), expected);
     assert_eq!(
-        told(FILES, &["c"]),
+        history(FILES, &["c"]),
         [
             "9 pillar:f:c (<m>:3:17)",
             "Replaced 3 f/parameters/defaults.yaml:7:6"
@@ -433,19 +433,19 @@ fn overrides_are_told_from_the_last_to_the_first() {
 #[test]
 fn each_item_of_a_list_has_its_own_place() {
     assert_eq!(
-        told(FILES, &["l", "0"]),
+        history(FILES, &["l", "0"]),
         ["'x' f/parameters/defaults.yaml:3:7"]
     );
     assert_eq!(
-        told(FILES, &["l", "2"]),
+        history(FILES, &["l", "2"]),
         ["'z' f/parameters/os_family/Debian.yaml:4:7"]
     );
-    assert_eq!(told(FILES, &["l", "3"]), ["'w' f/post-map.jinja:1:1"]);
-    assert_eq!(told(FILES, &["n"]), ["5 f/post-map.jinja:2:1"]);
+    assert_eq!(history(FILES, &["l", "3"]), ["'w' f/post-map.jinja:1:1"]);
+    assert_eq!(history(FILES, &["n"]), ["5 f/post-map.jinja:2:1"]);
 }
 
 #[test]
-fn what_a_replaced_mapping_held_is_told_where_the_new_one_has_it_too() {
+fn entries_of_a_replaced_mapping_are_in_the_history_of_the_same_entries() {
     let files = [
         ("f/parameters/defaults.yaml", "values:\n  m: {p: 1}\n"),
         (
@@ -457,11 +457,11 @@ fn what_a_replaced_mapping_held_is_told_where_the_new_one_has_it_too() {
         "2 f/parameters/os/Debian.yaml:3:10",
         "Replaced 1 f/parameters/defaults.yaml:2:10",
     ];
-    assert_eq!(told(&files, &["m", "p"]), expected);
+    assert_eq!(history(&files, &["m", "p"]), expected);
 }
 
 #[test]
-fn sources_out_of_the_data_itself_and_nested_calls_have_their_own_places() {
+fn sources_from_the_data_itself_and_nested_calls_have_their_own_places() {
     let files = [
         (
             "f/parameters/map_jinja.yaml",
@@ -483,17 +483,20 @@ fn sources_out_of_the_data_itself_and_nested_calls_have_their_own_places() {
         ("b/post-map.jinja", "{% do mapdata.l.append('of b') %}"),
     ];
     assert_eq!(
-        told(&files, &["port"]),
+        history(&files, &["port"]),
         ["10 f/parameters/defaults.yaml:2:13"]
     );
-    assert_eq!(told(&files, &["b"]), ["5 f/parameters/os/Debian.yaml:2:6"]);
+    assert_eq!(
+        history(&files, &["b"]),
+        ["5 f/parameters/os/Debian.yaml:2:6"]
+    );
     let expected = [
         "'c' f/parameters/os/Debian.yaml:3:7",
         "Replaced 'a' f/parameters/defaults.yaml:3:7",
     ];
-    assert_eq!(told(&files, &["l", "0"]), expected);
-    assert_eq!(told(&files, &["l", "1"]), ["5 f/post-map.jinja:2:1"]);
-    let past: Vec<String> = told(&files, &["l"]);
+    assert_eq!(history(&files, &["l", "0"]), expected);
+    assert_eq!(history(&files, &["l", "1"]), ["5 f/post-map.jinja:2:1"]);
+    let past: Vec<String> = history(&files, &["l"]);
     assert!(past.iter().all(|line| !line.contains("b/")), "{past:?}");
     let (lineage, known) = explain(&files, &["b"]);
     assert_eq!(
@@ -519,7 +522,7 @@ fn a_loop_that_changes_the_data_is_one_edit() {
 }
 
 #[test]
-fn looking_asks_for_nothing_that_the_run_does_not() {
+fn explaining_looks_up_nothing_that_the_run_does_not() {
     let files = MemoryFiles::new().file(
         "base",
         "f/parameters/map_jinja.yaml",
@@ -534,7 +537,7 @@ fn looking_asks_for_nothing_that_the_run_does_not() {
 }
 
 #[test]
-fn a_post_map_template_that_asks_for_its_own_formula_is_stopped() {
+fn a_post_map_template_that_calls_its_own_formula_is_stopped() {
     let files = MemoryFiles::new()
         .file("base", "f/parameters/defaults.yaml", "values: {}")
         .file(

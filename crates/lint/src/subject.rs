@@ -10,7 +10,7 @@ use mapstack::secrets::Secrets;
 use mapstack::trace::{Asked, Event};
 use mapstack::value::{Extent, Str, Value};
 use mapstack::{DataOptions, Engine, Error, ErrorKind, MapForm, Place, Run, Survey, yaml};
-use mapstack_lineage::{Explain, LayerKind, Lineage, MOST_VALUES, WhyNot};
+use mapstack_lineage::{Explain, LayerKind, Lineage, MAX_VALUES, WhyNot};
 
 use crate::document::{Content, Document, SourceFile};
 use crate::states::{self, Library, State, Target};
@@ -521,9 +521,9 @@ impl<'s> Subject<'s> {
 /// Why some data is not checked value by value, if it is that large.
 fn too_large(data: &Value) -> Option<String> {
     let values = Extent::of(data).values;
-    (values > MOST_VALUES).then(|| {
+    (values > MAX_VALUES).then(|| {
         format!(
-            "it stands for {values} keys and values, with what aliases repeat, and rules look at {MOST_VALUES} at most"
+            "it stands for {values} keys and values, with what aliases repeat, and rules look at {MAX_VALUES} at most"
         )
     })
 }

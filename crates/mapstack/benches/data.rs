@@ -1,12 +1,11 @@
-//! How long `data` or `map` takes for one formula and one minion, and how long its floor.
+//! Measures `data` or `map` for one formula and one minion, and a lower bound.
 //!
 //! ```text
 //! cargo bench -p mapstack --bench data -- data|map FORMULA MINION ROOT…
 //! ```
 //!
-//! Prints one JSON object of median nanoseconds: `warm`, where one engine answers again and again;
-//! `cold`, where each answer has an engine of its own; and `floor`, which reads the files that were
-//! found and parses them by the same YAML parser, and does nothing else.
+//! Prints one JSON object of median nanoseconds: `warm`, with one engine for all runs; `cold`, with a new engine for
+//! each run; and `floor`, which only reads the files of the run and parses them with the same YAML parser.
 
 mod timing;
 
@@ -72,7 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn read_and_parse(file: &PathBuf) {
-    // A template is not YAML before it is rendered; it costs its reading.
+    // Templates are not YAML before rendering, so they are only read.
     if let Ok(text) = std::fs::read_to_string(file) {
         let _ = black_box(yaml::load(&text));
     }

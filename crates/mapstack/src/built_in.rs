@@ -1,4 +1,4 @@
-//! The functions of a run that are built in: those of [`mapstack_functions`], and those that need the engine.
+//! The built-in functions of a run: those of [`mapstack_functions`], and those that need the engine.
 
 use mapstack_diagnostic::nearest;
 use mapstack_render::jinja::Vm;
@@ -9,7 +9,7 @@ use crate::engine::Run;
 /// A function that needs the engine.
 pub(crate) type Own = fn(&Run<'_>, &Vm<'_>, CallArgs) -> Result<Obj>;
 
-/// A module's functions with their full names.
+/// The functions of a module by their full names.
 pub(crate) type Table = &'static [(&'static str, Own)];
 
 /// A function of a run: `salt['module.name'](args)`.
@@ -28,7 +28,7 @@ impl Function {
     }
 }
 
-/// The tables of functions that need the engine. The others are the same everywhere.
+/// The built-in functions: these tables, and the tables of [`mapstack_functions`].
 #[derive(Clone, Copy)]
 pub(crate) struct BuiltIn(pub &'static [Table]);
 
@@ -41,7 +41,7 @@ impl BuiltIn {
             .chain(own.map(|(name, function)| (*name, Function::Own(*function))))
     }
 
-    /// The function of a name.
+    /// The function with this name.
     pub fn find(self, name: &str) -> Option<Function> {
         self.all()
             .find(|(known, _)| *known == name)
@@ -54,12 +54,12 @@ impl BuiltIn {
             .any(|(name, _)| name.split_once('.').is_some_and(|(m, _)| m == module))
     }
 
-    /// The function whose name is nearest to one that does not exist.
+    /// The function with the most similar name.
     pub fn similar(self, name: &str) -> Option<&'static str> {
         nearest(name, self.all().map(|(known, _)| known))
     }
 
-    /// What to do about a function that does not exist.
+    /// Advice for a call of a function that does not exist.
     pub fn help(self, name: &str) -> String {
         match self.similar(name) {
             Some(near) => format!("did you mean salt['{near}']?"),

@@ -1,4 +1,4 @@
-//! What was made of texts, for who meets them again.
+//! A cache of values computed from texts.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use foldhash::fast::RandomState;
 use mapstack_value::Str;
 
-/// Things by the text they were made of, until there is too much text; then it starts over. Minions and
-/// threads share it.
+/// Values by the text they were computed from. Minions and threads share the cache. When the texts exceed its limit,
+/// it is emptied.
 pub(crate) struct ByText<V> {
     kept: Mutex<Kept<V>>,
     most: usize,
@@ -19,7 +19,7 @@ struct Kept<V> {
 }
 
 impl<V: Clone> ByText<V> {
-    /// Nothing; later that many bytes of text at most.
+    /// An empty cache for texts of at most so many bytes in total.
     pub fn new(most: usize) -> Self {
         ByText {
             kept: Mutex::new(Kept {
@@ -30,12 +30,12 @@ impl<V: Clone> ByText<V> {
         }
     }
 
-    /// What was made of a text.
+    /// The value computed from a text.
     pub fn get(&self, text: &str) -> Option<V> {
         self.lock().by_text.get(text).cloned()
     }
 
-    /// Keep what was made of a text.
+    /// Store the value computed from a text.
     pub fn put(&self, text: &str, value: V) {
         let mut kept = self.lock();
         if let Some(known) = kept.by_text.get_mut(text) {
@@ -52,7 +52,7 @@ impl<V: Clone> ByText<V> {
         kept.bytes += text.len();
     }
 
-    /// A panic elsewhere leaves nothing half-written here.
+    /// Nothing panics while it holds the lock and the cache is incomplete, so a poisoned lock is usable.
     fn lock(&self) -> MutexGuard<'_, Kept<V>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }

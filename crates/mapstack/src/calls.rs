@@ -1,17 +1,17 @@
-//! Calls out of templates that are answered from outside the library.
+//! Calls in templates that code outside the library answers.
 
 use std::fmt;
 
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj};
 use mapstack_value::{Map, Str, Value};
 
-/// Whoever can answer calls of `salt['…'](…)` that are not built in.
+/// Functions for calls of `salt['…'](…)` that are not built in.
 ///
-/// [`Engine::with_functions`](crate::Engine::with_functions) takes any number of them. The library
-/// has none: what touches a machine is the caller's business.
+/// [`Engine::with_functions`](crate::Engine::with_functions) accepts any number of implementations. The library has
+/// none, because access to a machine is the caller's decision.
 ///
-/// Filters that look at the machine (`which`, `is_empty`, …) are asked for here, too. Their names
-/// have no dot, and their input is the first argument.
+/// The same methods answer filters that inspect the machine (`which`, `is_empty`, …). The names of filters have no
+/// dot, and their input is the first argument.
 ///
 /// ```
 /// use mapstack::{Call, CallError, DataOptions, Engine, Functions, loader::MemoryFiles, minion::Minion, value::Value};
@@ -41,32 +41,32 @@ use mapstack_value::{Map, Str, Value};
 /// assert_eq!(mapdata.as_map().unwrap().get("x").unwrap().as_str(), Some("abab"));
 /// ```
 pub trait Functions: Send + Sync {
-    /// Whether there is a function, or filter, of that name: what `'name' in salt` says. It is asked
-    /// for one minion and believed for all.
+    /// Whether a function or filter with this name exists, which is the value of `'name' in salt`. The answer for
+    /// one minion is used for all minions.
     fn has(&self, name: &str) -> bool;
 
-    /// Whether there is any function of a module: what makes `salt.module` defined.
+    /// Whether any function of a module exists, which makes `salt.module` defined.
     fn has_module(&self, module: &str) -> bool;
 
-    /// Answer a call; `None` leaves it to the next.
+    /// Answer a call. `None` passes it on to the next implementation.
     fn call(&self, call: &Call) -> Option<Result<Value, CallError>>;
 
-    /// What a person could do to have such a call answered here.
+    /// Advice for users: what makes this implementation answer such a call.
     fn advice(&self, _call: &Call) -> Option<String> {
         None
     }
 }
 
-/// One call of a function, or use of a filter, with its arguments.
+/// A call of a function, or a use of a filter, with its arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// The function's full name, such as `cmd.run`, or the filter's.
+    /// The full name of the function, such as `cmd.run`, or the name of the filter.
     pub name: Str,
     /// Positional arguments.
     pub args: Vec<Value>,
     /// Named arguments in order.
     pub kwargs: Map,
-    /// The id of the minion whose templates call.
+    /// The id of the minion whose template makes the call.
     pub minion: Str,
 }
 
@@ -87,24 +87,24 @@ impl Call {
         }
     }
 
-    /// The same with one more positional argument.
+    /// Add a positional argument.
     #[must_use]
     pub fn arg(mut self, value: impl Into<Value>) -> Self {
         self.args.push(value.into());
         self
     }
 
-    /// The same with one more named argument.
+    /// Add a named argument.
     #[must_use]
     pub fn kwarg(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.kwargs.insert(name, value);
         self
     }
 
-    /// What a template calls.
+    /// The call that a template makes.
     ///
     /// # Errors
-    /// An argument is undefined, or no data.
+    /// An argument is undefined, or is not data.
     pub(crate) fn of(name: &str, args: &CallArgs, minion: Str) -> mapstack_render::Result<Self> {
         let positional = args
             .positional
@@ -123,11 +123,11 @@ impl Call {
         })
     }
 
-    /// The arguments by the names of a function's parameters, as Python binds them; `None` where
-    /// one was not given.
+    /// The arguments by the names of a function's parameters, bound as in Python; `None` for parameters without an
+    /// argument.
     ///
     /// # Errors
-    /// Python's `TypeError` for arguments too many, repeated or unknown.
+    /// Python's `TypeError` for too many, repeated or unknown arguments.
     pub fn bind<const N: usize>(&self, names: [&str; N]) -> Result<[Option<Value>; N], CallError> {
         let named = |(name, value): (&mapstack_value::Key, &Value)| {
             (name.to_string().into(), Obj::from(value.clone()))
@@ -137,18 +137,18 @@ impl Call {
             named: self.kwargs.iter().map(named).collect(),
         };
         let bound = args.bind(&self.name, names)?;
-        // What was frozen comes back as it was.
+        // The objects were made from data above, so converting them back cannot fail.
         Ok(bound.map(|argument| argument.and_then(|a| a.to_value().ok())))
     }
 
-    /// Whether a filter is used, not a function called.
+    /// Whether this is a use of a filter.
     #[must_use]
     pub fn is_filter(&self) -> bool {
         !self.name.contains('.')
     }
 }
 
-/// The call as a template would write it, long arguments cut.
+/// The call as a template would write it, with long arguments shortened.
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let named = self
@@ -176,16 +176,16 @@ impl fmt::Display for Call {
     }
 }
 
-/// Text that a person can take in.
+/// The beginning of a text, short enough for a message.
 fn shortened(text: &str) -> String {
-    const MOST: usize = 200;
-    match text.char_indices().nth(MOST) {
+    const MAX_CHARS: usize = 200;
+    match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_string(),
     }
 }
 
-/// Why a call that was answered failed: what the function raised.
+/// The error that a function raised.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallError {
     class: Option<&'static str>,
@@ -194,7 +194,7 @@ pub struct CallError {
 }
 
 impl CallError {
-    /// What Salt calls a `CommandExecutionError`: the function could not do it.
+    /// Salt's `CommandExecutionError`: the function failed.
     pub fn new(message: impl Into<String>) -> Self {
         CallError {
             class: None,
@@ -203,7 +203,7 @@ impl CallError {
         }
     }
 
-    /// A Python exception of a class.
+    /// An exception of a Python class.
     pub fn python(class: &'static str, message: impl Into<String>) -> Self {
         CallError {
             class: Some(class),
@@ -211,14 +211,14 @@ impl CallError {
         }
     }
 
-    /// The same with advice.
+    /// Add advice.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The class of the Python exception; `None` for Salt's own.
+    /// The class of the Python exception; `None` for `CommandExecutionError`.
     #[must_use]
     pub fn class(&self) -> Option<&'static str> {
         self.class
@@ -234,7 +234,7 @@ impl fmt::Display for CallError {
 impl std::error::Error for CallError {}
 
 impl From<Box<Error>> for CallError {
-    /// What one of the template stage's own tools raised.
+    /// An error raised by a helper function of the template stage.
     fn from(e: Box<Error>) -> Self {
         let class = match e.kind {
             ErrorKind::Python(class) => Some(class),

@@ -1,4 +1,4 @@
-//! Questions about a minion, as one expression of Jinja.
+//! Conditions on minions, written as an expression of Jinja.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::file::File;
 use crate::render::{Job, Language};
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 
-/// An expression that is true of some minions: `grains.os_family == 'Debian' and 'web' in id`.
+/// An expression that is true for some minions: `grains.os_family == 'Debian' and 'web' in id`.
 ///
-/// It sees `grains`, `pillar`, `opts`, `id` and `salt`, and can do what an expression in a template
-/// can do, within the same limits. A fact that is not there is undefined, which is equal to nothing
-/// and false; something below a fact that is not there is an error.
+/// The variables are `grains`, `pillar`, `opts`, `id` and `salt`. Expressions can do what they can do in templates,
+/// within the same limits. A missing fact is undefined: it is false and equal to nothing. Looking up something in a
+/// missing fact is an error.
 ///
 /// ```
 /// use mapstack::{Condition, Engine, loader::MemoryFiles, minion::Minion};
@@ -32,17 +32,17 @@ pub struct Condition {
     template: Arc<File>,
 }
 
-/// What the expression stands in.
+/// The template around the expression.
 const BEFORE: &str = "{% if ";
 const AFTER: &str = " %}1{% endif %}";
-/// What errors call it.
+/// The name of the template in errors.
 const NAME: &str = "condition";
 
 impl Condition {
-    /// Read an expression.
+    /// Parse an expression.
     ///
     /// # Errors
-    /// It is none, or more than one.
+    /// The text is not an expression, or is more than one.
     pub fn parse(text: &str) -> Result<Self> {
         let source = format!("{BEFORE}{text}{AFTER}");
         let bytes: Arc<[u8]> = source.as_bytes().into();
@@ -92,13 +92,13 @@ impl Condition {
         }
     }
 
-    /// The expression.
+    /// The expression as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// An error with its places in the expression itself.
+    /// Move the places of an error from the template into the expression.
     fn located(&self, e: Error) -> Error {
         e.with_places(|place| {
             if place.file == NAME {
@@ -111,13 +111,13 @@ impl Condition {
 }
 
 impl Engine {
-    /// Whether a condition is true of a minion. What its functions warn of is dropped.
+    /// Whether a condition is true for a minion. Warnings of its functions are dropped.
     ///
     /// # Errors
-    /// The expression fails, such as one that looks below a fact that is not there.
+    /// The expression fails, for example because it looks up something in a missing fact.
     pub fn holds(&self, condition: &Condition, minion: &Minion) -> Result<bool> {
         let mut run = self.run(minion);
-        // Few minions have every grain.
+        // Missing grains must not be errors: few minions have every grain.
         run.strict = false;
         let mut variables = run.common_variables(&run.saltenv);
         variables.insert("id".into(), minion.id().into());

@@ -1,4 +1,4 @@
-//! `map.data`: a formula's configuration.
+//! `map.data`: the configuration of a formula.
 
 use mapstack_diagnostic::nearest;
 use mapstack_value::{Map, Value};
@@ -11,10 +11,10 @@ use crate::stack::{in_stage, tplroot};
 use crate::trace::Stage;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
-/// The definitions that count as "defaults are among the sources".
+/// The definitions that make `map.data` regard `defaults.yaml` as present among the sources.
 const DEFAULTS: [&str; 3] = ["defaults.yaml", "Y!defaults.yaml", "Y!P@defaults.yaml"];
 
-/// What the meta configuration can set.
+/// The keys that the meta configuration can set.
 const ARGUMENTS: [&str; 8] = [
     "sources",
     "parameter_dirs",
@@ -27,10 +27,10 @@ const ARGUMENTS: [&str; 8] = [
 ];
 
 impl Run<'_> {
-    /// `map.data(tpldir, …)`: what a formula's layers amount to on this minion.
+    /// `map.data(tpldir, …)`: the configuration of a formula on this minion.
     ///
     /// # Errors
-    /// A bad definition, template, file, meta configuration or merge.
+    /// An invalid definition, template, file, meta configuration or merge.
     pub fn data(&self, tpldir: &str, options: &DataOptions) -> Result<Value> {
         self.called(|| self.layered(tpldir, options))
     }
@@ -89,7 +89,7 @@ impl Run<'_> {
         Ok(mapdata)
     }
 
-    /// The arguments, overridden by `map_jinja.yaml` files, which are layers themselves (saltext-formula:
+    /// The arguments, overridden by `map_jinja.yaml` files, which are themselves merged as layers (saltext-formula:
     /// `map.data`).
     fn meta_configuration(&self, tplroot: &str, options: &DataOptions) -> Result<Map> {
         let arguments = self.arguments(tplroot, options)?;
@@ -113,9 +113,9 @@ impl Run<'_> {
         Ok(meta)
     }
 
-    /// The arguments, with defaults for those that are not given.
+    /// The arguments, with defaults for those not given.
     fn arguments(&self, tplroot: &str, options: &DataOptions) -> Result<Map> {
-        // Those of a formula for which none is given are the same each time.
+        // Without arguments, the defaults depend only on the formula.
         let usual = (*options == DataOptions::default()).then_some(&self.engine.arguments);
         if let Some(arguments) = usual.and_then(|usual| usual.get(tplroot)) {
             return Ok(arguments);
@@ -198,8 +198,8 @@ impl Run<'_> {
         ));
     }
 
-    /// The template that may change the result in place; what it prints is dropped
-    /// (saltext-formula: `map.data`). Tera changes nothing in place: what it prints is merged.
+    /// Run the post-map template, which can change the result in place; its output is dropped (saltext-formula:
+    /// `map.data`). Tera templates cannot change values in place: their output is merged.
     fn post_map(&self, tpldir: &str, tplroot: &str, meta: &Map, mapdata: &mut Value) -> Result<()> {
         let post_map = or(meta.get("post_map"), Value::None);
         if matches!(post_map, Value::Bool(false)) {
@@ -245,7 +245,7 @@ impl Run<'_> {
     }
 }
 
-/// Put `defaults.yaml` first unless it is among the sources (saltext-formula: `map.data`).
+/// Insert `defaults.yaml` as the first source unless the sources have it (saltext-formula: `map.data`).
 fn prepend_defaults(meta: &mut Map) -> Result<()> {
     let wrong = |what: &str| {
         Err(Error::new(
@@ -264,7 +264,7 @@ fn prepend_defaults(meta: &mut Map) -> Result<()> {
             }
             Ok(())
         }
-        // The reference looks for the text inside the text, and finds it.
+        // The reference uses `in`, which for text finds substrings.
         Some(Value::Str(text)) if DEFAULTS.iter().any(|d| text.contains(d)) => Ok(()),
         Some(Value::Map(map)) if DEFAULTS.iter().any(|d| map.contains_key(*d)) => Ok(()),
         Some(other) => {

@@ -1,4 +1,4 @@
-//! What many minions share, and the run of one.
+//! The engine, which many minions share, and the run of one minion.
 
 use std::any::{Any, TypeId};
 use std::cell::{Cell, OnceCell, RefCell};
@@ -22,12 +22,12 @@ use crate::calls::Functions;
 use crate::facts::Facts;
 use crate::hooks::{Hooks, Slot};
 use crate::layer_file::LayerFile;
-use crate::moulds::Moulds;
+use crate::skeleton_cache::SkeletonCache;
 use crate::stubs::Stubs;
 use crate::trace::{Asked, Event, FileRead, FileReadKind, Outcome, Stage};
 use mapstack_diagnostic::{Diagnostic, ErrorKind};
 
-/// A file server and what was learnt from it; shared by every minion and thread.
+/// A file server, and caches of what runs read from it. Minions and threads share an engine.
 ///
 /// ```no_run
 /// use mapstack::{DataOptions, Engine, loader::Roots, minion::Minion};
@@ -44,16 +44,17 @@ pub struct Engine {
     pub(crate) functions: Vec<Box<dyn Functions>>,
     pub(crate) templates: TemplateCache,
     layers: ByText<Arc<LayerFile>>,
-    pub(crate) moulds: Moulds,
+    pub(crate) skeletons: SkeletonCache,
     pub(crate) definitions: ByText<Arc<Definition>>,
-    /// The arguments of `map.data` where none is given, by formula.
+    /// The default arguments of `map.data` by formula.
     pub(crate) arguments: ByText<Map>,
-    /// What others keep beside it, by type.
-    kept: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+    /// Data of other crates, by type.
+    extensions: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
 impl Engine {
-    /// An engine over a file server. `Engine::new` stands beside the functions that it starts with.
+    /// An engine over a file server. The public constructor, `Engine::new`, is next to the list of built-in
+    /// functions.
     pub(crate) fn with_built_in(files: Box<dyn FileServer>, built_in: BuiltIn) -> Self {
         Engine {
             files,
@@ -65,56 +66,56 @@ impl Engine {
             layers: ByText::new(MAX_LAYERS),
             definitions: ByText::new(MAX_DEFINITIONS),
             arguments: ByText::new(MAX_DEFINITIONS),
-            moulds: Moulds::default(),
-            kept: Mutex::default(),
+            skeletons: SkeletonCache::default(),
+            extensions: Mutex::default(),
         }
     }
 
-    /// What the templates of one run may spend, all together. Time and memory count from the start of the run.
+    /// Limit what the templates of one run may use in total. Time and memory count from the start of the run.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Answers that come before every function, built in or not.
+    /// Set stubs, which are asked before every function, built in or not.
     #[must_use]
     pub fn with_stubs(mut self, stubs: Stubs) -> Self {
         self.stubs = stubs;
         self
     }
 
-    /// Add functions for calls that are not built in; those added earlier are asked first.
+    /// Add functions for calls that are not built in. Functions that were added earlier take precedence.
     #[must_use]
     pub fn with_functions(mut self, functions: impl Functions + 'static) -> Self {
         self.functions.push(Box::new(functions));
         self
     }
 
-    /// Where its files come from.
+    /// The file server.
     #[must_use]
     pub fn files(&self) -> &dyn FileServer {
         &*self.files
     }
 
-    /// What the templates of one run may spend.
+    /// The limits on the templates of one run.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Start a run for one minion, in the minion's `saltenv` option or `base`.
+    /// Start a run for one minion, in the saltenv of its `saltenv` option or in `base`.
     pub fn run(&self, minion: &Minion) -> Run<'_> {
         Run::new(self, minion, None)
     }
 
-    /// The same, watched by hooks from its start.
+    /// Start a run with hooks that observe it from its start.
     pub fn run_with_hooks<'e>(&'e self, minion: &Minion, hooks: Rc<dyn Hooks + 'e>) -> Run<'e> {
         Run::new(self, minion, Some(hooks))
     }
 
-    /// What somebody keeps beside the engine, for as long as it lives: one value of each type, made when it is first
-    /// asked for.
+    /// Data that another crate keeps for the lifetime of the engine: one value of each type, made when it is first
+    /// requested.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -122,20 +123,23 @@ impl Engine {
     /// #[derive(Default)]
     /// struct Runs(AtomicUsize);
     /// let engine = Engine::new(MemoryFiles::new());
-    /// engine.kept::<Runs>().0.fetch_add(1, Ordering::Relaxed);
-    /// assert_eq!(engine.kept::<Runs>().0.load(Ordering::Relaxed), 1);
+    /// engine.extension::<Runs>().0.fetch_add(1, Ordering::Relaxed);
+    /// assert_eq!(engine.extension::<Runs>().0.load(Ordering::Relaxed), 1);
     /// ```
-    pub fn kept<T: Any + Default + Send + Sync>(&self) -> Arc<T> {
-        // A panic elsewhere leaves nothing half-written here.
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept
+    pub fn extension<T: Any + Default + Send + Sync>(&self) -> Arc<T> {
+        // Nothing panics while it holds the lock and the map is incomplete, so a poisoned lock is usable.
+        let mut extensions = self
+            .extensions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let found = extensions
             .entry(TypeId::of::<T>())
             .or_insert_with(|| Arc::<T>::default());
-        // What is there under a type's name is of that type.
+        // The value under a type's id has that type, so the cast succeeds.
         found.clone().downcast().unwrap_or_default()
     }
 
-    /// The parsed form of a data source's text, rendered or not.
+    /// The parsed content of a data source with this text, which can be the output of a template.
     pub(crate) fn parsed_layer(
         &self,
         text: &str,
@@ -150,18 +154,18 @@ impl Engine {
     }
 }
 
-/// The most text of data sources that is kept in parsed form, which takes some ten times as much. What
-/// templates print can differ for every minion, so the texts have no bound.
+/// Limit on the texts of data sources whose parsed content is cached; the content takes about ten times as much
+/// memory. The texts have no natural limit, because templates can print something else for every minion.
 const MAX_LAYERS: usize = 8 << 20;
-/// The same of source definitions, and of formulas' names.
+/// Limit on the cached source definitions, and on the cached names of formulas.
 const MAX_DEFINITIONS: usize = 1 << 20;
-/// Files that a run of a formula looks for, as a rule.
+/// Typical number of files that a run looks for.
 const USUAL_READS: usize = 32;
 
 /// The work for one minion.
 ///
-/// A run has its own view of grains, pillar and options: what a template changes in them is seen
-/// by later layers of the run, as in the reference, and nowhere else.
+/// Each run has its own grains, pillar and options. Later layers of the same run see the changes that a template
+/// makes in them, as in the reference; other runs do not.
 pub struct Run<'e> {
     pub(crate) engine: &'e Engine,
     pub(crate) saltenv: Str,
@@ -169,28 +173,30 @@ pub struct Run<'e> {
     pub(crate) live: Live,
     pub(crate) syntax: Syntax,
     pub(crate) strict: bool,
-    /// Where each `salt://` path that was read lies on disk.
+    /// The paths on disk of the `salt://` paths that were read.
     pub(crate) on_disk: RefCell<HashMap<String, PathBuf, foldhash::fast::RandomState>>,
     pub(crate) stage: Cell<Stage>,
     pub(crate) depth: Cell<usize>,
-    /// How many changes to containers there had been when the facts were looked at last for a function.
+    /// The count of changes to containers at the last time that [`follow_facts`](Run::follow_facts) compared the
+    /// facts.
     followed: Cell<u64>,
-    /// Whether the results are a function of something else than files and facts.
-    pub(crate) own: Cell<bool>,
-    /// What watches the run, if anything does.
+    /// Whether the results depend on anything other than files and facts.
+    pub(crate) outside_inputs: Cell<bool>,
+    /// The hooks that observe the run.
     pub(crate) hooks: Slot<'e>,
-    /// What the templates of the run may spend, all together, counted from its start.
+    /// The limits on the templates of the run, with times counted from its start.
     pub(crate) limits: Limits,
-    /// Steps that they may still spend.
+    /// Remaining steps of the templates.
     pub(crate) fuel: Cell<u64>,
     pub(crate) definition: RefCell<Option<Str>>,
-    /// What is secret, if anybody follows that.
+    /// The secrets, if the run tracks them.
     pub(crate) taint: OnceCell<Taint>,
     events: RefCell<Vec<Event>>,
-    /// Every look at the file server, in order, each once.
+    /// Every access to the file server, in order, without duplicates.
     reads: RefCell<IndexSet<FileRead, foldhash::fast::RandomState>>,
     pub(crate) warnings: RefCell<Vec<Diagnostic>>,
-    /// Behind all else: what the run's templates made is gone by then, but for what holds itself.
+    /// The last field, because fields are dropped in order: by then, only containers that hold themselves are left
+    /// for the sweep to free.
     _sweep: Sweep,
 }
 
@@ -198,7 +204,7 @@ pub struct Run<'e> {
 pub(crate) struct Live {
     pub grains: Obj,
     pub pillar: Obj,
-    /// Made when first asked for, and filled when first looked at: it has hundreds of entries.
+    /// Made on first use, and filled on first access: it has hundreds of entries.
     pub(crate) opts: OnceCell<Obj>,
     pub salt: Obj,
 }
@@ -212,7 +218,7 @@ impl<'e> Run<'e> {
             opts: OnceCell::new(),
             salt: salt_object(),
         };
-        // What is looked at before the hooks are in their place is looked at by every run.
+        // The hooks are set at the end. Every run reads these options, so not reporting them is safe.
         let option = |name: &str| minion.option_named(name).unwrap_or_default();
         let saltenv = match option("saltenv") {
             Value::Str(env) if !env.is_empty() => env,
@@ -230,7 +236,7 @@ impl<'e> Run<'e> {
             stage: Cell::new(Stage::Layers),
             depth: Cell::new(0),
             followed: Cell::new(changes()),
-            own: Cell::new(false),
+            outside_inputs: Cell::new(false),
             hooks: slot,
             limits: engine.limits.restarted(),
             fuel: Cell::new(engine.limits.fuel),
@@ -246,14 +252,14 @@ impl<'e> Run<'e> {
         Run { syntax, ..run }
     }
 
-    /// Use another saltenv.
+    /// Use another saltenv than the minion's.
     #[must_use]
     pub fn with_saltenv(mut self, saltenv: impl Into<Str>) -> Self {
         self.saltenv = saltenv.into();
         self
     }
 
-    /// Salt's `jinja_env` or `jinja_sls_env`, and the two older options that count for both.
+    /// The settings of Salt's `jinja_env` or `jinja_sls_env`, and of two older options that apply to both.
     pub(crate) fn jinja_options(&self, option: &str) -> Syntax {
         let mut syntax = Syntax::default();
         let env = self.option(option).as_map().cloned().unwrap_or_default();
@@ -270,14 +276,14 @@ impl<'e> Run<'e> {
             ("jinja_lstrip_blocks", "lstrip_blocks"),
         ] {
             if self.option(option).truthy() {
-                // Both names are known to `set`.
+                // `set` knows both names, so it cannot fail.
                 let _ = syntax.set(setting, &Value::Bool(true));
             }
         }
         syntax
     }
 
-    /// The `opts` variable of templates.
+    /// The variable `opts` of templates.
     pub(crate) fn live_opts(&self) -> Obj {
         let make = || {
             let facts = self.facts.unchanged().clone();
@@ -291,22 +297,22 @@ impl<'e> Run<'e> {
         self.live.opts.get_or_init(make).clone()
     }
 
-    /// From now on the results are nobody else's: they come from outside.
-    pub(crate) fn make_own(&self) {
-        self.own.set(true);
+    /// Note that the results depend on something other than files and facts.
+    pub(crate) fn note_outside_input(&self) {
+        self.outside_inputs.set(true);
     }
 
-    /// What was worth a warning so far, each once.
+    /// The warnings so far, without duplicates.
     pub fn warnings(&self) -> Vec<Diagnostic> {
         self.warnings.borrow().clone()
     }
 
-    /// What was asked for so far, in order.
+    /// The files, values and paths that the run has requested so far, in order.
     pub fn events(&self) -> Vec<Event> {
         self.events.borrow().clone()
     }
 
-    /// Add a warning, unless it is there already.
+    /// Add a warning, unless the same warning is present.
     pub fn warn(&self, warning: Diagnostic) {
         let mut warnings = self.warnings.borrow_mut();
         if !warnings.contains(&warning) {
@@ -314,14 +320,14 @@ impl<'e> Run<'e> {
         }
     }
 
-    /// The files that were looked at so far, those that templates load and functions read included, in
-    /// order, each once.
+    /// The files accessed so far, in order and without duplicates, including those that templates load and functions
+    /// read.
     pub fn file_reads(&self) -> Vec<FileRead> {
         self.reads.borrow().iter().cloned().collect()
     }
 
     pub(crate) fn note_read(&self, saltenv: &str, path: &str, kind: FileReadKind) {
-        // The run's own saltenv is that of nearly all.
+        // Nearly all reads are in the run's own saltenv, whose text can be shared.
         let saltenv = if *saltenv == *self.saltenv {
             self.saltenv.clone()
         } else {
@@ -338,12 +344,12 @@ impl<'e> Run<'e> {
         });
     }
 
-    /// Note what was looked at elsewhere, on behalf of the run.
+    /// Add accesses to files that were made elsewhere on behalf of the run.
     pub(crate) fn note_reads(&self, reads: &[FileRead]) {
         self.reads.borrow_mut().extend(reads.iter().cloned());
     }
 
-    /// Note what came of asking for a file's content.
+    /// Add the access to a file, with its outcome.
     pub(crate) fn note_fetched(
         &self,
         saltenv: &str,
@@ -372,7 +378,7 @@ impl<'e> Run<'e> {
         events.push(event);
     }
 
-    /// The files found in some of the events.
+    /// The files that were found in a range of events.
     pub(crate) fn files_found(&self, events: Range<usize>) -> Vec<String> {
         let all = self.events.borrow();
         let hits = all
@@ -407,7 +413,7 @@ impl<'e> Run<'e> {
         self.events.borrow().len()
     }
 
-    /// A copy of the grains or the pillar as they are now, for who may change it alone.
+    /// A copy of the present grains or pillar that its user can change without affecting the run.
     pub(crate) fn copied_facts(&self, root: Part) -> Obj {
         let facts = self.facts.unchanged();
         let (live, known) = match root {
@@ -419,17 +425,17 @@ impl<'e> Run<'e> {
                 Run::live_dict(self.hooks.get().as_deref(), root, known)
             }
             _ => {
-                // What was put into facts can be the stack.
+                // A template may have put the merged data into the facts.
                 self.data_is_read();
-                // What is no data cannot be copied.
+                // Facts that contain something other than data cannot be copied.
                 live.to_value().map_or_else(|_| live.clone(), Obj::from)
             }
         }
     }
 
-    /// The same as [`sync_facts`](Run::sync_facts) before a template's call of a function, of which there are many: only
-    /// if a template has changed anything since the last time, and the facts have been taken apart at all. What is not
-    /// data in them is an error when the template is done.
+    /// [`sync_facts`](Run::sync_facts) before a function call in a template. There are many such calls, so it
+    /// compares only if a template has changed anything since the last time, and if the facts were accessed at all.
+    /// It ignores facts that are not data; they become an error when the template ends.
     pub(crate) fn follow_facts(&self) {
         let now = changes();
         if self.followed.replace(now) == now {
@@ -441,10 +447,10 @@ impl<'e> Run<'e> {
         }
     }
 
-    /// Take over what templates changed in the live facts.
+    /// Apply the changes that templates made in the live facts to the facts that look-ups see.
     ///
     /// # Errors
-    /// Something in them is not data.
+    /// The facts contain something other than data.
     pub fn sync_facts(&self) -> mapstack_render::Result<()> {
         let changed = |live: &Obj, known: &Map| -> mapstack_render::Result<Option<Map>> {
             match live.to_value_unread()? {

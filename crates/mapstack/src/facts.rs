@@ -1,14 +1,14 @@
-//! A run's facts, behind accessors that report what is looked at.
+//! The facts of a run, behind accessors that report reads.
 
 use std::cell::{Ref, RefCell};
 
 use mapstack_minion::{Answer, ConfigGet, LookupError, Minion, Part, PillarGet};
 use mapstack_value::{Key, Map, Path, Value};
 
-use crate::hooks::{FactLook, Slot};
+use crate::hooks::{FactLookup, Slot};
 
-/// The facts as matchers and functions see them. Whatever can be learnt from them is learnt by one of
-/// these methods, each of which reports what it answers to the hooks of the run.
+/// The facts as matchers and functions see them. There is no other way to read them than these methods, and each
+/// reports its read to the hooks of the run.
 pub(crate) struct Facts<'e> {
     minion: RefCell<Minion>,
     hooks: Slot<'e>,
@@ -22,7 +22,7 @@ impl<'e> Facts<'e> {
         }
     }
 
-    fn note<'l>(&self, look: impl FnOnce() -> FactLook<'l>) {
+    fn note<'l>(&self, look: impl FnOnce() -> FactLookup<'l>) {
         if let Some(hooks) = self.hooks.get() {
             hooks.fact_read(look());
         }
@@ -30,51 +30,51 @@ impl<'e> Facts<'e> {
 
     /// All facts.
     pub fn all(&self) -> Ref<'_, Minion> {
-        self.note(|| FactLook::All);
+        self.note(|| FactLookup::All);
         self.minion.borrow()
     }
 
-    /// All facts, for who looks at nothing but what is reported in other words.
+    /// All facts, without a report. The caller must read only facts that are reported in another way.
     pub fn unchanged(&self) -> Ref<'_, Minion> {
         self.minion.borrow()
     }
 
-    /// The name as it was given.
+    /// The id as it was given, of any type.
     pub fn given_id(&self) -> Value {
-        self.note(|| FactLook::Id);
+        self.note(|| FactLookup::Id);
         self.minion.borrow().id.clone()
     }
 
-    /// The name.
+    /// The id.
     pub fn id(&self) -> Value {
-        self.note(|| FactLook::Id);
+        self.note(|| FactLookup::Id);
         self.minion.borrow().id()
     }
 
     /// One grain.
     pub fn grain(&self, key: &str) -> Option<Value> {
-        self.note(|| FactLook::Whole(Part::Grains, key.into()));
+        self.note(|| FactLookup::Whole(Part::Grains, key.into()));
         self.minion.borrow().grains.get(key).cloned()
     }
 
-    /// Whether there is a grain.
+    /// Whether a grain exists.
     pub fn has_grain(&self, key: &str) -> bool {
-        self.note(|| FactLook::Has(Part::Grains, key.into()));
+        self.note(|| FactLookup::Has(Part::Grains, key.into()));
         self.minion.borrow().grains.contains_key(key)
     }
 
-    /// The part of grains or pillar that look-ups can reach whose first step is a text.
+    /// The part of the grains or the pillar that look-ups can reach by a path that starts with `first`.
     pub fn below(&self, root: Part, first: &str) -> Map {
         let minion = self.minion.borrow();
         let all = match root {
             Part::Pillar => &minion.pillar,
             Part::Grains | Part::Opts => &minion.grains,
         };
-        // A step that is not a key as written may be one as YAML reads it.
+        // If the text is not a key, look-ups try the key that YAML makes of it.
         let loose = mapstack_yaml::loose_scalar(first).and_then(|loose| Key::try_from(&loose).ok());
         let keys = [Some(Key::from(first)), loose];
         let found = keys.into_iter().flatten().filter_map(|key| {
-            self.note(|| FactLook::Whole(root, key.clone()));
+            self.note(|| FactLookup::Whole(root, key.clone()));
             let value = all.get(&key)?.clone();
             Some((key, value))
         });
@@ -82,7 +82,7 @@ impl<'e> Facts<'e> {
     }
 
     pub fn grains_get(&self, query: &str, delimiter: &str) -> Result<Option<Value>, LookupError> {
-        self.note(|| FactLook::Find {
+        self.note(|| FactLookup::Find {
             part: Part::Grains,
             query,
             delimiter,
@@ -91,7 +91,7 @@ impl<'e> Facts<'e> {
     }
 
     pub fn pillar_find(&self, query: &str, delimiter: &str, path: &Path) -> Option<Value> {
-        self.note(|| FactLook::Find {
+        self.note(|| FactLookup::Find {
             part: Part::Pillar,
             query,
             delimiter,
@@ -100,7 +100,7 @@ impl<'e> Facts<'e> {
     }
 
     pub fn pillar_get(&self, key: &Value, query: &PillarGet) -> Result<Answer<Value>, LookupError> {
-        self.note(|| FactLook::Pillar(key, query));
+        self.note(|| FactLookup::Pillar(key, query));
         self.minion.borrow().pillar_get(key.clone(), query)
     }
 
@@ -109,17 +109,16 @@ impl<'e> Facts<'e> {
         key: &Value,
         query: &ConfigGet,
     ) -> Result<Answer<Option<Value>>, LookupError> {
-        self.note(|| FactLook::Config(key, query));
+        self.note(|| FactLookup::Config(key, query));
         self.minion.borrow().config_get(key.clone(), query)
     }
 
     pub fn option(&self, name: &str) -> Option<Value> {
-        self.note(|| FactLook::Option(name));
+        self.note(|| FactLookup::Option(name));
         self.minion.borrow().option_named(name)
     }
 
-    /// Take over what templates changed. From now on look-ups see something else than the minion that
-    /// was given, so that they can no longer be told apart by it.
+    /// Replace the facts that templates changed. From now on look-ups see facts that the given minion does not have.
     pub fn replace(&self, grains: Option<Map>, pillar: Option<Map>) {
         if grains.is_none() && pillar.is_none() {
             return;

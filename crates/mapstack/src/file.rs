@@ -1,17 +1,17 @@
-//! A file of the file server, or of the disk.
+//! Files from the file server or from disk.
 
 use std::sync::Arc;
 
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 
-/// A file that was found.
+/// The path and content of a file.
 #[derive(Debug, Clone)]
 pub struct File {
-    /// Its path from the file server's root.
+    /// The path relative to the file server's root.
     pub path: String,
-    /// Where it lies, as a person would open it.
+    /// The path on disk, as a user would open it.
     pub shown: String,
-    /// What is in it.
+    /// The content.
     pub bytes: Arc<[u8]>,
 }
 
@@ -19,7 +19,7 @@ impl File {
     /// The content as text.
     ///
     /// # Errors
-    /// It is not UTF-8.
+    /// The content is not UTF-8.
     pub fn text(&self) -> Result<&str> {
         mapstack_yaml::decode(&self.bytes).map_err(|e| {
             let place = e

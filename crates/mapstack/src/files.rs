@@ -1,4 +1,4 @@
-//! Asking the file server.
+//! Requests to the file server.
 
 use std::path::Path;
 
@@ -10,12 +10,13 @@ use crate::trace::{Asked, Outcome};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
 impl Run<'_> {
-    /// Fetch a file by its path from the file server's root; `None` if there is none to be had.
+    /// Fetch a file by its path relative to the file server's root. `None` if no file is served.
     pub(crate) fn fetch_file(&self, path: &str) -> Result<Option<File>> {
         self.fetch_candidate(path, false)
     }
 
-    /// The same; that a file is missing is not recorded where hooks know it.
+    /// Like [`fetch_file`](Run::fetch_file). If `known_missing` is set, hooks have recorded the missing files, so
+    /// the run does not.
     pub(crate) fn fetch_candidate(&self, path: &str, known_missing: bool) -> Result<Option<File>> {
         let asked = SaltPath::from_relative(path);
         let fetched = self.engine.files.fetch(&asked, &self.saltenv);
@@ -54,12 +55,12 @@ impl Run<'_> {
         Ok(file)
     }
 
-    /// The file of a `salt://` path as a person would open it.
+    /// The file of a `salt://` path, as a user would open it.
     pub(crate) fn shown(&self, salt_path: &str) -> String {
         let on_disk = self.on_disk.borrow();
         match on_disk.get(salt_path) {
             Some(path) => path.display().to_string(),
-            // What came out of a nested run names its file already.
+            // A path from a nested run is already a path on disk.
             None if on_disk.values().any(|path| *path.as_os_str() == *salt_path) => {
                 salt_path.to_string()
             }
@@ -68,14 +69,14 @@ impl Run<'_> {
     }
 }
 
-/// A path as a person would write it.
+/// A path as a user would write it.
 pub(crate) fn shown(path: &Path) -> String {
-    // By far the most are text, which needs no look at each character.
+    // Most paths are UTF-8, and `display` would check each character again.
     path.to_str()
         .map_or_else(|| path.display().to_string(), Into::into)
 }
 
-/// What is said of a file that cannot be read.
+/// Convert the error of a file that cannot be read.
 pub(crate) fn unreadable(
     path: &SaltPath,
     fetched: std::result::Result<Fetched, LoadError>,

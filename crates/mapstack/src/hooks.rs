@@ -1,21 +1,21 @@
-//! What watches a run, or remembers it for others.
+//! Hooks: an interface for code that observes a run.
 //!
-//! A run does its work and calls [`Hooks`] on the way: at each look at a fact, around each source, at each layer,
-//! merge and edit. Whoever wants to know where values come from, or which facts a result depends on, implements the
-//! methods that it needs. The run knows nothing about them, and where there are none it does nothing for them: what a
-//! hook is given is only made for a hook.
+//! A run calls the methods of [`Hooks`] whenever it reads a fact, evaluates a source, merges a layer or edits the
+//! data. Code that records where values come from, or which facts a result depends on, implements the methods it
+//! needs. The run does not know its observers. Without hooks it does no extra work: it makes the arguments of a hook
+//! only if there is one.
 //!
 //! ```
 //! use std::{cell::RefCell, rc::Rc};
-//! use mapstack::{DataOptions, Engine, hooks::{FactLook, Hooks}, loader::MemoryFiles, minion::Minion};
+//! use mapstack::{DataOptions, Engine, hooks::{FactLookup, Hooks}, loader::MemoryFiles, minion::Minion};
 //!
 //! /// The grains that matchers look up.
 //! #[derive(Default)]
 //! struct Queries(RefCell<Vec<String>>);
 //!
 //! impl Hooks for Queries {
-//!     fn fact_read(&self, look: FactLook<'_>) {
-//!         if let FactLook::Find { query, .. } = look {
+//!     fn fact_read(&self, look: FactLookup<'_>) {
+//!         if let FactLookup::Find { query, .. } = look {
 //!             self.0.borrow_mut().push(query.to_owned());
 //!         }
 //!     }
@@ -44,43 +44,44 @@ use crate::file::File;
 use crate::text::Text;
 use crate::trace::{FileRead, Stage};
 
-/// What watches a run. Each method is called where its name says, and does nothing unless it is implemented.
+/// Observes a run. The name of each method says when the run calls it. By default a method does nothing.
 ///
-/// The methods that speak of values (from [`follows_values`](Hooks::follows_values) on) are only called for the
-/// outermost call of a run: what templates ask for by further calls belongs to those calls.
+/// The methods about values, from [`follows_values`](Hooks::follows_values) on, are called only for the outermost
+/// call of a run. Nested calls, which templates make, do not report values.
 pub trait Hooks {
-    /// A look at the minion's facts that is not one by a template into an object.
-    fn fact_read(&self, _look: FactLook<'_>) {}
+    /// The run reads a fact, other than by an access of a template to a dict.
+    fn fact_read(&self, _look: FactLookup<'_>) {}
 
-    /// Who is to be told of each look that templates take into grains, pillar or options.
+    /// An observer for the accesses of templates to the dict of grains, pillar or options.
     fn fact_reader(&self, _part: Part) -> Option<Rc<dyn Reader>> {
         None
     }
 
-    /// A template changed the facts: from now on look-ups see something else than the minion that was given.
+    /// A template changed the facts. From now on, look-ups see facts that the given minion does not have.
     fn facts_changed(&self) {}
 
-    /// A definition is about to be evaluated to the paths of files. Whether the hook knows by itself which facts that
-    /// takes, and which of the files are there. If so, [`after_paths`](Hooks::after_paths) follows, and the run's
-    /// record does not have the files that are missing.
+    /// The run is about to evaluate a definition to the paths of files. Returns whether the hook records by itself
+    /// which facts the definition reads and which of the files exist. If so, the run calls
+    /// [`after_paths`](Hooks::after_paths), and does not record missing files.
     fn before_paths(&self, _source: &SourcePaths<'_>) -> bool {
         false
     }
 
-    /// That is done. Returns directories that the run's record is to have as listed.
+    /// The run has evaluated the definition. Returns the directories that the run should record as listed.
     fn after_paths<'s>(&self, _source: &SourcePaths<'s>, _succeeded: bool) -> Vec<&'s String> {
         Vec::new()
     }
 
-    /// Something looks at the values of the data merged so far.
+    /// Something reads the values of the data merged so far.
     fn data_read(&self) {}
 
-    /// Who is to be told of each look that a template takes into the data merged so far.
+    /// An observer for the accesses of a template to the data merged so far.
     fn data_reader(&self) -> Option<Rc<dyn Reader>> {
         None
     }
 
-    /// What is to be taken for the content of a layer of the formula, so that its template is not run.
+    /// The content of a layer of the formula, if the hook provides it. The run then does not run the layer's
+    /// template.
     fn layer_content(&self, _template: &LayerTemplate<'_>, _data: &Value) -> Option<LayerContent> {
         None
     }
@@ -88,69 +89,69 @@ pub trait Hooks {
     /// The template of a layer of the formula is about to run.
     fn before_template(&self, _path: &str) {}
 
-    /// It is done.
+    /// The template has ended.
     fn after_template(&self) {}
 
-    /// Whether to follow where values come from. Without that none of the methods below is called.
+    /// Whether the hook observes values. If not, the run calls none of the methods below.
     fn follows_values(&self) -> bool {
         false
     }
 
-    /// A fold begins, with this data.
+    /// A fold begins with this data.
     fn fold_begins(&self, _moment: Moment, _data: &Value) {}
 
     /// A source is about to be evaluated.
     fn source_begins(&self) {}
 
-    /// A matcher of the source found something.
+    /// A matcher of the source found a value.
     fn matcher_found(&self, _matcher: &Matcher, _found: &Value) {}
 
-    /// The source took something out of the data, which is this now.
+    /// The source removed values from the data, which is now this.
     fn data_reduced(&self, _data: &Value) {}
 
     /// A layer is about to be merged over the data.
     fn merging(&self, _moment: Moment, _layer: &MergedLayer<'_>) {}
 
-    /// The fold of the meta configuration is over, and that of the layers follows. The run itself has changed what
-    /// came of it from one value to another.
+    /// The fold of the meta configuration has ended, and the fold of the layers follows. The run itself changed the
+    /// result from `before` to `now`.
     fn fold_ends(&self, _moment: Moment, _before: &Value, _now: &Value) {}
 
-    /// What came of the fold before stands under a key now.
+    /// The result of the earlier fold is now under a key of the data.
     fn fold_is_under(&self, _key: &str) {}
 
     /// A template changed the data in place.
     fn edited(&self, _moment: Moment, _edits: Edits<'_>) {}
 }
 
-/// A look at a minion's facts.
+/// A read of a minion's facts.
 #[derive(Debug)]
-pub enum FactLook<'l> {
-    /// At all there are.
+pub enum FactLookup<'l> {
+    /// All facts.
     All,
-    /// At the name.
+    /// The id.
     Id,
-    /// Whether there is an entry.
+    /// Whether an entry exists.
     Has(Part, Key),
-    /// At an entry and all below it.
+    /// An entry and everything below it.
     Whole(Part, Key),
-    /// At what a path of text leads to, as matchers look it up.
+    /// The value at a path given as text, as matchers look it up.
     Find {
-        /// In which facts.
+        /// The part of the facts.
         part: Part,
         /// The path.
         query: &'l str,
-        /// What its steps are split by.
+        /// The delimiter of its steps.
         delimiter: &'l str,
     },
-    /// By `pillar.get`.
+    /// A call of `pillar.get`.
     Pillar(&'l Value, &'l PillarGet),
-    /// By `config.get`.
+    /// A call of `config.get`.
     Config(&'l Value, &'l ConfigGet),
-    /// At an option.
+    /// An option.
     Option(&'l str),
 }
 
-/// Which part of the work is done.
+/// The current part of the work.
 #[derive(Debug, Clone)]
 pub struct Moment {
     /// The part of `map.data`.
@@ -159,113 +160,113 @@ pub struct Moment {
     pub definition: Option<Str>,
 }
 
-/// A definition that leads to files.
+/// A definition that leads to files, with its context.
 #[derive(Debug, Clone, Copy)]
 pub struct SourcePaths<'s> {
     /// The definition.
     pub definition: &'s Definition,
-    /// The directories below which its paths are looked for.
+    /// The directories that contain its paths.
     pub directories: &'s [String],
     /// The merge strategy of `config.get`.
     pub config_get_strategy: &'s Value,
     /// The part of `map.data`.
     pub stage: Stage,
-    /// The formula, if its own layers are applied and not those of one that a template asks for.
+    /// The formula, unless the layers are those of a nested call.
     pub formula: Option<&'s str>,
 }
 
-/// The template of a layer, and the variables it has besides those of every template.
+/// The template of a layer, with the variables that only templates of layers have.
 #[derive(Debug, Clone, Copy)]
 pub struct LayerTemplate<'t> {
     /// The file.
     pub file: &'t File,
-    /// The formula's directory, as it was given.
+    /// The formula's directory as given by the caller.
     pub tpldir: &'t str,
-    /// Its first component.
+    /// The first component of that directory.
     pub tplroot: &'t str,
-    /// The caller's data.
+    /// The custom data of the caller.
     pub custom_data: &'t Value,
 }
 
-/// The content of a layer that comes from a hook.
+/// The content of a layer, provided by a hook.
 #[derive(Debug)]
 pub struct LayerContent {
     /// A mapping with the [keys of a layer](crate::LAYER_KEYS).
     pub content: Value,
-    /// The files that were looked at for it.
+    /// The files that the hook accessed for the content.
     pub reads: Arc<[FileRead]>,
 }
 
-/// A layer at the moment it is merged.
+/// A layer that is about to be merged.
 #[derive(Debug)]
 pub struct MergedLayer<'l> {
-    /// What it is.
+    /// The kind of layer.
     pub kind: MergedKind<'l>,
-    /// The minion's facts at that moment.
+    /// The minion's facts at this time.
     pub facts: &'l Minion,
-    /// What is merged.
+    /// The values of the layer.
     pub values: &'l Value,
-    /// How.
+    /// The options of the merge.
     pub options: &'l Options,
-    /// Who chose that.
+    /// The place that the strategy comes from.
     pub chosen: Chosen,
 }
 
-/// What a layer is.
+/// The kind of a layer.
 #[derive(Debug)]
 pub enum MergedKind<'l> {
     /// A data-source file.
     File {
         /// The file.
         file: &'l File,
-        /// What its template printed, or what it says.
+        /// The text that was parsed: the content of the file, or the output of its template.
         text: &'l Text<'l>,
-        /// Where its values stand in that.
+        /// The positions of the values in the text.
         marks: &'l Marks,
     },
-    /// A value that a definition leads to.
+    /// A value that a definition found.
     Value {
         /// The definition.
         definition: &'l Definition,
         /// The merge strategy of `config.get`.
         config_get_strategy: &'l Value,
     },
-    /// What a template after the last layer printed.
+    /// The output of a template after the last layer.
     Printed {
         /// The file.
         file: &'l File,
-        /// What it printed.
+        /// The output.
         text: &'l Text<'l>,
     },
 }
 
-/// Who chose a strategy.
+/// The place that a merge strategy comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Chosen {
-    /// The layer itself, here if it is a file.
+    /// The layer itself; its place if the layer is a file.
     Layer(Option<Place>),
     /// The formula's meta configuration, or the caller's arguments.
     Default,
-    /// Nobody: it is what holds where nothing is said.
+    /// No place sets a strategy, so the built-in default applies.
     BuiltIn,
 }
 
-/// What a template changed in place.
+/// The changes that a template made in place.
 #[derive(Debug)]
 pub struct Edits<'e> {
     /// The file.
     pub file: &'e File,
-    /// The data before.
+    /// The data before the template.
     pub before: &'e Value,
-    /// The data as it is now.
+    /// The data after the template.
     pub now: &'e Value,
-    /// The statements that changed something, each with the data after it.
+    /// The statements that changed the data, each with the data after it.
     pub statements: Vec<(Place, Value)>,
-    /// The template as a whole, for what no statement is known to have done.
+    /// The template as a whole, for changes that cannot be attributed to a statement.
     pub whole: Place,
 }
 
-/// The place for the hooks of a run, which its parts share.
+/// Shared access to the hooks of a run.
 #[derive(Clone, Default)]
 pub(crate) struct Slot<'e>(Rc<RefCell<Option<Rc<dyn Hooks + 'e>>>>);
 
@@ -275,7 +276,7 @@ impl<'e> Slot<'e> {
         self.0.borrow().clone()
     }
 
-    /// Put hooks there; returns those that were.
+    /// Replace the hooks; returns the previous ones.
     pub fn replace(&self, hooks: Option<Rc<dyn Hooks + 'e>>) -> Option<Rc<dyn Hooks + 'e>> {
         self.0.replace(hooks)
     }

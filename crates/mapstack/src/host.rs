@@ -1,4 +1,4 @@
-//! What templates of a run can reach: the file server and `salt[...]` functions.
+//! The environment of a run's templates: the file server and `salt[...]` functions.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,28 +15,28 @@ use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 
 /// A run as its templates see it.
 ///
-/// Calls are answered by stubs, which the user wrote for them, then by the built-in functions, then
-/// by whoever else the engine was given.
+/// Stubs answer calls first, because the user wrote them for this purpose; then built-in functions, then those that
+/// were added to the engine.
 pub(crate) struct RunHost<'r, 'e> {
     run: &'r Run<'e>,
     templates: Templates<'r>,
 }
 
-/// Where templates load other templates from.
+/// The place that templates load other templates from.
 enum Templates<'r> {
     /// A saltenv of the file server.
     Saltenv(&'r str),
-    /// Wherever this finds them.
+    /// A function that finds templates.
     Elsewhere(&'r dyn Fn(&str) -> Result<Option<Arc<str>>>),
 }
 
 impl<'r, 'e> RunHost<'r, 'e> {
-    /// The host of templates that are loaded from the run's saltenv.
+    /// The host of templates that load others from the run's saltenv.
     pub fn new(run: &'r Run<'e>) -> Self {
         RunHost::in_saltenv(run, &run.saltenv)
     }
 
-    /// The same for a saltenv of their own.
+    /// The host of templates that load others from a given saltenv.
     pub fn in_saltenv(run: &'r Run<'e>, saltenv: &'r str) -> Self {
         RunHost {
             run,
@@ -44,7 +44,7 @@ impl<'r, 'e> RunHost<'r, 'e> {
         }
     }
 
-    /// The same for templates that no file server has.
+    /// The host of templates that load others by a function.
     pub fn with_templates(
         run: &'r Run<'e>,
         find: &'r dyn Fn(&str) -> Result<Option<Arc<str>>>,
@@ -55,7 +55,7 @@ impl<'r, 'e> RunHost<'r, 'e> {
         }
     }
 
-    /// Those that are asked about what is not built in.
+    /// The functions for calls that are not built in.
     fn others(&self) -> impl Iterator<Item = &dyn Functions> {
         self.run
             .engine
@@ -79,12 +79,12 @@ impl<'r, 'e> RunHost<'r, 'e> {
         Call::of(name, args, minion)
     }
 
-    /// The result is this minion's alone.
-    fn is_own(&self) {
-        self.run.make_own();
+    /// Note that the result depends on something other than files and facts.
+    fn note_outside_input(&self) {
+        self.run.note_outside_input();
     }
 
-    /// The answer to a call from outside, charged to the budget.
+    /// Let `functions` answer a call, and charge the template for the answer.
     fn ask(&self, vm: &Vm<'_>, functions: &dyn Functions, call: &Call) -> Option<Result<Obj>> {
         if let Err(e) = vm.burn(COST) {
             return Some(Err(e));
@@ -102,15 +102,15 @@ impl<'r, 'e> RunHost<'r, 'e> {
             .filter(|functions| functions.has(&call.name))
             .peekable();
         if able.peek().is_some() {
-            self.is_own();
+            self.note_outside_input();
         }
         able.find_map(|f| self.ask(vm, f, call))
     }
 
-    /// How to have a call answered.
+    /// Advice on how to get an answer to a call.
     fn advice(&self, call: &Call) -> String {
-        // Whoever advises knows who calls.
-        self.is_own();
+        // The advice can depend on the minion, which is part of the call.
+        self.note_outside_input();
         let mut ways: Vec<String> = self
             .others()
             .filter_map(|functions| functions.advice(call))
@@ -136,7 +136,7 @@ impl<'r, 'e> RunHost<'r, 'e> {
     }
 }
 
-/// Steps that asking outside counts as, whatever comes of it.
+/// Steps that each call to outside functions costs.
 const COST: usize = 100;
 
 impl Host for RunHost<'_, '_> {
@@ -157,7 +157,7 @@ impl Host for RunHost<'_, '_> {
     }
 
     fn has_function(&self, name: &str) -> bool {
-        // A name without a dot is a filter's.
+        // Names without a dot belong to filters.
         name.contains('.')
             && (self.run.engine.built_in.find(name).is_some()
                 || self.run.engine.stubs.has(name)
@@ -171,7 +171,7 @@ impl Host for RunHost<'_, '_> {
     }
 
     fn call_function(&self, vm: &Vm<'_>, name: &str, args: CallArgs) -> Result<Obj> {
-        // Functions look into the mappings that templates change.
+        // Functions see the changes that templates made in the facts.
         self.run.follow_facts();
         let stubs = &self.run.engine.stubs;
         if stubs.has(name)
@@ -181,7 +181,7 @@ impl Host for RunHost<'_, '_> {
         }
         if let Some(function) = self.run.engine.built_in.find(name) {
             let missing = missing_argument(&args);
-            // What is wrong with something undefined is that it is not there, whatever else it is not.
+            // Report the undefined argument, instead of the error that the function raises because of it.
             return function
                 .call(self.run, vm, args)
                 .map_err(|error| match missing {
@@ -226,7 +226,7 @@ impl Host for RunHost<'_, '_> {
     }
 }
 
-/// The first argument that is strictly undefined.
+/// The first strictly undefined argument.
 fn missing_argument(args: &CallArgs) -> Option<Rc<Undefined>> {
     let all = args
         .positional
@@ -239,7 +239,7 @@ fn missing_argument(args: &CallArgs) -> Option<Rc<Undefined>> {
     .next()
 }
 
-/// Whether a function itself raised an error, and no template or file that it went through.
+/// Whether the error comes from the function itself, and not from a template or file that it processed.
 fn is_about_arguments(error: &Error) -> bool {
     error.place.is_none() && matches!(error.kind, ErrorKind::Python(_) | ErrorKind::Salt)
 }

@@ -1,4 +1,4 @@
-//! Data-source files: rendering and reading.
+//! Rendering and parsing data-source files.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::secrets::SecretLeaves;
 use crate::text::Text;
 
 impl Run<'_> {
-    /// Render and read a data-source file. Its template may change `stack` in place.
+    /// Render and parse a data-source file. Its template can change `stack` in place.
     pub(crate) fn load_layer<'f>(
         &self,
         template: &LayerTemplate<'f>,
@@ -41,7 +41,7 @@ impl Run<'_> {
         Ok((layer, text))
     }
 
-    /// A layer of the formula whose content a hook has.
+    /// The content of a layer of the formula, if a hook provides it.
     fn layer_from_hooks(&self, template: &LayerTemplate<'_>, stack: &Value) -> Option<LayerFile> {
         let hooks = self.hooks.get().filter(|_| self.is_layer_of_formula())?;
         let found = hooks.layer_content(template, stack)?;
@@ -49,7 +49,7 @@ impl Run<'_> {
         LayerFile::of(found.content.as_map()?)
     }
 
-    /// What a layer has that is secret: under names that say so, and where its template printed a secret.
+    /// Note the secrets of a layer: values under secret names, and scalars for which its template printed a secret.
     fn note_printed_secrets(&self, layer: &LayerFile, text: &Text<'_>) {
         let Some(taint) = self.taint.get() else {
             return;
@@ -73,7 +73,7 @@ impl Run<'_> {
         let loaded = match self.follower().is_some() {
             true => load_marked(text.as_str(), &mapstack_render::yaml_limits(&self.limits))
                 .map(|(value, marks)| (value, Some(marks))),
-            false => self.engine.moulds.load(text).map(|value| (value, None)),
+            false => self.engine.skeletons.load(text).map(|value| (value, None)),
         };
         let (value, marks) = loaded.map_err(|e| text.yaml_error(&e))?;
         let Value::Map(map) = &value else {

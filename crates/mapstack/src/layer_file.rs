@@ -1,4 +1,4 @@
-//! The shape of data-source files, and what is wrong with one that has another.
+//! The structure of data-source files, and errors for files with another structure.
 
 use std::sync::OnceLock;
 
@@ -8,21 +8,21 @@ use mapstack_yaml::{Limits, Mark, Marks, load_marked};
 
 use crate::text::Text;
 
-/// The keys a data-source file can have.
+/// The keys that a data-source file can have.
 pub const LAYER_KEYS: [&str; 3] = ["values", "strategy", "merge_lists"];
 
 /// The content of a data-source file.
 #[derive(Debug)]
 pub(crate) struct LayerFile {
-    /// `values`; absent ones contribute nothing.
+    /// `values`; a file without them contributes nothing.
     pub values: Option<Value>,
     pub strategy: Option<Value>,
     pub merge_lists: Option<Value>,
-    /// Where everything stands in the text, once somebody has asked.
+    /// The positions of all parts, computed on first use.
     marks: OnceLock<Positions>,
 }
 
-/// Where the parts of a data source stand.
+/// The positions of the parts of a data source.
 #[derive(Debug, Default)]
 pub(crate) struct Positions {
     pub values: Marks,
@@ -30,7 +30,7 @@ pub(crate) struct Positions {
 }
 
 impl LayerFile {
-    /// The content that a mapping says; `None` if it has other keys.
+    /// The content of a mapping; `None` if it has other keys.
     pub fn of(map: &Map) -> Option<Self> {
         let known =
             |key: &mapstack_value::Key| key.as_str().is_some_and(|k| LAYER_KEYS.contains(&k));
@@ -46,13 +46,13 @@ impl LayerFile {
         })
     }
 
-    /// The same, when it is known where everything stands.
+    /// Set the positions, if they are known from parsing.
     pub fn with_marks(mut self, map: &Map, marks: &Marks) -> Self {
         self.marks = Positions::of(map, marks).into();
         self
     }
 
-    /// Where everything stands in the text that the file was read from.
+    /// The positions of all parts in the text of the file.
     pub fn positions(&self, text: &str) -> &Positions {
         self.marks
             .get_or_init(|| match load_marked(text, &Limits::default()) {
@@ -103,7 +103,7 @@ impl Text<'_> {
         .help("write `values: {}` for a source without values, or delete the file")
     }
 
-    /// The place of the document, behind comments and markers.
+    /// The place of the document's content, after comments and markers.
     fn place_of_root(&self) -> Place {
         let loaded = load_marked(self.as_str(), &Limits::default());
         match loaded {
@@ -112,7 +112,7 @@ impl Text<'_> {
         }
     }
 
-    /// The place of a top-level key's value.
+    /// The place of the value of a top-level key.
     pub(crate) fn place_of_value(&self, key: &str) -> Option<Place> {
         let (value, marks) = load_marked(self.as_str(), &Limits::default()).ok()?;
         let index = value.as_map()?.index_of(key)?;

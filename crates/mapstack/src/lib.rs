@@ -1,9 +1,8 @@
 //! Salt's layered formula configuration, without Salt.
 //!
-//! A formula's configuration is made of layers: YAML files picked by a minion's grains, values of
-//! its pillar and options, merged in order, and a template that may change the result. This crate
-//! composes the crates that know how each part works, and answers what `map.data`, `map.stack` and
-//! `map.tofs` answer on a minion.
+//! A formula's configuration consists of layers: YAML files selected by a minion's grains, and values of its pillar
+//! and options. They are merged in order, and a template can change the result. This crate composes the crates for
+//! each part, and returns what `map.data`, `map.stack` and `map.tofs` return on a minion.
 //!
 //! ```
 //! use mapstack::{DataOptions, Engine, loader::MemoryFiles, minion::Minion};
@@ -20,19 +19,19 @@
 //! | you want | look at |
 //! |---|---|
 //! | a formula's configuration | [`Engine`], [`Run::data`] |
-//! | whether something is true of a minion | [`Condition`], [`Engine::holds`] |
-//! | other layers than the default ones | [`Run::stack`], [`DataOptions`] |
+//! | whether a condition is true for a minion | [`Condition`], [`Engine::holds`] |
+//! | layers other than the default ones | [`Run::stack`], [`DataOptions`] |
 //! | candidate files for `file.managed` | [`Run::tofs`] |
 //! | an sls file's states, a managed file's text | [`Run::sls`], [`Run::template`] |
-//! | which files were looked for | [`Run::events`] |
-//! | to watch a run | [`hooks`] |
-//! | what went wrong, and where | [`Error`], [`Diagnostic`], [`Run::warnings`] |
+//! | which files a run looked for | [`Run::events`] |
+//! | to observe a run | [`hooks`] |
+//! | errors and warnings with places | [`Error`], [`Diagnostic`], [`Run::warnings`] |
 //! | answers to calls that are not built in | [`Stubs`], [`Functions`], [`Engine::with_functions`] |
 //! | the minion's facts | [`minion`] |
 //! | where files come from | [`loader`] |
 //!
-//! Where values come from is what `mapstack-lineage` finds out, and `mapstack-share` shares results between minions; both
-//! do so by [`hooks`].
+//! Two crates build on [`hooks`]: `mapstack-lineage` finds out where values come from, and `mapstack-share` shares
+//! results between minions.
 //!
 //! The crate does not know about its users, command lines, the environment, terminals or exit codes.
 
@@ -52,7 +51,6 @@ mod layer;
 mod layer_file;
 mod lookups;
 mod map_jinja;
-mod moulds;
 mod options;
 mod outside;
 mod pipe;
@@ -61,6 +59,7 @@ mod render;
 pub mod sandbox;
 mod secret_leaves;
 pub mod secrets;
+mod skeleton_cache;
 mod source;
 mod stack;
 mod stubs;

@@ -1,4 +1,4 @@
-//! Looking facts up, for matchers and for templates.
+//! Look-ups of facts and files, for matchers and templates.
 
 use mapstack_loader::SaltPath;
 use mapstack_minion::{Answer, ConfigGet, PillarGet};
@@ -16,7 +16,7 @@ impl Run<'_> {
         Ok(self.facts.grains_get(query, delimiter)?)
     }
 
-    /// A pillar value as a matcher asks for it: nothing is nothing, whatever the options say.
+    /// A pillar value for a matcher. A missing value is `None`, even if the options make it an error for templates.
     pub(crate) fn pillar_find(&self, query: &str, delimiter: &str) -> Result<Option<Value>> {
         let path = Path::split(query, delimiter)
             .map_err(|e| Error::new(ErrorKind::Lookup, e.to_string()))?;
@@ -33,7 +33,7 @@ impl Run<'_> {
         Ok(self.heard(answer))
     }
 
-    /// The value of an answer, once its warning is passed on.
+    /// Pass on the warning of an answer, and return its value.
     fn heard<T>(&self, answer: Answer<T>) -> T {
         if let Some(warning) = answer.warning {
             self.warn(Diagnostic::warning(ErrorKind::Lookup, warning.to_string()));
@@ -41,12 +41,12 @@ impl Run<'_> {
         answer.value
     }
 
-    /// An option of the minion, `None` if it has none of that name.
+    /// An option of the minion; `None` if it does not exist.
     pub(crate) fn option(&self, name: &str) -> Value {
         self.facts.option(name).unwrap_or_default()
     }
 
-    /// Follow a key through live data, keeping the identity of what it finds.
+    /// Follow a key through live data. The result is the same object, not a copy.
     pub(crate) fn traverse_live(
         &self,
         data: &Obj,
@@ -70,12 +70,12 @@ impl Run<'_> {
         Ok(mapstack_yaml::traverse(data, &path))
     }
 
-    /// A file that a template asked for, outside the record of layers.
+    /// Fetch a file for a template. It is not part of the record of layers.
     pub(crate) fn fetch_template(&self, path: &str) -> Result<Option<File>> {
         self.fetch_from(&SaltPath::from_relative(path), &self.saltenv)
     }
 
-    /// A file of some saltenv, outside the record of layers; a saltenv that the path names wins.
+    /// Fetch a file from a saltenv, unless the path names another one. The file is not part of the record of layers.
     pub(crate) fn fetch_from(&self, asked: &SaltPath, saltenv: &str) -> Result<Option<File>> {
         let path = asked.to_string();
         let fetched = self.engine.files.fetch(asked, saltenv);

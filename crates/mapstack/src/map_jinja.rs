@@ -1,4 +1,4 @@
-//! Formulas that compute their configuration in a `map.jinja`.
+//! Formulas that compute their configuration in `map.jinja`.
 
 use mapstack_diagnostic::nearest;
 use mapstack_render::Obj;
@@ -11,26 +11,26 @@ use crate::file::File;
 use crate::render::{Job, Language};
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 
-/// Which template to run and what to take from it.
+/// The template to run, and the variable to return.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MapOptions {
-    /// The template's path below the formula's folder; `map.jinja` if not given.
+    /// The path of the template in the formula's directory; `map.jinja` by default.
     pub template: Option<String>,
-    /// The variable to take; if not given, the one that the formula itself uses.
+    /// The variable to return; by default the one that the formula itself uses.
     pub variable: Option<String>,
 }
 
-/// How the templates of a formula import its map; the same for every minion.
+/// How the templates of a formula import its map. This is the same for every minion.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MapForm {
     formula: String,
     path: String,
     with_context: bool,
-    /// How often each name is imported.
+    /// The number of imports of each name.
     imported: HashMap<Str, usize>,
 }
 
-/// A variable of a template.
+/// A variable that a template sets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exported {
     /// Its name.
@@ -40,9 +40,9 @@ pub struct Exported {
 }
 
 impl Engine {
-    /// How a formula's own templates import its `map.jinja`, or another template below its folder.
+    /// Find out how a formula's templates import `map.jinja`, or another template in the formula's directory.
     ///
-    /// Who runs the map for many minions learns this once and calls [`Run::map_of`].
+    /// Callers that run the map for many minions do this once, and then call [`Run::map_of`].
     ///
     /// # Errors
     /// The file server cannot list or read the formula's files.
@@ -76,11 +76,11 @@ impl Engine {
 }
 
 impl Run<'_> {
-    /// Run a formula's `map.jinja` as its `init.sls` would import it, and take a variable from it.
+    /// Run a formula's `map.jinja` as if its `init.sls` imported it, and return a variable.
     ///
-    /// Without a name it is `mapdata`, as in template-formula; or else the name that the formula's
-    /// own templates import most often; or else the name of the formula; or else the only mapping.
-    /// The template is imported without context if that is how all of the formula's templates do it.
+    /// By default, the variable is `mapdata`, as in template-formula; or else the name that the formula's templates
+    /// import most often; or else the name of the formula; or else the only mapping. The template runs without
+    /// context if all of the formula's templates import it this way.
     ///
     /// ```
     /// use mapstack::{Engine, MapOptions, loader::MemoryFiles, minion::Minion};
@@ -93,7 +93,7 @@ impl Run<'_> {
     /// ```
     ///
     /// # Errors
-    /// There is no such template, it fails, or it has no such variable.
+    /// The template does not exist, it fails, or it has no such variable.
     pub fn map(&self, formula: &str, options: &MapOptions) -> Result<Exported> {
         let form = self
             .engine
@@ -101,7 +101,7 @@ impl Run<'_> {
         self.map_of(&form, options.variable.as_deref())
     }
 
-    /// The same for a formula whose form is known.
+    /// Like [`map`](Run::map), for a formula whose form is known.
     ///
     /// # Errors
     /// As [`map`](Run::map).
@@ -137,14 +137,14 @@ impl Run<'_> {
         Ok(Exported { variable, value })
     }
 
-    /// What the top level of a template sets.
+    /// The variables at the top level of a template.
     fn exports(&self, file: &File, form: &MapForm) -> Result<Names> {
         let root = file.shown.strip_suffix(&*file.path).unwrap_or_default();
         let sls = form.formula.replace('/', ".");
         let (mut variables, syntax) =
             self.sls_environment(&format!("{root}{}/init.sls", form.formula), &sls);
         if !form.with_context {
-            // A template loaded without context has a place of its own.
+            // Without context, these variables describe the template itself.
             let directory = form
                 .path
                 .rsplit_once('/')
@@ -163,12 +163,12 @@ impl Run<'_> {
         };
         let (_, mut exports) =
             self.run_template_for_names(file, &file.text()?.into(), job, Vec::new())?;
-        // Jinja keeps these to the template.
+        // Jinja does not export names with an underscore.
         exports.retain(|name, _| !name.starts_with('_'));
         Ok(exports)
     }
 
-    /// What to do where there is no `map.jinja`.
+    /// The error for a missing map template.
     fn no_map(&self, formula: &str, path: &str) -> Error {
         let error = Error::new(ErrorKind::File, format!("there is no salt://{path}"));
         let listed = self
@@ -193,7 +193,7 @@ impl Run<'_> {
 }
 
 impl MapForm {
-    /// The variable that a formula means by its map, if it is not told.
+    /// The variable that is probably the formula's configuration.
     fn variable(&self, exports: &Names) -> Result<Str> {
         let is_data = |name: &str| {
             exports
@@ -216,7 +216,7 @@ impl MapForm {
                 **name == *own_name,
             )
         };
-        // Of names that are imported equally often, the formula's own, or the one set first.
+        // Prefer the name of the formula among names with equally many imports, then the one that is set first.
         if let Some((rank, name)) = candidates
             .map(|name| (rank(name), name))
             .rev()
@@ -241,7 +241,7 @@ impl MapForm {
     }
 }
 
-/// What a template sets, for a person who looks for a name.
+/// List the variables of a template, for error messages.
 fn sets(exports: &Names) -> String {
     let names: Vec<&str> = exports.keys().map(|name| &**name).collect();
     if names.is_empty() {

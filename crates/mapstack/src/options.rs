@@ -1,15 +1,14 @@
 //! The arguments of `map.data`, `map.stack` and `map.tofs`.
 //!
-//! They are Python values in the reference, and every one can come from a template or a
-//! `map_jinja.yaml` with any type. So they are [`Value`]s here, and are checked where the reference
-//! would stumble over them.
+//! In the reference these are Python values: templates and `map_jinja.yaml` files can pass any type. So they are
+//! [`Value`]s here, checked where the reference would fail.
 
 use mapstack_diagnostic::nearest;
 use mapstack_value::{Map, Value};
 
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 
-/// Arguments by name, `None` where the reference's default applies.
+/// Arguments by name; `None` stands for the default of the reference.
 macro_rules! options {
     ($(#[$doc:meta])* $name:ident for $function:literal { $($(#[$field_doc:meta])* $field:ident),* $(,)? }) => {
         $(#[$doc])*
@@ -19,13 +18,13 @@ macro_rules! options {
         }
 
         impl $name {
-            /// Every argument's name, in the reference's order.
+            /// The names of all arguments, in the order of the reference.
             pub const NAMES: &[&str] = &[$(stringify!($field)),*];
 
-            /// Take arguments by their reference names.
+            /// Read arguments by their names in the reference.
             ///
             /// # Errors
-            /// A name the function does not have.
+            /// The function has no argument of this name.
             pub fn from_kwargs(kwargs: &Map) -> Result<Self> {
                 let mut options = Self::default();
                 for (name, value) in kwargs {
@@ -50,23 +49,23 @@ options! {
     /// assert_eq!(options.default_merge_lists, Some(Value::from(true)));
     /// ```
     DataOptions for "map.data" {
-        /// Data-source definitions, earlier ones weaker.
+        /// The source definitions; later ones override earlier ones.
         sources,
-        /// Directories with parameter files.
+        /// The directories with parameter files.
         parameter_dirs,
-        /// Merge strategy of `config.get`.
+        /// The merge strategy of `config.get`.
         config_get_strategy,
-        /// Merge strategy of layers that name none.
+        /// The merge strategy of layers that set none.
         default_merge_strategy,
-        /// Whether layers that do not say append lists.
+        /// Whether lists are appended in layers that do not set this.
         default_merge_lists,
-        /// The post-map template, relative to the formula; `false` for none.
+        /// The post-map template, relative to the formula; `false` to run none.
         post_map,
         /// The engine of the post-map template.
         post_map_template,
-        /// Kept for the reference's sake: it only ends up in `map_jinja`.
+        /// Accepted for compatibility with the reference. It only appears in `map_jinja`.
         cache,
-        /// Data for type `U` and the `custom_data` variable.
+        /// The data for matchers of type `U`, and for the variable `custom_data`.
         custom_data,
     }
 }
@@ -74,17 +73,17 @@ options! {
 options! {
     /// Arguments of [`Run::stack`](crate::Run::stack) besides the formula and the sources.
     StackOptions for "map.stack" {
-        /// Directories with parameter files.
+        /// The directories with parameter files.
         parameter_dirs,
-        /// What the layers are merged onto.
+        /// The initial data, over which the layers are merged.
         default_values,
-        /// Merge strategy of layers that name none.
+        /// The merge strategy of layers that set none.
         default_merge_strategy,
-        /// Whether layers that do not say append lists.
+        /// Whether lists are appended in layers that do not set this.
         default_merge_lists,
-        /// Merge strategy of `config.get`.
+        /// The merge strategy of `config.get`.
         config_get_strategy,
-        /// Data for type `U` and the `custom_data` variable.
+        /// The data for matchers of type `U`, and for the variable `custom_data`.
         custom_data,
     }
 }
@@ -92,23 +91,23 @@ options! {
 options! {
     /// Arguments of [`Run::tofs`](crate::Run::tofs) besides the formula and the files.
     TofsOptions for "map.tofs" {
-        /// A key of `tofs:source_files` with more file names.
+        /// A key of `tofs:source_files` with further file names.
         lookup,
-        /// Matchers where the configuration names none.
+        /// The matchers if the configuration has none.
         default_matchers,
-        /// Whether to look below each parent of the template's directory.
+        /// Whether to look in each parent of the template's directory.
         use_subpath,
-        /// Whether the query is part of the path.
+        /// Whether paths contain the query of the matcher.
         include_query,
-        /// What the paths start with.
+        /// The beginning of all paths.
         path_prefix,
         /// The directory of the files.
         files_dir,
-        /// The directory for every minion.
+        /// The directory with the files for all minions.
         default_dir,
-        /// The formula's configuration, if it is at hand.
+        /// The formula's configuration, if the caller has computed it.
         config,
-        /// Data for type `U`.
+        /// The data for matchers of type `U`.
         custom_data,
     }
 }
@@ -124,15 +123,15 @@ fn unknown_argument(function: &str, name: &str, known: &[&str]) -> Error {
     }
 }
 
-/// An argument, `None` counting as given.
+/// An argument or its default. An explicit `None` counts as given.
 pub(crate) fn or<T: Into<Value>>(given: Option<&Value>, default: T) -> Value {
     given.cloned().unwrap_or_else(|| default.into())
 }
 
-/// What Python's `for` would go through: items, keys, characters.
+/// The values that Python's `for` would iterate over: items, keys or characters.
 ///
 /// # Errors
-/// The value cannot be iterated; `what` names it.
+/// The value is not iterable; the message calls it `what`.
 pub(crate) fn iterate(value: &Value, what: &str) -> Result<Vec<Value>> {
     Ok(match value {
         Value::List(items) => items.to_vec(),

@@ -1,4 +1,4 @@
-//! What another fold needs of a run: templates that belong to no formula, such as those of external pillars.
+//! Support for other folds: templates that belong to no formula, such as those of external pillars.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use crate::text::Text;
 
 /// A template that belongs to no formula.
 pub struct OtherTemplate<'o> {
-    /// The file that it stands in.
+    /// The file that contains the template.
     pub file: &'o File,
-    /// Its text.
+    /// The text of the template.
     pub source: &'o str,
-    /// Variables that imported templates have, too.
+    /// Variables that imported templates see as well.
     pub variables: Names,
-    /// Variables of its own.
+    /// Variables that only this template sees.
     pub locals: Names,
-    /// The environment it is written for.
+    /// The dialect of the template.
     pub dialect: &'static dyn Dialect,
-    /// Finds the templates that it loads.
+    /// Finds templates that this one loads.
     pub find: &'o dyn Fn(&str) -> mapstack_render::Result<Option<Arc<str>>>,
 }
 
 impl Run<'_> {
-    /// Run a template that belongs to no formula, by whatever takes a request. It spends what the run may spend, and
-    /// reaches the run's functions; [`sync_facts`](Run::sync_facts) takes over what it changed in the facts.
+    /// Make a request for a template that belongs to no formula, and run it with `work`. The template shares the
+    /// limits and the functions of the run. [`sync_facts`](Run::sync_facts) applies its changes to the facts.
     pub fn with_request<T>(
         &self,
         template: OtherTemplate<'_>,
@@ -53,42 +53,42 @@ impl Run<'_> {
         })
     }
 
-    /// The minion's name as it was given.
+    /// The minion's id as it was given.
     pub fn given_id(&self) -> Value {
         self.facts.given_id()
     }
 
-    /// The functions, as templates see them.
+    /// The object `salt` of templates.
     pub fn live_salt(&self) -> Obj {
         self.live.salt.clone()
     }
 
-    /// The grains, as templates see and change them.
+    /// The object `grains` of templates.
     pub fn live_grains(&self) -> Obj {
         self.live.grains.clone()
     }
 
-    /// The pillar, as templates see and change it.
+    /// The object `pillar` of templates.
     pub fn live_pillar(&self) -> Obj {
         self.live.pillar.clone()
     }
 
-    /// The pillar as templates have left it.
+    /// The pillar with the changes of templates.
     pub fn current_pillar(&self) -> Map {
         self.facts.all().pillar.clone()
     }
 
-    /// Say where a template of some name lies, so that errors can.
+    /// Set the path on disk of a template, for error messages.
     pub fn note_on_disk(&self, name: &str, path: PathBuf) {
         self.on_disk.borrow_mut().insert(name.into(), path);
     }
 
-    /// Where a template of some name lies.
+    /// The path on disk of a template.
     pub fn on_disk(&self, name: &str) -> Option<String> {
         Some(self.on_disk.borrow().get(name)?.display().to_string())
     }
 
-    /// What a template in Mako raised, with files a person can open.
+    /// Convert an error of a Mako template, with paths that a user can open.
     pub fn mako_error(&self, e: mapstack_render::Error, file: &File, source: &str) -> Error {
         self.stage_error(e, Language::Mako, &Text::plain(file, source))
     }

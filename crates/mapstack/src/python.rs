@@ -1,15 +1,15 @@
-//! Salt's renderers that are Python: Mako templates and modules with a `run()`.
+//! Salt's renderers in Python: Mako templates, and modules with a function `run()`.
 
 use mapstack_render::jinja::{Rendered, Request, SourceMap};
 use mapstack_render::{Error, ErrorKind, Result, mako, sandbox};
 use mapstack_value::{Str, Value};
 
-/// Run a Mako template as Salt does (Salt: `render_mako_tmpl`), and read back variables.
+/// Run a Mako template as Salt does (Salt: `render_mako_tmpl`). Returns its output and the changed variables.
 pub(crate) fn mako(
     request: &Request<'_>,
     changed: &[&str],
 ) -> Result<(Rendered, Vec<(Str, Value)>)> {
-    // What it includes is relative to its sls; Salt gives other templates no place of their own.
+    // Includes are relative to the sls. In Salt, other templates have no location.
     let sls = request
         .variables
         .get("sls")
@@ -19,7 +19,7 @@ pub(crate) fn mako(
     mako::render_as(request, mako::Options::salt(), uri.as_deref(), changed)
 }
 
-/// Run a Python module as Salt does (Salt: `salt.utils.templates.py`), and read back variables.
+/// Run a Python module as Salt does (Salt: `salt.utils.templates.py`). Returns its result and the changed variables.
 pub(crate) fn module(
     request: &Request<'_>,
     changed: &[&str],
@@ -46,7 +46,7 @@ pub(crate) fn module(
     sandbox::run_as(&request, changed)
 }
 
-/// The text that a module's `run()` returns.
+/// Run a Python module whose `run()` returns the text of a file.
 pub(crate) fn text(request: &Request<'_>) -> Result<Rendered> {
     let (value, _) = module(request, &[])?;
     match value {

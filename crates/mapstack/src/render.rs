@@ -1,4 +1,4 @@
-//! The template stage of a run: variables in, text and in-place changes out.
+//! The template stage of a run: runs templates and applies their changes in place.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,7 @@ use crate::python;
 use crate::text::Text;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, Step};
 
-/// Which template of the flow is run, and the variables that go with it.
+/// The kind of template, with its variables.
 pub(crate) enum Stage<'s> {
     /// A data-source file.
     Layer(&'s LayerTemplate<'s>),
@@ -25,7 +25,7 @@ pub(crate) enum Stage<'s> {
     PostMap { tpldir: &'s str, tplroot: &'s str },
 }
 
-/// The language a template is written in.
+/// The language of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
     Jinja,
@@ -37,27 +37,27 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    /// Whether the context of a managed file is one variable of that name. Salt makes variables of
-    /// its names for templates, and not for modules.
+    /// Whether the context of a managed file is a single variable `context`. For templates, Salt makes a variable of
+    /// each entry; for modules it does not.
     pub fn takes_context_as_one(self) -> bool {
         self == Language::Py
     }
 }
 
-/// A template about to run, and what it runs with.
+/// A template with everything that it needs to run.
 pub(crate) struct Job<'j> {
     pub language: Language,
     pub variables: Names,
     pub syntax: &'j Syntax,
-    /// Where other templates are loaded from.
+    /// The saltenv of templates that it loads.
     pub saltenv: &'j Str,
-    /// Who is told of changes in place.
+    /// Records the changes that the template makes in place.
     pub watch: Option<&'j Watch>,
 }
 
 impl Run<'_> {
-    /// Whether a template of a language whose expressions are not tracked can print a secret: it names where they
-    /// are, or other templates.
+    /// Whether a template can print a secret, for languages whose expressions are not tracked. It can if it mentions
+    /// a variable that may contain secrets, or loads other templates.
     pub(crate) fn may_read_secrets(&self, source: &str) -> bool {
         const READS: [&str; 10] = [
             "pillar",
@@ -77,7 +77,7 @@ impl Run<'_> {
 }
 
 impl Run<'_> {
-    /// Whether a text can hold anything for the template stage to do.
+    /// Whether a text may contain template syntax.
     pub(crate) fn has_template_marks(&self, text: &str) -> bool {
         if self.syntax != Syntax::default() {
             return true;
@@ -88,8 +88,7 @@ impl Run<'_> {
         text.match_indices('{').any(opens) || text.contains("#jinja2:")
     }
 
-    /// Run a template of the flow. `mapdata` is what it sees under that name, and takes what it
-    /// changed there.
+    /// Run a template of `map.data`. It sees `mapdata` under this name, and can change it.
     pub(crate) fn render<'f>(
         &self,
         file: &'f File,
@@ -130,8 +129,8 @@ impl Run<'_> {
         Ok(text)
     }
 
-    /// Tell what a template left in a variable that is not data. The reference returns the object
-    /// itself, which fails when something uses it.
+    /// Warn about values in a variable that are not data. The reference keeps such an object, and fails when
+    /// something uses it.
     pub fn warn_of_no_data(&self, file: &File, variable: &str, missing: &[String]) {
         for what in missing {
             let message = format!(
@@ -145,8 +144,7 @@ impl Run<'_> {
         }
     }
 
-    /// Run a post-map template in Mako or Python. `mapdata` is what it sees under that name, and takes
-    /// what it changed there.
+    /// Run a post-map template in Mako or Python. It sees `mapdata` under this name, and can change it.
     pub(crate) fn change_by_python(
         &self,
         language: Language,
@@ -168,7 +166,7 @@ impl Run<'_> {
             _ => python::mako(&request, &["mapdata"]).map(|(_, changed)| changed),
         };
         let changed = ran.map_err(|e| self.stage_error(*e, language, &Text::plain(file, "")))?;
-        // What was not changed stays the very same, its kind of mapping included.
+        // Keep the value if it did not change, because the new one has lost its kind of mapping.
         if let Some((_, value)) = changed.into_iter().next()
             && value != *mapdata
         {
@@ -178,7 +176,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Run a post-map template that prints a mapping, and merge that over the data as one more layer.
+    /// Run a post-map template that prints a mapping, and merge the output over the data.
     #[cfg(feature = "tera")]
     pub(crate) fn merge_printed(
         &self,
@@ -224,7 +222,7 @@ impl Run<'_> {
         }
     }
 
-    /// Run one template stage. `before` are the maps of the stages that made its source.
+    /// Run a single template stage. `before` has the source maps of earlier stages.
     pub(crate) fn run_template<'f>(
         &self,
         file: &'f File,
@@ -236,7 +234,7 @@ impl Run<'_> {
             .map(|(text, _)| text)
     }
 
-    /// The same, and what the template's top level has bound.
+    /// Run a single template stage. Also returns the variables at the top level of the template.
     pub(crate) fn run_template_for_names<'f>(
         &self,
         file: &'f File,
@@ -285,10 +283,10 @@ impl Run<'_> {
                 .note("the minion's facts were changed to this")
         })?;
         let map = match self.taint() {
-            // The expressions of other languages are not tracked.
+            // The expressions of these languages are not tracked.
             Some(taint) if job.language != Language::Jinja && self.may_read_secrets(source) => {
                 let map = rendered.map.with_secret_computed(rendered.text.len());
-                // Messages quote the text before it is data, and further stages copy it.
+                // Errors quote this text before it becomes data, and later stages copy it.
                 let printed = map.secret().iter();
                 printed
                     .filter_map(|range| rendered.text.get(range.clone()))
@@ -309,15 +307,14 @@ impl Run<'_> {
         ))
     }
 
-    /// Note the language of a template: only Jinja's is known to be told all it looks at, and to look
-    /// at no clock unnoticed.
+    /// Note the language of a template. Only in Jinja does the run see every read of facts and of the clock.
     pub(crate) fn runs_in(&self, language: Language) {
         if language != Language::Jinja {
-            self.make_own();
+            self.note_outside_input();
         }
     }
 
-    /// A stage's error, told in the file that the stages before it read.
+    /// Convert an error of a stage. Its places move to the file that the first stage read.
     pub(crate) fn stage_error(
         &self,
         mut e: mapstack_render::Error,
@@ -342,7 +339,7 @@ impl Run<'_> {
         if language != Language::Jinja {
             self.note_quoted_secrets(&e.message, source.file.text().unwrap_or_default());
         }
-        // The words of the error's kinds name Jinja.
+        // The names of error kinds refer to Jinja, so leave them out for other languages.
         let message = match language {
             Language::Jinja => e.to_string(),
             #[cfg(feature = "tera")]
@@ -353,8 +350,7 @@ impl Run<'_> {
         self.located_error(message, e, &source.file)
     }
 
-    /// The variables a template of the flow has (Salt: `cp.get_template`;
-    /// saltext-formula: `map.stack`).
+    /// The variables of a template of `map.data` (Salt: `cp.get_template`; saltext-formula: `map.stack`).
     fn variables(&self, stage: &Stage<'_>, mapdata: &Obj) -> Names {
         let mut names = self.common_variables(&self.saltenv);
         let mut set = |name: &str, value: Obj| names.insert(name.into(), value);
@@ -373,7 +369,7 @@ impl Run<'_> {
         names
     }
 
-    /// The variables every template has.
+    /// The variables of every template.
     pub(crate) fn common_variables(&self, saltenv: &Str) -> Names {
         let of = |name: &str, value: Obj| (Str::from(name), value);
         Names::from_iter([
@@ -385,7 +381,7 @@ impl Run<'_> {
         ])
     }
 
-    /// A template's error with files a person can open.
+    /// Convert an error of a template, with paths that a user can open.
     pub fn template_error(&self, e: mapstack_render::Error, file: &File) -> Error {
         self.located_error(e.to_string(), e, file)
     }
@@ -402,7 +398,7 @@ impl Run<'_> {
             place: place(frame.place),
         });
         let mut steps: Vec<Step> = steps.collect();
-        // A formula that asks for itself comes by the same place on every level.
+        // A formula that calls itself adds the same step on each level.
         steps.dedup();
         let error = Error::new(kind, message)
             .at(e.place.map(place))
@@ -413,7 +409,7 @@ impl Run<'_> {
         }
     }
 
-    /// A place in a template, or in one that it loads, as a person would open it.
+    /// A place in a template, or in one that it loads, with a path that a user can open.
     pub(crate) fn place_in_template(&self, place: mapstack_render::Place, file: &File) -> Place {
         Place {
             file: match &place.template {
@@ -428,7 +424,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether a mapping that templates see is still what it was made of.
+/// Whether a mapping that a template could change is unchanged.
 fn is_unchanged(live: &Obj, data: &Value) -> bool {
     match (live.to_value_unread(), data) {
         (Ok(Value::Map(live)), Value::Map(data)) => live.ptr_eq(data),

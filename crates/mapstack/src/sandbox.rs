@@ -1,7 +1,7 @@
-//! The walls around Mako and Python templates, which run in a program of their own.
+//! The sandbox of Mako and Python templates, which run in a separate program.
 //!
 //! ```no_run
-//! // From now on, such templates are refused where a wall is missing.
+//! // From now on, refuse such templates if a part of the sandbox is missing.
 //! mapstack::sandbox::require_walls();
 //! println!("{}", mapstack::sandbox::walls().unwrap().program.display());
 //! ```

@@ -1,4 +1,4 @@
-//! Which scalars of a text stand where a template printed a secret.
+//! Finds the scalars of a YAML text in which a template printed a secret.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -6,13 +6,13 @@ use std::ops::Range;
 use mapstack_value::Value;
 use mapstack_yaml::{Mark, Marks};
 
-/// Where the scalars begin that have secret bytes. A scalar reaches to wherever the next thing begins, so what
-/// YAML makes of the bytes does not matter.
+/// The starts of scalars that contain secret bytes. A scalar extends to the next value or key, so it does not matter
+/// how YAML reads the bytes.
 #[derive(Debug, Default)]
 pub struct SecretLeaves(HashSet<Mark>);
 
 impl SecretLeaves {
-    /// Of a text in which some bytes are secret, in order; `offset` is where a mark stands in it.
+    /// Find the scalars that contain secret bytes. `secret` is in order; `offset` converts marks to offsets.
     pub fn of(
         value: &Value,
         marks: &Marks,
@@ -41,12 +41,12 @@ impl SecretLeaves {
         SecretLeaves(leaves)
     }
 
-    /// Whether the scalar at a mark has secret bytes.
+    /// Whether the scalar at a mark contains secret bytes.
     pub fn has(&self, mark: Mark) -> bool {
         self.0.contains(&mark)
     }
 
-    /// Visit those scalars.
+    /// Visit all scalars that contain secret bytes.
     pub fn visit(&self, value: &Value, marks: &Marks, visit: &mut dyn FnMut(&Value)) {
         walk(value, marks, &mut |mark, leaf| {
             if let Some(leaf) = leaf.filter(|_| self.has(mark)) {
@@ -56,7 +56,7 @@ impl SecretLeaves {
     }
 }
 
-/// Visit the marks of keys, of containers, and of scalars, with the scalar.
+/// Visit the marks of keys and containers, and those of scalars with the scalar.
 fn walk(value: &Value, marks: &Marks, visit: &mut dyn FnMut(Mark, Option<&Value>)) {
     let inside: Vec<&Value> = match value {
         Value::Map(map) => map.values().collect(),

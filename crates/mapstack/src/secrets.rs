@@ -1,5 +1,4 @@
-//! Keeping secrets out of what is printed for people: the policy of [`mapstack_redact`], and what it means for
-//! messages and for a run.
+//! Keeps secrets out of messages: the policy of [`mapstack_redact`], applied to messages and runs.
 
 use mapstack_minion::Minion;
 pub use mapstack_redact::{Redact, Redacted, Secrets, is_secret_name};
@@ -10,9 +9,8 @@ use crate::engine::Run;
 pub use crate::secret_leaves::SecretLeaves;
 
 impl<'e> Run<'e> {
-    /// Follow what templates make of secrets, so that messages can be kept
-    /// free of it. Secrets are what the pillar holds, and what stands under [their names](is_secret_name) in
-    /// grains, options and data.
+    /// Track the texts that templates make from secrets, so that messages can be masked. Secrets are all values of
+    /// the pillar, and values under [secret names](is_secret_name) in grains, options and data.
     ///
     /// ```
     /// use mapstack::{DataOptions, Engine, loader::MemoryFiles, minion::Minion};
@@ -32,7 +30,7 @@ impl<'e> Run<'e> {
         self
     }
 
-    /// The same for a run that is there already. What templates have made so far is not known.
+    /// Start tracking in an existing run. Texts that templates made before this call are not tracked.
     pub fn follow_secrets(&self) {
         self.taint.get_or_init(|| {
             let taint = Taint::default();
@@ -46,20 +44,20 @@ impl<'e> Run<'e> {
         });
     }
 
-    /// What templates have to follow, if there is anything.
+    /// The taint for templates; `None` if the run has no secrets, or does not track them.
     pub(crate) fn taint(&self) -> Option<&Taint> {
         self.taint.get().filter(|taint| !taint.is_empty())
     }
 
-    /// The texts that are secret, those that templates made so far included; none if nobody
-    /// [follows](Self::following_secrets) them.
+    /// The secret texts, including those that templates have made so far. Empty unless the run
+    /// [tracks](Self::following_secrets) them.
     #[must_use]
     pub fn secret_texts(&self) -> Vec<Str> {
         self.taint.get().map(Taint::texts).unwrap_or_default()
     }
 
-    /// What an error of a language whose expressions are not tracked quotes, and what its template does not say
-    /// itself, was computed.
+    /// Note secrets in the error of a language whose expressions are not tracked: quoted texts and numbers that the
+    /// template itself does not contain.
     pub(crate) fn note_quoted_secrets(&self, message: &str, template: &str) {
         let Some(taint) = self.taint().filter(|_| self.may_read_secrets(template)) else {
             return;
@@ -75,14 +73,14 @@ impl<'e> Run<'e> {
         }
     }
 
-    /// Whether grains stand under the names of secrets.
+    /// Whether grains have secret names.
     pub(crate) fn has_secret_grains(&self) -> bool {
         let taint = Taint::default();
         add_named(&taint, &self.facts.unchanged().grains);
         !taint.is_empty()
     }
 
-    /// Secrets are in a layer: by name, or by what its template printed.
+    /// Note the values of a layer that have secret names.
     pub(crate) fn note_secrets(&self, values: Option<&Value>) {
         if let (Some(taint), Some(Value::Map(values))) = (self.taint.get(), values) {
             add_named(taint, values);
@@ -90,7 +88,7 @@ impl<'e> Run<'e> {
     }
 }
 
-/// What stands under the names of secrets is secret.
+/// Mark values under secret names as secret.
 fn add_named(taint: &Taint, data: &Map) {
     for (key, value) in data {
         match value {

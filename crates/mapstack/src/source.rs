@@ -1,4 +1,4 @@
-//! Evaluating source definitions: what a matcher finds, and which paths it leads to.
+//! Evaluates source definitions: the values that matchers find, and the paths that these lead to.
 
 use mapstack_matcher::{Definition, Matcher, MatcherKind, join};
 use mapstack_minion::ConfigGet;
@@ -7,17 +7,17 @@ use mapstack_value::{Key, Map, Path, Step, Value};
 use crate::engine::Run;
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 
-/// What a matcher found.
+/// A value that a matcher found.
 pub(crate) struct Found {
     pub value: Value,
-    /// The `strategy` the value carried.
+    /// The entry `strategy` of the value.
     pub strategy: Option<Value>,
-    /// The `merge_lists` the value carried.
+    /// The entry `merge_lists` of the value.
     pub merge_lists: Option<Value>,
 }
 
 impl Found {
-    /// Take the merge options out of a mapping (saltext-formula: `MatcherResult.from_bare`).
+    /// Remove the merge options from a mapping (saltext-formula: `MatcherResult.from_bare`).
     fn new(mut value: Value) -> Self {
         let (mut strategy, mut merge_lists) = (None, None);
         if let Value::Map(map) = &mut value {
@@ -32,17 +32,17 @@ impl Found {
     }
 }
 
-/// What matchers can look into besides the minion.
+/// What matchers can read besides the minion.
 pub(crate) struct Surroundings<'s> {
     /// The data merged so far.
     pub stack: &'s Value,
-    /// The caller's data.
+    /// The custom data of the caller.
     pub custom_data: &'s Value,
-    /// Merge strategy of `config.get`.
+    /// The merge strategy of `config.get`.
     pub config_get_strategy: &'s Value,
 }
 
-/// Look a matcher's query up; `None` if there is nothing.
+/// Look up the query of a matcher; `None` if it finds nothing.
 pub(crate) fn fetch(
     run: &Run<'_>,
     matcher: &Matcher,
@@ -86,8 +86,8 @@ fn look_into(data: &Value, matcher: &Matcher) -> Result<Option<Value>> {
     Ok(mapstack_yaml::traverse(data, &path))
 }
 
-/// Take the merge options that matchers of type `M` found out of the merged data itself, where the
-/// caller can see that they are gone (the reference pops them from the live object).
+/// Remove the merge options of values that matchers of type `M` found from the merged data. Callers can see this:
+/// the reference pops the options from the live object.
 pub(crate) fn pop_options(definition: &Definition, stack: &mut Value) {
     for matcher in definition
         .matchers()
@@ -110,7 +110,7 @@ pub(crate) fn pop_options(definition: &Definition, stack: &mut Value) {
     }
 }
 
-/// What a path leads to, to be changed. The steps are those of a path that leads somewhere.
+/// The value at a path, for changes. The path must exist.
 fn locate<'v>(data: &'v mut Value, steps: &[Step]) -> Option<&'v mut Value> {
     let Some((step, rest)) = steps.split_first() else {
         return Some(data);
@@ -127,7 +127,7 @@ fn locate<'v>(data: &'v mut Value, steps: &[Step]) -> Option<&'v mut Value> {
         }
         Value::List(list) => {
             let found = one(&Value::List(list.clone()))?;
-            // The step leads into one of the items, or to one of them.
+            // The step leads into an item that is a mapping, or to an item itself.
             let inside = list
                 .iter()
                 .position(|item| item.as_map().is_some() && one(item).is_some_and(|v| v == found));
@@ -144,7 +144,7 @@ fn locate<'v>(data: &'v mut Value, steps: &[Step]) -> Option<&'v mut Value> {
     locate(next, rest)
 }
 
-/// The value of a raw definition's first matcher, nested below its query for `SUB`.
+/// The value of the first matcher of a raw definition. `SUB` nests it below its query.
 pub(crate) fn fetch_layer(
     run: &Run<'_>,
     matcher: &Matcher,
@@ -160,9 +160,8 @@ pub(crate) fn fetch_layer(
     Ok(Some(found))
 }
 
-/// The key `SUB` nests below: the whole query, less the last seven characters if it ends with
-/// `lookup` after the delimiter. Seven is the length of `:lookup`, and the reference counts it so
-/// whatever the delimiter.
+/// The key below which `SUB` nests: the query, without its last seven characters if it ends with the delimiter and
+/// `lookup`. As in the reference, it is seven characters, the length of `:lookup`, for every delimiter.
 fn sub_key(matcher: &Matcher) -> Key {
     let query = matcher.query();
     if !query.ends_with(&format!("{}lookup", matcher.delimiter())) {
@@ -172,7 +171,7 @@ fn sub_key(matcher: &Matcher) -> Key {
     Key::from(query.chars().take(kept).collect::<String>())
 }
 
-/// The texts a value stands for: itself, or one per item (saltext-formula: `MatcherListResult`).
+/// The texts of a value: the value itself, or one for each item (saltext-formula: `MatcherListResult`).
 pub(crate) fn texts(value: &Value) -> Vec<String> {
     match value {
         Value::Str(text) => vec![text.to_string()],
@@ -183,20 +182,20 @@ pub(crate) fn texts(value: &Value) -> Vec<String> {
     }
 }
 
-/// The relative paths of a definition, and the query that found nothing if there is one.
+/// The relative paths of a definition, or the query that found nothing.
 pub(crate) enum Paths {
-    /// In order, the last matcher varying fastest.
+    /// Paths in order; the last matcher varies fastest.
     Relative(Vec<String>),
-    /// A matcher found nothing.
+    /// The query of a matcher that found nothing.
     Absent(String),
 }
 
-/// How `map.tofs` deviates from layers.
+/// Rules in which `map.tofs` differs from layers.
 #[derive(Clone, Copy)]
 pub(crate) struct PathRules {
-    /// Whether the query comes before each value.
+    /// Whether paths contain the query before each value.
     pub include_query: bool,
-    /// Whether an absent value stands for its query.
+    /// Whether a query that finds nothing stands for itself.
     pub fallback_to_query: bool,
 }
 
@@ -208,7 +207,7 @@ impl PathRules {
     };
 }
 
-/// The relative paths a definition leads to (saltext-formula: `Renderer.render_path`).
+/// The relative paths of a definition (saltext-formula: `Renderer.render_path`).
 pub(crate) fn paths(
     run: &Run<'_>,
     definition: &Definition,
@@ -241,7 +240,7 @@ pub(crate) fn paths(
     ))
 }
 
-/// One of each list's texts, by the number of the choice: the last list varies fastest.
+/// One text of each list, for the combination with this number. The last list varies fastest.
 fn chosen(parts: &[Vec<String>], number: usize) -> impl Iterator<Item = &str> {
     let mut below: usize = parts.iter().map(Vec::len).product();
     parts.iter().filter_map(move |list| {
@@ -251,7 +250,7 @@ fn chosen(parts: &[Vec<String>], number: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-/// More candidate paths than this are refused: grains choose them.
+/// Limit on the paths of a definition, because facts decide how many there are.
 const MAX_PATHS: usize = 100_000;
 
 impl Run<'_> {

@@ -1,4 +1,4 @@
-//! `map.stack`: a left fold over layers.
+//! `map.stack`: merges layers from left to right.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::source::{
 use crate::trace::{Asked, Stage};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 
-/// Everything a fold needs besides the minion.
+/// The arguments of a fold, without the minion.
 pub(crate) struct Fold<'f> {
     pub tpldir: &'f str,
     pub tplroot: &'f str,
@@ -26,12 +26,12 @@ pub(crate) struct Fold<'f> {
     pub config_get_strategy: Value,
     pub merge_strategy: Value,
     pub merge_lists: Value,
-    /// Whether the strategy is the caller's, not the one that holds where none is given.
+    /// Whether the caller gave the strategy. Otherwise it is the built-in default.
     pub default_is_given: bool,
 }
 
 impl Fold<'_> {
-    /// Who chose how a layer is merged; `own` is where the layer itself did.
+    /// The place that a layer's strategy comes from. `own` is the place in the layer, if the layer sets it.
     fn chosen(&self, own: Option<Option<Place>>) -> Chosen {
         match own {
             Some(place) => Chosen::Layer(place),
@@ -41,19 +41,19 @@ impl Fold<'_> {
     }
 }
 
-/// How deep `map.data` may be called from templates that `map.data` renders.
+/// Maximum nesting of `map.data` calls in templates that `map.data` renders.
 const MAX_NESTING: usize = 32;
 
 impl Run<'_> {
     /// `map.stack(tpldir, sources, …)`.
     ///
     /// # Errors
-    /// A bad definition, template, file, or merge; what is wrong with the arguments.
+    /// An invalid definition, template, file, argument or merge.
     pub fn stack(&self, tpldir: &str, sources: &Value, options: &StackOptions) -> Result<Value> {
         self.called(|| self.stacked(tpldir, sources, options))
     }
 
-    /// A call of a map function, of which templates may make more.
+    /// Run a call of a map function. Templates can nest such calls.
     pub(crate) fn called<T>(&self, call: impl FnOnce() -> Result<T>) -> Result<T> {
         let what = "map functions call each other through templates";
         self.nested(
@@ -68,10 +68,10 @@ impl Run<'_> {
         )
     }
 
-    /// Do work that templates can ask for again from inside.
+    /// Run `work`, in which templates can start the same kind of work again.
     ///
     /// # Errors
-    /// A limit error where that never ends, else what `work` returns.
+    /// A limit error if the nesting is too deep, or the error of `work`.
     pub(crate) fn nested<T>(
         &self,
         what: &str,
@@ -88,12 +88,12 @@ impl Run<'_> {
         result
     }
 
-    /// Whether a layer of the formula itself is applied, and not one that a template asks for.
+    /// Whether the current layer belongs to the formula itself, and not to a nested call.
     pub(crate) fn is_layer_of_formula(&self) -> bool {
         self.depth.get() == 1 && self.stage.get() == Stage::Layers
     }
 
-    /// `map.stack` within the call at hand.
+    /// `map.stack` as part of the current call.
     pub(crate) fn stacked(
         &self,
         tpldir: &str,
@@ -141,7 +141,7 @@ impl Run<'_> {
         )
     }
 
-    /// Apply sources in order.
+    /// Apply the sources in order.
     fn fold(&self, fold: &Fold<'_>, sources: &Value, mut stack: Value) -> Result<Value> {
         if let Some(hooks) = self.follower() {
             hooks.fold_begins(self.moment(), &stack);
@@ -174,7 +174,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A source definition, parsed once for all runs.
+    /// Parse a source definition, once for all runs.
     fn layer_definition(&self, text: &str) -> Result<Arc<Definition>> {
         let known = &self.engine.definitions;
         if let Some(definition) = known.get(text) {
@@ -185,7 +185,7 @@ impl Run<'_> {
         Ok(definition)
     }
 
-    /// A definition that leads to files.
+    /// Apply a definition that leads to files.
     fn apply_files(
         &self,
         fold: &Fold<'_>,
@@ -221,7 +221,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// One path with its variants: all are rendered before the first is merged.
+    /// Apply a path with its variants. All variants are rendered before the first is merged.
     fn apply_path(
         &self,
         fold: &Fold<'_>,
@@ -277,7 +277,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A definition that is data itself.
+    /// Apply a definition that is data itself.
     fn apply_values(
         &self,
         fold: &Fold<'_>,
@@ -320,7 +320,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The value of a raw chain: each further matcher picks keys out of what there is
+    /// The value of a raw definition with several matchers: each further matcher selects keys of the value so far
     /// (saltext-formula: `Renderer.render`).
     fn chain(
         &self,
@@ -367,7 +367,7 @@ impl Run<'_> {
         Ok(Some(layer))
     }
 
-    /// Evaluate a definition with a view of the stack, and take out of it what its matchers take.
+    /// Evaluate a definition, and remove the merge options that its matchers find in the stack.
     fn evaluate<T>(
         &self,
         fold: &Fold<'_>,
@@ -397,7 +397,7 @@ impl Run<'_> {
         Ok(found)
     }
 
-    /// A layer's own options, else the run's.
+    /// The merge options of a layer, with the defaults of the fold.
     fn merge_options(
         &self,
         fold: &Fold<'_>,
@@ -418,11 +418,11 @@ impl Run<'_> {
     }
 }
 
-/// The names a merge strategy of a layer can have.
+/// The valid merge strategies of a layer.
 pub const STRATEGIES: [&str; 6] = ["smart", "recurse", "overwrite", "aggregate", "list", "none"];
 
-/// The name of the option that a configuration query finds on every minion (Salt's built-in options
-/// come before grains and pillar).
+/// The option that a `C` matcher finds on every minion, because Salt's built-in options take precedence over grains
+/// and pillar.
 fn built_in_option(definition: &Definition) -> Option<&str> {
     let first = definition
         .matchers()
@@ -438,10 +438,10 @@ pub(crate) fn tplroot(tpldir: &str) -> &str {
     tpldir.split('/').next().unwrap_or_default()
 }
 
-/// Parameter directories from whatever was given for them.
+/// Convert an argument to parameter directories.
 ///
 /// # Errors
-/// It cannot be iterated, or an item is not text.
+/// The argument is not iterable, or an item is not text.
 pub fn directories(given: &Value) -> Result<Vec<String>> {
     let items = iterate(given, "`parameter_dirs`")?;
     items
@@ -460,7 +460,7 @@ pub fn directories(given: &Value) -> Result<Vec<String>> {
         .collect()
 }
 
-/// Parse a source definition, with the error of this crate.
+/// Parse a source definition, with an error of this crate.
 ///
 /// # Errors
 /// As [`Definition::parse`].
@@ -481,7 +481,7 @@ pub fn parse(text: &str, mode: Mode) -> Result<Definition> {
     })
 }
 
-/// Run something with events attributed to a stage.
+/// Run `work`, with its events attributed to a stage.
 pub(crate) fn in_stage<T>(run: &Run<'_>, stage: Stage, work: impl FnOnce() -> T) -> T {
     let before = run.stage.replace(stage);
     let result = work();

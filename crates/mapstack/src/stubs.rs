@@ -1,4 +1,4 @@
-//! Answers that were written down: what a call returns, from a file.
+//! Stubs: answers to calls, read from a file.
 
 use mapstack_value::{Map, Value};
 use mapstack_yaml::{DumpOptions, Limits, Marks, dump, load_marked};
@@ -8,8 +8,8 @@ use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 
 /// Answers to calls, by function and arguments.
 ///
-/// A file of them is YAML (or JSON): function names, and for each what it returns, or a list of
-/// entries of which the first that fits the call answers.
+/// A stub file is YAML or JSON. It maps function names to what they return, or to a list of entries. The first entry
+/// that matches a call answers it.
 ///
 /// ```
 /// use mapstack::{Call, Functions, Stubs};
@@ -30,12 +30,12 @@ use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 ///
 /// | key | meaning |
 /// |---|---|
-/// | `args` | the positional arguments, all of them; any where it is left out |
-/// | `kwargs` | named arguments that have to be given with these values; others may be |
-/// | `exact` | `true`: no named arguments but those of `kwargs` |
-/// | `minions` | a glob, or a list of them, for the ids of minions this is for |
+/// | `args` | all positional arguments; without this key, any arguments match |
+/// | `kwargs` | named arguments that the call must have with these values, among others |
+/// | `exact` | `true`: the call must have no other named arguments |
+/// | `minions` | a glob, or a list of globs, for the ids of minions |
 /// | `return` | what the call returns |
-/// | `error` | in place of `return`: the message it fails with |
+/// | `error` | the message that the call fails with, instead of `return` |
 #[derive(Debug, Clone, Default)]
 pub struct Stubs(Vec<(String, Vec<Stub>)>);
 
@@ -51,10 +51,10 @@ struct Stub {
 const KEYS: [&str; 6] = ["args", "kwargs", "exact", "minions", "return", "error"];
 
 impl Stubs {
-    /// Read the text of a stub file; `name` is what errors call it.
+    /// Parse a stub file; `name` is its name in errors.
     ///
     /// # Errors
-    /// It is not YAML, or an entry is invalid, with the place.
+    /// The text is not YAML, or an entry is invalid. The error has a place.
     pub fn parse(text: &str, name: &str) -> Result<Self> {
         let reader = Reader { text, name };
         let loaded = load_marked(text, &Limits::default()).map_err(|e| {
@@ -90,14 +90,14 @@ impl Stubs {
         Ok(stubs)
     }
 
-    /// Answers for the calls that these leave open.
+    /// Add stubs for calls that these do not answer.
     #[must_use]
     pub fn or(mut self, others: Stubs) -> Self {
         self.0.extend(others.0);
         self
     }
 
-    /// Whether the answer to a call can depend on who calls.
+    /// Whether the answer to a call can depend on the minion.
     pub(crate) fn tell_minions_apart(&self, name: &str) -> bool {
         self.entries(name).any(|stub| stub.minions.is_some())
     }
@@ -149,7 +149,7 @@ impl Stub {
     }
 }
 
-/// Equal as far as a file can say: it has no tuples.
+/// Equality of arguments. A file cannot contain tuples, so its lists equal tuples as well.
 fn same(given: &Value, written: &Value) -> bool {
     match (given, written) {
         (Value::Tuple(given), Value::List(written)) => all_same(given, written),
@@ -172,7 +172,7 @@ fn all_same(given: &[Value], written: &[Value]) -> bool {
             .all(|(given, written)| same(given, written))
 }
 
-/// The lines of a stub file that would answer a call, with `return` left to fill in.
+/// The lines of a stub file that answer a call, with an empty `return`.
 pub(crate) fn entry_for(call: &Call) -> String {
     let mut entry = Map::new();
     if !call.args.is_empty() {
@@ -193,7 +193,7 @@ pub(crate) fn entry_for(call: &Call) -> String {
         )
     };
     let text = written(entry);
-    // Pages of arguments are too long to read or paste.
+    // Very long arguments are left out, because they are of no use in a message.
     if text.len() <= 2_000 {
         text
     } else {
@@ -205,7 +205,7 @@ fn kind(value: &Value) -> &'static str {
     value.kind().described()
 }
 
-/// Where in which file.
+/// Creates errors with a place in the stub file.
 struct Reader<'t> {
     text: &'t str,
     name: &'t str,
@@ -313,7 +313,7 @@ mod tests {
         Stubs::parse(text, "stubs.yaml").unwrap()
     }
 
-    /// What a call with `args` (a YAML list) and `kwargs` (a YAML mapping) gets.
+    /// The answer to a call with `args` (a YAML list) and `kwargs` (a YAML mapping).
     fn answer(stubs: &Stubs, args: &str, kwargs: &str) -> Option<Value> {
         let mut call = Call::new("f.x");
         call.minion = "web1".into();

@@ -1,4 +1,4 @@
-//! What a formula's templates refer to, found without running them.
+//! Finds what a formula's templates refer to, without running them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,48 +14,46 @@ use crate::calls::{Call, Functions};
 use crate::engine::Engine;
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 
-/// What the templates below a formula's folder refer to, and those they load from elsewhere.
+/// The references of the templates in a formula's directory, and of those they load from elsewhere.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// The `salt://` paths of the templates that were read, without the scheme.
+    /// The templates that were read, as `salt://` paths without the scheme.
     pub templates: BTreeSet<String>,
-    /// Every use of a `salt[...]` function, and of a filter that looks at the machine, in the order
-    /// of files and lines.
+    /// The uses of `salt[...]` functions, and of filters that inspect the machine, in the order of files and lines.
     pub calls: Vec<CallSite>,
-    /// The functions that templates ask for with `'a.b' in salt` before they call them.
+    /// The functions that templates test for with `'a.b' in salt`.
     pub asked: BTreeSet<Str>,
-    /// Source definitions that templates hand to `map.data` and `map.stack` as literals.
+    /// The source definitions that templates pass to `map.data` and `map.stack` as literals.
     pub sources: Vec<(Str, Place)>,
-    /// Every import of one template by another.
+    /// The imports of one template by another.
     pub imports: Vec<ImportSite>,
-    /// Templates that Jinja would refuse.
+    /// The errors of templates that Jinja would refuse.
     pub errors: Vec<Error>,
     /// Files that look like templates of another engine, with the reason.
     pub skipped: BTreeMap<String, String>,
 }
 
-/// A place where a template takes hold of a `salt[...]` function.
+/// A place where a template refers to a `salt[...]` function.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallSite {
-    /// The function, such as `grains.get`, or the filter, such as `which`; `None` where the
-    /// template computes the name.
+    /// The function, such as `grains.get`, or the filter, such as `which`; `None` if the template computes the name.
     pub function: Option<Str>,
-    /// Where.
+    /// The place in the template.
     pub place: Place,
 }
 
-/// Who answers the calls of a function.
+/// The part that answers the calls of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Answerer {
-    /// An answer that was written down, at least for some arguments.
+    /// A stub, at least for some arguments.
     Stub,
     /// The engine itself.
     BuiltIn,
-    /// Functions from outside: see [`Engine::with_functions`].
+    /// Functions added with [`Engine::with_functions`].
     Outside,
-    /// Not answered: a call is an error.
-    Nobody,
+    /// Nothing: a call is an error.
+    Unanswered,
 }
 
 impl fmt::Display for Answerer {
@@ -64,32 +62,32 @@ impl fmt::Display for Answerer {
             Answerer::Stub => "answered by a stub",
             Answerer::BuiltIn => "built in",
             Answerer::Outside => "answered from outside",
-            Answerer::Nobody => "not answered",
+            Answerer::Unanswered => "not answered",
         })
     }
 }
 
-/// A `{% from … import a, b %}` or `{% import … as module %}`.
+/// An import: `{% from … import a, b %}` or `{% import … as module %}`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportSite {
-    /// The template it comes from, as far as that can be told without running anything.
+    /// The imported template, if its name is known without running anything.
     pub template: Option<String>,
-    /// The names it takes from that template; none where it takes the module.
+    /// The imported names; empty if the template imports the module.
     pub names: Vec<Str>,
-    /// Whether the template sees the variables of the one that imports it.
+    /// Whether the imported template sees the variables of the importing one.
     pub with_context: bool,
-    /// Where.
+    /// The place of the import.
     pub place: Place,
 }
 
 impl Engine {
-    /// Who answers calls of `salt[name]`, or uses of a filter that looks at the machine.
+    /// The part that answers calls of `salt[name]`, or uses of a filter that inspects the machine.
     ///
     /// ```
     /// use mapstack::{Answerer, Engine, loader::MemoryFiles};
     /// let engine = Engine::new(MemoryFiles::new());
     /// assert_eq!(engine.answerer("grains.get"), Answerer::BuiltIn);
-    /// assert_eq!(engine.answerer("state.apply"), Answerer::Nobody);
+    /// assert_eq!(engine.answerer("state.apply"), Answerer::Unanswered);
     /// ```
     #[must_use]
     pub fn answerer(&self, name: &str) -> Answerer {
@@ -100,11 +98,11 @@ impl Engine {
         } else if self.functions.iter().any(|functions| functions.has(name)) {
             Answerer::Outside
         } else {
-            Answerer::Nobody
+            Answerer::Unanswered
         }
     }
 
-    /// What a person could do to have calls of a function answered, as those who might answer say.
+    /// Advice for users: how to get answers to calls of a function. It comes from the functions added to the engine.
     #[must_use]
     pub fn advice(&self, name: &str) -> Option<String> {
         let call = Call::new(name);
@@ -115,12 +113,11 @@ impl Engine {
 
     /// Read the templates of a formula without running them.
     ///
-    /// Templates outside the formula's folder are followed where their names are literal, or made
-    /// of literals, `tplroot` and `tpldir`.
+    /// The survey includes templates outside the formula's directory if their names consist of literals, `tplroot`
+    /// and `tpldir`.
     ///
     /// # Errors
-    /// The file server cannot list or read the files. A template that is wrong stands in
-    /// [`Survey::errors`].
+    /// The file server cannot list or read the files. Errors in templates are in [`Survey::errors`].
     ///
     /// ```
     /// use mapstack::{Engine, loader::MemoryFiles};
@@ -143,7 +140,7 @@ impl Engine {
             let fetched = fetched.map_err(|e| {
                 Error::new(ErrorKind::File, format!("cannot read salt://{path}: {e}"))
             })?;
-            // What a template names and does not exist may be optional, or never reached.
+            // A missing file is not an error here: it may be optional, or its import may never run.
             let Fetched::Found { on_disk, bytes } = fetched else {
                 continue;
             };
@@ -170,14 +167,14 @@ struct TemplateFile<'p> {
     shown: String,
 }
 
-/// Files that Salt renders by Jinja when it comes to them.
+/// Extensions of files that Salt renders with Jinja.
 const JINJA: [&str; 4] = ["jinja", "jinja2", "j2", "sls"];
 
-/// What other engines' templates are called.
+/// Extensions of other engines' templates.
 const OTHERS: [&str; 4] = ["mako", "tera", "erb", "py"];
 
 impl TemplateFile<'_> {
-    /// Note what the file refers to, and return the templates it loads.
+    /// Record the references of the file, and return the templates that it loads.
     fn read(&self, text: &str, survey: &mut Survey) -> Vec<String> {
         let extension = self
             .path
@@ -214,7 +211,7 @@ impl TemplateFile<'_> {
                 });
                 Vec::new()
             }
-            // Braces of another language.
+            // The braces belong to another language.
             Err(e) => {
                 survey.skipped.insert(self.path.into(), e.to_string());
                 Vec::new()
@@ -233,7 +230,7 @@ impl TemplateFile<'_> {
 
     fn walk(&self, template: &Template, survey: &mut Survey) -> Vec<String> {
         let mut loaded = Vec::new();
-        // The places of `salt` that belong to a use already noted.
+        // The places of `salt` that belong to a recorded use.
         let mut noted: BTreeSet<u32> = BTreeSet::new();
         let (calls, asked, sources) = (&mut survey.calls, &mut survey.asked, &mut survey.sources);
         let imports = &mut survey.imports;
@@ -301,7 +298,7 @@ impl TemplateFile<'_> {
         }
     }
 
-    /// The path behind the name of a template.
+    /// The path of a template, from its name.
     fn fold_path(&self, name: &Expr) -> Option<String> {
         let name = self.fold(name)?;
         let directory = self
@@ -318,7 +315,7 @@ impl TemplateFile<'_> {
         for part in name.split('/') {
             match part {
                 "." | "" => {}
-                // Above the root there is nothing.
+                // A path above the root does not exist.
                 ".." => drop(parts.pop()?),
                 part => parts.push(part),
             }
@@ -326,7 +323,7 @@ impl TemplateFile<'_> {
         Some(parts.join("/"))
     }
 
-    /// The text of an expression of literals and the names of the formula's own place.
+    /// The value of an expression that consists of literals, `tplroot` and `tpldir`.
     fn fold(&self, expr: &Expr) -> Option<String> {
         match &expr.kind {
             ExprKind::Const(Value::Str(text)) => Some(text.to_string()),
@@ -345,7 +342,7 @@ impl TemplateFile<'_> {
     }
 }
 
-/// The engine of a first line that names another one than Jinja.
+/// The pipe in the first line, if its engine is not Jinja.
 fn other_pipe(text: &str) -> Option<&str> {
     let pipe = text
         .lines()
@@ -357,8 +354,8 @@ fn other_pipe(text: &str) -> Option<&str> {
     (!engine.starts_with("jinja")).then_some(pipe)
 }
 
-/// Whether an expression takes hold of a function of `salt`: `salt['a.b']`, `salt.a.b`,
-/// `salt.get('a.b')`, or with a name that only a run knows.
+/// The function of `salt` that an expression refers to: `salt['a.b']`, `salt.a.b` or `salt.get('a.b')`. The inner
+/// `None` stands for a name known only at run time.
 fn salt_function(expr: &Expr, noted: &mut BTreeSet<u32>) -> Option<Option<Str>> {
     let is_salt = |e: &Expr| matches!(&e.kind, ExprKind::Name(name) if **name == *"salt");
     let mut note = |salt: &Expr, function| {
@@ -385,7 +382,7 @@ fn salt_function(expr: &Expr, noted: &mut BTreeSet<u32>) -> Option<Option<Str>> 
             }
             _ => None,
         },
-        // `'a.b' in salt` asks, and calls nothing.
+        // `'a.b' in salt` is a test, not a call.
         ExprKind::Compare(_, rest) => {
             noted.extend(
                 rest.iter()
@@ -399,7 +396,7 @@ fn salt_function(expr: &Expr, noted: &mut BTreeSet<u32>) -> Option<Option<Str>> 
     }
 }
 
-/// The function of `'a.b' in salt`.
+/// The function in `'a.b' in salt`.
 fn asked_for(expr: &Expr) -> Option<Str> {
     let ExprKind::Compare(left, rest) = &expr.kind else {
         return None;
@@ -413,7 +410,7 @@ fn asked_for(expr: &Expr) -> Option<Str> {
     }
 }
 
-/// The texts in list arguments of `salt['map.data'](…)` and `salt['map.stack'](…)`.
+/// The literal texts in list arguments of `salt['map.data'](…)` and `salt['map.stack'](…)`.
 fn literal_sources(expr: &Expr) -> impl Iterator<Item = (Str, Span)> {
     let args = match &expr.kind {
         ExprKind::Call { callee, args } => {
@@ -440,7 +437,7 @@ fn literal_sources(expr: &Expr) -> impl Iterator<Item = (Str, Span)> {
         })
 }
 
-/// A filter that looks at the machine is a call of its kind.
+/// The name of a filter that inspects the machine, which counts as a call.
 fn host_filter(expr: &Expr) -> Option<Option<Str>> {
     match &expr.kind {
         ExprKind::Filter { name, .. } if is_host_filter(name) => Some(Some(name.clone())),

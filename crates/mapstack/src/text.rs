@@ -1,4 +1,4 @@
-//! Texts that know the source they came from.
+//! Texts with source maps.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,18 +8,18 @@ use std::sync::{Arc, OnceLock};
 use mapstack_diagnostic::{Error, ErrorKind, Place};
 use mapstack_render::jinja::{Origin, SourceMap};
 use mapstack_value::json::JsonError;
-use mapstack_yaml::{Mark, Mould};
+use mapstack_yaml::{Mark, Skeleton};
 
 use crate::file::File;
 
-/// A text to be read as YAML, which knows the source it came from.
+/// A text to be parsed, with source maps that lead back to its file.
 #[derive(Clone)]
 pub struct Text<'f> {
     pub(crate) file: Cow<'f, File>,
     pub(crate) text: Cow<'f, str>,
-    /// One map for each template stage that made it, the first stage first.
+    /// The source map of each template stage, the first stage first.
     pub(crate) maps: Vec<SourceMap>,
-    /// What places show of the file, made once for all of them.
+    /// The text of the file, shared by all places.
     pub(crate) source: OnceLock<Arc<str>>,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Debug for Text<'_> {
 }
 
 impl<'f> Text<'f> {
-    /// A file as it is.
+    /// The unchanged text of a file.
     pub fn plain(file: &'f File, text: &'f str) -> Self {
         Text {
             file: Cow::Borrowed(file),
@@ -40,7 +40,7 @@ impl<'f> Text<'f> {
         }
     }
 
-    /// A text that no place of the file stands for.
+    /// A text whose bytes have no place in the file.
     pub(crate) fn made(file: &'f File, text: String) -> Self {
         Text {
             file: Cow::Borrowed(file),
@@ -50,12 +50,12 @@ impl<'f> Text<'f> {
         }
     }
 
-    /// What the next template stage needs: where the text came from, and the text.
+    /// The source maps and the text, for the next template stage.
     pub(crate) fn into_source(self) -> (Vec<SourceMap>, Arc<str>) {
         (self.maps, self.text.into())
     }
 
-    /// What a template printed.
+    /// The output of a template.
     pub fn rendered(file: &'f File, text: String, map: SourceMap) -> Self {
         Text {
             file: Cow::Borrowed(file),
@@ -65,7 +65,7 @@ impl<'f> Text<'f> {
         }
     }
 
-    /// The same, for keeping.
+    /// Convert to an owned text.
     pub fn into_owned(self) -> Text<'static> {
         let file = Cow::Owned(self.file.into_owned());
         Text {
@@ -82,12 +82,12 @@ impl<'f> Text<'f> {
         &self.text
     }
 
-    /// The file, as a person would open it.
+    /// The file's path, as a user would open it.
     pub fn shown(&self) -> &str {
         &self.file.shown
     }
 
-    /// Whether a byte of the text is not literally in the file.
+    /// Whether a byte of the text was computed, instead of copied from the file.
     pub fn is_computed(&self, offset: usize) -> bool {
         self.is_rendered()
             && self
@@ -95,13 +95,14 @@ impl<'f> Text<'f> {
                 .is_none_or(|(_, origin)| origin.is_computed())
     }
 
-    /// Whether an expression printed a byte as the text of a value, and not as data written out.
+    /// Whether a byte is the text of a value that an expression printed. Output of filters such as `json` does not
+    /// count.
     pub fn is_text_of_value(&self, offset: usize) -> bool {
         self.locate(offset)
             .is_some_and(|(_, origin)| origin == Origin::Text)
     }
 
-    /// Where expressions of the last template stage printed something, in order.
+    /// The ranges that expressions of the last template stage printed, in order.
     fn printed(&self) -> impl Iterator<Item = Range<usize>> {
         let runs = || self.maps.last().into_iter().flat_map(SourceMap::runs);
         let ends = runs()
@@ -114,20 +115,20 @@ impl<'f> Text<'f> {
             .map(|((start, _), end)| start..end)
     }
 
-    /// A text with letters in place of the words that expressions printed, and the words.
+    /// The text with letters in place of the words that expressions printed, and the words.
     #[must_use]
     pub fn without_words(&self) -> (Cow<'_, str>, Vec<&str>) {
         let whole = self.as_str();
         let (mut common, mut words, mut done) = (String::new(), Vec::new(), 0);
         for range in self.printed() {
-            // The last line's break belongs to nothing else than what was printed last.
+            // The final line break belongs to the template, but counts as printed by the last expression.
             let printed = whole
                 .get(range.clone())
                 .map(|printed| printed.trim_end_matches('\n'));
-            let Some(word) = printed.filter(|word| Mould::takes(word)) else {
+            let Some(word) = printed.filter(|word| Skeleton::accepts(word)) else {
                 continue;
             };
-            let Some(hole) = Mould::hole(words.len()) else {
+            let Some(hole) = Skeleton::hole(words.len()) else {
                 break;
             };
             if common.is_empty() {
@@ -145,18 +146,18 @@ impl<'f> Text<'f> {
         (common.into(), words)
     }
 
-    /// The bytes that the last template stage is known to have made of secrets, in order.
+    /// The bytes that the last template stage made from secrets, in order.
     pub fn secret(&self) -> &[Range<usize>] {
         self.maps.last().map_or(&[], SourceMap::secret)
     }
 
-    /// Whether a template made it.
+    /// Whether the text is the output of a template.
     #[must_use]
     pub fn is_rendered(&self) -> bool {
         !self.maps.is_empty()
     }
 
-    /// The place in the source behind a byte of the text.
+    /// The place in the source for a byte of the text.
     pub fn place(&self, offset: usize) -> Place {
         match self.locate(offset) {
             Some((place, _)) => {
@@ -171,7 +172,7 @@ impl<'f> Text<'f> {
                     end: place.span.end as usize,
                 }
             }
-            // Nothing was printed there: the file as a whole is what is wrong.
+            // Nothing was printed at this offset, so the place is the file as a whole.
             None if self.is_rendered() => Place {
                 file: self.file.shown.clone(),
                 source: self.source(),
@@ -187,7 +188,7 @@ impl<'f> Text<'f> {
         }
     }
 
-    /// The file's own text.
+    /// The text of the file.
     fn source(&self) -> Arc<str> {
         let source = self.source.get_or_init(|| match self.is_rendered() {
             true => self.file.text().unwrap_or_default().into(),
@@ -196,7 +197,7 @@ impl<'f> Text<'f> {
         source.clone()
     }
 
-    /// The source behind a byte of the text, through every stage.
+    /// The place in the source for a byte of the text, traced through all stages.
     pub(crate) fn locate(&self, offset: usize) -> Option<(mapstack_render::Place, Origin)> {
         let mut found: Option<(mapstack_render::Place, Origin)> = None;
         let mut at = offset;
@@ -204,13 +205,13 @@ impl<'f> Text<'f> {
             let (place, origin) = map.locate(at)?;
             let is_own = place.template.as_deref() == Some(&*self.file.path);
             at = place.span.start as usize;
-            // The stage that ran last knows best what it printed.
+            // The last stage that computed the byte decides its origin.
             let origin = match &found {
                 Some((_, later)) if later.is_computed() => *later,
                 _ => origin,
             };
             found = Some((place, origin));
-            // What another file printed is not in the text that this stage read.
+            // The output of another file is not part of the text that earlier stages read.
             if !is_own {
                 break;
             }
@@ -218,13 +219,13 @@ impl<'f> Text<'f> {
         found
     }
 
-    /// The place in the source behind a mark.
+    /// The place in the source for a mark.
     #[must_use]
     pub fn place_of_mark(&self, mark: Mark) -> Place {
         self.place(mark.offset(&self.text))
     }
 
-    /// A YAML error, told in the source that produced the text.
+    /// Convert a YAML error, with its place in the source.
     pub fn yaml_error(&self, e: &mapstack_yaml::Error) -> Error {
         let error = Error::new(ErrorKind::Yaml, e.kind().to_string()).caused_by(e.kind().clone());
         let Some(mark) = e.mark() else {
@@ -233,7 +234,7 @@ impl<'f> Text<'f> {
         self.placed(error, mark.line as usize, mark.offset(&self.text))
     }
 
-    /// A JSON error, told in the source; `start` is where the JSON begins in the text.
+    /// Convert a JSON error, with its place in the source. `start` is the offset of the JSON in the text.
     pub(crate) fn json_error(&self, e: &JsonError, start: usize) -> Error {
         let JsonError::Syntax {
             message,
@@ -264,7 +265,7 @@ impl<'f> Text<'f> {
         )
     }
 
-    /// An error at a byte of the text, told in the source.
+    /// Add the place in the source, and the line of the rendered text, to an error.
     fn placed(&self, error: Error, line: usize, at: usize) -> Error {
         let error = error.at(Some(self.place(at)));
         match self.locate(at) {

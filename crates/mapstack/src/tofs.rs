@@ -10,11 +10,11 @@ use crate::stack::{parse, tplroot};
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 
 impl Run<'_> {
-    /// `map.tofs(tpldir, source_files, …)`: `salt://` paths, best first.
+    /// `map.tofs(tpldir, source_files, …)`: `salt://` paths in order of preference.
     ///
     /// # Errors
-    /// A bad definition, a configuration of the wrong shape, or whatever `map.data` raises when no
-    /// configuration is passed.
+    /// An invalid definition, a configuration of the wrong structure, or an error of `map.data` if the caller passes
+    /// no configuration.
     pub fn tofs(
         &self,
         tpldir: &str,
@@ -79,7 +79,7 @@ impl Run<'_> {
     }
 }
 
-/// The `tofs` part of a configuration over the arguments (saltext-formula: `map.tofs`).
+/// The settings: `tofs` in the configuration, with the arguments as defaults (saltext-formula: `map.tofs`).
 struct Settings {
     own: Map,
     files_switch: Value,
@@ -144,7 +144,7 @@ impl Settings {
         })
     }
 
-    /// The names to look for: those configured under `lookup`, then the caller's.
+    /// The file names: those configured under `lookup`, then those of the caller.
     fn source_files(&self, given: &Value, lookup: Option<&Value>) -> Result<Vec<String>> {
         let mut all = Vec::new();
         if let Some(lookup) = lookup.filter(|l| !l.is_none()) {
@@ -177,7 +177,7 @@ impl Settings {
             .collect()
     }
 
-    /// The matchers for a sub-path, with the directory for every minion among them.
+    /// The matchers of a sub-path, including one for the directory for all minions.
     fn matchers(&self, config: &Value, subpath: &str) -> Result<Vec<String>> {
         let key = join([subpath, "files_switch"]);
         let switch = match look(config, &key, "/")? {
@@ -189,7 +189,7 @@ impl Settings {
         let mut items = iterate(&switch, "`files_switch`")?;
         let empty = Value::from("");
         match &switch {
-            // Any text contains the empty text.
+            // In Python, every text contains the empty text.
             Value::Str(_) => {}
             Value::List(_) if items.contains(&empty) => {}
             Value::List(_) => items.push(empty),
@@ -219,7 +219,7 @@ impl Settings {
     }
 }
 
-/// The directories below the formula to look in, deepest first, then the formula itself.
+/// The sub-paths to look in, from the deepest to the formula's directory.
 fn subpaths(tpldir: &str, root: &str, use_subpath: bool) -> Vec<String> {
     let mut all = Vec::new();
     if use_subpath && root != tpldir {

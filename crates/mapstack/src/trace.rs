@@ -1,17 +1,17 @@
-//! What a run looked at, in order.
+//! The record of what a run requested, in order.
 
 use std::path::PathBuf;
 
 use mapstack_value::Str;
 
-/// One thing a run asked for.
+/// A request of a run, with its outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// Which part of the work asked.
+    /// The part of the work.
     pub stage: Stage,
     /// The source definition as written, for layers.
     pub definition: Option<Str>,
-    /// What was asked for and what came of it.
+    /// The request and its outcome.
     pub asked: Asked,
 }
 
@@ -26,57 +26,57 @@ pub enum Stage {
     PostMap,
 }
 
-/// What was asked for.
+/// A request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Asked {
     /// A file of the file server.
     File {
-        /// Its path from the file server's root.
+        /// The path relative to the file server's root.
         path: String,
-        /// What came of it.
+        /// The outcome.
         outcome: Outcome,
     },
-    /// A value of the minion, the stack or the caller, merged as a layer.
+    /// A value of the minion, the merged data or the caller, to be merged as a layer.
     Value {
-        /// Whether there was one.
+        /// Whether the value exists.
         found: bool,
     },
-    /// A definition that led to no path: a matcher found nothing, or an empty list.
+    /// A definition that led to no path, because a matcher found nothing or an empty list.
     NoPaths {
-        /// The matcher whose query found nothing, if that is why.
+        /// The query of the matcher that found nothing.
         query: Option<String>,
     },
 }
 
-/// A look at the file server.
+/// An access to the file server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FileRead {
-    /// The saltenv it was asked in.
+    /// The saltenv.
     pub saltenv: Str,
-    /// The path from the file server's root.
+    /// The path relative to the file server's root.
     pub path: Str,
-    /// What was asked for and whether it is there.
+    /// The kind of access, and whether the file exists.
     pub kind: FileReadKind,
 }
 
-/// What was asked of the file server.
+/// The kind of an access to the file server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileReadKind {
-    /// The content of a file, which is there.
+    /// The content of an existing file.
     Found,
-    /// A file that cannot be had.
+    /// The content of a file that is missing or cannot be read.
     Absent,
     /// The names of the files below the path.
     List,
 }
 
-/// What came of asking for a file.
+/// The outcome of requesting a file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// Found here.
+    /// Found at this path on disk.
     Hit(PathBuf),
-    /// In no root.
+    /// In no root of the file server.
     Miss,
-    /// There, and not served.
+    /// Exists, but is not served, for this reason.
     Refused(String),
 }

@@ -1,4 +1,4 @@
-//! Where a run calls its [`Hooks`], and what it has to say to those who watch it.
+//! The calls of [`Hooks`] in a run, and the methods of a run for observers.
 
 use std::cell::Ref;
 use std::rc::Rc;
@@ -22,10 +22,10 @@ use crate::text::Text;
 use crate::trace::FileReadKind;
 
 impl<'e> Run<'e> {
-    /// Do work that hooks watch; those that the run has are put back afterwards.
+    /// Run `work` with other hooks, and restore the previous ones afterwards.
     ///
-    /// Only what happens in `work` is watched, and not the looks of templates into facts: for those the hooks have to
-    /// be there from the start, as [`Engine::run_with_hooks`](crate::Engine::run_with_hooks) puts them.
+    /// The hooks observe only `work`, without the accesses of templates to facts. To observe these, hooks must be
+    /// present from the start, as with [`Engine::run_with_hooks`](crate::Engine::run_with_hooks).
     pub fn watched_by<T>(&self, hooks: Rc<dyn Hooks + 'e>, work: impl FnOnce() -> T) -> T {
         let before = self.hooks.replace(Some(hooks));
         let result = work();
@@ -33,8 +33,7 @@ impl<'e> Run<'e> {
         result
     }
 
-    /// Who follows where values come from: the hooks, if they do, in the outermost call. What templates make by
-    /// further calls is theirs.
+    /// The hooks, if they observe values and this is the outermost call. Values of nested calls are not reported.
     pub(crate) fn follower(&self) -> Option<Rc<dyn Hooks + 'e>> {
         if self.depth.get() != 1 {
             return None;
@@ -42,7 +41,7 @@ impl<'e> Run<'e> {
         self.hooks.get().filter(|hooks| hooks.follows_values())
     }
 
-    /// Which part of the work is done.
+    /// The current part of the work.
     pub(crate) fn moment(&self) -> Moment {
         Moment {
             stage: self.stage.get(),
@@ -50,14 +49,14 @@ impl<'e> Run<'e> {
         }
     }
 
-    /// Something looks at values of the data so far.
+    /// Report that something reads values of the data merged so far.
     pub(crate) fn data_is_read(&self) {
         if let Some(hooks) = self.hooks.get() {
             hooks.data_read();
         }
     }
 
-    /// The data so far as an object that templates can change, and whether its reads are watched.
+    /// The data merged so far, as an object that templates can change, and whether its reads are reported.
     pub(crate) fn live_data(&self, data: &Value) -> (Obj, bool) {
         let reader = || self.hooks.get()?.data_reader();
         match reader() {
@@ -72,7 +71,7 @@ impl<'e> Run<'e> {
         }
     }
 
-    /// Evaluate a definition to paths; and whether hooks know which of the files are missing.
+    /// Evaluate a definition to paths. Also returns whether hooks record which of the files are missing.
     pub(crate) fn watched_paths<T>(
         &self,
         source: &SourcePaths<'_>,
@@ -89,7 +88,7 @@ impl<'e> Run<'e> {
         found.map(|found| (found, true))
     }
 
-    /// Run the template of a layer.
+    /// Run the template of a layer, between calls of hooks.
     pub(crate) fn watched_template<T>(&self, path: &str, render: impl FnOnce() -> T) -> T {
         let hooks = self.hooks.get().filter(|_| self.is_layer_of_formula());
         if let Some(hooks) = &hooks {
@@ -102,7 +101,7 @@ impl<'e> Run<'e> {
         result
     }
 
-    /// Merge a layer. What it is is only asked where somebody follows.
+    /// Merge a layer. `describe` runs only if hooks observe values.
     pub(crate) fn merge_layer<'l>(
         &self,
         base: Value,
@@ -127,7 +126,7 @@ impl<'e> Run<'e> {
         merge(base, values, options, &mut ())
     }
 
-    /// Report what a template changed in place.
+    /// Report the changes that a template made in place.
     pub(crate) fn report_edits(
         &self,
         file: &File,
@@ -149,7 +148,7 @@ impl<'e> Run<'e> {
         hooks.edited(self.moment(), edits);
     }
 
-    /// Facts as a dict that templates can change; hooks can see what is read.
+    /// Facts as a dict that templates can change, whose reads are reported to hooks.
     pub(crate) fn live_dict(hooks: Option<&(dyn Hooks + 'e)>, part: Part, facts: &Map) -> Obj {
         match hooks.and_then(|hooks| hooks.fact_reader(part)) {
             Some(reader) => Obj::Dict(DictRef::watched(facts.clone(), reader, Vec::new())),
@@ -158,35 +157,35 @@ impl<'e> Run<'e> {
     }
 }
 
-/// What those who watch runs, or remember what came of them, need to know of one.
+/// Methods for crates that observe runs or share their results.
 impl Run<'_> {
-    /// The minion's facts as they are now. This look is not reported to hooks.
+    /// The minion's present facts. The read is not reported to hooks.
     pub fn minion(&self) -> Ref<'_, Minion> {
         self.facts.unchanged()
     }
 
-    /// What it shares with other runs.
+    /// The engine of the run.
     pub fn engine(&self) -> &crate::Engine {
         self.engine
     }
 
-    /// The saltenv that files are looked for in.
+    /// The saltenv of the run.
     pub fn saltenv(&self) -> &Str {
         &self.saltenv
     }
 
-    /// Whether the results are a function of something else than files and facts: of functions from outside, or of
-    /// templates in Mako, Python or Tera.
-    pub fn is_own(&self) -> bool {
-        self.own.get()
+    /// Whether the results depend on anything other than files and facts: on functions from outside, or on templates
+    /// in Mako, Python or Tera.
+    pub fn has_outside_inputs(&self) -> bool {
+        self.outside_inputs.get()
     }
 
-    /// Steps that templates have taken so far.
+    /// The steps that templates have used so far.
     pub fn spent(&self) -> u64 {
         self.engine.limits.fuel.saturating_sub(self.fuel.get())
     }
 
-    /// Whether templates see the options as they were given.
+    /// Whether the options that templates see are unchanged.
     pub fn has_given_options(&self) -> bool {
         match self.live.opts.get() {
             Some(Obj::Dict(opts)) if !opts.is_pending() => {
@@ -199,19 +198,19 @@ impl Run<'_> {
         }
     }
 
-    /// How many [warnings](Run::warnings) there are so far.
+    /// The number of [warnings](Run::warnings) so far.
     pub fn warning_count(&self) -> usize {
         self.warnings.borrow().len()
     }
 
-    /// Take the warnings behind the first few out of the run's record.
+    /// Remove the warnings after the first `behind` from the run, and return them.
     pub fn take_warnings(&self, behind: usize) -> Vec<Diagnostic> {
         let mut warnings = self.warnings.borrow_mut();
         let behind = behind.min(warnings.len());
         warnings.split_off(behind)
     }
 
-    /// The paths that a definition leads to, if it looks at nothing but the minion; none where a matcher finds
+    /// The paths that a definition leads to, for a definition that reads only the minion. Empty if a matcher finds
     /// nothing.
     ///
     /// # Errors
@@ -233,7 +232,8 @@ impl Run<'_> {
         }
     }
 
-    /// The texts that a matcher finds when `data` is the data so far, as parts of paths; none if it finds nothing.
+    /// The texts that a matcher finds, as parts of paths, if `data` is the data merged so far. Empty if it finds
+    /// nothing.
     ///
     /// # Errors
     /// The matcher cannot be looked up.
@@ -253,7 +253,7 @@ impl Run<'_> {
         Ok(found.map(|found| texts(&found.value)).unwrap_or_default())
     }
 
-    /// What the template of a layer prints, given the data so far, which it may change.
+    /// Render the template of a layer, given the data merged so far, which the template can change.
     ///
     /// # Errors
     /// The template fails.

@@ -1,5 +1,5 @@
-//! What functions do that a record of their results cannot show: where values come from, what they
-//! warn of, and how they end.
+//! Properties of functions that recorded results do not show: where their values come from, their warnings, and how
+//! they end.
 
 use mapstack::loader::{MemoryFiles, Roots};
 use mapstack::minion::Minion;
@@ -18,7 +18,7 @@ fn minion(facts: &str) -> Minion {
         .complete()
 }
 
-/// What a template prints, and what it warned of.
+/// The output of a template, and its warnings.
 fn print_with(engine: &Engine, minion: &Minion) -> (Result<String>, Vec<String>) {
     let run = engine.run(minion);
     let result = run.data("f", &DataOptions::default());
@@ -172,7 +172,7 @@ fn templates_that_load_each_other_end() {
 
 #[test]
 fn hostile_arguments_end() {
-    // Groups that stand for 2**40 words.
+    // Character groups that stand for 2**40 words.
     let groups: String = (0..40)
         .map(|i| format!("n{i}: 'N@n{next} or N@n{next}', ", next = i + 1))
         .collect();
@@ -210,7 +210,7 @@ fn hostile_arguments_end() {
     }
 }
 
-/// What a template ends in that may take few steps.
+/// The error of a template that exceeds a low limit on steps.
 fn ended(template: &str) -> String {
     let limits = mapstack::Limits {
         fuel: 3_000_000,
@@ -243,7 +243,7 @@ fn updates_of_dicts_that_hold_each_other_many_times_are_paid_for() {
             "{call}: {error}"
         );
     }
-    // Where the reference ends, the answer is its own.
+    // If the function ends within the limit, the result is the reference's.
     let few = doubled.replace("range(40)", "range(3)");
     let updated = text(&format!(
         "{few}{{{{ salt['slsutil.update'](ns.x, ns.y) == ns.y }}}}"
@@ -274,7 +274,7 @@ fn data_of_shared_parts_is_bounded_however_it_is_made() {
 
 #[test]
 fn functions_pay_for_the_length_of_texts() {
-    // A hundred calls do not fit into the steps that a call of each costs.
+    // Calls cost steps by the length of their texts, so a hundred calls exceed the limit.
     for call in [
         "salt['match.glob'](x)",
         "salt['match.pcre'](x)",

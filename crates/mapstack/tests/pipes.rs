@@ -1,4 +1,4 @@
-//! Render pipes, `slsutil.renderer` and managed files, as recorded from the reference.
+//! Compares render pipes, `slsutil.renderer` and managed files with recorded results of the reference.
 
 mod common;
 
@@ -8,7 +8,7 @@ use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
 use mapstack::{Engine, Run, TemplateOptions};
 
-/// Records whose result here differs on purpose, with the reason.
+/// Records whose results differ deliberately, with the reason.
 const DIFFERENCES: &[(&str, &str)] = &[(
     "sls: variables of a/init.sls as a.init",
     "an sls is asked for by its file here, so that it has one name",
@@ -34,7 +34,7 @@ fn engine(record: &Map, files: &[(&str, &str)]) -> Engine {
     Engine::new(files)
 }
 
-/// What the run answers: its outcome under the name of the record's field.
+/// The outcome of a run, under the name that it has in the record.
 fn answer(run: &Run<'_>, record: &Map) -> mapstack::Result<(&'static str, String)> {
     if let Some(template) = text(record, "template") {
         let options = TemplateOptions {
@@ -64,7 +64,7 @@ fn answer(run: &Run<'_>, record: &Map) -> mapstack::Result<(&'static str, String
         .map(|text| ("result", text))
 }
 
-/// A file that makes the recorded call. A list is printed as Python prints it, whatever is in it.
+/// A file that makes the recorded call. Lists are printed as Python prints them.
 const CALL: &str = "{% set made = salt['slsutil.renderer'](*args, **kwargs) %}{{ '%r' % [made] }}";
 
 fn check(record: &Map) -> Result<(), String> {
@@ -177,7 +177,7 @@ fn a_saltenv_holds_for_everything_a_pipe_loads() {
     }
 }
 
-/// State runs whose result here differs on purpose, with the reason.
+/// State runs whose results differ deliberately, with the reason.
 const RUNS_THAT_DIFFER: &[(&str, &str)] = &[
     ("options after changes", GIVEN),
     ("grains in options after changes", GIVEN),
@@ -188,7 +188,7 @@ const RUNS_THAT_DIFFER: &[(&str, &str)] = &[
 ];
 const GIVEN: &str = "options are as they were given";
 
-/// What each state of an sls is given, as `state.show_sls` says it in a state run of Salt without a master.
+/// The arguments of each state of an sls, as `state.show_sls` reports them in a state run of Salt without a master.
 #[test]
 fn every_recorded_state_run_is_repeated() {
     let records = records(include_str!("data/state_runs.json"));
@@ -217,7 +217,7 @@ fn every_recorded_state_run_is_repeated() {
     });
 }
 
-/// What each state is given, by its id.
+/// The arguments of each state, by its id.
 fn given(states: &Value) -> Value {
     let arguments = |state: &Value| -> Value {
         let calls = state.as_map().unwrap().values();
@@ -239,7 +239,7 @@ fn given(states: &Value) -> Value {
     states.into()
 }
 
-/// Grains are shared with functions, the pillar of an sls is not, and what `slsutil.renderer` renders has both for itself.
+/// An sls shares its grains with functions, but not its pillar; `slsutil.renderer` gets copies of both.
 #[test]
 fn an_sls_changes_a_pillar_of_its_own() {
     let shown = |key: &str| {
@@ -276,7 +276,7 @@ fn an_sls_changes_a_pillar_of_its_own() {
     assert_eq!(states.repr(), wanted);
 }
 
-/// A layer of `map.data` and a managed file have the very pillar that functions look into, as in Salt.
+/// As in Salt, layers of `map.data` and managed files share the pillar with functions.
 #[test]
 fn what_functions_render_shares_its_pillar_with_them() {
     let template = "{% do pillar.update({'x': 1}) %}{{ salt['pillar.get']('x') }}";

@@ -1,4 +1,4 @@
-//! Whole runs of the reference, recorded: results, refusals, and the order of file requests.
+//! Compares whole runs with recorded runs of the reference: results, errors, and the order of file requests.
 
 mod common;
 
@@ -8,7 +8,7 @@ use mapstack::trace::{Asked, Event, Outcome};
 use mapstack::value::{Map, Value};
 use mapstack::{DataOptions, Engine, Result, Run, StackOptions, TofsOptions};
 
-/// Records whose result here differs on purpose, with the reason.
+/// Records whose results differ deliberately, with the reason.
 const DIFFERENCES: &[(&str, &str)] = &[
     (
         "stack: anchor aliasing leak across layers",
@@ -60,7 +60,7 @@ fn engine(record: &Map) -> Engine {
     Engine::new(files)
 }
 
-/// Arguments by position and by name, as the reference's functions take them.
+/// Positional and named arguments, as the reference's functions accept them.
 fn kwargs(record: &Map, leading: &[&str], names: &[&str]) -> (Vec<Value>, Map) {
     let args = record
         .get("args")
@@ -147,7 +147,7 @@ fn check(record: &Map) -> std::result::Result<(), String> {
             .iter()
             .map(|p| p.trim_start_matches("salt://").to_string())
             .collect();
-        // Up to an error; the file that raised it is not in the record.
+        // The record ends before the file that raised an error.
         let same = if result.is_err() {
             got.starts_with(&wanted)
         } else {

@@ -178,7 +178,7 @@ impl Noted {
     /// The bytes of a note.
     pub const SIZE: usize = 12;
     /// More notes than these are not made; behind them nothing is known.
-    pub const MOST: usize = 4096;
+    pub const MAX_NOTES: usize = 4096;
 
     /// The note as bytes that can stand in a row of notes.
     #[must_use]
@@ -198,7 +198,7 @@ impl Noted {
     /// The last of a row of notes; none where there may have been more of them.
     #[must_use]
     pub fn last(notes: &[u8]) -> Option<Self> {
-        if notes.len() / Self::SIZE >= Self::MOST {
+        if notes.len() / Self::SIZE >= Self::MAX_NOTES {
             return None;
         }
         let last = notes.chunks_exact(Self::SIZE).next_back()?;

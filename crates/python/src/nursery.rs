@@ -65,7 +65,7 @@ struct Child {
 }
 
 /// What of a session's standard error is kept.
-const MOST_SAID: usize = 4096;
+const MAX_SAID: usize = 4096;
 
 /// Open one session after the other.
 fn nurse(control: UnixStream, machine: &Machine) -> io::Result<()> {
@@ -220,7 +220,7 @@ impl Child {
     fn listen(&mut self) -> io::Result<bool> {
         let mut buffer = [0; 4096];
         let read = self.errors.read(&mut buffer)?;
-        let room = MOST_SAID.saturating_sub(self.said.len()).min(read);
+        let room = MAX_SAID.saturating_sub(self.said.len()).min(read);
         self.said.extend_from_slice(&buffer[..room]);
         Ok(read > 0)
     }
@@ -228,7 +228,7 @@ impl Child {
     /// The last place that the job noted.
     fn noted(&mut self) -> io::Result<Option<Noted>> {
         let mut notes = Vec::new();
-        let most = u64::try_from(Noted::MOST * Noted::SIZE).unwrap_or(u64::MAX);
+        let most = u64::try_from(Noted::MAX_NOTES * Noted::SIZE).unwrap_or(u64::MAX);
         (&mut self.notes).take(most).read_to_end(&mut notes)?;
         Ok(Noted::last(&notes))
     }

@@ -1,4 +1,4 @@
-//! A tree of questions and answers, with results as its leaves.
+//! The decision tree of a shared formula: questions as nodes, answers as edges, results as leaves.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,38 +6,40 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use foldhash::fast::RandomState;
 
-use crate::question::{Posed, Told};
+use crate::question::{HashedAnswer, InternedQuestion};
 use crate::recorder::Step;
 
-/// What runs asked and were answered, and what came of it; shared by threads.
+/// The questions of all recorded runs with their answers, and the result at the end of each path. Threads share the
+/// tree.
 ///
-/// Nearly all look at it and change nothing: one lock is taken for a walk, and counts are written only as
-/// long as they can matter.
-pub(crate) struct Decisions<T> {
+/// Most walks change nothing. So a walk takes one read lock, and the tree stops counting hits and misses once the
+/// counts no longer decide anything.
+pub(crate) struct DecisionTree<T> {
     tree: RwLock<Tree<T>>,
-    most_bytes: usize,
+    max_bytes: usize,
     hits: AtomicUsize,
     misses: AtomicUsize,
 }
 
 struct Tree<T> {
-    /// The first is what every run asks first.
+    /// The first node is the question that every run starts with.
     nodes: Vec<Node<T>>,
     bytes: usize,
-    /// How often it was begun anew.
+    /// How often the tree was emptied. A walk that releases the lock compares this number afterwards.
     generation: usize,
 }
 
 struct Node<T> {
-    question: Arc<Posed>,
-    /// The layer whose template asks it.
+    question: Arc<InternedQuestion>,
+    /// The layer whose template asks the question.
     layer: Option<Arc<str>>,
-    by_answer: HashMap<Told, Next<T>, RandomState>,
-    /// The same by the paths that lead to an answer, of a question for files: they are known sooner.
-    by_paths: HashMap<Told, Next<T>, RandomState>,
-    /// How often an answer was one that was given before, up to a number that says enough.
+    by_answer: HashMap<HashedAnswer, Next<T>, RandomState>,
+    /// For a question about files: the same edges by the paths that an answer was computed from, which are cheaper
+    /// to compute than the answer.
+    by_paths: HashMap<HashedAnswer, Next<T>, RandomState>,
+    /// How often a walk found its answer already here, counted up to [`MANY_DISTINCT`].
     repeated: AtomicUsize,
-    /// Whether answers are so different that keeping them is no use.
+    /// Whether the answers differ so much between minions that the tree keeps none of them.
     closed: bool,
 }
 
@@ -46,27 +48,28 @@ enum Next<T> {
     Leaf(Arc<T>),
 }
 
-/// Where a minion's answers lead.
-pub(crate) enum Led<T> {
-    /// To a result, past answers that say what layers print.
-    To(Arc<T>, Vec<Told>),
-    /// Nowhere yet.
-    Nowhere,
-    /// To a question that everybody answers differently.
-    Apart,
+/// The end of a walk through the tree.
+pub(crate) enum Walk<T> {
+    /// A result, with those answers on the way that contain the text of a layer.
+    Leaf(Arc<T>, Vec<HashedAnswer>),
+    /// The tree has no edge for one of the answers.
+    Unknown,
+    /// Minions answer one of the questions so differently that recording the run would not help others.
+    NotShared,
 }
 
-/// Minions with no result to share after which it matters that few others had one: writing down what a run
-/// asks takes half as long as the run.
-const MISSES: usize = 1024;
+/// After this many misses, the tree gives up if there are few hits: recording a run takes half as long as the run
+/// itself.
+const MIN_MISSES: usize = 1024;
 
-/// Answers after which a question counts as one that everybody answers differently: some, if hardly any
-/// was given twice, and many, if few were.
-const SOME: usize = 128;
-/// The same for a question of a layer's template, which can be asked what it prints instead.
-const SOME_IN_LAYER: usize = 64;
-const MANY: usize = 512;
-/// Paths that are kept for one question.
+/// Distinct answers after which a question counts as different for every minion, provided that hardly any answer was
+/// repeated.
+const MIN_DISTINCT: usize = 128;
+/// The same limit for a question asked by the template of a layer, because the formula can render that layer for
+/// each minion instead.
+const MIN_DISTINCT_IN_LAYER: usize = 64;
+const MANY_DISTINCT: usize = 512;
+/// Limit on the entries of [`Node::by_paths`].
 const MAX_PATHS: usize = 1024;
 
 impl<T> Clone for Next<T> {
@@ -79,7 +82,7 @@ impl<T> Clone for Next<T> {
 }
 
 impl<T> Node<T> {
-    fn new(question: Arc<Posed>, layer: Option<Arc<str>>) -> Self {
+    fn new(question: Arc<InternedQuestion>, layer: Option<Arc<str>>) -> Self {
         let (by_answer, by_paths) = (HashMap::default(), HashMap::default());
         Node {
             question,
@@ -91,31 +94,35 @@ impl<T> Node<T> {
         }
     }
 
-    fn next(&self, ask: &impl Fn(&Posed) -> Told) -> (Option<&Next<T>>, Told) {
+    fn next(
+        &self,
+        ask: &impl Fn(&InternedQuestion) -> HashedAnswer,
+    ) -> (Option<&Next<T>>, HashedAnswer) {
         if let Some(paths) = self.question.question.paths() {
             let paths = ask(paths);
             if let Some(next) = self.by_paths.get(&paths) {
                 return (Some(next), paths);
             }
         }
-        let told = ask(&self.question);
-        (self.by_answer.get(&told), told)
+        let answer = ask(&self.question);
+        (self.by_answer.get(&answer), answer)
     }
 
     fn note_repeated(&self) {
-        if self.repeated.load(Ordering::Relaxed) < MANY {
+        if self.repeated.load(Ordering::Relaxed) < MANY_DISTINCT {
             self.repeated.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     fn are_all_different(&self) -> bool {
         let (answers, repeated) = (self.by_answer.len(), self.repeated.load(Ordering::Relaxed));
-        let some = if self.layer.is_some() {
-            SOME_IN_LAYER
+        let min = if self.layer.is_some() {
+            MIN_DISTINCT_IN_LAYER
         } else {
-            SOME
+            MIN_DISTINCT
         };
-        (answers >= some && repeated < 2) || (answers >= MANY && repeated < MANY.min(answers / 8))
+        (answers >= min && repeated < 2)
+            || (answers >= MANY_DISTINCT && repeated < MANY_DISTINCT.min(answers / 8))
     }
 
     fn close(&mut self) {
@@ -126,89 +133,95 @@ impl<T> Node<T> {
     }
 }
 
-impl<T> Decisions<T> {
-    /// No results yet; `first` is what every run asks first, and `most_bytes` about how much may be kept.
-    pub fn new(first: Arc<Posed>, most_bytes: usize) -> Self {
-        Decisions {
+impl<T> DecisionTree<T> {
+    /// An empty tree. `first` is the question that every run starts with; `max_bytes` limits the memory,
+    /// approximately.
+    pub fn new(first: Arc<InternedQuestion>, max_bytes: usize) -> Self {
+        DecisionTree {
             tree: RwLock::new(Tree {
                 nodes: vec![Node::new(first, None)],
                 bytes: 0,
                 generation: 0,
             }),
-            most_bytes,
+            max_bytes,
             hits: AtomicUsize::new(0),
             misses: AtomicUsize::new(0),
         }
     }
 
-    /// Follow answers as far as they lead.
-    pub fn follow(&self, ask: impl Fn(&Posed) -> Told) -> Led<T> {
+    /// Walk from the root along the answers that `ask` returns.
+    pub fn follow(&self, ask: impl Fn(&InternedQuestion) -> HashedAnswer) -> Walk<T> {
         let (hits, misses) = (
             self.hits.load(Ordering::Relaxed),
             self.misses.load(Ordering::Relaxed),
         );
-        if misses > MISSES && hits < misses / 4 {
-            return Led::Apart;
+        if misses > MIN_MISSES && hits < misses / 4 {
+            return Walk::NotShared;
         }
-        // A panic elsewhere leaves nothing half-written here.
+        // Nothing panics while it holds the lock for writing and the tree is incomplete, so a poisoned lock is
+        // usable.
         let read = || self.tree.read().unwrap_or_else(PoisonError::into_inner);
         let mut tree = read();
-        let (mut at, mut printed) = (0, Vec::new());
+        let (mut at, mut rendered) = (0, Vec::new());
         while let Some(mut node) = tree.nodes.get(at) {
-            let (next, told) = if node.question.question.runs_templates() {
-                // That can take long, and do anything.
+            let (next, answer) = if node.question.question.runs_templates() {
+                // Rendering a template can take long and can use this formula again, so release the lock.
                 let (question, generation) = (node.question.clone(), tree.generation);
                 drop(tree);
-                let told = ask(&question);
+                let answer = ask(&question);
                 tree = read();
                 node = match tree.nodes.get(at) {
                     Some(node) if tree.generation == generation => node,
-                    _ => return Led::Nowhere,
+                    _ => return Walk::Unknown,
                 };
-                (node.by_answer.get(&told), told)
+                (node.by_answer.get(&answer), answer)
             } else {
                 node.next(&ask)
             };
             let Some(next) = next else {
                 if node.closed {
-                    return Led::Apart;
+                    return Walk::NotShared;
                 }
                 self.misses.fetch_add(1, Ordering::Relaxed);
-                return Led::Nowhere;
+                return Walk::Unknown;
             };
             node.note_repeated();
-            if told.print().is_some() {
-                printed.push(told);
+            if answer.rendered_layer().is_some() {
+                rendered.push(answer);
             }
             match next {
                 Next::Node(next) => at = *next,
                 Next::Leaf(result) => {
-                    if hits < misses + MISSES {
+                    if hits < misses + MIN_MISSES {
                         self.hits.fetch_add(1, Ordering::Relaxed);
                     }
-                    return Led::To(result.clone(), printed);
+                    return Walk::Leaf(result.clone(), rendered);
                 }
             }
         }
-        Led::Nowhere
+        Walk::Unknown
     }
 
-    /// Keep a result under the answers that lead to it. The first question is the one every run asks.
+    /// Add a result at the end of its recorded questions and answers.
     ///
-    /// Returns the layer that everybody was found to answer differently about, if this is when.
+    /// Returns a layer if this call finds that each minion answers the questions of its template differently.
     pub fn keep(&self, steps: Vec<Step>, result: &Arc<T>, size: usize) -> Option<Arc<str>> {
         let mut tree = self.tree.write().unwrap_or_else(PoisonError::into_inner);
         let Tree { nodes, bytes, .. } = &mut *tree;
         let mut steps = steps.into_iter().peekable();
         let (mut at, mut size, mut different) = (0, size, None);
         while let Some(Step {
-            posed, told, paths, ..
+            question,
+            answer,
+            paths,
+            ..
         }) = steps.next()
         {
             let fresh = nodes.len();
             let node = nodes.get_mut(at)?;
-            // The same answers make every run ask the same next; if not, something is not a function of them.
-            if node.question != posed {
+            // Equal answers lead to the same next question. If they did not, the run depends on something that was
+            // not recorded.
+            if node.question != question {
                 return None;
             }
             if node.closed {
@@ -219,12 +232,12 @@ impl<T> Decisions<T> {
                 different = node.layer.clone();
                 break;
             }
-            size += told.size();
+            size += answer.size();
             let new = match steps.peek() {
                 None => Next::Leaf(result.clone()),
                 Some(_) => Next::Node(fresh),
             };
-            let next = node.by_answer.entry(told).or_insert(new).clone();
+            let next = node.by_answer.entry(answer).or_insert(new).clone();
             if let Some(paths) = paths.filter(|_| node.by_paths.len() < MAX_PATHS) {
                 size += paths.size();
                 node.by_paths.insert(paths, next.clone());
@@ -232,7 +245,7 @@ impl<T> Decisions<T> {
             match (next, steps.peek()) {
                 (Next::Node(next), Some(step)) => {
                     if next == fresh {
-                        nodes.push(Node::new(step.posed.clone(), step.layer.clone()));
+                        nodes.push(Node::new(step.question.clone(), step.layer.clone()));
                     }
                     at = next;
                 }
@@ -240,14 +253,14 @@ impl<T> Decisions<T> {
             }
         }
         *bytes = bytes.saturating_add(size);
-        if *bytes > self.most_bytes {
-            // Starting over is simple, and rare enough.
+        if *bytes > self.max_bytes {
+            // Emptying the whole tree is simple, and happens rarely.
             tree.forget();
         }
         different
     }
 
-    /// Start over.
+    /// Remove all results and counts.
     pub fn forget(&self) {
         self.tree
             .write()

@@ -1,11 +1,11 @@
-//! Values that are told apart wherever a template could.
+//! Values compared by everything that a template can observe.
 
 use std::hash::{Hash, Hasher};
 
 use mapstack_value::{Key, Value};
 
-/// A value with an equality that is stricter than Python's: `1`, `1.0` and `True` are different, and
-/// so are mappings with their entries in another order or of another kind.
+/// A value whose equality is stricter than Python's: `1`, `1.0` and `True` are different, and so are mappings of
+/// different kinds or with a different order of entries.
 #[derive(Debug, Clone)]
 pub(crate) struct Exact(pub Value);
 
@@ -61,7 +61,7 @@ fn digest_all<H: Hasher>(items: &[Value], state: &mut H) {
 
 fn digest_key<H: Hasher>(key: &Key, state: &mut H) {
     match key {
-        // As the value it is.
+        // Equal to the digest of the key as a value, without making one.
         Key::Str(text) => {
             std::mem::discriminant(&Value::Str(text.clone())).hash(state);
             text.hash(state);

@@ -1,4 +1,4 @@
-//! Which files a source definition leads to.
+//! Questions about the files that a source definition leads to.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -12,40 +12,42 @@ use mapstack_value::{Key, Str, Value};
 
 use crate::exact::Exact;
 use crate::probe::Probe;
-use crate::question::{Answer, FactRead, Posed, Told};
+use crate::question::{Answer, FactRead, HashedAnswer, InternedQuestion};
 
-/// The paths a definition leads to, if that takes nothing but the minion.
+/// The question which paths a definition leads to. It exists only for definitions that read nothing but the minion.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct LayerPaths {
     pub definition: Definition,
     pub config_get_strategy: Exact,
 }
 
-/// The files a definition leads to, below the directories of a formula.
+/// The question which files exist at the paths of a definition, below the directories of a formula.
 #[derive(Debug, Clone)]
 pub(crate) struct LayerFiles {
-    /// A question for [paths](LayerPaths).
-    paths: Arc<Posed>,
+    /// The question for the [paths](LayerPaths).
+    paths: Arc<InternedQuestion>,
     directories: Vec<String>,
-    /// Answers by the paths that led to them, in a saltenv: many minions have the same.
+    /// Answers by saltenv and paths. Many minions have equal paths.
     known: Arc<Mutex<KnownFiles>>,
 }
 
 #[derive(Debug)]
 struct KnownFiles {
-    by_paths: HashMap<(Str, Told), Told, RandomState>,
-    /// What directories have, by saltenv and path, where anybody can tell.
+    by_paths: HashMap<(Str, HashedAnswer), HashedAnswer, RandomState>,
+    /// The names in directories by saltenv and directory; `None` if the file server cannot list the directory
+    /// reliably.
     listings: Vec<(Str, String, Option<Arc<Listing>>)>,
-    /// The answer of who has no files.
-    nothing: Told,
+    /// The answer of a minion for which no file exists.
+    no_files: HashedAnswer,
 }
 
-/// Answers that are kept for one question. A definition that leads elsewhere for every minion has no use for more.
+/// Limit on the answers kept for one question. Definitions with different paths for every minion gain nothing from
+/// more.
 const MAX_KNOWN: usize = 1024;
-/// Paths that take more are not kept: some fact leads to thousands.
+/// Limit on the size of paths kept as a key. A fact can lead to thousands of paths.
 const MAX_KEY_BYTES: usize = 4096;
-/// Answers after which it is worth knowing what there is at all.
-const SEVERAL: usize = 16;
+/// Number of different paths after which listing the directories costs less than looking for each file.
+const MIN_KNOWN_FOR_LISTINGS: usize = 16;
 const MAX_LISTINGS: usize = 64;
 
 impl PartialEq for LayerFiles {
@@ -78,7 +80,7 @@ fn of_matcher(matcher: &Matcher) -> Option<FactRead> {
 }
 
 impl LayerPaths {
-    /// The question, if the definition looks at nothing but the minion.
+    /// The question, or `None` if the definition also reads the merged data or custom data.
     pub fn of(definition: &Definition, config_get_strategy: &Value) -> Option<Self> {
         let of_minion = |matcher: &Matcher| match matcher.kind() {
             MatcherKind::Grains
@@ -97,7 +99,7 @@ impl LayerPaths {
             })
     }
 
-    /// What it looks at, in the words of who asks what a fact reaches.
+    /// The facts that the definition reads.
     pub fn reads(&self) -> Vec<FactRead> {
         self.definition
             .matchers()
@@ -116,13 +118,13 @@ impl LayerPaths {
 }
 
 impl LayerFiles {
-    /// The files behind the paths that are the answer to a question, below directories.
-    pub fn new(paths: Arc<Posed>, directories: &[String]) -> Self {
-        let nothing = Told::new(Answer::Files(Vec::new(), true));
+    /// The question for the files that `paths` leads to below `directories`.
+    pub fn new(paths: Arc<InternedQuestion>, directories: &[String]) -> Self {
+        let no_files = HashedAnswer::new(Answer::Files(Vec::new(), true));
         let known = KnownFiles {
             by_paths: HashMap::default(),
             listings: Vec::new(),
-            nothing,
+            no_files,
         };
         LayerFiles {
             paths,
@@ -132,52 +134,52 @@ impl LayerFiles {
     }
 
     /// The question for the paths.
-    pub fn paths(&self) -> &Posed {
+    pub fn paths(&self) -> &InternedQuestion {
         &self.paths
     }
 
-    pub fn answer(&self, probe: &Probe<'_>) -> Told {
+    pub fn answer(&self, probe: &Probe<'_>) -> HashedAnswer {
         let paths = probe.ask(&self.paths);
-        // What is wrong is wrong for every directory.
+        // An error in the definition is the same for every directory.
         let Answer::Paths(relative) = paths.answer() else {
             return paths;
         };
         let key = (probe.run.saltenv().clone(), paths.clone());
         let several = {
             let known = self.known();
-            if let Some(told) = known.by_paths.get(&key) {
-                return told.clone();
+            if let Some(answer) = known.by_paths.get(&key) {
+                return answer.clone();
             }
-            (known.by_paths.len() >= SEVERAL).then(|| known.nothing.clone())
+            (known.by_paths.len() >= MIN_KNOWN_FOR_LISTINGS).then(|| known.no_files.clone())
         };
-        if let Some(nothing) = several
+        if let Some(no_files) = several
             && self.have_none_of(probe, relative)
         {
-            return nothing;
+            return no_files;
         }
-        let told = Told::new(self.served(probe, relative));
+        let answer = HashedAnswer::new(self.served(probe, relative));
         let mut known = self.known();
-        // What cannot be read now can be later.
+        // Do not keep the answer if a file could not be read: the next attempt can succeed.
         let is_small = key.1.size() < MAX_KEY_BYTES;
         if is_small
             && known.by_paths.len() < MAX_KNOWN
-            && matches!(told.answer(), Answer::Files(_, true))
+            && matches!(answer.answer(), Answer::Files(_, true))
         {
-            known.by_paths.insert(key, told.clone());
+            known.by_paths.insert(key, answer.clone());
         }
-        told
+        answer
     }
 
     fn known(&self) -> MutexGuard<'_, KnownFiles> {
-        // A panic elsewhere leaves nothing half-written here.
+        // Nothing panics while it holds the lock and the data is incomplete, so a poisoned lock is usable.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there is surely no file behind any of the paths.
+    /// Whether the listings of directories prove that no file exists at any of the paths.
     fn have_none_of(&self, probe: &Probe<'_>, relative: &[String]) -> bool {
         relative.iter().all(|path| {
             let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
-            // A path that ends so stands for files of another name than its own.
+            // The file server normalizes such a path, so its last component is not the name of the file.
             if matches!(name, "" | ".") {
                 return false;
             }
@@ -189,7 +191,7 @@ impl LayerFiles {
         })
     }
 
-    /// What a directory has, if anybody can tell.
+    /// The names in a directory, if the file server can list them reliably.
     fn listing(&self, probe: &Probe<'_>, directory: &str) -> Option<Arc<Listing>> {
         let saltenv = probe.run.saltenv();
         {
@@ -212,7 +214,7 @@ impl LayerFiles {
         listing
     }
 
-    /// Which files there are behind paths.
+    /// Look for the files at the paths.
     fn served(&self, probe: &Probe<'_>, relative: &[String]) -> Answer {
         let (mut there, mut all, mut plain) = (Vec::new(), Vec::new(), true);
         for directory in &self.directories {
@@ -226,7 +228,7 @@ impl LayerFiles {
                     {
                         Ok(Fetched::Missing) => {}
                         Ok(Fetched::Found { .. }) => there.push(candidate.clone()),
-                        // What is wrong with a file is told with its name.
+                        // The error message contains the path, so the answer must contain all paths.
                         Ok(Fetched::Refused { .. } | Fetched::Unusable { .. }) | Err(_) => {
                             plain = false;
                         }
@@ -234,7 +236,7 @@ impl LayerFiles {
                     all.push(candidate);
                 }
                 if there.len() > before {
-                    // Files of one path are read before any of them is merged.
+                    // Mark the end of each path: all files of one path are read before the first of them is merged.
                     there.push(String::new());
                 }
             }

@@ -1,36 +1,40 @@
-//! One formula's results for many minions.
+//! Results of one formula that many minions share.
 //!
 //! The crate does not know about command lines, output formats, threads, or where values come from.
 //!
 #![doc = include_str!("../README.md")]
 //!
-//! # Why that is right
+//! # Why sharing is correct
 //!
-//! The literature calls such a record a verifying trace (Mokhov, Mitchell and Peyton Jones, "Build systems à la carte"),
-//! and the idea is that of adaptive computation (Acar).
+//! This is *memoization by recorded reads*. The record of a run, its questions with their answers, is what the
+//! literature calls a verifying trace: a result is valid wherever its trace holds (Mokhov, Mitchell and Peyton
+//! Jones, "Build systems à la carte", ICFP 2018). Recording reads while a program runs, so that one learns which
+//! changed inputs matter, is the idea of self-adjusting and adaptive computation (Acar, Blelloch and Harper,
+//! "Adaptive functional programming", POPL 2002).
 //!
-//! That is right as long as every look at facts is recorded. The [hooks](mapstack::hooks) of a run see them all: look-ups
-//! by [`fact_read`](mapstack::hooks::Hooks::fact_read), and those of templates by dicts that are watched, whose every
-//! way in records something: at least "all of it". Questions are answered by a run of the same code that nothing
-//! records or changes.
+//! Sharing is correct as long as the recorder sees every read of a fact. There are two ways to read one, and the
+//! [hooks](mapstack::hooks) of a run report both. Look-ups by matchers and functions call
+//! [`fact_read`](mapstack::hooks::Hooks::fact_read). Templates read dicts, and these dicts report every access, if
+//! only as "reads everything". To answer a question for another minion, the crate runs the code that the recorded
+//! run used, without recording.
 //!
 //! | you want | look at |
 //! |---|---|
-//! | a formula for many minions | [`Recipe`] |
-//! | what came of it | [`Outcome`] |
-//! | several formulas for one minion | [`Witness`] |
-//! | the facts that a result depends on | [`Recipe::facts`], [`FactRead`] |
+//! | one formula for many minions | [`SharedFormula`] |
+//! | its result for a minion | [`Outcome`] |
+//! | several formulas for one minion | [`Answers`] |
+//! | the facts that a result depends on | [`SharedFormula::facts`], [`FactRead`] |
 
-mod blanks;
 mod decisions;
 mod exact;
 mod layer_files;
-mod printed;
+mod placeholders;
 mod probe;
 mod question;
-mod recipe;
 mod recorder;
+mod rendered_layer;
+mod shared_formula;
 
-pub use probe::Witness;
+pub use probe::Answers;
 pub use question::FactRead;
-pub use recipe::{Outcome, Recipe};
+pub use shared_formula::{Outcome, SharedFormula};

@@ -1,4 +1,4 @@
-//! A minion that answers questions, each once.
+//! Answers of one minion, each computed once.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,44 +11,44 @@ use mapstack::{Engine, Run};
 use mapstack_minion::Minion;
 use mapstack_value::Str;
 
-use crate::question::{Posed, Question, Told};
+use crate::question::{HashedAnswer, InternedQuestion, Question};
 
-/// The questions that were posed to minions of an engine: formulas ask the same, as a rule.
+/// All questions that the formulas of an engine asked, each with a number. Formulas mostly ask the same questions.
 #[derive(Default)]
-pub(crate) struct Questions(Mutex<HashMap<Question, Arc<Posed>, RandomState>>);
+pub(crate) struct Questions(Mutex<HashMap<Question, Arc<InternedQuestion>, RandomState>>);
 
-/// Questions that have a number. Texts of hostile facts can become questions, so there can be any number of them.
+/// Limit on numbered questions. Facts can contain any text, and such texts become parts of questions.
 const MAX_NUMBERS: usize = 1 << 14;
 
 impl Questions {
-    pub fn pose(&self, question: Question) -> Arc<Posed> {
-        // A panic elsewhere leaves nothing half-written here.
+    pub fn intern(&self, question: Question) -> Arc<InternedQuestion> {
+        // Nothing panics while it holds the lock and the table is incomplete, so a poisoned lock is usable.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(posed) = known.get(&question) {
-            return posed.clone();
+        if let Some(interned) = known.get(&question) {
+            return interned.clone();
         }
         let number = known.len();
         if number >= MAX_NUMBERS {
-            return Arc::new(Posed {
+            return Arc::new(InternedQuestion {
                 question,
                 number: None,
             });
         }
-        let posed = Arc::new(Posed {
+        let interned = Arc::new(InternedQuestion {
             question: question.clone(),
             number: Some(number),
         });
-        known.insert(question, posed.clone());
-        posed
+        known.insert(question, interned.clone());
+        interned
     }
 }
 
-/// A run of a minion in a saltenv that does nothing but answer questions: templates never change what it sees.
+/// A run that only answers questions about a minion in one saltenv. No template of it ever changes the facts.
 pub(crate) struct Probe<'e> {
     pub run: Run<'e>,
     pub engine: &'e Engine,
     pub questions: Arc<Questions>,
-    told: RefCell<Vec<Option<Told>>>,
+    answers: RefCell<Vec<Option<HashedAnswer>>>,
 }
 
 impl<'e> Probe<'e> {
@@ -56,31 +56,31 @@ impl<'e> Probe<'e> {
         Probe {
             run,
             engine,
-            questions: engine.kept(),
-            told: RefCell::default(),
+            questions: engine.extension(),
+            answers: RefCell::default(),
         }
     }
 
-    /// A run of the same minion, that may change what it sees.
+    /// A separate run of the same minion, for templates that may change the facts.
     pub fn again(&self, hooks: Rc<dyn Hooks + 'e>) -> Run<'e> {
         self.engine
             .run_with_hooks(&self.run.minion(), hooks)
             .with_saltenv(self.run.saltenv().clone())
     }
 
-    /// What the minion answers.
-    pub fn ask(&self, posed: &Posed) -> Told {
-        let Some(number) = posed.number else {
-            return posed.question.ask(self);
+    /// The minion's answer to a question, from memory if it was asked before.
+    pub fn ask(&self, interned: &InternedQuestion) -> HashedAnswer {
+        let Some(number) = interned.number else {
+            return interned.question.ask(self);
         };
-        let known = self.told.borrow().get(number).cloned().flatten();
+        let known = self.answers.borrow().get(number).cloned().flatten();
         known.unwrap_or_else(|| {
-            let answer = posed.question.ask(self);
-            let mut told = self.told.borrow_mut();
-            if told.len() <= number {
-                told.resize(number + 1, None);
+            let answer = interned.question.ask(self);
+            let mut answers = self.answers.borrow_mut();
+            if answers.len() <= number {
+                answers.resize(number + 1, None);
             }
-            if let Some(place) = told.get_mut(number) {
+            if let Some(place) = answers.get_mut(number) {
                 *place = Some(answer.clone());
             }
             answer
@@ -88,36 +88,37 @@ impl<'e> Probe<'e> {
     }
 }
 
-/// A minion, for many recipes: what one of them asks it, it remembers for the others.
+/// A minion with the answers it has given so far. Several formulas use the same answers, so a question is evaluated
+/// only once.
 ///
 /// ```
 /// use mapstack::{DataOptions, Engine, loader::MemoryFiles, minion::Minion};
-/// use mapstack_share::{Recipe, Witness};
+/// use mapstack_share::{SharedFormula, Answers};
 /// let engine = Engine::new(MemoryFiles::new().file("base", "a/parameters/os/Arch.yaml", "values: {x: 1}"));
-/// let recipes = ["a", "b"].map(|formula| Recipe::new(&engine, formula, DataOptions::default()));
+/// let formulas = ["a", "b"].map(|formula| SharedFormula::new(&engine, formula, DataOptions::default()));
 /// let minion = Minion::parse(b"{id: web1, grains: {os: Arch}}", "minion").unwrap().complete();
-/// let witness = Witness::new(&minion);
-/// for recipe in &recipes {
-///     assert_eq!(recipe.outcome_for(&witness).result, engine.run(&minion).data(recipe.formula(), &DataOptions::default()));
+/// let answers = Answers::new(&minion);
+/// for formula in &formulas {
+///     assert_eq!(formula.outcome_for(&answers).result, engine.run(&minion).data(formula.formula(), &DataOptions::default()));
 /// }
 /// ```
-pub struct Witness<'m, 'e> {
+pub struct Answers<'m, 'e> {
     minion: &'m Minion,
-    /// One for each engine and saltenv.
+    /// One probe for each engine and saltenv.
     probes: RefCell<Vec<(Option<Str>, Rc<Probe<'e>>)>>,
 }
 
-impl<'m, 'e> Witness<'m, 'e> {
-    /// A minion that nobody has asked yet.
+impl<'m, 'e> Answers<'m, 'e> {
+    /// A minion without answers so far.
     #[must_use]
     pub fn new(minion: &'m Minion) -> Self {
-        Witness {
+        Answers {
             minion,
             probes: RefCell::default(),
         }
     }
 
-    /// The minion.
+    /// The minion that answers.
     #[must_use]
     pub fn minion(&self) -> &'m Minion {
         self.minion

@@ -1,63 +1,63 @@
-//! What a run can ask of a minion, and what it is answered.
+//! The questions that a run can ask about a minion, and their answers.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
 use foldhash::fast::RandomState;
-use mapstack::hooks::FactLook;
+use mapstack::hooks::FactLookup;
 use mapstack_minion::{ConfigGet, LookupError, Minion, Part, PillarGet};
 use mapstack_value::{Key, MapKind, Path, Value, weight};
 
 use crate::exact::Exact;
 use crate::layer_files::{LayerFiles, LayerPaths};
-use crate::printed::{LayerPrint, Print};
 use crate::probe::Probe;
+use crate::rendered_layer::{LayerRendering, RenderedLayer};
 
-/// One look at a minion.
+/// One kind of access to a minion's facts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Question {
-    /// What every run looks at before anything else.
+    /// The facts that every run reads before anything else.
     Start,
-    /// The name.
+    /// The minion's id.
     Id,
-    /// One entry, as a dict answers it: of a mapping only that it is one.
+    /// One entry of a dict. If it is a mapping, the answer says only that.
     Entry(Part, Vec<Exact>),
-    /// Everything below a path.
+    /// The complete value at a path.
     Whole(Part, Vec<Exact>),
-    /// What a path of text leads to, as matchers look it up.
+    /// The value at a path given as text with a delimiter, as matchers look it up.
     Find(Part, String, String),
-    /// `pillar.get`: the key, the delimiter, the default, and whether to merge and to append.
+    /// `pillar.get`: the key, the delimiter, the default, `merge` and `merge_nested_lists`.
     Pillar(Exact, String, Option<Exact>, bool, Option<bool>),
-    /// `config.get`: the key, the delimiter, the strategy, and what to leave out.
+    /// `config.get`: the key, the delimiter, the merge strategy, and which sources to omit.
     Config(Exact, String, Exact, [bool; 4]),
     /// An option.
     Option(Exact),
-    /// Which files a definition leads to.
+    /// Which files exist at the paths of a definition.
     Files(Box<LayerFiles>),
-    /// Which paths it leads to, below whatever directory: the same for every formula that has it.
+    /// Which paths a definition leads to. The directories do not matter, so formulas share this question.
     Paths(Box<LayerPaths>),
     /// What the template of a layer prints.
-    Print(Box<LayerPrint>),
-    /// Everything there is.
+    Rendering(Box<LayerRendering>),
+    /// All facts.
     All,
 }
 
 impl Question {
-    /// Whether templates are run for the answer.
+    /// Whether computing the answer runs a template.
     pub fn runs_templates(&self) -> bool {
-        matches!(self, Question::Print(_))
+        matches!(self, Question::Rendering(_))
     }
 
-    /// The question for paths behind one for files.
-    pub fn paths(&self) -> Option<&Posed> {
+    /// For a question about files: the question about paths that it depends on.
+    pub fn paths(&self) -> Option<&InternedQuestion> {
         match self {
             Question::Files(files) => Some(files.paths()),
             _ => None,
         }
     }
 
-    /// What it looks at, in the words of who asks what a fact reaches.
+    /// The facts that the question reads.
     pub fn reads(&self) -> Vec<FactRead> {
         let split = |text: &str, delimiter: &str| {
             text.split(delimiter)
@@ -84,20 +84,20 @@ impl Question {
             Question::Option(key) => of(Some(Part::Opts), text(key, ":")),
             Question::Files(files) => files.paths().question.reads(),
             Question::Paths(paths) => paths.reads(),
-            Question::Print(_) | Question::All => of(None, Vec::new()),
+            Question::Rendering(_) | Question::All => of(None, Vec::new()),
         }
     }
 }
 
-/// A question with its number, by which answers are found again.
+/// A question with a number, by which a minion finds its answer again.
 #[derive(Debug)]
-pub(crate) struct Posed {
+pub(crate) struct InternedQuestion {
     pub question: Question,
-    /// None for one of too many.
+    /// `None` once too many questions have numbers.
     pub number: Option<usize>,
 }
 
-impl PartialEq for Posed {
+impl PartialEq for InternedQuestion {
     fn eq(&self, other: &Self) -> bool {
         match (self.number, other.number) {
             (Some(one), Some(other)) => one == other,
@@ -106,25 +106,25 @@ impl PartialEq for Posed {
     }
 }
 
-impl Eq for Posed {}
+impl Eq for InternedQuestion {}
 
-impl Hash for Posed {
+impl Hash for InternedQuestion {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.question.hash(state);
     }
 }
 
-/// A look at a minion's facts.
+/// A read of a minion's facts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FactRead {
-    /// Which facts; any of them, as `config.get` looks, for `None`.
+    /// The part of the facts; `None` stands for any part, as `config.get` searches all of them.
     pub part: Option<Part>,
-    /// The path to what was looked at with everything below it; all there is, if it is empty.
+    /// The path that was read with everything below it. An empty path means the whole part.
     pub path: Vec<Key>,
 }
 
 impl FactRead {
-    /// Whether a change of a fact can be seen by it.
+    /// Whether this read can see a change of the fact at `path`.
     ///
     /// ```
     /// use mapstack::minion::Part;
@@ -140,33 +140,33 @@ impl FactRead {
     }
 }
 
-/// What a minion answers. Equal answers cannot be told apart by a run.
+/// A minion's answer to a question. A run cannot distinguish minions whose answers are equal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Answer {
     Nothing,
-    Dict(Kinds),
+    Dict(DictKind),
     Value(Exact),
     Values(Vec<Option<Exact>>),
     Failed(String),
-    /// Paths that nobody has looked behind.
+    /// Paths, without looking for files there.
     Paths(Vec<String>),
-    /// Paths of files, and whether all there is to say of them is that they are there.
+    /// The paths of existing files, and `true`. If a file cannot be served: all paths, and `false`.
     Files(Vec<String>, bool),
-    /// What a layer prints.
-    Printed(Print),
-    /// What is nobody else's.
-    Own,
-    /// An answer that warns.
+    /// What the template of a layer printed.
+    Rendered(RenderedLayer),
+    /// No other minion can have this answer: rendering the layer had effects besides the text.
+    NotShareable,
+    /// An answer with the warnings of its look-up.
     Warned(Box<Answer>, Vec<String>),
 }
 
-/// A kind of mapping, by its number.
+/// The kind of a mapping, as a number that can be hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Kinds(u8);
+pub(crate) struct DictKind(u8);
 
-impl From<MapKind> for Kinds {
+impl From<MapKind> for DictKind {
     fn from(kind: MapKind) -> Self {
-        Kinds(match kind {
+        DictKind(match kind {
             MapKind::Dict => 0,
             MapKind::Ordered => 1,
             MapKind::Aggregate => 2,
@@ -174,7 +174,7 @@ impl From<MapKind> for Kinds {
     }
 }
 
-/// The options that every run looks at.
+/// The options that every run reads at its start.
 const OF_EVERY_RUN: [&str; 5] = [
     "saltenv",
     "allow_undefined",
@@ -184,21 +184,21 @@ const OF_EVERY_RUN: [&str; 5] = [
 ];
 
 impl Question {
-    /// The question that a look of a run stands for.
-    pub fn of(look: FactLook<'_>) -> Self {
+    /// The question for a look-up that a run reported.
+    pub fn of(look: FactLookup<'_>) -> Self {
         match look {
-            FactLook::All => Question::All,
-            FactLook::Id => Question::Id,
-            FactLook::Has(part, key) => Question::Entry(part, vec![Exact::from(&key)]),
-            FactLook::Whole(part, key) => Question::Whole(part, vec![Exact::from(&key)]),
-            FactLook::Find {
+            FactLookup::All => Question::All,
+            FactLookup::Id => Question::Id,
+            FactLookup::Has(part, key) => Question::Entry(part, vec![Exact::from(&key)]),
+            FactLookup::Whole(part, key) => Question::Whole(part, vec![Exact::from(&key)]),
+            FactLookup::Find {
                 part,
                 query,
                 delimiter,
             } => Question::Find(part, query.into(), delimiter.into()),
-            FactLook::Pillar(key, query) => Question::pillar(key, query),
-            FactLook::Config(key, query) => Question::config(key, query),
-            FactLook::Option(name) => Question::Option(Exact(name.into())),
+            FactLookup::Pillar(key, query) => Question::pillar(key, query),
+            FactLookup::Config(key, query) => Question::config(key, query),
+            FactLookup::Option(name) => Question::Option(Exact(name.into())),
         }
     }
 
@@ -231,23 +231,23 @@ impl Question {
         )
     }
 
-    /// Ask a minion.
-    pub fn ask(&self, probe: &Probe<'_>) -> Told {
+    /// Compute a minion's answer.
+    pub fn ask(&self, probe: &Probe<'_>) -> HashedAnswer {
         let warned = probe.run.warning_count();
-        let told = match self {
-            // What several questions lead to is one answer.
+        let answer = match self {
+            // Keep the allocation: minions with equal files share one answer.
             Question::Files(files) => files.answer(probe),
-            _ => Told::new(self.answer(probe)),
+            _ => HashedAnswer::new(self.answer(probe)),
         };
         if probe.run.warning_count() == warned {
-            return told;
+            return answer;
         }
         let warnings = probe.run.take_warnings(warned);
         let texts = warnings
             .iter()
             .map(|warning| format!("{warning:?}"))
             .collect();
-        Told::new(Answer::Warned(Box::new((*told.answer).clone()), texts))
+        HashedAnswer::new(Answer::Warned(Box::new((*answer.answer).clone()), texts))
     }
 
     fn answer(&self, probe: &Probe<'_>) -> Answer {
@@ -256,7 +256,7 @@ impl Question {
             Question::Start => {
                 let option = |name: &&str| minion.option(&Key::from(*name)).map(Exact);
                 let kinds = [Part::Grains, Part::Pillar, Part::Opts]
-                    .map(|part| Kinds::from(minion.part(part).kind()).0);
+                    .map(|part| DictKind::from(minion.part(part).kind()).0);
                 let kinds = kinds.map(|kind| Some(Exact(Value::from(i64::from(kind)))));
                 Answer::Values(OF_EVERY_RUN.iter().map(option).chain(kinds).collect())
             }
@@ -287,7 +287,7 @@ impl Question {
                     merge_nested_lists: *merge_nested_lists,
                     delimiter: delimiter.clone(),
                 };
-                told(
+                looked_up(
                     minion
                         .pillar_get(key.0.clone(), &query)
                         .map(|a| (Some(a.value), a.warning)),
@@ -307,7 +307,7 @@ impl Question {
                     omit_pillar: *omit_pillar,
                     omit_master: *omit_master,
                 };
-                told(
+                looked_up(
                     minion
                         .config_get(key.0.clone(), &query)
                         .map(|a| (a.value, a.warning)),
@@ -321,12 +321,12 @@ impl Question {
             }
             Question::Files(files) => (*files.answer(probe).answer).clone(),
             Question::Paths(paths) => paths.answer(probe),
-            Question::Print(print) => {
-                let blanks = print.blanks();
-                let run = probe.again(Rc::new(blanks.clone()));
-                print
-                    .print(&run, &blanks, minion)
-                    .map_or(Answer::Own, Answer::Printed)
+            Question::Rendering(rendering) => {
+                let watch = rendering.watch();
+                let run = probe.again(Rc::new(watch.clone()));
+                rendering
+                    .render(&run, &watch, minion)
+                    .map_or(Answer::NotShareable, Answer::Rendered)
             }
             Question::All => {
                 let parts = [&minion.grains, &minion.pillar, &minion.opts]
@@ -343,10 +343,12 @@ impl Question {
 }
 
 fn found(value: Result<Option<Value>, LookupError>) -> Answer {
-    told(value.map(|value| (value, None)))
+    looked_up(value.map(|value| (value, None)))
 }
 
-fn told(answer: Result<(Option<Value>, Option<mapstack_minion::Warning>), LookupError>) -> Answer {
+fn looked_up(
+    answer: Result<(Option<Value>, Option<mapstack_minion::Warning>), LookupError>,
+) -> Answer {
     match answer {
         Err(e) => Answer::Failed(e.to_string()),
         Ok((value, warning)) => {
@@ -359,7 +361,7 @@ fn told(answer: Result<(Option<Value>, Option<mapstack_minion::Warning>), Lookup
     }
 }
 
-/// What single look-ups lead to.
+/// The value at a path, as a sequence of dict look-ups finds it.
 fn entry(minion: &Minion, root: Part, path: &[Exact]) -> Option<Value> {
     let mut steps = path.iter();
     let mut here = match root {
@@ -376,19 +378,20 @@ fn entry(minion: &Minion, root: Part, path: &[Exact]) -> Option<Value> {
     Some(here)
 }
 
-/// How answers are hashed everywhere; facts are not trusted to be kind to a hash that is known.
+/// The hasher of all answers. Its seed is random, because facts can come from an attacker who searches for
+/// collisions.
 static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
-/// An answer as it is kept and compared.
+/// An answer with its hash, cheap to clone and to compare.
 #[derive(Debug, Clone)]
-pub(crate) struct Told {
+pub(crate) struct HashedAnswer {
     answer: Arc<Answer>,
     hash: u64,
 }
 
-impl Told {
+impl HashedAnswer {
     pub fn new(answer: Answer) -> Self {
-        Told {
+        HashedAnswer {
             hash: STATE.hash_one(&answer),
             answer: Arc::new(answer),
         }
@@ -398,42 +401,42 @@ impl Told {
         &self.answer
     }
 
-    /// What a layer prints, if that is the answer.
-    pub fn print(&self) -> Option<&Print> {
+    /// The rendered layer, if this is the answer to such a question.
+    pub fn rendered_layer(&self) -> Option<&RenderedLayer> {
         match &*self.answer {
-            Answer::Printed(print) => Some(print),
+            Answer::Rendered(layer) => Some(layer),
             _ => None,
         }
     }
 
-    /// About how many bytes it takes.
+    /// Approximate size in bytes.
     pub fn size(&self) -> usize {
         self.answer.size()
     }
 }
 
-impl PartialEq for Told {
+impl PartialEq for HashedAnswer {
     fn eq(&self, other: &Self) -> bool {
         self.hash == other.hash
             && (Arc::ptr_eq(&self.answer, &other.answer) || self.answer == other.answer)
     }
 }
 
-impl Eq for Told {}
+impl Eq for HashedAnswer {}
 
-impl Hash for Told {
+impl Hash for HashedAnswer {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.hash);
     }
 }
 
 impl Answer {
-    /// About how many bytes it takes.
+    /// Approximate size in bytes.
     fn size(&self) -> usize {
         let of_value = |value: &Exact| 48 * weight(&value.0);
         64 + match self {
-            Answer::Nothing | Answer::Dict(_) | Answer::Own => 0,
-            Answer::Printed(print) => print.size(),
+            Answer::Nothing | Answer::Dict(_) | Answer::NotShareable => 0,
+            Answer::Rendered(layer) => layer.size(),
             Answer::Value(value) => of_value(value),
             Answer::Values(values) => values.iter().flatten().map(of_value).sum(),
             Answer::Failed(text) => text.len(),

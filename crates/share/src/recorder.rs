@@ -1,87 +1,89 @@
-//! What a run asked, in order.
+//! The recorder: which questions a run asks, in order.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use mapstack::hooks::{FactLook, Hooks, LayerContent, LayerTemplate, SourcePaths};
+use mapstack::hooks::{FactLookup, Hooks, LayerContent, LayerTemplate, SourcePaths};
 use mapstack::trace::Stage;
 use mapstack::{LAYER_KEYS, Run};
 use mapstack_minion::Part;
 use mapstack_render::{Reader, clock_reads};
 use mapstack_value::{Key, Value};
-use mapstack_yaml::Mould;
+use mapstack_yaml::Skeleton;
 
-use crate::blanks::{Blanks, Sheet, has_blank};
 use crate::exact::Exact;
 use crate::layer_files::{LayerFiles, LayerPaths};
-use crate::printed::{LayerPrint, Printing, can_pay};
+use crate::placeholders::{PlaceholderWatch, Placeholders, has_placeholder};
 use crate::probe::Probe;
-use crate::question::{Posed, Question, Told};
+use crate::question::{HashedAnswer, InternedQuestion, Question};
+use crate::rendered_layer::{LayerRendering, LayerSet, can_pay};
 
-/// A run that asks more is nobody else's: following its questions would cost as much as the run.
+/// A run with more questions is not shared: asking another minion all of them would cost as much as running it.
 const MAX_QUESTIONS: usize = 256;
 
-/// Writes down what a run looks at.
+/// Records the facts that a run reads.
 ///
-/// Answers are those of the minion as it was given: a template may have changed what the run itself
-/// sees, but how it did is already in the record.
+/// The recorded answers are those of the minion as it was given. A template may have changed the facts that the run
+/// itself sees, but the change depends only on what was recorded before it.
 pub(crate) struct Recorder<'e> {
-    /// Who answers questions.
+    /// Computes the answers.
     probe: Rc<Probe<'e>>,
     log: Rc<ReadLog>,
-    asked: RefCell<Asked>,
-    /// The layers that are asked what they print.
-    printing: Arc<Printing>,
-    /// The templates of layers that run, the innermost last.
+    trace: RefCell<Trace>,
+    /// The paths of the layers that are rendered for each minion.
+    per_minion: Arc<LayerSet>,
+    /// The layers whose templates are running, the innermost last.
     layers: RefCell<Vec<Arc<str>>>,
-    /// What the data of the run holds in place of texts, if anything.
-    blanks: Blanks,
-    /// What layers printed that is left blank, and where: nothing any more if that cannot be told apart from the rest.
-    sheet: RefCell<Option<Sheet>>,
-    /// Whether what is looked at is recorded in other words.
-    quiet: Cell<bool>,
-    /// Why the result cannot be anybody else's.
-    own: Cell<bool>,
+    /// Whether the run's data contains placeholders, and whether anything reads them.
+    watch: PlaceholderWatch,
+    /// The layers with placeholders. `None` once placeholders can no longer be told from other data.
+    placeholders: RefCell<Option<Placeholders>>,
+    /// Whether to ignore reads, because another question already covers them.
+    suspended: Cell<bool>,
+    /// Whether no other minion can have the result.
+    unshareable: Cell<bool>,
     clock: u64,
 }
 
 /// A question with its answer.
 pub(crate) struct Step {
-    pub posed: Arc<Posed>,
-    pub told: Told,
-    /// Of a question for files, the paths that led there.
-    pub paths: Option<Told>,
+    pub question: Arc<InternedQuestion>,
+    pub answer: HashedAnswer,
+    /// For a question about files: the answer of the question about paths.
+    pub paths: Option<HashedAnswer>,
     /// The layer whose template asked.
     pub layer: Option<Arc<str>>,
 }
 
-/// What became of the record of a run.
+/// The outcome of recording a run.
 pub(crate) enum Record {
-    /// The questions lead to the result, which has blanks where scalars are.
-    Shared(Vec<Step>, Sheet),
-    /// The result is nobody else's.
-    Own,
-    /// So is this one, but it has blanks: there is no result.
-    Unknown,
-    /// Something looked at blanks: there is no result, and will be none for others.
-    Spoilt,
+    /// Minions with equal answers share the result, which contains placeholders if the second part is not empty.
+    Shared(Vec<Step>, Placeholders),
+    /// The result is valid for this minion only.
+    NotShareable,
+    /// The result is valid for this minion only, but contains placeholders: the minion has to be run without
+    /// recording.
+    Discarded,
+    /// Something read a placeholder: the result is wrong, and the formula must not render layers separately any
+    /// more.
+    PlaceholdersRead,
 }
 
 #[derive(Default)]
-struct Asked {
+struct Trace {
     steps: Vec<Step>,
-    known: HashSet<Arc<Posed>, foldhash::fast::RandomState>,
-    /// Whether everything was asked, which leaves nothing to ask.
+    known: HashSet<Arc<InternedQuestion>, foldhash::fast::RandomState>,
+    /// Whether a question already covers all facts, so that further questions add nothing.
     all: bool,
 }
 
-/// Reads of live dicts that are not asked as questions yet.
+/// Reads of dicts by templates, not yet turned into questions.
 #[derive(Default)]
 struct ReadLog(RefCell<Vec<Question>>);
 
-/// The reads of one root's dicts.
+/// Reports the reads of one part of the facts to the log.
 pub(crate) struct RootReader {
     root: Part,
     log: Rc<ReadLog>,
@@ -108,95 +110,99 @@ fn exact(path: &[Key]) -> Vec<Exact> {
 }
 
 impl<'e> Recorder<'e> {
-    /// A record of a run of the minion that `probe` is of.
-    pub fn new(probe: Rc<Probe<'e>>, printing: Arc<Printing>) -> Self {
+    /// A recorder for a run of the minion that `probe` answers for.
+    pub fn new(probe: Rc<Probe<'e>>, per_minion: Arc<LayerSet>) -> Self {
         let recorder = Recorder {
             probe,
             log: Rc::default(),
-            asked: RefCell::default(),
-            printing,
+            trace: RefCell::default(),
+            per_minion,
             layers: RefCell::default(),
-            blanks: Blanks::default(),
-            sheet: RefCell::new(Some(Sheet::default())),
-            quiet: Cell::new(false),
-            own: Cell::new(false),
+            watch: PlaceholderWatch::default(),
+            placeholders: RefCell::new(Some(Placeholders::default())),
+            suspended: Cell::new(false),
+            unshareable: Cell::new(false),
             clock: clock_reads(),
         };
         recorder.note(Question::Start);
         recorder
     }
 
-    /// Record a question.
+    /// Add a question to the trace, after the reads of dicts that came before it.
     fn note(&self, question: Question) {
-        if self.quiet.get() {
+        if self.suspended.get() {
             return;
         }
         self.catch_up();
         self.ask(question);
     }
 
-    /// What live dicts were asked comes before what is asked next.
+    /// Turn the logged reads of dicts into questions, to keep the order of all reads.
     fn catch_up(&self) {
         let reads = std::mem::take(&mut *self.log.0.borrow_mut());
         reads.into_iter().for_each(|question| self.ask(question));
     }
 
-    fn pose(&self, question: Question) -> Arc<Posed> {
-        self.probe.questions.pose(question)
+    fn intern(&self, question: Question) -> Arc<InternedQuestion> {
+        self.probe.questions.intern(question)
     }
 
     fn ask(&self, question: Question) {
-        if self.asked.borrow().all {
+        if self.trace.borrow().all {
             return;
         }
         let is_all = question == Question::All;
-        let posed = self.pose(question);
-        if self.asked.borrow_mut().known.insert(posed.clone()) {
-            let told = self.probe.ask(&posed);
-            self.add(posed, told);
+        let interned = self.intern(question);
+        if self.trace.borrow_mut().known.insert(interned.clone()) {
+            let answer = self.probe.ask(&interned);
+            self.add(interned, answer);
         }
-        self.asked.borrow_mut().all |= is_all;
+        self.trace.borrow_mut().all |= is_all;
     }
 
-    fn add(&self, posed: Arc<Posed>, told: Told) {
-        let mut asked = self.asked.borrow_mut();
-        let paths = posed.question.paths().map(|paths| self.probe.ask(paths));
-        asked.steps.push(Step {
-            posed,
-            told,
+    fn add(&self, question: Arc<InternedQuestion>, answer: HashedAnswer) {
+        let mut trace = self.trace.borrow_mut();
+        let paths = question.question.paths().map(|paths| self.probe.ask(paths));
+        trace.steps.push(Step {
+            question,
+            answer,
             paths,
             layer: self.layers.borrow().last().cloned(),
         });
-        if asked.steps.len() > MAX_QUESTIONS {
-            self.own.set(true);
-            asked.all = true;
+        if trace.steps.len() > MAX_QUESTIONS {
+            self.unshareable.set(true);
+            trace.all = true;
         }
     }
 
-    /// What was recorded of a run that has come to its end.
+    /// End the recording of a run.
     pub fn finish(&self, run: &Run<'_>) -> Record {
         self.catch_up();
-        let steps = std::mem::take(&mut self.asked.borrow_mut().steps);
-        let prints = steps
+        let steps = std::mem::take(&mut self.trace.borrow_mut().steps);
+        let rendered = steps
             .iter()
-            .filter(|step| step.told.print().is_some())
+            .filter(|step| step.answer.rendered_layer().is_some())
             .count();
-        let is_own =
-            run.is_own() || clock_reads() != self.clock || (prints > 0 && !can_pay(run, prints));
-        match self.sheet.take() {
-            Some(sheet) if sheet.is_empty() => match is_own || self.own.get() {
-                true => Record::Own,
-                false => Record::Shared(steps, sheet),
+        let is_own = run.has_outside_inputs()
+            || clock_reads() != self.clock
+            || (rendered > 0 && !can_pay(run, rendered));
+        match self.placeholders.take() {
+            Some(placeholders) if placeholders.is_empty() => match is_own || self.unshareable.get()
+            {
+                true => Record::NotShareable,
+                false => Record::Shared(steps, placeholders),
             },
-            Some(_) if self.own.get() => Record::Unknown,
-            Some(sheet) if !is_own && !self.blanks.were_seen() => Record::Shared(steps, sheet),
-            _ => Record::Spoilt,
+            Some(_) if self.unshareable.get() => Record::Discarded,
+            Some(placeholders) if !is_own && !self.watch.were_read() => {
+                Record::Shared(steps, placeholders)
+            }
+            _ => Record::PlaceholdersRead,
         }
     }
 }
 
 impl Hooks for Recorder<'_> {
-    fn fact_read(&self, look: FactLook<'_>) {
+    fn fact_read(&self, look: FactLookup<'_>) {
         self.note(Question::of(look));
     }
 
@@ -208,33 +214,34 @@ impl Hooks for Recorder<'_> {
     }
 
     fn facts_changed(&self) {
-        // What was put into facts can be the data.
-        self.blanks.look();
-        // The minion that was given no longer says what look-ups see.
+        // A template may have put the merged data into the facts.
+        self.watch.record_read();
+        // Look-ups from now on see facts that the given minion does not have, so the result depends on all facts.
         self.note(Question::All);
     }
 
-    /// Minions that differ in what leads to files can have the same files: none, as a rule. So that is one question,
-    /// if the definition takes nothing but the minion.
+    /// Minions with different facts often lead to the same files, mostly to none. So a definition that reads only
+    /// the minion becomes one question: which of its files exist.
     fn before_paths(&self, source: &SourcePaths<'_>) -> bool {
         let Some(paths) = LayerPaths::of(source.definition, source.config_get_strategy) else {
             return false;
         };
-        let paths = self.pose(Question::Paths(Box::new(paths)));
+        let paths = self.intern(Question::Paths(Box::new(paths)));
         self.note(Question::Files(Box::new(LayerFiles::new(
             paths,
             source.directories,
         ))));
-        self.quiet.set(true);
+        self.suspended.set(true);
         true
     }
 
     fn after_paths<'s>(&self, source: &SourcePaths<'s>, succeeded: bool) -> Vec<&'s String> {
-        self.quiet.set(false);
+        self.suspended.set(false);
         if !succeeded || source.stage == Stage::Meta {
             return Vec::new();
         }
-        // An outcome that is shared does not say which files of another formula's folder are missing.
+        // A shared outcome does not list the missing files of other formulas' directories, so record that these were
+        // listed.
         let is_own = |directory: &str| {
             source.formula.is_some() && directory.split('/').next() == source.formula
         };
@@ -246,34 +253,38 @@ impl Hooks for Recorder<'_> {
     }
 
     fn data_read(&self) {
-        self.blanks.look();
+        self.watch.record_read();
     }
 
     fn data_reader(&self) -> Option<Rc<dyn Reader>> {
-        self.blanks.reader()
+        self.watch.reader()
     }
 
-    /// A layer in which the words that every minion has for itself are left blank, as the run goes on with it, if
-    /// it is one of those that are asked what they print.
+    /// For a layer that is rendered for each minion: its content with placeholders instead of the words that its
+    /// template printed. The run continues with that.
     fn layer_content(&self, template: &LayerTemplate<'_>, data: &Value) -> Option<LayerContent> {
-        if self.quiet.get() || !self.printing.contains(&*template.file.path) {
+        if self.suspended.get() || !self.per_minion.contains(&*template.file.path) {
             return None;
         }
         self.catch_up();
-        let mut sheet = self.sheet.take().filter(|_| !self.asked.borrow().all)?;
-        let print = LayerPrint::new(template, data, !self.blanks.is_empty());
-        let posed = Arc::new(Posed {
-            question: Question::Print(Box::new(print)),
+        let mut placeholders = self
+            .placeholders
+            .take()
+            .filter(|_| !self.trace.borrow().all)?;
+        let rendering = LayerRendering::new(template, data, self.watch.are_present());
+        let interned = Arc::new(InternedQuestion {
+            question: Question::Rendering(Box::new(rendering)),
             number: None,
         });
-        let told = self.probe.ask(&posed);
-        self.add(posed, told.clone());
-        let Some(print) = told.print() else {
-            self.own.set(true);
-            self.sheet.replace(Some(sheet));
+        let answer = self.probe.ask(&interned);
+        self.add(interned, answer.clone());
+        let Some(layer_text) = answer.rendered_layer() else {
+            self.unshareable.set(true);
+            self.placeholders.replace(Some(placeholders));
             return None;
         };
-        let content = sheet.add(Mould::read(&print.text, print.words.len())?)?;
+        let content =
+            placeholders.add(Skeleton::parse(&layer_text.text, layer_text.words.len())?)?;
         let layer = content.as_map()?;
         let is_known = |key: &Key| key.as_str().is_some_and(|key| LAYER_KEYS.contains(&key));
         if !layer.keys().all(is_known) {
@@ -282,17 +293,17 @@ impl Hooks for Recorder<'_> {
         if ["strategy", "merge_lists"]
             .into_iter()
             .filter_map(|key| layer.get(key))
-            .any(has_blank)
+            .any(has_placeholder)
         {
             return None;
         }
-        if !sheet.is_empty() {
-            self.blanks.fill_in();
+        if !placeholders.is_empty() {
+            self.watch.mark_present();
         }
-        self.sheet.replace(Some(sheet));
+        self.placeholders.replace(Some(placeholders));
         Some(LayerContent {
             content,
-            reads: print.reads().clone(),
+            reads: layer_text.reads().clone(),
         })
     }
 

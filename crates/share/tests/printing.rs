@@ -1,4 +1,4 @@
-//! Results that differ by what a layer prints of each minion are what each has alone.
+//! If a layer prints facts specific to each minion, shared results equal those of separate runs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use mapstack::minion::Minion;
 use mapstack::trace::{FileRead, FileReadKind};
 use mapstack::value::{Value, json};
 use mapstack::{DataOptions, Engine};
-use mapstack_share::Recipe;
+use mapstack_share::SharedFormula;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
-/// Where in YAML a text of its own can be printed; `@` is the expression, `#` a number that tells keys apart.
+/// Places in YAML where a layer can print a text; `@` is the expression, and `#` a number that makes keys unique.
 const PLACES: &[&str] = &[
     "k#: @",
     "k#: @",
@@ -62,7 +62,7 @@ const PLACES: &[&str] = &[
     "k#: a\n    @",
 ];
 
-/// What is printed: of one's own, as a rule.
+/// Expressions to print, most of which differ between minions.
 const EXPRESSIONS: &[&str] = &[
     "{{ grains.own }}",
     "{{ grains.own }}",
@@ -88,7 +88,7 @@ const EXPRESSIONS: &[&str] = &[
     "{{ salt['log.warning']('of ' ~ grains.id) or grains.id }}",
 ];
 
-/// Layers behind, and the template after them.
+/// Later layers.
 const LATER: &[&str] = &[
     "values: {k0: over}",
     "values: {k1: {deep: 1}, new: 1}",
@@ -131,7 +131,7 @@ const SOURCES: &[&str] = &[
     "U@c",
 ];
 
-/// Texts of one's own that mean something to YAML, in some place or other.
+/// Texts specific to a minion, each with a meaning somewhere in YAML.
 const OWN: &[&str] = &[
     "yes",
     "no",
@@ -186,7 +186,7 @@ const OWN: &[&str] = &[
     "0b",
 ];
 
-/// Minions, of which most have a name that is none of YAML's words.
+/// Number of minions. Most of their names have no meaning in YAML.
 const MINIONS: usize = 150;
 
 fn minion(number: usize, odd: usize) -> Minion {
@@ -264,7 +264,7 @@ fn warned(warnings: &[mapstack::Diagnostic]) -> Vec<String> {
         .collect()
 }
 
-/// Counts runs: each looks for the post-map template.
+/// Counts runs by their requests for the post-map template.
 struct Counting(MemoryFiles, Arc<AtomicUsize>);
 
 impl FileServer for Counting {
@@ -288,14 +288,14 @@ impl FileServer for Counting {
     }
 }
 
-/// What minions have of a recipe, each compared with its own run; how many runs that took.
+/// Compare each minion's outcome with a separate run. Returns the number of runs that the shared formula needed.
 fn compare(files: &MemoryFiles, minions: impl Iterator<Item = Minion>) -> usize {
     let runs = Arc::new(AtomicUsize::new(0));
     let engine = Engine::new(Counting(files.clone(), runs.clone()));
-    let recipe = Recipe::new(&engine, "f", options());
+    let formula = SharedFormula::new(&engine, "f", options());
     let plain = Engine::new(files.clone());
     for minion in minions {
-        let outcome = recipe.outcome(&minion);
+        let outcome = formula.outcome(&minion);
         let run = plain.run(&minion);
         let alone = run.data("f", &options());
         match (&outcome.result, &alone) {
@@ -316,7 +316,7 @@ fn compare(files: &MemoryFiles, minions: impl Iterator<Item = Minion>) -> usize 
             "{}",
             minion.id()
         );
-        // What a run alone looked at besides is names of files that are not there.
+        // A separate run also lists the missing files of definitions.
         let reads = run.file_reads();
         let is_known = |read: &FileRead| reads.contains(read) || read.kind == FileReadKind::List;
         assert!(outcome.files.iter().all(is_known), "{}", minion.id());
@@ -335,12 +335,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(60), ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_printed_is_what_each_has_alone(files in files(), odd in 0_usize..1000) {
+    fn shared_results_equal_those_of_separate_runs(files in files(), odd in 0_usize..1000) {
         compare(&files, (0..MINIONS).map(|number| minion(number, odd)));
     }
 }
 
-/// A formula with a layer that prints, and more files.
+/// A formula with a layer that prints a text, and further files.
 fn formula(printed: &str, more: &[(&str, &str)]) -> MemoryFiles {
     let files = MemoryFiles::new().file(
         "base",
@@ -352,7 +352,7 @@ fn formula(printed: &str, more: &[(&str, &str)]) -> MemoryFiles {
     })
 }
 
-/// Runs that five hundred minions take.
+/// The number of runs for five hundred minions.
 fn runs(files: &MemoryFiles) -> usize {
     compare(
         files,
@@ -367,7 +367,7 @@ fn runs(files: &MemoryFiles) -> usize {
 }
 
 #[test]
-fn a_name_that_is_printed_takes_no_run_of_its_own() {
+fn a_printed_name_needs_no_separate_run() {
     let layer = (
         "parameters/os/A.yaml",
         "values: {a: {{ grains.os }}, c: {e: 1}}",
@@ -394,7 +394,7 @@ fn a_name_that_is_printed_takes_no_run_of_its_own() {
 }
 
 #[test]
-fn a_name_that_somebody_looks_at_takes_a_run() {
+fn a_name_that_something_reads_needs_a_run() {
     let printed = "  a: {{ grains.id }}\n";
     let looks = [
         ("parameters/os/A.yaml", "values: {b: {{ mapdata.a }}}"),
@@ -422,18 +422,18 @@ fn a_name_that_somebody_looks_at_takes_a_run() {
 }
 
 #[test]
-fn what_a_layer_does_besides_printing_is_done() {
+fn effects_of_a_layer_besides_its_output_are_kept() {
     let meta = (
         "parameters/map_jinja.yaml",
         "values: {sources: ['Y!P@b.yaml', 'Y!G@m:a', 'G@m']}",
     );
     let cases = [
-        // Options that a template changes are seen by the next.
+        // Later layers see the options that a template changes.
         (
             "  a: {{ grains.id }}{% do opts.update({'role': 'web'}) %}",
             "values: {role: {{ opts.get('role', 'none') }}}",
         ),
-        // Facts become the data, with what is printed in it.
+        // A template copies the merged data, with printed texts in it, into facts.
         (
             "  a: {{ grains.id }}",
             "{% do grains.update({'m': mapdata}) %}values: {}",
@@ -442,7 +442,7 @@ fn what_a_layer_does_besides_printing_is_done() {
             "  a: {{ grains.id }}",
             "{% do pillar.update({'m': mapdata}) %}values: {p: {{ pillar.m.a }}}",
         ),
-        // What is overwritten was an error for some.
+        // For some minions, the overwritten scalar is an error.
         (
             "  a: {{ ['x', '0x'][grains.number // 490] }}_",
             "values: {a: over}",
@@ -454,7 +454,7 @@ fn what_a_layer_does_besides_printing_is_done() {
             &[meta, ("parameters/b.yaml", layer)],
         ));
     }
-    // Errors have their place for each.
+    // Each error has the place of its own minion's text.
     runs(&MemoryFiles::new().file(
         "base",
         "f/parameters/defaults.yaml",
@@ -463,7 +463,7 @@ fn what_a_layer_does_besides_printing_is_done() {
 }
 
 #[test]
-fn a_path_with_an_odd_end_leads_where_it_does_alone() {
+fn a_path_with_an_unusual_end_leads_to_the_same_files_as_in_a_separate_run() {
     let meta = ("parameters/map_jinja.yaml", "values: {sources: ['Y!G@k']}");
     let files = formula(
         "  a: 1\n",

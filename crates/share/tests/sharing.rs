@@ -1,4 +1,4 @@
-//! What minions share is what each would have had alone.
+//! Shared results equal those of separate runs.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use mapstack::loader::{FileServer, LoadError, MemoryFiles, SaltPath, Snapshot};
 use mapstack::minion::Minion;
 use mapstack::value::{Value, json};
 use mapstack::{Call, CallError, DataOptions, Engine, Functions, Stubs, yaml};
-use mapstack_share::{Outcome, Recipe};
+use mapstack_share::{Outcome, SharedFormula};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
-/// Expressions of every kind of look at a minion, and statements that change what is looked at.
-const LOOKS: &[&str] = &[
+/// Expressions with every kind of read of a minion, and statements that change what is read.
+const READS: &[&str] = &[
     "{{ grains.os }}",
     "{{ grains['os'] ~ grains.get('num') }}",
     "{{ grains.get('missing', grains.num * 2) }}",
@@ -181,18 +181,18 @@ fn minion() -> impl Strategy<Value = String> {
     )
 }
 
-/// The files of a formula.
+/// Files of a formula.
 fn files() -> impl Strategy<Value = Vec<(String, String)>> {
-    let looks = |most: usize| subsequence(LOOKS.to_vec(), 0..=most).prop_shuffle();
+    let reads = |most: usize| subsequence(READS.to_vec(), 0..=most).prop_shuffle();
     let layer = |name: &'static str, most: usize| {
-        (looks(most), any::<bool>()).prop_map(move |(looks, sure)| {
+        (reads(most), any::<bool>()).prop_map(move |(reads, sure)| {
             let mut text = format!("values:\n  {name}: yes\n  shared: {name}\n");
-            for (n, look) in looks.iter().enumerate() {
-                // Half of the time, a template that prints invalid YAML is an error.
+            for (n, read) in reads.iter().enumerate() {
+                // Half of the values are plain YAML, so that some outputs of templates are errors.
                 let value = if sure {
-                    format!("!!str |-\n    {look}\n")
+                    format!("!!str |-\n    {read}\n")
                 } else {
-                    format!("{look}\n")
+                    format!("{read}\n")
                 };
                 text += &format!("  {name}{n}: {value}");
             }
@@ -205,7 +205,7 @@ fn files() -> impl Strategy<Value = Vec<(String, String)>> {
         layer("d", 3),
         layer("os", 2),
         layer("other", 1),
-        looks(2),
+        reads(2),
         sources,
         strategy,
         0..5_usize,
@@ -293,7 +293,7 @@ fn parsed(text: &str) -> Minion {
         .complete()
 }
 
-/// What a minion has of its own, with nothing shared at all.
+/// The result of a separate run, with nothing shared.
 fn alone(files: &[(String, String)], minion: &Minion) -> (mapstack::Result<Value>, Vec<String>) {
     let engine = engine(served(files));
     let run = engine.run(minion);
@@ -324,7 +324,7 @@ fn assert_same(outcome: &Outcome, alone: &(mapstack::Result<Value>, Vec<String>)
 }
 
 thread_local! {
-    /// Outcomes of one property, and those among them that were shared.
+    /// The number of outcomes of a property, and how many of them were shared.
     static SHARED: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
@@ -332,13 +332,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_shared_is_what_each_has_alone(files in files(), minions in prop::collection::vec(minion(), 2..14)) {
+    fn shared_results_equal_those_of_separate_runs(files in files(), minions in prop::collection::vec(minion(), 2..14)) {
         let engine = engine(Snapshot::new(served(&files)));
-        let recipe = Recipe::new(&engine, "f", options());
+        let formula = SharedFormula::new(&engine, "f", options());
         let mut seen: Vec<Arc<Outcome>> = Vec::new();
         for text in &minions {
             let minion = parsed(text);
-            let outcome = recipe.outcome(&minion);
+            let outcome = formula.outcome(&minion);
             assert_same(&outcome, &alone(&files, &minion));
             let is_shared = seen.iter().any(|known| Arc::ptr_eq(known, &outcome));
             SHARED.with(|counts| {
@@ -350,7 +350,7 @@ proptest! {
     }
 }
 
-/// `MAPSTACK_CASES` makes more of them.
+/// `MAPSTACK_CASES` sets the number of cases.
 fn cases() -> u32 {
     std::env::var("MAPSTACK_CASES")
         .ok()
@@ -359,16 +359,16 @@ fn cases() -> u32 {
 }
 
 #[test]
-fn every_look_is_the_same_shared_or_not() {
-    // Each look by itself, over all minions of a small world.
+fn every_read_gives_the_same_result_shared_or_not() {
+    // Each read by itself, for a fixed set of minions.
     let mut shared = 0;
-    for look in LOOKS {
+    for read in READS {
         let files = [
             (
                 "f/parameters/defaults.yaml".to_owned(),
-                format!("values:\n  a: !!str |-\n    {look}\n  b: 1\n"),
+                format!("values:\n  a: !!str |-\n    {read}\n  b: 1\n"),
             ),
-            ("f/post-map.jinja".to_owned(), (*look).to_owned()),
+            ("f/post-map.jinja".to_owned(), (*read).to_owned()),
             (
                 "other/parameters/defaults.yaml".to_owned(),
                 "values: {from: {{ grains.num }}}\n".to_owned(),
@@ -380,7 +380,7 @@ fn every_look_is_the_same_shared_or_not() {
             ),
         ];
         let engine = engine(served(&files));
-        let recipe = Recipe::new(&engine, "f", options());
+        let formula = SharedFormula::new(&engine, "f", options());
         let mut seen: Vec<Arc<Outcome>> = Vec::new();
         for n in 0..40_usize {
             let [id, os, num, nested, list, more, pillar, opts, unread] =
@@ -397,18 +397,18 @@ fn every_look_is_the_same_shared_or_not() {
                 grains.join(", ")
             );
             let minion = parsed(&text);
-            let outcome = recipe.outcome(&minion);
+            let outcome = formula.outcome(&minion);
             assert_same(&outcome, &alone(&files, &minion));
             shared += usize::from(seen.iter().any(|known| Arc::ptr_eq(known, &outcome)));
             seen.push(outcome);
         }
     }
-    // Most looks are at few facts.
-    assert!(shared > LOOKS.len() * 12, "{shared}");
+    // Most expressions read few facts.
+    assert!(shared > READS.len() * 12, "{shared}");
 }
 
-fn recipe_of<'e>(engine: &'e Engine) -> Recipe<'e> {
-    Recipe::new(engine, "f", DataOptions::default())
+fn formula_of<'e>(engine: &'e Engine) -> SharedFormula<'e> {
+    SharedFormula::new(engine, "f", DataOptions::default())
 }
 
 fn value_of(outcome: &Outcome) -> String {
@@ -444,33 +444,35 @@ impl Functions for Counter {
 }
 
 #[test]
-fn what_comes_from_outside_is_asked_for_every_time() {
+fn functions_from_outside_are_called_every_time() {
     let files = MemoryFiles::new().file(
         "base",
         "f/parameters/defaults.yaml",
         "values: {v: {{ salt['my.count']() }}}",
     );
     let engine = Engine::new(files).with_functions(Counter(AtomicUsize::new(0)));
-    let recipe = recipe_of(&engine);
+    let formula = formula_of(&engine);
     let minion = parsed("{id: web1}");
-    let values: Vec<String> = (0..3).map(|_| value_of(&recipe.outcome(&minion))).collect();
+    let values: Vec<String> = (0..3)
+        .map(|_| value_of(&formula.outcome(&minion)))
+        .collect();
     assert_eq!(values, ["0", "1", "2"]);
 }
 
 #[test]
-fn the_time_is_asked_for_every_time() {
-    for look in [
+fn the_time_is_read_every_time() {
+    for read in [
         "none|strftime('%s.%f')",
         "'now'|strftime('%s.%f')",
         "'today'|strftime('%s')",
     ] {
-        let text = format!("values: {{v: \"{{{{ {look} }}}}\"}}");
+        let text = format!("values: {{v: \"{{{{ {read} }}}}\"}}");
         let engine =
             Engine::new(MemoryFiles::new().file("base", "f/parameters/defaults.yaml", text));
-        let recipe = recipe_of(&engine);
+        let formula = formula_of(&engine);
         let minion = parsed("{id: web1}");
-        let (one, two) = (recipe.outcome(&minion), recipe.outcome(&minion));
-        assert!(!Arc::ptr_eq(&one, &two), "{look}");
+        let (one, two) = (formula.outcome(&minion), formula.outcome(&minion));
+        assert!(!Arc::ptr_eq(&one, &two), "{read}");
     }
 }
 
@@ -485,10 +487,10 @@ fn other_languages_are_run_every_time() {
         )
         .file("base", "f/post.tera", "v: {{ grains.os }}\n");
     let engine = Engine::new(files);
-    let recipe = recipe_of(&engine);
+    let formula = formula_of(&engine);
     let (one, two) = (
-        recipe.outcome(&parsed("{grains: {os: A}}")),
-        recipe.outcome(&parsed("{grains: {os: B}}")),
+        formula.outcome(&parsed("{grains: {os: A}}")),
+        formula.outcome(&parsed("{grains: {os: B}}")),
     );
     assert_eq!(
         (value_of(&one), value_of(&two)),
@@ -496,12 +498,12 @@ fn other_languages_are_run_every_time() {
     );
     assert!(!Arc::ptr_eq(
         &one,
-        &recipe.outcome(&parsed("{grains: {os: A}}"))
+        &formula.outcome(&parsed("{grains: {os: A}}"))
     ));
 }
 
 #[test]
-fn a_fact_that_everybody_has_for_himself_is_told_right_however_many_there_are() {
+fn a_fact_with_a_different_value_for_every_minion_gives_correct_results() {
     let files = MemoryFiles::new()
         .file(
             "base",
@@ -510,11 +512,11 @@ fn a_fact_that_everybody_has_for_himself_is_told_right_however_many_there_are() 
         )
         .file("base", "f/parameters/id/m7.yaml", "values: {v: own}");
     let engine = Engine::new(Snapshot::new(files));
-    let recipe = recipe_of(&engine);
+    let formula = formula_of(&engine);
     for round in 0..2 {
         for n in 0..1500 {
             let outcome =
-                recipe.outcome(&parsed(&format!("{{id: m{n}, grains: {{os: {}}}}}", n % 3)));
+                formula.outcome(&parsed(&format!("{{id: m{n}, grains: {{os: {}}}}}", n % 3)));
             let expected = if n == 7 {
                 "\"own\"".to_owned()
             } else {
@@ -526,7 +528,7 @@ fn a_fact_that_everybody_has_for_himself_is_told_right_however_many_there_are() 
 }
 
 #[test]
-fn with_next_to_no_memory_everything_is_still_right() {
+fn results_are_correct_with_hardly_any_memory() {
     let files = MemoryFiles::new()
         .file(
             "base",
@@ -536,9 +538,9 @@ fn with_next_to_no_memory_everything_is_still_right() {
         .file("base", "f/parameters/os/3.yaml", "values: {v: three}");
     let engine = Engine::new(files);
     for memory in [0, 1, 3_000, 20_000] {
-        let recipe = recipe_of(&engine).with_memory(memory);
+        let formula = formula_of(&engine).with_memory(memory);
         for n in 0..200 {
-            let outcome = recipe.outcome(&parsed(&format!("{{grains: {{os: {}}}}}", n % 9)));
+            let outcome = formula.outcome(&parsed(&format!("{{grains: {{os: {}}}}}", n % 9)));
             let expected = if n % 9 == 3 {
                 "\"three\"".to_owned()
             } else {
@@ -549,7 +551,7 @@ fn with_next_to_no_memory_everything_is_still_right() {
     }
 }
 
-/// Fails the first time that a file is asked for.
+/// Fails the first requests for a file.
 struct Shaky(MemoryFiles, AtomicUsize);
 
 impl FileServer for Shaky {
@@ -583,21 +585,21 @@ impl FileServer for Shaky {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_now_is_asked_for_again() {
+fn a_file_that_cannot_be_read_is_requested_again() {
     let files = MemoryFiles::new()
         .file("base", "f/parameters/defaults.yaml", "values: {v: 1}")
         .file("base", "f/parameters/os/A.yaml", "values: {v: 2}");
     let engine = Engine::new(Snapshot::new(Shaky(files, AtomicUsize::new(0))));
-    let recipe = recipe_of(&engine);
+    let formula = formula_of(&engine);
     let minion = parsed("{id: web1, grains: {os: A}}");
-    assert!(recipe.outcome(&minion).result.is_err());
-    let later: Vec<Arc<Outcome>> = (0..4).map(|_| recipe.outcome(&minion)).collect();
+    assert!(formula.outcome(&minion).result.is_err());
+    let later: Vec<Arc<Outcome>> = (0..4).map(|_| formula.outcome(&minion)).collect();
     assert_eq!(value_of(&later[3]), "2");
 }
 
 #[test]
-fn what_a_template_took_away_hides_nothing_any_more() {
-    // The first template takes a grain away, so that a later look-up finds what is behind it.
+fn a_fact_that_a_template_removed_no_longer_hides_others() {
+    // The template removes a grain, so that a later look-up finds the value of the pillar instead.
     let files = MemoryFiles::new()
         .file(
             "base",
@@ -610,12 +612,12 @@ fn what_a_template_took_away_hides_nothing_any_more() {
             "{% do mapdata.update({'v': salt['config.get']('n:a')}) %}",
         );
     let engine = Engine::new(files);
-    let recipe = recipe_of(&engine);
+    let formula = formula_of(&engine);
     for a in ["1", "2", "3"] {
         let minion = parsed(&format!(
             "{{id: web1, grains: {{n: {{a: 0}}}}, pillar: {{n: {{a: {a}}}}}}}"
         ));
-        assert_eq!(value_of(&recipe.outcome(&minion)), a);
+        assert_eq!(value_of(&formula.outcome(&minion)), a);
     }
 }
 
@@ -634,7 +636,7 @@ fn an_outcome_names_the_files_it_depends_on() {
         )
         .file("base", "part.jinja", "1");
     let engine = Engine::new(files);
-    let recipe = recipe_of(&engine);
+    let formula = formula_of(&engine);
     let read = |outcome: &Outcome| -> Vec<String> {
         outcome
             .files
@@ -646,7 +648,7 @@ fn an_outcome_names_the_files_it_depends_on() {
         parsed("{id: web1, grains: {os: A}}"),
         parsed("{id: web2, grains: {os: A}}"),
     );
-    let outcome = recipe.outcome(&one);
+    let outcome = formula.outcome(&one);
     let expected = [
         "base:f/parameters/defaults.yaml Found",
         "base:part.jinja Found",
@@ -661,9 +663,9 @@ fn an_outcome_names_the_files_it_depends_on() {
             .collect::<Vec<_>>(),
         expected
     );
-    // No other minion's name is among them.
-    assert!(Arc::ptr_eq(&outcome, &recipe.outcome(&two)));
-    // A run by itself names every file it looked for.
+    // The outcome does not contain the name of another minion.
+    assert!(Arc::ptr_eq(&outcome, &formula.outcome(&two)));
+    // A separate run lists every file that it looked for.
     let run = engine.run(&two);
     run.data("f", &DataOptions::default()).unwrap();
     assert!(

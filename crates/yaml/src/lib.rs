@@ -25,9 +25,9 @@ mod dump;
 mod error;
 mod loose;
 mod mark;
-mod mould;
 mod resolve;
 mod scalar;
+mod skeleton;
 mod source;
 
 use mapstack_value::{MapKind, Value};
@@ -37,7 +37,7 @@ pub use dump::{DumpOptions, double_quoted, dump};
 pub use error::{Error, ErrorKind, Stage};
 pub use loose::{loose_scalar, traverse};
 pub use mark::{Lines, Mark, Marks};
-pub use mould::Mould;
+pub use skeleton::Skeleton;
 
 /// How much a text may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

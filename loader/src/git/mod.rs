@@ -77,7 +77,7 @@ enum Found {
 
 const LARGEST_FILE: u64 = 32 << 20;
 /// So many links are followed, one after the other (Salt: `SYMLINK_RECURSE_DEPTH`).
-const MOST_LINKS: usize = 100;
+const MAX_LINKS: usize = 100;
 /// So many saltenvs are remembered; templates can make up names.
 const KEPT_SALTENVS: usize = 1024;
 /// A pointer to a large file is a text of so many bytes at most.
@@ -302,7 +302,7 @@ impl Served {
 
     /// Follow a path and the links it ends in (Salt: `Pygit2.find_file`).
     fn find(&self, tree: ObjectId, mut path: String) -> repository::Result<Found> {
-        for _ in 0..MOST_LINKS {
+        for _ in 0..MAX_LINKS {
             let entry = match self.entry(tree, &path)? {
                 Step::Entry(entry) => entry,
                 Step::Nothing => return Ok(Found::Nothing),
@@ -336,7 +336,7 @@ impl Served {
             }
         }
         Ok(Found::Refused(format!(
-            "{path} is a link that leads to links, more than {MOST_LINKS} times"
+            "{path} is a link that leads to links, more than {MAX_LINKS} times"
         )))
     }
 

@@ -57,7 +57,7 @@ const LARGEST_STRUCTURE: u64 = 64 << 20;
 /// Git itself refuses shorter commit ids.
 const SHORTEST_ID: usize = 4;
 /// A tag of a tag of a tag ends here.
-const MOST_TAGS: usize = 32;
+const MAX_TAGS: usize = 32;
 
 /// A directory.
 #[derive(Debug, Default)]
@@ -127,7 +127,7 @@ impl Repository {
         let Some(mut id) = self.references.get(reference).copied() else {
             return Ok(None);
         };
-        for _ in 0..MOST_TAGS {
+        for _ in 0..MAX_TAGS {
             let object = self.structure(id).map_err(|e| e.within(reference))?;
             match object.kind {
                 Kind::Tag => {
@@ -149,7 +149,7 @@ impl Repository {
             }
         }
         Err(Problem::Broken(format!(
-            "{reference} is a tag of a tag, more than {MOST_TAGS} times"
+            "{reference} is a tag of a tag, more than {MAX_TAGS} times"
         )))
     }
 

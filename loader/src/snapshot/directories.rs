@@ -28,7 +28,7 @@ enum Directory {
 /// Who asks for that many files that are missing in a directory asks for more.
 const ENOUGH: usize = 8;
 /// The most directories and names that are kept.
-const MOST: usize = 500_000;
+const MAX_NAMES: usize = 500_000;
 
 /// A file by its directory and its name, which is one that listings are about.
 pub(super) struct Place<'p> {
@@ -94,7 +94,7 @@ impl Directories {
             Directory::Has(names) => 1 + names.len(),
             Directory::Lacking(_) | Directory::Unknown => 1,
         };
-        if self.size > MOST {
+        if self.size > MAX_NAMES {
             *self = Directories::default();
         }
         self.known

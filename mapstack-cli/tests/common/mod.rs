@@ -15,7 +15,7 @@ use snapbox::{Assert, Data};
 use tempfile::TempDir;
 
 /// Whatever happens, the command ends within this time.
-const PATIENCE: Duration = Duration::from_secs(240);
+const TIMEOUT: Duration = Duration::from_secs(240);
 
 /// What came of running the command.
 pub struct Ran {
@@ -87,10 +87,10 @@ fn finish(mut child: Child) -> Ran {
         if let Some(status) = child.try_wait().expect("a child can be waited for") {
             break status.code();
         }
-        if started.elapsed() > PATIENCE {
+        if started.elapsed() > TIMEOUT {
             child.kill().expect("a child can be ended");
             child.wait().expect("a child can be waited for");
-            panic!("the command did not end within {PATIENCE:?}");
+            panic!("the command did not end within {TIMEOUT:?}");
         }
         std::thread::sleep(Duration::from_millis(2));
     };
@@ -139,7 +139,7 @@ impl Going {
 
     /// Wait for a line that has this.
     pub fn until(&mut self, wanted: &str) {
-        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+        while let Ok(line) = self.lines.recv_timeout(TIMEOUT) {
             self.seen.push(line);
             if self.seen.last().is_some_and(|line| line.contains(wanted)) {
                 return;

@@ -25,7 +25,7 @@ struct Kept {
 static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
 
 /// The most bytes that are kept; behind them it starts over.
-const MOST: usize = 32 << 20;
+const MAX_BYTES: usize = 32 << 20;
 
 /// What a template is compiled to.
 ///
@@ -57,7 +57,7 @@ pub(super) fn of(template: &TemplateJob, limits: &Limits) -> Result<Option<Arc<[
     };
     if let Ok(mut kept) = KEPT.lock() {
         let size = code.len() + key.1.len();
-        if kept.bytes + size > MOST {
+        if kept.bytes + size > MAX_BYTES {
             *kept = Kept::default();
         }
         kept.bytes += size;

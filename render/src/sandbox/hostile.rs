@@ -18,7 +18,7 @@ use super::process::{Process, Session};
 use super::{Limits, NoHost, find};
 
 const STREAMS: usize = 1000;
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn limits() -> Limits {
     Limits {
@@ -184,10 +184,10 @@ fn a_command_that_says_anything_does_not_hurt_the_program() {
         let mut session = process.session().unwrap();
         // One in ten has other bounds than there are.
         if number % 10 != 0 {
-            session.write(&[bounds().to_bytes()], PATIENCE).unwrap();
+            session.write(&[bounds().to_bytes()], TIMEOUT).unwrap();
         }
         session.hang_up_after(&bytes);
-        while let Ok(frame) = session.read(PATIENCE) {
+        while let Ok(frame) = session.read(TIMEOUT) {
             answered += usize::from(Said::from_bytes(&frame).is_ok());
         }
         assert!(
@@ -201,9 +201,9 @@ fn a_command_that_says_anything_does_not_hurt_the_program() {
     session
         .write(
             &[bounds().to_bytes(), Job::Template(job()).to_bytes()],
-            PATIENCE,
+            TIMEOUT,
         )
         .unwrap();
-    let said = Said::from_bytes(&session.read(PATIENCE).unwrap()).unwrap();
+    let said = Said::from_bytes(&session.read(TIMEOUT).unwrap()).unwrap();
     assert!(matches!(said, Said::Done(_)), "{said:?}");
 }

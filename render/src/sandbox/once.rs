@@ -12,9 +12,9 @@ use mapstack_python_protocol::{Ending, FrameError, Hello, read_frame, write_fram
 use super::Lost;
 
 /// Starting the interpreter takes a fraction of this.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// What of a session's standard error is kept.
-const MOST_SAID: u64 = 4096;
+const MAX_SAID: u64 = 4096;
 
 /// The program, and a running one for the next session.
 pub(super) struct Process {
@@ -85,14 +85,14 @@ fn run(program: &Path) -> Result<(Running, Session, Hello), Lost> {
     running.errors = Some(std::thread::spawn(move || {
         let mut said = Vec::new();
         let mut errors = errors;
-        let _ = errors.by_ref().take(MOST_SAID).read_to_end(&mut said);
+        let _ = errors.by_ref().take(MAX_SAID).read_to_end(&mut said);
         // A program whose output is not read would block.
         let _ = std::io::copy(&mut errors, &mut std::io::sink());
         said
     }));
     let mut session = Session::over(input, output);
     let greeting = session
-        .read(PATIENCE)
+        .read(TIMEOUT)
         .map_err(|error| failed(error.to_string()))?;
     let hello = Hello::from_bytes(&greeting).map_err(|error| {
         Lost::Stranger(format!(
@@ -218,15 +218,15 @@ mod tests {
             });
             let mut session = process.session().unwrap();
             session
-                .write(&[bounds.to_bytes(), job.to_bytes()], PATIENCE)
+                .write(&[bounds.to_bytes(), job.to_bytes()], TIMEOUT)
                 .unwrap();
-            let said = Said::from_bytes(&session.read(PATIENCE).unwrap()).unwrap();
+            let said = Said::from_bytes(&session.read(TIMEOUT).unwrap()).unwrap();
             let expected = Outcome::Value {
                 value: number.into(),
                 changed: vec![],
             };
             assert_eq!(said, Said::Done(Box::new(expected)));
-            assert!(session.read(PATIENCE).is_err());
+            assert!(session.read(TIMEOUT).is_err());
             assert_eq!(process.learn_end().unwrap().status, Some(0));
         }
         process.session().unwrap();

@@ -17,7 +17,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 use super::Lost;
 
 /// Starting the interpreter takes a fraction of this.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Ending what is there takes a fraction of this.
 const PARTING: Duration = Duration::from_secs(5);
 
@@ -57,7 +57,7 @@ impl Process {
             hello,
         };
         let frame = process
-            .read(PATIENCE)
+            .read(TIMEOUT)
             .map_err(|error| failed(error.to_string()))?;
         process.hello = Hello::from_bytes(&frame).map_err(|error| {
             Lost::Stranger(format!(
@@ -95,7 +95,7 @@ impl Process {
                 }
             }
         }
-        let opened = self.report(PATIENCE)?;
+        let opened = self.report(TIMEOUT)?;
         let socket = self
             .control
             .as_mut()
@@ -161,7 +161,7 @@ impl Session {
     /// Send bytes as they are, as far as the other side takes them, and nothing more.
     #[cfg(test)]
     pub(super) fn hang_up_after(&mut self, bytes: &[u8]) {
-        self.0.until = Instant::now().checked_add(PATIENCE);
+        self.0.until = Instant::now().checked_add(TIMEOUT);
         let _ = self.0.write_all(bytes);
         let _ = self.0.stream.shutdown(std::net::Shutdown::Write);
     }

@@ -94,7 +94,7 @@ impl Wrong {
 }
 
 /// More templates than this are refused.
-const MOST_TEMPLATES: usize = 500;
+const MAX_TEMPLATES: usize = 500;
 
 pub(super) fn run(job: Job) -> Done {
     let meter = Meter::new(job.limits, job.fuel);
@@ -216,8 +216,8 @@ impl Work {
                 Answer::Failed(message) => return Err(Wrong::new(message, needed.place)),
                 _ => return Err(Wrong::new("no answer", needed.place)),
             }
-            if self.files.len() > MOST_TEMPLATES {
-                let message = format!("more than {MOST_TEMPLATES} templates are included");
+            if self.files.len() > MAX_TEMPLATES {
+                let message = format!("more than {MAX_TEMPLATES} templates are included");
                 return Err(Box::new(Wrong {
                     is_limit: true,
                     ..*Wrong::new(message, needed.place)

@@ -50,7 +50,7 @@ fn ask(sh: &Shell, mode: &str, subject: &Subject) -> Result<Value> {
 /// The library, warm.
 fn in_process(sh: &Shell, subject: &Subject) -> Result {
     let printed = ask(sh, "time", subject)?;
-    let [data, explain, told] = ["data", "explain", "told"].map(|name| Compared {
+    let [data, explain, visited] = ["data", "explain", "visited"].map(|name| Compared {
         fastest: Duration::from_nanos(printed[name]["fastest"].as_u64().unwrap_or_default()),
         times: printed[name]["times"].as_f64().unwrap_or(f64::INFINITY),
     });
@@ -59,7 +59,7 @@ fn in_process(sh: &Shell, subject: &Subject) -> Result {
         "    explain {explain}{}",
         verdict(explain.times <= TIME_GOAL, &format!("<= {TIME_GOAL}"))
     );
-    println!("    explain and a visit of every value {told}");
+    println!("    explain and a visit of every value {visited}");
     Ok(())
 }
 

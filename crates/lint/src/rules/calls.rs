@@ -39,7 +39,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         let known = MODULES
             .get(module)
             .is_some_and(|functions| functions.contains(function))
-            || subject.engine.answerer(name) != Answerer::Nobody
+            || subject.engine.answerer(name) != Answerer::Unanswered
             || subject.survey.asked.contains(name)
             || own.has(module, function);
         if known {

@@ -250,7 +250,7 @@ fn unanswered<'s>(subject: &'s Subject<'_>, place: &Place) -> Option<&'s str> {
         .iter()
         .filter(is_here)
         .filter_map(|call| call.function.as_deref());
-    names.find(|name| subject.engine.answerer(name) == Answerer::Nobody)
+    names.find(|name| subject.engine.answerer(name) == Answerer::Unanswered)
 }
 
 /// The rule that a failed run goes against.

@@ -1,8 +1,8 @@
-//! How the measuring programs measure.
+//! Timing of benchmarks.
 
 use std::time::{Duration, Instant};
 
-/// The median of many single runs, after some that do not count.
+/// The median of many runs. The first runs do not count.
 #[allow(dead_code, reason = "not every benchmark measures one thing alone")]
 pub fn median(mut run: impl FnMut()) -> Duration {
     let mut times: Vec<Duration> = Vec::new();
@@ -17,18 +17,18 @@ pub fn median(mut run: impl FnMut()) -> Duration {
     measured[measured.len() / 2]
 }
 
-/// How long a thing takes beside others.
+/// The time of one of several alternatives.
 #[allow(dead_code, reason = "not every benchmark compares")]
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Compared {
-    /// One run in the fastest batch.
+    /// The time of one run in the fastest batch.
     pub fastest: Duration,
-    /// How many times as long as the first thing, the median of all turns.
+    /// The time relative to the first alternative, as the median of all turns.
     pub times: f64,
 }
 
-/// Run several things in turns, each for a short batch. What else the machine does hits all of them, and a
-/// batch is short enough that many are hit by nothing.
+/// Run several alternatives in turns, in short batches. Other load on the machine affects all alternatives, and most
+/// batches are short enough to be unaffected.
 #[allow(dead_code, reason = "not every benchmark compares")]
 pub fn compare<const N: usize>(mut things: [&mut dyn FnMut(); N]) -> [Compared; N] {
     let batch: [u32; N] = std::array::from_fn(|index| {
@@ -62,7 +62,7 @@ pub fn compare<const N: usize>(mut things: [&mut dyn FnMut(); N]) -> [Compared; 
     })
 }
 
-/// The most bytes of memory that the process had.
+/// The maximum memory of the process in bytes.
 #[allow(dead_code, reason = "not every benchmark measures memory")]
 pub fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

@@ -1,4 +1,4 @@
-//! `jinja.*`: what another template exports, or a data file holds.
+//! `jinja.*`: the exports of another template, or the content of a data file.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(super) const TABLE: Table = &[
     }),
 ];
 
-/// These functions take no arguments by name, in the reference neither.
+/// Bind arguments by position. As in the reference, these functions accept no named arguments.
 fn positional<const N: usize>(
     args: CallArgs,
     function: &str,
@@ -57,10 +57,10 @@ fn import(run: &Run<'_>, args: CallArgs, format: &str) -> Result<Obj> {
     )
 }
 
-/// Templates that load each other by these functions nest this deep at most.
+/// Maximum nesting of templates that load each other through these functions.
 const MAX_NESTING: usize = 16;
 
-/// What a template prints, read as YAML, and its keys as JSON has them.
+/// Render a template, and read its output as YAML. As in JSON, all keys become text.
 fn evaluated(run: &Run<'_>, source: String) -> Result<Obj> {
     if run.depth.get() >= MAX_NESTING {
         return Err(
@@ -94,7 +94,7 @@ fn evaluated(run: &Run<'_>, source: String) -> Result<Obj> {
     let text = rendered.text;
     let failed = |message: String| Error::new(ErrorKind::Python("SaltRenderError"), message);
     let value = mapstack_yaml::load(&text).map_err(|e| failed(e.to_string()))?;
-    // An empty document is an empty mapping.
+    // As in the reference, an empty document is an empty mapping.
     if !value.truthy() {
         return Ok(Obj::dict([]));
     }
@@ -108,7 +108,7 @@ fn evaluated(run: &Run<'_>, source: String) -> Result<Obj> {
         .map_err(|e| failed(e.to_string()))
 }
 
-/// An error of the inner template, as the reference raises it in the outer one.
+/// Convert an error of the inner template to the one that the reference raises in the outer template.
 fn raised(mut e: Box<Error>) -> Box<Error> {
     if e.kind != ErrorKind::Limit {
         e.message = e.to_string();

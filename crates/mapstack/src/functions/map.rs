@@ -1,4 +1,4 @@
-//! `map.*`: a formula's configuration from inside a template.
+//! `map.*`: the configuration of a formula, for templates.
 
 use mapstack_functions::{failed, text};
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
@@ -54,7 +54,7 @@ pub(super) const TABLE: Table = &[
     }),
 ];
 
-/// The leading parameters as objects, and all others as data by name.
+/// Split arguments into the leading parameters, as objects, and the others, as data by name.
 fn split<const N: usize>(
     args: CallArgs,
     leading: &[&str; N],

@@ -1,4 +1,4 @@
-//! The execution functions that templates can call here, under Salt's names: those of [`mapstack_functions`], and
+//! The execution functions that templates can call, under their names in Salt: those of [`mapstack_functions`], and
 //! those that need the engine.
 
 mod jinja;
@@ -21,11 +21,11 @@ use crate::built_in::BuiltIn;
 use crate::engine::{Engine, Run};
 use crate::files::unreadable;
 
-/// Those that need the engine.
+/// The functions that need the engine.
 const BUILT_IN: BuiltIn = BuiltIn(&[jinja::TABLE, map::TABLE, renderer::TABLE]);
 
 impl Engine {
-    /// An engine over a file server, with the functions that are built in.
+    /// An engine over a file server, with the built-in functions.
     pub fn new(files: impl FileServer + 'static) -> Self {
         Engine::with_built_in(Box::new(files), BUILT_IN)
     }

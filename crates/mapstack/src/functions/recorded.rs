@@ -1,4 +1,4 @@
-//! Templates that call functions, against what the reference did with them.
+//! Compares function calls in templates with the recorded results of the reference.
 
 use mapstack_loader::MemoryFiles;
 use mapstack_minion::Minion;
@@ -8,7 +8,7 @@ use mapstack_value::{Map, Value, json};
 use crate::engine::{Engine, Run};
 use crate::host::RunHost;
 
-/// Templates whose result here differs on purpose, with the reason.
+/// Templates whose results differ deliberately, with the reason.
 const DIFFERENT: &[(&str, &str)] = &[
     ("{{ [salt['config.get']('role', omit_master=u)] }}", OMITTED),
     (
@@ -66,8 +66,8 @@ const DIFFERENT: &[(&str, &str)] = &[
     ),
 ];
 
-/// The recorded loader has options with grains of their own; in a state run they are the template's, as recorded in
-/// `tests/data/state_runs.json`.
+/// The reference recorded these with a loader whose options have separate grains. In a state run they are the grains
+/// of the template, as recorded in `tests/data/state_runs.json`.
 const GRAINS: &str = "in a state run matchers see the grains that the template changed";
 
 const OMITTED: &str = "what is left out is settled before anything is looked at";
@@ -76,7 +76,7 @@ const YAML_OPTIONS: &str = "the layout of YAML has four options here";
 const HASHES: &str = "MD5, SHA-1 and SHA-2 are built in";
 const KEYS: &str = "a template cannot list the functions there are, only ask for one";
 
-/// A record's template with the run's variables, as text or as an error's message.
+/// Render the template of a record with the variables of a run. Returns the text, or the message of the error.
 fn rendered(run: &Run<'_>, template: &str) -> Result<String, Box<mapstack_render::Error>> {
     let host = RunHost::new(run);
     let mut request = request(template, &host);
@@ -103,7 +103,7 @@ fn map(recorded: &Map, key: &str) -> Map {
         .unwrap_or_default()
 }
 
-/// The first two words tell which class of errors it is ("Jinja variable", "Problem running").
+/// The first two words of a message, which show the class of the error ("Jinja variable", "Problem running").
 fn class(message: &str) -> Vec<&str> {
     message.split(' ').take(2).collect()
 }
@@ -122,7 +122,7 @@ fn check(engine: &Engine, minion: &Minion, record: &Map) -> Result<(), String> {
         (Err(e), Some(wanted), _) => Err(format!("got    {e}\n  wanted {wanted}")),
         (Err(e), None, Some(message)) => {
             let (got, wanted) = (e.to_string(), message.to_string());
-            // The words are our own, and what is undefined is named whatever Python says of it.
+            // Our messages have other words, and report an undefined variable where Python reports a consequence.
             let same = class(&wanted) == class(&got) || class(&got) == ["Jinja", "variable"];
             if same {
                 Ok(())

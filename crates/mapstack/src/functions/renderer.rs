@@ -1,4 +1,4 @@
-//! `slsutil.renderer`: a file or a text through a render pipe.
+//! `slsutil.renderer`: render a file or a text through a pipe.
 
 use mapstack_functions::failed;
 use mapstack_loader::SaltPath;
@@ -14,8 +14,7 @@ use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 
 pub(super) const TABLE: Table = &[("slsutil.renderer", |run, _, args| renderer(run, args))];
 
-/// Names that the reference's functions below this one give values themselves, so that Python
-/// refuses a second one.
+/// Names that functions below this one pass in the reference, so that Python refuses them as duplicates.
 const TAKEN: [&str; 14] = [
     "template",
     "renderers",
@@ -33,7 +32,7 @@ const TAKEN: [&str; 14] = [
     "tmplsrc",
 ];
 
-/// Salt: `slsutil.renderer`.
+/// The function `slsutil.renderer` of Salt.
 fn renderer(run: &Run<'_>, args: CallArgs) -> Result<Obj> {
     let mut call = Call::new(args)?;
     let [path, string, default] =
@@ -63,7 +62,7 @@ fn renderer(run: &Run<'_>, args: CallArgs) -> Result<Obj> {
         return Ok(Obj::dict([]));
     };
     let source = call.source(&file, is_string, saltenv)?;
-    // A pipe can call this again, and so on.
+    // A template in the pipe can call this function again.
     let made = run
         .nested(
             "slsutil.renderer calls itself",
@@ -81,7 +80,7 @@ fn renderer(run: &Run<'_>, args: CallArgs) -> Result<Obj> {
     })
 }
 
-/// The path of a text that is not a file, as the reference calls it.
+/// The path of a text that is not a file, with the same name as in the reference.
 const STRING: &str = ":string:";
 
 fn string_file(string: &Obj) -> Result<(File, bool)> {
@@ -103,7 +102,7 @@ fn string_file(string: &Obj) -> Result<(File, bool)> {
     ))
 }
 
-/// A file of the file server. The reference logs what it does not find, and answers `{}`.
+/// Fetch a file of the file server. For a missing file, the reference logs an error and returns `{}`.
 fn served_file(run: &Run<'_>, path: &Obj, saltenv: &str) -> Result<Option<(File, bool)>> {
     let Some(url) = path.as_str() else {
         let message = format!(
@@ -132,7 +131,7 @@ fn served_file(run: &Run<'_>, path: &Obj, saltenv: &str) -> Result<Option<(File,
     Ok(found.map(|file| (file, false)))
 }
 
-/// The arguments, by name.
+/// The arguments by name.
 struct Call {
     named: Names,
 }
@@ -160,14 +159,14 @@ impl Call {
             }
             named.insert(name, value);
         }
-        // `env` is dropped, and `input_data` replaced by what is read.
+        // The reference drops `env`, and overwrites `input_data` with the content.
         for dropped in ["env", "input_data"] {
             named.shift_remove(dropped);
         }
         Ok(Call { named })
     }
 
-    /// What goes through the pipe; the arguments that are left are variables.
+    /// The input of the pipe. The remaining arguments become variables.
     fn source<'f>(mut self, file: &'f File, is_string: bool, saltenv: Str) -> Result<Source<'f>> {
         let text = |name: &str, value: Option<Obj>| match value {
             None => Ok(None),
@@ -210,7 +209,7 @@ impl Call {
     }
 }
 
-/// The variables of `context=`.
+/// The variables passed as `context=`.
 fn context(given: Obj) -> Result<Option<Names>> {
     match given {
         given if !given.truthy()? => Ok(None),

@@ -1,7 +1,7 @@
-//! Render pipes: what an sls, or a text given to `slsutil.renderer`, goes through.
+//! Render pipes for sls files and for texts given to `slsutil.renderer`.
 //!
-//! The first line of a file can name its renderers, `#!jinja|yaml`; each takes what the one before
-//! made. Data sources, post-map templates and managed files have no pipe: there such a line is text.
+//! The first line of a file can name its renderers, as in `#!jinja|yaml`; each reads the output of the one before.
+//! Data sources, post-map templates and managed files have no pipe: for them such a line is part of the text.
 
 mod shebang;
 mod template;
@@ -28,26 +28,26 @@ use crate::text::Text;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use mapstack_minion::Part;
 
-/// Something to send through a pipe.
+/// The input of a pipe.
 pub(crate) struct Source<'s> {
     pub file: &'s File,
-    /// Whether the text was given as such, and is not a file.
+    /// Whether the text was passed directly, and is not from a file.
     pub is_string: bool,
     pub saltenv: Str,
     pub sls: Str,
-    /// What templates know as the place of the file.
+    /// The path of the file in the variables of templates.
     pub tmplpath: String,
-    /// An argument line for stages that have none of their own.
+    /// The argument line of stages that have none.
     pub argline: Option<Obj>,
-    /// Variables that win over all others.
+    /// Variables that override all others.
     pub context: Option<Names>,
-    /// Variables beside those every template has.
+    /// Variables in addition to those of every template.
     pub extra: Names,
-    /// Whether a template asks for it by `slsutil.renderer`, which makes renderers with facts of their own.
+    /// Whether a template calls `slsutil.renderer`. Then the renderers get a copy of the grains.
     pub is_called: bool,
 }
 
-/// What a stage made.
+/// The output of a stage.
 pub(crate) enum Made<'f> {
     Text(Text<'f>),
     Data(Data),
@@ -55,7 +55,7 @@ pub(crate) enum Made<'f> {
 
 pub(crate) struct Data {
     pub value: Value,
-    /// Whether one container stands in several places, as YAML aliases do.
+    /// Whether the same container occurs in several places, as with YAML aliases.
     pub shared: bool,
 }
 
@@ -68,14 +68,14 @@ impl Data {
     }
 }
 
-/// The pipe of files that name none.
+/// The pipe of files that name no renderers.
 pub(crate) const DEFAULT_PIPE: &str = "jinja|yaml";
 
 impl Run<'_> {
-    /// The data that an sls file amounts to: the whole pipe.
+    /// The data of an sls file, after all stages of its pipe.
     ///
-    /// `path` is its path on the file server, with or without `salt://`, such as `nginx/init.sls`.
-    /// A state run does more with it (includes, extends, requisites); this is what it starts from.
+    /// `path` is the path on the file server, with or without `salt://`, such as `nginx/init.sls`. A state run
+    /// processes this data further (includes, extends, requisites).
     ///
     /// ```
     /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
@@ -86,8 +86,8 @@ impl Run<'_> {
     /// ```
     ///
     /// # Errors
-    /// No such file, a template or text that is wrong, a renderer that is not built in, or a pipe
-    /// that ends in text.
+    /// The file does not exist, a template or its output is wrong, a renderer is not built in, or the pipe ends in
+    /// text.
     pub fn sls(&self, path: &str) -> Result<Value> {
         let (file, saltenv) = self.wanted_file(path)?;
         let source = self.sls_source(&file, saltenv);
@@ -111,10 +111,10 @@ impl Run<'_> {
         }
     }
 
-    /// The text that an sls file's templates print: its pipe up to where data is made of it.
+    /// The text that an sls file's templates print: the output of its pipe before the first stage that makes data.
     ///
     /// # Errors
-    /// As [`sls`](Run::sls), but for what reading the text as data finds.
+    /// As [`sls`](Run::sls), except errors in the text as data.
     pub fn sls_text(&self, path: &str) -> Result<String> {
         let (file, saltenv) = self.wanted_file(path)?;
         let source = self.sls_source(&file, saltenv);
@@ -124,7 +124,7 @@ impl Run<'_> {
                 value: Value::Str(text),
                 ..
             }) => Ok(text.to_string()),
-            // Nothing was left to print: an empty file or pipe.
+            // The file or the pipe is empty.
             Made::Data(_) => Ok(String::new()),
         }
     }
@@ -155,8 +155,8 @@ impl Run<'_> {
         }
     }
 
-    /// Send a text through the pipe that its first line names, or a default (Salt:
-    /// `compile_template`). With `text_only`, up to the first stage that makes data.
+    /// Render a text through the pipe in its first line, or through a default (Salt: `compile_template`). With
+    /// `text_only`, stop before the stages that make data.
     pub(crate) fn compile<'f>(
         &self,
         source: &Source<'f>,
@@ -173,7 +173,7 @@ impl Run<'_> {
             }
             return nothing();
         }
-        // If the text is not a file, the line starts with its first word.
+        // In a text that is not from a file, the first line is the first word.
         let line = match source.is_string {
             true => shebang::first_word(text).ok_or_else(|| {
                 Error::new(
@@ -184,7 +184,7 @@ impl Run<'_> {
             })?,
             false => shebang::first_line(text),
         };
-        // A byte order mark makes the line begin otherwise.
+        // After a byte order mark, the reference does not recognize the line.
         let is_marked = source.file.bytes.starts_with("\u{feff}".as_bytes());
         let named = shebang::shebang(line).filter(|_| !is_marked);
         let pipe = match (named, default) {
@@ -229,7 +229,7 @@ impl Run<'_> {
         }
     }
 
-    /// No pipe at all works without the renderers of the default one (Salt: `salt.loader.render`).
+    /// In the reference, no pipe works without the renderers of the default pipe (Salt: `salt.loader.render`).
     fn check_default_renderers(&self) -> Result<()> {
         let allowed = self.allowed_renderers();
         let works = |pipe: &Value| {
@@ -252,7 +252,7 @@ impl Run<'_> {
         }
     }
 
-    /// Read the pipe, and warn of what is left out of it.
+    /// Parse the pipe, and warn about stages that are left out.
     fn pipe(&self, text: &str, source: &Source<'_>, place: Option<&Place>) -> Pipe {
         let pipe = Pipe::parse(text, &self.allowed_renderers());
         let warn = |message: String, help: String| {
@@ -389,8 +389,8 @@ impl Run<'_> {
         self.run_template(file, template, job, before)
     }
 
-    /// The data of a Python module (Salt: `salt.renderers.py.render`). It reads the file whatever the
-    /// stages before made.
+    /// Run a Python module for its data (Salt: `salt.renderers.py.render`). It runs the file itself, even if earlier
+    /// stages changed the text.
     fn run_module<'f>(&self, source: &Source<'f>, place: Option<&Place>) -> Result<Made<'f>> {
         if source.is_string {
             let message = "the renderer 'py' runs a file, not a text";
@@ -442,17 +442,17 @@ impl Run<'_> {
         names
     }
 
-    /// The variables and options of an sls that lies at a path of the disk.
+    /// The variables and options of the sls at a path on disk.
     pub(crate) fn sls_environment(&self, path: &str, sls: &str) -> (Names, Syntax) {
         let mut names = self.sls_basics(&self.saltenv, sls);
         names.extend(sls_variables(path, sls));
         (names, self.sls_syntax())
     }
 
-    /// What every template of an sls sees, wherever its file lies.
+    /// The variables of every template of an sls, independent of its path.
     fn sls_basics(&self, saltenv: &Str, sls: &str) -> Names {
         let mut names = self.common_variables(saltenv);
-        // Renderers have a pillar of their own: what an sls changes in it, no function sees.
+        // Renderers get a copy of the pillar: functions do not see changes that an sls makes in it.
         names.insert("pillar".into(), self.copied_facts(Part::Pillar));
         names.insert("proxy".into(), Obj::from(Map::new()));
         names.insert("sls".into(), Obj::from(sls));
@@ -487,7 +487,7 @@ impl Run<'_> {
         if let Some(taint) = self.taint() {
             taint.read_from(text.as_str(), text.secret(), &data.value);
         }
-        // Nothing makes the reference read the stream again, which then is at its end.
+        // The reference then reads its input stream again, which is at its end.
         let again = data.value.is_none() && is_stream;
         Ok(Made::Data(if again {
             Data::new(Value::map())
@@ -497,7 +497,7 @@ impl Run<'_> {
     }
 }
 
-/// Salt: `salt.renderers.yaml.render`.
+/// Parse YAML (Salt: `salt.renderers.yaml.render`).
 fn read_yaml(text: &Text<'_>, limits: &mapstack_yaml::Limits) -> Result<Data> {
     let loaded = mapstack_yaml::load_rendered(text.as_str(), limits);
     let loaded = loaded.map_err(|e| text.yaml_error(&e))?;
@@ -510,7 +510,7 @@ fn read_yaml(text: &Text<'_>, limits: &mapstack_yaml::Limits) -> Result<Data> {
     })
 }
 
-/// Salt: `salt.renderers.json.render`. It drops a `#!` line, which JSON has no comment for.
+/// Parse JSON (Salt: `salt.renderers.json.render`). A `#!` line is dropped, because JSON has no comments.
 fn read_json(text: &Text<'_>) -> Result<Data> {
     let whole = text.as_str();
     let start = if whole.starts_with("#!") {
@@ -527,7 +527,7 @@ fn read_json(text: &Text<'_>) -> Result<Data> {
         .map_err(|e| text.json_error(&e, start))
 }
 
-/// What a `\r\n` text prints has such line ends again.
+/// Restore line ends: if the input has `\r\n`, so has the output.
 fn restore_newlines<'f>(made: Made<'f>, source: &Source<'f>) -> Made<'f> {
     let restored = |text: &str| (!text.contains("\r\n")).then(|| text.replace('\n', "\r\n"));
     match made {

@@ -1,9 +1,9 @@
-//! The `#!` line: which renderers a file goes through.
+//! The `#!` line, which names the renderers of a file.
 
 use mapstack_diagnostic::nearest;
 use mapstack_value::Value;
 
-/// What a stage of a pipe does.
+/// The renderer of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Renderer {
     /// Runs Jinja over text.
@@ -12,18 +12,18 @@ pub(crate) enum Renderer {
     Tera,
     /// Runs Mako over text.
     Mako,
-    /// Runs a Python module for its data.
+    /// Runs a Python module and takes its data.
     Py,
-    /// Reads text as YAML.
+    /// Parses text as YAML.
     Yaml,
-    /// Reads text as JSON.
+    /// Parses text as JSON.
     Json,
-    /// Salt has it and this crate does not; what to do instead.
+    /// A renderer of Salt that is not available here, with advice.
     Absent(&'static str),
 }
 
-/// Every renderer by name. Those of Salt that are absent stand here, too: a file that needs one is
-/// refused, where a name that Salt does not know makes the whole pipe empty.
+/// All renderers by name, including those of Salt that are not available. A file that needs one of these is refused;
+/// as in Salt, an unknown name makes the whole pipe empty.
 const RENDERERS: &[(&str, Renderer)] = &[
     ("jinja", Renderer::Jinja),
     ("tera", Renderer::Tera),
@@ -66,28 +66,28 @@ impl Renderer {
             .map(|(_, renderer)| *renderer)
     }
 
-    /// Whether it makes data of text; the others make text of text.
+    /// Whether the renderer makes data. The others make text.
     pub fn makes_data(self) -> bool {
         matches!(self, Renderer::Yaml | Renderer::Json | Renderer::Py)
     }
 }
 
-/// One step of a pipe.
+/// A stage of a pipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stage {
     pub renderer: Renderer,
     pub name: String,
-    /// What stands behind the name.
+    /// The text after the name.
     pub argline: String,
 }
 
-/// A pipe as it was understood.
+/// A parsed pipe.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pipe {
     pub stages: Vec<Stage>,
-    /// Names that the options forbid; their stages are left out.
+    /// Names that the options forbid. Their stages are left out.
     pub disallowed: Vec<String>,
-    /// The name that made the pipe empty.
+    /// An unknown name, which made the pipe empty.
     pub unknown: Option<String>,
 }
 
@@ -116,7 +116,7 @@ fn holds(container: &Value, name: &str) -> bool {
     }
 }
 
-/// Names of pipes from before there were pipes (Salt: `OLD_STYLE_RENDERERS`, slips included).
+/// Old names of pipes (Salt: `OLD_STYLE_RENDERERS`, including its typing errors).
 const OLD_NAMES: &[(&str, &str)] = &[
     ("yaml_jinja", "jinja|yaml"),
     ("yaml_mako", "mako|yaml"),
@@ -129,7 +129,7 @@ const OLD_NAMES: &[(&str, &str)] = &[
     ("yamlexyamlex_wempy", "wempy|yamlexyamlex"),
 ];
 
-/// The pipe that a text's first line names, if it names one (Salt: `template_shebang`).
+/// The pipe in the first line of a text (Salt: `template_shebang`).
 pub(crate) fn shebang(first_line: &str) -> Option<&str> {
     if first_line.starts_with("#!/") {
         return None;
@@ -138,7 +138,7 @@ pub(crate) fn shebang(first_line: &str) -> Option<&str> {
     Some(&strip(first_line)[2..])
 }
 
-/// The first line, as Python reads one in text mode.
+/// The first line, as Python reads it in text mode.
 pub(crate) fn first_line(text: &str) -> &str {
     text.split(['\n', '\r']).next().unwrap_or(text)
 }
@@ -158,12 +158,12 @@ fn is_space(c: char) -> bool {
 }
 
 impl Pipe {
-    /// Read a pipe (Salt: `check_render_pipe_str`).
+    /// Parse a pipe (Salt: `check_render_pipe_str`).
     ///
-    /// An unknown name makes it empty, whatever else it contains.
+    /// An unknown name makes the pipe empty.
     pub fn parse(text: &str, allowed: &Allowed) -> Self {
         let mut pipe = Pipe::default();
-        // Blanks around the old name hide it.
+        // An old name with spaces around it is not recognized.
         let text = OLD_NAMES
             .iter()
             .find(|(old, _)| *old == text)
@@ -188,7 +188,7 @@ impl Pipe {
         pipe
     }
 
-    /// The renderer that was probably meant by an unknown name.
+    /// The renderer whose name is most similar to an unknown one.
     pub fn nearest(unknown: &str) -> Option<&'static str> {
         let usable = RENDERERS
             .iter()
@@ -199,7 +199,7 @@ impl Pipe {
             .map(|(name, _)| *name)
     }
 
-    /// The renderers there are, for people.
+    /// The names of the available renderers, for messages.
     pub fn present() -> String {
         let usable = RENDERERS
             .iter()

@@ -1,4 +1,4 @@
-//! Managed files: templates in one language, as `file.managed` renders them.
+//! Managed files: templates without a pipe, as `file.managed` renders them.
 
 use std::sync::Arc;
 
@@ -12,30 +12,29 @@ use crate::file::File;
 use crate::render::{Job, Language};
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 
-/// Arguments of [`Run::template`] besides the file, as `file.managed` names them.
+/// The arguments of [`Run::template`] besides the file, named as in `file.managed`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TemplateOptions {
-    /// The engine, `template:` of the state; `jinja` if none is given.
+    /// The template engine, `template:` in a state; `jinja` by default.
     pub engine: Option<String>,
-    /// The file to be managed, the variable `name`.
+    /// The path of the managed file, which is the variable `name`.
     pub name: Option<String>,
-    /// Variables that win over all others.
+    /// Variables that override all others.
     pub context: Map,
-    /// Variables that `context` wins over.
+    /// Variables that `context` overrides.
     pub defaults: Map,
 }
 
 /// Engines of the reference that are not built in.
 const ABSENT: [&str; 3] = ["wempy", "genshi", "cheetah"];
 
-/// Engines that a build can leave out.
+/// Engines that depend on a feature of the build.
 const OPTIONAL: [&str; 1] = ["tera"];
 
-/// The engine of a name, as `template:` and `post_map_template` give it; `None` for a name that
-/// nobody knows.
+/// The engine with this name in `template:` or `post_map_template`; `None` if the name is unknown.
 ///
 /// # Errors
-/// An engine that the reference has and this crate does not.
+/// The reference has this engine, but this crate does not.
 pub(crate) fn engine(name: &str, shown: &str) -> Result<Option<Language>> {
     match name {
         "jinja" => Ok(Some(Language::Jinja)),
@@ -54,8 +53,8 @@ pub(crate) fn engine(name: &str, shown: &str) -> Result<Option<Language>> {
 impl Run<'_> {
     /// The text of a managed file (Salt: `file.managed` with `template:`, `cp.get_template`).
     ///
-    /// `path` is its path on the file server, with or without `salt://`; `?saltenv=` names another
-    /// saltenv. A `#!` line is text.
+    /// `path` is the path on the file server, with or without `salt://`. It can end in `?saltenv=` and the name of
+    /// another saltenv. A `#!` line is part of the text.
     ///
     /// ```
     /// use mapstack::{Engine, TemplateOptions, loader::MemoryFiles, minion::Minion};
@@ -68,7 +67,7 @@ impl Run<'_> {
     /// ```
     ///
     /// # Errors
-    /// No such file, an engine that is not there, or whatever the template raises.
+    /// The file does not exist, the engine is not available, or the template fails.
     pub fn template(&self, path: &str, options: &TemplateOptions) -> Result<String> {
         let (file, saltenv) = self.wanted_file(path)?;
         let name = options.engine.as_deref().unwrap_or("jinja");
@@ -117,7 +116,7 @@ impl Run<'_> {
             .to_string())
     }
 
-    /// A file that the caller named, and the saltenv it is in.
+    /// The file that a caller named, with its saltenv.
     pub(super) fn wanted_file(&self, path: &str) -> Result<(File, Str)> {
         let asked = match path.contains("://") {
             true => SaltPath::parse(path)

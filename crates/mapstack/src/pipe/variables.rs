@@ -1,12 +1,12 @@
-//! The variables that say where a template stands.
+//! Variables that describe the location of a template.
 
 use mapstack_render::Obj;
 use mapstack_render::jinja::Names;
 use mapstack_value::Str;
 
-/// The variables of an sls, or of a text that goes through a pipe (Salt: `generate_sls_context`).
+/// The variables of an sls, or of a text that is rendered through a pipe (Salt: `generate_sls_context`).
 ///
-/// `path` is where the file lies; `sls` is its name with dots, empty if it has none.
+/// `path` is the path of the file; `sls` is its name with dots, or empty.
 pub(crate) fn sls_variables(path: &str, sls: &str) -> Names {
     let mut names = Names::default();
     let mut set = |name: &str, value: &str| {
@@ -17,7 +17,7 @@ pub(crate) fn sls_variables(path: &str, sls: &str) -> Names {
     if !path.is_empty() {
         let template = posix(path);
         let Some(file) = own_part(&template, sls, &slspath) else {
-            // Not the file of that sls.
+            // The path is not that of the sls.
             let dir = posix(sls);
             set("tplpath", path);
             set("tplfile", sls);
@@ -42,7 +42,7 @@ pub(crate) fn sls_variables(path: &str, sls: &str) -> Names {
     names
 }
 
-/// The part of a file's path that is its path on the file server.
+/// The part of a path on disk that is the path on the file server.
 fn own_part<'p>(path: &'p str, sls: &str, slspath: &str) -> Option<&'p str> {
     if sls.is_empty() {
         return Some(path.rsplit('/').next().unwrap_or(path));
@@ -67,7 +67,7 @@ fn posix(path: &str) -> String {
     }
 }
 
-/// The name of the sls that a file holds: `a/b.sls` is `a.b`, and so is `a/b/init.sls`.
+/// The name of the sls in a file: `a.b` for both `a/b.sls` and `a/b/init.sls`.
 pub(crate) fn sls_name(path: &str) -> Option<String> {
     let name = path.strip_suffix(".sls")?;
     Some(name.strip_suffix("/init").unwrap_or(name).replace('/', "."))

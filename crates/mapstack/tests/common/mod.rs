@@ -1,4 +1,4 @@
-//! Records of the reference, and how they are compared.
+//! Reads records of the reference and compares them.
 
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
@@ -16,7 +16,7 @@ pub fn records(text: &str) -> Vec<Map> {
         .collect()
 }
 
-/// A mapping in a record; empty if it has none.
+/// A mapping in a record; empty if the record does not have it.
 pub fn map(record: &Map, key: &str) -> Map {
     record
         .get(key)
@@ -25,7 +25,7 @@ pub fn map(record: &Map, key: &str) -> Map {
         .unwrap_or_default()
 }
 
-/// The minion whose facts a record has.
+/// The minion with the facts of a record.
 pub fn minion(record: &Map) -> Minion {
     let (grains, pillar, opts) = (
         map(record, "grains"),
@@ -41,7 +41,7 @@ pub fn minion(record: &Map) -> Minion {
     .complete()
 }
 
-/// Each record has to check, but those that are listed with their reason, which must not.
+/// Check each record. Records that are listed with a reason must differ, all others must not.
 pub fn assert_repeated(
     records: &[Map],
     differences: &[(&str, &str)],

@@ -193,13 +193,13 @@ fn format_int(vm: &dyn Interpreter, i: &Int, spec: &Spec, type_name: &str) -> Re
 /// Digits of a number that is not negative. Decimal digits of very large numbers cost much to
 /// compute, and Python refuses them.
 pub fn digits_of(vm: &dyn Interpreter, i: &Int, radix: u32) -> Result<String> {
-    const MOST: usize = 4300;
+    const MAX_DIGITS: usize = 4300;
     let Some(small) = i.to_i64() else {
         let digits = i.to_str_radix(radix);
         vm.burn(digits.len())?;
-        if radix == 10 && digits.len() > MOST {
+        if radix == 10 && digits.len() > MAX_DIGITS {
             let message = format!(
-                "Exceeds the limit ({MOST} digits) for integer string conversion; use sys.set_int_max_str_digits() to increase the limit"
+                "Exceeds the limit ({MAX_DIGITS} digits) for integer string conversion; use sys.set_int_max_str_digits() to increase the limit"
             );
             return Err(Error::value_error(message));
         }

@@ -106,7 +106,7 @@ fn to_bytes(vm: &dyn Interpreter, i: &Int, call: Call<'_>) -> Result<Obj> {
 }
 
 /// Larger integers are refused, as they are in arithmetic.
-const MOST_BYTES: usize = 1 << 14;
+const MAX_BYTES: usize = 1 << 14;
 
 fn from_bytes(vm: &dyn Interpreter, call: Call<'_>) -> Result<Obj> {
     let [bytes, order, signed] = call.keywords(["bytes", "byteorder", "signed"], 1)?;
@@ -121,9 +121,9 @@ fn from_bytes(vm: &dyn Interpreter, call: Call<'_>) -> Result<Obj> {
         }
     };
     vm.burn(bytes.len())?;
-    if bytes.len() > MOST_BYTES {
+    if bytes.len() > MAX_BYTES {
         return Err(Error::limit(format!(
-            "an integer of more than {MOST_BYTES} bytes"
+            "an integer of more than {MAX_BYTES} bytes"
         )));
     }
     let big = is_big_endian(order, "from_bytes")?;

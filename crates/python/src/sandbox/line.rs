@@ -48,7 +48,7 @@ impl Notes {
             return;
         }
         self.made += 1;
-        if output.write_all(&noted.to_bytes()).is_err() || self.made >= Noted::MOST {
+        if output.write_all(&noted.to_bytes()).is_err() || self.made >= Noted::MAX_NOTES {
             self.output = None;
         }
     }

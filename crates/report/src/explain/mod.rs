@@ -13,7 +13,7 @@ use mapstack::minion::{FactPlace, Minion};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Extent, Key, Path as KeyPath, Value};
 use mapstack::{Error, ErrorKind};
-use mapstack_lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, MOST_VALUES, Spot};
+use mapstack_lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, MAX_VALUES, Spot};
 
 use crate::values::nothing_under;
 use crate::words::joined;
@@ -25,12 +25,12 @@ pub use why_not::text as why_not;
 /// The data stands for more than 100,000 keys and values.
 pub fn check_size(data: &Value) -> Result<(), Error> {
     let values = Extent::of(data).values;
-    if values <= MOST_VALUES {
+    if values <= MAX_VALUES {
         return Ok(());
     }
     let message = format!(
         "the configuration stands for {values} keys and values, with what aliases repeat; \
-         at most {MOST_VALUES} are explained (`mapstack data` prints all of it)"
+         at most {MAX_VALUES} are explained (`mapstack data` prints all of it)"
     );
     Err(Error::new(ErrorKind::DataSource, message))
 }

@@ -15,7 +15,7 @@ impl<'s> Calls<'s> {
         let mut calls = BTreeMap::new();
         for call in surveys.iter().flat_map(|survey| &survey.calls) {
             let name = call.function.as_deref();
-            let answerer = name.map_or(Answerer::Nobody, |name| engine.answerer(name));
+            let answerer = name.map_or(Answerer::Unanswered, |name| engine.answerer(name));
             let (_, places) = calls
                 .entry((name.is_none(), name.unwrap_or_default()))
                 .or_insert_with(|| (answerer, Vec::new()));

@@ -17,10 +17,10 @@ use ureq::{Agent, Body, Proxy, ResponseExt as _};
 use crate::git::Origin;
 use crate::without_login;
 
-const CONNECT_PATIENCE: Duration = Duration::from_secs(30);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// A server that says nothing for so long has gone.
-const READ_PATIENCE: Duration = Duration::from_secs(120);
-const MOST_REDIRECTS: u32 = 5;
+const READ_TIMEOUT: Duration = Duration::from_secs(120);
+const MAX_REDIRECTS: u32 = 5;
 const AGENT: &str = concat!("git/mapstack-", env!("CARGO_PKG_VERSION"));
 
 type Result<T = ()> = gix::Result<T>;
@@ -53,10 +53,10 @@ impl Client {
             Agent::config_builder()
                 .tls_config(tls)
                 .http_status_as_error(false)
-                .max_redirects(MOST_REDIRECTS)
+                .max_redirects(MAX_REDIRECTS)
                 .redirect_auth_headers(RedirectAuthHeaders::SameHost)
-                .timeout_connect(Some(CONNECT_PATIENCE))
-                .timeout_per_read(Some(READ_PATIENCE))
+                .timeout_connect(Some(CONNECT_TIMEOUT))
+                .timeout_per_read(Some(READ_TIMEOUT))
                 .user_agent(AGENT)
                 .proxy(proxy)
                 .build(),

@@ -1,16 +1,16 @@
-//! A filled mould is what reading the text says.
+//! Filling a skeleton gives the same value as parsing the text.
 
-use mapstack_yaml::{Mould, load};
+use mapstack_yaml::{Skeleton, load};
 use proptest::prelude::*;
 
-/// A text with a mark for each hole, which is none of YAML's.
+/// Marks a hole. It has no meaning in YAML.
 const MARK: char = '§';
 
 fn with_holes(text: &str) -> (String, usize) {
     let mut holes = 0;
     let mut next = || {
         holes += 1;
-        Mould::hole(holes - 1).unwrap()
+        Skeleton::hole(holes - 1).unwrap()
     };
     let text = text
         .chars()
@@ -30,16 +30,17 @@ fn with_words(text: &str, words: &[&str]) -> String {
         .collect()
 }
 
-/// Whether there is a mould that takes the words; it is right if there is.
+/// Whether there is a skeleton that accepts the words. If so, its value must be correct.
 fn fits(text: &str, words: &[&str]) -> bool {
     let (holed, holes) = with_holes(text);
     let words = &words[..holes.min(words.len())];
-    let Some(filled) = Mould::read(&holed, holes).and_then(|mould| mould.fill(words)) else {
+    let Some(filled) = Skeleton::parse(&holed, holes).and_then(|skeleton| skeleton.fill(words))
+    else {
         return false;
     };
     let plain = with_words(text, words);
     let loaded =
-        load(&plain).unwrap_or_else(|e| panic!("{plain:?} has a mould and is refused: {e}"));
+        load(&plain).unwrap_or_else(|e| panic!("{plain:?} has a skeleton but is invalid: {e}"));
     assert!(
         loaded.is_same(&filled),
         "{plain:?}: {} is not {}",
@@ -50,7 +51,7 @@ fn fits(text: &str, words: &[&str]) -> bool {
 }
 
 #[test]
-fn words_take_the_place_of_holes() {
+fn words_fill_holes() {
     for (text, words) in [
         ("a: §", &["web1.example.org"][..]),
         ("a: 1\nb:\n  - x\n  - {c: §, d: [§]}\n", &["0644", "1:30"]),
@@ -70,7 +71,7 @@ fn words_take_the_place_of_holes() {
 }
 
 #[test]
-fn what_words_could_change_has_no_mould() {
+fn texts_that_words_could_change_have_no_skeleton() {
     for text in [
         "§: 1",
         "{§: 1}",
@@ -99,17 +100,20 @@ fn what_words_could_change_has_no_mould() {
         "", " ", "a ", "a: b", "-a", "a -b", "a #b", "a\nb", "a,b", "é", "a:", "'a'", "[a]",
         "a  b", "{a}", "a\"b",
     ] {
-        assert!(!Mould::takes(word) && !fits("a: §", &[word]), "{word:?}");
+        assert!(
+            !Skeleton::accepts(word) && !fits("a: §", &[word]),
+            "{word:?}"
+        );
     }
-    assert!(Mould::hole(100_000).is_none());
+    assert!(Skeleton::hole(100_000).is_none());
     assert!(
         fits("a: §", &["x"])
-            && Mould::read("a: x", 1).is_none()
-            && Mould::read("a: \u{e000}", 0).is_none()
+            && Skeleton::parse("a: x", 1).is_none()
+            && Skeleton::parse("a: \u{e000}", 0).is_none()
     );
 }
 
-/// Pieces of texts, most of which mean something to YAML somewhere.
+/// Pieces of texts, most of which have a meaning in YAML.
 fn piece() -> impl Strategy<Value = &'static str> {
     let pieces = [
         "§",
@@ -207,7 +211,7 @@ fn word() -> impl Strategy<Value = String> {
     prop_oneof![12 => prop::sample::select(picked.to_vec()).prop_map(str::to_owned), 1 => wild]
 }
 
-/// Texts that can be read, as a rule: nested mappings and lists with scalars of all kinds.
+/// Mostly valid texts: nested mappings and lists with scalars of all kinds.
 fn document() -> impl Strategy<Value = String> {
     let scalar = prop_oneof![
         4 => Just("§".to_owned()), 1 => Just("x".into()), 1 => Just("12".into()), 1 => Just("'a §'".into()), 1 => Just("\"§\\t§\"".into()),
@@ -246,7 +250,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1024, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_mould_of_anything_is_right_if_there_is_one(
+    fn a_skeleton_of_arbitrary_pieces_is_correct_if_it_exists(
         pieces in prop::collection::vec(piece(), 0..14),
         words in prop::collection::vec(word(), 60),
     ) {
@@ -255,7 +259,7 @@ proptest! {
     }
 
     #[test]
-    fn a_mould_of_a_document_is_right(text in document(), words in prop::collection::vec(word(), 60)) {
+    fn a_skeleton_of_a_document_is_correct(text in document(), words in prop::collection::vec(word(), 60)) {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         fits(&text, &words);
     }

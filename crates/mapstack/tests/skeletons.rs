@@ -1,4 +1,5 @@
-//! Layers whose templates print something of the minion's own, read by one engine and by one each.
+//! Layers whose templates print facts specific to a minion: results with one engine for all minions equal results
+//! with separate engines.
 
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
@@ -15,7 +16,7 @@ const DEFAULTS: &str = "values:
 strategy: {{ grains.word }}
 {%- endif %}
 ";
-/// Words that are keys, and words that are not on lines of their own.
+/// Words that are keys, and words that are only a part of a line.
 const OTHER: &str =
     "values: {same: {a: 1}, {{ grains.word }}: 1, long: x{{ grains.number }}-{{ grains.word }}}\n";
 

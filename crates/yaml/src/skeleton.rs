@@ -1,16 +1,18 @@
-//! Texts that are the same but for a few words.
+//! Skeletons: parsed YAML texts with holes for words.
 //!
-//! A template that prints a minion's name makes another text for each minion, and all of them say the same
-//! in other words. Reading YAML costs far more than putting a word in its place, so a [`Mould`] is such a text
-//! read once, with holes for the words.
+//! A template that prints a minion's name makes a different text for each minion, although the texts differ only in
+//! a few words. Parsing YAML costs far more than inserting a word into a value. So a [`Skeleton`] is parsed once,
+//! from a text with holes in place of the words.
 //!
-//! It is right because of what it refuses. A hole is a letter that the text has nowhere else. What can fill
-//! it begins and ends with an ASCII letter or digit, and has nothing inside that ends or begins a token. The
-//! grammar does not distinguish such a word from the letter where it is part of a scalar, and a hole that is not
-//! part of a scalar makes no mould. Words differ in three more ways, and none of them counts: they make lines
-//! longer, where a key may have 1024 characters (lines are far shorter); they decide whether a scalar
-//! without quotes is a number (that is looked at each time); and as keys they could be equal to others (a
-//! hole in a key makes no mould, nor do tags, aliases and `<<`).
+//! A filled skeleton equals the parsed text because of what a skeleton refuses. A hole is a letter that occurs
+//! nowhere else in the text. A word for it must begin and end with an ASCII letter or digit, and contain nothing
+//! that ends or begins a token. Inside a scalar, the grammar does not distinguish such a word from the letter; texts
+//! with holes elsewhere are refused. There are three more ways in which a word could matter:
+//!
+//! - It makes lines longer, and a key can have at most 1024 characters. Skeletons limit the lengths of lines and
+//!   words to far less.
+//! - It decides whether a scalar without quotes is a number. This is determined for each word.
+//! - It could make two keys equal. Texts with holes in keys are refused, and so are tags, aliases and `<<`.
 
 use mapstack_value::Value;
 
@@ -19,18 +21,18 @@ use crate::construct::construct;
 use crate::resolve::{Tag, implicit};
 use crate::{Limits, scalar};
 
-/// A text with holes in scalars, read once for all words that they are filled with.
+/// A YAML text with holes in scalars, parsed once for all words that fill the holes.
 ///
 /// ```
-/// use mapstack_yaml::{Mould, load};
-/// let text = format!("port: 80\nname: www.{}\n", Mould::hole(0).unwrap());
-/// let mould = Mould::read(&text, 1).unwrap();
-/// assert_eq!(mould.fill(&["example.org"]), load("port: 80\nname: www.example.org\n").ok());
-/// assert!(!Mould::takes("a: b") && mould.fill(&["a: b"]).is_none());
+/// use mapstack_yaml::{Skeleton, load};
+/// let text = format!("port: 80\nname: www.{}\n", Skeleton::hole(0).unwrap());
+/// let skeleton = Skeleton::parse(&text, 1).unwrap();
+/// assert_eq!(skeleton.fill(&["example.org"]), load("port: 80\nname: www.example.org\n").ok());
+/// assert!(!Skeleton::accepts("a: b") && skeleton.fill(&["a: b"]).is_none());
 /// ```
 #[derive(Debug, Clone)]
-pub struct Mould {
-    /// What the text says, with the holes' letters.
+pub struct Skeleton {
+    /// The parsed text, with the letters of holes.
     value: Value,
     scalars: Vec<Scalar>,
 }
@@ -38,10 +40,10 @@ pub struct Mould {
 /// A scalar with holes.
 #[derive(Debug, Clone)]
 struct Scalar {
-    /// Indices of items and entries that lead to it.
+    /// The indices of entries and items that lead to the scalar.
     path: Vec<usize>,
     parts: Vec<Part>,
-    /// Whether its text says of which type it is.
+    /// Whether the type of the scalar depends on its text.
     is_plain: bool,
 }
 
@@ -51,24 +53,25 @@ enum Part {
     Hole(usize),
 }
 
-/// The letters of holes: private ones, that mean nothing to YAML.
+/// The letters of holes come from the private use area, so they have no meaning in YAML.
 const FIRST_HOLE: u32 = 0xe000;
-const MOST_HOLES: usize = 256;
-/// The longest line of a text with holes, and the most bytes that fill them: a key of 1024 characters is none.
-const MOST_IN_LINE: usize = 500;
-const MOST_TO_FILL: usize = 500;
+const MAX_HOLES: usize = 256;
+/// Limits on the lines of a text with holes, and on the words that fill it. They ensure that no key is longer than
+/// 1024 characters.
+const MAX_LINE_BYTES: usize = 500;
+const MAX_FILL_BYTES: usize = 500;
 
-impl Mould {
-    /// The letter that stands for a hole; there are not many.
+impl Skeleton {
+    /// The letter of a hole; `None` for a number that is too high.
     #[must_use]
     pub fn hole(number: usize) -> Option<char> {
-        let number = Some(number).filter(|number| *number < MOST_HOLES)?;
+        let number = Some(number).filter(|number| *number < MAX_HOLES)?;
         char::from_u32(FIRST_HOLE + u32::try_from(number).ok()?)
     }
 
-    /// Whether a hole can be filled with a word.
+    /// Whether a word can fill a hole.
     #[must_use]
-    pub fn takes(word: &str) -> bool {
+    pub fn accepts(word: &str) -> bool {
         let mut before = 0_u8;
         let mut bytes = word.bytes().peekable();
         while let Some(byte) = bytes.next() {
@@ -85,18 +88,18 @@ impl Mould {
             }
             before = byte;
         }
-        // The first was one, or it would have been refused.
+        // The loop accepts only an alphanumeric byte as the first one.
         before.is_ascii_alphanumeric()
     }
 
-    /// Read a text in which so many holes' letters stand for words.
+    /// Parse a text with this number of holes.
     ///
-    /// `None` if it is not the same text for every word, or no text that can be read.
+    /// `None` if the text is invalid, or if words could change its structure.
     #[must_use]
-    pub fn read(text: &str, holes: usize) -> Option<Self> {
-        // What an escape makes is not to be taken for a hole, and tags have rules of their own.
+    pub fn parse(text: &str, holes: usize) -> Option<Self> {
+        // Escapes could produce the letter of a hole, and tags have rules of their own.
         let is_odd = text.contains("\\u") || text.contains("\\U") || text.contains('!');
-        if holes > MOST_HOLES || is_odd || text.lines().any(|line| line.len() > MOST_IN_LINE) {
+        if holes > MAX_HOLES || is_odd || text.lines().any(|line| line.len() > MAX_LINE_BYTES) {
             return None;
         }
         if text.chars().filter(|c| number_of(*c).is_some()).count() != holes {
@@ -131,37 +134,37 @@ impl Mould {
             })
             .collect();
         found.sort_unstable();
-        // A hole in a comment or a key is not among them.
+        // Holes in comments and keys are missing here.
         if !found.into_iter().eq(0..holes) {
             return None;
         }
         let (value, ()) = construct(graph).ok()?;
-        Some(Mould { value, scalars })
+        Some(Skeleton { value, scalars })
     }
 
-    /// What [`load`](crate::load) says of the text with words for its holes, which are to be as many.
+    /// The value that [`load`](crate::load) returns for the text with one word for each hole.
     ///
-    /// `None` if it takes reading the text to know.
+    /// `None` if the text has to be parsed with these words.
     #[must_use]
     pub fn fill<T: AsRef<str>>(&self, words: &[T]) -> Option<Value> {
         let scalars = (0..self.scalars.len())
             .map(|index| self.scalar(index, words))
             .collect::<Option<Vec<_>>>()?;
-        self.with(scalars)
+        self.with_values(scalars)
     }
 
-    /// How many scalars have holes.
+    /// The number of scalars with holes.
     #[must_use]
-    pub fn scalars(&self) -> usize {
+    pub fn scalar_count(&self) -> usize {
         self.scalars.len()
     }
 
-    /// What one of the [scalars](Self::scalars) says with words for all holes; `None` if it takes reading the
-    /// text to know.
+    /// The value of a scalar with holes, given the words for all holes of the text. `None` if the text has to be
+    /// parsed with these words.
     #[must_use]
     pub fn scalar<T: AsRef<str>>(&self, index: usize, words: &[T]) -> Option<Value> {
         let length: usize = words.iter().map(|word| word.as_ref().len()).sum();
-        if length > MOST_TO_FILL {
+        if length > MAX_FILL_BYTES {
             return None;
         }
         let scalar = self.scalars.get(index)?;
@@ -172,7 +175,7 @@ impl Mould {
                 Part::Hole(number) => words
                     .get(*number)
                     .map(AsRef::as_ref)
-                    .filter(|word| Mould::takes(word))?,
+                    .filter(|word| Skeleton::accepts(word))?,
             });
         }
         let tag = if scalar.is_plain {
@@ -183,9 +186,9 @@ impl Mould {
         scalar::construct(&tag, &text)?.ok()
     }
 
-    /// What the text says with other values in place of its [scalars](Self::scalars) with holes.
+    /// The value of the text with the scalars that have holes replaced by other values, in order.
     #[must_use]
-    pub fn with(&self, values: impl IntoIterator<Item = Value>) -> Option<Value> {
+    pub fn with_values(&self, values: impl IntoIterator<Item = Value>) -> Option<Value> {
         let mut whole = self.value.clone();
         for (scalar, value) in self.scalars.iter().zip(values) {
             *whole.inside_mut(&scalar.path)? = value;
@@ -194,13 +197,13 @@ impl Mould {
     }
 }
 
-/// The number of the hole that a letter stands for.
+/// The number of the hole with this letter.
 fn number_of(letter: char) -> Option<usize> {
     let number = usize::try_from(u32::from(letter).checked_sub(FIRST_HOLE)?).ok()?;
-    (number < MOST_HOLES).then_some(number)
+    (number < MAX_HOLES).then_some(number)
 }
 
-/// Find the scalars with holes below a node, without keys; `None` if one of them has a tag.
+/// Collect the scalars with holes below a node, but not keys; `None` if one has a tag.
 fn find(graph: &Graph, id: NodeId, path: &mut Vec<usize>, scalars: &mut Vec<Scalar>) -> Option<()> {
     let mut below = |(index, child): (usize, NodeId)| {
         path.push(index);
@@ -232,7 +235,7 @@ fn find(graph: &Graph, id: NodeId, path: &mut Vec<usize>, scalars: &mut Vec<Scal
     }
 }
 
-/// A scalar's text, cut at its holes.
+/// Split the text of a scalar at its holes.
 fn parts(text: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     for c in text.chars() {
