@@ -16,7 +16,7 @@ put() { # PATH: a file with what is on standard input
     cat > "$1"
 }
 
-repository() { # NAME: an empty repository that depends on nobody's configuration
+repository() { # NAME: an empty repository that does not depend on the user's configuration
     git init --quiet --initial-branch=master "$top/git/$1"
     cd "$top/git/$1"
     git config user.name example

@@ -184,10 +184,10 @@ fn servers_that_refuse_are_told_of_in_words() {
         get(&Origin::new("git://localhost/x"), mirrors.path()),
         Err(FetchError::Url { .. })
     ));
-    let nobody = get(&Origin::new("http://127.0.0.1:1/x"), mirrors.path())
+    let refused = get(&Origin::new("http://127.0.0.1:1/x"), mirrors.path())
         .unwrap_err()
         .to_string();
-    assert!(nobody.to_lowercase().contains("refused"), "{nobody}");
+    assert!(refused.to_lowercase().contains("refused"), "{refused}");
 }
 
 #[test]

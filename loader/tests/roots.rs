@@ -186,7 +186,7 @@ fn what_cannot_be_read_is_an_error() {
 }
 
 #[test]
-fn pipes_are_no_files() {
+fn pipes_are_not_files() {
     let dir = tree(&[]);
     let made = std::process::Command::new("mkfifo")
         .arg(dir.path().join("pipe"))

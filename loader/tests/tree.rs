@@ -134,7 +134,7 @@ fn links_lead_no_further_than_the_directories() {
 
 #[cfg(unix)]
 #[test]
-fn a_pipe_is_no_file_to_wait_for() {
+fn opening_a_pipe_does_not_block() {
     let (_dir, inside, _) = dirs();
     let pipe = format!("{inside}/pipe.yml");
     if std::process::Command::new("mkfifo")

@@ -905,7 +905,7 @@ fn templates_of_makostack_run_no_commands() {
 
 /// Text of another encoding is dropped with its template, and the place is reported.
 #[test]
-fn makostack_drops_text_that_is_no_utf_8() {
+fn makostack_drops_text_that_is_not_utf_8() {
     let tree = Tree::new(&[
         ("s.cfg", &b"a.yml\nb.yml"[..]),
         ("a.yml", b"a: 1\nb: \xff\n"),
@@ -1148,7 +1148,7 @@ fn no_file_outside_is_read_unless_its_directory_is_allowed() {
 }
 
 #[test]
-fn text_that_is_no_utf_8_is_refused_where_it_stands() {
+fn text_that_is_not_utf_8_is_refused_with_its_place() {
     let tree = Tree::new(&[
         ("s.cfg", &b"a.yml"[..]),
         ("a.yml", b"a: 1\nb: \xff\n"),

@@ -252,8 +252,8 @@ fn below(root: u32) -> Vec<Process> {
     found
 }
 
-/// Those that do something: sessions, and interpreters that have one. What is still starting would be killed until
-/// nobody tries any more.
+/// The processes at work: sessions, and interpreters that have one. Killing interpreters while they start would only make
+/// the command give up.
 fn at_work(running: &[Process], root: u32) -> Vec<u32> {
     let has_session = |pid: u32| running.iter().any(|other| other.parent == pid);
     let working = running

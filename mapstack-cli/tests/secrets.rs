@@ -403,7 +403,7 @@ fn watching_shows_no_secret() {
 }
 
 #[test]
-fn what_is_no_secret_is_shown() {
+fn values_that_are_not_secret_are_shown() {
     let files = [
         (
             "new/f/parameters/defaults.yaml",

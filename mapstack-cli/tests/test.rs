@@ -238,7 +238,7 @@ fn update_records_what_differs_and_what_is_not_there() {
     let before = read(&tree, "salt/tests/mapstack/ssh/freebsd-14.yaml");
     let ran = run_line(tree.path(), "test --root salt --update");
     assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{}", ran.stdout);
-    assert_snapshot("test/recorded-anew.txt", &ran.stdout);
+    assert_snapshot("test/recorded-again.txt", &ran.stdout);
     assert_eq!(
         read(&tree, file),
         "# Central Europe\nset: {pillar.zone: CET}\n---\nfamily: FreeBSD\nzone: CET\n"

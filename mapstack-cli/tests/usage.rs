@@ -348,7 +348,7 @@ fn yaml_output_reads_back_to_the_same_output() {
 }
 
 #[test]
-fn a_reader_that_has_enough_is_no_error() {
+fn a_reader_that_stops_early_is_not_an_error() {
     let mut child = command(&repository())
         .args(["completions", "bash"])
         .stdout(Stdio::piped())

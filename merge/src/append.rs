@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nan_is_no_member_of_anything() {
+    fn nan_is_not_a_member_of_anything() {
         let nan = Value::from(f64::NAN);
         assert!(!Membership::of(std::slice::from_ref(&nan)).contains(&nan));
     }

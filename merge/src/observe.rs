@@ -4,7 +4,7 @@ use std::fmt;
 
 use mapstack_value::{Key, Value};
 
-/// Told of every change a merge makes to its base.
+/// Receives every change that a merge makes to its base.
 ///
 /// The observer is a type parameter of the merge functions, so `()`, which watches nothing, costs
 /// nothing: [`ACTIVE`](Observer::ACTIVE) is false and what only an observer needs is not computed.

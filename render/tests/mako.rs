@@ -154,7 +154,7 @@ fn an_open_tag_is_told_where_it_opens() {
 }
 
 #[test]
-fn quotes_in_a_comment_are_no_text() {
+fn quotes_in_a_comment_do_not_start_a_text() {
     let template = "<%\n    x = 7 # someone's '''comment\n    y = '''a\n    b'''\n    # someone else's\n%>${x} ${len(y)}";
     assert_eq!(alone(template).unwrap(), "7 7");
 }

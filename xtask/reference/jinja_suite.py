@@ -226,7 +226,7 @@ def more_globals(env):
 
 
 def named_in(texts, variables):
-    """The variables whose names are words of the texts. Those of no name at all stand for what is no mapping."""
+    """The variables whose names are words of the texts. Those of no name at all are for values that are not mappings."""
     words = {word for text in texts for word in re.findall(r"\w+", text)}
     return {name: value for name, value in variables.items() if name in words or not name}
 

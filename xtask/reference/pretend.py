@@ -1,7 +1,7 @@
 """Let the reference's grain functions see another system than the one they run on.
 
 Files come from a made-up root, programs answer from a table, and what Python says of the platform is replaced.
-A program that the table does not have ends the recording: an answer that nobody thought of is no fact.
+A program that the table does not have ends the recording: without a recorded answer there is no fact to record.
 """
 import builtins
 import contextlib

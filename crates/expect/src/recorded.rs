@@ -518,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_cannot_say_is_no_difference() {
+    fn values_that_a_file_cannot_represent_are_not_differences() {
         for (form, expected, actual, same) in [
             (Form::Mapdata, "{a: 'x '}", "{a: \"x\\n\"}", true),
             (Form::Mapdata, "{a: 'x '}", "{a: \"x\\n\\n\"}", true),

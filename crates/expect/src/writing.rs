@@ -33,7 +33,7 @@ pub fn missing(
     there: &[(Expectation, bool)],
     ids: &[String],
 ) -> Result<Vec<Expectation>, NoFile> {
-    if let Some(bad) = ids.iter().find(|id| is_no_name(id)) {
+    if let Some(bad) = ids.iter().find(|id| is_not_a_name(id)) {
         return Err(NoFile::Name(bad.clone()));
     }
     // A file may have another name of the platform.
@@ -57,7 +57,7 @@ pub fn missing(
     Ok(new)
 }
 
-fn is_no_name(id: &str) -> bool {
+fn is_not_a_name(id: &str) -> bool {
     let wrong = |c: char| {
         c.is_control() || matches!(c, '/' | '\\' | ':' | '<' | '>' | '"' | '|' | '?' | '*')
     };

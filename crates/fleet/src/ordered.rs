@@ -255,7 +255,7 @@ impl<T> Shared<T> {
                 return false;
             }
             state.needs_result = true;
-            // A few results wake nobody, and who made them may be busy with the next for long.
+            // A few results wake no receiver, and the thread that made them may be busy with the next one for long.
             state = self
                 .made
                 .wait_timeout(state, UNNOTICED)
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_no_items() {
+    fn nothing_has_no_items() {
         let results =
             scope(|s| ordered(s, std::iter::empty::<u8>(), Pace::threads(2), |n| n).count());
         assert_eq!(results, 0);

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_part_is_refused() {
+    fn invalid_parts_are_refused() {
         for text in [
             "",
             "1",

@@ -30,7 +30,7 @@ pub(super) const TABLE: Table = &[
 fn log(run: &dyn Context, function: &str, level: &str, args: CallArgs) -> Result<Obj> {
     let [message] = args.bind(function, ["message"])?;
     let message = required(message, function, "message")?;
-    // A message that cannot be written is no reason to stop.
+    // A message that cannot be written must not fail the template.
     let text = match &message {
         Obj::Undefined(undefined) => undefined.message.to_string(),
         message => message.to_value()?.to_string(),

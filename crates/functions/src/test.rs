@@ -204,7 +204,7 @@ fn random_hash(run: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     filter(vm, "random_hash", size, CallArgs::positional([kind]))
 }
 
-/// Python's exceptions that are no more than their message; others are not distinguished here.
+/// Python's exceptions that consist only of their message. Others are not distinguished here.
 const EXCEPTIONS: &[&str] = &[
     "ArithmeticError",
     "AssertionError",

@@ -271,7 +271,7 @@ fn unanswered(given: &Given<'_>, url: &str, e: ureq::Error) -> Result<Value> {
                 ureq::Error::Io(e) => unreachable_host(&e).unwrap_or_else(|| errno(&e)),
                 ureq::Error::HostNotFound => NO_SUCH_NAME.into(),
                 ureq::Error::BadUri(why) => {
-                    return Err(CallError::new(format!("{url} is no URL: {why}")));
+                    return Err(CallError::new(format!("{url} is not a URL: {why}")));
                 }
                 other => other.to_string(),
             }
@@ -359,7 +359,7 @@ fn answer(given: &Given<'_>, response: ureq::http::Response<ureq::Body>) -> Resu
                 let data = yaml::load(text());
                 ret.insert(
                     "dict",
-                    data.map_err(|e| CallError::new(format!("the answer is no YAML: {e}")))?,
+                    data.map_err(|e| CallError::new(format!("the answer is not YAML: {e}")))?,
                 );
             }
             "xml" => {

@@ -109,7 +109,7 @@ impl SaltCall {
             Ok(_) => Err(with_said(
                 "it printed JSON without the one key 'local'".into(),
             )),
-            Err(e) => Err(with_said(format!("it printed no JSON: {e}"))),
+            Err(e) => Err(with_said(format!("its output is not JSON: {e}"))),
         }
     }
 }

@@ -48,7 +48,7 @@ pub fn read_file(
     } else {
         let path = given.to_str().ok_or_else(|| {
             InputError::Usage(format!(
-                "--config {}: the path is no Unicode, which options cannot hold",
+                "--config {}: the path is not valid Unicode, which options require",
                 given.display()
             ))
         })?;

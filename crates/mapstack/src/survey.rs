@@ -540,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_template_of_ours_is_told_apart() {
+    fn templates_of_other_engines_are_skipped() {
         let found = survey(&[
             ("f/bad.sls", "a:\n  {% if %}"),
             ("f/other.sls", "#!mako|yaml\n% if x:\n{% bad\n"),

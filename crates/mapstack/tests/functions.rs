@@ -74,7 +74,7 @@ fn unseeded_choices_depend_on_the_minion_alone() {
 }
 
 #[test]
-fn a_text_that_is_no_secret_is_warned_of() {
+fn functions_whose_results_must_not_be_secrets_warn() {
     let (_, warnings) = print("{{ salt['random.get_str']() }}");
     assert!(
         warnings

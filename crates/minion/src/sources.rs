@@ -638,11 +638,11 @@ mod tests {
             .map(|step| step.parse::<i64>().map_or((*step).into(), Key::from))
             .collect();
         let found = FactPlaces::new(minion).find(Part::parse(part), &path);
-        found.map_or_else(|| "nobody knows".into(), |place| place.to_string())
+        found.map_or_else(|| "unknown".into(), |place| place.to_string())
     }
 
     #[test]
-    fn the_last_that_has_a_fact_is_told() {
+    fn the_last_source_of_a_fact_is_reported() {
         let text = "id: m\ngrains: {os: Debian, ids: [1, {a: 2}]}\npillar:\n  a: {b: 1}\n";
         let mut minion = Minion::parse(text.as_bytes(), "<m>").unwrap();
         minion
@@ -657,7 +657,7 @@ mod tests {
             ("grains", &["ids", "0"], "<m>:2:28"),
             ("grains", &["ids", "1", "a"], "set by its path"),
             ("grains", &["id"], "<m>:1:5"),
-            ("grains", &["absent"], "nobody knows"),
+            ("grains", &["absent"], "unknown"),
             ("pillar", &["a", "b"], "<m>:4:10"),
             ("pillar", &["a", "c"], "set by its path"),
             ("pillar", &["a"], "set by its path"),
@@ -677,7 +677,7 @@ mod tests {
         let mut minion = Minion::parse(b"pillar: {a: 1}", "<m>").unwrap();
         minion.load_part(Part::Pillar, b"b: 1", "<p>").unwrap();
         minion.pillar.insert("a", 1);
-        assert_eq!(place(&minion, "pillar", &["a"]), "nobody knows");
+        assert_eq!(place(&minion, "pillar", &["a"]), "unknown");
         assert_eq!(place(&minion, "pillar", &["b"]), "<p>:1:4");
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("minion").display().to_string();

@@ -17,7 +17,7 @@ const REFUSED_HERE: [(&str, &str); 3] = [
         "byte 4: MessagePack's own timestamps are not read, as Salt writes none",
     ),
     (
-        "a text that is no UTF-8",
+        "a text that is not UTF-8",
         "byte 4: a text is not UTF-8; the value is bytes, or the file is damaged",
     ),
     (
@@ -168,7 +168,7 @@ fn every_layout_is_recognised_and_read() {
             "{'id': 'db1.example.com', 'os': 'Rocky Linux', 'roles': []}"
         );
         assert_eq!(db1.1, "{}");
-        for nobody in [
+        for unknown in [
             "web2.example.com",
             "",
             ".",
@@ -178,9 +178,9 @@ fn every_layout_is_recognised_and_read() {
             "x\\y",
         ] {
             assert_eq!(
-                cache.minion(nobody).unwrap(),
+                cache.minion(unknown).unwrap(),
                 None,
-                "{directory} {nobody:?}"
+                "{directory} {unknown:?}"
             );
         }
     }
@@ -188,7 +188,7 @@ fn every_layout_is_recognised_and_read() {
 }
 
 #[test]
-fn other_directories_are_no_cache() {
+fn other_directories_are_not_caches() {
     for none in [
         "3008/grains",
         "3008/nothing",
@@ -237,7 +237,7 @@ fn the_newer_entry_counts_where_there_are_two() {
 }
 
 #[test]
-fn what_is_no_entry_is_passed_over() {
+fn other_files_are_skipped() {
     let directory = tree(&[
         ("grains/a.p", &named(b'a')),
         ("grains/tmpab12", b""),
@@ -252,7 +252,7 @@ fn what_is_no_entry_is_passed_over() {
 }
 
 #[test]
-fn an_empty_file_or_nothing_in_it_is_no_facts() {
+fn an_empty_file_has_no_facts() {
     for content in [&b""[..], b"\xc0", b"\x80", b"\x90", b"\x81\xa6grains\xc0"] {
         let directory = tree(&[("minions/a/data.p", content)]);
         assert_eq!(
@@ -369,10 +369,10 @@ fn a_broken_entry_names_its_file_and_hides_no_other() {
             )
         })
         .collect();
-    let anew = "; the master writes the file again when the minion next asks for its pillar";
+    let advice = "; the master writes the file again when the minion next asks for its pillar";
     let read: Vec<(&str, &str)> = read
         .iter()
-        .map(|(id, told)| (&**id, told.strip_suffix(anew).unwrap_or(told)))
+        .map(|(id, told)| (&**id, told.strip_suffix(advice).unwrap_or(told)))
         .collect();
     assert_eq!(
         read,

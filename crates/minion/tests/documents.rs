@@ -50,7 +50,7 @@ fn parts_may_be_missing_or_empty() {
 }
 
 #[test]
-fn json_that_is_no_yaml_is_read_too() {
+fn json_that_is_not_yaml_is_read_as_well() {
     let minion = minion(r#"{"id": "a\/b", "grains": {"face": "\ud83d\ude00"}}"#);
     assert_eq!(
         (minion.id.repr(), minion.grains.get("face").unwrap().repr()),

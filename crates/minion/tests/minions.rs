@@ -420,8 +420,8 @@ fn a_file_of_a_directory_has_any_form_of_one_minion() {
             "several! several.yaml: is named after one minion and has 2; pass the file itself, or give each a file",
         ]
     );
-    for nobody in ["x", "", "../a", "a.yaml"] {
-        assert!(minions.minion(nobody).unwrap().is_none(), "{nobody}");
+    for unknown in ["x", "", "../a", "a.yaml"] {
+        assert!(minions.minion(unknown).unwrap().is_none(), "{unknown}");
     }
     let twice = directory(&[("a.yaml", "{}"), ("a.json", "{}")]);
     let error = Minions::open(twice.path(), &CacheOptions::default())

@@ -86,7 +86,7 @@ fn nurse(control: UnixStream, machine: &Machine) -> io::Result<()> {
         // What is left of it is the command's.
         drop(socket);
         let asked = sent.and_then(|()| child.wait_for(&control));
-        // The command asked for the next session, or closed its end: either way this session is over.
+        // Whether the command asks for the next run or has closed its end, this child's work is done.
         let ending = child.end()?;
         if !asked? {
             return Ok(());

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_no_paths() {
+    fn addresses_are_not_paths() {
         for (text, is) in [
             ("udp://host:514", true),
             ("file:///dev/log/LOG_DAEMON", true),

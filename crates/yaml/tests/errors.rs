@@ -90,7 +90,7 @@ fn errors_say_what_where_and_what_to_do() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_placed() {
+fn bytes_that_are_not_text_have_a_place() {
     let error = decode(b"a: 1\nb: caf\xe9\n").unwrap_err();
     assert_eq!(error.kind(), &ErrorKind::NotUtf8 { offset: 11 });
     assert_eq!(error.mark(), Some(Mark { line: 2, column: 7 }));

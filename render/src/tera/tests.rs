@@ -416,7 +416,7 @@ fn the_deepest_that_is_read_ends_soon() {
 }
 
 #[test]
-fn what_macros_print_is_no_number() {
+fn output_of_macros_is_not_a_number() {
     for source in [
         "{{ self::m() + 1 }}",
         "{{ 2 * (3 - self::m()) }}",

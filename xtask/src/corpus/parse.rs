@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn yaml_without_marks_is_no_template() {
+    fn yaml_without_marks_is_not_a_template() {
         assert!(!is_template(Path::new("a.yaml"), "a: {b: 1}"));
         assert!(is_template(Path::new("a.yaml"), "a: {{ b }}"));
         assert!(is_template(Path::new("a.sls"), "a: 1"));

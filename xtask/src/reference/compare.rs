@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_answer_is_no_agreement() {
+    fn a_missing_answer_is_a_difference() {
         let error = Tally::of("{}\n{}\n", "{}\n", "{}\n{}\n").unwrap_err();
         assert_eq!(
             error.to_string(),

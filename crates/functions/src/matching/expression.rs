@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_expression_has_no_value() {
+    fn invalid_expressions_have_no_value() {
         for text in [
             "",
             "T F",

@@ -340,8 +340,8 @@ impl DictRef {
     /// use mapstack_pyobject::{DictRef, Reader};
     /// use mapstack_value::{Key, Map};
     /// #[derive(Default)]
-    /// struct Told(RefCell<Vec<String>>);
-    /// impl Reader for Told {
+    /// struct Log(RefCell<Vec<String>>);
+    /// impl Reader for Log {
     ///     fn entry(&self, path: &[Key]) {
     ///         self.0.borrow_mut().push(format!("{path:?}"));
     ///     }
@@ -349,12 +349,12 @@ impl DictRef {
     ///         self.0.borrow_mut().push(format!("all of {path:?}"));
     ///     }
     /// }
-    /// let told = Rc::new(Told::default());
-    /// let grains = DictRef::watched(Map::from_iter([("os", "Debian")]), told.clone(), Vec::new());
+    /// let log = Rc::new(Log::default());
+    /// let grains = DictRef::watched(Map::from_iter([("os", "Debian")]), log.clone(), Vec::new());
     /// assert!(grains.get_str("os").is_some() && grains.get_str("kernel").is_none());
-    /// assert_eq!(told.0.borrow().join(", "), "['os'], ['kernel']");
+    /// assert_eq!(log.0.borrow().join(", "), "['os'], ['kernel']");
     /// assert_eq!(grains.len(), 1);
-    /// assert_eq!(told.0.borrow().last().unwrap(), "all of []");
+    /// assert_eq!(log.0.borrow().last().unwrap(), "all of []");
     /// ```
     pub fn watched(map: Map, reader: Rc<dyn Reader>, path: Vec<Key>) -> Self {
         let dict = Self::frozen(map);

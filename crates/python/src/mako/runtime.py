@@ -34,7 +34,7 @@ class UnsupportedError(MakoException):
 
 
 class _Undefined:
-    """What a name has that nobody gave a value."""
+    """The value of a name that was never assigned."""
 
     def __str__(self):
         raise NameError("Undefined")

@@ -218,7 +218,7 @@ fn url_and_options(options: &mut Options<'_>, item: &Value) -> Result<Option<(St
         other => (other.to_string(), Vec::new()),
     };
     let origin = Origin::new(&url);
-    if let Some(why) = why_no_remote(&url) {
+    if let Some(why) = why_not_a_remote(&url) {
         let message = format!(
             "the remote '{}' is left out, as in Salt: {why}",
             origin.shown()
@@ -237,8 +237,8 @@ fn url_and_options(options: &mut Options<'_>, item: &Value) -> Result<Option<(St
     Ok(Some((url, own)))
 }
 
-/// Why a URL is none of a remote (Salt: `GitBase.validate_remote`).
-fn why_no_remote(url: &str) -> Option<String> {
+/// Why a URL cannot be that of a remote (Salt: `GitBase.validate_remote`).
+fn why_not_a_remote(url: &str) -> Option<String> {
     if url.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Some("it has a blank".into());
     }
@@ -254,7 +254,7 @@ fn why_no_remote(url: &str) -> Option<String> {
             .and_then(|(user, rest)| Some((user, rest.split_once(':')?)))
         {
             Some((user, (host, path))) if ![user, host, path].contains(&"") => None,
-            _ => Some("it is no URL".into()),
+            _ => Some("it is not a URL".into()),
         },
     }
 }
@@ -597,7 +597,7 @@ mod tests {
                 0,
                 "git:// is not a scheme that it knows",
             ),
-            (r#"{"gitfs_remotes": ["srv/b"]}"#, 0, "it is no URL"),
+            (r#"{"gitfs_remotes": ["srv/b"]}"#, 0, "it is not a URL"),
             (
                 r#"{"gitfs_remotes": ["/srv/b"]}"#,
                 1,

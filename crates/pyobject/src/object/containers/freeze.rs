@@ -439,21 +439,21 @@ mod tests {
         let mut seen = vec![refreezer.freeze(object).unwrap()];
         for (what, change) in changes {
             change();
-            let (anew, again) = (
+            let (fresh, again) = (
                 freeze_lossy(object).map(|(value, _)| value),
                 refreezer.freeze(object),
             );
-            match (anew, again) {
-                (Ok(anew), Ok(again)) => {
+            match (fresh, again) {
+                (Ok(fresh), Ok(again)) => {
                     assert!(
-                        anew.is_same(&again),
+                        fresh.is_same(&again),
                         "{what}: {} is not {}",
                         again.repr(),
-                        anew.repr()
+                        fresh.repr()
                     );
                     seen.push(again);
                 }
-                (anew, again) => assert_eq!(anew.is_err(), again.is_err(), "{what}"),
+                (fresh, again) => assert_eq!(fresh.is_err(), again.is_err(), "{what}"),
             }
         }
         seen

@@ -2,11 +2,11 @@
 
 
 def warn(*args, **kwargs):
-    """Nobody is told."""
+    """The warning is dropped."""
 
 
 def _deprecated(*args, **kwargs):
-    """Nobody is told."""
+    """The warning is dropped."""
 
 
 def simplefilter(*args, **kwargs):
