@@ -1,10 +1,13 @@
 //! Many minions, side by side: in order, each with its own, whatever happens to some of them.
 
-use std::path::PathBuf;
+#[path = "../../../loader/tests/common/mod.rs"]
+mod common;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::scope;
 
-use mapstack::loader::{Fetched, FileServer, LoadError, MemoryFiles, SaltPath, Snapshot};
+use common::Intercepted;
+use mapstack::loader::{self, Fetched, FileServer, LoadError, MemoryFiles, SaltPath, Snapshot};
 use mapstack::minion::Minion;
 use mapstack::{Condition, DataOptions, Engine, Error, ErrorKind, Limits};
 use mapstack_fleet::{Fleet, Pace, Report, Shard};
@@ -150,35 +153,26 @@ fn conditions_and_shards_leave_minions_out() {
     }
 }
 
-/// Serves until it was asked often enough; then its files are gone.
-struct Vanishing(MemoryFiles, AtomicUsize);
-
-impl FileServer for Vanishing {
-    fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError> {
-        match self.1.fetch_add(1, Ordering::SeqCst) {
-            0..=400 => self.0.fetch(path, saltenv),
-            401..=600 => Err(LoadError::Io {
+/// A file server whose files vanish after many requests; between, requests fail.
+fn vanishing(files: MemoryFiles) -> impl FileServer {
+    let requests = AtomicUsize::new(0);
+    let vanishing = Intercepted::new(files, move |path: &SaltPath| {
+        match requests.fetch_add(1, Ordering::SeqCst) {
+            0..=400 => None,
+            401..=600 => Some(Err(LoadError::Io {
                 path: path.to_string().into(),
                 source: std::io::ErrorKind::NotFound.into(),
-            }),
-            _ => Ok(Fetched::Missing),
+            })),
+            _ => Some(Ok(Fetched::Missing)),
         }
-    }
-    fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<PathBuf>, LoadError> {
-        self.0.find_all(path, saltenv)
-    }
-    fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
-        self.0.list(saltenv, prefix)
-    }
-    fn envs(&self) -> Vec<String> {
-        self.0.envs()
-    }
+    });
+    vanishing.without_names()
 }
 
 #[test]
-fn files_that_vanish_meanwhile_are_errors_of_some_or_nobody_sees_it() {
+fn vanishing_files_are_errors_for_some_minions_or_unnoticed() {
     // As it is at each moment: some fail, later ones have nothing, and the work comes to its end.
-    let engine = Engine::new(Vanishing(files(), AtomicUsize::new(0)));
+    let engine = Engine::new(vanishing(files()));
     let formula = SharedFormula::new(&engine, "own", DataOptions::default()).with_memory(0);
     let fleet = Fleet::new(&engine).shared_formula(formula);
     let reports: Vec<Report> =
@@ -200,7 +194,7 @@ fn files_that_vanish_meanwhile_are_errors_of_some_or_nobody_sees_it() {
             Ok(Minion::new("same").with(mapstack::minion::Part::Grains, minion(n % 3).grains))
         })
     };
-    let engine = Engine::new(Snapshot::new(Vanishing(files(), AtomicUsize::new(0))));
+    let engine = Engine::new(Snapshot::new(vanishing(files())));
     let fleet = Fleet::new(&engine).formula("plain");
     let reports: Vec<Report> = scope(|s| fleet.reports(s, few(5_000), Pace::threads(3)).collect());
     assert!(reports.iter().all(Report::is_whole));

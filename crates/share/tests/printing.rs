@@ -1,10 +1,13 @@
 //! If a layer prints facts specific to each minion, shared results equal those of separate runs.
 
-use std::path::PathBuf;
+#[path = "../../../loader/tests/common/mod.rs"]
+mod common;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mapstack::loader::{Fetched, FileServer, LoadError, MemoryFiles, SaltPath};
+use common::Intercepted;
+use mapstack::loader::{self, MemoryFiles, SaltPath};
 use mapstack::minion::Minion;
 use mapstack::trace::{FileRead, FileReadKind};
 use mapstack::value::{Value, json};
@@ -264,34 +267,17 @@ fn warned(warnings: &[mapstack::Diagnostic]) -> Vec<String> {
         .collect()
 }
 
-/// Counts runs by their requests for the post-map template.
-struct Counting(MemoryFiles, Arc<AtomicUsize>);
-
-impl FileServer for Counting {
-    fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError> {
-        if path.to_string() == "f/post-map.jinja" {
-            self.1.fetch_add(1, Ordering::Relaxed);
-        }
-        self.0.fetch(path, saltenv)
-    }
-    fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<PathBuf>, LoadError> {
-        self.0.find_all(path, saltenv)
-    }
-    fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
-        self.0.list(saltenv, prefix)
-    }
-    fn envs(&self) -> Vec<String> {
-        self.0.envs()
-    }
-    fn names_in(&self, directory: &SaltPath, saltenv: &str) -> Option<Vec<String>> {
-        self.0.names_in(directory, saltenv)
-    }
-}
-
 /// Compare each minion's outcome with a separate run. Returns the number of runs that the shared formula needed.
 fn compare(files: &MemoryFiles, minions: impl Iterator<Item = Minion>) -> usize {
     let runs = Arc::new(AtomicUsize::new(0));
-    let engine = Engine::new(Counting(files.clone(), runs.clone()));
+    let count = runs.clone();
+    // Each run requests the post-map template.
+    let counting = Intercepted::new(files.clone(), move |path: &SaltPath| {
+        let is_new_run = path.to_string() == "f/post-map.jinja";
+        count.fetch_add(usize::from(is_new_run), Ordering::Relaxed);
+        None
+    });
+    let engine = Engine::new(counting);
     let formula = SharedFormula::new(&engine, "f", options());
     let plain = Engine::new(files.clone());
     for minion in minions {

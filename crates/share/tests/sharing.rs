@@ -1,10 +1,14 @@
 //! Shared results equal those of separate runs.
 
+#[path = "../../../loader/tests/common/mod.rs"]
+mod common;
+
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mapstack::loader::{FileServer, LoadError, MemoryFiles, SaltPath, Snapshot};
+use common::Intercepted;
+use mapstack::loader::{self, FileServer, LoadError, MemoryFiles, SaltPath, Snapshot};
 use mapstack::minion::Minion;
 use mapstack::value::{Value, json};
 use mapstack::{Call, CallError, DataOptions, Engine, Functions, Stubs, yaml};
@@ -551,45 +555,23 @@ fn results_are_correct_with_hardly_any_memory() {
     }
 }
 
-/// Fails the first requests for a file.
-struct Shaky(MemoryFiles, AtomicUsize);
-
-impl FileServer for Shaky {
-    fn fetch(
-        &self,
-        path: &SaltPath,
-        saltenv: &str,
-    ) -> Result<mapstack::loader::Fetched, LoadError> {
-        if path.to_string().ends_with("os/A.yaml") && self.1.fetch_add(1, Ordering::SeqCst) < 4 {
-            let source = std::io::Error::other("not now");
-            return Err(LoadError::Io {
-                path: path.to_string().into(),
-                source,
-            });
-        }
-        self.0.fetch(path, saltenv)
-    }
-    fn find_all(
-        &self,
-        path: &SaltPath,
-        saltenv: &str,
-    ) -> Result<Vec<std::path::PathBuf>, LoadError> {
-        self.0.find_all(path, saltenv)
-    }
-    fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
-        self.0.list(saltenv, prefix)
-    }
-    fn envs(&self) -> Vec<String> {
-        self.0.envs()
-    }
-}
-
 #[test]
 fn a_file_that_cannot_be_read_is_requested_again() {
     let files = MemoryFiles::new()
         .file("base", "f/parameters/defaults.yaml", "values: {v: 1}")
         .file("base", "f/parameters/os/A.yaml", "values: {v: 2}");
-    let engine = Engine::new(Snapshot::new(Shaky(files, AtomicUsize::new(0))));
+    let requests = AtomicUsize::new(0);
+    let failing = Intercepted::new(files, move |path: &SaltPath| {
+        let fails =
+            path.to_string().ends_with("os/A.yaml") && requests.fetch_add(1, Ordering::SeqCst) < 4;
+        fails.then(|| {
+            Err(LoadError::Io {
+                path: path.to_string().into(),
+                source: std::io::Error::other("not now"),
+            })
+        })
+    });
+    let engine = Engine::new(Snapshot::new(failing.without_names()));
     let formula = formula_of(&engine);
     let minion = parsed("{id: web1, grains: {os: A}}");
     assert!(formula.outcome(&minion).result.is_err());
