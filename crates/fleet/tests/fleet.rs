@@ -1,4 +1,4 @@
-//! Many minions, side by side: in order, each with its own, whatever happens to some of them.
+//! Many minions in parallel: results are in order and belong to their minions, whatever happens to some of them.
 
 #[path = "../../../loader/tests/common/mod.rs"]
 mod common;
@@ -82,7 +82,7 @@ fn told(report: &Report) -> Vec<String> {
 }
 
 #[test]
-fn threads_share_and_everybody_has_his_own() {
+fn threads_share_results_and_each_minion_gets_its_own() {
     let shared = Engine::new(Snapshot::new(files())).with_limits(limits());
     let fleet = Fleet::new(&shared)
         .formula("plain")

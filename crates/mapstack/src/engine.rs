@@ -78,7 +78,7 @@ impl Engine {
         self
     }
 
-    /// Set stubs, which are asked before every function, built in or not.
+    /// Set stubs, which take precedence over every function, built in or not.
     #[must_use]
     pub fn with_stubs(mut self, stubs: Stubs) -> Self {
         self.stubs = stubs;

@@ -123,7 +123,7 @@ impl<'r, 'e> RunHost<'r, 'e> {
         ways.join("\n")
     }
 
-    fn nobody_answers(&self, call: &Call) -> Box<Error> {
+    fn unanswered_call(&self, call: &Call) -> Box<Error> {
         let name = mapstack_value::quote_str(&call.name);
         let error = Error::new(
             ErrorKind::Undefined,
@@ -191,7 +191,7 @@ impl Host for RunHost<'_, '_> {
         }
         let call = self.call(name, &args)?;
         self.ask_others(vm, &call)
-            .unwrap_or_else(|| Err(self.nobody_answers(&call)))
+            .unwrap_or_else(|| Err(self.unanswered_call(&call)))
     }
 
     fn missing_function_help(&self, name: &str) -> Option<String> {
@@ -201,7 +201,7 @@ impl Host for RunHost<'_, '_> {
     fn unanswered(&self, name: &str, args: &CallArgs) -> Option<Box<Error>> {
         Some(
             self.call(name, args)
-                .map_or_else(|e| e, |call| self.nobody_answers(&call)),
+                .map_or_else(|e| e, |call| self.unanswered_call(&call)),
         )
     }
 

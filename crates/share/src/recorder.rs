@@ -38,7 +38,7 @@ pub(crate) struct Recorder<'e> {
     layers: RefCell<Vec<Arc<str>>>,
     /// Whether the run's data contains placeholders, and whether anything reads them.
     watch: PlaceholderWatch,
-    /// The layers with placeholders. `None` once placeholders can no longer be told from other data.
+    /// The layers with placeholders. `None` once placeholders can no longer be distinguished from other data.
     placeholders: RefCell<Option<Placeholders>>,
     /// Whether to ignore reads, because another question already covers them.
     suspended: Cell<bool>,
@@ -183,17 +183,18 @@ impl<'e> Recorder<'e> {
             .iter()
             .filter(|step| step.answer.rendered_layer().is_some())
             .count();
-        let is_own = run.has_outside_inputs()
+        let cannot_share = run.has_outside_inputs()
             || clock_reads() != self.clock
             || (rendered > 0 && !can_pay(run, rendered));
         match self.placeholders.take() {
-            Some(placeholders) if placeholders.is_empty() => match is_own || self.unshareable.get()
-            {
-                true => Record::NotShareable,
-                false => Record::Shared(steps, placeholders),
-            },
+            Some(placeholders) if placeholders.is_empty() => {
+                match cannot_share || self.unshareable.get() {
+                    true => Record::NotShareable,
+                    false => Record::Shared(steps, placeholders),
+                }
+            }
             Some(_) if self.unshareable.get() => Record::Discarded,
-            Some(placeholders) if !is_own && !self.watch.were_read() => {
+            Some(placeholders) if !cannot_share && !self.watch.were_read() => {
                 Record::Shared(steps, placeholders)
             }
             _ => Record::PlaceholdersRead,

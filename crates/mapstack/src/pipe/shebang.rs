@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_nobody_knows_empties_the_pipe() {
+    fn an_unknown_name_empties_the_pipe() {
         for (text, unknown) in [
             ("jinja|ymal", "ymal"),
             ("jinja|", ""),
