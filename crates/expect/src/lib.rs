@@ -5,12 +5,12 @@
 //!
 //! ```
 //! use mapstack::{DataOptions, Engine, loader::MemoryFiles, minion::Minion};
-//! use mapstack_expect::{Form, Kind, Recorded, Subject};
+//! use mapstack_expect::{Form, Recorded, Subject};
 //!
 //! let defaults = "values: {port: 22}\n";
 //! let engine = Engine::new(MemoryFiles::new().file("base", "ssh/parameters/defaults.yaml", defaults));
 //! let subject = Subject::new(&engine, "ssh", "base", DataOptions::default()).unwrap();
-//! assert_eq!(subject.kind(), Kind::Data);
+//! assert_eq!(subject.configuration().way(), mapstack::Way::Data);
 //!
 //! let minion = Minion::new("web1").complete();
 //! let actual = subject.actual(Form::Plain, &minion).result.unwrap();
@@ -54,5 +54,5 @@ pub use recorded::{Form, Header, Recorded};
 pub use repository::{Repository, resolved};
 pub use runs::{EngineOf, Given, Plan, Runs};
 pub use state::with_state;
-pub use subject::{Actual, Difference, Kind, Subject};
+pub use subject::{Actual, Difference, Subject};
 pub use writing::{NoFile, missing};

@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 
 use mapstack::minion::{Minion, Part, platforms};
 use mapstack::value::Value;
-use mapstack::{DataOptions, Engine, Error, ErrorKind};
+use mapstack::{DataOptions, Engine, Error, ErrorKind, Way};
 use mapstack_fleet::{Ignored, Minions, Pace, ordered};
 
 use crate::writing::{self, directory};
 use crate::{
-    Case, Expectation, Form, Header, Kind, Kitchen, Outcome, Recorded, Subject, Suite, files,
+    Case, Expectation, Form, Header, Kitchen, Outcome, Recorded, Subject, Suite, files,
 };
 
 /// What is done with expectations, and whose they are.
 pub struct Plan<'r> {
     /// The arguments of `map.data`.
     pub options: DataOptions,
-    /// Which result is meant; if nothing says, the file does, or the formula.
-    pub kind: Option<Kind>,
+    /// The way in which configurations are made; if nothing says, the file does, or the formula.
+    pub way: Option<Way>,
     /// The variable of a `map.jinja`.
     pub variable: Option<String>,
     /// The keys that are left out.
@@ -115,14 +115,14 @@ impl<'r> Runs<'r> {
             self.saltenv,
             self.plan.options.clone(),
         )?;
-        let wanted = match (self.plan.kind, header.of.as_deref()) {
-            (Some(kind), _) => Some(kind),
-            (None, Some("data")) => Some(Kind::Data),
-            (None, Some("map")) => Some(Kind::Map),
+        let wanted = match (self.plan.way, header.of.as_deref()) {
+            (Some(way), _) => Some(way),
+            (None, Some("data")) => Some(Way::Data),
+            (None, Some("map")) => Some(Way::Map),
             _ => None,
         };
         let subject = match wanted {
-            Some(kind) => subject.of(kind)?,
+            Some(way) => subject.made(way)?,
             None => subject,
         };
         Ok(subject

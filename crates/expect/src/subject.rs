@@ -4,32 +4,19 @@ use std::collections::HashSet;
 
 use mapstack::minion::Minion;
 use mapstack::value::{Key, Str, Value};
-use mapstack::yaml::{DumpOptions, dump, load};
-use mapstack::{DataOptions, Diagnostic, Engine, Error, ErrorKind, MapForm, Place, Run};
-use mapstack_fleet::{Change, changes};
-use mapstack_lineage::{Explain, Spot};
+use mapstack::{
+    Configuration, DataOptions, Diagnostic, Engine, Error, ErrorKind, Place, Run, Way,
+};
+use mapstack_fleet::{Change, Origins, changes, read_back};
+use mapstack_lineage::Spot;
 
 use crate::recorded::{Form, Recorded, VALUES};
-
-/// Which of a formula's results is meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// What its layers amount to: `map.data`.
-    Data,
-    /// What its `map.jinja` exports.
-    Map,
-}
 
 /// A formula whose results are compared.
 pub struct Subject<'e> {
     engine: &'e Engine,
-    formula: String,
+    configuration: Configuration,
     saltenv: String,
-    options: DataOptions,
-    kind: Kind,
-    form: Option<MapForm>,
-    variable: Option<String>,
-    has_parameters: bool,
     has_state: bool,
 }
 
@@ -85,54 +72,36 @@ impl<'e> Subject<'e> {
                 Error::new(ErrorKind::File, message).note("check the formula's name and the roots")
             );
         }
-        let has = |wanted: &str| {
-            listed
-                .iter()
-                .any(|path| path.strip_prefix(&prefix) == Some(wanted))
-        };
-        let parameters = format!("{prefix}parameters/");
-        let subject = Subject {
+        Ok(Subject {
             engine,
-            formula: formula.into(),
+            configuration: Configuration::of(engine, formula, saltenv, options)?,
             saltenv: saltenv.into(),
-            options,
-            kind: Kind::Data,
-            form: None,
-            variable: None,
-            has_state: has(STATE),
-            has_parameters: listed.iter().any(|path| path.starts_with(&parameters)),
-        };
-        if has("map.jinja") {
-            subject.of(Kind::Map)
-        } else {
-            Ok(subject)
-        }
+            has_state: listed
+                .iter()
+                .any(|path| path.strip_prefix(&prefix) == Some(STATE)),
+        })
     }
 
-    /// The same formula, taken for one of its results.
+    /// The same formula, its configuration made in a given way.
     ///
     /// # Errors
     /// The formula's templates cannot be read.
-    pub fn of(mut self, kind: Kind) -> Result<Self, Error> {
-        self.form = match kind {
-            Kind::Data => None,
-            Kind::Map => Some(self.engine.map_form(&self.formula, None, &self.saltenv)?),
-        };
-        self.kind = kind;
+    pub fn made(mut self, way: Way) -> Result<Self, Error> {
+        self.configuration = self.configuration.made(self.engine, way)?;
         Ok(self)
     }
 
     /// Take this variable of the `map.jinja`.
     #[must_use]
     pub fn variable(mut self, name: Option<&str>) -> Self {
-        self.variable = name.map(str::to_owned).or(self.variable);
+        self.configuration = self.configuration.with_variable(name);
         self
     }
 
-    /// Which of its results is meant.
+    /// What is compared.
     #[must_use]
-    pub fn kind(&self) -> Kind {
-        self.kind
+    pub fn configuration(&self) -> &Configuration {
+        &self.configuration
     }
 
     /// What it makes on a minion. For files of platforms that is what the formula's own state would write
@@ -140,18 +109,17 @@ impl<'e> Subject<'e> {
     #[must_use]
     pub fn actual(&self, form: Form, minion: &Minion) -> Actual {
         let run = self.run(minion);
-        let mapped = |form| {
-            run.map_of(form, self.variable.as_deref())
-                .map(|exported| exported.value)
-        };
-        let by_state = form == Form::Mapdata && self.has_state && self.variable.is_none();
-        let result = match &self.form {
-            None => run.data(&self.formula, &self.options),
-            Some(form) if by_state => match run.sls(&format!("{}/{STATE}", self.formula)) {
-                Ok(states) => written(&states).map_or_else(|| mapped(form), Ok),
+        let configured = || self.configuration.compute(&run);
+        let by_state = form == Form::Mapdata
+            && self.has_state
+            && self.configuration.way() == Way::Map
+            && self.configuration.variable().is_none();
+        let result = match by_state {
+            true => match run.sls(&format!("{}/{STATE}", self.configuration.formula())) {
+                Ok(states) => written(&states).map_or_else(configured, Ok),
                 Err(error) => Err(error),
             },
-            Some(form) => mapped(form),
+            false => configured(),
         };
         let (warnings, secret_texts) = (run.warnings(), run.secret_texts());
         Actual {
@@ -172,33 +140,16 @@ impl<'e> Subject<'e> {
         minion: &Minion,
     ) -> Vec<Difference> {
         let changes = changes(&recorded.data, &recorded.settled(actual));
-        // Who made it matters only where it differs.
-        let explained = match changes.is_empty() || (self.kind == Kind::Map && !self.has_parameters)
-        {
-            true => None,
-            false => self.run(minion).explain(&self.formula, &self.options).ok(),
-        };
-        let origin = |path: &[Key], value: &Value| {
-            let (data, lineage) = explained.as_ref()?;
-            // The templates of a formula may make something else of its layers.
-            let same = self.kind == Kind::Data || read_back(at(data, path)?).is_same(value);
-            same.then(|| lineage.at(path).map(|known| known.spot))
-                .flatten()
-        };
-        let by_origin = explained
-            .as_ref()
-            .map(|(_, lineage)| lineage.secret_paths(&[]))
-            .unwrap_or_default();
+        // Where values come from matters only where they differ.
+        let origins = (!changes.is_empty()).then(|| {
+            let run = || self.run(minion);
+            Origins::of(&self.configuration, run, secret_texts.to_vec())
+        });
+        let origins = origins.as_ref();
         let secret = |change: &Change| {
-            let mut secret: HashSet<Vec<Key>> = by_origin
-                .iter()
-                .filter(|path| path.starts_with(&change.path))
-                .cloned()
-                .collect();
-            for value in change.old.iter().chain(&change.new) {
-                add_secret_numbers(value, &mut change.path.clone(), secret_texts, &mut secret);
-            }
-            secret
+            let values = change.old.iter().chain(&change.new);
+            let paths = |value| Some(origins?.secret_paths(&change.path, value));
+            values.filter_map(paths).flatten().collect()
         };
         let difference = |change: Change| Difference {
             expected_at: change
@@ -208,7 +159,7 @@ impl<'e> Subject<'e> {
             actual_at: change
                 .new
                 .as_ref()
-                .and_then(|value| origin(&change.path, value)),
+                .and_then(|value| origins?.at(&change.path, value)),
             secret: secret(&change),
             change,
         };
@@ -238,43 +189,4 @@ fn written(states: &Value) -> Option<Value> {
         .filter(|map| map.len() == 1)
         .and_then(|map| map.get(VALUES));
     Some(values.unwrap_or(map).clone())
-}
-
-/// The paths of numbers that are secret by their content: texts are not searched for those.
-fn add_secret_numbers(
-    value: &Value,
-    path: &mut Vec<Key>,
-    texts: &[Str],
-    secret: &mut HashSet<Vec<Key>>,
-) {
-    match value {
-        Value::Map(map) => {
-            for (key, value) in map {
-                path.push(key.clone());
-                add_secret_numbers(value, path, texts, secret);
-                path.pop();
-            }
-        }
-        Value::List(items) => {
-            for (index, item) in items.iter().enumerate() {
-                path.push(Key::from(i64::try_from(index).unwrap_or(i64::MAX)));
-                add_secret_numbers(item, path, texts, secret);
-                path.pop();
-            }
-        }
-        Value::Int(_) | Value::Float(_) if texts.contains(&Str::from(value.to_string())) => {
-            secret.insert(path.clone());
-        }
-        _ => {}
-    }
-}
-
-fn at<'v>(value: &'v Value, path: &[Key]) -> Option<&'v Value> {
-    path.iter()
-        .try_fold(value, |value, key| value.as_map()?.get(key))
-}
-
-/// A value as a file has it: tuples are lists there.
-fn read_back(value: &Value) -> Value {
-    load(&dump(value, &DumpOptions::output())).unwrap_or_else(|_| value.clone())
 }

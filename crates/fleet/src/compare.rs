@@ -1,17 +1,17 @@
 //! One fleet in two states: before a change of the files, and after it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mapstack::minion::Minion;
 use mapstack::value::Str;
 use mapstack::{Engine, Error, Result};
-use mapstack_lineage::Lineage;
 use mapstack_share::{Answers, Outcome};
 
 use crate::change::{Change, Ignored, changes};
 use crate::fleet::{Fleet, Report};
-use crate::reach::ChangedFiles;
+use crate::origins::Origins;
+use crate::reach::{ChangedFile, ChangedFiles};
 
 /// Compares what comes of minions before and after a change.
 ///
@@ -39,6 +39,16 @@ pub struct Comparison<'f, 'e> {
     changed: Option<ChangedFiles>,
     /// What was compared already, for minions that share their results.
     known: Mutex<HashMap<(usize, usize, usize), Known>>,
+    seen: Mutex<Seen>,
+}
+
+/// The changed files that a compared result is made of.
+#[derive(Default)]
+struct Seen {
+    /// The kinds of outcomes whose files were noted.
+    kinds: HashSet<u64>,
+    /// By saltenv and path.
+    files: HashSet<(String, String)>,
 }
 
 /// A pair, with the outcomes it is of: as long as they are kept, their addresses stay theirs.
@@ -105,6 +115,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             ignored: Vec::new(),
             changed: None,
             known: Mutex::default(),
+            seen: Mutex::default(),
         }
     }
 
@@ -170,12 +181,22 @@ impl<'f, 'e> Comparison<'f, 'e> {
     /// Which outcomes the changes can reach.
     fn reached(&self, before: &[Arc<Outcome>]) -> Vec<bool> {
         let formulas: Vec<&str> = self.before.formulas().collect();
-        let is_reached = |(name, outcome): (&&str, &Arc<Outcome>)| {
+        let is_reached = |(name, outcome): (&str, &Arc<Outcome>)| {
             self.changed
                 .as_ref()
                 .is_none_or(|changed| changed.reaches(name, &formulas, &outcome.files))
         };
-        formulas.iter().zip(before).map(is_reached).collect()
+        let results = formulas.iter().copied().zip(before);
+        results
+            .zip(self.is_made_alike())
+            .map(|(result, is_alike)| !is_alike || is_reached(result))
+            .collect()
+    }
+
+    /// Of each formula, whether its configuration is made in the same way in both states.
+    fn is_made_alike(&self) -> impl Iterator<Item = bool> {
+        let both = self.before.configurations().zip(self.after.configurations());
+        both.map(|(before, after)| before == after)
     }
 
     /// The outcomes after the change: those that it does not reach are what they were.
@@ -200,12 +221,50 @@ impl<'f, 'e> Comparison<'f, 'e> {
         outcomes.collect()
     }
 
+    /// The changed files that no result compared so far is made of, by saltenv and path. Of what failed in both states
+    /// alike, nothing was compared. `None` if it is not known which files changed.
+    #[must_use]
+    pub fn not_compared(&self) -> Option<Vec<String>> {
+        let changed = self.changed.as_ref()?;
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_unseen = |(env, path): &ChangedFile<'_>| {
+            !seen.files.contains(&((*env).clone(), (*path).clone()))
+        };
+        Some(
+            changed
+                .all()
+                .filter(is_unseen)
+                .map(|(_, path)| path.clone())
+                .collect(),
+        )
+    }
+
+    /// Note the changed files that a compared outcome is made of.
+    fn note_files(&self, outcome: &Outcome) {
+        let Some(changed) = &self.changed else {
+            return;
+        };
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.kinds.insert(outcome.kind()) {
+            for (env, path) in changed.among(&outcome.files) {
+                seen.files.insert((env.clone(), path.clone()));
+            }
+        }
+    }
+
     fn pairs(&self, before: &[Arc<Outcome>], after: &[Arc<Outcome>]) -> Vec<Arc<Pair>> {
         let both = before.iter().zip(after).enumerate();
         let pairs = both
             .filter(|(_, (before, after))| !Arc::ptr_eq(before, after) || before.result.is_err());
         pairs
-            .map(|(index, (before, after))| self.pair(index, before.clone(), after.clone()))
+            .map(|(index, (before, after))| {
+                let pair = self.pair(index, before.clone(), after.clone());
+                if !matches!(pair.what, What::FailsStill) {
+                    self.note_files(before);
+                    self.note_files(after);
+                }
+                pair
+            })
             .collect()
     }
 
@@ -257,7 +316,6 @@ impl<'f, 'e> Comparison<'f, 'e> {
         }
     }
 
-    /// Where values of a formula come from in each state.
     /// What is secret on a minion, and what a formula's templates make of that in both states.
     pub(crate) fn secret_texts(&self, formula: usize, minion: &Minion) -> Vec<Str> {
         [self.before, self.after]
@@ -266,8 +324,9 @@ impl<'f, 'e> Comparison<'f, 'e> {
             .collect()
     }
 
-    pub(crate) fn lineages(&self, formula: usize, minion: &Minion) -> [Option<Lineage>; 2] {
-        [self.before, self.after].map(|fleet| fleet.explain(formula, minion))
+    /// Where values of a formula come from in each state.
+    pub(crate) fn origins(&self, formula: usize, minion: &Minion) -> [Option<Origins>; 2] {
+        [self.before, self.after].map(|fleet| fleet.origins(formula, minion))
     }
 }
 

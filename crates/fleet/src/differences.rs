@@ -6,16 +6,17 @@ use std::sync::Arc;
 use mapstack::minion::Minion;
 use mapstack::value::{Key, Str, Value};
 use mapstack::{Error, ErrorKind};
-use mapstack_lineage::{Lineage, Spot};
+use mapstack_lineage::Spot;
 
 use crate::change::Change;
 use crate::compare::{Compared, Comparison, Pair, What};
 use crate::minions::Minions;
 use crate::ordered::ordered;
+use crate::origins::Origins;
 use crate::pace::Pace;
 
-/// Lineages that are kept before starting over.
-const MAX_LINEAGES: usize = 256;
+/// Pairs of origins that are kept before starting over.
+const MAX_ORIGINS: usize = 256;
 
 /// The same change on some minions.
 #[derive(Debug, Clone)]
@@ -30,6 +31,8 @@ pub struct Group {
     pub old_secret: HashSet<Vec<Key>>,
     /// The paths of scalars in the new one that are.
     pub new_secret: HashSet<Vec<Key>>,
+    /// Texts that templates made of the example's secrets, in either state.
+    pub secret_texts: Vec<Str>,
     /// The indices of the formulas concerned.
     pub formulas: Vec<usize>,
     /// The minions, in order.
@@ -61,7 +64,7 @@ pub struct Differences {
     /// The groups of pairs that were seen, by their address; the pairs are kept, so that it stays theirs.
     by_pair: HashMap<usize, (Arc<Pair>, Vec<usize>)>,
     /// Where the values of outcomes come from that are alike.
-    lineages: HashMap<(usize, [u64; 2]), [Option<Lineage>; 2]>,
+    origins: HashMap<(usize, [u64; 2]), [Option<Origins>; 2]>,
     failing: Vec<(Turn, Failing)>,
     by_failure: HashMap<(Turn, usize, String), usize>,
     /// Minions whose facts are of no use, with why.
@@ -205,20 +208,18 @@ impl Differences {
         let What::Changed(changes) = &pair.what else {
             return Vec::new();
         };
-        if self.lineages.len() >= MAX_LINEAGES {
-            self.lineages.clear();
+        if self.origins.len() >= MAX_ORIGINS {
+            self.origins.clear();
         }
-        let lineages = self.lineages.entry((pair.formula, pair.kinds));
+        let origins = self.origins.entry((pair.formula, pair.kinds));
         let [before, after] =
-            lineages.or_insert_with(|| comparison.lineages(pair.formula, &read()));
-        let origin = |lineage: &Option<Lineage>, change: &Change, is_there: bool| {
-            is_there
-                .then(|| Some(lineage.as_ref()?.at(&change.path)?.spot))
-                .flatten()
+            origins.or_insert_with(|| comparison.origins(pair.formula, &read()));
+        let origin = |origins: &Option<Origins>, path: &[Key], value: &Option<Value>| {
+            origins.as_ref()?.at(path, value.as_ref()?)
         };
         let groups = changes.iter().map(|change| {
-            let old_origin = origin(before, change, change.old.is_some());
-            let new_origin = origin(after, change, change.new.is_some());
+            let old_origin = origin(before, &change.path, &change.old);
+            let new_origin = origin(after, &change.path, &change.new);
             let text = |value: &Option<Value>| value.as_ref().map(Value::repr);
             let key = format!(
                 "{:?}",
@@ -232,13 +233,17 @@ impl Differences {
             );
             *self.by_key.entry(key).or_insert_with(|| {
                 let change = change.clone();
-                let secret = |lineage: &Option<Lineage>| {
-                    lineage
-                        .as_ref()
-                        .map(|lineage| lineage.secret_paths(&change.path))
+                let secret = |origins: &Option<Origins>, value: &Option<Value>| {
+                    let both = origins.as_ref().zip(value.as_ref());
+                    both.map(|(origins, value)| origins.secret_paths(&change.path, value))
                         .unwrap_or_default()
                 };
-                let (old_secret, new_secret) = (secret(before), secret(after));
+                let old_secret = secret(before, &change.old);
+                let new_secret = secret(after, &change.new);
+                let secret_texts = [&*before, &*after].into_iter().flatten();
+                let secret_texts = secret_texts
+                    .flat_map(|origins| origins.secret_texts().to_vec())
+                    .collect();
                 let (formulas, minions, example) = (Vec::new(), Vec::new(), read());
                 self.groups.push(Group {
                     change,
@@ -246,6 +251,7 @@ impl Differences {
                     new_origin,
                     old_secret,
                     new_secret,
+                    secret_texts,
                     formulas,
                     minions,
                     example,

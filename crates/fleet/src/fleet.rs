@@ -5,11 +5,11 @@ use std::thread::Scope;
 
 use mapstack::minion::Minion;
 use mapstack::value::Str;
-use mapstack::{Condition, DataOptions, Engine, Error, Result};
-use mapstack_lineage::{Explain, Lineage};
+use mapstack::{Condition, Configuration, DataOptions, Engine, Error, Result, Way};
 use mapstack_share::{Answers, FactRead, Outcome, SharedFormula};
 
 use crate::Pace;
+use crate::origins::Origins;
 use crate::ordered::{Panicked, ordered};
 
 /// What is computed for every minion of a fleet.
@@ -40,7 +40,7 @@ impl<'e> Fleet<'e> {
 
     /// Compute a formula's configuration, too.
     #[must_use]
-    pub fn formula(self, formula: impl Into<String>) -> Self {
+    pub fn formula(self, formula: &str) -> Self {
         let formula = SharedFormula::new(self.engine, formula, DataOptions::default());
         self.shared_formula(formula)
     }
@@ -107,14 +107,26 @@ impl<'e> Fleet<'e> {
         self.formulas.get(formula)?.facts(minion)
     }
 
-    /// Where the values of a formula, by its index, come from on a minion; `None` if it fails.
+    /// What is computed of each formula, in the order of a report's outcomes.
+    pub fn configurations(&self) -> impl Iterator<Item = &Configuration> {
+        self.formulas.iter().map(SharedFormula::configuration)
+    }
+
+    /// Where the values of a formula, by its index, come from on a minion.
     #[must_use]
-    pub fn explain(&self, formula: usize, minion: &Minion) -> Option<Lineage> {
-        let formula = self.formulas.get(formula)?;
-        let explained = formula
-            .run(minion)
-            .explain(formula.formula(), formula.options());
-        explained.ok().map(|(_, lineage)| lineage)
+    pub fn origins(&self, formula: usize, minion: &Minion) -> Option<Origins> {
+        let shared = self.formulas.get(formula)?;
+        let configuration = shared.configuration();
+        // The lineage of layers has what their templates made of secrets.
+        let secret_texts = match configuration.way() {
+            Way::Data => Vec::new(),
+            Way::Map => shared.secret_texts(minion),
+        };
+        Some(Origins::of(
+            configuration,
+            || shared.run(minion),
+            secret_texts,
+        ))
     }
 
     /// The texts that a formula's templates, by its index, made of a minion's secrets, and those secrets.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mapstack::minion::{Minion, Part};
 use mapstack::secrets::Redacted;
 use mapstack::trace::FileReadKind;
-use mapstack::value::{Key, Path as KeyPath, Value};
+use mapstack::value::{Key, Path as KeyPath, Str, Value};
 use mapstack::{Error, yaml};
 use mapstack_lineage::Spot;
 use mapstack_share::Outcome;
@@ -48,8 +48,15 @@ pub struct Reach<'r, 'e> {
 struct Known {
     outcome: Arc<Outcome>,
     is_reached: bool,
-    /// Where the value comes from, and which paths in it are secret.
-    spot: Option<(Spot, Arc<HashSet<Vec<Key>>>)>,
+    origin: Arc<Origin>,
+}
+
+/// Where a value comes from, and what in it is secret.
+#[derive(Debug, Default)]
+struct Origin {
+    spot: Option<Spot>,
+    secret_paths: HashSet<Vec<Key>>,
+    secret_texts: Vec<Str>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -62,9 +69,7 @@ struct OfFormula {
 #[derive(Debug, Clone)]
 struct OfValue {
     value: Value,
-    spot: Option<Spot>,
-    /// The paths in it that are secret.
-    secret: Arc<HashSet<Vec<Key>>>,
+    origin: Arc<Origin>,
     minions: Vec<String>,
     /// One of them.
     example: Minion,
@@ -92,23 +97,20 @@ impl<'r, 'e> Reach<'r, 'e> {
             let key = (index, Arc::as_ptr(outcome) as usize);
             if !self.known.contains_key(&key) {
                 let is_reached = self.is_reached(index, outcome, minion);
-                let spot = if is_reached {
-                    self.spot(index, minion)
-                } else {
-                    None
-                };
+                let origin = is_reached.then(|| self.origin(index, outcome, minion));
+                let origin = origin.flatten().unwrap_or_default().into();
                 self.known.insert(
                     key,
                     Known {
                         outcome: outcome.clone(),
                         is_reached,
-                        spot,
+                        origin,
                     },
                 );
             }
             if let Some(known) = self.known.get(&key).filter(|known| known.is_reached) {
-                let (outcome, spot) = (known.outcome.clone(), known.spot.clone());
-                self.add(index, &outcome, spot, minion);
+                let (outcome, origin) = (known.outcome.clone(), known.origin.clone());
+                self.add(index, &outcome, origin, minion);
             }
         }
         let failed = report.errors().map(|(formula, error)| {
@@ -137,30 +139,28 @@ impl<'r, 'e> Reach<'r, 'e> {
         }
     }
 
-    /// Where the value that is asked about comes from.
-    fn spot(&self, index: usize, minion: &Minion) -> Option<(Spot, Arc<HashSet<Vec<Key>>>)> {
-        let What::Value(..) = self.what else {
-            return None;
-        };
-        let (lineage, keys) = (self.fleet.explain(index, minion)?, self.what.keys());
-        Some((lineage.at(&keys)?.spot, lineage.secret_paths(&keys).into()))
-    }
-
-    fn add(
-        &mut self,
-        index: usize,
-        outcome: &Outcome,
-        spot: Option<(Spot, Arc<HashSet<Vec<Key>>>)>,
-        minion: &Minion,
-    ) {
-        let (spot, secret) = spot.map_or((None, Arc::default()), |(spot, secret)| {
-            (Some(spot), secret)
-        });
-        let id = minion.id().to_string();
-        let value = match (self.what, &outcome.result) {
+    /// The value of an outcome that is asked about.
+    fn value(&self, outcome: &Outcome) -> Option<Value> {
+        match (self.what, &outcome.result) {
             (What::Value(_, path), Ok(data)) => yaml::traverse(data, path),
             _ => None,
-        };
+        }
+    }
+
+    /// Where the value that is asked about comes from.
+    fn origin(&self, index: usize, outcome: &Outcome, minion: &Minion) -> Option<Origin> {
+        let (value, keys) = (self.value(outcome)?, self.what.keys());
+        let origins = self.fleet.origins(index, minion)?;
+        Some(Origin {
+            spot: origins.at(&keys, &value),
+            secret_paths: origins.secret_paths(&keys, &value),
+            secret_texts: origins.secret_texts().to_vec(),
+        })
+    }
+
+    fn add(&mut self, index: usize, outcome: &Outcome, origin: Arc<Origin>, minion: &Minion) {
+        let id = minion.id().to_string();
+        let value = self.value(outcome);
         let Some(of) = self.formulas.get_mut(index) else {
             return;
         };
@@ -169,15 +169,14 @@ impl<'r, 'e> Reach<'r, 'e> {
         if let Some(known) = of
             .values
             .iter_mut()
-            .find(|known| known.value.is_same(&value) && known.spot == spot)
+            .find(|known| known.value.is_same(&value) && known.origin.spot == origin.spot)
         {
             known.minions.push(id);
             return;
         }
         of.values.push(OfValue {
             value,
-            spot,
-            secret,
+            origin,
             minions: vec![id],
             example: minion.clone(),
         });
@@ -187,14 +186,16 @@ impl<'r, 'e> Reach<'r, 'e> {
     pub fn impact(&self, masking: &Masking) -> Impact {
         let keys = self.what.keys();
         let shown = |known: &OfValue| {
-            let is_secret = |path: &[Key]| known.secret.contains(path);
+            let is_secret = |path: &[Key]| known.origin.secret_paths.contains(path);
+            let secrets = masking.of([&known.example]);
+            let secrets = secrets.derived(&known.origin.secret_texts);
             ReachedValue {
-                value: masking.of([&known.example]).masked_where(
+                value: secrets.masked_where(
                     &mut keys.clone(),
                     &known.value,
                     &is_secret,
                 ),
-                origin: known.spot.as_ref().map(ToString::to_string),
+                origin: known.origin.spot.as_ref().map(ToString::to_string),
                 minions: known.minions.clone(),
             }
         };

@@ -33,6 +33,7 @@
 //! | what went wrong, each thing once | [`Summary`] |
 //! | who has which value | [`Tally`] |
 //! | what a file, a key or a fact reaches | [`impact`] |
+//! | where a formula's values come from | [`Origins`] |
 //! | what a change of files does to a fleet | [`Comparison`], [`Differences`] |
 //!
 //! The crate does not know about command lines, files of minions, output formats or terminals.
@@ -46,6 +47,7 @@ mod masked;
 mod masking;
 mod minions;
 mod ordered;
+mod origins;
 mod pace;
 mod reach;
 mod shard;
@@ -61,6 +63,7 @@ pub use impact::Impact;
 pub use masked::MaskedFleet;
 pub use masking::{Masking, secrets_of};
 pub use minions::Minions;
+pub use origins::{Origins, read_back};
 pub use ordered::{Ordered, Panicked, ordered};
 pub use pace::Pace;
 pub use reach::ChangedFiles;

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use mapstack::loader::{Fetched, FileServer, LoadError, SaltPath};
 use mapstack::trace::{FileRead, FileReadKind};
 
+/// A file that changed: its saltenv and path.
+pub(crate) type ChangedFile<'c> = (&'c String, &'c String);
+
 /// The files that are not the same in two states.
 ///
 /// ```
@@ -83,6 +86,22 @@ impl ChangedFiles {
                 .map(|(path, _)| path)
         };
         new().any(is_new_layer) || reads.iter().any(|read| self.is_read(read))
+    }
+
+    /// The files among the reads of a result: those that it is made of, or that it is made without.
+    pub(crate) fn among<'c>(&'c self, reads: &[FileRead]) -> impl Iterator<Item = ChangedFile<'c>> {
+        reads.iter().filter_map(|read| {
+            let (env, files) = self.files.get_key_value(&*read.saltenv)?;
+            let (path, _) = files.get_key_value(&*read.path)?;
+            matches!(read.kind, FileReadKind::Found | FileReadKind::Absent).then_some((env, path))
+        })
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = ChangedFile<'_>> {
+        self.files
+            .iter()
+            .flat_map(|(env, files)| files.keys().map(move |path| (env, path)))
     }
 
     fn is_read(&self, read: &FileRead) -> bool {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
+use mapstack::Way;
 use mapstack_fleet::{Pace, Shard};
 use mapstack_salt_config::{Config, Kind};
 
@@ -65,6 +66,39 @@ pub struct SecretFlags {
     /// Make digests that other runs with the same text make, too
     #[arg(long, value_name = "TEXT", help_heading = "Secrets")]
     pub digest_salt: Option<String>,
+}
+
+/// Which of a formula's results is its configuration.
+#[derive(Debug, Default, Args)]
+pub struct ResultFlags {
+    /// What a formula's configuration is: data (its layers) or map (what its map.jinja exports) [default: map if there
+    /// is a map.jinja]
+    #[arg(long, value_enum, value_name = "RESULT")]
+    pub of: Option<ResultOf>,
+    /// The variable of map.jinja [default: as in `mapstack map`]
+    #[arg(long, value_name = "NAME")]
+    pub var: Option<String>,
+}
+
+impl ResultFlags {
+    /// The way in which configurations are made, if the flags say.
+    pub fn way(&self) -> Option<Way> {
+        self.of.map(|of| match of {
+            ResultOf::Data => Way::Data,
+            ResultOf::Map => Way::Map,
+        })
+    }
+}
+
+/// Which of a formula's results is meant.
+#[allow(
+    missing_docs,
+    reason = "a comment would become a line of help for each"
+)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ResultOf {
+    Data,
+    Map,
 }
 
 /// Which minions of many are worked on, and how many at once.

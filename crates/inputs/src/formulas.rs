@@ -26,12 +26,44 @@ pub fn all(files: &dyn FileServer, saltenv: &str) -> Result<BTreeSet<String>, Er
     })
 }
 
-/// Those that have parameter files.
+/// Those that have a configuration: parameter files or a `map.jinja`.
 ///
 /// # Errors
 /// The files cannot be listed.
-pub fn layered(files: &dyn FileServer, saltenv: &str) -> Result<BTreeSet<String>, Error> {
-    folders(files, saltenv, |rest| rest.starts_with("parameters/"))
+pub fn configured(files: &dyn FileServer, saltenv: &str) -> Result<BTreeSet<String>, Error> {
+    folders(files, saltenv, |rest| {
+        rest.starts_with("parameters/") || rest == "map.jinja"
+    })
+}
+
+/// The formulas to compare in two states of the files: those given, each of which is in one of them, or all that have
+/// a configuration in one of them.
+///
+/// # Errors
+/// There is no such formula, or none at all.
+pub fn compared(
+    engines: [&Engine; 2],
+    saltenv: &str,
+    given: &[String],
+) -> Result<Vec<String>, InputError> {
+    let [before, after] = engines;
+    if !given.is_empty() {
+        let missing = |name: &&String| existing(before, saltenv, &[(*name).clone()]).is_err();
+        let of_after: Vec<String> = given.iter().filter(missing).cloned().collect();
+        if !of_after.is_empty() {
+            existing(after, saltenv, &of_after)?;
+        }
+        return Ok(named(given));
+    }
+    let mut all = configured(before.files(), saltenv)?;
+    all.extend(configured(after.files(), saltenv)?);
+    if all.is_empty() {
+        misplaced::check(after, saltenv)?;
+        let message = format!("no formula in saltenv {saltenv} has a configuration to compare");
+        let note = "a formula is a folder below a root, with parameters/ or a map.jinja: check --root";
+        return Err(Error::new(ErrorKind::File, message).note(note).into());
+    }
+    Ok(all.into_iter().collect())
 }
 
 /// The formulas that are meant: those given, each of which there is, or all there are.
@@ -85,6 +117,29 @@ pub fn existing(
         }
     }
     Ok(wanted)
+}
+
+/// The formulas that are given, each of which is in the saltenv that is named, or else in any: minions have their own.
+///
+/// # Errors
+/// There is no such formula.
+pub fn served(
+    engine: &Engine,
+    given: &[String],
+    saltenv: Option<&str>,
+) -> Result<Vec<String>, InputError> {
+    let envs = match saltenv {
+        Some(saltenv) => vec![saltenv.to_owned()],
+        None => engine.files().envs(),
+    };
+    for name in given {
+        let name = std::slice::from_ref(name);
+        let is_in = |env: &String| existing(engine, env, name).is_ok();
+        if !envs.iter().any(is_in) {
+            existing(engine, saltenv.unwrap_or("base"), name)?;
+        }
+    }
+    Ok(named(given))
 }
 
 /// Whether a name can be a formula's; the linter says what is wrong with others.

@@ -1,18 +1,21 @@
 //! Formulas for many minions, as verbs that compare or look through them want them.
 
-use mapstack::{Condition, DataOptions, Engine};
+use mapstack::{Condition, Configuration, DataOptions, Engine, Error, Way};
 use mapstack_fleet::Fleet;
 use mapstack_share::SharedFormula;
 
 use crate::InputError;
 use crate::Kwargs;
-use crate::flags::{Input, Layering};
+use crate::flags::{Input, Layering, ResultFlags};
 
 /// What is computed, on whichever files.
 pub struct Plan {
     /// The formulas.
     pub formulas: Vec<String>,
     options: DataOptions,
+    /// The way in which configurations are made, if it is not for the formula to say.
+    way: Option<Way>,
+    variable: Option<String>,
     saltenv: Option<String>,
     condition: Option<Condition>,
     /// About how many bytes each formula remembers, if given.
@@ -26,13 +29,15 @@ impl Plan {
     /// Arguments that mean nothing.
     pub fn new(
         input: &Input,
-        layering: &Layering,
+        (layering, result): (&Layering, &ResultFlags),
         select: Option<&str>,
     ) -> Result<Self, InputError> {
         let kwargs = Kwargs::new(input)?.layering(layering)?.into_map();
         Ok(Plan {
             formulas: Vec::new(),
             options: DataOptions::from_kwargs(&kwargs)?,
+            way: result.way(),
+            variable: result.var.clone(),
             saltenv: input.files.saltenv.clone(),
             condition: select.map(Condition::parse).transpose()?,
             memory: None,
@@ -50,23 +55,50 @@ impl Plan {
         self.saltenv.as_deref().unwrap_or("base")
     }
 
-    /// The same on the files of an engine.
-    pub fn fleet<'e>(&self, engine: &'e Engine) -> Fleet<'e> {
-        let formulas = self.formulas.iter().map(|formula| {
-            let formula = SharedFormula::new(engine, formula, self.options.clone());
-            let formula = match self.memory {
-                Some(bytes) => formula.with_memory(bytes),
-                None => formula,
+    /// The configuration of a formula, on the files of an engine.
+    fn configuration(&self, engine: &Engine, formula: &str) -> Result<Configuration, Error> {
+        let options = self.options.clone();
+        let configuration = Configuration::of(engine, formula, self.saltenv(), options)?;
+        let configuration = match self.way {
+            Some(way) => configuration.made(engine, way)?,
+            None => configuration,
+        };
+        Ok(configuration.with_variable(self.variable.as_deref()))
+    }
+
+    /// The way in which each formula's configuration is made, the later state before the earlier one, where they differ.
+    pub fn ways(&self, [before, after]: [&Fleet<'_>; 2]) -> Vec<(String, Way)> {
+        let both = before.configurations().zip(after.configurations());
+        let way = |(before, after): (&Configuration, &Configuration)| match after.is_there() {
+            true => (after.formula().to_owned(), after.way()),
+            false => (before.formula().to_owned(), before.way()),
+        };
+        both.map(way).collect()
+    }
+
+    /// The formulas on the files of an engine.
+    ///
+    /// # Errors
+    /// A formula's files cannot be listed or read.
+    pub fn fleet<'e>(&self, engine: &'e Engine) -> Result<Fleet<'e>, Error> {
+        let shared = |formula: &String| -> Result<SharedFormula<'e>, Error> {
+            let shared = SharedFormula::of(engine, self.configuration(engine, formula)?);
+            let shared = match self.memory {
+                Some(bytes) => shared.with_memory(bytes),
+                None => shared,
             };
-            match &self.saltenv {
-                Some(saltenv) => formula.in_saltenv(saltenv.as_str()),
-                None => formula,
-            }
-        });
-        let fleet = formulas.fold(Fleet::new(engine), Fleet::shared_formula);
-        match &self.condition {
+            Ok(match &self.saltenv {
+                Some(saltenv) => shared.in_saltenv(saltenv.as_str()),
+                None => shared,
+            })
+        };
+        let mut formulas = self.formulas.iter().map(shared);
+        let fleet = formulas.try_fold(Fleet::new(engine), |fleet, shared| {
+            Ok::<_, Error>(fleet.shared_formula(shared?))
+        })?;
+        Ok(match &self.condition {
             Some(condition) => fleet.only(condition.clone()),
             None => fleet,
-        }
+        })
     }
 }

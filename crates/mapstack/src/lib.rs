@@ -39,6 +39,7 @@ mod built_in;
 mod by_text;
 mod calls;
 mod condition;
+mod configuration;
 mod data;
 mod engine;
 mod facts;
@@ -71,6 +72,7 @@ mod watch;
 
 pub use calls::{Call, CallError, Functions};
 pub use condition::Condition;
+pub use configuration::{Configuration, Way};
 pub use engine::{Engine, Run};
 pub use file::File;
 pub use layer_file::LAYER_KEYS;

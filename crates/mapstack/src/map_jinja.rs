@@ -161,8 +161,13 @@ impl Run<'_> {
             saltenv: &self.saltenv,
             watch: None,
         };
-        let (_, mut exports) =
-            self.run_template_for_names(file, &file.text()?.into(), job, Vec::new())?;
+        let source = file.text()?.into();
+        // The layers that a template asks for are not those of the run's own formula.
+        let (_, mut exports) = self.nested(
+            "a map.jinja was asked for",
+            "a template must not ask for the map that it is part of",
+            || self.run_template_for_names(file, &source, job, Vec::new()),
+        )?;
         // Jinja does not export names with an underscore.
         exports.retain(|name, _| !name.starts_with('_'));
         Ok(exports)

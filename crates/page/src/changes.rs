@@ -21,6 +21,8 @@ pub struct Changes {
     pub to: String,
     /// How much changed, in a sentence.
     pub summary: String,
+    /// What was compared and what was not, a sentence each.
+    pub notes: Vec<String>,
     /// The changes.
     pub changes: Vec<Changed>,
 }
@@ -57,6 +59,7 @@ impl Changes {
         let mut page = self.clone();
         [&mut page.from, &mut page.to, &mut page.summary]
             .into_iter()
+            .chain(&mut page.notes)
             .for_each(shown);
         for change in &mut page.changes {
             let texts = [&mut change.formulas, &mut change.title].into_iter();

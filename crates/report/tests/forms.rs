@@ -4,7 +4,7 @@ use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, Part};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Value, json};
-use mapstack::{Engine, Error, ErrorKind};
+use mapstack::{Engine, Error, ErrorKind, Way};
 use mapstack_fleet::impact::{Reach, What};
 use mapstack_fleet::{Comparison, Differences, Fleet, Masking, Minions, Pace};
 use mapstack_report::values::as_json;
@@ -59,7 +59,13 @@ fn a_change_is_reported_once_for_all_minions() {
     let all = ids(&[&IDS[..], &["broken"]].concat());
     let differences = Differences::of(&comparison, &Named, &all, Pace::threads(2));
     let masking = masking();
+    let accounting = diff::Accounting {
+        configurations: vec![("users".into(), Way::Data)],
+        not_compared: vec!["users/init.sls".into()],
+        changed: 2,
+    };
     let report = diff::Report {
+        accounting: &accounting,
         from: "before",
         to: "now",
         formulas: &["users".to_owned()],
@@ -73,6 +79,8 @@ users: shell
   on 2 minions: Debian-1, Debian-2
 
 1 change on 2 of 3 minions; 1 unaffected
+compared: parameters of users
+changed, and not compared: 1 state file (users/init.sls)
 ";
     assert_eq!(diff::text(&report, false), text);
     let rows = diff::rows(&report);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use mapstack::secrets::{Redact, Secrets};
 use mapstack::trace::FileRead;
-use mapstack::{DataOptions, Engine, Run};
+use mapstack::{Configuration, DataOptions, Engine, Run};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_minion::Minion;
 use mapstack_value::{Str, Value, weight};
@@ -45,8 +45,7 @@ use crate::rendered_layer::{LayerSet, PerMinionLayers};
 /// ```
 pub struct SharedFormula<'e> {
     engine: &'e Engine,
-    formula: String,
-    options: DataOptions,
+    configuration: Configuration,
     saltenv: Option<Str>,
     known: Option<DecisionTree<Leaf>>,
     layers: Mutex<PerMinionLayers>,
@@ -134,11 +133,15 @@ const MAX_BYTES: usize = 64 << 20;
 
 impl<'e> SharedFormula<'e> {
     /// A formula, with the other arguments of `map.data`.
-    pub fn new(engine: &'e Engine, formula: impl Into<String>, options: DataOptions) -> Self {
+    pub fn new(engine: &'e Engine, formula: &str, options: DataOptions) -> Self {
+        Self::of(engine, Configuration::by_layers(formula, "base", options))
+    }
+
+    /// A formula's configuration, in whichever way the formula makes it.
+    pub fn of(engine: &'e Engine, configuration: Configuration) -> Self {
         let formula = SharedFormula {
             engine,
-            formula: formula.into(),
-            options,
+            configuration,
             saltenv: None,
             known: None,
             layers: Mutex::default(),
@@ -165,13 +168,13 @@ impl<'e> SharedFormula<'e> {
     /// The name of the formula.
     #[must_use]
     pub fn formula(&self) -> &str {
-        &self.formula
+        self.configuration.formula()
     }
 
-    /// The arguments of `map.data` besides the formula.
+    /// The configuration that is computed.
     #[must_use]
-    pub fn options(&self) -> &DataOptions {
-        &self.options
+    pub fn configuration(&self) -> &Configuration {
+        &self.configuration
     }
 
     /// The result for a minion.
@@ -276,7 +279,7 @@ impl<'e> SharedFormula<'e> {
     pub fn secret_texts(&self, minion: &Minion) -> Vec<Str> {
         let run = self.run(minion).following_secrets();
         // Only the secrets matter here; the caller already has the result or the error.
-        let _ = run.data(&self.formula, &self.options);
+        let _ = self.configuration.compute(&run);
         run.secret_texts()
     }
 
@@ -308,7 +311,7 @@ impl<'e> SharedFormula<'e> {
     }
 
     fn computed(&self, run: &Run<'_>) -> Outcome {
-        let result = run.data(&self.formula, &self.options);
+        let result = self.configuration.compute(run);
         let (warnings, files) = (run.warnings().into(), run.file_reads().into());
         Outcome {
             result,

@@ -1,14 +1,12 @@
 //! `mapstack diff`.
 
-use std::collections::BTreeSet;
-
 use clap::{Args, ValueEnum};
 use mapstack::loader::{Backends, Snapshot};
-use mapstack::{Engine, Error, ErrorKind};
+use mapstack::{Error, ErrorKind};
 use mapstack_fleet::{ChangedFiles, Comparison, Differences, Ignored};
-use mapstack_inputs::flags::{Input, Layering, SecretFlags, WorkFlags};
+use mapstack_inputs::flags::{Input, Layering, ResultFlags, SecretFlags, WorkFlags};
 use mapstack_inputs::{Many, Plan, Sides, formulas};
-use mapstack_report::diff;
+use mapstack_report::diff::{self, Accounting};
 
 use crate::commands::engine;
 use crate::output;
@@ -27,9 +25,13 @@ Examples:
   mapstack diff users --from ../old/salt --to salt --config /etc/salt/master
       two directories, on the minions in a master's cache
 
-Exit status: 0 no change, 1 changes, 2 the comparison failed, at least for some minions.")]
+Files that changed and that no compared result is made of, such as states, are listed: nothing is said of
+what they do.
+
+Exit status: 0 no change, 1 changes, 2 the comparison failed, at least for some minions, or nothing that
+changed was compared (with --strict, or not all of it).")]
 pub struct Diff {
-    /// Formulas: their folders below a root [default: all that have parameter files]
+    /// Formulas: their folders below a root [default: all that have parameters/ or a map.jinja]
     #[arg(value_name = "FORMULA")]
     pub formulas: Vec<String>,
     /// The state before: a revision, a directory, or worktree
@@ -44,6 +46,8 @@ pub struct Diff {
     /// How to print
     #[arg(short = 'o', long, visible_alias = "output", value_enum, default_value_t = DiffFormat::Text, value_name = "FORMAT")]
     pub format: DiffFormat,
+    #[command(flatten)]
+    pub result: ResultFlags,
     #[command(flatten)]
     pub work: WorkFlags,
     #[command(flatten)]
@@ -85,24 +89,16 @@ pub fn run(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
 
 fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
-    let mut plan = Plan::new(input, &args.layering, args.work.select.as_deref())?;
+    let mut plan = Plan::new(
+        input,
+        (&args.layering, &args.result),
+        args.work.select.as_deref(),
+    )?;
     let config = input.config(reporter)?;
     let sides = Sides::new(&input.files, (&args.from, &args.to), config.as_ref())?;
     let state = |files: Backends| engine(Snapshot::new(files), &input.functions);
     let (before, after) = (state(sides.before)?, state(sides.after)?);
-    plan.formulas = match args.formulas.is_empty() {
-        false => formulas::named(&args.formulas),
-        true => {
-            let there = |engine: &Engine| formulas::layered(engine.files(), plan.saltenv());
-            let all: BTreeSet<String> = there(&before)?.into_iter().chain(there(&after)?).collect();
-            all.into_iter().collect()
-        }
-    };
-    if plan.formulas.is_empty() {
-        return Err(Failure::Usage(
-            "no formula with parameters/ is in either state: give --root DIR".into(),
-        ));
-    }
+    plan.formulas = formulas::compared([&before, &after], plan.saltenv(), &args.formulas)?;
     let changed = ChangedFiles::between(before.files(), after.files());
     let changed = changed.map_err(|e| {
         Error::new(
@@ -110,7 +106,8 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
             format!("the files cannot be compared: {e}"),
         )
     })?;
-    let (before, after) = (plan.fleet(&before), plan.fleet(&after));
+    let files_changed = changed.paths().count();
+    let (before, after) = (plan.fleet(&before)?, plan.fleet(&after)?);
     let comparison = Comparison::new(&before, &after).reached_by(changed);
     let comparison = args.ignore.iter().fold(comparison, |comparison, path| {
         comparison.ignore(Ignored::new(path))
@@ -125,7 +122,13 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let ids = args.work.of(minions.ids());
     let differences = Differences::of(&comparison, &minions, &ids, args.work.pace());
     let masking = reporter.masking(&args.secrets)?;
+    let accounting = Accounting {
+        configurations: plan.ways([&before, &after]),
+        not_compared: comparison.not_compared().unwrap_or_default(),
+        changed: files_changed,
+    };
     let report = diff::Report {
+        accounting: &accounting,
         from: &args.from,
         to: &args.to,
         formulas: &plan.formulas,
@@ -152,9 +155,19 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
             status: FAILED,
         });
     }
-    if differences.is_empty() {
-        Ok(())
-    } else {
-        Err(Failure::Found)
+    if accounting.is_empty_handed() || (reporter.is_strict() && !accounting.not_compared.is_empty())
+    {
+        let message = match accounting.is_empty_handed() {
+            true => "nothing that changed was compared",
+            false => "not all that changed was compared",
+        };
+        return Err(Failure::Incomplete {
+            message: message.into(),
+            status: FAILED,
+        });
+    }
+    match differences.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Found),
     }
 }

@@ -11,8 +11,8 @@ use mapstack::loader::Snapshot;
 use mapstack::{Error, ErrorKind};
 use mapstack_fleet::MaskedFleet;
 use mapstack_inputs::flags::SecretFlags;
-use mapstack_inputs::flags::{Input, Layering, WorkFlags};
-use mapstack_inputs::{Many, Plan, Served};
+use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
+use mapstack_inputs::{Many, Plan, Served, formulas};
 use mapstack_outputs::{Sink, Written, write_fleet};
 use mapstack_report::fleet::{Form, Format, What};
 
@@ -43,6 +43,8 @@ pub struct FleetArgs {
     /// About how much to remember of minions done, for others that have the same facts; 0 shares nothing
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32))]
     pub memory: u32,
+    #[command(flatten)]
+    pub result: ResultFlags,
     #[command(flatten)]
     pub input: Input,
     #[command(flatten)]
@@ -105,8 +107,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
         .saturating_mul(1 << 20)
         / args.formulas.len().max(1);
     let mut plan =
-        Plan::new(input, &args.layering, args.work.select.as_deref())?.with_memory(memory);
-    plan.formulas.clone_from(&args.formulas);
+        Plan::new(input, (&args.layering, &args.result), args.work.select.as_deref())?.with_memory(memory);
     let (form, format) = form(args)?;
     let config = input.config(reporter)?;
     let others = input.other_files();
@@ -118,8 +119,9 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     )?;
     let files = Served::new(&input.files, config.as_ref(), None, reporter)?.files;
     let engine = engine(Snapshot::new(files), &input.functions)?;
+    plan.formulas = formulas::served(&engine, &args.formulas, input.files.saltenv.as_deref())?;
 
-    let fleet = plan.fleet(&engine);
+    let fleet = plan.fleet(&engine)?;
     let ids = args.work.of(minions.ids());
     let sink = match &args.directory {
         Some(directory) => Sink::directory(&form, format, directory).map_err(|e| {

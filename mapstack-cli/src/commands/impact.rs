@@ -7,7 +7,7 @@ use mapstack::secrets::Redacted;
 use mapstack_fleet::Minions as _;
 use mapstack_fleet::impact::{Reach, What};
 use mapstack_inputs::flags::SecretFlags;
-use mapstack_inputs::flags::{Input, Layering, Target};
+use mapstack_inputs::flags::{Input, Layering, ResultFlags, Target};
 use mapstack_inputs::{Many, Plan, Served, asked, formulas};
 use mapstack_report::impact;
 
@@ -29,7 +29,7 @@ pub struct Impact {
     /// A file on disk or as salt://PATH; FORMULA:KEY; or grains:KEY, pillar:KEY, opts:KEY
     #[arg(value_name = "FILE|FORMULA:KEY|FACT", value_hint = ValueHint::AnyPath)]
     pub what: String,
-    /// Formulas that are looked at (repeatable) [default: all that have parameter files]
+    /// Formulas that are looked at (repeatable) [default: all that have parameters/ or a map.jinja]
     #[arg(long, value_name = "FORMULA")]
     pub formula: Vec<String>,
     /// How to print
@@ -41,6 +41,8 @@ pub struct Impact {
     #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
     pub select: Option<String>,
     #[command(flatten)]
+    pub result: ResultFlags,
+    #[command(flatten)]
     pub input: Input,
     #[command(flatten)]
     pub layering: Layering,
@@ -48,12 +50,12 @@ pub struct Impact {
 
 pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
-    let mut plan = Plan::new(input, &args.layering, args.select.as_deref())?;
+    let mut plan = Plan::new(input, (&args.layering, &args.result), args.select.as_deref())?;
     let config = input.config(reporter)?;
     let served = Served::new(&input.files, config.as_ref(), None, reporter)?;
     let roots = served.directories(plan.saltenv());
     let engine = engine(Snapshot::new(served.files), &input.functions)?;
-    let known: Vec<String> = formulas::layered(engine.files(), plan.saltenv())?
+    let known: Vec<String> = formulas::configured(engine.files(), plan.saltenv())?
         .into_iter()
         .collect();
     let what = asked(&args.what, &known, &roots)?;
@@ -62,7 +64,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         (_, true) => known,
         (_, false) => formulas::named(&args.formula),
     };
-    let fleet = plan.fleet(&engine);
+    let fleet = plan.fleet(&engine)?;
     let others = input.other_files();
     let minions = Many::list_or_platforms(
         (&input.facts, &args.target),

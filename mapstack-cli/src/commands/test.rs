@@ -7,11 +7,11 @@ use clap::{Args, ValueEnum, ValueHint};
 use mapstack::loader::Snapshot;
 use mapstack::{DataOptions, ErrorKind, yaml};
 use mapstack_expect::{
-    Case, EngineOf, Expectation, Given, Kind, NoFile, Places, Plan, Runs, Suite, missing,
+    Case, EngineOf, Expectation, Given, NoFile, Places, Plan, Runs, Suite, missing,
     with_state,
 };
 use mapstack_fleet::{Ignored, Pace};
-use mapstack_inputs::flags::{Input, Layering, SecretFlags, Target};
+use mapstack_inputs::flags::{Input, Layering, ResultFlags, SecretFlags, Target};
 use mapstack_inputs::{Kwargs, Many, Served, formulas};
 use mapstack_report::test::{self, Report};
 
@@ -48,12 +48,8 @@ pub struct Test {
     /// Rewrite files that differ, and create missing ones for formulas and minions that are named
     #[arg(long)]
     pub update: bool,
-    /// What is expected: data (the layers) or map (what map.jinja exports) [default: map if there is a map.jinja]
-    #[arg(long, value_enum, value_name = "RESULT")]
-    pub of: Option<Expected>,
-    /// The variable of map.jinja [default: as in `mapstack map`]
-    #[arg(long, value_name = "NAME")]
-    pub var: Option<String>,
+    #[command(flatten)]
+    pub result: ResultFlags,
     /// Leave a key and what is below it out, as in users:*:shell (repeatable)
     #[arg(long, value_name = "KEY")]
     pub ignore: Vec<String>,
@@ -71,13 +67,6 @@ pub struct Test {
     pub input: Input,
     #[command(flatten)]
     pub layering: Layering,
-}
-
-/// Which of a formula's results is meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Expected {
-    Data,
-    Map,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -187,11 +176,8 @@ fn plan<'r>(
     let set = set.map(|(path, text)| (path.to_owned(), yaml::load(text).unwrap_or_default()));
     Ok(Plan {
         options: DataOptions::from_kwargs(&kwargs)?,
-        kind: args.of.map(|of| match of {
-            Expected::Data => Kind::Data,
-            Expected::Map => Kind::Map,
-        }),
-        variable: args.var.clone(),
+        way: args.result.way(),
+        variable: args.result.var.clone(),
         ignored: args.ignore.iter().map(|path| Ignored::new(path)).collect(),
         update: args.update,
         ids: minions.ids().into_iter().collect(),

@@ -10,9 +10,9 @@ use mapstack::loader::{Backends, FileServer, Frozen};
 use mapstack::{Engine, Error, ErrorKind};
 use mapstack_fleet::{ChangedFiles, Comparison, Standing};
 use mapstack_inputs::flags::SecretFlags;
-use mapstack_inputs::flags::{Input, Layering, Target};
+use mapstack_inputs::flags::{Input, Layering, ResultFlags, Target};
 use mapstack_inputs::{Many, Plan, Served, formulas};
-use mapstack_report::diff;
+use mapstack_report::diff::{self, Accounting};
 use mapstack_report::words::count;
 use mapstack_salt_config::Config;
 use notify_debouncer_mini::{DebounceEventResult, new_debouncer, notify};
@@ -27,7 +27,7 @@ Example:
   mapstack watch --root salt --minions minions/
       until Ctrl-C: after each change below the roots, what is different on which minions")]
 pub struct Watch {
-    /// Formulas: their folders below a root [default: all that have parameter files]
+    /// Formulas: their folders below a root [default: all that have parameters/ or a map.jinja]
     #[arg(value_name = "FORMULA")]
     pub formulas: Vec<String>,
     #[command(flatten)]
@@ -35,6 +35,8 @@ pub struct Watch {
     /// Only minions of which an expression of Jinja over grains, pillar, opts and id is true
     #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
     pub select: Option<String>,
+    #[command(flatten)]
+    pub result: ResultFlags,
     #[command(flatten)]
     pub input: Input,
     #[command(flatten)]
@@ -46,7 +48,7 @@ const SETTLE: Duration = Duration::from_millis(100);
 
 pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
-    let mut plan = Plan::new(input, &args.layering, args.select.as_deref())?;
+    let mut plan = Plan::new(input, (&args.layering, &args.result), args.select.as_deref())?;
     let config = input.config(reporter)?;
     let others = input.other_files();
     let minions = Many::list_or_platforms(
@@ -74,7 +76,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     let fresh = || state(args, config.as_ref(), reporter);
     let mut before = fresh()?;
     plan.formulas = layered(args, before.files(), plan.saltenv())?;
-    let mut standing = Standing::of(&plan.fleet(&before), &minions, &ids);
+    let mut standing = Standing::of(&plan.fleet(&before)?, &minions, &ids);
     reporter.report(standing.broken().map(|error| reporter.redact(error)));
     let minions_watched = count(ids.len(), "minion");
     reporter.say(&format!(
@@ -100,18 +102,25 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         if changed.is_empty() {
             continue;
         }
-        let paths = changed.paths().collect::<Vec<_>>().join(", ");
+        let changed_paths: Vec<&str> = changed.paths().collect();
+        let (paths, files_changed) = (changed_paths.join(", "), changed_paths.len());
         let formulas = layered(args, after.files(), plan.saltenv())?;
         // A formula that goes is compared for a last time.
         let either: BTreeSet<String> = plan.formulas.iter().chain(&formulas).cloned().collect();
         if either.len() != plan.formulas.len() {
             plan.formulas = either.into_iter().collect();
-            standing = Standing::of(&plan.fleet(&before), &minions, &ids);
+            standing = Standing::of(&plan.fleet(&before)?, &minions, &ids);
         }
-        let (older, newer) = (plan.fleet(&before), plan.fleet(&after));
+        let (older, newer) = (plan.fleet(&before)?, plan.fleet(&after)?);
         let comparison = Comparison::new(&older, &newer).reached_by(changed);
         let differences = standing.advance(&comparison, &minions, &ids);
+        let accounting = Accounting {
+            configurations: plan.ways([&older, &newer]),
+            not_compared: comparison.not_compared().unwrap_or_default(),
+            changed: files_changed,
+        };
         let report = diff::Report {
+            accounting: &accounting,
             from: "before",
             to: "now",
             formulas: &plan.formulas,
@@ -134,7 +143,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         before = after;
         if plan.formulas.len() != formulas.len() {
             plan.formulas = formulas;
-            standing = Standing::of(&plan.fleet(&before), &minions, &ids);
+            standing = Standing::of(&plan.fleet(&before)?, &minions, &ids);
             reporter.report(standing.broken().map(|error| reporter.redact(error)));
         }
     }
@@ -144,7 +153,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
 /// The formulas that are watched.
 fn layered(args: &Watch, files: &dyn FileServer, saltenv: &str) -> Result<Vec<String>, Failure> {
     Ok(match args.formulas.is_empty() {
-        true => formulas::layered(files, saltenv)?.into_iter().collect(),
+        true => formulas::configured(files, saltenv)?.into_iter().collect(),
         false => formulas::named(&args.formulas),
     })
 }

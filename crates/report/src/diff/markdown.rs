@@ -19,6 +19,10 @@ pub fn comment(report: &Report<'_>) -> String {
         code(report.from),
         code(report.to)
     );
+    for line in report.accounting.lines() {
+        // Writing to text does not fail.
+        let _ = write!(text, "\n{}\n", escaped(&line));
+    }
     let mut left_out = 0;
     let groups = report
         .differences

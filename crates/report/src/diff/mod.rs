@@ -1,5 +1,6 @@
 //! What a change of the files does to a fleet.
 
+mod accounting;
 mod markdown;
 #[cfg(feature = "html")]
 mod page;
@@ -13,6 +14,7 @@ use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Value};
 use mapstack_fleet::{Differences, Failing, Group, Masking, Turn};
 
+pub use accounting::Accounting;
 pub use markdown::comment;
 #[cfg(feature = "html")]
 pub use page::html;
@@ -30,6 +32,8 @@ pub struct Report<'t> {
     pub to: &'t str,
     /// The formulas that were compared, by their indices.
     pub formulas: &'t [String],
+    /// What was compared, and what was not.
+    pub accounting: &'t Accounting,
     /// What is different.
     pub differences: &'t Differences,
     /// What is kept back.
@@ -39,7 +43,7 @@ pub struct Report<'t> {
 impl Report<'_> {
     /// The old and the new value of a group, without secrets.
     fn values(&self, group: &Group) -> (Option<Value>, Option<Value>) {
-        let secrets = self.secrets(&group.example);
+        let secrets = self.secrets(&group.example).derived(&group.secret_texts);
         let shown = |value: &Option<Value>, secret: &HashSet<Vec<Key>>| {
             let path = &mut group.change.path.clone();
             value

@@ -26,6 +26,7 @@ pub fn html(report: &Report<'_>) -> Result<String, Error> {
         from: report.from.into(),
         to: report.to.into(),
         summary: report.summary(),
+        notes: report.accounting.lines(),
         changes: changes.chain(failing).collect(),
     };
     page.to_html()

@@ -1,5 +1,6 @@
 //! Differences for programs.
 
+use mapstack::Way;
 use mapstack::value::{Key, Value};
 use mapstack_fleet::{Failing, Group, Turn};
 use mapstack_lineage::Spot;
@@ -35,6 +36,12 @@ pub fn rows(report: &Report<'_>) -> Value {
         ("from", report.from.into()),
         ("to", report.to.into()),
         ("formulas", report.formulas.iter().collect()),
+        ("configurations", configurations(report)),
+        ("files_changed", number(report.accounting.changed)),
+        (
+            "not_compared",
+            report.accounting.not_compared.iter().collect(),
+        ),
         ("minions", number(differences.minions)),
         ("affected", number(report.affected())),
         ("unaffected", number(differences.unaffected)),
@@ -43,6 +50,19 @@ pub fn rows(report: &Report<'_>) -> Value {
         ("failing", failing),
         ("broken", broken),
     ])
+}
+
+/// How each formula's configuration is made.
+fn configurations(report: &Report<'_>) -> Value {
+    let configurations = &report.accounting.configurations;
+    let row = |(formula, way): &(String, Way)| {
+        let of = match way {
+            Way::Data => "data",
+            Way::Map => "map",
+        };
+        object([("formula", formula.as_str().into()), ("of", of.into())])
+    };
+    configurations.iter().map(row).collect()
 }
 
 fn change(report: &Report<'_>, group: &Group) -> Value {

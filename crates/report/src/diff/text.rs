@@ -28,6 +28,9 @@ pub fn text(report: &Report<'_>, colored: bool) -> String {
         let _ = writeln!(text, "  {}\n", minions(&failing.minions));
     }
     let _ = writeln!(text, "{}", report.summary());
+    for line in report.accounting.lines() {
+        let _ = writeln!(text, "{line}");
+    }
     text
 }
 

@@ -1,0 +1,112 @@
+//! Where the values of a configuration come from.
+
+use std::collections::HashSet;
+
+use mapstack::value::{Key, Str, Value};
+use mapstack::yaml::{DumpOptions, dump, load};
+use mapstack::{Configuration, Run, Way};
+use mapstack_lineage::{Explain, Lineage, Spot};
+
+/// Where the values of a configuration come from on a minion, and which of them are secret.
+///
+/// The origins of what templates make are known where they leave the values of the formula's layers as they are.
+#[derive(Debug)]
+pub struct Origins {
+    layers: Option<(Value, Lineage)>,
+    way: Way,
+    secret_texts: Vec<Str>,
+    secret_paths: HashSet<Vec<Key>>,
+}
+
+impl Origins {
+    /// Follow the layers of a configuration on a minion, once more. `run` makes runs of that minion, and `secret_texts`
+    /// are the texts that its templates made of secrets.
+    #[must_use]
+    pub fn of<'e>(
+        configuration: &Configuration,
+        run: impl FnOnce() -> Run<'e>,
+        secret_texts: Vec<Str>,
+    ) -> Self {
+        let follows_layers = configuration.way() == Way::Data || configuration.has_layers();
+        let layers = follows_layers
+            .then(|| run().explain(configuration.formula(), configuration.options()).ok())
+            .flatten();
+        let secret_paths = layers
+            .as_ref()
+            .map(|(_, lineage)| lineage.secret_paths(&[]))
+            .unwrap_or_default();
+        Origins {
+            layers,
+            way: configuration.way(),
+            secret_texts,
+            secret_paths,
+        }
+    }
+
+    /// Where the value at a path comes from, if that is known.
+    #[must_use]
+    pub fn at(&self, path: &[Key], value: &Value) -> Option<Spot> {
+        let (data, lineage) = self.layers.as_ref()?;
+        // The templates of a formula may make something else of its layers.
+        let is_from_layers =
+            self.way == Way::Data || read_back(at(data, path)?).is_same(&read_back(value));
+        is_from_layers
+            .then(|| lineage.at(path).map(|known| known.spot))
+            .flatten()
+    }
+
+    /// The paths of the scalars in a value, which stands at a path, that are secret. Texts with a secret in them are
+    /// found by their content as well, wherever they are printed; numbers only here.
+    #[must_use]
+    pub fn secret_paths(&self, path: &[Key], value: &Value) -> HashSet<Vec<Key>> {
+        let of_layers = self.secret_paths.iter();
+        let mut secret: HashSet<Vec<Key>> = of_layers
+            .filter(|known| known.starts_with(path))
+            .cloned()
+            .collect();
+        self.add_numbers(value, &mut path.to_vec(), &mut secret);
+        secret
+    }
+
+    /// The texts that templates made of secrets.
+    #[must_use]
+    pub fn secret_texts(&self) -> &[Str] {
+        &self.secret_texts
+    }
+
+    fn add_numbers(&self, value: &Value, path: &mut Vec<Key>, secret: &mut HashSet<Vec<Key>>) {
+        match value {
+            Value::Map(map) => {
+                for (key, value) in map {
+                    path.push(key.clone());
+                    self.add_numbers(value, path, secret);
+                    path.pop();
+                }
+            }
+            Value::List(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    path.push(Key::from(i64::try_from(index).unwrap_or(i64::MAX)));
+                    self.add_numbers(item, path, secret);
+                    path.pop();
+                }
+            }
+            Value::Int(_) | Value::Float(_)
+                if self.secret_texts.contains(&Str::from(value.to_string())) =>
+            {
+                secret.insert(path.clone());
+            }
+            _ => {}
+        }
+    }
+}
+
+fn at<'v>(value: &'v Value, path: &[Key]) -> Option<&'v Value> {
+    path.iter()
+        .try_fold(value, |value, key| value.as_map()?.get(key))
+}
+
+/// A value as a file has it: tuples are lists there.
+#[must_use]
+pub fn read_back(value: &Value) -> Value {
+    load(&dump(value, &DumpOptions::output())).unwrap_or_else(|_| value.clone())
+}

@@ -1,0 +1,143 @@
+//! What was compared, and which changed files had no part in it.
+
+use std::collections::BTreeMap;
+
+use mapstack::Way;
+
+use crate::words::{count, some};
+
+/// Changed files that are named of each kind.
+const NAMED: usize = 3;
+
+/// What was compared, and what was not.
+#[derive(Debug, Default)]
+pub struct Accounting {
+    /// The formulas, each with the way in which its configuration is made.
+    pub configurations: Vec<(String, Way)>,
+    /// The changed files that no compared result is made of.
+    pub not_compared: Vec<String>,
+    /// How many files changed.
+    pub changed: usize,
+}
+
+/// What a file of a formula is for, by its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum FileKind {
+    Parameters,
+    Template,
+    State,
+    Managed,
+    Module,
+    Other,
+}
+
+impl FileKind {
+    fn of(path: &str) -> Self {
+        let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let is_in = |wanted: &[&str]| folders.split('/').any(|folder| wanted.contains(&folder));
+        let ends = |ending: &str| name.ends_with(ending);
+        match () {
+            () if folders.starts_with('_') => FileKind::Module,
+            () if is_in(&["files", "templates"]) => FileKind::Managed,
+            () if ends(".sls") => FileKind::State,
+            () if is_in(&["parameters"]) || ends("map.yaml") || ends("defaults.yaml") => {
+                FileKind::Parameters
+            }
+            () if ends(".jinja") || ends(".j2") => FileKind::Template,
+            () => FileKind::Other,
+        }
+    }
+
+    fn counted(self, n: usize) -> String {
+        count(
+            n,
+            match self {
+                FileKind::Parameters => "parameter file",
+                FileKind::Template => "template",
+                FileKind::State => "state file",
+                FileKind::Managed => "managed file",
+                FileKind::Module => "module",
+                FileKind::Other => "other file",
+            },
+        )
+    }
+}
+
+impl Accounting {
+    /// Whether files changed, and no compared result is made of any of them.
+    #[must_use]
+    pub fn is_empty_handed(&self) -> bool {
+        self.changed > 0 && self.not_compared.len() == self.changed
+    }
+
+    /// What was compared, and what was not, a sentence each.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let mut lines = vec![self.compared()];
+        if self.changed == 0 {
+            lines.push("no file is different".into());
+        }
+        if !self.not_compared.is_empty() {
+            lines.push(format!("changed, and not compared: {}", self.kinds()));
+        }
+        lines
+    }
+
+    fn compared(&self) -> String {
+        let of = |way: Way| -> Vec<&str> {
+            let of_way = self.configurations.iter().filter(|(_, own)| *own == way);
+            of_way.map(|(formula, _)| formula.as_str()).collect()
+        };
+        let both = [(Way::Map, "map.jinja"), (Way::Data, "parameters")].map(|(way, what)| {
+            let formulas = of(way);
+            (!formulas.is_empty()).then(|| format!("{what} of {}", formulas.join(", ")))
+        });
+        let both: Vec<String> = both.into_iter().flatten().collect();
+        format!("compared: {}", both.join("; "))
+    }
+
+    fn kinds(&self) -> String {
+        let mut by_kind: BTreeMap<FileKind, Vec<&str>> = BTreeMap::new();
+        for path in &self.not_compared {
+            by_kind.entry(FileKind::of(path)).or_default().push(path);
+        }
+        let kinds = by_kind.iter().map(|(kind, paths)| {
+            format!("{} ({})", kind.counted(paths.len()), some(paths, NAMED))
+        });
+        kinds.collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_counted_by_what_they_are_for() {
+        let accounting = Accounting {
+            configurations: vec![("ssh".into(), Way::Map), ("users".into(), Way::Data)],
+            not_compared: [
+                "_modules/x.py",
+                "ssh/files/default/sshd_config",
+                "ssh/init.sls",
+                "ssh/config/file.sls",
+                "ssh/osmap.yaml",
+                "ssh/parameters/os/Debian.yaml.jinja",
+                "ssh/libtofs.jinja",
+                "README.md",
+            ]
+            .map(String::from)
+            .into(),
+            changed: 9,
+        };
+        assert_eq!(
+            accounting.lines(),
+            [
+                "compared: map.jinja of ssh; parameters of users",
+                "changed, and not compared: 2 parameter files (ssh/osmap.yaml, ssh/parameters/os/Debian.yaml.jinja), \
+                 1 template (ssh/libtofs.jinja), 2 state files (ssh/init.sls, ssh/config/file.sls), 1 managed file \
+                 (ssh/files/default/sshd_config), 1 module (_modules/x.py), 1 other file (README.md)"
+            ]
+        );
+        assert!(!accounting.is_empty_handed());
+    }
+}
