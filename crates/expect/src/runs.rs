@@ -10,9 +10,7 @@ use mapstack::{DataOptions, Engine, Error, ErrorKind, Way};
 use mapstack_fleet::{Ignored, Minions, Pace, ordered};
 
 use crate::writing::{self, directory};
-use crate::{
-    Case, Expectation, Form, Header, Kitchen, Outcome, Recorded, Subject, Suite, files,
-};
+use crate::{Case, Expectation, Form, Header, Kitchen, Outcome, Recorded, Subject, Suite, files};
 
 /// What is done with expectations, and whose they are.
 pub struct Plan<'r> {

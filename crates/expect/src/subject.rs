@@ -4,9 +4,7 @@ use std::collections::HashSet;
 
 use mapstack::minion::Minion;
 use mapstack::value::{Key, Str, Value};
-use mapstack::{
-    Configuration, DataOptions, Diagnostic, Engine, Error, ErrorKind, Place, Run, Way,
-};
+use mapstack::{Configuration, DataOptions, Diagnostic, Engine, Error, ErrorKind, Place, Run, Way};
 use mapstack_fleet::{Change, Origins, changes, read_back};
 use mapstack_lineage::Spot;
 

@@ -195,7 +195,10 @@ impl<'f, 'e> Comparison<'f, 'e> {
 
     /// Of each formula, whether its configuration is made in the same way in both states.
     fn is_made_alike(&self) -> impl Iterator<Item = bool> {
-        let both = self.before.configurations().zip(self.after.configurations());
+        let both = self
+            .before
+            .configurations()
+            .zip(self.after.configurations());
         both.map(|(before, after)| before == after)
     }
 

@@ -212,8 +212,7 @@ impl Differences {
             self.origins.clear();
         }
         let origins = self.origins.entry((pair.formula, pair.kinds));
-        let [before, after] =
-            origins.or_insert_with(|| comparison.origins(pair.formula, &read()));
+        let [before, after] = origins.or_insert_with(|| comparison.origins(pair.formula, &read()));
         let origin = |origins: &Option<Origins>, path: &[Key], value: &Option<Value>| {
             origins.as_ref()?.at(path, value.as_ref()?)
         };

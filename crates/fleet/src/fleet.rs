@@ -9,8 +9,8 @@ use mapstack::{Condition, Configuration, DataOptions, Engine, Error, Result, Way
 use mapstack_share::{Answers, FactRead, Outcome, SharedFormula};
 
 use crate::Pace;
-use crate::origins::Origins;
 use crate::ordered::{Panicked, ordered};
+use crate::origins::Origins;
 
 /// What is computed for every minion of a fleet.
 pub struct Fleet<'e> {

@@ -190,11 +190,7 @@ impl<'r, 'e> Reach<'r, 'e> {
             let secrets = masking.of([&known.example]);
             let secrets = secrets.derived(&known.origin.secret_texts);
             ReachedValue {
-                value: secrets.masked_where(
-                    &mut keys.clone(),
-                    &known.value,
-                    &is_secret,
-                ),
+                value: secrets.masked_where(&mut keys.clone(), &known.value, &is_secret),
                 origin: known.origin.spot.as_ref().map(ToString::to_string),
                 minions: known.minions.clone(),
             }

@@ -29,7 +29,11 @@ impl Origins {
     ) -> Self {
         let follows_layers = configuration.way() == Way::Data || configuration.has_layers();
         let layers = follows_layers
-            .then(|| run().explain(configuration.formula(), configuration.options()).ok())
+            .then(|| {
+                run()
+                    .explain(configuration.formula(), configuration.options())
+                    .ok()
+            })
             .flatten();
         let secret_paths = layers
             .as_ref()

@@ -2,7 +2,7 @@
 
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, platforms};
-use mapstack::{Condition, DataOptions, Engine};
+use mapstack::{Condition, Configuration, DataOptions, Engine};
 use mapstack_fleet::{Advanced, ChangedFiles, Comparison, Differences, Fleet, Report, Turn};
 use mapstack_share::SharedFormula;
 use proptest::prelude::*;
@@ -20,6 +20,26 @@ const PATHS: [&str; 9] = [
     "shared/os/Debian.yaml",
 ];
 
+/// Paths of a formula that computes its map, and what they can hold.
+const MAP_PATHS: [&str; 5] = [
+    "m/map.jinja",
+    "m/defaults.yaml",
+    "m/osfamilymap.yaml",
+    "m/init.sls",
+    "n/lib.jinja",
+];
+
+const MAP_CONTENTS: [&str; 7] = [
+    "a: 1\nl: [x]\n",
+    "Debian: {a: 2}\nRedHat: {b: 3}\n",
+    "{% import_yaml 'm/defaults.yaml' as d ignore missing %}{% import_yaml 'm/osfamilymap.yaml' as o ignore missing %}\
+     {% set m = salt['grains.filter_by'](o or {}, merge=salt['pillar.get']('m', {}), default='Debian') %}{% set other = d %}",
+    "{% from 'n/lib.jinja' import v with context %}{% set m = {'v': v, 'l': salt['map.data']('n')} %}",
+    "{% from 'm/map.jinja' import m with context %}",
+    "{% from 'm/map.jinja' import other with context %}",
+    "{% set v = grains.os %}",
+];
+
 const CONTENTS: [&str; 8] = [
     "values: {a: 1}\n",
     "values: {a: 2, l: [x]}\n",
@@ -32,10 +52,14 @@ const CONTENTS: [&str; 8] = [
 ];
 
 fn files(choice: &[Option<usize>]) -> MemoryFiles {
-    let chosen = PATHS
+    served(&PATHS, &CONTENTS, choice)
+}
+
+fn served(paths: &[&str], contents: &[&str], choice: &[Option<usize>]) -> MemoryFiles {
+    let chosen = paths
         .iter()
         .zip(choice)
-        .filter_map(|(path, content)| Some((path, CONTENTS[(*content)?])));
+        .filter_map(|(path, content)| Some((path, contents[(*content)?])));
     chosen.fold(MemoryFiles::new(), |files, (path, content)| {
         files.file("base", path, content)
     })
@@ -59,7 +83,34 @@ fn minions() -> Vec<Minion> {
 fn told(old: &[Option<usize>], new: &[Option<usize>], only_reached: bool) -> String {
     let (before, after) = (Engine::new(files(old)), Engine::new(files(new)));
     let fleet = |engine| Fleet::new(engine).formula("f").formula("g");
-    let (older, newer) = (fleet(&before), fleet(&after));
+    compared(
+        [&before, &after],
+        [fleet(&before), fleet(&after)],
+        only_reached,
+    )
+}
+
+/// The same of a formula that computes its map, and of another one's layers.
+fn mapped(old: &[Option<usize>], new: &[Option<usize>], only_reached: bool) -> String {
+    let engine = |choice| Engine::new(served(&MAP_PATHS, &MAP_CONTENTS, choice));
+    let (before, after) = (engine(old), engine(new));
+    let fleets =
+        [&before, &after].map(|engine| Fleet::new(engine).recipe(map_of(engine)).formula("n"));
+    compared([&before, &after], fleets, only_reached)
+}
+
+fn map_of(engine: &Engine) -> Recipe<'_> {
+    Recipe::of(
+        engine,
+        Configuration::of(engine, "m", "base", DataOptions::default()).unwrap(),
+    )
+}
+
+fn compared(
+    [before, after]: [&Engine; 2],
+    [older, newer]: [Fleet<'_>; 2],
+    only_reached: bool,
+) -> String {
     let mut comparison = Comparison::new(&older, &newer);
     if only_reached {
         comparison =
@@ -121,6 +172,90 @@ proptest! {
         new[at] = content;
         prop_assert_eq!(told(&old, &new, true), told(&old, &new, false));
     }
+
+    #[test]
+    fn only_what_a_change_reaches_differs_in_maps(old in map_choice(), at in 0..MAP_PATHS.len(), content in proptest::option::of(0..MAP_CONTENTS.len()), more in map_choice(), many in any::<bool>()) {
+        let mut new = if many { more } else { old.clone() };
+        new[at] = content;
+        prop_assert_eq!(mapped(&old, &new, true), mapped(&old, &new, false));
+    }
+}
+
+fn map_choice() -> impl Strategy<Value = Vec<Option<usize>>> {
+    // Each path holds what suits it more often than not.
+    let suits = |at: usize| match at {
+        0 => vec![2, 3],
+        1 => vec![0],
+        2 => vec![1],
+        3 => vec![4, 5],
+        _ => vec![6],
+    };
+    (0..MAP_PATHS.len())
+        .map(|at| {
+            let one =
+                prop_oneof![3 => proptest::sample::select(suits(at)), 1 => 0..MAP_CONTENTS.len()];
+            proptest::option::weighted(0.8, one)
+        })
+        .collect::<Vec<_>>()
+}
+
+/// A formula with a `map.jinja`, a state and a file that only its state reads.
+fn ntp(map: &str, sls: &str) -> Engine {
+    Engine::new(
+        MemoryFiles::new()
+            .file("base", "m/map.jinja", map)
+            .file("base", "m/defaults.yaml", "pkg: ntp")
+            .file("base", "m/init.sls", sls),
+    )
+}
+
+/// What became of all minions, and which changed files had no part in it.
+fn compared_maps(before: &Engine, after: &Engine) -> (Differences, Vec<String>) {
+    let (older, newer) = (
+        Fleet::new(before).recipe(map_of(before)),
+        Fleet::new(after).recipe(map_of(after)),
+    );
+    let changed = ChangedFiles::between(before.files(), after.files()).unwrap();
+    let comparison = Comparison::new(&older, &newer).reached_by(changed);
+    let mut differences = Differences::default();
+    for minion in minions() {
+        let id = minion.id().to_string();
+        differences.add(&comparison, &id, comparison.compare(&minion), || {
+            minion.clone()
+        });
+    }
+    (differences, comparison.not_compared().unwrap())
+}
+
+const MAP: &str =
+    "{% import_yaml 'm/defaults.yaml' as d %}{% set m = d %}{% set other = {'pkg': 'chrony'} %}";
+const SLS: &str = "{% from 'm/map.jinja' import m %}";
+
+#[test]
+fn changes_of_a_map_are_found_and_what_is_not_looked_at_is_listed() {
+    let changed_map = MAP.replace("= d", "= {'pkg': d.pkg, 'service': 'ntpd'}");
+    let (found, not_compared) =
+        compared_maps(&ntp(MAP, SLS), &ntp(&changed_map, &format!("{SLS} {{}}")));
+    let [group] = found.groups() else {
+        panic!("{:?}", found.groups())
+    };
+    assert_eq!(
+        (group.change.path[0].to_string(), group.minions.len()),
+        ("service".into(), 5)
+    );
+    assert_eq!(not_compared, ["m/init.sls"]);
+    // The state chooses the variable that is the map: a change of it changes the result.
+    let (found, not_compared) = compared_maps(
+        &ntp(MAP, SLS),
+        &ntp(MAP, &SLS.replace("import m", "import other")),
+    );
+    assert_eq!(found.groups().len(), 1);
+    assert_eq!(not_compared, ["m/init.sls"]);
+    // Nothing is compared of what fails in both states.
+    let broken = "{{ nope.x }}";
+    let (found, not_compared) = compared_maps(&ntp(broken, SLS), &ntp(&format!("{broken} "), SLS));
+    assert!(found.is_empty() && found.fail_still == 5);
+    assert_eq!(not_compared, ["m/map.jinja"]);
 }
 
 #[test]

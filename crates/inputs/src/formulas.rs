@@ -60,7 +60,8 @@ pub fn compared(
     if all.is_empty() {
         misplaced::check(after, saltenv)?;
         let message = format!("no formula in saltenv {saltenv} has a configuration to compare");
-        let note = "a formula is a folder below a root, with parameters/ or a map.jinja: check --root";
+        let note =
+            "a formula is a folder below a root, with parameters/ or a map.jinja: check --root";
         return Err(Error::new(ErrorKind::File, message).note(note).into());
     }
     Ok(all.into_iter().collect())

@@ -56,12 +56,7 @@ impl Configuration {
     ///
     /// # Errors
     /// The formula's files cannot be listed or read.
-    pub fn of(
-        engine: &Engine,
-        formula: &str,
-        saltenv: &str,
-        options: DataOptions,
-    ) -> Result<Self> {
+    pub fn of(engine: &Engine, formula: &str, saltenv: &str, options: DataOptions) -> Result<Self> {
         let listed = engine.files().list(saltenv, &format!("{formula}/"));
         let listed = listed.map_err(|e| {
             Error::new(
@@ -69,7 +64,11 @@ impl Configuration {
                 format!("cannot list the files of {formula}: {e}"),
             )
         })?;
-        let below = |path: &String| path.strip_prefix(formula)?.strip_prefix('/').map(str::to_owned);
+        let below = |path: &String| {
+            path.strip_prefix(formula)?
+                .strip_prefix('/')
+                .map(str::to_owned)
+        };
         let files: Vec<String> = listed.iter().filter_map(below).collect();
         let layers = Configuration {
             is_there: !files.is_empty(),

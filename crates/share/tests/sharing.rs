@@ -11,7 +11,10 @@ use common::Intercepted;
 use mapstack::loader::{self, FileServer, LoadError, MemoryFiles, SaltPath, Snapshot};
 use mapstack::minion::Minion;
 use mapstack::value::{Value, json};
-use mapstack::{Call, CallError, DataOptions, Engine, Functions, Stubs, yaml};
+use mapstack::{
+    Call, CallError, Configuration, DataOptions, Engine, Functions, MapOptions, Run, Stubs, Way,
+    yaml,
+};
 use mapstack_share::{Outcome, SharedFormula};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -299,9 +302,17 @@ fn parsed(text: &str) -> Minion {
 
 /// The result of a separate run, with nothing shared.
 fn alone(files: &[(String, String)], minion: &Minion) -> (mapstack::Result<Value>, Vec<String>) {
+    result_alone(files, minion, |run| run.data("f", &options()))
+}
+
+fn result_alone(
+    files: &[(String, String)],
+    minion: &Minion,
+    work: impl FnOnce(&Run<'_>) -> mapstack::Result<Value>,
+) -> (mapstack::Result<Value>, Vec<String>) {
     let engine = engine(served(files));
     let run = engine.run(minion);
-    let result = run.data("f", &options());
+    let result = work(&run);
     let warnings = run
         .warnings()
         .iter()
@@ -365,7 +376,7 @@ fn cases() -> u32 {
 #[test]
 fn every_read_gives_the_same_result_shared_or_not() {
     // Each read by itself, for a fixed set of minions.
-    let mut shared = 0;
+    let (mut shared, mut shared_maps) = (0, 0);
     for read in READS {
         let files = [
             (
@@ -373,6 +384,10 @@ fn every_read_gives_the_same_result_shared_or_not() {
                 format!("values:\n  a: !!str |-\n    {read}\n  b: 1\n"),
             ),
             ("f/post-map.jinja".to_owned(), (*read).to_owned()),
+            (
+                "f/map.jinja".to_owned(),
+                format!("{{% set out %}}{read}{{% endset %}}{{% set mapdata = {{'out': out}} %}}"),
+            ),
             (
                 "other/parameters/defaults.yaml".to_owned(),
                 "values: {from: {{ grains.num }}}\n".to_owned(),
@@ -385,7 +400,11 @@ fn every_read_gives_the_same_result_shared_or_not() {
         ];
         let engine = engine(served(&files));
         let formula = SharedFormula::new(&engine, "f", options());
+        let map = Configuration::of(&engine, "f", "base", options()).unwrap();
+        assert_eq!(map.way(), Way::Map);
+        let map = SharedFormula::of(&engine, map);
         let mut seen: Vec<Arc<Outcome>> = Vec::new();
+        let mut seen_maps: Vec<Arc<Outcome>> = Vec::new();
         for n in 0..40_usize {
             let [id, os, num, nested, list, more, pillar, opts, unread] =
                 std::array::from_fn(|at| {
@@ -405,8 +424,17 @@ fn every_read_gives_the_same_result_shared_or_not() {
             assert_same(&outcome, &alone(&files, &minion));
             shared += usize::from(seen.iter().any(|known| Arc::ptr_eq(known, &outcome)));
             seen.push(outcome);
+            let outcome = map.outcome(&minion);
+            let exported = |run: &Run<'_>| {
+                let exported = run.map("f", &MapOptions::default());
+                exported.map(|exported| exported.value)
+            };
+            assert_same(&outcome, &result_alone(&files, &minion, exported));
+            shared_maps += usize::from(seen_maps.iter().any(|known| Arc::ptr_eq(known, &outcome)));
+            seen_maps.push(outcome);
         }
     }
+    assert!(shared_maps > READS.len() * 12, "{shared_maps}");
     // Most expressions read few facts.
     assert!(shared > READS.len() * 12, "{shared}");
 }

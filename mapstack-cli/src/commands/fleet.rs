@@ -106,8 +106,12 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
         .unwrap_or(usize::MAX)
         .saturating_mul(1 << 20)
         / args.formulas.len().max(1);
-    let mut plan =
-        Plan::new(input, (&args.layering, &args.result), args.work.select.as_deref())?.with_memory(memory);
+    let mut plan = Plan::new(
+        input,
+        (&args.layering, &args.result),
+        args.work.select.as_deref(),
+    )?
+    .with_memory(memory);
     let (form, format) = form(args)?;
     let config = input.config(reporter)?;
     let others = input.other_files();

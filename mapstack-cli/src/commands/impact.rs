@@ -50,7 +50,11 @@ pub struct Impact {
 
 pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
-    let mut plan = Plan::new(input, (&args.layering, &args.result), args.select.as_deref())?;
+    let mut plan = Plan::new(
+        input,
+        (&args.layering, &args.result),
+        args.select.as_deref(),
+    )?;
     let config = input.config(reporter)?;
     let served = Served::new(&input.files, config.as_ref(), None, reporter)?;
     let roots = served.directories(plan.saltenv());

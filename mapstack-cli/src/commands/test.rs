@@ -7,8 +7,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use mapstack::loader::Snapshot;
 use mapstack::{DataOptions, ErrorKind, yaml};
 use mapstack_expect::{
-    Case, EngineOf, Expectation, Given, NoFile, Places, Plan, Runs, Suite, missing,
-    with_state,
+    Case, EngineOf, Expectation, Given, NoFile, Places, Plan, Runs, Suite, missing, with_state,
 };
 use mapstack_fleet::{Ignored, Pace};
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, SecretFlags, Target};

@@ -48,7 +48,11 @@ const SETTLE: Duration = Duration::from_millis(100);
 
 pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
-    let mut plan = Plan::new(input, (&args.layering, &args.result), args.select.as_deref())?;
+    let mut plan = Plan::new(
+        input,
+        (&args.layering, &args.result),
+        args.select.as_deref(),
+    )?;
     let config = input.config(reporter)?;
     let others = input.other_files();
     let minions = Many::list_or_platforms(

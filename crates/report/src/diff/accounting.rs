@@ -100,9 +100,9 @@ impl Accounting {
         for path in &self.not_compared {
             by_kind.entry(FileKind::of(path)).or_default().push(path);
         }
-        let kinds = by_kind.iter().map(|(kind, paths)| {
-            format!("{} ({})", kind.counted(paths.len()), some(paths, NAMED))
-        });
+        let kinds = by_kind
+            .iter()
+            .map(|(kind, paths)| format!("{} ({})", kind.counted(paths.len()), some(paths, NAMED)));
         kinds.collect::<Vec<_>>().join(", ")
     }
 }
