@@ -59,11 +59,9 @@ fn a_change_is_reported_once_for_all_minions() {
     let all = ids(&[&IDS[..], &["broken"]].concat());
     let differences = Differences::of(&comparison, &Named, &all, Pace::threads(2));
     let masking = masking();
-    let accounting = diff::Accounting {
-        configurations: vec![("users".into(), Way::Data)],
-        not_compared: vec!["users/init.sls".into()],
-        changed: 2,
-    };
+    let configurations = vec![("users".into(), Way::Data)];
+    let unread = vec!["users/init.sls".into()];
+    let accounting = diff::Accounting::new(configurations, (2, unread), false);
     let report = diff::Report {
         accounting: &accounting,
         from: "before",

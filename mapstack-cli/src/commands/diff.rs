@@ -122,11 +122,12 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let ids = args.work.of(minions.ids());
     let differences = Differences::of(&comparison, &minions, &ids, args.work.pace());
     let masking = reporter.masking(&args.secrets)?;
-    let accounting = Accounting {
-        configurations: plan.ways([&before, &after]),
-        not_compared: comparison.not_compared().unwrap_or_default(),
-        changed: files_changed,
-    };
+    let unread = comparison.not_compared().unwrap_or_default();
+    let accounting = Accounting::new(
+        plan.ways([&before, &after]),
+        (files_changed, unread),
+        !args.formulas.is_empty(),
+    );
     let report = diff::Report {
         accounting: &accounting,
         from: &args.from,

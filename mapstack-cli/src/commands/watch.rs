@@ -118,11 +118,12 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         let (older, newer) = (plan.fleet(&before)?, plan.fleet(&after)?);
         let comparison = Comparison::new(&older, &newer).reached_by(changed);
         let differences = standing.advance(&comparison, &minions, &ids);
-        let accounting = Accounting {
-            configurations: plan.ways([&older, &newer]),
-            not_compared: comparison.not_compared().unwrap_or_default(),
-            changed: files_changed,
-        };
+        let unread = comparison.not_compared().unwrap_or_default();
+        let accounting = Accounting::new(
+            plan.ways([&older, &newer]),
+            (files_changed, unread),
+            !args.formulas.is_empty(),
+        );
         let report = diff::Report {
             accounting: &accounting,
             from: "before",

@@ -16,6 +16,8 @@ pub struct Accounting {
     pub configurations: Vec<(String, Way)>,
     /// The changed files that no compared result is made of.
     pub not_compared: Vec<String>,
+    /// How many more there are of these in the folders of formulas that were not to be compared.
+    pub elsewhere: usize,
     /// How many files changed.
     pub changed: usize,
 }
@@ -64,10 +66,33 @@ impl FileKind {
 }
 
 impl Accounting {
-    /// Whether files changed, and no compared result is made of any of them.
+    /// What was compared, where `changed` files changed of which no result is made of the `unread` ones. If `only` the
+    /// formulas at hand were to be compared, those in other folders are just counted.
+    #[must_use]
+    pub fn new(
+        configurations: Vec<(String, Way)>,
+        (changed, unread): (usize, Vec<String>),
+        only: bool,
+    ) -> Self {
+        let folder = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
+        let is_meant = |path: &String| {
+            let meant = |(formula, _): &(String, Way)| folder(formula) == folder(path);
+            !only || configurations.iter().any(meant)
+        };
+        let (not_compared, elsewhere): (Vec<_>, Vec<_>) = unread.into_iter().partition(is_meant);
+        Accounting {
+            not_compared,
+            elsewhere: elsewhere.len(),
+            configurations,
+            changed,
+        }
+    }
+
+    /// Whether files changed that were to be compared, and no compared result is made of any of them.
     #[must_use]
     pub fn is_empty_handed(&self) -> bool {
-        self.changed > 0 && self.not_compared.len() == self.changed
+        let unread = self.not_compared.len() + self.elsewhere;
+        !self.not_compared.is_empty() && unread == self.changed
     }
 
     /// What was compared, and what was not, a sentence each.
@@ -78,6 +103,12 @@ impl Accounting {
         }
         if !self.not_compared.is_empty() {
             lines.push(format!("changed, and not compared: {}", self.kinds()));
+        }
+        if self.elsewhere > 0 {
+            lines.push(format!(
+                "changed in other folders, and not compared: {}",
+                count(self.elsewhere, "file")
+            ));
         }
         lines
     }
@@ -113,9 +144,8 @@ mod tests {
 
     #[test]
     fn files_are_counted_by_what_they_are_for() {
-        let accounting = Accounting {
-            configurations: vec![("ssh".into(), Way::Map), ("users".into(), Way::Data)],
-            not_compared: [
+        let unread = || {
+            [
                 "_modules/x.py",
                 "ssh/files/default/sshd_config",
                 "ssh/init.sls",
@@ -126,9 +156,10 @@ mod tests {
                 "README.md",
             ]
             .map(String::from)
-            .into(),
-            changed: 9,
+            .to_vec()
         };
+        let formulas = || vec![("ssh".into(), Way::Map), ("users".into(), Way::Data)];
+        let accounting = Accounting::new(formulas(), (9, unread()), false);
         assert_eq!(
             accounting.lines(),
             [
@@ -139,5 +170,11 @@ mod tests {
             ]
         );
         assert!(!accounting.is_empty_handed());
+        assert!(Accounting::new(formulas(), (8, unread()), false).is_empty_handed());
+        let only = Accounting::new(formulas(), (8, unread()), true);
+        assert_eq!((only.not_compared.len(), only.elsewhere), (6, 2));
+        assert!(only.is_empty_handed());
+        let others = vec!["web/init.sls".into()];
+        assert!(!Accounting::new(formulas(), (1, others), true).is_empty_handed());
     }
 }

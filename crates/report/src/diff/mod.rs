@@ -92,6 +92,11 @@ impl Report<'_> {
         let (affected, all) = (self.affected(), self.differences.minions);
         let mut summary = match affected {
             0 => format!("no change on {}", count(all, "minion")),
+            _ if self.differences.groups().is_empty() => format!(
+                "{affected} of {} affected; {} unaffected",
+                count(all, "minion"),
+                self.differences.unaffected
+            ),
             _ => format!(
                 "{} on {affected} of {}; {} unaffected",
                 count(self.differences.groups().len(), "change"),

@@ -42,6 +42,10 @@ pub fn rows(report: &Report<'_>) -> Value {
             "not_compared",
             report.accounting.not_compared.iter().collect(),
         ),
+        (
+            "not_compared_elsewhere",
+            number(report.accounting.elsewhere),
+        ),
         ("minions", number(differences.minions)),
         ("affected", number(report.affected())),
         ("unaffected", number(differences.unaffected)),
