@@ -138,6 +138,22 @@ pub struct Messages {
     pub show_secrets: bool,
 }
 
+impl Messages {
+    /// The settings that the flags stand for.
+    pub fn settings(&self) -> mapstack_console::Messages {
+        mapstack_console::Messages {
+            color: match self.color {
+                Color::Auto => mapstack_console::Color::Auto,
+                Color::Always => mapstack_console::Color::Always,
+                Color::Never => mapstack_console::Color::Never,
+            },
+            quiet: self.quiet,
+            strict: self.strict,
+            show_secrets: self.show_secrets,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     Auto,

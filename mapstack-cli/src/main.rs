@@ -4,7 +4,6 @@ mod cli;
 mod commands;
 mod memory;
 mod output;
-mod report;
 
 use std::process::ExitCode;
 
@@ -16,6 +15,6 @@ fn main() -> ExitCode {
     if invocation.strict_sandbox {
         mapstack::sandbox::require_walls();
     }
-    let reporter = report::Reporter::new(&invocation.messages);
+    let reporter = mapstack_console::Reporter::new(invocation.messages.settings());
     reporter.finish(commands::run(&invocation.asked, &reporter))
 }

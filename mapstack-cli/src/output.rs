@@ -9,7 +9,7 @@ use mapstack_report::terminal::printable;
 use mapstack_report::values::{as_json, as_yaml, pick};
 
 use crate::cli::{Format, Output};
-use crate::report::Failure;
+use mapstack_console::Failure;
 
 /// Print data the way the user asked for.
 pub fn print(value: &Value, output: &Output) -> Result<(), Failure> {

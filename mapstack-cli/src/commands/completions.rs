@@ -5,7 +5,7 @@ use clap_complete::Shell;
 
 use crate::cli::Cli;
 use crate::output;
-use crate::report::Failure;
+use mapstack_console::Failure;
 
 pub fn run(shell: Shell) -> Result<(), Failure> {
     let mut script = Vec::new();

@@ -8,7 +8,7 @@ use mapstack_report::config::{as_value, rows, text};
 use mapstack_report::values::as_yaml;
 
 use crate::output;
-use crate::report::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -8,7 +8,7 @@ use mapstack_inputs::flags::{Input, Layering};
 use super::{reported, session};
 use crate::cli::Output;
 use crate::output;
-use crate::report::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -10,7 +10,7 @@ use mapstack_report::diff::{self, Accounting};
 
 use crate::commands::engine;
 use crate::output;
-use crate::report::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

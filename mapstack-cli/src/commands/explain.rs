@@ -12,7 +12,7 @@ use mapstack_report::explain::{self, Report, check_size};
 
 use crate::commands::session;
 use crate::output::{self, key_path};
-use crate::report::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -14,7 +14,7 @@ use mapstack_inputs::flags::ConfigKind;
 use mapstack_salt_config::fileserver::git_remotes;
 
 use crate::output;
-use crate::report::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter};
 
 #[cfg(feature = "fetch")]
 #[derive(Debug, Args)]

@@ -18,7 +18,7 @@ use mapstack_report::fleet::{Form, Format, What};
 
 use crate::commands::engine;
 use crate::output::key_path;
-use crate::report::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -14,7 +14,7 @@ use mapstack_report::impact;
 use crate::cli::Listing;
 use crate::commands::engine;
 use crate::output;
-use crate::report::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -18,7 +18,7 @@ use mapstack_report::words::count;
 
 use crate::commands::engine;
 use crate::output;
-use crate::report::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -33,7 +33,7 @@ use mapstack_inputs::flags::{Functions, Input};
 
 use crate::cli::{Asked, Command};
 use crate::memory;
-use crate::report::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter};
 
 /// Do what was asked for.
 pub fn run(asked: &Asked, reporter: &Reporter) -> Result<(), Failure> {

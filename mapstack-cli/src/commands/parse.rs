@@ -6,7 +6,7 @@ use mapstack_report::parse;
 
 use crate::cli::Listing;
 use crate::output;
-use crate::report::Failure;
+use mapstack_console::Failure;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -8,7 +8,7 @@ use mapstack_report::values::{as_json, as_yaml};
 
 use crate::cli::Listing;
 use crate::output;
-use crate::report::Failure;
+use mapstack_console::Failure;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -9,7 +9,7 @@ use mapstack_inputs::{Session, variables};
 use super::{reported, session};
 use crate::cli::{Format, Output};
 use crate::output;
-use crate::report::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -9,7 +9,7 @@ use mapstack_report::values::{as_json, as_yaml};
 use crate::cli::Format;
 use crate::commands::engine;
 use crate::output;
-use crate::report::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -9,7 +9,7 @@ use mapstack_report::sources;
 use crate::cli::Listing;
 use crate::commands::session;
 use crate::output;
-use crate::report::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -11,7 +11,7 @@ use mapstack_inputs::{Kwargs, data_file};
 use super::{reported, session};
 use crate::cli::Output;
 use crate::output;
-use crate::report::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

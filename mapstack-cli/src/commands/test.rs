@@ -17,7 +17,7 @@ use mapstack_report::test::{self, Report};
 use crate::commands::engine;
 use crate::memory;
 use crate::output;
-use crate::report::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -3,7 +3,7 @@
 use mapstack::sandbox::{self, Walls};
 
 use crate::output;
-use crate::report::Failure;
+use mapstack_console::Failure;
 
 pub fn run(verbose: bool) -> Result<(), Failure> {
     let mut text = format!("mapstack {}\n", env!("CARGO_PKG_VERSION"));

@@ -19,7 +19,7 @@ use notify_debouncer_mini::{DebounceEventResult, new_debouncer, notify};
 
 use crate::commands::engine;
 use crate::output;
-use crate::report::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

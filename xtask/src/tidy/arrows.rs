@@ -213,9 +213,20 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("mapstack-outputs", &["mapstack-fleet", "mapstack-report"]),
     (
+        "mapstack-console",
+        &[
+            "mapstack",
+            "mapstack-fleet",
+            "mapstack-inputs",
+            "mapstack-lint",
+            "mapstack-report",
+        ],
+    ),
+    (
         "mapstack-cli",
         &[
             "mapstack",
+            "mapstack-console",
             "mapstack-expect",
             "mapstack-fleet",
             "mapstack-inputs",

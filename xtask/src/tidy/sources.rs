@@ -49,6 +49,7 @@ const LIBRARIES: &[&str] = &[
     "crates/expect",
     "crates/inputs",
     "crates/outputs",
+    "crates/console",
     "crates/report",
 ];
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 pub const SOURCES: &str = "mapstack-cli/src";
 
 /// The lines that the command may have, comments and arguments with their help included, tests not.
-const MAX_LINES: usize = 3_300;
+const MAX_LINES: usize = 3_000;
 
 /// How many lines of product code there are, and what is wrong.
 pub fn check(files: &[(PathBuf, String)]) -> (usize, Vec<String>) {

@@ -20,7 +20,7 @@ use mapstack_report::values::as_json;
 use super::{Pillar, Work, of_one_or_many};
 use crate::cli::Format;
 use crate::output;
-use crate::report::{Failure, Reporter};
+use mapstack_console::{Failure, Reporter};
 
 /// The exit status of a command line that cannot be understood.
 const USAGE: u8 = 2;

@@ -19,8 +19,8 @@ use mapstack_salt_config::Kind;
 use crate::cli::{Format, Output};
 use crate::commands::engine;
 use crate::output;
-use crate::report::{Failure, Reporter};
 pub use keep_going::{must_go_on, refused};
+use mapstack_console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -1,7 +1,6 @@
-//! Messages on standard error, and the exit status.
+//! Messages on standard error.
 
 use std::cell::RefCell;
-use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -10,59 +9,37 @@ use mapstack::minion::Minion;
 use mapstack::secrets::{Redact, Redacted, Secrets};
 use mapstack::{Diagnostic, Severity};
 use mapstack_fleet::{Masking, secrets_of};
+use mapstack_inputs::Warn;
 use mapstack_inputs::flags::SecretFlags;
-use mapstack_inputs::{InputError, Warn};
 use mapstack_lint::Finding;
 use mapstack_report::message::{Level, Renderer, rendered};
 use mapstack_report::terminal::sanitize;
 
-use crate::cli::{Color, Messages};
+use crate::Failure;
 
-/// Why a verb did not end well.
-#[derive(Debug)]
-pub enum Failure {
-    /// The data or templates are wrong.
-    Data(mapstack::Error),
-    /// The arguments are wrong.
-    Usage(String),
-    /// The output could not be written.
-    Output(io::Error),
-    /// What was looked for was found, and the output says what.
-    Found,
-    /// Not everything was done. What is wrong was reported before.
-    Incomplete { message: String, status: u8 },
+/// Whether output is coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    #[default]
+    Auto,
+    /// Even in a file.
+    Always,
+    /// Not at all.
+    Never,
 }
 
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Data(e) => e.fmt(f),
-            Failure::Usage(message) | Failure::Incomplete { message, .. } => f.write_str(message),
-            Failure::Output(e) => write!(f, "cannot write the output: {e}"),
-            Failure::Found => f.write_str("the output says what is wrong"),
-        }
-    }
-}
-
-impl From<mapstack::Error> for Failure {
-    fn from(e: mapstack::Error) -> Self {
-        Failure::Data(e)
-    }
-}
-
-impl From<InputError> for Failure {
-    fn from(e: InputError) -> Self {
-        match e {
-            InputError::Usage(message) => Failure::Usage(message),
-            InputError::Data(error) => Failure::Data(error),
-        }
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(e: io::Error) -> Self {
-        Failure::Output(e)
-    }
+/// Which messages are printed, and how they look.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Messages {
+    /// Whether they are coloured.
+    pub color: Color,
+    /// Whether warnings are left out.
+    pub quiet: bool,
+    /// Whether a warning is a failure.
+    pub strict: bool,
+    /// Whether secrets are printed as they are.
+    pub show_secrets: bool,
 }
 
 /// Prints messages as the user asked for, and nothing that is secret: what it prints of others is [`Redacted`].
@@ -80,7 +57,9 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    pub fn new(messages: &Messages) -> Self {
+    /// One that prints as these settings say.
+    #[must_use]
+    pub fn new(messages: Messages) -> Self {
         let colored = |is_terminal: bool| match messages.color {
             Color::Always => true,
             Color::Never => false,
@@ -107,7 +86,8 @@ impl Reporter {
         }
     }
 
-    /// One that prints nothing and keeps the texts of messages, for who puts them elsewhere.
+    /// One that prints nothing and keeps the texts of messages, so that they can be put elsewhere.
+    #[must_use]
     pub fn keeping(&self) -> Self {
         Reporter {
             secrets: self.secrets.clone(),
@@ -122,16 +102,21 @@ impl Reporter {
     }
 
     /// The messages that were kept since the last time, in order.
+    #[must_use]
     pub fn take_kept(&self) -> Vec<(Severity, String)> {
         self.kept.as_ref().map(RefCell::take).unwrap_or_default()
     }
 
     /// Whether the user wants to see everything.
+    #[must_use]
     pub fn shows_secrets(&self) -> bool {
         self.shows_secrets
     }
 
     /// What flags say about secrets, by which messages are masked from now on.
+    ///
+    /// # Errors
+    /// The system gives no random bytes for digests.
     pub fn masking(&self, flags: &SecretFlags) -> Result<Masking, Failure> {
         let salt = match &flags.digest_salt {
             Some(salt) => salt.as_bytes().into(),
@@ -164,6 +149,7 @@ impl Reporter {
     }
 
     /// What is known to be secret so far.
+    #[must_use]
     pub fn secrets(&self) -> Secrets {
         self.secrets.borrow().clone()
     }
@@ -183,16 +169,19 @@ impl Reporter {
     }
 
     /// Whether what goes to standard output is coloured.
+    #[must_use]
     pub fn colors_output(&self) -> bool {
         self.colored_output
     }
 
     /// Whether nothing may be wrong at all.
+    #[must_use]
     pub fn is_strict(&self) -> bool {
         self.strict
     }
 
     /// Whether only what is wrong is reported.
+    #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.quiet
     }
@@ -210,6 +199,7 @@ impl Reporter {
     }
 
     /// A linter's finding for standard output.
+    #[must_use]
     pub fn finding(&self, report: &mapstack_lint::Report, finding: &Finding) -> String {
         let level = match finding.level {
             mapstack_lint::Level::Error => Level::ERROR,
@@ -265,6 +255,7 @@ impl Reporter {
     }
 
     /// Whether progress is shown: on a terminal that the output does not go to, too.
+    #[must_use]
     pub fn shows_progress(&self, output_elsewhere: bool) -> bool {
         !self.quiet
             && io::stderr().is_terminal()
