@@ -94,13 +94,16 @@ fn told(old: &[Option<usize>], new: &[Option<usize>], only_reached: bool) -> Str
 fn mapped(old: &[Option<usize>], new: &[Option<usize>], only_reached: bool) -> String {
     let engine = |choice| Engine::new(served(&MAP_PATHS, &MAP_CONTENTS, choice));
     let (before, after) = (engine(old), engine(new));
-    let fleets =
-        [&before, &after].map(|engine| Fleet::new(engine).recipe(map_of(engine)).formula("n"));
+    let fleets = [&before, &after].map(|engine| {
+        Fleet::new(engine)
+            .shared_formula(map_of(engine))
+            .formula("n")
+    });
     compared([&before, &after], fleets, only_reached)
 }
 
-fn map_of(engine: &Engine) -> Recipe<'_> {
-    Recipe::of(
+fn map_of(engine: &Engine) -> SharedFormula<'_> {
+    SharedFormula::of(
         engine,
         Configuration::of(engine, "m", "base", DataOptions::default()).unwrap(),
     )
@@ -212,8 +215,8 @@ fn ntp(map: &str, sls: &str) -> Engine {
 /// What became of all minions, and which changed files had no part in it.
 fn compared_maps(before: &Engine, after: &Engine) -> (Differences, Vec<String>) {
     let (older, newer) = (
-        Fleet::new(before).recipe(map_of(before)),
-        Fleet::new(after).recipe(map_of(after)),
+        Fleet::new(before).shared_formula(map_of(before)),
+        Fleet::new(after).shared_formula(map_of(after)),
     );
     let changed = ChangedFiles::between(before.files(), after.files()).unwrap();
     let comparison = Comparison::new(&older, &newer).reached_by(changed);
