@@ -31,6 +31,10 @@ use crate::commands::watch::Watch;
 ///
 /// Given the roots of a file server and one minion's facts, mapstack answers what
 /// salt['map.data'](FORMULA) answers on that minion, and says which files it looked for.
+#[allow(
+    rustdoc::broken_intra_doc_links,
+    reason = "the brackets are Python, not a link"
+)]
 #[derive(Debug, Parser)]
 #[command(
     name = "mapstack",

@@ -19,7 +19,7 @@
 //! | what a change does to a fleet | [`diff`], and what a file reaches: [`impact`] |
 //! | a line, document or row for each minion | [`fleet`] |
 //! | findings of the linter | [`lint`] |
-//! | results of recorded expectations | [`test`] |
+//! | results of recorded expectations | [`mod@test`] |
 //!
 //! The crate does not know about command lines, files that are written, exit codes or which minions are meant.
 

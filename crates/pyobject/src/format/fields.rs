@@ -30,7 +30,7 @@ pub fn format(
 /// The same for `Markup`, which escapes what it puts in.
 ///
 /// # Errors
-/// As [`format`].
+/// As [`format()`].
 pub fn format_markup(
     vm: &dyn Interpreter,
     text: &str,
