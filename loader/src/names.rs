@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 /// The names for which a function is true.
 ///
-/// Salt's lists of names have shell patterns and Python's regular expressions, so whoever reads them
-/// has to know both. A server only asks.
+/// Salt's lists of names have shell patterns and Python's regular expressions, and the code that
+/// parses them has to know both. A server only calls a function.
 ///
 /// ```
 /// use mapstack_loader::Names;

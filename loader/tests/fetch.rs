@@ -144,7 +144,7 @@ fn only_the_references_of_refspecs_are_fetched_and_all_tags() {
 }
 
 #[test]
-fn servers_that_refuse_are_told_of_in_words() {
+fn refusals_of_servers_are_reported_in_words() {
     let mirrors = tempfile::tempdir().unwrap();
     let server = Server::start(one_commit());
     let origin = Origin::new(&server.url);
@@ -452,7 +452,7 @@ fn writable(path: &Path) {
 fn writable(_: &Path) {}
 
 #[test]
-fn a_damaged_mirror_is_told_of_and_never_panics() {
+fn a_damaged_mirror_is_reported_and_never_panics() {
     let server = Server::start(one_commit());
     let origin = Origin::new(&server.url);
     let damaged = |damage: &dyn Fn(&Path)| {

@@ -237,7 +237,7 @@ fn gone_wrong(files: &Changes<'_>, line: &str) -> Ran {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_reported() {
     let data = "data f --config etc/salt/master --id web1";
     let cases: &[(&str, &Changes<'_>, &str, i32)] = &[
         (

@@ -503,7 +503,7 @@ fn an_unreadable_file_is_an_error_and_no_miss() {
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o000)).unwrap();
     let ran = data(&tree);
     if std::fs::read(&file).is_ok() {
-        // Whoever runs this may read everything; then the command may, too.
+        // A privileged user can read every file, and so can the command.
         assert_eq!(ran.status, Some(0), "{}", ran.stderr);
     } else {
         made("unreadable-file", DEFAULTS, "denied", &tree);

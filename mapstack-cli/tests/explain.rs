@@ -21,7 +21,7 @@ fn explained(line: &str) -> String {
 }
 
 #[test]
-fn a_value_is_told_with_what_it_overrode() {
+fn a_value_is_reported_with_what_it_overrode() {
     assert_snapshot("explain/default-shell.txt", &explained("default_shell"));
     assert_snapshot("explain/packages.txt", &explained("packages"));
     assert_snapshot("explain/item.txt", &explained("packages:-1"));
@@ -113,7 +113,7 @@ fn what_programs_get_has_a_schema() {
 }
 
 #[test]
-fn files_that_are_not_used_are_told_why() {
+fn unused_files_are_reported_with_the_reason() {
     let formula = "examples/formulas/users/parameters";
     let tree = Tree::new(&[
         (
@@ -211,7 +211,7 @@ fn secrets_do_not_come_out() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_reported() {
     for (line, status, told) in [
         (
             "users acounts",
@@ -288,7 +288,7 @@ fn secrets_do_not_come_out_by_the_side() {
 
 /// What a fact's place is called, whatever gave it.
 #[test]
-fn facts_are_told_with_what_gave_them() {
+fn facts_are_reported_with_their_sources() {
     let packed = b"\x81\xa1f\x81\xa1k\xa6packed";
     let tree = Tree::new(&[
         (
@@ -519,7 +519,7 @@ mod html {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn mistakes_are_reported() {
         let ran = run_line(
             &repository(),
             &format!("explain users --html absent/page.html {EXAMPLE}"),

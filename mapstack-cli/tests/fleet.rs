@@ -176,7 +176,7 @@ fn shards_are_the_fleet_each_minion_once() {
 }
 
 #[test]
-fn warnings_are_told_once_and_strict_makes_failures_of_them() {
+fn warnings_are_reported_once_and_strict_makes_them_failures() {
     let tree = tree();
     tree.write(
         "root/odd/parameters/defaults.yaml",
@@ -254,7 +254,7 @@ fn a_full_disk_is_one_clear_error() {
 }
 
 #[test]
-fn who_stops_reading_ends_the_work_quietly() {
+fn a_reader_that_stops_ends_the_work_without_a_message() {
     let tree = slow(5_000, 2_000);
     let line = ["fleet", "slow", "--root", "root", "--minions", "minions"];
     let mut child = command(tree.path())

@@ -72,7 +72,7 @@ fn stubs_answer_before_everything_else() {
 }
 
 #[test]
-fn what_nobody_answers_says_how_it_could_be_answered() {
+fn unanswered_calls_say_how_to_answer_them() {
     let cases: &[(&str, &str, &[&str])] = &[
         (
             "permissible",
@@ -290,7 +290,7 @@ fn permitted_functions_look_at_this_machine() {
 }
 
 #[test]
-fn a_function_that_fails_is_told_with_its_place() {
+fn a_failing_function_is_reported_with_its_place() {
     let tree = tree(
         "values:\n  a: {{ salt['file.read']('/nonexistent/file') }}\n",
         &[],

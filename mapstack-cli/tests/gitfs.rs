@@ -92,7 +92,7 @@ fn files_are_found_in_the_documented_order() {
 }
 
 #[test]
-fn what_is_wrong_with_a_repository_is_told() {
+fn errors_of_a_repository_are_reported() {
     let home = built();
     let top = home.path().join("top");
     let line = "data openssh --config etc/salt/master --minions minions --id other.example.com";

@@ -53,7 +53,7 @@ fn files_keys_and_facts_reach_minions() {
         "ssh:m",
         "grains:os_family",
         "grains:virtual",
-        "grains:nobody_asks",
+        "grains:unused",
         "pillar:web",
         "pillar:m",
     ] {
@@ -85,7 +85,7 @@ fn files_keys_and_facts_reach_minions() {
 }
 
 #[test]
-fn what_is_nothing_is_told() {
+fn unknown_names_are_reported() {
     let tree = tree();
     for (what, status, said) in [
         ("nope.yaml", 2, "there is no such file"),

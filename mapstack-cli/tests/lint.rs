@@ -48,7 +48,7 @@ fn read(tree: &Tree, path: &str) -> String {
 }
 
 #[test]
-fn findings_are_told_in_every_format() {
+fn findings_are_reported_in_every_format() {
     let tree = mistakes();
     for (name, format) in [
         ("text.txt", "text"),
@@ -283,7 +283,7 @@ fn what_nothing_looked_into_is_said() {
 }
 
 #[test]
-fn hostile_trees_are_told_and_survived() {
+fn hostile_trees_are_reported_and_survived() {
     let deep = format!("values: {}{}\n", "[".repeat(5000), "]".repeat(5000));
     let tree = Tree::new(&[
         (

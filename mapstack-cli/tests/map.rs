@@ -77,7 +77,7 @@ fn the_variable_is_the_one_that_the_formula_uses() {
 }
 
 #[test]
-fn what_is_missing_is_told() {
+fn missing_templates_and_variables_are_reported() {
     let tree = tree();
     for (name, formula) in [
         ("unclear", "unclear"),

@@ -244,7 +244,7 @@ fn what_cannot_be_used_says_what_and_where() {
 }
 
 #[test]
-fn what_is_broken_is_told_of_after_the_others_are_printed() {
+fn broken_minions_are_reported_after_the_others_are_printed() {
     let tree = tree();
     for (name, directory, printed) in [
         (

@@ -129,7 +129,7 @@ fn the_limits_of_a_render_hold_there() {
 }
 
 #[test]
-fn walls_that_are_missing_are_told_and_can_be_required() {
+fn missing_walls_are_reported_and_can_be_required() {
     let tree = tree();
     let seccomp = [libc::SYS_seccomp];
     let landlock = [libc::SYS_landlock_create_ruleset];

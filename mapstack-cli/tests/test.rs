@@ -76,7 +76,7 @@ fn everything() -> Tree {
 }
 
 #[test]
-fn every_outcome_is_told_in_every_format() {
+fn every_outcome_is_reported_in_every_format() {
     let tree = everything();
     for (file, flags) in [
         ("all.txt", ""),
@@ -474,7 +474,7 @@ fn files_of_platforms_are_compared_as_the_test_suites_run() {
 }
 
 #[test]
-fn what_is_wrong_with_a_kitchen_file_is_told() {
+fn errors_in_a_kitchen_file_are_reported() {
     for (kitchen, said) in [
         ("suites: [\n", "kitchen.yml:2:1"),
         ("<% if x %>\nsuites: []\n", "kitchen.yml:2:7"),

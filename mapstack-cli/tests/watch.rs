@@ -5,7 +5,7 @@ mod common;
 use common::{Going, Tree};
 
 #[test]
-fn changes_are_told_until_the_end() {
+fn changes_are_reported_until_the_end() {
     let tree = Tree::new(&[
         ("r/ssh/parameters/defaults.yaml", "values: {port: 22}\n"),
         ("m.yaml", "id: web1\ngrains: {os: Debian}\n"),

@@ -1,7 +1,7 @@
 //! Merging configuration by the strategies of Salt and of PillarStack.
 //!
 //! The crate does not know about layer files, matchers or where a value came from. It does not limit
-//! how deep values nest; whoever builds them does.
+//! how deep values nest; the code that builds them does.
 //!
 #![doc = include_str!("../README.md")]
 //!

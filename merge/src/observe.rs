@@ -30,7 +30,7 @@ use mapstack_value::{Key, Value};
 /// assert_eq!(log.0, ["port: 80 -> 8080"]);
 /// ```
 pub trait Observer {
-    /// Whether anybody listens.
+    /// Whether the observer uses the reports.
     const ACTIVE: bool = true;
 
     /// Something happened at a path. What is not reported stays as it was in the base.

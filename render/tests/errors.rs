@@ -61,7 +61,7 @@ fn told(template: &str) -> Vec<String> {
 }
 
 #[test]
-fn undefined_names_are_told_where_they_stand_and_how_one_got_there() {
+fn undefined_names_are_reported_with_their_place_and_trace() {
     for (template, expected) in [
         (
             "a\n  {% include 'inc.jinja' %}",

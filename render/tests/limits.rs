@@ -441,7 +441,7 @@ impl mapstack_render::jinja::Host for Endless {
 }
 
 #[test]
-fn a_template_that_extends_itself_is_told_so() {
+fn a_template_that_extends_itself_is_an_error() {
     let error = render(request("{% extends 'self' %}", &Endless)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Limit, "{error}");
     assert!(error.help.unwrap().contains("extends itself"));

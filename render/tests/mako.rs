@@ -147,7 +147,7 @@ fn alone(template: &str) -> Result<String> {
 }
 
 #[test]
-fn an_open_tag_is_told_where_it_opens() {
+fn an_open_tag_is_reported_where_it_opens() {
     let error = alone("\n<%def name=\"f()\">\ntext\n").unwrap_err();
     assert_eq!(error.kind, ErrorKind::Code("SyntaxException"));
     assert_eq!(error.place.map(|place| place.line()), Some(2));

@@ -22,7 +22,7 @@ use clap::{Parser, Subcommand};
 use serde_json::Value;
 use xshell::{Shell, cmd};
 
-/// What a chore ends with: nothing, or a sentence for whoever ran it.
+/// The result of a chore: nothing, or a message for the user.
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
 /// The project's own chores.

@@ -283,7 +283,7 @@ impl Reporter {
     pub fn finish(&self, outcome: Result<(), Failure>) -> ExitCode {
         match outcome {
             Ok(()) => ExitCode::SUCCESS,
-            // Whoever read the output has enough of it.
+            // The reader of the output has closed it.
             Err(Failure::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
             Err(failure @ Failure::Output(_)) => {
                 self.line("error", &failure.to_string());

@@ -375,7 +375,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_suite_is_told_from_the_path() {
+    fn a_suite_is_recognized_by_its_path() {
         for (path, found) in [
             (
                 "test/integration/default/files/_mapdata",

@@ -109,7 +109,7 @@ impl<T> Iterator for Ordered<T> {
 
 impl<T> Drop for Ordered<T> {
     fn drop(&mut self) {
-        // Whoever waits for room looks at it with the state locked.
+        // Threads that wait for room check it while they hold the lock.
         let _state = lock(&self.shared.state);
         self.shared.stopped.store(true, Ordering::SeqCst);
         self.shared.room.notify_all();

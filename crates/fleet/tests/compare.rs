@@ -262,7 +262,7 @@ fn changes_of_a_map_are_found_and_what_is_not_looked_at_is_listed() {
 }
 
 #[test]
-fn what_fails_and_works_again_is_told_apart() {
+fn failures_and_recoveries_are_distinguished() {
     let (old, new) = (
         MemoryFiles::new().file("base", "f/parameters/os/Debian.yaml", "values: {{ nope }}"),
         MemoryFiles::new().file("base", "f/parameters/os/Ubuntu.yaml", "values: {{ nope }}"),
@@ -325,7 +325,7 @@ fn minions_that_are_left_out_are_not_counted() {
 }
 
 #[test]
-fn a_change_of_what_prints_a_name_is_told_as_without_sharing() {
+fn a_change_of_a_printed_name_is_reported_as_without_sharing() {
     let state = |name: &str, shell: &str| {
         let files = MemoryFiles::new()
             .file(

@@ -75,7 +75,7 @@ pub(crate) fn expand_home(path: &str) -> PathBuf {
     }
 }
 
-/// The home directory of whoever runs this.
+/// The home directory of the user.
 pub(crate) fn home() -> Option<String> {
     std::env::var("HOME").ok().filter(|home| !home.is_empty())
 }

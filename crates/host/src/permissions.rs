@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_names_are_told() {
+    fn wrong_names_are_reported() {
         for (name, expected) in [
             (
                 "fiel.*",

@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_are_told_apart_from_everything_else() {
+    fn arguments_are_distinguished_from_everything_else() {
         let call = Call::new("test.arg")
             .arg("a b=c # \u{e9}\u{1f600}\n")
             .arg(-1)

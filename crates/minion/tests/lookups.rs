@@ -68,7 +68,7 @@ fn the_built_in_options_are_found_like_given_ones() {
 }
 
 #[test]
-fn merging_may_be_told_of_or_refused() {
+fn merging_can_warn_or_be_refused() {
     let minion = minion("{opts: {a: {x: 1}}, grains: {a: {y: 2}}}");
     for (merge, shown, warns) in [
         ("recurse", "{'y': 2, 'x': 1}", false),
@@ -165,7 +165,7 @@ fn defaults_of_another_kind_are_not_merged_and_it_is_said() {
 }
 
 #[test]
-fn nested_lists_follow_the_option_unless_told() {
+fn nested_lists_follow_the_option_unless_overridden() {
     for (option, told, shown) in [
         ("false", None, "{'l': ['p']}"),
         ("true", None, "{'l': ['d', 'p']}"),
@@ -185,7 +185,7 @@ fn nested_lists_follow_the_option_unless_told() {
 }
 
 #[test]
-fn a_database_that_would_be_asked_is_told_of() {
+fn a_database_that_salt_would_query_causes_a_warning() {
     let minion = minion(
         "{opts: {db: {driver: sqlite3}, a: 'sdb://db/key', b: 'sdb://none/key', c: 'sdb://db/'}}",
     );

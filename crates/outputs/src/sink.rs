@@ -39,7 +39,7 @@ enum To<'f> {
     },
 }
 
-/// Whoever waits for the output waits no longer than this.
+/// The maximum time that output waits in the buffer.
 const FLUSH_EVERY: Duration = Duration::from_millis(200);
 
 impl<'f> Sink<'f> {

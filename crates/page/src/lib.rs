@@ -2,8 +2,8 @@
 //! does to many minions ([`Changes`]).
 //!
 //! A page is a single file that asks for nothing else: no script, style, font or image from
-//! anywhere, so it works from a disk, in a mail, or as the artefact of a build. Whoever fills a
-//! [`Page`] decides what is secret; what is in it will be in the file.
+//! anywhere, so it works from a disk, in a mail, or as the artefact of a build. The code
+//! that fills a [`Page`] decides what is secret: everything in it will be in the file.
 //!
 //! Texts may be hostile. They are escaped where they stand in HTML, the data for the script stands
 //! in it as JSON without anything that could end the element, characters that reorder or hide

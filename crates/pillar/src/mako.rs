@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn encodings_other_than_that_of_the_text_are_told() {
+    fn encodings_other_than_that_of_the_text_are_reported() {
         for (text, other) in [
             ("# -*- coding: utf-8 -*-\na: \u{fc}", None),
             ("# -*- coding: latin-1 -*-\na: b", None),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_text_is_told_from_templates() {
+    fn plain_text_is_distinguished_from_templates() {
         for (text, marked) in [
             ("a: 1\nb: 50%\n", false),
             ("a: ${x}", true),

@@ -330,7 +330,7 @@ fn what_cannot_be_is_refused() {
 }
 
 #[test]
-fn another_version_is_told_from_another_program() {
+fn another_version_is_distinguished_from_another_program() {
     let hello = Hello {
         release: "1.2.3".to_owned(),
         walls: vec![Wall {

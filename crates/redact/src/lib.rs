@@ -2,7 +2,7 @@
 //!
 //! There is one policy, and it is here: which names are those of secrets ([`is_secret_name`]), what is
 //! printed in place of a value ([`Secrets::shown`]), what a message may say ([`Secrets::scrubbed`]), and
-//! what of a file may be quoted ([`Secrets::starred`], [`Excerpts`]). Whoever prints takes [`Redacted`] values, which only
+//! what of a file may be quoted ([`Secrets::starred`], [`Excerpts`]). Output takes [`Redacted`] values, which only
 //! [`Secrets::redact`] makes.
 //!
 //! ```

@@ -53,7 +53,7 @@ impl<T> Redacted<T> {
 }
 
 impl Secrets {
-    /// Something without secrets, as whoever prints it takes it.
+    /// Mask the secrets in a value, which makes it acceptable for output.
     pub fn redact<T: Redact>(&self, given: &T) -> Redacted<T> {
         Redacted(given.redacted(self))
     }

@@ -13,7 +13,7 @@ const TELLING_LINE: usize = 6;
 /// Also a shorter one, if it is not a word.
 const TELLING_REST: usize = 4;
 
-/// Words that mean nothing, whoever has them for a value.
+/// Words that are never secret, even as the value of a secret.
 const COMMON: [&str; 4] = ["False", "false", "FALSE", "False."];
 
 /// All secret texts, in every form in which messages and files show them.

@@ -287,8 +287,8 @@ impl Secrets {
         }
     }
 
-    /// A text of a document of facts with stars for every value of its pillar: what is wrong with it may hide
-    /// its secrets from whoever looks for them.
+    /// A text of a document of facts with stars for every value of its pillar: an error in it may
+    /// keep secrets from being found.
     ///
     /// ```
     /// use mapstack_redact::Secrets;

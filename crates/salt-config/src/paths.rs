@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_home_is_known_only_if_it_was_told() {
+    fn a_home_is_known_only_if_it_is_given() {
         for (path, home, result) in [
             ("~/x", Some("/users/a/"), "/users/a/x"),
             ("~", Some("/users/a"), "/users/a"),

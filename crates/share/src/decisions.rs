@@ -68,6 +68,7 @@ const MIN_DISTINCT: usize = 128;
 /// The same limit for a question asked by the template of a layer, because the formula can render that layer for
 /// each minion instead.
 const MIN_DISTINCT_IN_LAYER: usize = 64;
+/// The same limit if some answers were repeated, but few.
 const MANY_DISTINCT: usize = 512;
 /// Limit on the entries of [`Node::by_paths`].
 const MAX_PATHS: usize = 1024;

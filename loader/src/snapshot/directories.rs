@@ -25,9 +25,9 @@ enum Directory {
     Unknown,
 }
 
-/// Who asks for that many files that are missing in a directory asks for more.
+/// After requests for this many missing files of a directory, listing the directory is worth it.
 const ENOUGH: usize = 8;
-/// The most directories and names that are kept.
+/// Limit on the directories and names that are kept.
 const MAX_NAMES: usize = 500_000;
 
 /// A file by its directory and its name, which is one that listings are about.

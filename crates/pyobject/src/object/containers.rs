@@ -592,7 +592,7 @@ impl DictRef {
         }
     }
 
-    /// The content, worked out by now. Whoever has it can read all of it.
+    /// The content, computed if it was pending. The caller can read all of it.
     fn state(&self) -> Ref<'_, State<Map, Entries>> {
         self.work_out();
         let watched = self.0.watched.borrow_mut().take();

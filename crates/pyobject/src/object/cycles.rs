@@ -1,8 +1,8 @@
 //! Containers that hold themselves: freed when the work that made them is done.
 //!
 //! Counted references never free `{% do l.append(l) %}`. So each container that a render changes is noted, and a
-//! [`Sweep`] looks at those that are still there: a container that only such containers hold is out of everybody's
-//! reach. What anybody else holds stays: variables that a render exports, the facts of a run, a macro, an iterator.
+//! [`Sweep`] looks at those that are still there: a container that only such containers hold is
+//! unreachable. What anything else holds stays: variables that a render exports, the facts of a run, a macro, an iterator.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -70,7 +70,7 @@ impl Drop for Noted {
 }
 
 /// Frees, when it is dropped, what templates of this thread made and is unreachable: containers that hold
-/// themselves. Whoever runs templates drops one behind all that the templates gave.
+/// themselves. Code that runs templates drops it after all results of the templates.
 ///
 /// ```
 /// use std::rc::Rc;

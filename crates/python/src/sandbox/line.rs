@@ -116,7 +116,7 @@ impl Line {
         Some(job)
     }
 
-    /// Report what came of a job; whether anybody listens.
+    /// Report the outcome of a job. Returns whether the command received it.
     pub(crate) fn done(&self, outcome: Outcome) -> bool {
         match self.say(&Said::Done(Box::new(outcome))) {
             Err(FrameError::TooLong(length)) => {

@@ -19,7 +19,7 @@ use crate::values::nothing_under;
 use crate::words::joined;
 pub use why_not::text as why_not;
 
-/// Refuse data of which a few lines of aliases make more than anybody reads.
+/// Refuse data that a few lines of aliases make too large to read.
 ///
 /// # Errors
 /// The data stands for more than 100,000 keys and values.

@@ -1,4 +1,4 @@
-//! How far a fetch is, for whoever wants to look.
+//! The progress of a fetch.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -22,7 +22,7 @@ pub(in super::super) fn freeze(object: &Obj) -> Result<Value> {
 /// The same, without reporting to watchers: for code that only passes the data on.
 pub(in super::super) fn freeze_unread(object: &Obj) -> Result<Value> {
     Freezer {
-        quiet: true,
+        without_recording: true,
         ..Freezer::default()
     }
     .freeze(object)
@@ -94,7 +94,7 @@ struct Freezer {
     /// What was undefined or no data, where that is not an error.
     missing: Option<Vec<String>>,
     /// Whether freezing does not count as reading.
-    quiet: bool,
+    without_recording: bool,
 }
 
 /// Data that stands for more values is refused: a list that holds itself twice, thirty times over,
@@ -150,8 +150,11 @@ impl Freezer {
                 Some(untouched) => self.untouched(Value::List(untouched))?,
                 None => self.once(list.address(), |this| this.freeze_list(list))?,
             },
-            // Who reads quietly must not look into a dict that is watched.
-            Obj::Dict(dict) => match (!self.quiet).then(|| dict.as_frozen()).flatten() {
+            // Without recording, a dict that reports its reads must not be read through this method.
+            Obj::Dict(dict) => match (!self.without_recording)
+                .then(|| dict.as_frozen())
+                .flatten()
+            {
                 Some(untouched) => self.untouched(Value::Map(untouched))?,
                 None => self.once(dict.address(), |this| this.freeze_dict(dict))?,
             },
@@ -220,7 +223,7 @@ impl Freezer {
         let before = self.count;
         self.count = self.count.saturating_add(values);
         if before / ASKED_EVERY != self.count / ASKED_EVERY {
-            // Whoever wants the data frozen goes through all of it next, or writes it out.
+            // The caller will next go through all of the frozen data, or write it out.
             ledger::room_for(self.count.saturating_mul(VALUE_BYTES))?;
         }
         if self.count > MAX_VALUES {
@@ -276,7 +279,7 @@ impl Freezer {
     }
 
     fn freeze_dict(&mut self, dict: &DictRef) -> Result<Value> {
-        if self.quiet
+        if self.without_recording
             && let Some(result) = dict.look(|watched, map| self.freeze_watched(watched, map))
         {
             return result;
