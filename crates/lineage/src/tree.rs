@@ -16,7 +16,7 @@ use mapstack_yaml::{Mark, Marks};
 
 use crate::source::LayerText;
 
-/// The statement that a layer set a value and everything in it.
+/// The claim of a layer to have set a value and everything in it.
 #[derive(Debug, Clone)]
 pub(crate) struct Claim {
     /// The index of the layer.
@@ -142,7 +142,7 @@ pub(crate) struct Node {
     /// The claim on the key of this value, if another layer claims the mapping that contains it.
     key: Option<Claim>,
     now: Now,
-    /// What was there before, the oldest first.
+    /// Earlier and rejected values, the oldest first.
     pub past: Vec<Past>,
 }
 
