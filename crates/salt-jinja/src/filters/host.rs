@@ -1,39 +1,28 @@
-//! Salt's filters that look at the machine they run on. Whether a template may is the host's to say.
+//! Salt's filters that look at the machine they run on. The host decides whether a template may use them.
 
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result};
 
 use mapstack_jinja::Vm;
 use mapstack_jinja::filters::Table;
 
-pub(super) const TABLE: Table = &[
-    ("dns_check", |vm, x, args| {
-        ask(vm, "dns_check", "resolves names", x, args)
-    }),
-    ("file_hashsum", |vm, x, args| {
-        ask(vm, "file_hashsum", "reads a file", x, args)
-    }),
-    ("get_uid", |vm, x, args| {
-        ask(vm, "get_uid", "reads the user database", x, args)
-    }),
-    ("http_query", |vm, x, args| {
-        ask(vm, "http_query", "makes a request", x, args)
-    }),
-    ("is_bin_file", |vm, x, args| {
-        ask(vm, "is_bin_file", "reads a file", x, args)
-    }),
-    ("is_empty", |vm, x, args| {
-        ask(vm, "is_empty", "reads a file's size", x, args)
-    }),
-    ("is_text_file", |vm, x, args| {
-        ask(vm, "is_text_file", "reads a file", x, args)
-    }),
-    ("list_files", |vm, x, args| {
-        ask(vm, "list_files", "reads directories", x, args)
-    }),
-    ("which", |vm, x, args| {
-        ask(vm, "which", "searches for programs", x, args)
-    }),
-];
+/// A table of filters from their names and what they do to the machine.
+macro_rules! table {
+    ($($name:literal $does:literal,)*) => {
+        &[$(($name, |vm, x, args| ask(vm, $name, $does, x, args)),)*]
+    };
+}
+
+pub(super) const TABLE: Table = table! {
+    "dns_check" "resolves names",
+    "file_hashsum" "reads a file",
+    "get_uid" "reads the user database",
+    "http_query" "makes a request",
+    "is_bin_file" "reads a file",
+    "is_empty" "reads a file's size",
+    "is_text_file" "reads a file",
+    "list_files" "reads directories",
+    "which" "searches for programs",
+};
 
 /// Whether a filter looks at the machine, so that it needs a function from outside.
 ///
