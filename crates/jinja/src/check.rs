@@ -11,6 +11,7 @@ use mapstack_jinja_syntax::{Node, visit};
 use super::dialect::Dialect;
 
 pub(super) fn check(template: &Template, dialect: &dyn Dialect) -> Result<()> {
+    let library = dialect.library();
     let unprinted = unprinted(template);
     let compiled = |span: Span| {
         !unprinted
@@ -19,20 +20,14 @@ pub(super) fn check(template: &Template, dialect: &dyn Dialect) -> Result<()> {
     };
     visit(template, &mut |node, conditional| match node {
         Node::Expr(e) if !conditional && compiled(e.span) => match &e.kind {
-            ExprKind::Filter { name, .. } if dialect.filter(name).is_none() => Err(missing(
-                template,
-                "filter",
-                name,
-                e.span,
-                dialect.filter_names(),
-            )),
-            ExprKind::Test { name, .. } if dialect.test(name).is_none() => Err(missing(
-                template,
-                "test",
-                name,
-                e.span,
-                dialect.test_names(),
-            )),
+            ExprKind::Filter { name, .. } if library.filter(name).is_none() => {
+                let known = library.filters().map(|(name, _)| name);
+                Err(missing(template, "filter", name, e.span, known))
+            }
+            ExprKind::Test { name, .. } if library.test(name).is_none() => {
+                let known = library.tests().map(|(name, _)| name);
+                Err(missing(template, "test", name, e.span, known))
+            }
             _ => Ok(()),
         },
         _ => Ok(()),
@@ -73,7 +68,7 @@ fn missing(
     what: &str,
     name: &str,
     span: Span,
-    known: Vec<&'static str>,
+    known: impl Iterator<Item = &'static str>,
 ) -> Box<Error> {
     let mut error = Error::new(
         ErrorKind::Syntax,

@@ -3,37 +3,127 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
+use indexmap::IndexMap;
 use mapstack_jinja_syntax::{Syntax, Tag};
-use mapstack_pyobject::{Error, ErrorKind, Obj, Reads, Result, to_str};
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Reads, Result, to_str};
 use mapstack_value::{Str, quote_str};
 
-use super::charge::{self, Named};
-use super::filters::{self, Filter};
-use super::globals;
+use super::named::{self, Named};
 use super::output::SourceMap;
 use super::scope::Layer;
-use super::tests::{self, Test};
 use super::vm::Vm;
 
-/// The environment a template is written for. Every method has Jinja2's own answer, so that a dialect says only what
-/// is different.
+/// A filter: `input|name(args)`.
+pub type Filter = fn(&Vm<'_>, Obj, CallArgs) -> Result<Obj>;
+
+/// A test: `input is name(args)`.
+pub type Test = fn(&Vm<'_>, &Obj, CallArgs) -> Result<bool>;
+
+/// Filters with their names.
+pub type Filters = &'static [(&'static str, Filter)];
+
+/// Tests with their names.
+pub type Tests = &'static [(&'static str, Test)];
+
+type ByName<T> = IndexMap<&'static str, T, FixedState>;
+
+/// The filters, tests and globals of a dialect.
+///
+/// Where a name is given twice, the later one replaces the earlier, and stands in its own place.
 ///
 /// ```
-/// use mapstack_jinja::{Dialect, Filter, Jinja2, NoHost, Request, filters, render};
+/// use mapstack_jinja::{Dialect, Filter, Jinja2, Library, globals};
+///
+/// let own: [(&str, Filter); 2] = [("same", |_, x, _| Ok(x)), ("upper", |_, x, _| Ok(x))];
+/// let jinja2 = Jinja2.library();
+/// let library = Library::new(jinja2.filters().chain(own), jinja2.tests(), globals::builtins);
+/// assert!(library.filter("same").is_some() && library.test("defined").is_some());
+/// assert_eq!(library.filters().count(), jinja2.filters().count() + 1);
+/// assert_eq!(library.filters().last().unwrap().0, "upper");
+/// ```
+#[derive(Debug)]
+pub struct Library {
+    filters: ByName<Filter>,
+    tests: ByName<Test>,
+    globals: fn() -> Rc<Layer>,
+}
+
+impl Library {
+    /// A library of filters and tests. `globals` makes the names that every template has.
+    pub fn new(
+        filters: impl IntoIterator<Item = (&'static str, Filter)>,
+        tests: impl IntoIterator<Item = (&'static str, Test)>,
+        globals: fn() -> Rc<Layer>,
+    ) -> Self {
+        Library {
+            filters: by_name(filters),
+            tests: by_name(tests),
+            globals,
+        }
+    }
+
+    /// The filter of a name.
+    #[must_use]
+    pub fn filter(&self, name: &str) -> Option<Filter> {
+        self.filters.get(name).copied()
+    }
+
+    /// All filters, in order. "Did you mean" takes the first of several names that are equally near.
+    pub fn filters(&self) -> impl Iterator<Item = (&'static str, Filter)> + use<'_> {
+        self.filters.iter().map(|(name, filter)| (*name, *filter))
+    }
+
+    /// The test of a name.
+    #[must_use]
+    pub fn test(&self, name: &str) -> Option<Test> {
+        self.tests.get(name).copied()
+    }
+
+    /// All tests, in order.
+    pub fn tests(&self) -> impl Iterator<Item = (&'static str, Test)> + use<'_> {
+        self.tests.iter().map(|(name, test)| (*name, *test))
+    }
+
+    /// The names that every template has.
+    #[must_use]
+    pub fn globals(&self) -> Rc<Layer> {
+        (self.globals)()
+    }
+}
+
+fn by_name<T>(all: impl IntoIterator<Item = (&'static str, T)>) -> ByName<T> {
+    let mut named = ByName::default();
+    for (name, item) in all {
+        named.shift_remove(name);
+        named.insert(name, item);
+    }
+    named
+}
+
+/// The environment a template is written for. Every method but the first two has Jinja2's own answer, so that a
+/// dialect says only what is different.
+///
+/// ```
+/// use mapstack_jinja::{Dialect, Filter, Jinja2, Library, NoHost, Request, globals, render};
 /// use mapstack_pyobject::{Obj, to_str};
+/// use std::sync::LazyLock;
 ///
 /// struct Shouting;
+///
+/// const SHOUT: (&str, Filter) = ("shout", |_, x, _| Ok(Obj::from(to_str(&x)?.to_uppercase() + "!")));
 ///
 /// impl Dialect for Shouting {
 ///     fn name(&self) -> &'static str {
 ///         "shouting"
 ///     }
 ///
-///     fn filter(&self, name: &str) -> Option<Filter> {
-///         match name {
-///             "shout" => Some(|_, x, _| Ok(Obj::from(to_str(&x)?.to_uppercase() + "!"))),
-///             _ => filters::find(name),
-///         }
+///     fn library(&self) -> &'static Library {
+///         static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
+///             let own = Jinja2.library();
+///             Library::new(own.filters().chain([SHOUT]), own.tests(), globals::builtins)
+///         });
+///         &LIBRARY
 ///     }
 /// }
 ///
@@ -46,34 +136,12 @@ pub trait Dialect: Sync {
     /// Its name, by which parsed templates of several dialects are told apart.
     fn name(&self) -> &'static str;
 
+    /// Its filters, tests and globals.
+    fn library(&self) -> &'static Library;
+
     /// The tags there are beside those of the language.
     fn tags(&self) -> &'static [Tag] {
         &[]
-    }
-
-    /// The filter of a name.
-    fn filter(&self, name: &str) -> Option<Filter> {
-        filters::find(name)
-    }
-
-    /// The names of all filters.
-    fn filter_names(&self) -> Vec<&'static str> {
-        filters::names()
-    }
-
-    /// The test of a name.
-    fn test(&self, name: &str) -> Option<Test> {
-        tests::find(name)
-    }
-
-    /// The names of all tests.
-    fn test_names(&self) -> Vec<&'static str> {
-        tests::names()
-    }
-
-    /// The names that every template has.
-    fn globals(&self) -> Rc<Layer> {
-        globals::builtins()
     }
 
     /// Whether attributes that are Python's insides are undefined, as in a `SandboxedEnvironment`. Otherwise they are
@@ -127,22 +195,12 @@ pub trait Dialect: Sync {
 
     /// What an operation reads of its operands, which is paid for before it runs.
     fn reads(&self, kind: Named, name: &str) -> Reads {
-        charge::reads(kind, name)
+        named::reads(kind, name)
     }
 
     /// Whether a filter writes its input as text in which the parts of it still stand, as `tojson` does.
     fn writes_data(&self, filter: &str) -> bool {
-        filters::writes_data(filter)
-    }
-}
-
-/// Jinja2 as it comes, without extensions.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Jinja2;
-
-impl Dialect for Jinja2 {
-    fn name(&self) -> &'static str {
-        "jinja2"
+        named::writes_data(filter)
     }
 }
 

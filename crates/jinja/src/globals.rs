@@ -10,8 +10,8 @@ use mapstack_pyobject::{
 };
 use mapstack_value::{MapKind, Str};
 
-use super::charge::Named;
 use super::job::call_in_render;
+use super::named::Named;
 use super::scope::{Layer, Names};
 use super::vm::Vm;
 

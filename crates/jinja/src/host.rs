@@ -1,18 +1,14 @@
 //! What is outside of a template.
 
-use std::any::Any;
 use std::sync::Arc;
 
-use mapstack_pyobject::{CallArgs, Error, ErrorKind, Interpreter, Obj, Object, Result, Undefined};
-use mapstack_value::Str;
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result};
 
-use super::charge::Named;
-use super::job::call_in_render;
 use super::vm::Vm;
 
 /// What a template can reach outside itself. The caller of a render provides it.
 ///
-/// Functions are for dialects whose objects lead to [`HostFunction`]s; Jinja2 by itself calls none.
+/// Functions are for dialects whose objects lead to [`HostFunction`](super::HostFunction)s; Jinja2 by itself calls none.
 pub trait Host {
     /// The source of another template, by its path; `None` if there is no such template.
     ///
@@ -64,7 +60,7 @@ pub trait Host {
         Err(refusal)
     }
 
-    /// Hand on a message that is no error.
+    /// Report a message to the user, such as a warning.
     fn log(&self, _level: &str, _message: &str) {}
 }
 
@@ -76,58 +72,4 @@ impl Host for NoHost {
     fn template(&self, _: &str) -> Result<Option<Arc<str>>> {
         Ok(None)
     }
-}
-
-/// Times that a function goes over a text: it converts it, takes a key apart, looks for each part, reads a pattern.
-const PASSES: usize = 8;
-
-/// A function of the host as an object that templates can call.
-#[derive(Clone)]
-pub struct HostFunction(Str);
-
-impl HostFunction {
-    /// The function of a name, whether or not the host has it.
-    #[must_use]
-    pub fn object(name: Str) -> Obj {
-        Obj::native(HostFunction(name))
-    }
-
-    /// Call the function.
-    pub(super) fn call_in(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-        for _ in 0..PASSES {
-            vm.charged(Named::Function, &self.0, None, &args)?;
-        }
-        vm.made(vm.host().call_function(vm, &self.0, args)?)
-    }
-}
-
-impl Object for HostFunction {
-    fn type_name(&self) -> &'static str {
-        "function"
-    }
-
-    fn repr(&self) -> Result<String> {
-        Ok(format!("<function {}>", self.0))
-    }
-
-    fn callable(&self) -> bool {
-        true
-    }
-
-    fn call(&self, interpreter: &dyn Interpreter, args: CallArgs) -> Result<Obj> {
-        let this = self.clone();
-        call_in_render(interpreter, move |vm| this.call_in(vm, args))
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
-    }
-}
-
-/// The error that a call of something undefined raises; the host can say more of a function than that it is missing.
-pub(super) fn call_of_undefined(vm: &Vm<'_>, missing: &Undefined, args: &CallArgs) -> Box<Error> {
-    let function = missing.function.as_ref().filter(|name| name.contains('.'));
-    function
-        .and_then(|name| vm.host().unanswered(name, args))
-        .unwrap_or_else(|| missing.error())
 }

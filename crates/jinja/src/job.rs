@@ -5,7 +5,8 @@
 
 use std::any::Any;
 
-use mapstack_pyobject::{Error, Interpreter, Obj, ObjIter, Result};
+use mapstack_pyobject::{Budget, CallArgs, Error, Interpreter, Obj, ObjIter, Result};
+use mapstack_value::Str;
 
 use super::vm::Vm;
 
@@ -50,10 +51,31 @@ pub fn call_in_render(
     in_render(interpreter, move |vm| made(vm)).map(Option::unwrap_or_default)
 }
 
-/// Do a job that an object gave to its interpreter, which is this render.
-pub(super) fn run(vm: &Vm<'_>, job: &mut dyn Any) -> Result<Option<Obj>> {
-    match job.downcast_mut::<Job>() {
-        Some(Job(work)) => work(vm),
-        None => Err(Error::type_error("the object belongs to another language")),
+impl Interpreter for Vm<'_> {
+    fn budget(&self) -> &Budget<'_> {
+        self
+    }
+
+    fn strict(&self) -> bool {
+        Vm::strict(self)
+    }
+
+    fn call(&self, callee: &Obj, args: CallArgs) -> Result<Obj> {
+        Vm::call(self, callee, args)
+    }
+
+    fn get_attr(&self, object: &Obj, name: &Str) -> Result<Obj> {
+        Vm::get_attr(self, object, name)
+    }
+
+    fn get_key(&self, object: &Obj, key: &Obj) -> Result<Obj> {
+        Vm::get_key(self, object, key)
+    }
+
+    fn run(&self, job: &mut dyn Any) -> Result<Option<Obj>> {
+        match job.downcast_mut::<Job>() {
+            Some(Job(work)) => work(self),
+            None => Err(Error::type_error("the object belongs to another language")),
+        }
     }
 }

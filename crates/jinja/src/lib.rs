@@ -5,39 +5,48 @@
 #![doc = include_str!("../README.md")]
 
 mod blocks;
-mod charge;
+mod cache;
 mod check;
+mod compile;
 mod dialect;
 pub mod filters;
 pub mod globals;
 mod host;
+mod host_function;
 mod interpret;
+mod jinja2;
 mod job;
 mod loops;
 mod macros;
 mod module;
+mod named;
 mod output;
 mod random;
+mod render;
 mod scope;
 mod suggest;
 mod taint;
-pub mod tests;
+mod tests;
 mod vm;
 mod watch;
 
-pub use charge::Named;
-pub use dialect::{Dialect, Jinja2, load_below};
-pub use filters::{Filter, call};
-pub use host::{Host, HostFunction, NoHost};
+pub use cache::TemplateCache;
+pub use compile::compile;
+pub use dialect::{Dialect, Filter, Filters, Library, Test, Tests, load_below};
+pub use filters::call;
+pub use host::{Host, NoHost};
+pub use host_function::HostFunction;
+pub use jinja2::Jinja2;
 pub use job::{call_in_render, in_render};
 pub use mapstack_jinja_syntax::{
     DO, Form, LOOP_CONTROLS, Node, Syntax, SyntaxError, Tag, ast, parse, visit,
 };
 pub use mapstack_pyobject::{Deadline, Limits, MemoryLimit};
+pub use named::Named;
 pub use output::{Origin, Output, SourceMap};
 pub use random::Twister;
+pub use render::{Rendered, render};
 pub use scope::{Layer, Names};
 pub use taint::Taint;
-pub use tests::Test;
-pub use vm::{Rendered, Request, TemplateCache, Vm, compile, render};
+pub use vm::{Request, Vm};
 pub use watch::{Edit, Watch};

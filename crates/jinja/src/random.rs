@@ -11,11 +11,11 @@ use mapstack_pyobject::{CallArgs, Error, Obj, Result, Undefined, as_index, get_i
 use mapstack_value::Int;
 use sha2::{Digest, Sha512};
 
-use super::filters::Table;
+use super::dialect::Filters;
 use super::filters::call::{inner, quoted};
 use super::vm::Vm;
 
-pub(super) const TABLE: Table = &[("random", random)];
+pub(super) const TABLE: Filters = &[("random", random)];
 
 const N: usize = 624;
 const M: usize = 397;

@@ -14,8 +14,6 @@ use foldhash::fast::RandomState;
 use mapstack_pyobject::{Obj, repr, to_str};
 use mapstack_value::{Key, Str, Value};
 
-use super::dialect::Dialect;
-
 use mapstack_jinja_syntax::ast::{Expr, ExprKind};
 
 /// The secret scalars of one or several renders, told apart by what they say.
@@ -156,12 +154,19 @@ impl Taint {
         });
     }
 
-    /// An expression came to a value, of what was read since `from`.
-    pub(super) fn end(&self, from: usize, expr: &Expr, dialect: &dyn Dialect, value: &Obj) {
+    /// An expression came to a value, of what was read since `from`. `writes_data` says whether a filter writes its
+    /// input as text in which the parts of it still stand.
+    pub(super) fn end(
+        &self,
+        from: usize,
+        expr: &Expr,
+        writes_data: &dyn Fn(&str) -> bool,
+        value: &Obj,
+    ) {
         let secret = {
             let all = self.operands.borrow();
             let operands = all.get(from..).unwrap_or_default();
-            match role(expr, operands, dialect) {
+            match role(expr, operands, writes_data) {
                 Role::Clean => false,
                 Role::Moves => self.moved(operands, value),
                 Role::Chooses => {
@@ -403,7 +408,7 @@ fn scalars(operands: &[Operand]) -> HashSet<Str, RandomState> {
     all
 }
 
-fn role(expr: &Expr, operands: &[Operand], dialect: &dyn Dialect) -> Role {
+fn role(expr: &Expr, operands: &[Operand], writes_data: &dyn Fn(&str) -> bool) -> Role {
     let first = operands.first().map(|operand| &operand.value);
     let of_scalar = first.is_some_and(is_scalar);
     match &expr.kind {
@@ -428,7 +433,7 @@ fn role(expr: &Expr, operands: &[Operand], dialect: &dyn Dialect) -> Role {
             }
             _ => Role::Derives,
         },
-        ExprKind::Filter { name, .. } if dialect.writes_data(name) => Role::Writes,
+        ExprKind::Filter { name, .. } if writes_data(name) => Role::Writes,
         _ => Role::Derives,
     }
 }

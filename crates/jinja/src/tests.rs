@@ -8,14 +8,12 @@ use mapstack_pyobject::{
     CallArgs, Error, Obj, Result, as_index, binary, compare, contains, hash_key, len, to_str,
 };
 
+use crate::dialect::Tests;
 use crate::filters::call::{Function, builtin_of_one, inner, is_hashable, method, plain};
 use crate::vm::Vm;
 use mapstack_jinja_syntax::ast::{BinaryOp, CompareOp};
 
-/// A test: `input is name(args)`.
-pub type Test = fn(&Vm<'_>, &Obj, CallArgs) -> Result<bool>;
-
-const TABLE: &[(&str, Test)] = &[
+pub(crate) const TABLE: Tests = &[
     ("!=", |vm, x, args| {
         comparison(vm, x, args, "ne", CompareOp::Ne)
     }),
@@ -77,7 +75,7 @@ const TABLE: &[(&str, Test)] = &[
     }),
     ("filter", |vm, x, args| {
         known(x, args, inner("test_filter", "value"), |name| {
-            vm.dialect().filter(name).is_some()
+            vm.dialect().library().filter(name).is_some()
         })
     }),
     ("float", |_, x, args| {
@@ -147,7 +145,7 @@ const TABLE: &[(&str, Test)] = &[
     }),
     ("test", |vm, x, args| {
         known(x, args, inner("test_test", "value"), |name| {
-            vm.dialect().test(name).is_some()
+            vm.dialect().library().test(name).is_some()
         })
     }),
     ("true", |_, x, args| {
@@ -168,21 +166,6 @@ const TABLE: &[(&str, Test)] = &[
         cased(vm, x, args, plain("test_upper", "value"), "isupper")
     }),
 ];
-
-/// Jinja2's test of a name.
-#[must_use]
-pub fn find(name: &str) -> Option<Test> {
-    TABLE
-        .binary_search_by_key(&name, |(known, _)| known)
-        .ok()
-        .map(|i| TABLE[i].1)
-}
-
-/// The name of every test of Jinja2.
-#[must_use]
-pub fn names() -> Vec<&'static str> {
-    TABLE.iter().map(|(name, _)| *name).collect()
-}
 
 /// A test without arguments.
 fn is(function: Function, args: CallArgs, verdict: bool) -> Result<bool> {
@@ -278,15 +261,4 @@ fn is_sequence(_: &Vm<'_>, x: &Obj, args: CallArgs) -> Result<bool> {
         Obj::Native(native) => native.len().is_some() && !native.type_name().starts_with("dict_"),
         other => len(other).is_ok(),
     })
-}
-
-#[cfg(test)]
-mod checks {
-    use super::*;
-
-    #[test]
-    fn the_table_is_sorted() {
-        assert!(TABLE.is_sorted_by(|a, b| a.0 < b.0));
-        assert!(names().into_iter().all(|name| find(name).is_some()));
-    }
 }

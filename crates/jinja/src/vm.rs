@@ -1,115 +1,24 @@
-//! One render: what it may reach, what it may spend, and the templates it has loaded.
+//! The state of one render: what it may reach, what it may spend, and the templates it has loaded.
 
-use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use foldhash::fast::RandomState;
-use mapstack_pyobject::{
-    Budget, CallArgs, Error, ErrorKind, Interpreter, Limits, Obj, Place, Result,
-};
+use mapstack_jinja_syntax::Syntax;
+use mapstack_jinja_syntax::ast::Template;
+use mapstack_pyobject::{Budget, CallArgs, Limits, Obj, Result};
 use mapstack_value::Str;
 
+use super::cache::TemplateCache;
 use super::dialect::Dialect;
 use super::host::Host;
 use super::module::Module;
-use super::output::{Output, SourceMap};
-use super::scope::{Context, Frame, Layer, Names};
+use super::named::Named;
+use super::scope::{Frame, Layer, Names};
 use super::taint::Taint;
 use super::watch::Watch;
-use super::{check, job};
-use mapstack_jinja_syntax::ast::Template;
-use mapstack_jinja_syntax::{Syntax, parse};
-
-/// Parsed templates by source, shared between renders and threads.
-#[derive(Debug, Default)]
-pub struct TemplateCache(Mutex<HashMap<Arc<str>, Vec<CachedTemplate>, RandomState>>);
-
-/// One reading of a source: the same text can stand in files of several names.
-#[derive(Debug)]
-struct CachedTemplate {
-    dialect: &'static str,
-    syntax: Syntax,
-    template: Arc<Template>,
-}
-
-impl TemplateCache {
-    fn parse(
-        &self,
-        dialect: &dyn Dialect,
-        name: Option<&Str>,
-        source: &Arc<str>,
-        syntax: &Syntax,
-    ) -> Result<Arc<Template>> {
-        let is_it = |c: &&CachedTemplate| {
-            c.template.name.as_ref() == name && c.dialect == dialect.name() && c.syntax == *syntax
-        };
-        if let Some(known) = self.lock().get(source)
-            && let Some(found) = known.iter().find(is_it)
-        {
-            return Ok(found.template.clone());
-        }
-        let template = parse_checked(dialect, name, source, syntax)?;
-        let cached = CachedTemplate {
-            dialect: dialect.name(),
-            syntax: syntax.clone(),
-            template: template.clone(),
-        };
-        self.lock().entry(source.clone()).or_default().push(cached);
-        Ok(template)
-    }
-
-    /// A panic elsewhere leaves nothing half-written here.
-    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Vec<CachedTemplate>, RandomState>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Read a template as a render would, without running it: prepared by the dialect, and refused if it
-/// names a filter or test that does not exist.
-///
-/// # Errors
-/// What Jinja refuses when it compiles the template, with the place in the source.
-///
-/// ```
-/// use mapstack_jinja::{Jinja2, Syntax, compile};
-/// let e = compile(&Jinja2, None, "a\n{{ x|uper }}".into(), &Syntax::default()).unwrap_err();
-/// assert_eq!(e.to_string(), "Jinja syntax error: No filter named 'uper'.");
-/// assert_eq!(e.help.as_deref(), Some("did you mean 'upper'?"));
-/// ```
-pub fn compile(
-    dialect: &dyn Dialect,
-    name: Option<&Str>,
-    mut source: Arc<str>,
-    syntax: &Syntax,
-) -> Result<Arc<Template>> {
-    let mut syntax = syntax.clone();
-    dialect.prepare(&mut source, &mut syntax, &|_| {});
-    parse_checked(dialect, name, &source, &syntax)
-}
-
-fn parse_checked(
-    dialect: &dyn Dialect,
-    name: Option<&Str>,
-    source: &str,
-    syntax: &Syntax,
-) -> Result<Arc<Template>> {
-    let template = parse(source, name.map(|n| &**n), syntax, dialect.tags()).map_err(|e| {
-        let place = Place {
-            template: e.name.clone(),
-            source: e.source.clone(),
-            span: e.span,
-        };
-        let mut error = Error::new(ErrorKind::Syntax, e.message);
-        error.help = e.help;
-        error.at(|| place)
-    })?;
-    check::check(&template, dialect)?;
-    Ok(Arc::new(template))
-}
 
 /// Everything that one render needs.
 pub struct Request<'r> {
@@ -141,53 +50,6 @@ pub struct Request<'r> {
     pub taint: Option<&'r Taint>,
 }
 
-/// The result of a render.
-#[derive(Debug)]
-pub struct Rendered {
-    /// What was printed.
-    pub text: String,
-    /// Where it came from.
-    pub map: SourceMap,
-    /// What the template's top level has bound, in order.
-    pub exports: Names,
-}
-
-/// Render a template.
-///
-/// # Errors
-/// Whatever the template raises, with the place in the source.
-///
-/// ```
-/// use mapstack_jinja::{Jinja2, NoHost, Request, render};
-/// let request = Request::new(&Jinja2, "{{ [1, 2]|join(',') }}", &NoHost);
-/// assert_eq!(render(request).unwrap().text, "1,2");
-/// ```
-pub fn render(mut request: Request<'_>) -> Result<Rendered> {
-    let warn = |problem: &str| request.host.log("warning", problem);
-    let dialect = request.dialect;
-    dialect.prepare(&mut request.source, &mut request.syntax, &warn);
-    let ends_in_newline = dialect.keeps_final_newline() && request.source.ends_with('\n');
-    let vm = Vm::new(&request);
-    let template = vm.parse_as(request.name.as_ref(), &request.source, &request.syntax)?;
-    let given = match std::mem::take(&mut request.locals) {
-        none if none.is_empty() => vm.globals_now(),
-        locals => {
-            let mut variables = std::mem::take(&mut request.variables);
-            variables.extend(locals);
-            Layer::over(variables, Some(vm.globals_now()))
-        }
-    };
-    let context = Context::new(&template, given);
-    let mut out = Output::mapped(vm.budget.limits().output);
-    vm.run_template(&Frame::root(template, context.clone()), &mut out)?;
-    let (mut text, map) = out.finish();
-    if ends_in_newline {
-        text.push('\n');
-    }
-    let exports = context.vars.borrow().clone();
-    Ok(Rendered { text, map, exports })
-}
-
 impl<'r> Request<'r> {
     /// A request with Jinja2's settings and default limits, without variables.
     pub fn new(dialect: &'r dyn Dialect, source: impl Into<Arc<str>>, host: &'r dyn Host) -> Self {
@@ -215,8 +77,9 @@ impl<'r> Request<'r> {
 pub struct Vm<'r> {
     dialect: &'r dyn Dialect,
     host: &'r dyn Host,
-    cache: Option<&'r TemplateCache>,
-    syntax: Syntax,
+    pub(super) cache: Option<&'r TemplateCache>,
+    /// Of templates that others load.
+    pub(super) syntax: Syntax,
     strict: bool,
     budget: Budget<'r>,
     pub(super) autoescape: Cell<bool>,
@@ -224,10 +87,10 @@ pub struct Vm<'r> {
     globals: Rc<Layer>,
     /// Globals that loading templates has set.
     set: RefCell<Names>,
-    loaded: RefCell<HashMap<Str, Arc<Template>>>,
+    pub(super) loaded: RefCell<HashMap<Str, Arc<Template>>>,
     /// Contexts and scopes that hold a macro which holds them: taken apart when the render ends.
     cyclic: RefCell<Vec<Frame>>,
-    modules: RefCell<HashMap<Str, Rc<Module>>>,
+    pub(super) modules: RefCell<HashMap<Str, Rc<Module>>>,
     pub(super) watch: Option<&'r Watch>,
     pub(super) taint: Option<&'r Taint>,
 }
@@ -235,7 +98,10 @@ pub struct Vm<'r> {
 impl<'r> Vm<'r> {
     /// The state before anything has run.
     pub fn new(request: &Request<'r>) -> Self {
-        let globals = Layer::over(request.variables.clone(), Some(request.dialect.globals()));
+        let globals = Layer::over(
+            request.variables.clone(),
+            Some(request.dialect.library().globals()),
+        );
         Vm {
             dialect: request.dialect,
             host: request.host,
@@ -319,63 +185,18 @@ impl<'r> Vm<'r> {
         }
     }
 
-    fn parse(&self, name: Option<&Str>, source: &Arc<str>) -> Result<Arc<Template>> {
-        self.parse_as(name, source, &self.syntax)
-    }
-
-    fn parse_as(
+    /// Pay for a named operation on an object and arguments, before it runs.
+    ///
+    /// # Errors
+    /// A limit error when it cannot be paid.
+    pub fn charged(
         &self,
-        name: Option<&Str>,
-        source: &Arc<str>,
-        syntax: &Syntax,
-    ) -> Result<Arc<Template>> {
-        match self.cache {
-            Some(cache) => cache.parse(self.dialect, name, source, syntax),
-            None => parse_checked(self.dialect, name, source, syntax),
-        }
-    }
-
-    /// Load a template by the name a tag gave, once per render.
-    pub(super) fn load(&self, name: &Str) -> Result<Arc<Template>> {
-        if let Some(found) = self.loaded.borrow().get(name) {
-            return Ok(found.clone());
-        }
-        let (path, source) = self.dialect.load(self, name)?;
-        let template = self.parse(Some(&path), &source)?;
-        self.loaded
-            .borrow_mut()
-            .insert(name.clone(), template.clone());
-        Ok(template)
-    }
-
-    /// The module of a template imported without context; made once per render.
-    pub(super) fn shared_module(&self, name: &Str, template: &Arc<Template>) -> Result<Rc<Module>> {
-        if let Some(found) = self.modules.borrow().get(name) {
-            return Ok(found.clone());
-        }
-        let module = self.make_module(template, self.globals_now())?;
-        self.modules
-            .borrow_mut()
-            .insert(name.clone(), module.clone());
-        Ok(module)
-    }
-
-    /// Run a template for what it binds.
-    pub(super) fn make_module(
-        &self,
-        template: &Arc<Template>,
-        given: Rc<Layer>,
-    ) -> Result<Rc<Module>> {
-        let context = Context::new(template, given);
-        let mut out = Output::mapped(self.budget.limits().output);
-        self.run_template(&Frame::root(template.clone(), context.clone()), &mut out)?;
-        let (body, map) = out.finish();
-        Ok(Rc::new(Module {
-            name: template.name.clone(),
-            context,
-            body,
-            map,
-        }))
+        kind: Named,
+        name: &str,
+        object: Option<&Obj>,
+        args: &CallArgs,
+    ) -> Result<()> {
+        self.charge(|| self.dialect().reads(kind, name), object, args)
     }
 }
 
@@ -384,32 +205,6 @@ impl<'r> Deref for Vm<'r> {
 
     fn deref(&self) -> &Budget<'r> {
         &self.budget
-    }
-}
-
-impl Interpreter for Vm<'_> {
-    fn budget(&self) -> &Budget<'_> {
-        &self.budget
-    }
-
-    fn strict(&self) -> bool {
-        self.strict
-    }
-
-    fn call(&self, callee: &Obj, args: CallArgs) -> Result<Obj> {
-        Vm::call(self, callee, args)
-    }
-
-    fn get_attr(&self, object: &Obj, name: &Str) -> Result<Obj> {
-        Vm::get_attr(self, object, name)
-    }
-
-    fn get_key(&self, object: &Obj, key: &Obj) -> Result<Obj> {
-        Vm::get_key(self, object, key)
-    }
-
-    fn run(&self, job: &mut dyn Any) -> Result<Option<Obj>> {
-        job::run(self, job)
     }
 }
 

@@ -12,12 +12,13 @@ use mapstack_value::Value;
 /// templates have reached, and a copy of the containers around what changed.
 ///
 /// ```
-/// use mapstack_jinja::{DO, Dialect, NoHost, Request, Tag, Watch, render};
+/// use mapstack_jinja::{DO, Dialect, Jinja2, Library, NoHost, Request, Tag, Watch, render};
 /// use mapstack_pyobject::Obj;
 /// use mapstack_value::{Map, Value};
 /// struct WithDo;
 /// impl Dialect for WithDo {
 ///     fn name(&self) -> &'static str { "with do" }
+///     fn library(&self) -> &'static Library { Jinja2.library() }
 ///     fn tags(&self) -> &'static [Tag] { &[DO] }
 /// }
 /// let data = Obj::from(Value::from([("a", 1)].into_iter().collect::<Map>()));

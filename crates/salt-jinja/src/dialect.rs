@@ -1,18 +1,17 @@
 //! Salt's environments as dialects of Jinja2.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use mapstack_jinja::ast::Template;
 use mapstack_jinja::{
-    DO, Dialect, Filter, Form, Host, LOOP_CONTROLS, Layer, Named, Request, SourceMap, Syntax,
-    SyntaxError, Tag, Test, Vm, load_below,
+    DO, Dialect, Form, Host, LOOP_CONTROLS, Library, Named, Request, SourceMap, Syntax,
+    SyntaxError, Tag, Vm, load_below,
 };
 use mapstack_pyobject::{Error, ErrorKind, Obj, Reads, Result};
 use mapstack_value::Str;
 
 use crate::serial::DataFormat;
-use crate::{filters, globals, header, load, print, serial, tests};
+use crate::{filters, header, library, load, print, serial};
 
 /// Salt's environment (Salt: `render_jinja_tmpl`): sandboxed, with all of Salt's tags, filters, tests and globals.
 #[derive(Debug, Clone, Copy, Default)]
@@ -69,24 +68,8 @@ impl Dialect for Salt {
         &SALT_TAGS
     }
 
-    fn filter(&self, name: &str) -> Option<Filter> {
-        filters::find(name)
-    }
-
-    fn filter_names(&self) -> Vec<&'static str> {
-        filters::names()
-    }
-
-    fn test(&self, name: &str) -> Option<Test> {
-        tests::find(name)
-    }
-
-    fn test_names(&self) -> Vec<&'static str> {
-        tests::names()
-    }
-
-    fn globals(&self) -> Rc<Layer> {
-        globals::builtins()
+    fn library(&self) -> &'static Library {
+        &library::SALT
     }
 
     fn is_sandboxed(&self) -> bool {
@@ -135,15 +118,8 @@ impl Dialect for PillarStack {
         &STACK_TAGS
     }
 
-    fn filter(&self, name: &str) -> Option<Filter> {
-        mapstack_jinja::filters::find(name).or_else(|| filters::serialiser(name))
-    }
-
-    fn filter_names(&self) -> Vec<&'static str> {
-        let mut names = mapstack_jinja::filters::names();
-        names.sort_unstable();
-        names.extend(filters::SERIALISERS);
-        names
+    fn library(&self) -> &'static Library {
+        &library::PILLAR_STACK
     }
 
     fn load(&self, vm: &Vm<'_>, name: &Str) -> Result<(Str, Arc<str>)> {
@@ -222,19 +198,14 @@ mod checks {
     use super::*;
 
     #[test]
-    fn all_names_stand_for_something() {
+    fn dialects_differ_in_their_names() {
         for dialect in [&Salt as &dyn Dialect, &PillarStack] {
             let is_salt = dialect.name() == "salt";
-            for name in dialect.filter_names() {
-                assert!(dialect.filter(name).is_some(), "{name}");
-            }
-            for name in dialect.test_names() {
-                assert!(dialect.test(name).is_some(), "{name}");
-            }
-            assert!(dialect.test("defined").is_some() && dialect.filter("default").is_some());
-            assert_eq!(dialect.test("match").is_some(), is_salt);
-            assert_eq!(dialect.filter("regex_replace").is_some(), is_salt);
-            assert_eq!(dialect.globals().get("odict").is_some(), is_salt);
+            let library = dialect.library();
+            assert!(library.test("defined").is_some() && library.filter("default").is_some());
+            assert_eq!(library.test("match").is_some(), is_salt);
+            assert_eq!(library.filter("regex_replace").is_some(), is_salt);
+            assert_eq!(library.globals().get("odict").is_some(), is_salt);
         }
     }
 }

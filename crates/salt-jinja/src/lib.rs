@@ -9,6 +9,7 @@ mod dialect;
 mod filters;
 mod globals;
 mod header;
+mod library;
 mod load;
 mod print;
 pub mod python;

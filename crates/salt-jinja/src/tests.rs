@@ -2,13 +2,12 @@
 
 use mapstack_jinja::ast::CompareOp;
 use mapstack_jinja::call::plain;
-use mapstack_jinja::{Test, Vm};
+use mapstack_jinja::{Tests, Vm};
 use mapstack_pyobject::{CallArgs, Obj, Result, compare};
 
 use crate::filters::regex;
 
-/// In order; those of Jinja2 that are here, too, are replaced.
-const TABLE: &[(&str, Test)] = &[
+pub(crate) const TABLE: Tests = &[
     ("equalto", equal_to),
     ("list", |_, x, args| {
         let is_list = matches!(x, Obj::List(_));
@@ -16,24 +15,6 @@ const TABLE: &[(&str, Test)] = &[
     }),
     ("match", matches_regex),
 ];
-
-/// The test of a name.
-pub(crate) fn find(name: &str) -> Option<Test> {
-    let own = TABLE.binary_search_by_key(&name, |(known, _)| known);
-    own.map_or_else(
-        |_| mapstack_jinja::tests::find(name),
-        |at| Some(TABLE[at].1),
-    )
-}
-
-/// Every name there is.
-pub(crate) fn names() -> Vec<&'static str> {
-    let mut names = mapstack_jinja::tests::names();
-    names.extend(TABLE.iter().map(|(name, _)| *name));
-    names.sort_unstable();
-    names.dedup();
-    names
-}
 
 /// Salt's own `equalto`.
 fn equal_to(vm: &Vm<'_>, x: &Obj, args: CallArgs) -> Result<bool> {
@@ -48,14 +29,4 @@ fn matches_regex(vm: &Vm<'_>, x: &Obj, args: CallArgs) -> Result<bool> {
     let pattern = regex::compile(&pattern.unwrap_or_default(), ignore_case, multi_line)?;
     let text = regex::subject(x)?;
     Ok(pattern.at_start(vm, &text)?.is_some())
-}
-
-#[cfg(test)]
-mod checks {
-    use super::*;
-
-    #[test]
-    fn the_table_is_sorted() {
-        assert!(TABLE.is_sorted_by(|a, b| a.0 < b.0));
-    }
 }

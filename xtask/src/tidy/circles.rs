@@ -18,6 +18,7 @@ const MAX_LINES: usize = 9_000;
 const HELD: &[&str] = &[
     "crates/diagnostic",
     "crates/functions",
+    "crates/jinja",
     "crates/jinja-syntax",
     "crates/lineage",
     "crates/mapstack",

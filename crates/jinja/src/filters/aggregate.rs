@@ -4,12 +4,12 @@ use std::cmp::Ordering;
 
 use mapstack_pyobject::{CallArgs, Iter, Obj, Result, hash_key, order};
 
-use super::Table;
 use super::call::{flag, generator, inner};
 use super::sequence::{attribute_getter, fold, missing};
+use crate::dialect::Filters;
 use crate::vm::Vm;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: Filters = &[
     ("max", |vm, x, args| {
         extreme(vm, x, args, "do_max", ">", Ordering::Greater)
     }),

@@ -7,11 +7,11 @@ use mapstack_pyobject::{CallArgs, DictPart, Error, Obj, Result, dict_iter, metho
 use mapstack_pytext::markup::{self, strip_tags};
 use mapstack_value::quote_str;
 
-use super::Table;
 use super::call::{flag, index_of, inner, misuse, no_attribute, pair, plain, text_or};
+use crate::dialect::Filters;
 use crate::vm::Vm;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: Filters = &[
     ("e", escape),
     ("escape", escape),
     ("forceescape", forceescape),

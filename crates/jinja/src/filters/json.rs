@@ -6,11 +6,11 @@ use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_index};
 use mapstack_value::Value;
 use mapstack_value::json::{DumpOptions, JsonError, dumps};
 
-use super::Table;
 use super::call::{index_of, plain, room};
+use crate::dialect::Filters;
 use crate::vm::Vm;
 
-pub(super) const TABLE: Table = &[("tojson", tojson)];
+pub(super) const TABLE: Filters = &[("tojson", tojson)];
 
 /// JSON with sorted keys that is safe in HTML.
 fn tojson(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {

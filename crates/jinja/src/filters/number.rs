@@ -3,13 +3,13 @@
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_float, as_index, binary};
 use mapstack_value::Int;
 
-use super::Table;
 use super::call::{builtin_of_one, flag, index_of, inner, misuse, plain};
 use super::sequence::attribute_getter;
+use crate::dialect::Filters;
 use crate::vm::Vm;
 use mapstack_jinja_syntax::ast::BinaryOp;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: Filters = &[
     ("abs", abs),
     ("filesizeformat", filesizeformat),
     ("float", float),

@@ -5,11 +5,11 @@ use std::cmp::Ordering;
 use mapstack_pyobject::{ErrorKind, Obj, Result, depth, order, repr};
 use mapstack_value::{Key, MapKind};
 
-use super::Table;
 use super::call::{class_of, method, plain, room};
+use crate::dialect::Filters;
 use crate::vm::Vm;
 
-pub(super) const TABLE: Table = &[("pprint", |vm, x, args| {
+pub(super) const TABLE: Filters = &[("pprint", |vm, x, args| {
     plain("do_pprint", "value").alone(args)?;
     pformat(vm, &x).map(Obj::from)
 })];

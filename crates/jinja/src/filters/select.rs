@@ -8,11 +8,10 @@ use mapstack_value::Str;
 use super::call::is_hashable;
 use super::call::{generator, misuse, quoted};
 use super::sequence::{Getter, attribute_getter};
-use super::{Filter, Table};
-use crate::tests::Test;
+use crate::dialect::{Filter, Filters, Test};
 use crate::vm::Vm;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: Filters = &[
     ("map", map),
     ("reject", |_, x, args| chosen(x, args, false, false)),
     ("rejectattr", |_, x, args| chosen(x, args, false, true)),
@@ -52,7 +51,7 @@ impl Mapper {
             return Err(misuse("map requires a filter argument"));
         }
         let name = args.positional.remove(0);
-        let filter = callable_name(&name)?.and_then(|name| vm.dialect().filter(&name));
+        let filter = callable_name(&name)?.and_then(|name| vm.dialect().library().filter(&name));
         match filter {
             Some(filter) => Ok(Mapper::Filter(filter, args)),
             None => Err(misuse(format!("No filter named {}.", quoted(&name)))),
@@ -144,7 +143,7 @@ impl Chooser {
             });
         }
         let name = args.positional.remove(0);
-        match callable_name(&name)?.and_then(|name| vm.dialect().test(&name)) {
+        match callable_name(&name)?.and_then(|name| vm.dialect().library().test(&name)) {
             Some(test) => Ok(Chooser {
                 getter,
                 test: Some((test, args)),

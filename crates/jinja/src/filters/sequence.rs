@@ -8,14 +8,14 @@ use mapstack_pyobject::{
 };
 use mapstack_value::{Int, Str};
 
-use super::Table;
 use super::call::{
     attribute, builtin_of_one, flag, generator, index_of, inner, items_of, misuse, no_attribute,
     plain, room,
 };
+use crate::dialect::Filters;
 use crate::vm::Vm;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: Filters = &[
     ("attr", attr),
     ("batch", batch),
     ("count", length),

@@ -4,12 +4,12 @@ use mapstack_pyobject::{
     CallArgs, Error, Obj, Result, as_index, binary, len, methods, order, slice, to_str,
 };
 
-use super::Table;
 use super::call::{Function, inner, method, misuse, plain, room, soft_str};
+use crate::dialect::Filters;
 use crate::vm::Vm;
 use mapstack_jinja_syntax::ast::BinaryOp;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: Filters = &[
     ("capitalize", |vm, x, args| {
         with_method(vm, &x, args, plain("do_capitalize", "s"), "capitalize")
     }),

@@ -6,11 +6,11 @@ use fancy_regex::Regex;
 
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, to_str};
 
-use super::Table;
 use super::call::{flag, index_of, inner, method, no_attribute, room};
+use crate::dialect::Filters;
 use crate::vm::Vm;
 
-pub(super) const TABLE: Table = &[("wordwrap", wordwrap)];
+pub(super) const TABLE: Filters = &[("wordwrap", wordwrap)];
 
 fn wordwrap(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let names = [

@@ -6,15 +6,15 @@ use mapstack_pyobject::{
 };
 use mapstack_value::{Key, Path};
 
+use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
 use mapstack_jinja::ast::BinaryOp;
 use mapstack_jinja::call::{
     Function, attribute, clamped, flag, index_of, no_attribute, pair, plain,
 };
-use mapstack_jinja::filters::Table;
 use mapstack_jinja::filters::number::int_of;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: Filters = &[
     ("avg", avg),
     ("compare_dicts", compare_dicts),
     ("compare_lists", compare_lists),

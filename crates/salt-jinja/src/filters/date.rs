@@ -5,12 +5,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_float, to_str};
 
+use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
 use mapstack_jinja::call::{plain, quoted, room};
-use mapstack_jinja::filters::Table;
 use mapstack_jinja::filters::number::parse_float;
 
-pub(super) const TABLE: Table = &[("date_format", strftime), ("strftime", strftime)];
+pub(super) const TABLE: Filters = &[("date_format", strftime), ("strftime", strftime)];
 
 const DAY: i64 = 86_400;
 const MONTHS: [&str; 12] = [

@@ -8,11 +8,11 @@ use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
 use super::strings::{bytes_of, expected_text};
+use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
 use mapstack_jinja::call::plain;
-use mapstack_jinja::filters::Table;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: Filters = &[
     ("base64_decode", base64_decode),
     ("base64_encode", |_, x, args| {
         plain("base64_b64encode", "instr").alone(args)?;

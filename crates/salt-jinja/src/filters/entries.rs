@@ -5,11 +5,11 @@ use mapstack_pyobject::{
 };
 use mapstack_value::{Key, MapKind};
 
+use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
 use mapstack_jinja::call::{class_of, flag, plain};
-use mapstack_jinja::filters::Table;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: Filters = &[
     ("append_dict_key_value", |vm, x, args| {
         change(vm, x, args, "append_dict_key_value", append)
     }),

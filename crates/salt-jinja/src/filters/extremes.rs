@@ -2,12 +2,12 @@
 
 use std::cmp::Ordering;
 
+use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
 use mapstack_jinja::call::plain;
-use mapstack_jinja::filters::Table;
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, order};
 
-pub(super) const TABLE: Table = &[("max", max), ("min", min)];
+pub(super) const TABLE: Filters = &[("max", max), ("min", min)];
 
 fn min(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     plain("lst_min", "obj").alone(args)?;

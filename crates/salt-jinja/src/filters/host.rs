@@ -2,8 +2,8 @@
 
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result};
 
+use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
-use mapstack_jinja::filters::Table;
 
 /// A table of filters from their names and what they do to the machine.
 macro_rules! table {
@@ -12,7 +12,7 @@ macro_rules! table {
     };
 }
 
-pub(super) const TABLE: Table = table! {
+pub(super) const TABLE: Filters = table! {
     "dns_check" "resolves names",
     "file_hashsum" "reads a file",
     "get_uid" "reads the user database",

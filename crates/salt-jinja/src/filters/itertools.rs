@@ -3,11 +3,11 @@
 use mapstack_pyobject::{CallArgs, Error, Iter, Obj, Result};
 
 use super::strict::guarded;
+use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
 use mapstack_jinja::call::{flag, index_of, lazy, room};
-use mapstack_jinja::filters::Table;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: Filters = &[
     ("combinations", |vm, x, args| {
         guarded(vm, x, args, combinations)
     }),

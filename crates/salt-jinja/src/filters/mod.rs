@@ -1,6 +1,6 @@
 //! Salt's filters.
 //!
-//! Each submodule brings one table, sorted by name. Jinja2's filters of the same names are replaced.
+//! Each submodule has one table. Jinja2's filters of the same names are replaced.
 #![expect(
     clippy::needless_pass_by_value,
     reason = "every filter has the signature of `Filter`"
@@ -26,11 +26,10 @@ mod yaml;
 
 pub(crate) use containers::traverse;
 
-use mapstack_jinja::filters::{Table, find_in, names_in};
-use mapstack_jinja::{Dialect, Filter, Jinja2, Named};
+use mapstack_jinja::{Dialect, Filter, Filters, Jinja2, Named};
 use mapstack_pyobject::Reads;
 
-const TABLES: &[Table] = &[
+const TABLES: [Filters; 15] = [
     extremes::TABLE,
     serialise::TABLE,
     yaml::TABLE,
@@ -48,24 +47,10 @@ const TABLES: &[Table] = &[
     json_query::TABLE,
 ];
 
-/// The filter of a name: Salt's, else Jinja2's.
-pub(crate) fn find(name: &str) -> Option<Filter> {
-    if REPLACED.contains(&name) {
-        return find_in(TABLES, name);
-    }
-    mapstack_jinja::filters::find(name).or_else(|| find_in(TABLES, name))
+/// Salt's filters, beside those of Jinja2.
+pub(crate) fn all() -> impl Iterator<Item = (&'static str, Filter)> {
+    TABLES.into_iter().flatten().copied()
 }
-
-/// Every name there is.
-pub(crate) fn names() -> Vec<&'static str> {
-    let mut names = mapstack_jinja::filters::names();
-    names.retain(|name| !REPLACED.contains(name));
-    names.extend(names_in(TABLES));
-    names
-}
-
-/// The filters of Jinja2 that Salt replaces.
-const REPLACED: [&str; 4] = ["max", "min", "tojson", "unique"];
 
 /// Filters of Salt's serialisers (Salt: `salt.utils.jinja.SerializerExtension`).
 pub(crate) const SERIALISERS: [&str; 15] = [
@@ -85,14 +70,6 @@ pub(crate) const SERIALISERS: [&str; 15] = [
     "zip",
     "zip_longest",
 ];
-
-/// The serialiser of a name.
-pub(crate) fn serialiser(name: &str) -> Option<Filter> {
-    SERIALISERS
-        .contains(&name)
-        .then(|| find_in(TABLES, name))
-        .flatten()
-}
 
 /// What an operation reads of its operands, which is paid for before it runs. Those that hand on, or look up one
 /// entry, read nothing.
@@ -118,54 +95,4 @@ pub(crate) fn writes_data(name: &str) -> bool {
         "python",
     ];
     writers.contains(&name) || Jinja2.writes_data(name)
-}
-
-#[cfg(test)]
-mod checks {
-    use super::*;
-
-    #[test]
-    fn tables_are_sorted_and_share_no_name() {
-        for table in TABLES {
-            assert!(
-                table.is_sorted_by(|a, b| a.0 < b.0),
-                "{:?}",
-                table.iter().map(|(n, _)| n).collect::<Vec<_>>()
-            );
-        }
-        let own = mapstack_jinja::filters::names();
-        let replaced = own
-            .into_iter()
-            .filter(|name| find_in(TABLES, name).is_some());
-        let mut replaced: Vec<_> = replaced.collect();
-        replaced.sort_unstable();
-        assert_eq!(replaced, REPLACED);
-        assert!(SERIALISERS.is_sorted());
-        let mut all = names();
-        let n = all.len();
-        all.sort_unstable();
-        all.dedup();
-        assert_eq!(all.len(), n);
-        assert!(all.iter().all(|name| find(name).is_some()));
-    }
-
-    #[test]
-    fn the_handbook_lists_every_name() {
-        let handbook = include_str!("../../../../docs/jinja.md");
-        let listed = |kind: &str| -> Vec<&str> {
-            let cells = |line: &'static str| -> Vec<&'static str> { line.split(" | ").collect() };
-            let rows = handbook
-                .lines()
-                .map(cells)
-                .filter(|row| row.get(1) == Some(&kind));
-            rows.map(|row| row[0].trim_matches(|c: char| "|` ".contains(c)))
-                .collect()
-        };
-        let sorted = |mut names: Vec<&'static str>| {
-            names.sort_unstable();
-            names
-        };
-        assert_eq!(listed("filter"), sorted(names()));
-        assert_eq!(listed("test"), sorted(crate::tests::names()));
-    }
 }

@@ -6,12 +6,12 @@ use mapstack_pyobject::{CallArgs, Entries, Error, Obj, Result, as_index, len, to
 use mapstack_value::Int;
 use mapstack_value::posixpath::normpath;
 
+use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
 use mapstack_jinja::call::{class_of, no_attribute, plain, quoted, room};
-use mapstack_jinja::filters::Table;
 use mapstack_jinja::filters::number::parse_int;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: Filters = &[
     ("filter_by_networks", filter_by_networks),
     ("ip_host", ip_host),
     ("ipaddr", ipaddr),

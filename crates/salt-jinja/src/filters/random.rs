@@ -8,11 +8,11 @@ use mapstack_pytext::base64;
 
 use super::digest::{hash, hex};
 use super::strings::count;
+use mapstack_jinja::Filters;
 use mapstack_jinja::call::{index_of, plain, room};
-use mapstack_jinja::filters::Table;
 use mapstack_jinja::{Twister, Vm};
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: Filters = &[
     ("gen_mac", gen_mac),
     ("rand_str", random_hash),
     ("random_hash", random_hash),

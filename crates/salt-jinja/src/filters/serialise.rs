@@ -7,12 +7,12 @@ use mapstack_value::{Map, Value};
 use super::strict::guarded;
 use super::xml;
 use crate::serial::{self, DataFormat};
-use mapstack_jinja::Vm;
 use mapstack_jinja::call::{flag, inner, misuse, plain, quoted};
 use mapstack_jinja::filters::json::{Indent, data, html_safe, print_json};
-use mapstack_jinja::filters::{Table, pformat};
+use mapstack_jinja::filters::pformat;
+use mapstack_jinja::{Filters, Vm};
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: Filters = &[
     ("json", |vm, x, args| guarded(vm, x, args, json)),
     ("load_json", |vm, x, args| {
         guarded(vm, x, args, |vm, x, args| {

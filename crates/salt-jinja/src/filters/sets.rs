@@ -7,12 +7,12 @@ use mapstack_pyobject::{
 };
 use mapstack_value::Key;
 
+use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
 use mapstack_jinja::ast::BinaryOp;
 use mapstack_jinja::call::{is_hashable, plain};
-use mapstack_jinja::filters::Table;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: Filters = &[
     ("difference", |vm, x, args| {
         algebra(vm, &x, args, Operation::Difference)
     }),

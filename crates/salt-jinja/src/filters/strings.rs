@@ -4,15 +4,15 @@ use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result, as_index, binar
 use mapstack_value::Str;
 
 use super::regex::{Anchor, Pattern};
+use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
 use mapstack_jinja::ast::BinaryOp;
 use mapstack_jinja::call::{
     class_of, flag, index_of, method, no_attribute, plain, quoted, text_or,
 };
-use mapstack_jinja::filters::Table;
 use mapstack_jinja::filters::number::{int_of, parse_float, parse_int, whole};
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: Filters = &[
     ("check_whitelist_blacklist", check_lists),
     ("contains_whitespace", contains_whitespace),
     ("human_to_bytes", human_to_bytes),

@@ -8,11 +8,11 @@ use mapstack_value::{Map, MapKind, Value, float_repr};
 use mapstack_yaml::{DumpOptions, dump};
 
 use super::strict::guarded;
+use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
 use mapstack_jinja::call::{class_of, flag, inner, no_attribute, plain, quoted};
-use mapstack_jinja::filters::Table;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: Filters = &[
     ("dict_to_sls_yaml_params", |vm, x, args| {
         guarded(vm, x, args, sls_params)
     }),

@@ -8,12 +8,12 @@ use std::cmp::Ordering;
 use mapstack_pyobject::{CallArgs, Error, Obj, Result};
 use mapstack_value::{Map, Value};
 
+use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
 use mapstack_jinja::call::{plain, room};
-use mapstack_jinja::filters::Table;
 use parse::{Comparator, Node};
 
-pub(super) const TABLE: Table = &[("json_query", json_query)];
+pub(super) const TABLE: Filters = &[("json_query", json_query)];
 
 fn json_query(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let [expression] = plain("json_query", "data").bind(args, 1, ["expr"])?;

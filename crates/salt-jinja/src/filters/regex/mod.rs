@@ -11,12 +11,12 @@ use fancy_regex::{Captures, Regex, RegexBuilder};
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, spend};
 use mapstack_value::Str;
 
+use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
 use mapstack_jinja::call::{flag, plain, room};
-use mapstack_jinja::filters::Table;
 use translate::Translated;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: Filters = &[
     ("regex_escape", regex_escape),
     ("regex_match", |vm, x, args| {
         groups(vm, &x, args, "regex_match", Anchor::Start)

@@ -1,8 +1,6 @@
-//! What filters, tests and functions read of their operands.
+//! What filters, tests and functions of Jinja2 do with their operands.
 
-use mapstack_pyobject::{CallArgs, Obj, Reads, Result};
-
-use super::vm::Vm;
+use mapstack_pyobject::Reads;
 
 /// What kind of operation a name is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,39 +71,29 @@ const EXCEPTIONS: &[(Named, &str, Reads)] = &[
     (Function, "namespace", Nothing),
 ];
 
-pub(super) fn reads(kind: Named, name: &str) -> Reads {
+pub(crate) fn reads(kind: Named, name: &str) -> Reads {
     let found = EXCEPTIONS.binary_search_by(|(k, n, _)| (*k, *n).cmp(&(kind, name)));
     found.map_or(Reads::All, |at| EXCEPTIONS[at].2)
 }
 
-impl Vm<'_> {
-    /// Pay for a named operation on an object and arguments, before it runs.
-    ///
-    /// # Errors
-    /// A limit error when it cannot be paid.
-    pub fn charged(
-        &self,
-        kind: Named,
-        name: &str,
-        object: Option<&Obj>,
-        args: &CallArgs,
-    ) -> Result<()> {
-        self.charge(|| self.dialect().reads(kind, name), object, args)
-    }
+/// Whether one of Jinja2's filters writes its input as text in which the parts of it still stand.
+pub(crate) fn writes_data(filter: &str) -> bool {
+    matches!(filter, "tojson" | "xmlattr")
 }
 
 #[cfg(test)]
 mod checks {
     use super::*;
+    use crate::{Dialect, Jinja2};
 
     #[test]
     fn the_exceptions_are_sorted_and_name_what_there_is() {
         assert!(EXCEPTIONS.is_sorted_by(|a, b| (a.0, a.1) < (b.0, b.1)));
         for (kind, name, _) in EXCEPTIONS {
             let exists = match kind {
-                Filter => crate::filters::find(name).is_some(),
-                Test => crate::tests::find(name).is_some(),
-                Function => crate::globals::builtins().get(name).is_some(),
+                Filter => Jinja2.library().filter(name).is_some(),
+                Test => Jinja2.library().test(name).is_some(),
+                Function => Jinja2.library().globals().get(name).is_some(),
             };
             assert!(exists, "{kind:?} {name}");
         }

@@ -1,0 +1,56 @@
+//! Templates that were parsed before.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use foldhash::fast::RandomState;
+use mapstack_jinja_syntax::Syntax;
+use mapstack_jinja_syntax::ast::Template;
+use mapstack_pyobject::Result;
+use mapstack_value::Str;
+
+/// Parsed templates by source, shared between renders and threads.
+#[derive(Debug, Default)]
+pub struct TemplateCache(Mutex<HashMap<Arc<str>, Vec<CachedTemplate>, RandomState>>);
+
+/// One reading of a source: the same text can stand in files of several names.
+#[derive(Debug)]
+struct CachedTemplate {
+    dialect: &'static str,
+    syntax: Syntax,
+    template: Arc<Template>,
+}
+
+impl TemplateCache {
+    /// The template of a source in a dialect, which `parse` makes if it is not there yet.
+    pub(super) fn get_or_parse(
+        &self,
+        dialect: &'static str,
+        name: Option<&Str>,
+        source: &Arc<str>,
+        syntax: &Syntax,
+        parse: impl FnOnce() -> Result<Arc<Template>>,
+    ) -> Result<Arc<Template>> {
+        let is_it = |c: &&CachedTemplate| {
+            c.template.name.as_ref() == name && c.dialect == dialect && c.syntax == *syntax
+        };
+        if let Some(known) = self.lock().get(source)
+            && let Some(found) = known.iter().find(is_it)
+        {
+            return Ok(found.template.clone());
+        }
+        let template = parse()?;
+        let cached = CachedTemplate {
+            dialect,
+            syntax: syntax.clone(),
+            template: template.clone(),
+        };
+        self.lock().entry(source.clone()).or_default().push(cached);
+        Ok(template)
+    }
+
+    /// A panic elsewhere leaves nothing half-written here.
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Vec<CachedTemplate>, RandomState>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,72 @@
+//! From a template's text to its tree.
+
+use std::sync::Arc;
+
+use mapstack_jinja_syntax::ast::Template;
+use mapstack_jinja_syntax::{Syntax, parse};
+use mapstack_pyobject::{Error, ErrorKind, Place, Result};
+use mapstack_value::Str;
+
+use super::check::check;
+use super::dialect::Dialect;
+use super::vm::Vm;
+
+/// Read a template as a render would, without running it: prepared by the dialect, and refused if it
+/// names a filter or test that does not exist.
+///
+/// # Errors
+/// What Jinja refuses when it compiles the template, with the place in the source.
+///
+/// ```
+/// use mapstack_jinja::{Jinja2, Syntax, compile};
+/// let e = compile(&Jinja2, None, "a\n{{ x|uper }}".into(), &Syntax::default()).unwrap_err();
+/// assert_eq!(e.to_string(), "Jinja syntax error: No filter named 'uper'.");
+/// assert_eq!(e.help.as_deref(), Some("did you mean 'upper'?"));
+/// ```
+pub fn compile(
+    dialect: &dyn Dialect,
+    name: Option<&Str>,
+    mut source: Arc<str>,
+    syntax: &Syntax,
+) -> Result<Arc<Template>> {
+    let mut syntax = syntax.clone();
+    dialect.prepare(&mut source, &mut syntax, &|_| {});
+    parse_checked(dialect, name, &source, &syntax)
+}
+
+fn parse_checked(
+    dialect: &dyn Dialect,
+    name: Option<&Str>,
+    source: &str,
+    syntax: &Syntax,
+) -> Result<Arc<Template>> {
+    let template = parse(source, name.map(|n| &**n), syntax, dialect.tags()).map_err(|e| {
+        let place = Place {
+            template: e.name.clone(),
+            source: e.source.clone(),
+            span: e.span,
+        };
+        let mut error = Error::new(ErrorKind::Syntax, e.message);
+        error.help = e.help;
+        error.at(|| place)
+    })?;
+    check(&template, dialect)?;
+    Ok(Arc::new(template))
+}
+
+impl Vm<'_> {
+    /// Read a template as [`compile`] does, unless it was read before.
+    pub(super) fn parse_as(
+        &self,
+        name: Option<&Str>,
+        source: &Arc<str>,
+        syntax: &Syntax,
+    ) -> Result<Arc<Template>> {
+        let dialect = self.dialect();
+        let parse = || parse_checked(dialect, name, source, syntax);
+        match self.cache {
+            Some(cache) => cache.get_or_parse(dialect.name(), name, source, syntax, parse),
+            None => parse(),
+        }
+    }
+}

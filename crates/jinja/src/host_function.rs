@@ -1,0 +1,56 @@
+//! The functions of a host as objects.
+
+use std::any::Any;
+
+use mapstack_pyobject::{CallArgs, Interpreter, Obj, Object, Result};
+use mapstack_value::Str;
+
+use super::job::call_in_render;
+use super::named::Named;
+use super::vm::Vm;
+
+/// Times that a function goes over a text: it converts it, takes a key apart, looks for each part, reads a pattern.
+const PASSES: usize = 8;
+
+/// A function of the host as an object that templates can call.
+#[derive(Clone)]
+pub struct HostFunction(Str);
+
+impl HostFunction {
+    /// The function of a name, whether or not the host has it.
+    #[must_use]
+    pub fn object(name: Str) -> Obj {
+        Obj::native(HostFunction(name))
+    }
+
+    /// Call the function.
+    pub(super) fn call_in(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
+        for _ in 0..PASSES {
+            vm.charged(Named::Function, &self.0, None, &args)?;
+        }
+        vm.made(vm.host().call_function(vm, &self.0, args)?)
+    }
+}
+
+impl Object for HostFunction {
+    fn type_name(&self) -> &'static str {
+        "function"
+    }
+
+    fn repr(&self) -> Result<String> {
+        Ok(format!("<function {}>", self.0))
+    }
+
+    fn callable(&self) -> bool {
+        true
+    }
+
+    fn call(&self, interpreter: &dyn Interpreter, args: CallArgs) -> Result<Obj> {
+        let this = self.clone();
+        call_in_render(interpreter, move |vm| this.call_in(vm, args))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}

@@ -1,0 +1,63 @@
+//! Attributes and items.
+
+use mapstack_pyobject::{Obj, Result, Undefined, get_item, methods};
+use mapstack_value::Str;
+
+use crate::vm::Vm;
+
+impl Vm<'_> {
+    /// `object.name`: an attribute, else an item (Jinja2: `SandboxedEnvironment.getattr`).
+    ///
+    /// # Errors
+    /// An undefined error when the object is undefined.
+    pub fn get_attr(&self, object: &Obj, name: &Str) -> Result<Obj> {
+        // Jinja's undefined objects have Python's insides, too.
+        if let Obj::Undefined(u) = object
+            && !methods::is_hidden_of_undefined(name)
+        {
+            return Err(u.error());
+        }
+        if let Some(found) = self.own_attr(object, name)? {
+            return Ok(found);
+        }
+        let item = match get_item(self, object, &Obj::Str(name.clone()))? {
+            Some(item) => item,
+            None => Undefined::attr(object, name, self.strict()).into(),
+        };
+        Ok(item)
+    }
+
+    /// `object[key]`: an item, else an attribute (Jinja2: `SandboxedEnvironment.getitem`).
+    ///
+    /// # Errors
+    /// An undefined error when the object is undefined.
+    pub fn get_key(&self, object: &Obj, key: &Obj) -> Result<Obj> {
+        if let Some(item) = get_item(self, object, key)? {
+            return Ok(item);
+        }
+        let attribute = key
+            .as_str()
+            .map_or(Ok(None), |name| self.own_attr(object, name))?;
+        Ok(attribute.unwrap_or_else(|| Undefined::item(object, key, self.strict()).into()))
+    }
+
+    /// What Python's `getattr` finds, as far as the sandbox shows it.
+    ///
+    /// # Errors
+    /// A security error for what a sandbox would hide where the reference has none.
+    pub fn own_attr(&self, object: &Obj, name: &str) -> Result<Option<Obj>> {
+        if methods::is_hidden(name) {
+            let hidden = Undefined::unsafe_attr(object, name, self.strict());
+            // Without a sandbox Python shows it, so that nothing in its place must not go unnoticed.
+            return if self.dialect().is_sandboxed() {
+                Ok(Some(hidden.into()))
+            } else {
+                Err(hidden.error())
+            };
+        }
+        Ok(match object {
+            Obj::Native(native) => native.attr(self, name),
+            _ => methods::bound(object, name),
+        })
+    }
+}

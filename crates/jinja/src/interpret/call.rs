@@ -1,0 +1,199 @@
+//! Calls of functions, macros, methods, filters and tests.
+
+use mapstack_jinja_syntax::ast::{Args, Expr, ExprKind};
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Object, Result, Undefined, methods};
+use mapstack_value::{Str, quote_str};
+
+use super::{place, through};
+use crate::globals;
+use crate::host_function::HostFunction;
+use crate::macros::MacroObject;
+use crate::named::Named;
+use crate::scope::Frame;
+use crate::taint::Taint;
+use crate::vm::Vm;
+
+impl Vm<'_> {
+    pub(super) fn eval_args(&self, args: &Args, frame: &Frame) -> Result<CallArgs> {
+        let mut positional = self.eval_all(&args.positional, frame)?;
+        let mut named = Vec::with_capacity(args.named.len());
+        for (name, value) in &args.named {
+            named.push((name.clone(), self.eval(value, frame)?));
+        }
+        if let Some(star) = &args.star {
+            positional.extend(self.eval(star, frame)?.collect(self)?);
+        }
+        if let Some(star_star) = &args.star_star {
+            let Obj::Dict(dict) = self.eval(star_star, frame)? else {
+                return Err(Error::type_error("argument after ** must be a mapping"));
+            };
+            for (key, value) in dict.entries() {
+                let Some(name) = key.as_str() else {
+                    return Err(Error::type_error("keywords must be strings"));
+                };
+                if named.iter().any(|(n, _)| **n == *name) {
+                    return Err(Error::type_error(format!(
+                        "got multiple values for keyword argument '{name}'"
+                    )));
+                }
+                named.push((name.into(), value));
+            }
+        }
+        Ok(CallArgs { positional, named })
+    }
+
+    pub(super) fn eval_call(&self, expr: &Expr, frame: &Frame, caller: Option<Obj>) -> Result<Obj> {
+        let ExprKind::Call { callee, args } = &expr.kind else {
+            return self.eval(expr, frame);
+        };
+        let with_caller = |mut args: CallArgs| {
+            args.named.extend(caller.map(|c| (Str::from("caller"), c)));
+            args
+        };
+        // A method call needs no method object.
+        if let ExprKind::Attr(object, name) = &callee.kind {
+            let object = self.eval(object, frame)?;
+            if methods::has(&object, name) {
+                let args = with_caller(self.eval_args(args, frame)?);
+                return methods::call(self, &object, name, args);
+            }
+            if let Obj::Undefined(u) = &object
+                && let Some(function) = u.function_in_module(name)
+            {
+                let args = with_caller(self.eval_args(args, frame)?);
+                return Err(self
+                    .host()
+                    .unanswered(&function, &args)
+                    .unwrap_or_else(|| u.error()));
+            }
+            let callee = self.get_attr(&object, name)?;
+            let args = with_caller(self.eval_args(args, frame)?);
+            return self
+                .call(&callee, args)
+                .map_err(|e| self.in_call(e, expr, frame));
+        }
+        let function = self.eval(callee, frame)?;
+        let args = with_caller(self.eval_args(args, frame)?);
+        let result = self.call(&function, args);
+        result.map_err(|e| self.blame(self.in_call(e, expr, frame), frame, &[(&function, callee)]))
+    }
+
+    /// An error from inside a macro names the call, too.
+    fn in_call(&self, error: Box<Error>, expr: &Expr, frame: &Frame) -> Box<Error> {
+        if error.place.is_some() {
+            through("called from here", error, frame, expr.span)
+        } else {
+            error
+        }
+    }
+
+    /// Call an object.
+    ///
+    /// # Errors
+    /// What it raises, or a `TypeError` if it cannot be called.
+    pub fn call(&self, callee: &Obj, args: CallArgs) -> Result<Obj> {
+        match callee {
+            Obj::Native(native) => self.call_native(&**native, args),
+            Obj::Undefined(u) => Err(call_of_undefined(self, u, &args)),
+            other => Err(Error::type_error(format!(
+                "'{}' object is not callable",
+                other.type_name()
+            ))),
+        }
+    }
+
+    /// Call an object that is not plain data: those that are called all the time without the detour by a job.
+    fn call_native(&self, native: &dyn Object, args: CallArgs) -> Result<Obj> {
+        let Some(known) = native.as_any() else {
+            return native.call(self, args);
+        };
+        if let Some(function) = known.downcast_ref::<HostFunction>() {
+            function.call_in(self, args)
+        } else if let Some(function) = known.downcast_ref::<globals::Function>() {
+            function.call_in(self, args)
+        } else if let Some(macro_) = known.downcast_ref::<MacroObject>() {
+            macro_.call_in(self, args)
+        } else {
+            native.call(self, args)
+        }
+    }
+
+    pub(super) fn eval_filter(&self, expr: &Expr, input: Obj, frame: &Frame) -> Result<Obj> {
+        let ExprKind::Filter { name, args, .. } = &expr.kind else {
+            return Ok(input);
+        };
+        let args = self.eval_args(args, frame)?;
+        self.apply_filter(name, input, args)
+    }
+
+    /// Apply a chain of filters whose innermost input is what a block printed.
+    pub(super) fn eval_filter_chain(
+        &self,
+        expr: &Expr,
+        captured: Obj,
+        frame: &Frame,
+    ) -> Result<Obj> {
+        let ExprKind::Filter { input, .. } = &expr.kind else {
+            return self.eval(expr, frame);
+        };
+        let input = match input {
+            Some(inner) => self.eval_filter_chain(inner, captured, frame)?,
+            None => captured,
+        };
+        let read = self.taint.map(Taint::begin);
+        if let Some(taint) = self.taint {
+            taint.reads(&input);
+        }
+        let value = self
+            .eval_filter(expr, input, frame)
+            .map_err(|e| e.at(|| place(frame, expr.span)))?;
+        if let (Some(taint), Some(read)) = (self.taint, read) {
+            let writes_data = |filter: &str| self.dialect().writes_data(filter);
+            taint.end(read, expr, &writes_data, &value);
+        }
+        Ok(value)
+    }
+
+    /// `input|name(args)`.
+    ///
+    /// # Errors
+    /// What the filter raises, or that there is none of that name.
+    pub fn apply_filter(&self, name: &str, input: Obj, args: CallArgs) -> Result<Obj> {
+        match self.dialect().library().filter(name) {
+            Some(filter) => {
+                self.charged(Named::Filter, name, Some(&input), &args)?;
+                self.made(filter(self, input, args)?)
+            }
+            None => Err(Error::new(
+                ErrorKind::Syntax,
+                format!("No filter named {} found.", quote_str(name)),
+            )),
+        }
+    }
+
+    /// `input is name(args)`.
+    ///
+    /// # Errors
+    /// What the test raises, or that there is none of that name.
+    pub fn apply_test(&self, name: &str, input: &Obj, args: CallArgs) -> Result<bool> {
+        match self.dialect().library().test(name) {
+            Some(test) => {
+                self.charged(Named::Test, name, Some(input), &args)?;
+                let verdict = test(self, input, args)?;
+                self.settle(0).map(|()| verdict)
+            }
+            None => Err(Error::new(
+                ErrorKind::Syntax,
+                format!("No test named {} found.", quote_str(name)),
+            )),
+        }
+    }
+}
+
+/// The error of calling something undefined. The host may say more about a missing function.
+fn call_of_undefined(vm: &Vm<'_>, missing: &Undefined, args: &CallArgs) -> Box<Error> {
+    let function = missing.function.as_ref().filter(|name| name.contains('.'));
+    function
+        .and_then(|name| vm.host().unanswered(name, args))
+        .unwrap_or_else(|| missing.error())
+}

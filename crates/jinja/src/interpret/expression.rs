@@ -1,0 +1,207 @@
+//! Expressions.
+
+use mapstack_jinja_syntax::ast::{CompareOp, Expr, ExprKind};
+use mapstack_pyobject::{
+    DictRef, Entries, Obj, Result, Undefined, binary, compare, hash_key, methods, negate, positive,
+    slice, to_str,
+};
+use mapstack_value::Str;
+
+use super::{place, position, roomy};
+use crate::blocks::SelfObject;
+use crate::scope::Frame;
+use crate::taint::Taint;
+use crate::vm::Vm;
+
+impl Vm<'_> {
+    /// Evaluate an expression.
+    pub(crate) fn eval(&self, expr: &Expr, frame: &Frame) -> Result<Obj> {
+        self.burn(1)?;
+        let read = self.taint.map(Taint::begin);
+        let value = roomy(|| self.eval_kind(expr, frame))
+            .map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))?;
+        if let (Some(taint), Some(read)) = (self.taint, read) {
+            let writes_data = |filter: &str| self.dialect().writes_data(filter);
+            taint.end(read, expr, &writes_data, &value);
+        }
+        Ok(value)
+    }
+
+    fn eval_kind(&self, expr: &Expr, frame: &Frame) -> Result<Obj> {
+        match &expr.kind {
+            ExprKind::Const(value) => Ok(Obj::from(value.clone())),
+            ExprKind::Name(name) => Ok(self.lookup(name, frame)),
+            ExprKind::Tuple(items) => self.eval_items(items, frame).map(Obj::tuple),
+            ExprKind::List(items) => self.eval_items(items, frame).map(Obj::list),
+            ExprKind::Dict(entries) => self.eval_dict(entries, frame),
+            ExprKind::Attr(object, name) => self.eval_attr(object, name, frame),
+            ExprKind::Item(object, key) => self.eval_item(object, key, frame),
+            ExprKind::Slice {
+                object,
+                start,
+                stop,
+                step,
+            } => self.eval_slice(object, [start, stop, step], frame),
+            ExprKind::Call { .. } => self.eval_call(expr, frame, None),
+            ExprKind::Filter { input, .. } => {
+                let input = self.eval_given(input, frame)?;
+                self.eval_filter(expr, input, frame)
+            }
+            ExprKind::Test { input, name, args } => {
+                let input = self.eval(input, frame)?;
+                let args = self.eval_args(args, frame)?;
+                self.apply_test(name, &input, args).map(Obj::Bool)
+            }
+            ExprKind::Binary(op, a, b) => {
+                let (x, y) = (self.eval(a, frame)?, self.eval(b, frame)?);
+                binary(self, *op, &x, &y).map_err(|e| self.blame(e, frame, &[(&x, a), (&y, b)]))
+            }
+            ExprKind::Neg(x) => negate(&self.eval(x, frame)?),
+            ExprKind::Pos(x) => positive(&self.eval(x, frame)?),
+            ExprKind::Not(x) => Ok(Obj::Bool(!self.eval(x, frame)?.truthy()?)),
+            ExprKind::And(a, b) => {
+                let a = self.eval(a, frame)?;
+                if a.truthy()? {
+                    self.eval(b, frame)
+                } else {
+                    Ok(a)
+                }
+            }
+            ExprKind::Or(a, b) => {
+                let a = self.eval(a, frame)?;
+                if a.truthy()? {
+                    Ok(a)
+                } else {
+                    self.eval(b, frame)
+                }
+            }
+            ExprKind::Compare(first, rest) => self.eval_comparison(first, rest, frame),
+            ExprKind::Concat(parts) => self.eval_concat(parts, frame),
+            ExprKind::Cond {
+                test,
+                then,
+                otherwise,
+            } => {
+                if self.test(test, frame)? {
+                    return self.eval(then, frame);
+                }
+                match otherwise {
+                    Some(otherwise) => self.eval(otherwise, frame),
+                    None => Ok(no_else(expr, frame)),
+                }
+            }
+        }
+    }
+
+    fn eval_attr(&self, object: &Expr, name: &Str, frame: &Frame) -> Result<Obj> {
+        let value = self.eval(object, frame)?;
+        self.get_attr(&value, name)
+            .map_err(|e| self.blame(e, frame, &[(&value, object)]))
+    }
+
+    fn eval_item(&self, object: &Expr, key: &Expr, frame: &Frame) -> Result<Obj> {
+        let value = self.eval(object, frame)?;
+        let index = self.eval(key, frame)?;
+        self.get_key(&value, &index)
+            .map_err(|e| self.blame(e, frame, &[(&value, object), (&index, key)]))
+    }
+
+    fn eval_slice(
+        &self,
+        object: &Expr,
+        [start, stop, step]: [&Option<Box<Expr>>; 3],
+        frame: &Frame,
+    ) -> Result<Obj> {
+        let object = self.eval(object, frame)?;
+        let start = self.eval_given(start, frame)?;
+        let stop = self.eval_given(stop, frame)?;
+        let step = self.eval_given(step, frame)?;
+        slice(self, &object, &start, &stop, &step)
+    }
+
+    /// An expression that may be left out.
+    fn eval_given(&self, expr: &Option<Box<Expr>>, frame: &Frame) -> Result<Obj> {
+        match expr {
+            Some(expr) => self.eval(expr, frame),
+            None => Ok(Obj::None),
+        }
+    }
+
+    fn eval_dict(&self, entries: &[(Expr, Expr)], frame: &Frame) -> Result<Obj> {
+        self.pay(2 + entries.len(), 0)?;
+        let mut dict = Entries::default();
+        for (key, value) in entries {
+            let key = hash_key(&self.eval(key, frame)?)?;
+            dict.insert(key, self.eval(value, frame)?);
+        }
+        Ok(Obj::Dict(DictRef::new(dict)))
+    }
+
+    fn eval_comparison(
+        &self,
+        first: &Expr,
+        rest: &[(CompareOp, Expr)],
+        frame: &Frame,
+    ) -> Result<Obj> {
+        let (mut left, mut before) = (self.eval(first, frame)?, first);
+        for (op, operand) in rest {
+            let right = self.eval(operand, frame)?;
+            let verdict = compare(self, *op, &left, &right)
+                .map_err(|e| self.blame(e, frame, &[(&left, before), (&right, operand)]))?;
+            if !verdict {
+                return Ok(Obj::Bool(false));
+            }
+            (left, before) = (right, operand);
+        }
+        Ok(Obj::Bool(true))
+    }
+
+    fn eval_concat(&self, parts: &[Expr], frame: &Frame) -> Result<Obj> {
+        let mut text = String::new();
+        for part in parts {
+            let value = self.eval(part, frame)?;
+            self.read_all(&[&value])?;
+            text.push_str(&to_str(&value).map_err(|e| self.blame(e, frame, &[(&value, part)]))?);
+            methods::limit::size(self, text.len())?;
+        }
+        self.made(Obj::from(text))
+    }
+
+    pub(super) fn eval_all(&self, items: &[Expr], frame: &Frame) -> Result<Vec<Obj>> {
+        let mut objects = Vec::with_capacity(items.len());
+        for item in items {
+            objects.push(self.eval(item, frame)?);
+        }
+        Ok(objects)
+    }
+
+    /// The items of a container that is made of them.
+    fn eval_items(&self, items: &[Expr], frame: &Frame) -> Result<Vec<Obj>> {
+        self.pay(1 + items.len(), 0)?;
+        self.eval_all(items, frame)
+    }
+
+    pub(super) fn lookup(&self, name: &Str, frame: &Frame) -> Obj {
+        if let Some(found) = frame.local(name) {
+            return found;
+        }
+        if &**name == "self" {
+            return Obj::native(SelfObject(Frame {
+                scope: None,
+                ..frame.detached()
+            }));
+        }
+        frame
+            .get(name)
+            .unwrap_or_else(|| Undefined::name(name, self.strict()).into())
+    }
+}
+
+/// What an inline `if` without `else` comes to: in Jinja2 a lenient undefined even in strict environments.
+fn no_else(expr: &Expr, frame: &Frame) -> Obj {
+    let at = position(frame, expr.span);
+    let message = format!(
+        "the inline if-expression on {at} evaluated to false and no else section was defined."
+    );
+    Undefined::hint(message, false).into()
+}

@@ -1,0 +1,117 @@
+//! The interpreter: what statements and expressions do.
+//!
+//! Each file has a part of it as methods of [`Vm`].
+
+mod access;
+mod call;
+mod expression;
+mod print;
+mod statement;
+mod template;
+
+use mapstack_jinja_syntax::ast::{Expr, Span, Stmt};
+use mapstack_pyobject::{Error, ErrorKind, Obj, Place, Result};
+use mapstack_value::quote_str;
+
+use crate::output::Output;
+use crate::scope::Frame;
+use crate::suggest;
+use crate::taint::Taint;
+use crate::vm::Vm;
+
+/// What the rest of a loop's body has to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flow {
+    Next,
+    Break,
+    Continue,
+}
+
+impl Vm<'_> {
+    /// Run statements.
+    pub(crate) fn exec(&self, body: &[Stmt], frame: &Frame, out: &mut Output) -> Result<Flow> {
+        for stmt in body {
+            let flow = self.exec_stmt(stmt, frame, out)?;
+            if flow != Flow::Next {
+                return Ok(flow);
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn exec_stmt(&self, stmt: &Stmt, frame: &Frame, out: &mut Output) -> Result<Flow> {
+        self.burn(1)?;
+        let read = self.taint.map(Taint::begin);
+        let flow = roomy(|| self.exec_kind(stmt, frame, out))
+            .map_err(|e| e.at(|| place(frame, stmt.span)))?;
+        if let (Some(taint), Some(read)) = (self.taint, read) {
+            taint.forget(read);
+        }
+        if let Some(watch) = self.watch {
+            watch.ran(|| place(frame, stmt.span));
+        }
+        Ok(flow)
+    }
+
+    /// Run statements for what they print.
+    pub(super) fn capture(&self, body: &[Stmt], frame: &Frame) -> Result<Obj> {
+        let mut out = Output::capture(self.limits().output);
+        self.exec(body, frame, &mut out)?;
+        self.captured(out)
+    }
+
+    /// Say which operand an error about something undefined comes from.
+    fn blame(&self, error: Box<Error>, frame: &Frame, operands: &[(&Obj, &Expr)]) -> Box<Error> {
+        let undefined = |error: &Error| error.kind == ErrorKind::Undefined && error.place.is_none();
+        match operands
+            .iter()
+            .find(|(value, _)| matches!(value, Obj::Undefined(_)))
+        {
+            Some((_, expr)) if undefined(&error) => {
+                self.explain(error, frame).at(|| place(frame, expr.span))
+            }
+            _ => error,
+        }
+    }
+
+    /// Give an error about an undefined name the names that were there.
+    fn explain(&self, mut error: Box<Error>, frame: &Frame) -> Box<Error> {
+        if error.kind == ErrorKind::Undefined && error.help.is_none() && error.place.is_none() {
+            let is_builtin = |name: &str| self.dialect().library().globals().get(name).is_some();
+            error.help = suggest::for_undefined(&error.message, is_builtin, || {
+                frame.visible().flatten().into_keys().collect()
+            });
+        }
+        error
+    }
+}
+
+/// Run with enough stack for one more level; the parser bounds how many there are.
+fn roomy<T>(run: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(64 << 10, 2 << 20, run)
+}
+
+fn place(frame: &Frame, span: Span) -> Place {
+    Place {
+        template: frame.template.name.clone(),
+        source: frame.template.source.clone(),
+        span,
+    }
+}
+
+/// The line, and the template unless it was given as text, as messages of Jinja name them.
+fn position(frame: &Frame, span: Span) -> String {
+    let line = place(frame, span).line();
+    match &frame.template.name {
+        Some(name) => format!("line {line} in {}", quote_str(name)),
+        None => format!("line {line}"),
+    }
+}
+
+fn through(what: &str, error: Box<Error>, frame: &Frame, span: Span) -> Box<Error> {
+    if error.place.is_some() {
+        error.through(what, place(frame, span))
+    } else {
+        error.at(|| place(frame, span))
+    }
+}

@@ -1,0 +1,136 @@
+//! What is printed.
+
+use mapstack_jinja_syntax::ast::{Expr, ExprKind, Span};
+use mapstack_pyobject::{Obj, Result};
+use mapstack_value::Str;
+
+use super::place;
+use crate::output::{Origin, Output};
+use crate::scope::Frame;
+use crate::vm::Vm;
+
+impl Vm<'_> {
+    /// `{{ expr }}`
+    pub(super) fn print_expr(
+        &self,
+        expr: &Expr,
+        span: Span,
+        frame: &Frame,
+        out: &mut Output,
+    ) -> Result<()> {
+        let printed = self.eval(expr, frame).and_then(|value| {
+            let is_text = matches!(value, Obj::Str(_)) && !self.writes_data(expr);
+            let printed = self.print(&value)?;
+            if let Some(taint) = self.taint {
+                out.expect_secret(taint.printed(&value, &printed));
+            }
+            let origin = if is_text {
+                Origin::Text
+            } else {
+                Origin::Computed
+            };
+            Ok((printed, origin))
+        });
+        let (printed, origin) =
+            printed.map_err(|e| self.explain(e, frame).at(|| place(frame, expr.span)))?;
+        out.push(&printed, &frame.template, span, origin)
+    }
+
+    /// Print what a block came to.
+    pub(super) fn print_block(
+        &self,
+        value: &Obj,
+        span: Span,
+        frame: &Frame,
+        out: &mut Output,
+    ) -> Result<()> {
+        let printed = self.print(value)?;
+        if let Some(taint) = self.taint {
+            out.expect_secret(taint.printed_by_block(value, &printed));
+        }
+        out.push(&printed, &frame.template, span, Origin::Computed)
+    }
+
+    /// Print text as it stands, but for the ends of lines that the syntax asks for.
+    pub(super) fn print_literal(
+        &self,
+        text: &str,
+        span: Span,
+        frame: &Frame,
+        out: &mut Output,
+    ) -> Result<()> {
+        let newline = self.newline();
+        if newline == "\n" {
+            return out.push(text, &frame.template, span, Origin::Literal);
+        }
+        let mut start = span.start;
+        for line in text.split_inclusive('\n') {
+            let end = start.saturating_add(u32::try_from(line.len()).unwrap_or(u32::MAX));
+            let (content, ends) = line
+                .strip_suffix('\n')
+                .map_or((line, false), |content| (content, true));
+            out.push(
+                content,
+                &frame.template,
+                Span { start, end },
+                Origin::Literal,
+            )?;
+            if ends {
+                out.push(
+                    newline,
+                    &frame.template,
+                    Span {
+                        start: end - 1,
+                        end,
+                    },
+                    Origin::Computed,
+                )?;
+            }
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Captured output as an object: safe text where autoescaping made it so.
+    ///
+    /// # Errors
+    /// As [`pay`](Self::pay).
+    pub(crate) fn captured(&self, out: Output) -> Result<Obj> {
+        let (text, secret) = out.into_text();
+        let text = Str::from(text);
+        if let Some(taint) = self.taint {
+            taint.captured(&text, secret);
+        }
+        self.pay(1, text.len())?;
+        Ok(if self.autoescape.get() {
+            Obj::Markup(text)
+        } else {
+            Obj::Str(text)
+        })
+    }
+
+    fn print(&self, value: &Obj) -> Result<Str> {
+        match value {
+            Obj::Markup(s) => Ok(s.clone()),
+            Obj::Str(s) if !self.autoescape.get() => Ok(s.clone()),
+            value => {
+                let text = self.dialect().print(value)?;
+                self.settle(text.len() / 16)?;
+                Ok(if self.autoescape.get() {
+                    mapstack_pytext::markup::escape(&text).into()
+                } else {
+                    text.into()
+                })
+            }
+        }
+    }
+
+    /// Whether an expression's text is meant as code and not as a value: what a serialising filter wrote, or a macro.
+    fn writes_data(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Filter { name, .. } => self.dialect().writes_data(name),
+            ExprKind::Call { callee, .. } => matches!(callee.kind, ExprKind::Name(_)),
+            _ => false,
+        }
+    }
+}

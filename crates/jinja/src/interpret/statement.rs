@@ -1,0 +1,356 @@
+//! Statements.
+
+use std::sync::Arc;
+
+use mapstack_jinja_syntax::ast::{Block, Expr, For, Macro, Span, Stmt, StmtKind, Target};
+use mapstack_pyobject::{Error, ErrorKind, Iter, Obj, Result};
+use mapstack_value::{Str, quote_str};
+
+use super::{Flow, place, through};
+use crate::blocks::SuperObject;
+use crate::loops::{Loop, LoopObject, filtered};
+use crate::macros::MacroObject;
+use crate::module::ModuleObject;
+use crate::output::Output;
+use crate::scope::Frame;
+use crate::vm::Vm;
+
+impl Vm<'_> {
+    /// Run a statement. The caller adds its place to errors.
+    pub(super) fn exec_kind(&self, stmt: &Stmt, frame: &Frame, out: &mut Output) -> Result<Flow> {
+        let span = stmt.span;
+        match &stmt.kind {
+            StmtKind::Text(_) | StmtKind::Output(_) if frame.is_silent() => {}
+            StmtKind::Text(text) => self.print_literal(text, span, frame, out)?,
+            StmtKind::Output(expr) => self.print_expr(expr, span, frame, out)?,
+            StmtKind::If { arms, otherwise } => return self.exec_if(arms, otherwise, frame, out),
+            StmtKind::For(definition) => self.exec_for(definition, frame, out)?,
+            StmtKind::Set { target, value } => {
+                self.assign(target, self.eval(value, frame)?, frame)?;
+            }
+            StmtKind::SetBlock {
+                target,
+                filter,
+                body,
+            } => self.exec_set_block(target, filter.as_ref(), body, frame)?,
+            StmtKind::Macro(definition) => self.exec_macro(definition, frame),
+            StmtKind::CallBlock { call, caller } => {
+                self.exec_call_block(call, caller, span, frame, out)?;
+            }
+            StmtKind::FilterBlock { filter, body } => {
+                self.exec_filter_block(filter, body, span, frame, out)?;
+            }
+            StmtKind::With { bindings, body } => return self.exec_with(bindings, body, frame, out),
+            StmtKind::Block(_) if frame.is_top_level() && frame.is_silent() => {}
+            StmtKind::Block(block) => self.exec_block(block, span, frame, out)?,
+            StmtKind::Do(expr) => {
+                self.eval(expr, frame)?;
+            }
+            StmtKind::Break => return Ok(Flow::Break),
+            StmtKind::Continue => return Ok(Flow::Continue),
+            StmtKind::Autoescape { enabled, body } => {
+                return self.exec_autoescape(enabled, body, frame, out);
+            }
+            StmtKind::Labelled { label, body, .. } => {
+                self.eval(label, frame)?;
+                return self.exec(body, frame, out);
+            }
+            StmtKind::Load { tag, target, body } => {
+                self.exec_load(tag, target, body, span, frame)?;
+            }
+            StmtKind::Extends(parent) => self.exec_extends(parent, frame)?,
+            StmtKind::Include {
+                template,
+                with_context,
+                ignore_missing,
+            } => self
+                .exec_include(template, *with_context, *ignore_missing, frame, out)
+                .map_err(|e| through("included from here", e, frame, span))?,
+            StmtKind::Import {
+                template,
+                target,
+                with_context,
+            } => {
+                let module = self.import(template, *with_context, frame, span)?;
+                frame.set(target, Obj::native(ModuleObject(module)));
+            }
+            StmtKind::FromImport {
+                template,
+                names,
+                with_context,
+            } => {
+                let module = self.import(template, *with_context, frame, span)?;
+                self.bind_imported(&module, names, span, frame);
+            }
+            StmtKind::ImportData {
+                tag,
+                template,
+                target,
+                with_context,
+            } => {
+                let module = self.import(template, *with_context, frame, span)?;
+                let value = self.read_module(tag, &module, span, frame)?;
+                self.assign(target, value, frame)?;
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn exec_if(
+        &self,
+        arms: &[(Expr, Vec<Stmt>)],
+        otherwise: &[Stmt],
+        frame: &Frame,
+        out: &mut Output,
+    ) -> Result<Flow> {
+        for (condition, body) in arms {
+            if self.test(condition, frame)? {
+                return self.exec(body, frame, out);
+            }
+        }
+        self.exec(otherwise, frame, out)
+    }
+
+    fn exec_for(&self, definition: &Arc<For>, frame: &Frame, out: &mut Output) -> Result<()> {
+        let iterable = self.eval(&definition.iter, frame)?;
+        self.run_loop(definition, &iterable, 0, frame, out)
+            .map_err(|e| {
+                self.explain(e, frame)
+                    .at(|| place(frame, definition.iter.span))
+            })
+    }
+
+    fn exec_set_block(
+        &self,
+        target: &Target,
+        filter: Option<&Expr>,
+        body: &[Stmt],
+        frame: &Frame,
+    ) -> Result<()> {
+        let captured = self.capture(body, &frame.detached().inner())?;
+        let value = match filter {
+            Some(filter) => self.eval_filter_chain(filter, captured, frame)?,
+            None => captured,
+        };
+        self.assign(target, value, frame)
+    }
+
+    fn exec_macro(&self, definition: &Arc<Macro>, frame: &Frame) {
+        let object = Obj::native(MacroObject {
+            definition: definition.clone(),
+            closure: frame.detached(),
+        });
+        self.holds_itself(frame);
+        frame.set(&definition.name, object);
+    }
+
+    fn exec_call_block(
+        &self,
+        call: &Expr,
+        caller: &Arc<Macro>,
+        span: Span,
+        frame: &Frame,
+        out: &mut Output,
+    ) -> Result<()> {
+        let object = Obj::native(MacroObject {
+            definition: caller.clone(),
+            closure: frame.detached(),
+        });
+        let result = self.eval_call(call, frame, Some(object))?;
+        self.print_block(&result, span, frame, out)
+    }
+
+    fn exec_filter_block(
+        &self,
+        filter: &Expr,
+        body: &[Stmt],
+        span: Span,
+        frame: &Frame,
+        out: &mut Output,
+    ) -> Result<()> {
+        let captured = self.capture(body, &frame.inner())?;
+        let value = self.eval_filter_chain(filter, captured, frame)?;
+        self.print_block(&value, span, frame, out)
+    }
+
+    fn exec_with(
+        &self,
+        bindings: &[(Target, Expr)],
+        body: &[Stmt],
+        frame: &Frame,
+        out: &mut Output,
+    ) -> Result<Flow> {
+        let inner = frame.inner();
+        for (target, value) in bindings {
+            self.assign(target, self.eval(value, frame)?, &inner)?;
+        }
+        self.exec(body, &inner, out)
+    }
+
+    fn exec_autoescape(
+        &self,
+        enabled: &Expr,
+        body: &[Stmt],
+        frame: &Frame,
+        out: &mut Output,
+    ) -> Result<Flow> {
+        let enabled = self.eval(enabled, frame)?.truthy()?;
+        let before = self.autoescape.replace(enabled);
+        let flow = self.exec(body, &frame.inner(), out);
+        self.autoescape.set(before);
+        flow
+    }
+
+    fn exec_block(&self, block: &Block, span: Span, frame: &Frame, out: &mut Output) -> Result<()> {
+        let scope = if block.scoped {
+            frame.detached()
+        } else {
+            Frame {
+                scope: None,
+                ..frame.detached()
+            }
+        };
+        if block.required && frame.context.block(&block.name, 1).is_none() {
+            let name = quote_str(&block.name);
+            return Err(Error::new(
+                ErrorKind::Syntax,
+                format!("Required block {name} not found"),
+            ));
+        }
+        self.run_block(&block.name, 0, &scope, out).map_err(|e| {
+            let elsewhere = e
+                .place
+                .as_ref()
+                .is_some_and(|p| p.template != frame.template.name);
+            if elsewhere {
+                through("the block stands here", e, frame, span)
+            } else {
+                e
+            }
+        })
+    }
+
+    /// Run a loop over an object; `depth0` counts recursive calls.
+    pub(crate) fn run_loop(
+        &self,
+        definition: &Arc<For>,
+        iterable: &Obj,
+        depth0: usize,
+        frame: &Frame,
+        out: &mut Output,
+    ) -> Result<()> {
+        let mut iter = iterable.iter()?;
+        let mut measured = iterable.clone();
+        if definition.filter.is_some() {
+            let filtered = filtered(iter, definition.clone(), frame.clone());
+            iter = Iter::new("generator", filtered);
+            measured = Obj::Iter(iter.clone());
+        }
+        let recursive = definition
+            .recursive
+            .then(|| (definition.clone(), frame.clone()));
+        let state = Loop::new(measured, iter, depth0, recursive);
+        let handle = definition
+            .uses_loop
+            .then(|| Obj::native(LoopObject(state.clone())));
+        let loop_name = Str::from("loop");
+        let mut ran = false;
+        let mut inner = frame.inner();
+        while let Some(item) = state.next(self)? {
+            // Each round has names of its own. Where nothing holds those of the last round, their place serves again.
+            if ran && !inner.forget() {
+                inner = frame.inner();
+            }
+            ran = true;
+            if let Some(handle) = &handle {
+                inner.set(&loop_name, handle.clone());
+            }
+            if let Some(taint) = self.taint {
+                taint.gives(iterable, &item);
+            }
+            self.assign(&definition.target, item, &inner)?;
+            if self.exec(&definition.body, &inner, out)? == Flow::Break {
+                break;
+            }
+        }
+        if !ran {
+            self.exec(&definition.otherwise, &frame.inner(), out)?;
+        }
+        Ok(())
+    }
+
+    /// Run a block's definition, `depth` steps towards the base.
+    pub(crate) fn run_block(
+        &self,
+        name: &Str,
+        depth: usize,
+        frame: &Frame,
+        out: &mut Output,
+    ) -> Result<()> {
+        let Some((template, block)) = frame.context.block(name, depth) else {
+            return Ok(());
+        };
+        let inner = Frame {
+            template,
+            ..frame.detached().inner()
+        };
+        inner.set(
+            &"super".into(),
+            Obj::native(SuperObject {
+                name: name.clone(),
+                depth,
+                frame: frame.clone(),
+            }),
+        );
+        self.deeper(|| self.exec(&block.body, &inner, out))
+            .map(|_| ())
+    }
+
+    /// Bind a value to a target.
+    pub(crate) fn assign(&self, target: &Target, value: Obj, frame: &Frame) -> Result<()> {
+        match target {
+            Target::Name(name) => {
+                frame.set(name, value);
+                Ok(())
+            }
+            Target::Tuple(targets) => {
+                let items = value.collect(self)?;
+                if items.len() < targets.len() {
+                    let (want, got) = (targets.len(), items.len());
+                    return Err(Error::value_error(format!(
+                        "not enough values to unpack (expected {want}, got {got})"
+                    )));
+                }
+                if items.len() > targets.len() {
+                    return Err(Error::value_error(format!(
+                        "too many values to unpack (expected {})",
+                        targets.len()
+                    )));
+                }
+                targets
+                    .iter()
+                    .zip(items)
+                    .try_for_each(|(target, item)| self.assign(target, item, frame))
+            }
+            Target::Attribute(name, attribute) => {
+                let assigned = match self.lookup(name, frame) {
+                    Obj::Native(native) => native.set_attr(attribute, value),
+                    Obj::Undefined(u) => return Err(u.error()),
+                    _ => false,
+                };
+                if assigned {
+                    return Ok(());
+                }
+                Err(Error::new(
+                    ErrorKind::Syntax,
+                    "cannot assign attribute on non-namespace object",
+                ))
+            }
+        }
+    }
+
+    pub(super) fn test(&self, condition: &Expr, frame: &Frame) -> Result<bool> {
+        let verdict = self.eval(condition, frame)?.truthy();
+        verdict.map_err(|e| self.explain(e, frame).at(|| place(frame, condition.span)))
+    }
+}

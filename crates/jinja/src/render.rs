@@ -1,0 +1,54 @@
+//! A render, from a request to what it printed.
+
+use mapstack_pyobject::Result;
+
+use super::output::{Output, SourceMap};
+use super::scope::{Context, Frame, Layer, Names};
+use super::vm::{Request, Vm};
+
+/// The result of a render.
+#[derive(Debug)]
+pub struct Rendered {
+    /// What was printed.
+    pub text: String,
+    /// Where it came from.
+    pub map: SourceMap,
+    /// What the template's top level has bound, in order.
+    pub exports: Names,
+}
+
+/// Render a template.
+///
+/// # Errors
+/// Whatever the template raises, with the place in the source.
+///
+/// ```
+/// use mapstack_jinja::{Jinja2, NoHost, Request, render};
+/// let request = Request::new(&Jinja2, "{{ [1, 2]|join(',') }}", &NoHost);
+/// assert_eq!(render(request).unwrap().text, "1,2");
+/// ```
+pub fn render(mut request: Request<'_>) -> Result<Rendered> {
+    let warn = |problem: &str| request.host.log("warning", problem);
+    let dialect = request.dialect;
+    dialect.prepare(&mut request.source, &mut request.syntax, &warn);
+    let ends_in_newline = dialect.keeps_final_newline() && request.source.ends_with('\n');
+    let vm = Vm::new(&request);
+    let template = vm.parse_as(request.name.as_ref(), &request.source, &request.syntax)?;
+    let given = match std::mem::take(&mut request.locals) {
+        none if none.is_empty() => vm.globals_now(),
+        locals => {
+            let mut variables = std::mem::take(&mut request.variables);
+            variables.extend(locals);
+            Layer::over(variables, Some(vm.globals_now()))
+        }
+    };
+    let context = Context::new(&template, given);
+    let mut out = Output::mapped(vm.limits().output);
+    vm.run_template(&Frame::root(template, context.clone()), &mut out)?;
+    let (mut text, map) = out.finish();
+    if ends_in_newline {
+        text.push('\n');
+    }
+    let exports = context.vars.borrow().clone();
+    Ok(Rendered { text, map, exports })
+}
