@@ -9,7 +9,7 @@ use super::job::call_in_render;
 use super::named::Named;
 use super::vm::Vm;
 
-/// Times that a function goes over a text: it converts it, takes a key apart, looks for each part, reads a pattern.
+/// How often a function reads a text: it converts it, splits a key, looks up each part, compiles a pattern.
 const PASSES: usize = 8;
 
 /// A function of the host as an object that templates can call.
@@ -25,9 +25,8 @@ impl HostFunction {
 
     /// Call the function.
     pub(super) fn call_in(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-        for _ in 0..PASSES {
-            vm.charged(Named::Function, &self.0, None, &args)?;
-        }
+        let reads = || vm.dialect().reads(Named::Function, &self.0);
+        vm.charge_passes(PASSES, reads, None, &args)?;
         vm.made(vm.host().call_function(vm, &self.0, args)?)
     }
 }

@@ -127,13 +127,40 @@ impl<'r> Budget<'r> {
         object: Option<&Obj>,
         args: &CallArgs,
     ) -> Result<()> {
+        self.charge_passes(1, reads, object, args)
+    }
+
+    /// As [`charge`](Self::charge), for an operation that reads its operands so many times.
+    ///
+    /// # Errors
+    /// A limit error when it cannot be paid.
+    ///
+    /// ```
+    /// use mapstack_pyobject::{Budget, CallArgs, Limits, Obj, Reads};
+    /// let text = Obj::from("x".repeat(1 << 16));
+    /// let steps = |passes| {
+    ///     let fuel = std::cell::Cell::new(1_000_000);
+    ///     let budget = Budget::new(Limits::default(), Some(&fuel));
+    ///     budget.charge_passes(passes, || Reads::All, Some(&text), &CallArgs::default()).unwrap();
+    ///     1_000_000 - fuel.get()
+    /// };
+    /// assert!(steps(1) > 0);
+    /// assert_eq!(steps(8), 8 * steps(1));
+    /// ```
+    pub fn charge_passes(
+        &self,
+        passes: usize,
+        reads: impl FnOnce() -> Reads,
+        object: Option<&Obj>,
+        args: &CallArgs,
+    ) -> Result<()> {
         let steps = price::to_run(reads, object, args);
         if steps == 0 {
             return Ok(());
         }
         // The result can be as large again.
         self.ask_for(steps.saturating_mul(STEP_BYTES))?;
-        self.burn(steps)
+        self.burn(steps.saturating_mul(passes))
     }
 
     /// Pay for reading the operands of an operator.
