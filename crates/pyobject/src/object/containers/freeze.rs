@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn refreezing_gives_what_freezing_anew_gives() {
+    fn refreezing_gives_what_a_fresh_freeze_gives() {
         let text = "{a: {x: 1, l: [1, [2]]}, b: {y: text}, c: {z: 1}}";
         let root = Obj::from(mapstack_yaml::load(text).unwrap());
         let Obj::Dict(top) = &root else {
