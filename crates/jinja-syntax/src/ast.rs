@@ -321,6 +321,49 @@ pub enum ExprKind {
     },
 }
 
+impl ExprKind {
+    /// What Jinja2 calls this kind of expression in messages: the name of its node class in lower case.
+    ///
+    /// ```
+    /// use mapstack_jinja_syntax::ast::{BinaryOp, Expr, ExprKind, Span};
+    /// let expr = |kind| Box::new(Expr { span: Span { start: 0, end: 1 }, kind });
+    /// let [a, b] = ["a", "b"].map(|name| expr(ExprKind::Name(name.into())));
+    /// assert_eq!(ExprKind::Binary(BinaryOp::FloorDiv, a, b).class_name(), "floordiv");
+    /// ```
+    #[must_use]
+    pub fn class_name(&self) -> &'static str {
+        match self {
+            ExprKind::Const(_) => "const",
+            ExprKind::Name(_) => "name",
+            ExprKind::Tuple(_) => "tuple",
+            ExprKind::List(_) => "list",
+            ExprKind::Dict(_) => "dict",
+            ExprKind::Attr(..) => "getattr",
+            ExprKind::Item(..) | ExprKind::Slice { .. } => "getitem",
+            ExprKind::Call { .. } => "call",
+            ExprKind::Filter { .. } => "filter",
+            ExprKind::Test { .. } => "test",
+            ExprKind::Binary(op, ..) => match op {
+                BinaryOp::Add => "add",
+                BinaryOp::Sub => "sub",
+                BinaryOp::Mul => "mul",
+                BinaryOp::Div => "div",
+                BinaryOp::FloorDiv => "floordiv",
+                BinaryOp::Mod => "mod",
+                BinaryOp::Pow => "pow",
+            },
+            ExprKind::Neg(_) => "neg",
+            ExprKind::Pos(_) => "pos",
+            ExprKind::Not(_) => "not",
+            ExprKind::And(..) => "and",
+            ExprKind::Or(..) => "or",
+            ExprKind::Compare(..) => "compare",
+            ExprKind::Concat(_) => "concat",
+            ExprKind::Cond { .. } => "condexpr",
+        }
+    }
+}
+
 /// The arguments of a call.
 #[derive(Debug, Default)]
 pub struct Args {

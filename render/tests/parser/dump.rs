@@ -1,7 +1,7 @@
 //! A syntax tree as nested JSON arrays: the form that the recorded trees have.
 
 use mapstack_render::jinja::ast::{
-    Args, BinaryOp, Block, CompareOp, Expr, ExprKind, Macro, Stmt, StmtKind, Target, Template,
+    Args, Block, CompareOp, Expr, ExprKind, Macro, Stmt, StmtKind, Target, Template,
 };
 use serde_json::{Value as Json, json};
 
@@ -220,7 +220,9 @@ fn expr(node: &Expr) -> Json {
         ExprKind::Test { input, name, args } => {
             json!(["test", expr(input), &**name, arguments(args)])
         }
-        ExprKind::Binary(op, left, right) => json!([binary(*op), expr(left), expr(right)]),
+        ExprKind::Binary(_, left, right) => {
+            json!([node.kind.class_name(), expr(left), expr(right)])
+        }
         ExprKind::Neg(inner) => json!(["neg", expr(inner)]),
         ExprKind::Pos(inner) => json!(["pos", expr(inner)]),
         ExprKind::Not(inner) => json!(["not", expr(inner)]),
@@ -241,18 +243,6 @@ fn expr(node: &Expr) -> Json {
         } => {
             json!(["cond", expr(test), expr(then), option(otherwise.as_deref())])
         }
-    }
-}
-
-fn binary(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "add",
-        BinaryOp::Sub => "sub",
-        BinaryOp::Mul => "mul",
-        BinaryOp::Div => "div",
-        BinaryOp::FloorDiv => "floordiv",
-        BinaryOp::Mod => "mod",
-        BinaryOp::Pow => "pow",
     }
 }
 

@@ -768,36 +768,3 @@ impl Slot<'_> {
         }
     }
 }
-
-/// Jinja's name for a kind of expression.
-pub(super) fn class_name(kind: &ExprKind) -> &'static str {
-    match kind {
-        ExprKind::Const(_) => "const",
-        ExprKind::Name(_) => "name",
-        ExprKind::Tuple(_) => "tuple",
-        ExprKind::List(_) => "list",
-        ExprKind::Dict(_) => "dict",
-        ExprKind::Attr(..) => "getattr",
-        ExprKind::Item(..) | ExprKind::Slice { .. } => "getitem",
-        ExprKind::Call { .. } => "call",
-        ExprKind::Filter { .. } => "filter",
-        ExprKind::Test { .. } => "test",
-        ExprKind::Binary(op, ..) => match op {
-            BinaryOp::Add => "add",
-            BinaryOp::Sub => "sub",
-            BinaryOp::Mul => "mul",
-            BinaryOp::Div => "div",
-            BinaryOp::FloorDiv => "floordiv",
-            BinaryOp::Mod => "mod",
-            BinaryOp::Pow => "pow",
-        },
-        ExprKind::Neg(_) => "neg",
-        ExprKind::Pos(_) => "pos",
-        ExprKind::Not(_) => "not",
-        ExprKind::And(..) => "and",
-        ExprKind::Or(..) => "or",
-        ExprKind::Compare(..) => "compare",
-        ExprKind::Concat(_) => "concat",
-        ExprKind::Cond { .. } => "condexpr",
-    }
-}

@@ -9,7 +9,7 @@ use mapstack_value::{Str, quote_str};
 use super::super::ast::{Block, Expr, ExprKind, For, Macro, Param, Span, Stmt, StmtKind, Target};
 use super::super::lexer::{Failure, Op, Tok};
 use super::super::{Form, Tag};
-use super::expression::{TupleRules, class_name};
+use super::expression::TupleRules;
 use super::mentions::mentions;
 use super::{PASS_BLOCKS, PASS_PYTHON, PASS_ROOT, Parser, Result, Scope};
 
@@ -798,7 +798,7 @@ fn as_target(kind: ExprKind) -> std::result::Result<Target, &'static str> {
                 .collect();
             targets.map(Target::Tuple).ok_or("tuple")
         }
-        other => Err(class_name(&other)),
+        other => Err(other.class_name()),
     }
 }
 
