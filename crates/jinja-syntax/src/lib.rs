@@ -6,6 +6,7 @@
 
 pub mod ast;
 mod lexer;
+mod operands;
 mod parser;
 mod syntax;
 mod tag;

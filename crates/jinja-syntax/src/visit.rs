@@ -1,8 +1,8 @@
 //! Walking over a template's tree.
 
-use super::ast::{Args, Expr, ExprKind, Macro, Stmt, StmtKind, Template};
+use super::ast::{Expr, ExprKind, Macro, Stmt, StmtKind, Template};
 
-/// What a walk comes by.
+/// What a walk meets.
 #[derive(Debug, Clone, Copy)]
 pub enum Node<'t> {
     /// A statement, before what is in it.
@@ -67,10 +67,10 @@ impl<'t, E> Walk<'_, 't, E> {
                 self.body(&f.body, false)?;
                 self.body(&f.otherwise, false)
             }
-            StmtKind::Macro(m) => self.makro(m),
+            StmtKind::Macro(m) => self.function(m),
             StmtKind::CallBlock { call, caller } => {
                 self.expr(call, soft)?;
-                self.makro(caller)
+                self.function(caller)
             }
             StmtKind::FilterBlock { filter, body } => {
                 self.expr(filter, false)?;
@@ -102,7 +102,7 @@ impl<'t, E> Walk<'_, 't, E> {
         }
     }
 
-    fn makro(&mut self, m: &'t Macro) -> Result<(), E> {
+    fn function(&mut self, m: &'t Macro) -> Result<(), E> {
         self.exprs(m.params.iter().filter_map(|p| p.default.as_ref()), false)?;
         self.body(&m.body, false)
     }
@@ -111,68 +111,9 @@ impl<'t, E> Walk<'_, 't, E> {
         exprs.into_iter().try_for_each(|e| self.expr(e, soft))
     }
 
-    fn boxed(&mut self, exprs: &[&'t Option<Box<Expr>>], soft: bool) -> Result<(), E> {
-        self.exprs(exprs.iter().filter_map(|e| e.as_deref()), soft)
-    }
-
     fn expr(&mut self, expr: &'t Expr, soft: bool) -> Result<(), E> {
         (self.visit)(Node::Expr(expr), soft)?;
-        match &expr.kind {
-            ExprKind::Const(_) | ExprKind::Name(_) => Ok(()),
-            ExprKind::Tuple(items) | ExprKind::List(items) | ExprKind::Concat(items) => {
-                self.exprs(items, soft)
-            }
-            ExprKind::Dict(entries) => self.exprs(entries.iter().flat_map(|(k, v)| [k, v]), soft),
-            ExprKind::Attr(e, _) | ExprKind::Neg(e) | ExprKind::Pos(e) | ExprKind::Not(e) => {
-                self.expr(e, soft)
-            }
-            ExprKind::Item(a, b)
-            | ExprKind::Binary(_, a, b)
-            | ExprKind::And(a, b)
-            | ExprKind::Or(a, b) => {
-                self.expr(a, soft)?;
-                self.expr(b, soft)
-            }
-            ExprKind::Slice {
-                object,
-                start,
-                stop,
-                step,
-            } => {
-                self.expr(object, soft)?;
-                self.boxed(&[start, stop, step], soft)
-            }
-            ExprKind::Call { callee, args } => {
-                self.expr(callee, soft)?;
-                self.args(args, soft)
-            }
-            ExprKind::Filter { input, args, .. } => {
-                self.boxed(&[input], soft)?;
-                self.args(args, soft)
-            }
-            ExprKind::Test { input, args, .. } => {
-                self.expr(input, soft)?;
-                self.args(args, soft)
-            }
-            ExprKind::Compare(first, rest) => {
-                self.expr(first, soft)?;
-                self.exprs(rest.iter().map(|(_, e)| e), soft)
-            }
-            ExprKind::Cond {
-                test,
-                then,
-                otherwise,
-            } => {
-                self.expr(test, true)?;
-                self.expr(then, true)?;
-                self.boxed(&[otherwise], true)
-            }
-        }
-    }
-
-    fn args(&mut self, args: &'t Args, soft: bool) -> Result<(), E> {
-        self.exprs(&args.positional, soft)?;
-        self.exprs(args.named.iter().map(|(_, e)| e), soft)?;
-        self.boxed(&[&args.star, &args.star_star], soft)
+        let soft = soft || matches!(expr.kind, ExprKind::Cond { .. });
+        expr.try_each_operand(&mut |operand| self.expr(operand, soft))
     }
 }

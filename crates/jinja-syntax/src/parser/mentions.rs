@@ -4,7 +4,9 @@
 //! `loop` object only if the body reads it. As in Jinja, a name counts unless the body assigned it
 //! before, and nested blocks do not count.
 
-use super::super::ast::{Args, Expr, ExprKind, Macro, Stmt, StmtKind, Target};
+use std::convert::Infallible;
+
+use super::super::ast::{Expr, ExprKind, For, Macro, Stmt, StmtKind, Target};
 
 /// For each of the names, whether the body reads it.
 pub(super) fn mentions<const N: usize>(body: &[Stmt], names: [&str; N]) -> [bool; N] {
@@ -65,13 +67,7 @@ impl<const N: usize> Search<'_, N> {
             StmtKind::Output(expr) | StmtKind::Do(expr) | StmtKind::Extends(expr) => {
                 self.expr(expr);
             }
-            StmtKind::For(node) => {
-                self.target(&node.target);
-                self.expr(&node.iter);
-                self.body(&node.body);
-                self.body(&node.otherwise);
-                self.exprs(&node.filter);
-            }
+            StmtKind::For(node) => self.for_loop(node),
             StmtKind::If { arms, otherwise } => {
                 for (test, body) in arms {
                     self.expr(test);
@@ -109,10 +105,6 @@ impl<const N: usize> Search<'_, N> {
             StmtKind::Include { template, .. }
             | StmtKind::Import { template, .. }
             | StmtKind::FromImport { template, .. } => self.expr(template),
-            StmtKind::Autoescape { enabled, body } => {
-                self.expr(enabled);
-                self.body(body);
-            }
             StmtKind::Load { target, body, .. } => {
                 self.body(body);
                 self.target(target);
@@ -123,11 +115,25 @@ impl<const N: usize> Search<'_, N> {
                 self.expr(template);
                 self.target(target);
             }
-            StmtKind::Labelled { label, body, .. } => {
-                self.expr(label);
+            StmtKind::Autoescape {
+                enabled: expr,
+                body,
+            }
+            | StmtKind::Labelled {
+                label: expr, body, ..
+            } => {
+                self.expr(expr);
                 self.body(body);
             }
         }
+    }
+
+    fn for_loop(&mut self, node: &For) {
+        self.target(&node.target);
+        self.expr(&node.iter);
+        self.body(&node.body);
+        self.body(&node.otherwise);
+        self.exprs(&node.filter);
     }
 
     fn function(&mut self, node: &Macro) {
@@ -144,72 +150,13 @@ impl<const N: usize> Search<'_, N> {
         exprs.into_iter().for_each(|expr| self.expr(expr));
     }
 
-    fn boxed<'e>(&mut self, exprs: impl IntoIterator<Item = &'e Box<Expr>>) {
-        exprs.into_iter().for_each(|expr| self.expr(expr));
-    }
-
-    fn args(&mut self, args: &Args) {
-        self.exprs(&args.positional);
-        self.exprs(args.named.iter().map(|(_, value)| value));
-        self.boxed(&args.star);
-        self.boxed(&args.star_star);
-    }
-
     fn expr(&mut self, expr: &Expr) {
-        match &expr.kind {
-            ExprKind::Const(_) => {}
-            ExprKind::Name(name) => self.read(name),
-            ExprKind::Tuple(items) | ExprKind::List(items) | ExprKind::Concat(items) => {
-                self.exprs(items);
-            }
-            ExprKind::Dict(items) => self.exprs(items.iter().flat_map(|(key, value)| [key, value])),
-            ExprKind::Attr(inner, _)
-            | ExprKind::Neg(inner)
-            | ExprKind::Pos(inner)
-            | ExprKind::Not(inner) => {
-                self.expr(inner);
-            }
-            ExprKind::Item(left, right)
-            | ExprKind::Binary(_, left, right)
-            | ExprKind::And(left, right)
-            | ExprKind::Or(left, right) => {
-                self.expr(left);
-                self.expr(right);
-            }
-            ExprKind::Slice {
-                object,
-                start,
-                stop,
-                step,
-            } => {
-                self.expr(object);
-                self.boxed([start, stop, step].into_iter().flatten());
-            }
-            ExprKind::Call { callee, args } => {
-                self.expr(callee);
-                self.args(args);
-            }
-            ExprKind::Filter { input, args, .. } => {
-                self.boxed(input);
-                self.args(args);
-            }
-            ExprKind::Test { input, args, .. } => {
-                self.expr(input);
-                self.args(args);
-            }
-            ExprKind::Compare(first, rest) => {
-                self.expr(first);
-                self.exprs(rest.iter().map(|(_, expr)| expr));
-            }
-            ExprKind::Cond {
-                test,
-                then,
-                otherwise,
-            } => {
-                self.expr(test);
-                self.expr(then);
-                self.boxed(otherwise);
-            }
+        if let ExprKind::Name(name) = &expr.kind {
+            self.read(name);
         }
+        let Ok(()) = expr.try_each_operand(&mut |operand| {
+            self.expr(operand);
+            Ok::<(), Infallible>(())
+        });
     }
 }
