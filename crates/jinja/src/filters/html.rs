@@ -158,40 +158,22 @@ fn urlize(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         return Err(Error::limit("urlize is not available"));
     };
     let given = |object: Option<Obj>| object.filter(|o| !o.is_none());
-    let rel = match given(rel) {
-        Some(rel) => to_str(&rel)?,
-        None => String::new(),
+    let rel = relations(given(rel), flag(nofollow, false))?;
+    let schemes = match given(schemes) {
+        Some(schemes) => schemes_of(vm, patterns, &schemes)?,
+        None => Vec::new(),
     };
-    let mut rel: Vec<&str> = rel.split_whitespace().chain(["noopener"]).collect();
-    if flag(nofollow, false)? {
-        rel.push("nofollow");
-    }
-    rel.sort_unstable();
-    rel.dedup();
-    let mut schemes_found = Vec::new();
-    if let Some(schemes) = given(schemes) {
-        for scheme in schemes.collect(vm)? {
-            let text = to_str(&scheme)?;
-            if !matches!(patterns.scheme.is_match(&text), Ok(true)) {
-                return Err(misuse(format!(
-                    "{} is not a valid URI scheme prefix.",
-                    super::call::quoted(&scheme)
-                )));
-            }
-            schemes_found.push(text);
-        }
-    }
     let linker = Linker {
         patterns,
         limit: given(limit).map(|l| index_of(&l)).transpose()?,
-        rel: format!(" rel=\"{}\"", markup::escape(&rel.join(" "))),
+        rel: format!(" rel=\"{}\"", markup::escape(&rel)),
         target: match given(target) {
             Some(target) if target.truthy()? => {
                 format!(" target=\"{}\"", to_str(&methods::escape(&target)?)?)
             }
             _ => String::new(),
         },
-        schemes: schemes_found,
+        schemes,
     };
     let text = to_str(&methods::escape(&x)?)?;
     vm.burn(text.len() / 8)?;
@@ -215,6 +197,36 @@ fn urlize(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     } else {
         Obj::from(out)
     })
+}
+
+/// The words of a link's `rel`, in order.
+fn relations(given: Option<Obj>, nofollow: Result<bool>) -> Result<String> {
+    let given = match given {
+        Some(rel) => to_str(&rel)?,
+        None => String::new(),
+    };
+    let mut words: Vec<&str> = given.split_whitespace().chain(["noopener"]).collect();
+    if nofollow? {
+        words.push("nofollow");
+    }
+    words.sort_unstable();
+    words.dedup();
+    Ok(words.join(" "))
+}
+
+/// The schemes that are links beside those of the web and of mail.
+fn schemes_of(vm: &Vm<'_>, patterns: &Patterns, given: &Obj) -> Result<Vec<String>> {
+    let mut schemes = Vec::new();
+    for scheme in given.collect(vm)? {
+        let text = to_str(&scheme)?;
+        if !matches!(patterns.scheme.is_match(&text), Ok(true)) {
+            let scheme = super::call::quoted(&scheme);
+            let message = format!("{scheme} is not a valid URI scheme prefix.");
+            return Err(misuse(message));
+        }
+        schemes.push(text);
+    }
+    Ok(schemes)
 }
 
 struct Linker<'p> {

@@ -3,6 +3,7 @@
 use mapstack_pyobject::{
     CallArgs, Error, Obj, Result, as_index, binary, len, methods, order, slice, to_str,
 };
+use mapstack_value::Str;
 
 use super::call::{Function, inner, method, misuse, plain, room, soft_str};
 use crate::dialect::Filters;
@@ -129,46 +130,12 @@ fn trim(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 fn indent(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let [width, first, blank] =
         plain("do_indent", "s").bind(args, 0, ["width", "first", "blank"])?;
-    let indention = match width.unwrap_or_else(|| Obj::from(4)) {
-        width @ (Obj::Str(_) | Obj::Markup(_)) => to_str(&width)?,
-        width => {
-            let spaces = match (&width, as_index(&width)) {
-                (_, Some(i)) => super::call::clamped(&i).max(0),
-                (Obj::Undefined(u), None) => return Err(u.error()),
-                (other, None) => {
-                    let message = format!(
-                        "can't multiply sequence by non-int of type '{}'",
-                        other.type_name()
-                    );
-                    return Err(Error::type_error(message));
-                }
-            };
-            let spaces = usize::try_from(spaces).unwrap_or(usize::MAX);
-            room(vm, spaces)?;
-            " ".repeat(spaces)
-        }
-    };
+    let indention = indention(vm, &width.unwrap_or_else(|| Obj::from(4)))?;
     let (first, blank) = (
         super::call::flag(first, false),
         super::call::flag(blank, false),
     );
-    let text = match &x {
-        Obj::Str(s) | Obj::Markup(s) => s,
-        Obj::Undefined(u) => return Err(u.error()),
-        Obj::List(_) => return Err(super::call::no_attribute(&x, "splitlines")),
-        Obj::Tuple(_) | Obj::Bytes(_) => {
-            return Err(binary(vm, BinaryOp::Add, &x, &Obj::from("\n"))
-                .err()
-                .unwrap_or_else(|| Error::type_error("cannot indent")));
-        }
-        other => {
-            let message = format!(
-                "unsupported operand type(s) for +=: '{}' and 'str'",
-                other.type_name()
-            );
-            return Err(Error::type_error(message));
-        }
-    };
+    let text = text_of_lines(vm, &x)?;
     let marked = Obj::from(format!("{text}\n"));
     let lines = method(vm, &marked, "splitlines", [])?.collect(vm)?;
     room(
@@ -197,6 +164,40 @@ fn indent(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         Obj::Markup(out.into())
     } else {
         Obj::from(out)
+    })
+}
+
+/// What stands before an indented line: a text, or so many spaces.
+fn indention(vm: &Vm<'_>, width: &Obj) -> Result<String> {
+    let spaces = match (width, as_index(width)) {
+        (Obj::Str(_) | Obj::Markup(_), _) => return to_str(width),
+        (_, Some(i)) => super::call::clamped(&i).max(0),
+        (Obj::Undefined(u), None) => return Err(u.error()),
+        (other, None) => {
+            return Err(Error::type_error(format!(
+                "can't multiply sequence by non-int of type '{}'",
+                other.type_name()
+            )));
+        }
+    };
+    let spaces = usize::try_from(spaces).unwrap_or(usize::MAX);
+    room(vm, spaces)?;
+    Ok(" ".repeat(spaces))
+}
+
+/// The text whose lines are indented. Python adds a newline to it and then splits it; the errors are those of that.
+fn text_of_lines<'x>(vm: &Vm<'_>, x: &'x Obj) -> Result<&'x Str> {
+    Err(match x {
+        Obj::Str(s) | Obj::Markup(s) => return Ok(s),
+        Obj::Undefined(u) => u.error(),
+        Obj::List(_) => super::call::no_attribute(x, "splitlines"),
+        Obj::Tuple(_) | Obj::Bytes(_) => binary(vm, BinaryOp::Add, x, &Obj::from("\n"))
+            .err()
+            .unwrap_or_else(|| Error::type_error("cannot indent")),
+        other => Error::type_error(format!(
+            "unsupported operand type(s) for +=: '{}' and 'str'",
+            other.type_name()
+        )),
     })
 }
 

@@ -27,6 +27,7 @@ impl Vm<'_> {
         Ok(value)
     }
 
+    /// One arm for each kind of expression.
     fn eval_kind(&self, expr: &Expr, frame: &Frame) -> Result<Obj> {
         match &expr.kind {
             ExprKind::Const(value) => Ok(Obj::from(value.clone())),

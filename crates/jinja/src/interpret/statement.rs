@@ -17,6 +17,9 @@ use crate::vm::Vm;
 
 impl Vm<'_> {
     /// Run a statement. The caller adds its place to errors.
+    ///
+    /// It has one arm for each kind of statement, and all kinds are matched here, so that the compiler reports a
+    /// missing one.
     pub(super) fn exec_kind(&self, stmt: &Stmt, frame: &Frame, out: &mut Output) -> Result<Flow> {
         let span = stmt.span;
         match &stmt.kind {

@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use mapstack_pyobject::{Error, Obj, Result, binary, methods, order};
+use mapstack_pyobject::{CallArgs, Error, Obj, Result, binary, len, methods, order};
 use mapstack_value::json::{DumpOptions, dumps};
-use mapstack_value::{Map, Value};
+use mapstack_value::{Key, Map, Value};
 
 use super::parse::Node;
 use super::search;
@@ -16,34 +16,103 @@ use mapstack_jinja::filters::number::whole;
 /// The types a parameter takes, as the reference names them; none means any.
 type Types = &'static [&'static str];
 
-/// Name, parameters, and whether the last parameter may be repeated.
-const SIGNATURES: &[(&str, &[Types], bool)] = &[
-    ("abs", &[&["number"]], false),
-    ("avg", &[&["array-number"]], false),
-    ("ceil", &[&["number"]], false),
-    ("contains", &[&["array", "string"], &[]], false),
-    ("ends_with", &[&["string"], &["string"]], false),
-    ("floor", &[&["number"]], false),
-    ("join", &[&["string"], &["array-string"]], false),
-    ("keys", &[&["object"]], false),
-    ("length", &[&["string", "array", "object"]], false),
-    ("map", &[&["expref"], &["array"]], false),
-    ("max", &[&["array-number", "array-string"]], false),
-    ("max_by", &[&["array"], &["expref"]], false),
-    ("merge", &[&["object"]], true),
-    ("min", &[&["array-number", "array-string"]], false),
-    ("min_by", &[&["array"], &["expref"]], false),
-    ("not_null", &[&[]], true),
-    ("reverse", &[&["array", "string"]], false),
-    ("sort", &[&["array-string", "array-number"]], false),
-    ("sort_by", &[&["array"], &["expref"]], false),
-    ("starts_with", &[&["string"], &["string"]], false),
-    ("sum", &[&["array-number"]], false),
-    ("to_array", &[&[]], false),
-    ("to_number", &[&[]], false),
-    ("to_string", &[&[]], false),
-    ("type", &[&[]], false),
-    ("values", &[&["object"]], false),
+/// A function.
+struct Function {
+    name: &'static str,
+    parameters: &'static [Types],
+    /// Whether the last parameter may be repeated.
+    is_variadic: bool,
+    run: Run,
+}
+
+type Run = fn(&Vm<'_>, &Given<'_, '_>) -> Result<Value>;
+
+const fn function(name: &'static str, parameters: &'static [Types], run: Run) -> Function {
+    Function {
+        name,
+        parameters,
+        is_variadic: false,
+        run,
+    }
+}
+
+const fn variadic(name: &'static str, parameters: &'static [Types], run: Run) -> Function {
+    Function {
+        is_variadic: true,
+        ..function(name, parameters, run)
+    }
+}
+
+const FUNCTIONS: &[Function] = &[
+    function("abs", &[&["number"]], abs),
+    function("avg", &[&["array-number"]], average),
+    function("ceil", &[&["number"]], |_, given| {
+        rounded(&given.first, f64::ceil)
+    }),
+    function("contains", &[&["array", "string"], &[]], contains),
+    function("ends_with", &[&["string"], &["string"]], |_, given| {
+        Ok(given.text().ends_with(given.other_text()).into())
+    }),
+    function("floor", &[&["number"]], |_, given| {
+        rounded(&given.first, f64::floor)
+    }),
+    function("join", &[&["string"], &["array-string"]], join),
+    function("keys", &[&["object"]], |_, given| {
+        let keys = given.first.as_map().into_iter().flat_map(Map::keys);
+        Ok(keys.map(Key::to_value).collect::<Vec<_>>().into())
+    }),
+    function("length", &[&["string", "array", "object"]], |_, given| {
+        Ok(Value::from(len(&given.object())?))
+    }),
+    function("map", &[&["expref"], &["array"]], map),
+    function("max", &[&["array-number", "array-string"]], |_, given| {
+        best(given.list(), |item| Ok(item.clone()), Ordering::Greater)
+    }),
+    function("max_by", &[&["array"], &["expref"]], |vm, given| {
+        by_expression(vm, "max_by", given)
+    }),
+    variadic("merge", &[&["object"]], merge),
+    function("min", &[&["array-number", "array-string"]], |_, given| {
+        best(given.list(), |item| Ok(item.clone()), Ordering::Less)
+    }),
+    function("min_by", &[&["array"], &["expref"]], |vm, given| {
+        by_expression(vm, "min_by", given)
+    }),
+    variadic("not_null", &[&[]], |_, given| {
+        let mut values = given.arguments.iter().map(Argument::value);
+        Ok(values.find(|value| !value.is_none()).unwrap_or_default())
+    }),
+    function("reverse", &[&["array", "string"]], |_, given| {
+        Ok(reverse(&given.first))
+    }),
+    function("sort", &[&["array-string", "array-number"]], sort),
+    function("sort_by", &[&["array"], &["expref"]], |vm, given| {
+        by_expression(vm, "sort_by", given)
+    }),
+    function("starts_with", &[&["string"], &["string"]], |_, given| {
+        Ok(given.text().starts_with(given.other_text()).into())
+    }),
+    function("sum", &[&["array-number"]], |vm, given| {
+        sum(vm, given.list())?.to_value()
+    }),
+    function("to_array", &[&[]], |_, given| {
+        Ok(match &given.first {
+            list @ Value::List(_) => list.clone(),
+            other => vec![other.clone()].into(),
+        })
+    }),
+    function("to_number", &[&[]], to_number),
+    function("to_string", &[&[]], to_string),
+    function("type", &[&[]], |_, given| {
+        Ok(match type_name(&given.first) {
+            "unknown" => Value::None,
+            name => name.into(),
+        })
+    }),
+    function("values", &[&["object"]], |_, given| {
+        let values = given.first.as_map().into_iter().flat_map(Map::values);
+        Ok(values.cloned().collect::<Vec<_>>().into())
+    }),
 ];
 
 /// An argument: a value, or an expression to be evaluated on items.
@@ -64,6 +133,46 @@ impl Argument<'_> {
         match self {
             Argument::Value(value) => type_name(value),
             Argument::Expression(_) => "expref",
+        }
+    }
+}
+
+/// What a function is given.
+struct Given<'a, 'n> {
+    /// The value of the first argument; `None` if there is none, or if it is an expression.
+    first: Value,
+    arguments: &'a [Argument<'n>],
+}
+
+impl Given<'_, '_> {
+    /// The first argument as an object.
+    fn object(&self) -> Obj {
+        Obj::from(self.first.clone())
+    }
+
+    /// The first argument, which is a list.
+    fn list(&self) -> &[Value] {
+        self.first.as_list().unwrap_or_default()
+    }
+
+    /// The first argument, which is text.
+    fn text(&self) -> &str {
+        self.first.as_str().unwrap_or_default()
+    }
+
+    /// The second argument; `None` as for the first.
+    fn second(&self) -> Value {
+        self.arguments
+            .get(1)
+            .map(Argument::value)
+            .unwrap_or_default()
+    }
+
+    /// The second argument, which is text.
+    fn other_text(&self) -> &str {
+        match self.arguments.get(1) {
+            Some(Argument::Value(value)) => value.as_str().unwrap_or_default(),
+            _ => "",
         }
     }
 }
@@ -133,8 +242,7 @@ fn check(function: &str, argument: &Argument<'_>, types: Types) -> Result<()> {
 
 /// Call a function.
 pub(super) fn call(vm: &Vm<'_>, name: &str, nodes: &[Node], value: &Value) -> Result<Value> {
-    let Some((_, parameters, variadic)) = SIGNATURES.iter().find(|(known, ..)| *known == name)
-    else {
+    let Some(function) = FUNCTIONS.iter().find(|known| known.name == name) else {
         return Err(Error::value_error(format!("Unknown function: {name}()")));
     };
     let mut arguments = Vec::with_capacity(nodes.len());
@@ -144,176 +252,128 @@ pub(super) fn call(vm: &Vm<'_>, name: &str, nodes: &[Node], value: &Value) -> Re
             node => Argument::Value(search(vm, node, value)?),
         });
     }
-    let (wanted, got) = (parameters.len(), arguments.len());
+    let (wanted, got) = (function.parameters.len(), arguments.len());
     let plural = if wanted == 1 { "argument" } else { "arguments" };
-    if *variadic && got < wanted {
+    if function.is_variadic && got < wanted {
         let message =
             format!("Expected at least {wanted} {plural} for function {name}(), received {got}");
         return Err(Error::value_error(message));
     }
-    if !variadic && got != wanted {
+    if !function.is_variadic && got != wanted {
         return Err(Error::value_error(format!(
             "Expected {wanted} {plural} for function {name}(), received {got}"
         )));
     }
     for (i, argument) in arguments.iter().enumerate() {
-        check(name, argument, parameters[i.min(wanted - 1)])?;
+        check(name, argument, function.parameters[i.min(wanted - 1)])?;
     }
-    run(vm, name, &arguments)
+    let given = Given {
+        first: arguments.first().map(Argument::value).unwrap_or_default(),
+        arguments: &arguments,
+    };
+    (function.run)(vm, &given)
 }
 
-fn run(vm: &Vm<'_>, name: &str, arguments: &[Argument<'_>]) -> Result<Value> {
-    let first = arguments.first().map(Argument::value).unwrap_or_default();
-    let second = arguments.get(1).map(Argument::value).unwrap_or_default();
-    let object = Obj::from(first.clone());
-    let (text, other) = (
-        first.as_str().unwrap_or_default(),
-        second.as_str().unwrap_or_default(),
-    );
-    Ok(match name {
-        "abs" => match first {
-            Value::Int(i) => Value::Int(i.abs()),
-            Value::Float(f) => Value::Float(f.abs()),
-            other => other,
-        },
-        "ceil" | "floor" => match first {
-            Value::Float(f) => {
-                Value::Int(whole(if name == "ceil" { f.ceil() } else { f.floor() })?)
-            }
-            other => other,
-        },
-        "sum" => sum(vm, &first)?.to_value()?,
-        "avg" => match first.as_list() {
-            Some([]) | None => Value::None,
-            Some(items) => binary(
-                vm,
-                BinaryOp::Div,
-                &sum(vm, &first)?,
-                &Obj::from(items.len()),
-            )?
-            .to_value()?,
-        },
-        "contains" => mapstack_pyobject::contains(vm, &object, &Obj::from(second))?.into(),
-        "ends_with" => text.ends_with(other).into(),
-        "starts_with" => text.starts_with(other).into(),
-        "join" => methods::call(
-            vm,
-            &object,
-            "join",
-            mapstack_pyobject::CallArgs::positional([Obj::from(second)]),
-        )?
-        .to_value()?,
-        "keys" => first
-            .as_map()
-            .into_iter()
-            .flat_map(Map::keys)
-            .map(mapstack_value::Key::to_value)
-            .collect::<Vec<_>>()
-            .into(),
-        "values" => first
-            .as_map()
-            .into_iter()
-            .flat_map(Map::values)
-            .cloned()
-            .collect::<Vec<_>>()
-            .into(),
-        "length" => Value::from(mapstack_pyobject::len(&object)?),
-        "reverse" => match &first {
-            Value::Str(s) => s.chars().rev().collect::<String>().into(),
-            other => other
-                .as_list()
-                .unwrap_or_default()
-                .iter()
-                .rev()
-                .cloned()
-                .collect::<Vec<_>>()
-                .into(),
-        },
-        "max" => best(
-            first.as_list().unwrap_or_default(),
-            |item| Ok(item.clone()),
-            Ordering::Greater,
-        )?,
-        "min" => best(
-            first.as_list().unwrap_or_default(),
-            |item| Ok(item.clone()),
-            Ordering::Less,
-        )?,
-        "sort" => {
-            let keyed = object
-                .collect(vm)?
-                .into_iter()
-                .map(|item| (item.clone(), item))
-                .collect();
-            Obj::list(methods::sort(vm, keyed, false)?).to_value()?
+fn abs(_: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
+    Ok(match &given.first {
+        Value::Int(i) => Value::Int(i.abs()),
+        Value::Float(f) => Value::Float(f.abs()),
+        other => other.clone(),
+    })
+}
+
+fn rounded(number: &Value, round: fn(f64) -> f64) -> Result<Value> {
+    Ok(match number {
+        Value::Float(f) => Value::Int(whole(round(*f))?),
+        other => other.clone(),
+    })
+}
+
+fn average(vm: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
+    let items = given.list();
+    if items.is_empty() {
+        return Ok(Value::None);
+    }
+    let (sum, count) = (sum(vm, items)?, Obj::from(items.len()));
+    binary(vm, BinaryOp::Div, &sum, &count)?.to_value()
+}
+
+fn contains(vm: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
+    let needle = Obj::from(given.second());
+    mapstack_pyobject::contains(vm, &given.object(), &needle).map(Value::from)
+}
+
+fn join(vm: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
+    let args = CallArgs::positional([Obj::from(given.second())]);
+    methods::call(vm, &given.object(), "join", args)?.to_value()
+}
+
+fn map(vm: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
+    let Some(Argument::Expression(node)) = given.arguments.first() else {
+        return Ok(Value::None);
+    };
+    let items = given.second();
+    let items = items.as_list().unwrap_or_default().iter();
+    let mapped = items.map(|item| search(vm, node, item));
+    Ok(mapped.collect::<Result<Vec<_>>>()?.into())
+}
+
+fn merge(vm: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
+    let mut merged = Map::new();
+    for argument in given.arguments {
+        if let Value::Map(map) = argument.value() {
+            vm.burn(map.len())?;
+            merged.extend(map.iter().map(|(k, v)| (k.clone(), v.clone())));
         }
-        "merge" => {
-            let mut merged = Map::new();
-            for argument in arguments {
-                if let Value::Map(map) = argument.value() {
-                    vm.burn(map.len())?;
-                    merged.extend(map.iter().map(|(k, v)| (k.clone(), v.clone())));
-                }
-            }
-            Value::Map(merged)
+    }
+    Ok(Value::Map(merged))
+}
+
+fn reverse(value: &Value) -> Value {
+    match value {
+        Value::Str(s) => s.chars().rev().collect::<String>().into(),
+        other => {
+            let items = other.as_list().unwrap_or_default();
+            items.iter().rev().cloned().collect::<Vec<_>>().into()
         }
-        "not_null" => arguments
-            .iter()
-            .map(Argument::value)
-            .find(|v| !v.is_none())
-            .unwrap_or_default(),
-        "to_array" => match first {
-            list @ Value::List(_) => list,
-            other => vec![other].into(),
+    }
+}
+
+fn sort(vm: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
+    let items = given.object().collect(vm)?.into_iter();
+    let keyed = items.map(|item| (item.clone(), item)).collect();
+    Obj::list(methods::sort(vm, keyed, false)?).to_value()
+}
+
+fn to_number(_: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
+    Ok(match &given.first {
+        number @ (Value::Int(_) | Value::Float(_)) => number.clone(),
+        Value::Str(s) => match number_or_text(s) {
+            Obj::Str(_) => Value::None,
+            number => number.to_value()?,
         },
-        "to_number" => match &first {
-            Value::Int(_) | Value::Float(_) => first,
-            Value::Str(s) => match number_or_text(s) {
-                Obj::Str(_) => Value::None,
-                number => number.to_value()?,
-            },
-            _ => Value::None,
-        },
-        "to_string" => match &first {
-            Value::Str(_) => first,
-            other => {
-                mapstack_jinja::filters::json::measure(vm, other)?;
-                let separators = Some((",".to_string(), ":".to_string()));
-                let printed = dumps(
-                    other,
-                    &DumpOptions {
-                        separators,
-                        ..DumpOptions::default()
-                    },
-                );
-                printed
-                    .map_err(|e| Error::type_error(e.to_string()))?
-                    .into()
-            }
-        },
-        "type" => match type_name(&first) {
-            "unknown" => Value::None,
-            name => name.into(),
-        },
-        "map" => match arguments.first() {
-            Some(Argument::Expression(node)) => {
-                let items = second.as_list().unwrap_or_default();
-                items
-                    .iter()
-                    .map(|item| search(vm, node, item))
-                    .collect::<Result<Vec<_>>>()?
-                    .into()
-            }
-            _ => Value::None,
-        },
-        "sort_by" | "min_by" | "max_by" => by_expression(vm, name, &first, arguments)?,
         _ => Value::None,
     })
 }
 
-fn sum(vm: &Vm<'_>, items: &Value) -> Result<Obj> {
+fn to_string(vm: &Vm<'_>, given: &Given<'_, '_>) -> Result<Value> {
+    if let text @ Value::Str(_) = &given.first {
+        return Ok(text.clone());
+    }
+    mapstack_jinja::filters::json::measure(vm, &given.first)?;
+    let options = DumpOptions {
+        separators: Some((",".to_string(), ":".to_string())),
+        ..DumpOptions::default()
+    };
+    match dumps(&given.first, &options) {
+        Ok(text) => Ok(text.into()),
+        Err(e) => Err(Error::type_error(e.to_string())),
+    }
+}
+
+fn sum(vm: &Vm<'_>, items: &[Value]) -> Result<Obj> {
     let mut total = Obj::from(0);
-    for item in items.as_list().unwrap_or_default() {
+    for item in items {
         vm.burn(1)?;
         total = binary(vm, BinaryOp::Add, &total, &Obj::from(item.clone()))?;
     }
@@ -337,16 +397,11 @@ fn best(items: &[Value], key: impl Fn(&Value) -> Result<Value>, wanted: Ordering
     Ok(best.map(|(_, item)| item.clone()).unwrap_or_default())
 }
 
-fn by_expression(
-    vm: &Vm<'_>,
-    name: &str,
-    list: &Value,
-    arguments: &[Argument<'_>],
-) -> Result<Value> {
-    let Some(Argument::Expression(node)) = arguments.get(1) else {
+fn by_expression(vm: &Vm<'_>, name: &str, given: &Given<'_, '_>) -> Result<Value> {
+    let Some(Argument::Expression(node)) = given.arguments.get(1) else {
         return Ok(Value::None);
     };
-    let items = list.as_list().unwrap_or_default();
+    let items = given.list();
     let mut allowed = vec!["number", "string"];
     if let ("sort_by", Some(first)) = (name, items.first()) {
         let key = search(vm, node, first)?;

@@ -32,7 +32,7 @@ fn json_query(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     search(vm, &node, &data).map(Obj::from)
 }
 
-/// Evaluate a node on a value.
+/// Evaluate a node on a value. It has one arm for each kind of node.
 fn search(vm: &Vm<'_>, node: &Node, value: &Value) -> Result<Value> {
     vm.burn(1)?;
     Ok(match node {
@@ -56,66 +56,38 @@ fn search(vm: &Vm<'_>, node: &Node, value: &Value) -> Result<Value> {
             let left = search(vm, left, value)?;
             search(vm, right, &left)?
         }
-        Node::Flatten(inner) => {
-            let Value::List(items) = search(vm, inner, value)? else {
-                return Ok(Value::None);
-            };
-            let mut flat = Vec::new();
-            for item in items.iter() {
-                match item {
-                    Value::List(inner) => flat.extend(inner.iter().cloned()),
-                    other => flat.push(other.clone()),
-                }
-            }
-            vm.burn(flat.len())?;
-            flat.into()
-        }
-        Node::Project(left, right) => {
-            let Value::List(items) = search(vm, left, value)? else {
-                return Ok(Value::None);
-            };
-            project(vm, items.iter(), right)?
-        }
-        Node::ProjectValues(left, right) => {
-            let Value::Map(map) = search(vm, left, value)? else {
-                return Ok(Value::None);
-            };
-            project(vm, map.values(), right)?
-        }
+        Node::Flatten(inner) => match search(vm, inner, value)? {
+            Value::List(items) => flatten(vm, &items)?,
+            _ => Value::None,
+        },
+        Node::Project(left, right) => match search(vm, left, value)? {
+            Value::List(items) => project(vm, items.iter(), right)?,
+            _ => Value::None,
+        },
+        Node::ProjectValues(left, right) => match search(vm, left, value)? {
+            Value::Map(map) => project(vm, map.values(), right)?,
+            _ => Value::None,
+        },
         Node::Filter {
             left,
             right,
             condition,
-        } => {
-            let Value::List(items) = search(vm, left, value)? else {
-                return Ok(Value::None);
-            };
-            let mut kept = Vec::new();
-            for item in items.iter() {
-                if is_true(&search(vm, condition, item)?) {
-                    kept.push(item);
-                }
-            }
-            project(vm, kept.into_iter(), right)?
+        } => match search(vm, left, value)? {
+            Value::List(items) => project(vm, kept(vm, &items, condition)?.into_iter(), right)?,
+            _ => Value::None,
+        },
+        Node::List(_) | Node::Map(_) if value.is_none() => Value::None,
+        Node::List(nodes) => {
+            let items = nodes.iter().map(|node| search(vm, node, value));
+            items.collect::<Result<Vec<_>>>()?.into()
         }
-        Node::List(nodes) => match value {
-            Value::None => Value::None,
-            _ => nodes
-                .iter()
-                .map(|node| search(vm, node, value))
-                .collect::<Result<Vec<_>>>()?
-                .into(),
-        },
-        Node::Map(entries) => match value {
-            Value::None => Value::None,
-            _ => {
-                let mut map = Map::new();
-                for (name, node) in entries {
-                    map.insert(name.clone(), search(vm, node, value)?);
-                }
-                Value::Map(map)
+        Node::Map(entries) => {
+            let mut map = Map::new();
+            for (name, node) in entries {
+                map.insert(name.clone(), search(vm, node, value)?);
             }
-        },
+            Value::Map(map)
+        }
         Node::Or(left, right) => {
             let left = search(vm, left, value)?;
             if is_true(&left) {
@@ -139,7 +111,7 @@ fn search(vm: &Vm<'_>, node: &Node, value: &Value) -> Result<Value> {
             &search(vm, right, value)?,
         )?,
         Node::Call(name, arguments) => functions::call(vm, name, arguments, value)?,
-        // An expression for a function; by itself it has no value.
+        // An expression that a function evaluates; it has no value itself.
         Node::Reference(_) => Value::None,
     })
 }
@@ -153,6 +125,29 @@ fn sliced(value: &Value, bounds: [Option<i64>; 3], vm: &Vm<'_>) -> Result<Value>
     let bound = |i: Option<i64>| i.map_or(Obj::None, Obj::from);
     let [start, stop, step] = bounds.map(bound);
     mapstack_pyobject::slice(vm, &Obj::from(value.clone()), &start, &stop, &step)?.to_value()
+}
+
+fn flatten(vm: &Vm<'_>, items: &[Value]) -> Result<Value> {
+    let mut flat = Vec::new();
+    for item in items {
+        match item {
+            Value::List(inner) => flat.extend(inner.iter().cloned()),
+            other => flat.push(other.clone()),
+        }
+    }
+    vm.burn(flat.len())?;
+    Ok(flat.into())
+}
+
+/// The items that fulfil a condition.
+fn kept<'v>(vm: &Vm<'_>, items: &'v [Value], condition: &Node) -> Result<Vec<&'v Value>> {
+    let mut kept = Vec::new();
+    for item in items {
+        if is_true(&search(vm, condition, item)?) {
+            kept.push(item);
+        }
+    }
+    Ok(kept)
 }
 
 fn project<'v>(vm: &Vm<'_>, items: impl Iterator<Item = &'v Value>, right: &Node) -> Result<Value> {

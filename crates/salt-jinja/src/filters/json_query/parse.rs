@@ -180,21 +180,9 @@ impl Lexer<'_> {
                         .map_err(|_| self.bad(start, "Unknown token"))?;
                     Token::Number(number)
                 }
-                '"' => {
-                    let inside = self.until('"', start)?;
-                    match json::loads(&format!("\"{inside}\"")) {
-                        Ok(Value::Str(name)) => Token::Quoted(name),
-                        _ => return Err(self.bad(start, "error decoding string")),
-                    }
-                }
+                '"' => self.quoted(start)?,
                 '\'' => Token::Literal(self.until('\'', start)?.replace("\\'", "'").into()),
-                '`' => {
-                    let inside = self.until('`', start)?.replace("\\`", "`");
-                    let inside = inside.trim_start();
-                    let read =
-                        json::loads(inside).or_else(|_| json::loads(&format!("\"{inside}\"")));
-                    Token::Literal(read.map_err(|_| self.bad(start, "Bad token"))?)
-                }
+                '`' => self.literal(start)?,
                 '.' => Token::Dot,
                 '*' => Token::Star,
                 ']' => Token::CloseBracket,
@@ -225,6 +213,24 @@ impl Lexer<'_> {
         }
         tokens.push((Token::End, self.text.len()));
         Ok(tokens)
+    }
+
+    /// A name in double quotes.
+    fn quoted(&mut self, start: usize) -> Result<Token> {
+        let inside = self.until('"', start)?;
+        match json::loads(&format!("\"{inside}\"")) {
+            Ok(Value::Str(name)) => Ok(Token::Quoted(name)),
+            _ => Err(self.bad(start, "error decoding string")),
+        }
+    }
+
+    /// JSON, or text, in backquotes.
+    fn literal(&mut self, start: usize) -> Result<Token> {
+        let inside = self.until('`', start)?.replace("\\`", "`");
+        let inside = inside.trim_start();
+        let read = json::loads(inside).or_else(|_| json::loads(&format!("\"{inside}\"")));
+        read.map(Token::Literal)
+            .map_err(|_| self.bad(start, "Bad token"))
     }
 
     fn eat(&mut self, wanted: char) -> bool {

@@ -53,26 +53,31 @@ pub(super) fn parse(template: &str, groups: usize, names: &[(String, usize)]) ->
                 }
                 parts.push(Part::Group(group));
             }
-            None => match escape {
-                'a' => text.push('\x07'),
-                'b' => text.push('\x08'),
-                'f' => text.push('\x0c'),
-                'n' => text.push('\n'),
-                'r' => text.push('\r'),
-                't' => text.push('\t'),
-                'v' => text.push('\x0b'),
-                '\\' => text.push('\\'),
-                c if c.is_ascii_alphabetic() => {
-                    return Err(error(&format!("bad escape \\{c}"), start));
-                }
-                c => text.extend(['\\', c]),
-            },
+            None if escape.is_ascii_alphabetic() || escape == '\\' => {
+                text.push(character(escape, start)?);
+            }
+            None => text.extend(['\\', escape]),
         }
     }
     if !text.is_empty() {
         parts.push(Part::Text(text));
     }
     Ok(parts)
+}
+
+/// The character that a letter or a backslash stands for after a backslash.
+fn character(escape: char, start: usize) -> Result<char> {
+    Ok(match escape {
+        'a' => '\x07',
+        'b' => '\x08',
+        'f' => '\x0c',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'v' => '\x0b',
+        '\\' => '\\',
+        c => return Err(error(&format!("bad escape \\{c}"), start)),
+    })
 }
 
 /// A reference of one or two digits, or a character of three octal digits.

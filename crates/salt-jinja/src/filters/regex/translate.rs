@@ -70,6 +70,14 @@ enum Before {
     Repeat,
 }
 
+/// What an extension `(?…` opens.
+enum Opened {
+    /// A group, and its number if it has one.
+    Group(Option<usize>),
+    /// A comment, flags or a reference, which ended here.
+    Nothing,
+}
+
 struct OpenGroup {
     start: usize,
     /// Its number, if it captures.
@@ -369,61 +377,16 @@ impl Translator {
     /// What follows an opening parenthesis.
     fn group(&mut self, start: usize) -> Result<()> {
         let verbose = self.verbose;
-        let mut number = None;
-        if self.eat('?') {
-            let Some(c) = self.peek() else {
-                return Err(error("unexpected end of pattern", self.at));
-            };
-            self.at += 1;
-            match c {
-                ':' | '=' | '!' | '>' => {
-                    self.out.push_str("(?");
-                    self.out.push(c);
-                }
-                '<' => match self.peek() {
-                    Some(c @ ('=' | '!')) => {
-                        self.at += 1;
-                        self.out.push_str("(?<");
-                        self.out.push(c);
-                    }
-                    None => return Err(error("unexpected end of pattern", self.at)),
-                    Some(c) => return Err(error(&format!("unknown extension ?<{c}"), start + 1)),
-                },
-                '#' => {
-                    while !self.eat(')') {
-                        if self.peek().is_none() {
-                            return Err(error("missing ), unterminated comment", start));
-                        }
-                        self.at += 1;
-                    }
-                    return Ok(());
-                }
-                'P' => match self.peek() {
-                    Some('<') => {
-                        self.at += 1;
-                        number = Some(self.named(start)?);
-                    }
-                    Some('=') => {
-                        self.at += 1;
-                        return self.named_reference();
-                    }
-                    None => return Err(error("unexpected end of pattern", self.at)),
-                    Some(c) => return Err(error(&format!("unknown extension ?P{c}"), start + 1)),
-                },
-                '(' => self.condition(start)?,
-                c if "aiLmsux-".contains(c) => {
-                    self.at -= 1;
-                    if !self.inline_flags(start)? {
-                        return Ok(());
-                    }
-                }
-                c => return Err(error(&format!("unknown extension ?{c}"), start + 1)),
+        let number = if self.eat('?') {
+            match self.extension(start)? {
+                Opened::Group(number) => number,
+                Opened::Nothing => return Ok(()),
             }
         } else {
             self.groups += 1;
-            number = Some(self.groups);
             self.out.push('(');
-        }
+            Some(self.groups)
+        };
         if self.open.len() >= MAX_OPEN {
             return Err(Error::limit(format!(
                 "more than {MAX_OPEN} groups inside each other"
@@ -436,6 +399,61 @@ impl Translator {
         });
         self.before = Before::Nothing;
         Ok(())
+    }
+
+    /// What follows `(?`.
+    fn extension(&mut self, start: usize) -> Result<Opened> {
+        let mut number = None;
+        let Some(c) = self.peek() else {
+            return Err(error("unexpected end of pattern", self.at));
+        };
+        self.at += 1;
+        match c {
+            ':' | '=' | '!' | '>' => {
+                self.out.push_str("(?");
+                self.out.push(c);
+            }
+            '<' => match self.peek() {
+                Some(c @ ('=' | '!')) => {
+                    self.at += 1;
+                    self.out.push_str("(?<");
+                    self.out.push(c);
+                }
+                None => return Err(error("unexpected end of pattern", self.at)),
+                Some(c) => return Err(error(&format!("unknown extension ?<{c}"), start + 1)),
+            },
+            '#' => {
+                while !self.eat(')') {
+                    if self.peek().is_none() {
+                        return Err(error("missing ), unterminated comment", start));
+                    }
+                    self.at += 1;
+                }
+                return Ok(Opened::Nothing);
+            }
+            'P' => match self.peek() {
+                Some('<') => {
+                    self.at += 1;
+                    number = Some(self.named(start)?);
+                }
+                Some('=') => {
+                    self.at += 1;
+                    self.named_reference()?;
+                    return Ok(Opened::Nothing);
+                }
+                None => return Err(error("unexpected end of pattern", self.at)),
+                Some(c) => return Err(error(&format!("unknown extension ?P{c}"), start + 1)),
+            },
+            '(' => self.condition(start)?,
+            c if "aiLmsux-".contains(c) => {
+                self.at -= 1;
+                if !self.inline_flags(start)? {
+                    return Ok(Opened::Nothing);
+                }
+            }
+            c => return Err(error(&format!("unknown extension ?{c}"), start + 1)),
+        }
+        Ok(Opened::Group(number))
     }
 
     fn until(&mut self, end: char, what: &str) -> Result<String> {
