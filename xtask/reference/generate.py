@@ -160,7 +160,7 @@ def formula(r):
     return {"files": files, "formula": "f", "grains": grains, "pillar": pillar, "opts": opts}
 
 
-TEMPLATES = pathlib.Path(__file__).parents[2] / "render/tests/data"
+TEMPLATES = pathlib.Path(__file__).parents[2] / "crates/salt-jinja/tests/data"
 TOKEN = re.compile(r"\s+|\w+|\{[{%#][-+]?|[-+]?[}%#]\}|.", re.DOTALL)
 
 

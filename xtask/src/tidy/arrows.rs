@@ -43,6 +43,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "mapstack-salt-jinja",
         &[
+            "mapstack-diagnostic",
             "mapstack-jinja",
             "mapstack-pyobject",
             "mapstack-pytext",

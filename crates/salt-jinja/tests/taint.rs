@@ -1,7 +1,7 @@
 //! What is made of a secret is secret, whatever makes it.
 
-use mapstack_render::Obj;
-use mapstack_render::jinja::{NoHost, Rendered, Taint, render, request};
+use mapstack_pyobject::Obj;
+use mapstack_salt_jinja::{NoHost, Rendered, Taint, render, request};
 use mapstack_value::{Map, Value};
 use proptest::prelude::*;
 

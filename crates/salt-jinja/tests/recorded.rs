@@ -5,8 +5,8 @@ mod common;
 use std::sync::Arc;
 
 use common::assert_repeated;
-use mapstack_render::jinja::{Host, Vm, render, request};
-use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, salt_object};
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result};
+use mapstack_salt_jinja::{Host, Vm, render, request, salt_object};
 use mapstack_value::{Map, Value, json};
 
 /// Records that differ on purpose: the template, and the reason.

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{Files, assert_repeated};
-use mapstack_render::Obj;
-use mapstack_render::jinja::{PillarStack, render, request};
+use mapstack_pyobject::Obj;
+use mapstack_salt_jinja::{PillarStack, render, request};
 use mapstack_value::{Map, Value, json};
 
 /// Records that differ on purpose, or in words only: the template, and the reason.

@@ -1,8 +1,8 @@
 //! The methods of Python's builtin types and both ways of formatting, against what Jinja2's sandbox
 //! answered.
 
-use mapstack_render::jinja::{NoHost, render, request};
-use mapstack_render::{Error, ErrorKind, Obj};
+use mapstack_pyobject::{Error, ErrorKind, Obj};
+use mapstack_salt_jinja::{NoHost, render, request};
 use mapstack_value::{Key, Set, Value};
 use proptest::prelude::*;
 use serde_json::Value as Json;

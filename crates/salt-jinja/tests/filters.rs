@@ -3,8 +3,8 @@
 //! `data/filters.json` was recorded from it: for each template what it printed, or its error's
 //! message without the place. Addresses of objects were cut out.
 
-use mapstack_render::Obj;
-use mapstack_render::jinja::{Limits, NoHost, Request, render, request};
+use mapstack_pyobject::Obj;
+use mapstack_salt_jinja::{Limits, NoHost, Request, render, request};
 use mapstack_value::{Map, Value};
 use proptest::prelude::*;
 use serde_json::Value as Json;

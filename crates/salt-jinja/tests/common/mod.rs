@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use mapstack_render::jinja::{Host, Vm};
-use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result};
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result};
+use mapstack_salt_jinja::{Host, Vm};
 use mapstack_value::{Map, Value};
 
 /// A host of files by name, without functions.

@@ -6,8 +6,8 @@
 mod dump;
 
 use mapstack_diagnostic::line_and_column;
-use mapstack_render::jinja::ast::{Expr, ExprKind, StmtKind, Template};
-use mapstack_render::jinja::{Syntax, SyntaxError, parse};
+use mapstack_salt_jinja::ast::{Expr, ExprKind, StmtKind, Template};
+use mapstack_salt_jinja::{Syntax, SyntaxError, parse};
 use mapstack_value::Value;
 use proptest::prelude::*;
 use serde_json::Value as Json;

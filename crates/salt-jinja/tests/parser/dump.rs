@@ -1,6 +1,6 @@
 //! A syntax tree as nested JSON arrays: the form that the recorded trees have.
 
-use mapstack_render::jinja::ast::{
+use mapstack_salt_jinja::ast::{
     Args, Block, CompareOp, Expr, ExprKind, Macro, Stmt, StmtKind, Target, Template,
 };
 use serde_json::{Value as Json, json};

@@ -3,8 +3,8 @@
 mod common;
 
 use common::Files;
-use mapstack_render::Obj;
-use mapstack_render::jinja::{render, request};
+use mapstack_pyobject::Obj;
+use mapstack_salt_jinja::{render, request};
 use mapstack_value::{Key, Value};
 
 const FILES: [(&str, &str); 9] = [

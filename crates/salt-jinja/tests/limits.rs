@@ -1,7 +1,7 @@
 //! Templates that would run, print or nest without end stop with an error of their own.
 
-use mapstack_render::ErrorKind;
-use mapstack_render::jinja::{Deadline, Limits, MemoryLimit, NoHost, Request, render, request};
+use mapstack_pyobject::ErrorKind;
+use mapstack_salt_jinja::{Deadline, Limits, MemoryLimit, NoHost, Request, render, request};
 
 /// A template that doubles a structure again and again, and then does something with it.
 fn doubled(start: &str, double: &str, end: &str) -> String {
@@ -22,7 +22,7 @@ const FEW: Limits = Limits {
 };
 
 /// What a template with few steps ends in.
-fn ended(template: &str) -> Box<mapstack_render::Error> {
+fn ended(template: &str) -> Box<mapstack_pyobject::Error> {
     match render(Request {
         limits: FEW,
         ..request(template, &NoHost)
@@ -413,8 +413,8 @@ fn time_is_limited_where_there_is_a_limit() {
 /// A host whose only file extends itself.
 struct Endless;
 
-impl mapstack_render::jinja::Host for Endless {
-    fn template(&self, _: &str) -> mapstack_render::Result<Option<std::sync::Arc<str>>> {
+impl mapstack_salt_jinja::Host for Endless {
+    fn template(&self, _: &str) -> mapstack_pyobject::Result<Option<std::sync::Arc<str>>> {
         Ok(Some(
             "{% extends 'self' %}{% block b %}{% endblock %}".into(),
         ))
@@ -430,11 +430,11 @@ impl mapstack_render::jinja::Host for Endless {
 
     fn call_function(
         &self,
-        _: &mapstack_render::jinja::Vm<'_>,
+        _: &mapstack_salt_jinja::Vm<'_>,
         _: &str,
-        _: mapstack_render::CallArgs,
-    ) -> mapstack_render::Result<mapstack_render::Obj> {
-        Ok(mapstack_render::Obj::None)
+        _: mapstack_pyobject::CallArgs,
+    ) -> mapstack_pyobject::Result<mapstack_pyobject::Obj> {
+        Ok(mapstack_pyobject::Obj::None)
     }
 
     fn log(&self, _: &str, _: &str) {}
@@ -452,7 +452,7 @@ struct Counted {
     _alive: std::rc::Rc<()>,
 }
 
-impl mapstack_render::Object for Counted {
+impl mapstack_pyobject::Object for Counted {
     fn type_name(&self) -> &'static str {
         "counted"
     }
@@ -468,7 +468,7 @@ fn a_render_leaves_nothing_behind() {
     ];
     for template in templates {
         let mut request = request(template, &NoHost);
-        let object: mapstack_render::Obj = mapstack_render::Obj::native(Counted {
+        let object: mapstack_pyobject::Obj = mapstack_pyobject::Obj::native(Counted {
             _alive: alive.clone(),
         });
         request.variables.insert("x".into(), object);
@@ -489,11 +489,11 @@ fn containers_that_hold_themselves_are_freed() {
         "{% set l = [x] %}{% macro m() %}{{ l }}{% endmacro %}{% do l.append(m) %}{% do l.append(l) %}",
     ];
     for template in templates {
-        let sweep = mapstack_render::Sweep::default();
-        let object = mapstack_render::Obj::native(Counted {
+        let sweep = mapstack_pyobject::Sweep::default();
+        let object = mapstack_pyobject::Obj::native(Counted {
             _alive: alive.clone(),
         });
-        let kept = mapstack_render::Obj::list([]);
+        let kept = mapstack_pyobject::Obj::list([]);
         let mut request = request(format!("{template}{{% do kept.append([kept]) %}}"), &NoHost);
         request.variables.insert("x".into(), object);
         request.variables.insert("kept".into(), kept.clone());
