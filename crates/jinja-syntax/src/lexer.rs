@@ -5,6 +5,7 @@
 
 mod literal;
 
+use mapstack_pytext::classes::is_space;
 use mapstack_pytext::classes::{is_identifier, is_word};
 use mapstack_value::{Int, Str, quote_str};
 
@@ -658,9 +659,4 @@ fn is_line_tag(opener: Opener) -> bool {
 
 fn first_char_len(text: &str) -> usize {
     text.chars().next().map_or(1, char::len_utf8)
-}
-
-/// Python's `str.isspace`.
-pub(super) fn is_space(c: char) -> bool {
-    c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
 }

@@ -151,7 +151,7 @@ fn unknown(name: &str) -> String {
         if option.contains(name) {
             0
         } else {
-            distance(name, option)
+            strsim::levenshtein(name, option)
         }
     };
     let nearest = OPTIONS
@@ -167,22 +167,6 @@ fn unknown(name: &str) -> String {
             OPTIONS.join(", ")
         ),
     }
-}
-
-/// How many characters must be inserted, removed or replaced to turn `a` into `b`.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -807,5 +807,5 @@ fn is_constant(name: &str) -> bool {
 }
 
 fn is_blank(stmt: &Stmt) -> bool {
-    matches!(&stmt.kind, StmtKind::Text(text) if text.chars().all(super::super::lexer::is_space))
+    matches!(&stmt.kind, StmtKind::Text(text) if text.chars().all(mapstack_pytext::classes::is_space))
 }

@@ -1,6 +1,7 @@
 //! Jinja2's filters for numbers.
 
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, as_float, as_index, binary};
+use mapstack_pytext::classes::is_space;
 use mapstack_value::Int;
 
 use super::call::{builtin_of_one, flag, index_of, inner, misuse, plain};
@@ -103,12 +104,6 @@ pub fn parse_int(text: &str, base: u32) -> Option<Int> {
 
 /// Python refuses to read longer decimal integers.
 const MAX_DIGITS: usize = 4300;
-
-/// Whether a character is white space to Python.
-#[must_use]
-pub fn is_space(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '\x1c'..='\x1f')
-}
 
 /// Digits in ASCII without the single underscores that may stand between them.
 fn without_underscores(digits: &str) -> Option<String> {

@@ -140,7 +140,7 @@ fn contains_whitespace(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
         let Some(text) = item.as_str() else {
             return Err(no_attribute(&item, "isspace"));
         };
-        if !text.is_empty() && text.chars().all(mapstack_jinja::filters::number::is_space) {
+        if !text.is_empty() && text.chars().all(mapstack_pytext::classes::is_space) {
             return Ok(Obj::Bool(true));
         }
     }
@@ -219,12 +219,12 @@ fn human_to_bytes(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     let metric = flag(metric, false)?;
     let default_unit = default_unit.unwrap_or_else(|| Obj::from("B"));
     let text = to_str(&x)?;
-    let text = text.trim_matches(mapstack_jinja::filters::number::is_space);
+    let text = text.trim_matches(mapstack_pytext::classes::is_space);
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());
     let (amount, unit) = text.split_at(end);
-    let unit = unit.trim_start_matches(mapstack_jinja::filters::number::is_space);
+    let unit = unit.trim_start_matches(mapstack_pytext::classes::is_space);
     if unit.contains('\n') {
         // The reference's pattern does not match then.
         return Err(Error::python(
