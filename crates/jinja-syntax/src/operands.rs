@@ -1,4 +1,4 @@
-//! The expressions in an expression.
+//! The operands of an expression.
 
 use super::ast::{Args, Expr, ExprKind};
 

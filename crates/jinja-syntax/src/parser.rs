@@ -47,7 +47,7 @@ impl fmt::Display for SyntaxError {
 
 impl std::error::Error for SyntaxError {}
 
-/// Parse a template, with some tags beside those of the language.
+/// Parse a template, with additional tags.
 ///
 /// ```
 /// use mapstack_jinja_syntax::{Syntax, parse};

@@ -1,4 +1,4 @@
-//! Tags that templates may have beside those of the language.
+//! Tags in addition to those of the language.
 
 /// A tag that is not part of the language itself: one of an extension, or of a dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

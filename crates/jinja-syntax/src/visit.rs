@@ -14,8 +14,8 @@ pub enum Node<'t> {
 /// Visit every statement and expression of a template, outer ones first, in the order of the
 /// source.
 ///
-/// The second argument of `visit` says whether the node stands in a branch of an `if`, statement or
-/// expression, where Jinja does not compile it before the branch runs.
+/// The second argument of `visit` says whether the node is in a branch of an `if` statement or expression, which Jinja
+/// compiles only when the branch runs.
 ///
 /// # Errors
 /// The first error of `visit`.

@@ -30,7 +30,7 @@ type ByName<T> = IndexMap<&'static str, T, FixedState>;
 
 /// The filters, tests and globals of a dialect.
 ///
-/// Where a name is given twice, the later one replaces the earlier, and stands in its own place.
+/// If a name is given twice, the later entry replaces the earlier one.
 ///
 /// ```
 /// use mapstack_jinja::{Dialect, Filter, Jinja2, Library, globals};
@@ -69,7 +69,7 @@ impl Library {
         self.filters.get(name).copied()
     }
 
-    /// All filters, in order. "Did you mean" takes the first of several names that are equally near.
+    /// All filters, in order. "Did you mean" suggests the first of several names that are equally close.
     pub fn filters(&self) -> impl Iterator<Item = (&'static str, Filter)> + use<'_> {
         self.filters.iter().map(|(name, filter)| (*name, *filter))
     }
@@ -133,35 +133,35 @@ fn by_name<T>(all: impl IntoIterator<Item = (&'static str, T)>) -> ByName<T> {
 /// assert_eq!(error.message, "No filter named 'shout'.");
 /// ```
 pub trait Dialect: Sync {
-    /// Its name, by which parsed templates of several dialects are told apart.
+    /// Its name. Caches keep parsed templates of different dialects apart by it.
     fn name(&self) -> &'static str;
 
     /// Its filters, tests and globals.
     fn library(&self) -> &'static Library;
 
-    /// The tags there are beside those of the language.
+    /// The tags of the dialect, in addition to those of the language.
     fn tags(&self) -> &'static [Tag] {
         &[]
     }
 
-    /// Whether attributes that are Python's insides are undefined, as in a `SandboxedEnvironment`. Otherwise they are
-    /// an error: there is nothing to show in their place.
+    /// Whether attributes that belong to Python's internals, such as `__class__`, are undefined, as in a
+    /// `SandboxedEnvironment`. Otherwise they are an error, since they do not exist here.
     fn is_sandboxed(&self) -> bool {
         false
     }
 
-    /// Whether the newline that ends a template's source is printed, whatever the syntax says.
+    /// Whether the newline at the end of a template's source is always printed, regardless of the syntax options.
     fn keeps_final_newline(&self) -> bool {
         false
     }
 
-    /// Look at a source before it is parsed: it may set options of the syntax for itself. What is wrong with them is
-    /// given to `warn`.
+    /// Look at a source before it is parsed: it may set syntax options for itself. Problems with them are reported
+    /// to `warn`.
     fn prepare(&self, _source: &mut Arc<str>, _syntax: &mut Syntax, _warn: &dyn Fn(&str)) {}
 
     /// Find a template by the name that a tag gave: its path, and its source.
     ///
-    /// Jinja2's way are paths from one directory (`FileSystemLoader.get_source`).
+    /// In Jinja2 names are paths from one directory (`FileSystemLoader.get_source`).
     ///
     /// # Errors
     /// There is no such template, or it cannot be read.
@@ -198,13 +198,13 @@ pub trait Dialect: Sync {
         named::reads(kind, name)
     }
 
-    /// Whether a filter writes its input as text in which the parts of it still stand, as `tojson` does.
+    /// Whether the output of a filter is text that contains the parts of its input, as with `tojson`.
     fn writes_data(&self, filter: &str) -> bool {
         named::writes_data(filter)
     }
 }
 
-/// Find a template by its path from the one directory there is, which messages call `root`.
+/// Find a template by its path from a single directory, which messages call `root`.
 ///
 /// # Errors
 /// There is no such template, or it cannot be read.

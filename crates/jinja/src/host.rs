@@ -1,4 +1,4 @@
-//! What is outside of a template.
+//! What templates can reach outside themselves.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::vm::Vm;
 
 /// What a template can reach outside itself. The caller of a render provides it.
 ///
-/// Functions are for dialects whose objects lead to [`HostFunction`](super::HostFunction)s; Jinja2 by itself calls none.
+/// Functions are for dialects whose objects refer to [`HostFunction`](super::HostFunction)s; plain Jinja2 calls none.
 pub trait Host {
     /// The source of another template, by its path; `None` if there is no such template.
     ///
@@ -40,16 +40,15 @@ pub trait Host {
         None
     }
 
-    /// The error about a call of a function that does not exist, where more can be said of it than
-    /// that. A template meets it where the function would be undefined.
+    /// A better error for calling a function that does not exist than that it is undefined, if there is one.
     fn unanswered(&self, _name: &str, _args: &CallArgs) -> Option<Box<Error>> {
         None
     }
 
-    /// Apply a filter that looks at the machine; its input is the first argument.
+    /// Apply a filter that accesses the machine; its input is the first argument.
     ///
     /// # Errors
-    /// What the filter raises; `refusal`, perhaps with advice, where templates must not do this.
+    /// What the filter raises; `refusal`, perhaps with advice, if templates are not allowed to do this.
     fn host_filter(
         &self,
         _vm: &Vm<'_>,

@@ -1,7 +1,6 @@
-//! Work that objects of this crate leave to the render they are used in.
+//! Work that objects of this crate leave to the render that uses them.
 //!
-//! Objects know an [`Interpreter`] and not a `Vm`. What needs the latter is put into a `Job`, which only a `Vm`
-//! can do.
+//! Objects know an [`Interpreter`], not a `Vm`. Work that needs a `Vm` is put into a `Job`, which only a `Vm` can run.
 
 use std::any::Any;
 
@@ -12,7 +11,7 @@ use super::vm::Vm;
 
 type Work = dyn FnMut(&Vm<'_>) -> Result<Option<Obj>>;
 
-/// Work for a render. Done again and again it is an iterator.
+/// Work for a render. Run repeatedly, it is an iterator.
 pub(super) struct Job(Box<Work>);
 
 impl Job {
@@ -27,7 +26,7 @@ impl ObjIter for Job {
     }
 }
 
-/// Do work that an object has for the render.
+/// Run an object's work in the render.
 ///
 /// # Errors
 /// What the work raises.
@@ -38,7 +37,7 @@ pub fn in_render(
     interpreter.run(&mut Job::new(work))
 }
 
-/// The same for a call, which gives something and is made once.
+/// The same for a call, which has a result and is made once.
 ///
 /// # Errors
 /// What the call raises.

@@ -21,7 +21,7 @@ pub(super) struct Loop {
     ahead: RefCell<Option<Option<Obj>>>,
     previous: RefCell<Option<Obj>>,
     current: RefCell<Option<Obj>>,
-    /// Items handed out so far.
+    /// The number of items so far.
     count: Cell<usize>,
     length: Cell<Option<usize>>,
     changed: RefCell<Option<Vec<Obj>>>,
@@ -105,7 +105,7 @@ impl Loop {
     }
 }
 
-/// The template's handle on a loop.
+/// The `loop` of a template.
 pub(super) struct LoopObject(pub Rc<Loop>);
 
 impl Object for LoopObject {

@@ -9,7 +9,7 @@ use mapstack_value::Str;
 use super::output::SourceMap;
 use super::scope::Context;
 
-/// A template that was run for what it binds.
+/// A template that was run for the names it binds.
 pub struct Module {
     pub(super) name: Option<Str>,
     pub(super) context: Rc<Context>,

@@ -2,7 +2,7 @@
 
 use mapstack_pyobject::Reads;
 
-/// What kind of operation a name is of.
+/// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Named {
     /// `x|name`
@@ -16,8 +16,8 @@ pub enum Named {
 use Named::{Filter, Function, Test};
 use Reads::{Nothing, Texts};
 
-/// The operations that do not read all of their operands, in order. Those that hand on, look up one entry, or make a
-/// generator read nothing; what they start pays for itself.
+/// The operations that do not read all of their operands, in order. Those that return their input, look up one entry,
+/// or make a generator read nothing; what they start is charged separately.
 const EXCEPTIONS: &[(Named, &str, Reads)] = &[
     (Filter, "attr", Nothing),
     (Filter, "count", Texts),
@@ -33,7 +33,7 @@ const EXCEPTIONS: &[(Named, &str, Reads)] = &[
     (Filter, "safe", Nothing),
     (Filter, "select", Nothing),
     (Filter, "selectattr", Nothing),
-    // Comparisons pay for themselves.
+    // Comparisons are charged where they are made.
     (Test, "!=", Nothing),
     (Test, "<", Nothing),
     (Test, "<=", Nothing),
@@ -76,7 +76,7 @@ pub(crate) fn reads(kind: Named, name: &str) -> Reads {
     found.map_or(Reads::All, |at| EXCEPTIONS[at].2)
 }
 
-/// Whether one of Jinja2's filters writes its input as text in which the parts of it still stand.
+/// Whether the output of one of Jinja2's filters is text that contains the parts of its input.
 pub(crate) fn writes_data(filter: &str) -> bool {
     matches!(filter, "tojson" | "xmlattr")
 }

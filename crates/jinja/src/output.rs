@@ -50,7 +50,7 @@ pub struct SourceMap {
 impl SourceMap {
     /// The source behind a byte of the output.
     ///
-    /// Literal text maps to the very byte; computed text to the expression or tag that printed it.
+    /// Literal text maps to the exact byte, computed text to the expression or tag that printed it.
     #[must_use]
     pub fn locate(&self, offset: usize) -> Option<(Place, Origin)> {
         let after = self.chunks.partition_point(|c| c.start <= offset);
@@ -75,14 +75,14 @@ impl SourceMap {
         Some((place, chunk.origin))
     }
 
-    /// The bytes of the output that a [`Taint`](super::Taint) knows to be secret, in order.
+    /// The bytes of the output that are secret according to a [`Taint`](super::Taint), in order.
     #[must_use]
     pub fn secret(&self) -> &[Range<usize>] {
         &self.secret
     }
 
-    /// All that was computed is secret: for languages whose expressions are not tracked. Of an output without
-    /// runs everything is computed.
+    /// Mark everything that was computed as secret, for languages whose expressions are not tracked. An output without
+    /// runs counts as computed.
     #[must_use]
     pub fn with_secret_computed(mut self, length: usize) -> Self {
         let ends = self
@@ -184,7 +184,7 @@ impl Output {
         Ok(())
     }
 
-    /// The next text that is [pushed](Self::push) has secret bytes.
+    /// Mark bytes of the text that is [pushed](Self::push) next as secret.
     pub fn expect_secret(&mut self, within: Vec<Range<usize>>) {
         let start = self.text.len();
         self.secret.extend(

@@ -47,7 +47,7 @@ impl Twister {
     /// `random.seed(seed)` and a new generator.
     ///
     /// # Errors
-    /// A `TypeError` for what Python takes no seed from, and for `None`: there is no randomness here.
+    /// A `TypeError` for what Python does not accept as a seed, and for `None`, since results are deterministic here.
     pub fn from_seed(seed: &Obj) -> Result<Self> {
         match seed {
             Obj::Str(s) | Obj::Markup(s) => Ok(Self::seeded(s)),

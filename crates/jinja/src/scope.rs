@@ -246,7 +246,7 @@ impl Frame {
         }
     }
 
-    /// Bind a name here, and the one that Python's compiler makes of it.
+    /// Bind a name here, and its normalised form, as Python's compiler does.
     pub fn set(&self, name: &Str, value: Obj) {
         if let Cow::Owned(normalised) = normalised(name) {
             self.bind(&normalised.into(), value.clone());

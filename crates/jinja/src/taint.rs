@@ -1,9 +1,8 @@
-//! Which scalars of a render are secret, by content: what was secret before it, and what was computed of that.
+//! Which scalars of a render are secret, by content: those that were secret before, and those computed from them.
 //!
-//! Text in a template has no room for a mark, and needs none: what two secrets have in common is as secret as
-//! each of them. So a secret is known by what it says, and each expression that reads one hands the mark on to
-//! whatever new it makes. What is moved and not made keeps the mark it has, so a mapping with one secret does
-//! not make secrets of its other entries.
+//! Text in a template has no room for a mark, and does not need one: a text that equals a secret is as secret. So
+//! secrets are identified by content, and an expression that reads one makes its new results secret. Values that are
+//! only moved keep their status, so a mapping with one secret does not make its other entries secret.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -16,10 +15,10 @@ use mapstack_value::{Key, Str, Value};
 
 use mapstack_jinja_syntax::ast::{Expr, ExprKind};
 
-/// The secret scalars of one or several renders, told apart by what they say.
+/// The secret scalars of one or several renders, identified by their text.
 ///
-/// It costs nothing where no render is given one. One character by itself, a number of one digit, truth and
-/// `None` are never secret, and what a template merely decides by a secret is not, either.
+/// Renders without it pay nothing. A single character, a number of one digit, a boolean and `None` are never secret,
+/// and neither is what a template only decides by a secret.
 ///
 /// ```
 /// use mapstack_jinja::{Jinja2, NoHost, Request, Taint, render};
@@ -36,9 +35,10 @@ use mapstack_jinja_syntax::ast::{Expr, ExprKind};
 #[derive(Default)]
 pub struct Taint {
     known: RefCell<HashMap<Str, Secret, RandomState>>,
-    /// Containers and iterators of which everything is secret, however short; kept, so that their identity is.
+    /// Containers and iterators whose whole content is secret, however short. They are kept alive, so that no other
+    /// object gets their address.
     carriers: RefCell<HashMap<usize, Obj, RandomState>>,
-    /// What expressions at work have read so far, innermost last.
+    /// What the expressions being evaluated have read so far, innermost last.
     operands: RefCell<Vec<Operand>>,
 }
 
@@ -46,7 +46,7 @@ pub struct Taint {
 #[derive(Clone)]
 enum Secret {
     Whole,
-    /// A macro or a filter such as `json` wrote it, and secrets stand in it.
+    /// A macro or a filter such as `json` wrote it, and it contains secrets.
     Within(Rc<[Range<usize>]>),
 }
 
@@ -58,28 +58,28 @@ struct Operand {
 /// What an expression does with what it reads.
 #[derive(Clone, Copy, PartialEq)]
 enum Role {
-    /// It says nothing of it: a literal, a comparison.
+    /// Its result does not reveal it: a literal, a comparison.
     Clean,
-    /// It finds or keeps what is there.
+    /// It finds or moves values.
     Moves,
-    /// It comes to the last thing it read.
+    /// Its result is the last thing it read.
     Chooses,
-    /// It makes something of it.
+    /// It computes something new.
     Derives,
     /// It writes data as text.
     Writes,
 }
 
-/// The least that says something.
+/// The shortest text that counts as a secret.
 const TELLING: usize = 2;
 
 impl Taint {
-    /// A value is secret: every scalar in it, keys left out.
+    /// Mark a value as secret: every scalar in it except keys.
     pub fn add(&self, value: &Value) {
         each_scalar(value, &mut |scalar| self.insert(said(scalar)));
     }
 
-    /// An object of which everything is secret.
+    /// Mark an object with all its content as secret.
     pub fn add_object(&self, object: &Obj) {
         if let Some(address) = address(object) {
             self.carriers.borrow_mut().insert(address, object.clone());
@@ -102,7 +102,7 @@ impl Taint {
         self.known.borrow().is_empty()
     }
 
-    /// What the secrets say, in no order.
+    /// The texts of all secrets, in no particular order.
     #[must_use]
     pub fn texts(&self) -> Vec<Str> {
         let known = self.known.borrow();
@@ -113,7 +113,7 @@ impl Taint {
             .collect()
     }
 
-    /// What was read from a text in which some bytes are secret, in whatever format.
+    /// Mark what was read, in any format, from the secret bytes of a text.
     pub fn read_from(&self, text: &str, secret: &[Range<usize>], read: &Value) {
         if secret.is_empty() {
             return;
@@ -135,17 +135,17 @@ impl Taint {
         });
     }
 
-    /// An expression begins: what it reads comes behind this.
+    /// An expression begins: the result is the position from which on its operands are recorded.
     pub(super) fn begin(&self) -> usize {
         self.operands.borrow().len()
     }
 
-    /// A statement, or an expression that failed, is done with what it read.
+    /// Forget what was read since `from`, after a statement or a failed expression.
     pub(super) fn forget(&self, from: usize) {
         self.operands.borrow_mut().truncate(from);
     }
 
-    /// Something is read that no expression stands for.
+    /// Record an operand that is not the result of an expression.
     pub(super) fn reads(&self, value: &Obj) {
         let secret = self.is_secret(value);
         self.operands.borrow_mut().push(Operand {
@@ -154,8 +154,8 @@ impl Taint {
         });
     }
 
-    /// An expression came to a value, of what was read since `from`. `writes_data` says whether a filter writes its
-    /// input as text in which the parts of it still stand.
+    /// An expression computed `value` from what was read since `from`. `writes_data` says whether the output of a
+    /// filter is text that contains the parts of its input.
     pub(super) fn end(
         &self,
         from: usize,
@@ -238,7 +238,7 @@ impl Taint {
         is_new || self.is_secret(value)
     }
 
-    /// Text in which data stands: of it only the secret data is.
+    /// Text that contains data: only the secret data in it is secret.
     fn written(&self, operands: &[Operand], value: &Obj) -> bool {
         let (Some(text), Some(Operand { value: data, .. })) = (value.as_str(), operands.first())
         else {
@@ -257,7 +257,7 @@ impl Taint {
         }
     }
 
-    /// Where in a text that data was written to its secrets stand; `None` if one cannot be found.
+    /// Where a text that was made from data contains its secrets; `None` if one of them cannot be found.
     fn within(&self, text: &str, data: &Obj) -> Option<Vec<Range<usize>>> {
         let (value, _) = data.to_value_lossy().ok()?;
         let (mut found, mut seen, mut lost) = (Vec::new(), HashSet::new(), false);
@@ -299,7 +299,7 @@ impl Taint {
         self.in_print(value, printed, last)
     }
 
-    /// The same of what a block printed.
+    /// The same for what a block printed.
     pub(super) fn printed_by_block(&self, value: &Obj, printed: &str) -> Vec<Range<usize>> {
         self.in_print(value, printed, self.is_secret(value))
     }
@@ -333,14 +333,14 @@ impl Taint {
         }
     }
 
-    /// What statements printed, of which some is secret.
+    /// Mark the secret parts of a text that statements printed.
     pub(super) fn captured(&self, text: &Str, secret: Vec<Range<usize>>) {
         if !secret.is_empty() {
             self.mark(text, secret);
         }
     }
 
-    /// What a loop goes over gives this.
+    /// Record an item of what a loop iterates over.
     pub(super) fn gives(&self, iterable: &Obj, item: &Obj) {
         if !self.carries(iterable) {
             return;
@@ -397,7 +397,7 @@ impl Taint {
     }
 }
 
-/// What the scalars in some operands say.
+/// The texts of the scalars in some operands.
 fn scalars(operands: &[Operand]) -> HashSet<Str, RandomState> {
     let mut all = HashSet::default();
     for operand in operands {
@@ -424,9 +424,9 @@ fn role(expr: &Expr, operands: &[Operand], writes_data: &dyn Fn(&str) -> bool) -
         | ExprKind::List(_)
         | ExprKind::Dict(_) => Role::Moves,
         ExprKind::Call { callee, .. } => match first {
-            // Methods of containers find and keep, but for `index` and `count`, which say little.
+            // Methods of containers find or move values, except `index` and `count`, which reveal little.
             Some(Obj::List(_) | Obj::Tuple(_) | Obj::Dict(_) | Obj::Set(_)) => Role::Moves,
-            // What a macro prints is known by what its expressions print.
+            // What a macro prints is tracked by the expressions in it.
             Some(Obj::Native(native)) if PRINTERS.contains(&native.type_name()) => Role::Moves,
             _ if matches!(&callee.kind, ExprKind::Name(name) if KEEPERS.contains(&&**name)) => {
                 Role::Moves
@@ -469,7 +469,7 @@ fn is_short(object: &Obj) -> bool {
     is_scalar(object) && to_str(object).is_ok_and(|text| text.len() < TELLING)
 }
 
-/// What a scalar says, if that is enough to be a secret: a number says what its digits say.
+/// The text of a scalar, if it is long enough to be a secret; for a number its digits.
 fn said(scalar: &Value) -> Option<Str> {
     let said = match scalar {
         Value::Str(text) => text.clone(),
@@ -505,7 +505,7 @@ fn address(object: &Obj) -> Option<usize> {
 }
 
 impl std::fmt::Debug for Taint {
-    /// Says how many secrets there are, and none of them.
+    /// Shows how many secrets there are, but none of them.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Taint")
             .field("known", &self.known.borrow().len())

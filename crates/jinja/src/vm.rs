@@ -44,9 +44,9 @@ pub struct Request<'r> {
     pub cache: Option<&'r TemplateCache>,
     /// Steps to spend together with other renders; `limits.fuel` alone counts without it.
     pub fuel: Option<&'r Cell<u64>>,
-    /// An object whose changes are told apart by statement.
+    /// An object that is watched: which statements change it.
     pub watch: Option<&'r Watch>,
-    /// What is secret, and what becomes of it.
+    /// What is secret. What templates compute from it is added.
     pub taint: Option<&'r Taint>,
 }
 
@@ -78,7 +78,7 @@ pub struct Vm<'r> {
     dialect: &'r dyn Dialect,
     host: &'r dyn Host,
     pub(super) cache: Option<&'r TemplateCache>,
-    /// Of templates that others load.
+    /// The syntax of templates that are loaded by name.
     pub(super) syntax: Syntax,
     strict: bool,
     budget: Budget<'r>,
@@ -88,7 +88,7 @@ pub struct Vm<'r> {
     /// Globals that loading templates has set.
     set: RefCell<Names>,
     pub(super) loaded: RefCell<HashMap<Str, Arc<Template>>>,
-    /// Contexts and scopes that hold a macro which holds them: taken apart when the render ends.
+    /// Contexts and scopes that contain a macro that refers to them. They are cleared when the render ends.
     cyclic: RefCell<Vec<Frame>>,
     pub(super) modules: RefCell<HashMap<Str, Rc<Module>>>,
     pub(super) watch: Option<&'r Watch>,
@@ -170,7 +170,7 @@ impl<'r> Vm<'r> {
         self.set.borrow_mut().insert(name.into(), object);
     }
 
-    /// Remember a frame that is about to hold a macro defined in it.
+    /// Remember a frame in which a macro is about to be defined.
     pub(super) fn holds_itself(&self, frame: &Frame) {
         self.cyclic.borrow_mut().push(frame.clone());
     }
@@ -209,7 +209,7 @@ impl<'r> Deref for Vm<'r> {
 }
 
 impl Drop for Vm<'_> {
-    /// A macro and the scope it was defined in hold each other, and would never be freed.
+    /// A macro and the scope it was defined in refer to each other; without this they would never be freed.
     fn drop(&mut self) {
         for frame in self.cyclic.get_mut().drain(..) {
             match &frame.scope {

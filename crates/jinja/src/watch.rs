@@ -7,9 +7,9 @@ use mapstack_value::Value;
 
 /// An object that a render may change in place, and the statements that did.
 ///
-/// Watching costs a comparison of two numbers for each statement, and a look at the object after
-/// those that changed a container, whichever it was. A look costs a comparison of the entries that
-/// templates have reached, and a copy of the containers around what changed.
+/// Watching costs a comparison of two numbers for each statement, and an inspection of the object after each statement
+/// that changed any container. An inspection compares the entries that templates have reached, and copies the
+/// containers around what changed.
 ///
 /// ```
 /// use mapstack_jinja::{DO, Dialect, Jinja2, Library, NoHost, Request, Tag, Watch, render};
@@ -34,7 +34,7 @@ use mapstack_value::Value;
 #[derive(Debug)]
 pub struct Watch {
     object: Obj,
-    /// The count of changes when it was looked at last.
+    /// The count of changes at the last inspection.
     seen: Cell<u64>,
     looks: Cell<usize>,
     last: RefCell<Value>,
@@ -47,12 +47,12 @@ pub struct Watch {
 pub struct Edit {
     /// The statement.
     pub place: Place,
-    /// The object behind it. It shares with what was there before whatever did not change.
+    /// The object after it. Unchanged parts are shared with the value before.
     pub after: Value,
 }
 
-/// How often the object is looked at. A template that changes it more often does so in a loop, and
-/// whoever watches has to look at what came of it in the end.
+/// How often the object is inspected at most. A template that changes it more often does so in a loop, and the caller
+/// has to inspect the object after the render.
 const MOST_LOOKS: usize = 2_000;
 
 impl Watch {
@@ -85,7 +85,7 @@ impl Watch {
             return;
         }
         self.looks.set(self.looks.get() + 1);
-        // An object that is not data at the moment is looked at after the next change.
+        // An object that is not data at the moment is inspected after the next change.
         let Some(after) = self
             .look()
             .filter(|after| !after.is_same(&self.last.borrow()))
@@ -95,7 +95,7 @@ impl Watch {
         self.last.replace(after.clone());
         let (mut edits, place) = (self.edits.borrow_mut(), place());
         match edits.last_mut() {
-            // A loop: what it did is one edit.
+            // The same statement again, in a loop: its changes are one edit.
             Some(last) if last.place == place => last.after = after,
             _ => edits.push(Edit { place, after }),
         }

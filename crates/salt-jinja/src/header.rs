@@ -7,7 +7,7 @@ use mapstack_value::{Value, json};
 use mapstack_jinja::Syntax;
 
 /// Apply and remove the header, if the template has one: on the first line, or on the second after
-/// a `#!renderer` line (Salt: `render_jinja_tmpl`). What is wrong with it is told to `warn`.
+/// a `#!renderer` line (Salt: `render_jinja_tmpl`). Problems with it are reported to `warn`.
 pub(super) fn apply(source: &mut Arc<str>, syntax: &mut Syntax, warn: &dyn Fn(&str)) {
     const HEADER: &str = "#jinja2:";
     if !source.contains(HEADER) {

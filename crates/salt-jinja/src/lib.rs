@@ -1,7 +1,7 @@
 //! Jinja as Salt speaks it: a dialect of Jinja2.
 //!
-//! The crate does not know about file servers, minions, strategies or layers. What Jinja2 itself has is re-exported,
-//! so that it is enough by itself for templates of Salt.
+//! The crate does not know about file servers, minions, strategies or layers. It re-exports what callers need of
+//! `mapstack-jinja`.
 //!
 #![doc = include_str!("../README.md")]
 

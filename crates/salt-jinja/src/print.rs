@@ -15,8 +15,7 @@ pub(crate) fn finalize(object: &Obj) -> Result<String> {
     }
 }
 
-/// What `|groupby` gives for each group. Salt rebuilds every tuple it prints, which this one does
-/// not survive.
+/// A group of `|groupby`. Salt rebuilds every tuple that it prints, which fails for this one.
 const GROUP: &str = "_GroupTuple";
 
 fn group_error() -> Box<Error> {

@@ -12,7 +12,7 @@ pub fn salt_object() -> Obj {
     Obj::native(Functions)
 }
 
-/// Call a function for a template of another language than Jinja.
+/// Call a function for a template that is not written in Jinja.
 ///
 /// # Errors
 /// There is no such function, or what it raises.

@@ -4,7 +4,7 @@ use mapstack_value::Int;
 
 use super::Tok;
 
-/// Python reads no decimal integer with more digits than this.
+/// Python does not read decimal integers with more digits than this.
 const MAX_INTEGER_DIGITS: usize = 4300;
 
 /// The number that a text starts with, and its length. After a dot (`x.1.5`) only integers count.

@@ -1,4 +1,4 @@
-//! Jinja2's filters that come to one item of many, or to fewer.
+//! Jinja2's filters that reduce many items to one, or to fewer.
 
 use std::cmp::Ordering;
 
@@ -19,7 +19,7 @@ pub(super) const TABLE: Filters = &[
     ("unique", unique),
 ];
 
-/// The least or greatest item; nothing in place of an error where there is none.
+/// The least or greatest item; undefined, not an error, if there are no items.
 fn extreme(
     vm: &Vm<'_>,
     x: Obj,

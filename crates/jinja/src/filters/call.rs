@@ -39,7 +39,7 @@ pub const fn inner(name: &'static str, input: &'static str) -> Function {
 }
 
 impl Function {
-    /// The function itself complains about a call it was given something for by name.
+    /// A `TypeError` of the function about its arguments.
     pub fn error(self, what: &str) -> Box<Error> {
         Error::type_error(format!("{}() {what}", self.name))
     }
@@ -267,7 +267,7 @@ pub fn generator(
         .map(Obj::Iter)
 }
 
-/// Make sure that so many bytes of text may be made, and account for the work.
+/// Check that so many bytes of text may be made, and charge for the work.
 pub fn room(vm: &Vm<'_>, bytes: usize) -> Result<()> {
     methods::limit::text(vm, bytes)
 }

@@ -24,7 +24,7 @@ fn tojson(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     Ok(Obj::Markup(html_safe(&printed).into()))
 }
 
-/// JSON that can stand in HTML: what HTML could take for its own is written as escapes.
+/// JSON that is safe in HTML: characters with a meaning in HTML are escaped.
 #[must_use]
 pub fn html_safe(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
@@ -159,7 +159,7 @@ fn json_error(error: JsonError) -> Box<Error> {
 /// The data for JSON.
 ///
 /// # Errors
-/// What is undefined or no data; a limit error for what prints as more text than there may be.
+/// An error for undefined values and for what is not data; a limit error if the text would be too long.
 pub fn data(vm: &Vm<'_>, x: &Obj) -> Result<Value> {
     let value = match x {
         Obj::Undefined(u) if !u.strict => {
@@ -173,7 +173,7 @@ pub fn data(vm: &Vm<'_>, x: &Obj) -> Result<Value> {
     Ok(value)
 }
 
-/// Refuse data that prints as more text than there may be.
+/// Refuse data whose text would be too long.
 ///
 /// # Errors
 /// The limit error.

@@ -1,4 +1,4 @@
-//! Jinja2's filters, and what those of dialects are made with.
+//! Jinja2's filters, and helpers for those of dialects.
 //!
 //! Each submodule has one table.
 #![expect(

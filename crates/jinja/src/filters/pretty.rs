@@ -322,7 +322,7 @@ fn recursion(x: &Obj) -> String {
     format!("<Recursion on {} with id=0>", x.type_name())
 }
 
-/// Words, each with the white space behind it.
+/// Words, each with the white space after it.
 fn words(line: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = line;

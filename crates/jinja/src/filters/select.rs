@@ -71,7 +71,7 @@ fn callable_name(name: &Obj) -> Result<Option<Str>> {
     match name {
         Obj::Undefined(u) => Err(u.error()),
         Obj::Str(name) | Obj::Markup(name) => Ok(Some(name.clone())),
-        // No name, but it was looked up among them, which takes a hash.
+        // Not a name; Python looks it up in a dict nevertheless, which needs a hash.
         other if is_hashable(other) => Ok(None),
         other => hash_key(other).map(|_| None),
     }
@@ -119,7 +119,7 @@ fn map(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     })
 }
 
-/// What `select` and its kin ask of an item.
+/// The condition of `select`, `reject` and their variants.
 struct Chooser {
     getter: Getter,
     test: Option<(Test, CallArgs)>,

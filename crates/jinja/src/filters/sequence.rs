@@ -39,7 +39,7 @@ pub struct Getter {
     parts: Vec<Obj>,
 }
 
-/// The getter for an `attribute` argument; without one it gives the item itself.
+/// The getter for an `attribute` argument; without one it returns the item itself.
 pub fn attribute_getter(attribute: Option<&Obj>) -> Getter {
     let parts = match attribute {
         None | Some(Obj::None) => Vec::new(),
@@ -58,7 +58,7 @@ fn part(name: &str) -> Obj {
 }
 
 impl Getter {
-    /// The value in an item; `default` stands for whatever is missing on the way.
+    /// The value in an item; `default` if a part of the path is missing.
     pub fn get(&self, vm: &Vm<'_>, item: Obj, default: Option<&Obj>) -> Result<Obj> {
         let mut item = item;
         for part in &self.parts {

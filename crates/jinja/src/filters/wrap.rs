@@ -142,7 +142,7 @@ impl Wrapper {
         Ok(lines)
     }
 
-    /// Put as much of a word on the line as there is space left, or all of it on a line of its own.
+    /// Put as much of a word on the line as fits, or all of it on a separate line.
     fn cut_long_word(
         &self,
         pieces: &mut Vec<Vec<char>>,

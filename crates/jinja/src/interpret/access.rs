@@ -11,7 +11,7 @@ impl Vm<'_> {
     /// # Errors
     /// An undefined error when the object is undefined.
     pub fn get_attr(&self, object: &Obj, name: &Str) -> Result<Obj> {
-        // Jinja's undefined objects have Python's insides, too.
+        // Jinja's undefined objects have Python's internal attributes, too.
         if let Obj::Undefined(u) = object
             && !methods::is_hidden_of_undefined(name)
         {
@@ -41,14 +41,14 @@ impl Vm<'_> {
         Ok(attribute.unwrap_or_else(|| Undefined::item(object, key, self.strict()).into()))
     }
 
-    /// What Python's `getattr` finds, as far as the sandbox shows it.
+    /// What Python's `getattr` finds, as far as the sandbox allows.
     ///
     /// # Errors
     /// A security error for what a sandbox would hide where the reference has none.
     pub fn own_attr(&self, object: &Obj, name: &str) -> Result<Option<Obj>> {
         if methods::is_hidden(name) {
             let hidden = Undefined::unsafe_attr(object, name, self.strict());
-            // Without a sandbox Python shows it, so that nothing in its place must not go unnoticed.
+            // Without a sandbox Python has a value here, so undefined would be a wrong answer.
             return if self.dialect().is_sandboxed() {
                 Ok(Some(hidden.into()))
             } else {

@@ -50,7 +50,7 @@ impl Vm<'_> {
             args.named.extend(caller.map(|c| (Str::from("caller"), c)));
             args
         };
-        // A method call needs no method object.
+        // A method is called without making an object for it.
         if let ExprKind::Attr(object, name) = &callee.kind {
             let object = self.eval(object, frame)?;
             if methods::has(&object, name) {
@@ -78,7 +78,7 @@ impl Vm<'_> {
         result.map_err(|e| self.blame(self.in_call(e, expr, frame), frame, &[(&function, callee)]))
     }
 
-    /// An error from inside a macro names the call, too.
+    /// Add the call to an error from inside a macro.
     fn in_call(&self, error: Box<Error>, expr: &Expr, frame: &Frame) -> Box<Error> {
         if error.place.is_some() {
             through("called from here", error, frame, expr.span)
@@ -102,7 +102,7 @@ impl Vm<'_> {
         }
     }
 
-    /// Call an object that is not plain data: those that are called all the time without the detour by a job.
+    /// Call an object that is not plain data. Those that are called often do not take the detour through a job.
     fn call_native(&self, native: &dyn Object, args: CallArgs) -> Result<Obj> {
         let Some(known) = native.as_any() else {
             return native.call(self, args);

@@ -120,7 +120,7 @@ impl Vm<'_> {
         slice(self, &object, &start, &stop, &step)
     }
 
-    /// An expression that may be left out.
+    /// An optional expression; `None` if it is left out.
     fn eval_given(&self, expr: &Option<Box<Expr>>, frame: &Frame) -> Result<Obj> {
         match expr {
             Some(expr) => self.eval(expr, frame),
@@ -176,7 +176,7 @@ impl Vm<'_> {
         Ok(objects)
     }
 
-    /// The items of a container that is made of them.
+    /// The items of a new container.
     fn eval_items(&self, items: &[Expr], frame: &Frame) -> Result<Vec<Obj>> {
         self.pay(1 + items.len(), 0)?;
         self.eval_all(items, frame)
@@ -198,7 +198,7 @@ impl Vm<'_> {
     }
 }
 
-/// What an inline `if` without `else` comes to: in Jinja2 a lenient undefined even in strict environments.
+/// The result of an inline `if` without `else`: in Jinja2 a lenient undefined even in strict environments.
 fn no_else(expr: &Expr, frame: &Frame) -> Obj {
     let at = position(frame, expr.span);
     let message = format!(

@@ -1,6 +1,7 @@
 //! The interpreter: what statements and expressions do.
 //!
-//! Each file has a part of it as methods of [`Vm`].
+//! Each file adds methods to [`Vm`]. Statements run expressions, which call macros, which run statements; so the files
+//! are parts of one thing, split by what a reader looks for.
 
 mod access;
 mod call;
@@ -19,7 +20,7 @@ use crate::suggest;
 use crate::taint::Taint;
 use crate::vm::Vm;
 
-/// What the rest of a loop's body has to do.
+/// How a body continues after a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
     Next,
@@ -60,7 +61,7 @@ impl Vm<'_> {
         self.captured(out)
     }
 
-    /// Say which operand an error about something undefined comes from.
+    /// Point an error about something undefined to its operand.
     fn blame(&self, error: Box<Error>, frame: &Frame, operands: &[(&Obj, &Expr)]) -> Box<Error> {
         let undefined = |error: &Error| error.kind == ErrorKind::Undefined && error.place.is_none();
         match operands
@@ -74,7 +75,7 @@ impl Vm<'_> {
         }
     }
 
-    /// Give an error about an undefined name the names that were there.
+    /// Add the names in scope, or the nearest one, to an error about an undefined name.
     fn explain(&self, mut error: Box<Error>, frame: &Frame) -> Box<Error> {
         if error.kind == ErrorKind::Undefined && error.help.is_none() && error.place.is_none() {
             let is_builtin = |name: &str| self.dialect().library().globals().get(name).is_some();

@@ -36,7 +36,7 @@ impl Vm<'_> {
         out.push(&printed, &frame.template, span, origin)
     }
 
-    /// Print what a block came to.
+    /// Print the result of a block.
     pub(super) fn print_block(
         &self,
         value: &Obj,
@@ -51,7 +51,7 @@ impl Vm<'_> {
         out.push(&printed, &frame.template, span, Origin::Computed)
     }
 
-    /// Print text as it stands, but for the ends of lines that the syntax asks for.
+    /// Print literal text, with the line endings that the syntax asks for.
     pub(super) fn print_literal(
         &self,
         text: &str,
@@ -125,7 +125,7 @@ impl Vm<'_> {
         }
     }
 
-    /// Whether an expression's text is meant as code and not as a value: what a serialising filter wrote, or a macro.
+    /// Whether an expression's text contains data rather than being a value: from a serialising filter or a macro.
     fn writes_data(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Filter { name, .. } => self.dialect().writes_data(name),

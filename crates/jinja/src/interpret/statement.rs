@@ -260,7 +260,7 @@ impl Vm<'_> {
         let mut ran = false;
         let mut inner = frame.inner();
         while let Some(item) = state.next(self)? {
-            // Each round has names of its own. Where nothing holds those of the last round, their place serves again.
+            // Each round has its own names. If nothing refers to those of the last round, their scope is used again.
             if ran && !inner.forget() {
                 inner = frame.inner();
             }

@@ -111,7 +111,7 @@ fn hmac_compute(_: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     Ok(Obj::from(hex(&signature(&key, &message))))
 }
 
-/// Salt's namespace for names of its own.
+/// Salt's namespace for UUIDs.
 const NAMESPACE: [u8; 16] = [
     0x91, 0x63, 0x3e, 0xbf, 0x1c, 0x86, 0x5e, 0x33, 0x93, 0x5a, 0x28, 0x06, 0x1f, 0x4b, 0x48, 0x0e,
 ];

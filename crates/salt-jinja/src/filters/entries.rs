@@ -47,7 +47,7 @@ fn change(vm: &Vm<'_>, x: Obj, args: CallArgs, name: &'static str, apply: Change
     Ok(x)
 }
 
-/// Walk to the last but one key and make dicts on the way, in place of whatever else is there.
+/// Follow the path up to the last key but one, and put dicts where there are none.
 fn find(x: &Obj, keys: &Obj, delimiter: &Obj, kind: MapKind) -> Result<Place> {
     let mut dict = match x {
         Obj::Dict(dict) => dict.clone(),
@@ -97,7 +97,7 @@ fn find(x: &Obj, keys: &Obj, delimiter: &Obj, kind: MapKind) -> Result<Place> {
 }
 
 impl Place {
-    /// What is there, or what `make` puts there instead of nothing.
+    /// The current value; `make` provides one if there is none.
     fn current(&self, make: impl FnOnce() -> Obj) -> Obj {
         match self.dict.get(&self.key) {
             None | Some(Obj::None) => {

@@ -1,4 +1,4 @@
-//! Salt's filters that look at the machine they run on. The host decides whether a template may use them.
+//! Salt's filters that access the machine they run on. The host decides whether a template may use them.
 
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result};
 
@@ -24,7 +24,7 @@ pub(super) const TABLE: Filters = table! {
     "which" "searches for programs",
 };
 
-/// Whether a filter looks at the machine, so that it needs a function from outside.
+/// Whether a filter accesses the machine, so that the host has to provide it.
 ///
 /// ```
 /// use mapstack_salt_jinja::is_host_filter;

@@ -71,8 +71,8 @@ pub(crate) const SERIALISERS: [&str; 15] = [
     "zip_longest",
 ];
 
-/// What an operation reads of its operands, which is paid for before it runs. Those that hand on, or look up one
-/// entry, read nothing.
+/// What an operation reads of its operands, which is charged before it runs. Operations that return their input or
+/// look up one entry read nothing.
 pub(crate) fn reads(kind: Named, name: &str) -> Reads {
     match (kind, name) {
         (
@@ -84,7 +84,7 @@ pub(crate) fn reads(kind: Named, name: &str) -> Reads {
     }
 }
 
-/// Whether a filter writes its input as text in which the parts of it still stand.
+/// Whether the output of a filter is text that contains the parts of its input.
 pub(crate) fn writes_data(name: &str) -> bool {
     let writers = [
         "json",
