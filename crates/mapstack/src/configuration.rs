@@ -1,4 +1,4 @@
-//! What a formula's configuration is, and how to compute it.
+//! The configuration of a formula, and how to compute it.
 
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 use mapstack_value::{Map, Value};
@@ -7,19 +7,20 @@ use crate::engine::{Engine, Run};
 use crate::map_jinja::MapForm;
 use crate::options::DataOptions;
 
-/// The way in which a formula makes its configuration.
+/// How a formula computes its configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Way {
-    /// Its layers: the result of `map.data`.
+    /// From layers: the result of `map.data`.
     Data,
-    /// Its templates: what its `map.jinja` exports, which may or may not call `map.data`.
+    /// By a template: a variable that `map.jinja` exports. This template may call `map.data`.
     Map,
 }
 
-/// A formula's configuration: what its states work with, and how to compute it on a minion.
+/// A formula's configuration, that is, the data its states use, and how to compute it on a minion.
 ///
-/// A formula with a `map.jinja` has the variable that this exports, any other the result of `map.data`. So a result does
-/// not depend on which of the two the formula's author chose, and everything that compares formulas asks here.
+/// For a formula with `map.jinja`, the configuration is the variable that this template exports; for others, it is
+/// the result of `map.data`. All code that compares formulas uses this type, so its results do not depend on which
+/// of the two a formula uses.
 ///
 /// ```
 /// use mapstack::{Configuration, DataOptions, Engine, Way, loader::MemoryFiles, minion::Minion};
@@ -39,9 +40,9 @@ pub struct Configuration {
     formula: String,
     saltenv: String,
     options: DataOptions,
-    /// Whether there is any file of the formula.
+    /// Whether the formula has any file.
     is_there: bool,
-    /// The way that was asked for, whatever the formula's files show.
+    /// The way that the caller chose, regardless of the formula's files.
     forced: Option<Way>,
     has_layers: bool,
     /// How to take the configuration from a `map.jinja`, for [`Way::Map`].
@@ -50,9 +51,9 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// The configuration of a formula, made in the way that its files show.
+    /// The configuration of a formula, computed in the way that its files show.
     ///
-    /// A formula without any files has an empty one.
+    /// A formula without files has an empty configuration.
     ///
     /// # Errors
     /// The formula's files cannot be listed or read.
@@ -82,7 +83,7 @@ impl Configuration {
         }
     }
 
-    /// The result of `map.data`, whatever files the formula has.
+    /// The result of `map.data`, regardless of the formula's files.
     #[must_use]
     pub fn by_layers(formula: &str, saltenv: &str, options: DataOptions) -> Self {
         Configuration {
@@ -97,7 +98,7 @@ impl Configuration {
         }
     }
 
-    /// The configuration made in a given way, whatever files the formula has.
+    /// The configuration computed in a given way, regardless of the formula's files.
     ///
     /// # Errors
     /// The formula's templates cannot be read.
@@ -115,14 +116,14 @@ impl Configuration {
         Ok(self)
     }
 
-    /// Take this variable of the `map.jinja`, if one is given.
+    /// Use this variable of `map.jinja`, if one is given.
     #[must_use]
     pub fn with_variable(mut self, name: Option<&str>) -> Self {
         self.variable = name.map(str::to_owned).or(self.variable);
         self
     }
 
-    /// The formula.
+    /// The name of the formula.
     #[must_use]
     pub fn formula(&self) -> &str {
         &self.formula
@@ -134,7 +135,7 @@ impl Configuration {
         &self.options
     }
 
-    /// The way in which it is made.
+    /// How the configuration is computed.
     #[must_use]
     pub fn way(&self) -> Way {
         match self.map {
@@ -155,13 +156,13 @@ impl Configuration {
         self.has_layers
     }
 
-    /// The variable that was chosen by name.
+    /// The variable that the caller chose.
     #[must_use]
     pub fn variable(&self) -> Option<&str> {
         self.variable.as_deref()
     }
 
-    /// The configuration on the minion of a run.
+    /// Compute the configuration on the minion of a run.
     ///
     /// # Errors
     /// Those of [`Run::data`] or [`Run::map`].
@@ -180,7 +181,7 @@ impl Configuration {
         }
     }
 
-    /// The configuration in the saltenv of a run, where the formula may have other files.
+    /// The configuration in the saltenv of a run, where the formula can have other files.
     fn in_saltenv(&self, run: &Run<'_>) -> Result<Self> {
         let (engine, saltenv) = (run.engine(), run.saltenv());
         let found = Self::of(engine, &self.formula, saltenv, self.options.clone())?;

@@ -162,7 +162,7 @@ impl Run<'_> {
             watch: None,
         };
         let source = file.text()?.into();
-        // The layers that a template asks for are not those of the run's own formula.
+        // Calls of `map.data` in the template are nested: their layers are not those of the run's own formula.
         let (_, mut exports) = self.nested(
             "a map.jinja was asked for",
             "a template must not ask for the map that it is part of",

@@ -21,9 +21,9 @@ use crate::rendered_layer::{LayerSet, PerMinionLayers};
 
 /// A formula that computes each result once for all minions with equal relevant facts.
 ///
-/// [`outcome`](Self::outcome) returns what [`Run::data`] returns for a minion. If an earlier minion gave equal
-/// answers to all questions of a run, this costs little more than the look-ups. Memory is bounded. Threads can share
-/// a formula.
+/// [`outcome`](Self::outcome) returns what [`Configuration::compute`] returns for a minion. If an earlier minion
+/// gave equal answers to all questions of a run, this costs little more than the look-ups. Memory is bounded.
+/// Threads can share a formula.
 ///
 /// A shared formula assumes that files do not change: make a new one when they do.
 ///
@@ -132,12 +132,12 @@ impl Leaf {
 const MAX_BYTES: usize = 64 << 20;
 
 impl<'e> SharedFormula<'e> {
-    /// A formula, with the other arguments of `map.data`.
+    /// The result of `map.data` for a formula, with the other arguments.
     pub fn new(engine: &'e Engine, formula: &str, options: DataOptions) -> Self {
         Self::of(engine, Configuration::by_layers(formula, "base", options))
     }
 
-    /// A formula's configuration, in whichever way the formula makes it.
+    /// A formula's configuration, in whichever way the formula computes it.
     pub fn of(engine: &'e Engine, configuration: Configuration) -> Self {
         let formula = SharedFormula {
             engine,
@@ -171,7 +171,7 @@ impl<'e> SharedFormula<'e> {
         self.configuration.formula()
     }
 
-    /// The configuration that is computed.
+    /// The configuration that the formula computes.
     #[must_use]
     pub fn configuration(&self) -> &Configuration {
         &self.configuration
