@@ -91,7 +91,7 @@ fn without_a_name_all_formulas_are_looked_at() {
     assert_eq!((ran.status, &*ran.stdout), (Some(0), ""));
     assert_eq!(
         ran.stderr,
-        "nothing found in 1 formula (1 file), on 47 minions\n"
+        "nothing found in 1 formula (1 file: 1 sls file), on 47 minions\n"
     );
     for (line, status, said) in [
         ("lint nope --root r", 1, "no root has a formula 'nope'"),
@@ -162,7 +162,10 @@ fn what_is_safe_is_fixed_and_nothing_else() {
         before,
         "--diff changed a file"
     );
-    let ran = run_line(tree.path(), "lint ssh --root r --fix");
+    let ran = run_line(
+        tree.path(),
+        "lint ssh --root r --fix --level unknown-function=warning",
+    );
     assert_eq!(ran.status, Some(0), "no error is left");
     assert!(
         ran.stdout.contains("yaml-octal") && !ran.stdout.contains("yaml-tab"),
@@ -252,7 +255,7 @@ fn what_no_run_could_follow_is_said() {
         (ran.status, &*ran.stderr),
         (
             Some(0),
-            "nothing found in 1 formula (1 file), on 1 minion\n"
+            "nothing found in 1 formula (1 file: 1 parameter file), on 1 minion\n"
         )
     );
 }
@@ -275,11 +278,75 @@ fn what_nothing_looked_into_is_said() {
         "f: not looked at: f/files/a.conf (it is not a template, and no template names it as data)",
         "f: not looked at: f/reactor/start.sls (reactors and orchestration run on the master",
         "f: not looked at: f/python.sls (",
+        "nothing found in 1 formula (4 files: 1 sls file), on 1 minion; \
+         3 files not looked at, 1 file not followed to the end\n",
     ] {
         assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
     }
     let ran = run_line(tree.path(), "lint f --root r --platform debian-12 -o json");
     assert_eq!(ran.stdout.matches("\"why\":").count(), 3, "{}", ran.stdout);
+}
+
+#[test]
+fn what_lacks_facts_and_folders_left_out_are_said() {
+    let tree = Tree::new(&[
+        (
+            "r/f/init.sls",
+            "{% for name in pillar['users'] %}\n{{ name }}: {user.present: []}\n{% endfor %}\n",
+        ),
+        ("r/tools/agent/init.sls", "agent: {test.nop: []}\n"),
+        ("r/docs/conf.py", "x = 1\n"),
+    ]);
+    let ran = run_line(tree.path(), "lint --root r --ignore undefined-variable");
+    assert_eq!((ran.status, &*ran.stdout), (Some(0), ""), "{}", ran.stderr);
+    assert_eq!(
+        ran.stderr,
+        "not looked at: tools (no parameters/, map.jinja or init.sls; name it to have it checked)\n\
+         nothing found in 1 formula (1 file: 1 sls file), on 47 minions; \
+         1 file in need of facts that no minion here has\n"
+    );
+    let ran = run_line(tree.path(), "lint --root r -o json");
+    assert!(
+        ran.stdout.contains("\"lacking_facts\": [\n    {"),
+        "{}",
+        ran.stdout
+    );
+    let ran = run_line(tree.path(), "lint tools --root r");
+    assert_eq!((ran.status, &*ran.stdout), (Some(0), ""), "{}", ran.stderr);
+}
+
+#[test]
+fn what_fails_everywhere_is_an_error_and_a_root_too_deep_is_named() {
+    let tree = Tree::new(&[
+        (
+            "r/f/map.jinja",
+            "{% import_yaml tpldir ~ '/nope.yaml' as data %}\n\
+             {% set f = salt['pillar.get']('f', data, merge=True) %}\n",
+        ),
+        ("r/f/defaults.yaml", "pkg: f\n"),
+        (
+            "r/f/agent/init.sls",
+            "{% from 'f/map.jinja' import f with context %}\n{{ f.pkg }}: {pkg.installed: []}\n",
+        ),
+    ]);
+    let ran = run_line(tree.path(), "lint f --root r --format github");
+    assert_eq!(ran.status, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stdout
+            .starts_with("::error file=r/f/map.jinja,line=1,endLine=1,col=1,")
+            && ran.stdout.contains("%0Aon all 47 minions"),
+        "{}",
+        ran.stdout
+    );
+    std::fs::remove_file(tree.path().join("r/f/map.jinja")).unwrap();
+    let ran = run_line(tree.path(), "lint --root r/f");
+    assert_eq!(ran.status, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stdout
+            .contains("the root is the folder of that name: did you mean --root r?"),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]

@@ -67,6 +67,17 @@ pub fn compared(
     Ok(all.into_iter().collect())
 }
 
+/// The folders with states that [`all`] leaves out, as they do not have what formulas have.
+///
+/// # Errors
+/// The files cannot be listed.
+pub fn others(files: &dyn FileServer, saltenv: &str) -> Result<BTreeSet<String>, Error> {
+    let with_states = folders(files, saltenv, |rest| {
+        rest.ends_with(".sls") && rest.matches('/').count() < 2
+    })?;
+    Ok(&with_states - &all(files, saltenv)?)
+}
+
 /// The formulas that are meant: those given, each of which there is, or all there are.
 ///
 /// # Errors

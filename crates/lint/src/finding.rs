@@ -66,6 +66,8 @@ pub struct Finding {
     pub fix: Vec<Edit>,
     /// Whether it was reported by a run that failed.
     pub(crate) of_run: bool,
+    /// Whether a fact that no minion of the run has could mend it.
+    pub(crate) lacks_facts: bool,
 }
 
 /// A change of a finding's file.
@@ -92,6 +94,7 @@ impl Finding {
             help: None,
             fix: Vec::new(),
             of_run: false,
+            lacks_facts: false,
         }
     }
 

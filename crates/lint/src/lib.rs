@@ -51,3 +51,4 @@ pub use finding::{Edit, Finding, Level};
 pub use linter::{Linter, Report, SchemaFrom};
 pub use rule::Rule;
 pub use rules::Unanswered;
+pub use subject::Looked;

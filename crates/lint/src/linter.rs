@@ -1,6 +1,6 @@
 //! The entry point.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use mapstack::minion::{Minion, platforms};
@@ -13,7 +13,7 @@ use crate::document::{Document, SourceFile};
 use crate::finding::{Finding, Level};
 use crate::mask;
 use crate::rules::{self, Unanswered};
-use crate::subject::Subject;
+use crate::subject::{Looked, Subject};
 use crate::suppress::Suppressions;
 
 /// Checks formulas.
@@ -53,8 +53,10 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// How many more comments in the files silenced.
     pub suppressed: usize,
-    /// How many files were looked at.
+    /// How many files the formula has.
     pub files: usize,
+    /// How many of them were looked at, by kind.
+    pub looked: Looked,
     /// How many minions the formula ran for.
     pub minions: usize,
     /// Functions that templates call without an answer, with the minions on which the formula could
@@ -62,6 +64,9 @@ pub struct Report {
     pub unanswered: BTreeMap<String, Unanswered>,
     /// Files that no rule looked into, by their paths on the file server, with the reason.
     pub ignored: BTreeMap<String, String>,
+    /// Files that fail for lack of facts which no minion here has, as a person would open them: what is behind the
+    /// failure was not looked at.
+    pub lacking: BTreeSet<String>,
     /// Files that hold secrets, with stars in their place; every byte stays where it was.
     masked: BTreeMap<String, Arc<str>>,
     secrets: Arc<Secrets>,
@@ -192,6 +197,11 @@ impl<'e> Linter<'e> {
         distinct(&mut findings, &lines);
         let suppressions = Suppressions::read(subject.files.values().map(|file| &**file));
         findings.extend(suppressions.mistakes());
+        let lacking = findings
+            .iter()
+            .filter(|finding| finding.lacks_facts)
+            .map(|finding| finding.place.file.clone())
+            .collect();
         let before = findings.len();
         findings.retain(|finding| !suppressions.silence(finding, lines.line(finding)));
         let suppressed = before - findings.len();
@@ -219,14 +229,16 @@ impl<'e> Linter<'e> {
         let masked = mask::masked(&subject, &secrets);
         let unanswered = rules::unanswered_calls(&subject);
         let (files, minions) = (subject.files.len(), self.minions.len());
-        let ignored = subject.ignored.clone();
+        let (ignored, looked) = (subject.ignored.clone(), subject.looked());
         Ok(Report {
             findings,
             suppressed,
             files,
+            looked,
             minions,
             unanswered,
             ignored,
+            lacking,
             masked,
             secrets,
         })
@@ -356,10 +368,11 @@ fn distinct(findings: &mut Vec<Finding>, lines: &Lines<'_>) {
     findings.sort_by(|a, b| order(a).cmp(&order(b)));
     let place = |finding: &Finding| (finding.place.file.clone(), lines.line(finding));
     let of_files = || findings.iter().filter(|finding| !finding.of_run);
-    let shown: HashSet<(String, usize)> = of_files()
-        .filter(|finding| finding.rule.can_fail_a_run())
-        .map(place)
-        .collect();
+    let mut shown: HashMap<(String, usize), Level> = HashMap::new();
+    for finding in of_files().filter(|finding| finding.rule.can_fail_a_run()) {
+        let level = shown.entry(place(finding)).or_insert(finding.level);
+        *level = finding.level.max(*level);
+    }
     let bad_source = of_files().any(|finding| finding.rule == Rule::BadSource);
     // A file as a whole that is wrong is wrong at whichever line a run stumbled.
     let whole: HashSet<(String, Rule)> = of_files()
@@ -368,7 +381,10 @@ fn distinct(findings: &mut Vec<Finding>, lines: &Lines<'_>) {
         .collect();
     findings.retain(|finding| {
         let is_said = || {
-            shown.contains(&place(finding))
+            // What matters less does not stand for a failure.
+            shown
+                .get(&place(finding))
+                .is_some_and(|level| *level >= finding.level)
                 || whole.contains(&(finding.place.file.clone(), finding.rule))
                 || (bad_source && finding.rule == Rule::BadSource)
         };

@@ -124,8 +124,9 @@ pub(crate) fn near_grain(name: &str, known: &BTreeSet<&str>) -> Option<&'static 
     USUAL.into_iter().find(|usual| is_slip(name, usual))
 }
 
-/// Whether a name differs from one by a slip: letters that changed places, or one or two of many that are wrong,
-/// but for digits. Short words have many similar words, so `pkgs` does not count as a misspelt `pkg`.
+/// Whether a name differs from one by a slip: letters that changed places, that are doubled or of another case, or one
+/// or two of many that are wrong, but for digits. Short words have many similar words, so `pkgs` does not count as a
+/// misspelt `pkg`.
 pub(crate) fn is_slip(name: &str, meant: &str) -> bool {
     if name == meant || digits(name) != digits(meant) {
         return false;
@@ -144,6 +145,15 @@ pub(crate) fn is_slip(name: &str, meant: &str) -> bool {
 }
 
 fn is_word_slip(word: &str, meant: &str) -> bool {
+    let single = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.dedup();
+        letters
+    };
+    let is_case = word.to_lowercase() == meant.to_lowercase();
+    if is_case || word.len() > 2 && meant.len() > 2 && single(word) == single(meant) {
+        return true;
+    }
     let letters = |word: &str| {
         let mut letters: Vec<char> = word.chars().collect();
         letters.sort_unstable();
@@ -312,6 +322,8 @@ mod tests {
             ("dig_pgk", "dig_pkg"),
             ("os_famly", "os_family"),
             ("servcie_name", "service_name"),
+            ("pkgg_name", "pkg_name"),
+            ("Pkg", "pkg"),
         ] {
             assert!(is_slip(name, meant), "{name}");
         }

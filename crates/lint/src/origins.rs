@@ -400,7 +400,7 @@ pub(crate) fn salt_function(callee: &Expr) -> Option<&str> {
 }
 
 /// The functions that matter here, for `salt.a.b`.
-const DOTTED: [&str; 8] = [
+const DOTTED: [&str; 11] = [
     "pillar.get",
     "pillar.raw",
     "pillar.item",
@@ -408,7 +408,10 @@ const DOTTED: [&str; 8] = [
     "grains.get",
     "grains.item",
     "grains.filter_by",
+    "grains.has_value",
     "map.data",
+    "match.compound",
+    "match.grain",
 ];
 
 /// Options of look-ups by the formula's library, which are not part of the configuration.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mapstack::minion::Minion;
 use mapstack::secrets::{Redact, Secrets};
-use mapstack::value::Value;
+use mapstack::value::{Key, Value};
 use mapstack::{CallSite, Engine, Error, ErrorKind, ImportSite};
 
 use crate::document::SourceFile;
@@ -33,6 +33,8 @@ pub(crate) struct Made {
     pub instead: Option<String>,
     /// What `include` is in place of a list.
     pub include_instead: Option<String>,
+    /// Its ids that do not have states, with what they have instead.
+    pub bodies: Vec<(String, String)>,
 }
 
 /// Folders with files that are not states of the formula.
@@ -142,7 +144,17 @@ impl Library<'_> {
             .following_secrets();
         // What templates made of secrets is known to this run alone.
         let redacted = |e: Error| e.redacted(&self.secrets.clone().derived(run.secret_texts()));
-        run.sls(path).map(|value| made_of(&value)).map_err(redacted)
+        let rendered = run.sls(path).map(|value| made_of(&value));
+        // An sls of an unknown renderer amounts to nothing, with a warning.
+        let warnings = run.warnings();
+        let unsupported = warnings
+            .into_iter()
+            .find(|warning| warning.kind == ErrorKind::Unsupported);
+        let rendered = rendered.and_then(|made| match unsupported {
+            Some(warning) => Err(Error::new(ErrorKind::Unsupported, warning.message)),
+            None => Ok(made),
+        });
+        rendered.map_err(redacted)
     }
 
     /// A number for each minion, which is equal for those that an sls cannot tell apart: the formula's map came
@@ -248,15 +260,32 @@ const PLAIN: [&str; 9] = [
 fn made_of(value: &Value) -> Made {
     let mut made = Made::default();
     match value {
-        Value::Map(map) => match map.get("include") {
-            None => {}
-            Some(Value::List(includes)) => made.includes = includes.iter().cloned().collect(),
-            Some(other) => made.include_instead = Some(other.kind().described().to_owned()),
-        },
+        Value::Map(map) => {
+            match map.get("include") {
+                None => {}
+                Some(Value::List(includes)) => made.includes = includes.iter().cloned().collect(),
+                Some(other) => made.include_instead = Some(other.kind().described().to_owned()),
+            }
+            let wrong = map.iter().filter(|(id, body)| !has_states(id, body));
+            made.bodies = wrong
+                .map(|(id, body)| (id.to_string(), body.kind().described().to_owned()))
+                .collect();
+        }
         other if other.truthy() => made.instead = Some(other.kind().described().to_owned()),
         _ => {}
     }
     made
+}
+
+/// Whether what stands under an id can be states: a mapping, or one function as text (Salt:
+/// `salt.state.BaseHighState._handle_state_decls`).
+fn has_states(id: &Key, body: &Value) -> bool {
+    let is_other = matches!(id.as_str(), Some("include" | "exclude" | "extend"));
+    match body {
+        Value::Map(_) => true,
+        Value::Str(function) => is_other || function.contains('.'),
+        _ => is_other,
+    }
 }
 
 /// The name of the sls in a file.
@@ -348,6 +377,12 @@ impl State {
         self.used
             .iter()
             .filter_map(|run| Some((*run, &**self.outcomes.get(*run)?.as_ref()?)))
+    }
+
+    /// Whether it renders on a run, used or not.
+    pub fn is_rendered(&self, run: usize) -> bool {
+        let outcome = self.outcomes.get(run).and_then(Option::as_ref);
+        outcome.is_some_and(|outcome| outcome.is_ok())
     }
 
     /// What it failed with on a run that uses it.

@@ -55,6 +55,20 @@ pub(crate) struct Subject<'s> {
     pub secrets: &'s Secrets,
 }
 
+/// How many files of each kind were looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Looked {
+    /// Sls that were rendered.
+    pub states: usize,
+    /// Parameter files.
+    pub parameters: usize,
+    /// Other files with data, such as `osfamilymap.yaml`.
+    pub data: usize,
+    /// Other templates.
+    pub templates: usize,
+}
+
 /// What came of the layers, and how.
 pub(crate) type Layered = Result<(Value, Lineage), Error>;
 
@@ -195,6 +209,7 @@ impl<'s> Subject<'s> {
         )
         .collect();
         subject.render_states()?;
+        subject.forget_variables_of_importers();
         subject.leave_out_large_results();
         subject.find_directories();
         subject.read_other_directories()?;
@@ -256,6 +271,61 @@ impl<'s> Subject<'s> {
         Ok(())
     }
 
+    /// A map that states import with their context may use variables that they set: alone, it fails for lack of these.
+    fn forget_variables_of_importers(&mut self) {
+        let map = format!("{}/map.jinja", self.formula);
+        let sets = |state: &State, name: &str| {
+            let loads = |path: &str| {
+                let mut imports = self.survey.imports.iter();
+                imports.any(|site| {
+                    site.with_context
+                        && site.place.file == state.file.shown
+                        && site.template.as_deref() == Some(path)
+                })
+            };
+            let parsed = self.templates.get(&state.file.path);
+            loads(&map) && parsed.is_some_and(|parsed| parsed.binds(name) > 0)
+        };
+        let works = |number: usize, name: &str| {
+            let mut states = self.states.iter();
+            states.any(|state| state.is_rendered(number) && sets(state, name))
+        };
+        let is_mended = |(number, run): (usize, &Examined<'_>)| {
+            let error = run.map_error.as_ref()?;
+            let message = error.diagnostic().message.strip_suffix("' is undefined")?;
+            let (_, name) = message.split_once('\'')?;
+            works(number, name).then_some(number)
+        };
+        let mended: Vec<usize> = self.runs.iter().enumerate().filter_map(is_mended).collect();
+        for number in mended {
+            self.runs[number].map_error = None;
+        }
+    }
+
+    /// How many files of each kind rules looked at.
+    pub fn looked(&self) -> Looked {
+        let of_states: BTreeSet<&str> = self.states.iter().map(|state| &*state.file.path).collect();
+        let mut looked = Looked::default();
+        let own = self.files.values();
+        for file in own.filter(|file| !self.ignored.contains_key(&file.path)) {
+            let is_document = || self.documents.iter().any(|one| one.path == file.path);
+            let is_broken = || self.broken.iter().any(|(one, _)| one.path == file.path);
+            let kind = if of_states.contains(&*file.path) {
+                &mut looked.states
+            } else if self.is_parameter_file(&file.path) {
+                &mut looked.parameters
+            } else if self.survey.templates.contains(&file.path) {
+                &mut looked.templates
+            } else if is_document() || is_broken() {
+                &mut looked.data
+            } else {
+                continue;
+            };
+            *kind += 1;
+        }
+        looked
+    }
+
     /// Find the files that no rule looks into.
     fn find_ignored(&mut self) {
         let documents: BTreeSet<&str> = self
@@ -270,8 +340,10 @@ impl<'s> Subject<'s> {
             .iter()
             .filter_map(|error| Some(&*error.diagnostic().place.as_ref()?.file))
             .collect();
+        let rendered: BTreeSet<&str> = self.states.iter().map(|state| &*state.file.path).collect();
         let is_read = |file: &SourceFile| {
             self.survey.templates.contains(&file.path)
+                || rendered.contains(&*file.path)
                 || documents.contains(&*file.path)
                 || broken.contains(&*file.path)
                 || refused.contains(&*file.shown)

@@ -13,6 +13,9 @@ use mapstack_render::jinja::{Node, Syntax, compile, visit};
 
 use crate::origins::text_of;
 
+/// What stands for a tag: part of no word and no blank.
+const FILLER: char = '\u{0}';
+
 /// The templates that a survey read, by their paths on the file server.
 #[derive(Default)]
 pub(crate) struct Templates(BTreeMap<String, Parsed>);
@@ -189,14 +192,29 @@ impl Parsed {
     /// The texts in the template that are not comments: what its expressions say, and the text around tags
     /// without what YAML and most configuration files call a comment.
     pub fn said(&self) -> Vec<String> {
-        let texts = self
-            .statements()
-            .into_iter()
-            .filter_map(|stmt| match &stmt.kind {
-                StmtKind::Text(text) => Some(without_comments(text)),
-                _ => None,
-            });
-        texts.chain(self.literals()).collect()
+        let mut said = self.literals();
+        said.push(without_comments(&self.text()));
+        said
+    }
+
+    /// The text around tags and comments, whose places are filled: a line stays a comment behind an expression.
+    fn text(&self) -> String {
+        let source = &*self.tree.source;
+        let mut text = String::with_capacity(source.len());
+        let mut next = 0;
+        let fill = |text: &mut String, from: usize, to: usize| {
+            let skipped = source.get(from..to).unwrap_or_default();
+            text.extend(skipped.chars().map(|c| if c == '\n' { c } else { FILLER }));
+        };
+        for stmt in self.statements() {
+            let (start, end) = (stmt.span.start as usize, stmt.span.end as usize);
+            if matches!(stmt.kind, StmtKind::Text(_)) && start >= next {
+                fill(&mut text, next, start);
+                text.push_str(source.get(start..end).unwrap_or_default());
+                next = end;
+            }
+        }
+        text
     }
 
     /// What the expressions of the template say: their literals but for the keys of mappings, and the names of
@@ -234,6 +252,36 @@ impl Parsed {
     pub fn bound(&self) -> &HashSet<String> {
         self.bound
             .get_or_init(|| self.find_bound().into_iter().map(str::to_owned).collect())
+    }
+
+    /// How many statements bind a name, those that only their own body sees among them.
+    pub fn binds(&self, name: &str) -> usize {
+        let binds = |stmt: &&&Stmt| {
+            let mut bound = HashSet::new();
+            match &stmt.kind {
+                StmtKind::Set { target, .. }
+                | StmtKind::SetBlock { target, .. }
+                | StmtKind::Load { target, .. }
+                | StmtKind::ImportData { target, .. } => names(target, &mut bound),
+                StmtKind::For(f) => names(&f.target, &mut bound),
+                StmtKind::With { bindings, .. } => {
+                    bindings
+                        .iter()
+                        .for_each(|(target, _)| names(target, &mut bound));
+                }
+                StmtKind::Import { target, .. } => drop(bound.insert(&**target)),
+                StmtKind::FromImport { names, .. } => {
+                    bound.extend(names.iter().map(|(_, here)| &**here));
+                }
+                StmtKind::Macro(m) | StmtKind::CallBlock { caller: m, .. } => {
+                    bound.insert(&*m.name);
+                    bound.extend(m.params.iter().map(|param| &*param.name));
+                }
+                _ => {}
+            }
+            bound.contains(name)
+        };
+        self.statements().iter().filter(binds).count()
     }
 
     fn find_bound(&self) -> HashSet<&str> {
@@ -287,11 +335,25 @@ pub(crate) fn without_comments(text: &str) -> String {
 /// comments are not known.
 pub(crate) fn said_in_file(path: &str, text: &str) -> Option<String> {
     let extension = Path::new(path).extension()?.to_str()?;
-    let is_read = matches!(
-        extension,
-        "yaml" | "yml" | "json" | "sls" | "jinja" | "j2" | "jinja2" | "py" | "mako" | "tera"
-    );
-    is_read.then(|| without_comments(text))
+    match extension {
+        // A template that does not parse has no tree.
+        "jinja" | "jinja2" | "j2" | "sls" | "yaml" | "yml" => {
+            Some(without_comments(&without_jinja_comments(text)))
+        }
+        "json" | "py" | "mako" | "tera" => Some(without_comments(text)),
+        _ => None,
+    }
+}
+
+/// A text without `{# … #}`; one that does not end goes on to the end.
+fn without_jinja_comments(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, comment)) = rest.split_once("{#") {
+        kept.push_str(before);
+        rest = comment.split_once("#}").map_or("", |(_, rest)| rest);
+    }
+    kept + rest
 }
 
 /// The words of texts: what could be the name of a key.

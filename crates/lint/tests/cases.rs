@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use mapstack::minion::platforms;
 use mapstack::{Engine, loader::MemoryFiles};
-use mapstack_lint::{Linter, Rule, SchemaFrom};
+use mapstack_lint::{Finding, Linter, Rule, SchemaFrom};
 use serde::Deserialize;
 
 /// A tree, and what there is to say about it.
@@ -25,8 +25,11 @@ struct Case {
     /// Whether values are checked against the formula's schema.
     #[serde(default)]
     schema: bool,
-    /// `RULE FILE`, or `RULE FILE:LINE:COLUMN`.
+    /// `LEVEL RULE FILE`, or `LEVEL RULE FILE:LINE:COLUMN`.
     findings: Vec<String>,
+    /// What the messages, notes and help of the findings say, among other things.
+    #[serde(default)]
+    says: Vec<String>,
 }
 
 fn cases() -> Vec<(PathBuf, Case)> {
@@ -46,7 +49,7 @@ fn cases() -> Vec<(PathBuf, Case)> {
     found
 }
 
-fn findings(case: &Case) -> Vec<String> {
+fn findings(case: &Case) -> Vec<Finding> {
     let files = case
         .files
         .iter()
@@ -62,12 +65,20 @@ fn findings(case: &Case) -> Vec<String> {
     if case.schema {
         linter = linter.schema(SchemaFrom::Formula);
     }
-    let report = linter.lint(&case.formula).unwrap();
-    report
-        .findings
-        .iter()
-        .map(|finding| format!("{} {}", finding.rule, finding.position()))
-        .collect()
+    linter.lint(&case.formula).unwrap().findings
+}
+
+fn summary(finding: &Finding) -> String {
+    let (level, rule) = (finding.level.name(), finding.rule);
+    format!("{level} {rule} {}", finding.position())
+}
+
+/// Whether some finding says a text.
+fn is_said(findings: &[Finding], text: &str) -> bool {
+    findings.iter().any(|finding| {
+        let mut lines = finding.notes.iter().chain(&finding.help);
+        finding.message.contains(text) || lines.any(|line| line.contains(text))
+    })
 }
 
 #[test]
@@ -76,7 +87,8 @@ fn every_mistake_is_found_and_nothing_else() {
     let cases = cases();
     for (path, case) in &cases {
         let mut expected = case.findings.clone();
-        let mut found = findings(case);
+        let all = findings(case);
+        let mut found: Vec<String> = all.iter().map(summary).collect();
         expected.sort();
         found.sort();
         if found != expected {
@@ -85,6 +97,8 @@ fn every_mistake_is_found_and_nothing_else() {
                 path.display()
             ));
         }
+        let unsaid = case.says.iter().filter(|text| !is_said(&all, text));
+        wrong.extend(unsaid.map(|text| format!("{}: nothing says {text}", path.display())));
     }
     assert!(
         wrong.is_empty(),
@@ -107,7 +121,7 @@ fn every_rule_has_a_case_that_fails_and_one_that_passes() {
         let finds = |case: &Case| {
             case.findings
                 .iter()
-                .any(|finding| finding.starts_with(&format!("{rule} ")))
+                .any(|finding| finding.split(' ').nth(1) == Some(rule.name()))
         };
         assert!(
             of_rule().any(|(_, case)| finds(case)),

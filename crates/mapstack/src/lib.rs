@@ -92,5 +92,5 @@ pub use outside::OtherTemplate;
 pub use pipe::TemplateOptions;
 pub use stack::{STRATEGIES, directories, parse as parse_definition};
 pub use stubs::Stubs;
-pub use survey::{Answerer, CallSite, ImportSite, Survey};
+pub use survey::{Answerer, CallSite, ImportSite, LoadSite, Survey};
 pub use text::Text;

@@ -390,8 +390,10 @@ impl Run<'_> {
         let kind = match e.kind {
             RenderErrorKind::Limit => ErrorKind::Limit,
             RenderErrorKind::Undefined => ErrorKind::Undefined,
+            RenderErrorKind::Absent => ErrorKind::Unsupported,
             _ => ErrorKind::Template,
         };
+        let cause = e.clone();
         let place = |place| self.place_in_template(place, file);
         let steps = e.trace.into_iter().map(|frame| Step {
             what: frame.what,
@@ -402,7 +404,8 @@ impl Run<'_> {
         steps.dedup();
         let error = Error::new(kind, message)
             .at(e.place.map(place))
-            .trace(steps);
+            .trace(steps)
+            .caused_by(cause);
         match e.help {
             Some(help) => error.help(help),
             None => error,

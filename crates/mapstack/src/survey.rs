@@ -27,6 +27,8 @@ pub struct Survey {
     pub sources: Vec<(Str, Place)>,
     /// The imports of one template by another.
     pub imports: Vec<ImportSite>,
+    /// The other places where a template needs a file: a template that it includes or extends, or data.
+    pub loads: Vec<LoadSite>,
     /// The errors of templates that Jinja would refuse.
     pub errors: Vec<Error>,
     /// Files that look like templates of another engine, with the reason.
@@ -74,9 +76,20 @@ pub struct ImportSite {
     pub template: Option<String>,
     /// The imported names; empty if the template imports the module.
     pub names: Vec<Str>,
+    /// The name that the module gets, if the template imports that.
+    pub module: Option<Str>,
     /// Whether the imported template sees the variables of the importing one.
     pub with_context: bool,
     /// The place of the import.
+    pub place: Place,
+}
+
+/// A use of a file: `{% include … %}`, `{% extends … %}` or `{% import_yaml … as data %}`, which fails without it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadSite {
+    /// The `salt://` path of the file, without the scheme.
+    pub path: String,
+    /// The place of the use.
     pub place: Place,
 }
 
@@ -233,17 +246,27 @@ impl TemplateFile<'_> {
         // The places of `salt` that belong to a recorded use.
         let mut noted: BTreeSet<u32> = BTreeSet::new();
         let (calls, asked, sources) = (&mut survey.calls, &mut survey.asked, &mut survey.sources);
-        let imports = &mut survey.imports;
-        let mut import = |from: &Expr, names: Vec<Str>, with_context: bool, span: Span| {
+        let (imports, loads) = (&mut survey.imports, &mut survey.loads);
+        let mut import = |site: (&Expr, Vec<Str>, Option<Str>), with_context: bool, span: Span| {
+            let (from, names, module) = site;
             let path = self.fold_path(from);
             let place = self.place(&template.source, span);
             imports.push(ImportSite {
                 template: path.clone(),
                 names,
+                module,
                 with_context,
                 place,
             });
             path
+        };
+        let mut load = |named: &Expr, span: Span| {
+            let path = self.fold_path(named)?;
+            loads.push(LoadSite {
+                path: path.clone(),
+                place: self.place(&template.source, span),
+            });
+            Some(path)
         };
         let walked: std::result::Result<(), std::convert::Infallible> =
             visit(template, &mut |node, _| {
@@ -269,23 +292,30 @@ impl TemplateFile<'_> {
                             with_context,
                         } => {
                             let names = names.iter().map(|(name, _)| name.clone()).collect();
-                            loaded.extend(import(from, names, *with_context, stmt.span));
+                            loaded.extend(import((from, names, None), *with_context, stmt.span));
                         }
                         StmtKind::Import {
                             template: from,
                             with_context,
-                            ..
+                            target,
                         } => {
-                            loaded.extend(import(from, Vec::new(), *with_context, stmt.span));
+                            let module = (from, Vec::new(), Some(target.clone()));
+                            loaded.extend(import(module, *with_context, stmt.span));
                         }
-                        StmtKind::Include { template, .. } => match &template.kind {
+                        StmtKind::Include {
+                            template,
+                            ignore_missing,
+                            ..
+                        } => match &template.kind {
+                            // Any of them will do.
                             ExprKind::List(names) | ExprKind::Tuple(names) => {
                                 loaded.extend(names.iter().filter_map(|name| self.fold_path(name)));
                             }
-                            _ => loaded.extend(self.fold_path(template)),
+                            _ if *ignore_missing => loaded.extend(self.fold_path(template)),
+                            _ => loaded.extend(load(template, stmt.span)),
                         },
                         StmtKind::Extends(template) | StmtKind::ImportData { template, .. } => {
-                            loaded.extend(self.fold_path(template));
+                            loaded.extend(load(template, stmt.span));
                         }
                         _ => {}
                     },
@@ -308,6 +338,9 @@ impl TemplateFile<'_> {
         if !name.starts_with("./") && !name.starts_with("../") {
             return Some(name);
         }
+        if self.is_managed() {
+            return None;
+        }
         let mut parts: Vec<&str> = directory
             .split('/')
             .filter(|part| !part.is_empty())
@@ -323,12 +356,20 @@ impl TemplateFile<'_> {
         Some(parts.join("/"))
     }
 
+    /// Whether it is a template of a file that a state manages: its `tpldir` depends on that state (Salt:
+    /// `salt.utils.templates.generate_sls_context`).
+    fn is_managed(&self) -> bool {
+        let mut folders = self.path.split('/').rev().skip(1);
+        folders.any(|folder| matches!(folder, "files" | "templates"))
+    }
+
     /// The value of an expression that consists of literals, `tplroot` and `tpldir`.
     fn fold(&self, expr: &Expr) -> Option<String> {
         match &expr.kind {
             ExprKind::Const(Value::Str(text)) => Some(text.to_string()),
             ExprKind::Name(name) => match &**name {
                 "tplroot" => self.path.split('/').next().map(String::from),
+                "tpldir" | "slspath" if self.is_managed() => None,
                 "tpldir" | "slspath" => self
                     .path
                     .rsplit_once('/')

@@ -69,6 +69,8 @@ pub enum ErrorKind {
     Limit,
     /// A message that is complete as it is, from work that a template started.
     Nested,
+    /// A program that the template needs is not installed; the message is complete as it is.
+    Absent,
 }
 
 /// A place in a template's source.
@@ -207,7 +209,9 @@ impl fmt::Display for Error {
                 "Problem running salt function in Jinja template: {}",
                 self.message
             ),
-            ErrorKind::Nested | ErrorKind::Code(_) => f.write_str(&self.message),
+            ErrorKind::Nested | ErrorKind::Absent | ErrorKind::Code(_) => {
+                f.write_str(&self.message)
+            }
             ErrorKind::Python(_)
             | ErrorKind::TemplateNotFound
             | ErrorKind::Raised

@@ -1,5 +1,6 @@
 //! `mapstack lint`.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use mapstack_inputs::{Many, Served, formulas};
 use mapstack_lint::fix::{Fixed, distinct, fixed};
 use mapstack_lint::{Level, Linter, Report, Rule, SchemaFrom};
 use mapstack_report::lint;
-use mapstack_report::words::count;
+use mapstack_report::words::{count, some};
 
 use crate::commands::engine;
 use crate::output;
@@ -133,7 +134,12 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         reports = check()?;
     }
     match args.format {
-        Findings::Text => text(&reports, reporter)?,
+        Findings::Text => {
+            if args.formulas.is_empty() {
+                note_others(&formulas::others(engine.files(), saltenv)?, reporter);
+            }
+            text(&reports, reporter)?;
+        }
         Findings::Json => output::write_json(&lint::rows(&reports))?,
         Findings::Sarif => output::write_json(&lint::log(&reports))?,
         Findings::Github => output::write(&lint::commands(&reports))?,
@@ -201,6 +207,20 @@ fn rule(name: &str) -> Result<Rule, Failure> {
     name.parse()
         .map_err(|error| Failure::Usage(format!("{error}; `mapstack lint --rules` lists them")))
 }
+
+/// Say which folders with states are not formulas and were left out.
+fn note_others(others: &BTreeSet<String>, reporter: &Reporter) {
+    if !others.is_empty() {
+        let names: Vec<&str> = others.iter().map(String::as_str).collect();
+        reporter.say(&format!(
+            "not looked at: {} (no parameters/, map.jinja or init.sls; name it to have it checked)",
+            some(&names, NAMED)
+        ));
+    }
+}
+
+/// How many folders are named.
+const NAMED: usize = 10;
 
 /// Print findings with excerpts, and count them on standard error.
 fn text(reports: &[(String, Report)], reporter: &Reporter) -> Result<(), Failure> {

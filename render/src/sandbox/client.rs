@@ -337,7 +337,7 @@ impl Lost {
 
     fn without_job(self) -> Box<Error> {
         match self {
-            Lost::Absent(what) => Error::new(ErrorKind::Nested, what),
+            Lost::Absent(what) => Error::new(ErrorKind::Absent, what),
             Lost::Stranger(what) => Error::new(ErrorKind::Nested, what)
                 .with_help("build or install both from the same release"),
             Lost::Strange(what) => strange(&format!("it does not keep to the protocol: {what}")),

@@ -46,7 +46,7 @@ pub(super) fn find() -> Result<PathBuf> {
 }
 
 fn absent(message: String) -> Box<Error> {
-    Error::new(ErrorKind::Nested, message).with_help(HELP)
+    Error::new(ErrorKind::Absent, message).with_help(HELP)
 }
 
 fn name() -> String {

@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::{Answerer, nearest};
 
+use super::failures::on;
+use super::imports::{is_at, minions};
 use crate::Rule;
 use crate::finding::{Finding, Level};
 use crate::subject::Subject;
@@ -60,9 +62,24 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
                 ..finding(message).help(help)
             });
         }
-        Some(finding(format!("salt['{name}'] does not exist")).help(help))
+        let finding = finding(format!("salt['{name}'] does not exist")).help(help);
+        // An extension would be a module of another name.
+        Some(failing(subject, finding))
     });
     refused.chain(unknown).collect()
+}
+
+/// A finding as an error if runs end at the call.
+fn failing(subject: &Subject<'_>, finding: Finding) -> Finding {
+    let minions = minions(subject, |error| is_at(error, &finding.place));
+    if minions.is_empty() {
+        return finding;
+    }
+    let supported = subject.runs.iter().filter(|run| run.supported).count();
+    Finding {
+        level: Level::Error,
+        ..finding.note(on(&minions, supported))
+    }
 }
 
 /// A function of the module, or of a module of nearly that name.

@@ -140,6 +140,7 @@ fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>) -> Finding {
     }
     if let Some(cure) = cure(error, &tracer.at(&place), !is_passed) {
         finding.level = Level::Warning;
+        finding.lacks_facts = true;
         finding.notes.push(cure);
     }
     finding.note(on(&minions, of))
@@ -273,7 +274,7 @@ fn rule(error: &Error) -> Rule {
         ErrorKind::Yaml => diagnostic.caused().map_or(Rule::YamlSyntax, rule_of),
         ErrorKind::DataSource => Rule::DataSource,
         ErrorKind::Definition | ErrorKind::Options => Rule::BadSource,
-        ErrorKind::Template if imports::is_not_found(&diagnostic.message) => Rule::MissingImport,
+        _ if imports::is_not_found(error) => Rule::MissingImport,
         _ => Rule::RenderFailure,
     }
 }

@@ -1,9 +1,11 @@
 //! Templates that load others, or names of others, that do not exist.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::{Error, ImportSite, Place, nearest};
+use mapstack_render::ErrorKind as RenderErrorKind;
 
 use super::failures::on;
 use crate::Rule;
@@ -12,12 +14,17 @@ use crate::subject::Subject;
 use crate::templates::Parsed;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
-    subject
-        .survey
+    let survey = &subject.survey;
+    let imports = survey
         .imports
         .iter()
-        .flat_map(|site| of_site(subject, site))
-        .collect()
+        .flat_map(|site| of_site(subject, site));
+    let loads = survey
+        .loads
+        .iter()
+        .filter(|site| is_absent(subject, &site.path))
+        .map(|site| of_file(subject, &site.place, &site.path));
+    imports.chain(loads).collect()
 }
 
 /// Whether a run's error is about a name that an import does not find, which is said at the import.
@@ -37,9 +44,9 @@ pub(super) fn says(subject: &Subject<'_>, error: &Error) -> bool {
 const NOT_EXPORTED: &str = "does not export the requested name";
 
 /// Whether a run's error is that a template does not exist.
-pub(super) fn is_not_found(message: &str) -> bool {
-    message.contains("not found in search path")
-        || message.contains("none of the templates given were found")
+pub(super) fn is_not_found(error: &Error) -> bool {
+    let cause = error.diagnostic().caused::<mapstack_render::Error>();
+    cause.is_some_and(|cause| cause.kind == RenderErrorKind::TemplateNotFound)
 }
 
 fn of_site(subject: &Subject<'_>, site: &ImportSite) -> Vec<Finding> {
@@ -47,7 +54,7 @@ fn of_site(subject: &Subject<'_>, site: &ImportSite) -> Vec<Finding> {
         return Vec::new();
     };
     if is_absent(subject, path) {
-        return vec![of_file(subject, site, path)];
+        return vec![of_file(subject, &site.place, path)];
     }
     let missing = missing(subject, site);
     missing
@@ -82,12 +89,12 @@ fn missing<'s>(subject: &Subject<'_>, site: &'s ImportSite) -> Vec<&'s str> {
         .collect()
 }
 
-fn of_file(subject: &Subject<'_>, site: &ImportSite, path: &str) -> Finding {
+fn of_file(subject: &Subject<'_>, place: &Place, path: &str) -> Finding {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let finding = Finding::new(
         Rule::MissingImport,
-        site.place.clone(),
-        format!("there is no template salt://{path}"),
+        place.clone(),
+        format!("there is no file salt://{path}"),
     );
     let beside = subject.files.keys().filter_map(|known| {
         let (at, known) = known.rsplit_once('/')?;
@@ -95,20 +102,34 @@ fn of_file(subject: &Subject<'_>, site: &ImportSite, path: &str) -> Finding {
     });
     let finding = match nearest(name, beside) {
         Some(near) => finding.help(format!("did you mean '{near}'?")),
-        None if !path.starts_with(&format!("{}/", subject.formula)) => {
-            finding.help("if it belongs to another formula, add its root: --root DIR")
-        }
-        None => finding,
+        None if path.starts_with(&format!("{}/", subject.formula)) => finding,
+        None => finding.help(match root_above(subject, place, path) {
+            Some(above) => {
+                format!("the root is the folder of that name: did you mean --root {above}?")
+            }
+            None => "if it belongs to another formula, add its root: --root DIR".into(),
+        }),
     };
     weighed(subject, finding, |error| {
-        let place = error.diagnostic().place.as_ref();
-        is_not_found(&error.diagnostic().message)
-            && place.is_some_and(|place| is_within(place, &site.place))
+        is_not_found(error) && is_at(error, place)
     })
 }
 
-fn is_within(inner: &Place, outer: &Place) -> bool {
-    inner.file == outer.file && outer.start <= inner.start && inner.start < outer.end
+/// The folder above the root that a template lies below, if the root has the name that a path begins with.
+fn root_above(subject: &Subject<'_>, place: &Place, path: &str) -> Option<String> {
+    let parsed = subject.templates.at(place)?;
+    let root = Path::new(parsed.shown.strip_suffix(&*parsed.path)?);
+    let is_first = root.file_name()?.to_str() == path.split('/').next();
+    let above = root.parent().filter(|_| is_first)?.display().to_string();
+    Some(if above.is_empty() { ".".into() } else { above })
+}
+
+/// Whether an error's place and another have something in common.
+pub(super) fn is_at(error: &Error, place: &Place) -> bool {
+    let own = error.diagnostic().place.as_ref();
+    own.is_some_and(|own| {
+        own.file == place.file && own.start < place.end && place.start < own.end.max(own.start + 1)
+    })
 }
 
 fn of_name(subject: &Subject<'_>, site: &ImportSite, path: &str, name: &str) -> Finding {
@@ -125,41 +146,52 @@ fn of_name(subject: &Subject<'_>, site: &ImportSite, path: &str, name: &str) -> 
         place,
         format!("salt://{path} has no macro or variable '{name}'"),
     );
-    let bound = subject
-        .templates
-        .get(path)
-        .into_iter()
-        .flat_map(Parsed::bound);
-    let public: BTreeSet<&str> = bound
-        .map(String::as_str)
-        .filter(|name| !name.starts_with('_'))
-        .collect();
-    let finding = match nearest(name, public.iter().copied()) {
-        Some(near) => finding.help(format!("did you mean '{near}'?")),
-        None if public.is_empty() => finding.help("it sets nothing"),
-        None => finding.help(format!(
-            "it has {}",
-            public.into_iter().collect::<Vec<_>>().join(", ")
-        )),
-    };
+    let finding = with_help(finding, subject.templates.get(path), name);
     weighed(subject, finding, |error| {
         let message = &error.diagnostic().message;
         message.contains(NOT_EXPORTED) && message.ends_with(&format!("'{name}'"))
     })
 }
 
-/// A finding as an error with the minions that fail for it, or as a warning if no run came by.
-fn weighed(subject: &Subject<'_>, mut finding: Finding, is_it: impl Fn(&Error) -> bool) -> Finding {
-    let supported = subject.runs.iter().filter(|run| run.supported).count();
-    let failing = (0..subject.runs.len()).filter(|run| {
-        subject.runs[*run].supported && subject.errors(*run).any(|(_, error)| is_it(error))
-    });
-    let minions: Vec<String> = failing
-        .map(|run| subject.runs[run].minion.id.to_string())
+/// A finding about a name that a template does not have, with what it has.
+pub(super) fn with_help(finding: Finding, from: Option<&Parsed>, name: &str) -> Finding {
+    let public: BTreeSet<&str> = from
+        .into_iter()
+        .flat_map(Parsed::bound)
+        .map(String::as_str)
+        .filter(|name| !name.starts_with('_'))
         .collect();
+    match nearest(name, public.iter().copied()) {
+        Some(near) => finding.help(format!("did you mean '{near}'?")),
+        None if public.is_empty() => finding.help("it sets nothing"),
+        None => finding.help(format!(
+            "it has {}",
+            public.into_iter().collect::<Vec<_>>().join(", ")
+        )),
+    }
+}
+
+/// A finding as an error with the minions that fail for it, or as a warning if no run came by.
+pub(super) fn weighed(
+    subject: &Subject<'_>,
+    mut finding: Finding,
+    is_it: impl Fn(&Error) -> bool,
+) -> Finding {
+    let supported = subject.runs.iter().filter(|run| run.supported).count();
+    let minions = minions(subject, is_it);
     if minions.is_empty() {
         finding.level = Level::Warning;
         return finding.note("no run on these minions needed it");
     }
     finding.note(on(&minions, supported))
+}
+
+/// The minions that fail with an error, of those that the formula is for.
+pub(super) fn minions(subject: &Subject<'_>, is_it: impl Fn(&Error) -> bool) -> Vec<String> {
+    let failing = (0..subject.runs.len()).filter(|run| {
+        subject.runs[*run].supported && subject.errors(*run).any(|(_, error)| is_it(error))
+    });
+    failing
+        .map(|run| subject.runs[run].minion.id.to_string())
+        .collect()
 }

@@ -46,6 +46,8 @@ enum Problem {
     Shape(String),
     /// Its include is this in place of a list.
     Include(String),
+    /// An id has this in place of states.
+    Body { id: String, instead: String },
     /// An entry of its include, as it is written, is this in place of a name.
     Entry(String),
     /// An entry leads above the root.
@@ -63,9 +65,14 @@ fn problems(state: &State, made: &Made, available: &Available) -> Vec<Problem> {
     if let Some(instead) = &made.include_instead {
         return vec![Problem::Include(instead.clone())];
     }
-    made.includes
-        .iter()
+    let bodies = made.bodies.iter().map(|(id, instead)| Problem::Body {
+        id: id.clone(),
+        instead: instead.clone(),
+    });
+    let includes = made.includes.iter();
+    includes
         .filter_map(|entry| of_entry(state, entry, available))
+        .chain(bodies)
         .collect()
 }
 
@@ -118,6 +125,12 @@ impl Problem {
                 format!("`include` is {instead}, not a list"),
             )
             .help("write one sls a line, each behind a dash"),
+            Problem::Body { id, instead } => Finding::new(
+                Rule::StatesShape,
+                place_of_id(state, id),
+                format!("the id '{id}' has {instead}, not a mapping of states"),
+            )
+            .help("write each function below the id, such as `pkg.installed: []`"),
             Problem::Entry(instead) => Finding::new(
                 Rule::StatesShape,
                 place_of(state, "include:"),
@@ -133,7 +146,7 @@ impl Problem {
             Problem::Missing { written, name } => {
                 let message = format!("there is no sls '{name}'");
                 let finding = Finding::new(Rule::MissingInclude, place_of(state, written), message);
-                match nearest(name, available.names.iter()) {
+                match available.nearest(name) {
                     Some(near) => finding.help(format!("did you mean '{near}'?")),
                     None => {
                         let path = name.replace('.', "/");
@@ -188,6 +201,20 @@ fn place_of(state: &State, written: &str) -> Place {
     }
 }
 
+/// Where an id stands in an sls; the whole file if a template made it.
+fn place_of_id(state: &State, id: &str) -> Place {
+    let text = &state.file.text;
+    let is_key = |at: &usize| {
+        let behind = text[at + id.len()..].trim_start_matches(['"', '\'']);
+        (*at == 0 || text[..*at].ends_with(['\n', '"', '\''])) && behind.starts_with(':')
+    };
+    let found = text.match_indices(id).map(|(at, _)| at).find(is_key);
+    found.map_or_else(
+        || state.file.place(0, 0),
+        |at| state.file.place(at, at + id.len()),
+    )
+}
+
 /// The states that the file server has.
 struct Available {
     saltenv: String,
@@ -220,6 +247,24 @@ impl Available {
         }
     }
 
+    /// The name that is meant: what is right about a name says nothing about the rest of it.
+    fn nearest(&self, name: &str) -> Option<&String> {
+        let (folder, own) = name.rsplit_once('.').unwrap_or(("", name));
+        let beside = self.names.iter().filter_map(|known| {
+            let (at, last) = known.rsplit_once('.').unwrap_or(("", known));
+            (at == folder).then_some((known, last))
+        });
+        let beside: Vec<(&String, &str)> = beside.collect();
+        let near = nearest(own, beside.iter().map(|(_, last)| *last));
+        let of_beside = near.and_then(|near| beside.iter().find(|(_, last)| *last == near));
+        of_beside.map(|(known, _)| *known).or_else(|| {
+            nearest(
+                name,
+                self.names.iter().filter(|known| !is_beside(known, folder)),
+            )
+        })
+    }
+
     /// Whether a name, or a glob's beginning, leads to one.
     fn has(&self, name: &str) -> bool {
         match name.find(['*', '?', '[']) {
@@ -230,4 +275,9 @@ impl Available {
                 .any(|known| known.starts_with(&name[..at])),
         }
     }
+}
+
+/// Whether an sls lies in a folder.
+fn is_beside(name: &str, folder: &str) -> bool {
+    name.rsplit_once('.').map_or("", |(at, _)| at) == folder
 }

@@ -13,11 +13,11 @@ use crate::finding::Finding;
 use crate::names::is_slip;
 use crate::origins::salt_function;
 use crate::subject::Subject;
-use crate::templates::{Parsed, words};
+use crate::templates::{Parsed, said_in_file, words};
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let used = used(subject);
+    let used = Used::of(subject);
     for group in [parameters(subject), maps(subject)]
         .into_iter()
         .chain(dicts(subject))
@@ -27,24 +27,47 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-/// The words by which templates could look something up: those of expressions, and of the text of all
-/// templates that are not data.
-fn used(subject: &Subject<'_>) -> BTreeSet<String> {
-    let is_data = |parsed: &&Parsed| {
-        subject.is_parameter_file(&parsed.path) || parsed.path.ends_with(".yaml")
-    };
-    let said: Vec<String> = subject
-        .templates
-        .all()
-        .flat_map(|parsed| {
-            if is_data(&parsed) {
+/// The words by which something could be looked up.
+struct Used {
+    words: BTreeSet<String>,
+    /// Whether the formula is data alone, which others look up.
+    is_elsewhere: bool,
+}
+
+impl Used {
+    /// Those of expressions, and of the text of all files that are not data.
+    fn of(subject: &Subject<'_>) -> Self {
+        let is_data = |path: &str| subject.is_parameter_file(path) || path.ends_with(".yaml");
+        let of_templates = subject.templates.all().flat_map(|parsed| {
+            if is_data(&parsed.path) {
                 parsed.literals()
             } else {
                 parsed.said()
             }
-        })
-        .collect();
-    words(said.iter().map(String::as_str))
+        });
+        let others = subject
+            .files
+            .values()
+            .filter(|file| !is_data(&file.path) && subject.templates.get(&file.path).is_none());
+        let of_others = others.filter_map(|file| said_in_file(&file.path, &file.text));
+        let said: Vec<String> = of_templates.chain(of_others).collect();
+        let is_code = |path: &str| {
+            [".sls", ".jinja", ".j2", ".py"]
+                .iter()
+                .any(|end| path.ends_with(end))
+        };
+        Used {
+            words: words(said.iter().map(String::as_str)),
+            is_elsewhere: !subject
+                .files
+                .keys()
+                .any(|path| is_code(path) && !is_data(path)),
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.words.contains(name)
+    }
 }
 
 /// Layers of one kind, and the keys that they are held against.
@@ -63,7 +86,7 @@ struct Override {
 }
 
 /// Keys by name, with the keys below and where they stand.
-#[derive(Default)]
+#[derive(Default, Clone)]
 struct Tree(BTreeMap<String, (Option<Place>, Tree)>);
 
 impl Tree {
@@ -114,6 +137,15 @@ impl Tree {
         }
     }
 
+    /// The keys that are used, with those below them.
+    fn used(&self, used: &Used) -> Tree {
+        let entry = |(name, (place, below)): (&String, &(Option<Place>, Tree))| {
+            (name.clone(), (place.clone(), below.used(used)))
+        };
+        let named = self.0.iter().filter(|(name, _)| used.has(name));
+        Tree(named.map(entry).collect())
+    }
+
     fn names<'t>(&'t self, found: &mut BTreeSet<&'t str>) {
         for (name, (_, below)) in &self.0 {
             found.insert(name);
@@ -123,7 +155,7 @@ impl Tree {
 }
 
 impl Group {
-    fn slips(&self, used: &BTreeSet<String>) -> Vec<Finding> {
+    fn slips(&self, used: &Used) -> Vec<Finding> {
         let mut setters: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for one in &self.overrides {
             let mut names = BTreeSet::new();
@@ -132,48 +164,77 @@ impl Group {
                 setters.entry(name).or_default().insert(&one.name);
             }
         }
-        let is_known =
-            |name: &str| used.contains(name) || setters.get(name).is_some_and(|set| set.len() > 1);
-        let mut findings = Vec::new();
+        // What one layer sets and templates use is right in the others as well.
+        let mut meant = self.defaults.clone();
         for one in &self.overrides {
-            slips(&one.tree, &self.defaults, used, &is_known, &mut findings);
+            meant.extend(one.tree.used(used));
         }
-        findings
+        let mut search = Search {
+            used,
+            setters: &setters,
+            findings: Vec::new(),
+        };
+        for one in &self.overrides {
+            search.slips(&one.tree, &meant, used.is_elsewhere);
+        }
+        search.findings
     }
 }
 
-fn slips(
-    tree: &Tree,
-    defaults: &Tree,
-    used: &BTreeSet<String>,
-    is_known: &dyn Fn(&str) -> bool,
-    findings: &mut Vec<Finding>,
-) {
-    for (name, (place, below)) in &tree.0 {
-        if let Some((_, defaults)) = defaults.0.get(name) {
-            slips(below, defaults, used, is_known, findings);
-            continue;
-        }
-        let Some(place) = place.clone().filter(|_| !is_known(name)) else {
-            continue;
-        };
-        // A key that nothing names either is data of its own kind, such as options of a program.
-        let meant = |known: &&String| {
-            used.contains(*known) && !tree.0.contains_key(*known) && is_slip(name, known)
-        };
-        let Some(near) = defaults.0.keys().find(meant) else {
-            continue;
-        };
-        let message = format!("nothing uses the key '{name}', which no other layer has");
-        let finding =
-            Finding::new(Rule::MisspeltKey, place, message).help(format!("did you mean '{near}'?"));
-        findings.push(
-            match defaults.0.get(near).and_then(|(place, _)| place.clone()) {
-                Some(place) => finding.related("the default", place),
+struct Search<'s> {
+    used: &'s Used,
+    /// The layers that set a key, by its name.
+    setters: &'s BTreeMap<&'s str, BTreeSet<&'s str>>,
+    findings: Vec<Finding>,
+}
+
+impl Search<'_> {
+    /// Find the keys of a tree that are slips for some that are meant.
+    fn slips(&mut self, tree: &Tree, meant: &Tree, is_elsewhere: bool) {
+        for (name, (place, below)) in &tree.0 {
+            if let Some((_, meant)) = meant.0.get(name) {
+                self.slips(below, meant, false);
+                continue;
+            }
+            let Some(place) = place.clone().filter(|_| !self.used.has(name)) else {
+                continue;
+            };
+            let is_shared = self
+                .setters
+                .get(&**name)
+                .is_some_and(|layers| layers.len() > 1);
+            // A key that nothing names either is data of its own kind, such as options of a program.
+            let is_near = |known: &&String| {
+                (is_elsewhere || self.used.has(known))
+                    && !tree.0.contains_key(*known)
+                    && is_slip(name, known)
+                    && !(is_shared && is_plural(name, known))
+            };
+            let Some(near) = meant.0.keys().find(is_near) else {
+                continue;
+            };
+            let message = format!("nothing uses the key '{name}', and the defaults do not have it");
+            let finding = Finding::new(Rule::MisspeltKey, place, message)
+                .help(format!("did you mean '{near}'?"));
+            let place = meant.0.get(near).and_then(|(place, _)| place.clone());
+            self.findings.push(match place {
+                Some(place) => finding.related("the similar key", place),
                 None => finding,
-            },
-        );
+            });
+        }
     }
+}
+
+/// Whether names differ only in words being plural: two that several layers have may both be right.
+fn is_plural(name: &str, other: &str) -> bool {
+    let singular = |name: &str| {
+        let words: Vec<String> = name
+            .split(['_', '-'])
+            .map(|word| word.trim_end_matches('s').to_owned())
+            .collect();
+        words
+    };
+    singular(name) == singular(other)
 }
 
 /// Parameter files, held against the defaults among them.

@@ -1,11 +1,13 @@
 //! The rules: each looks at a [`Subject`] and says what it finds.
 
 mod calls;
+mod comparisons;
 mod failures;
 mod imports;
 mod includes;
 mod keys;
 mod layers;
+mod macros;
 mod merging;
 mod meta;
 mod reach;
@@ -33,9 +35,11 @@ pub(crate) fn all(subject: &Subject<'_>) -> Vec<Finding> {
         calls::check,
         failures::check,
         imports::check,
+        macros::check,
         includes::check,
         keys::check,
         spelling::check,
+        comparisons::check,
     ];
     rules.iter().flat_map(|rule| rule(subject)).collect()
 }

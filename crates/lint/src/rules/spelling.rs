@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mapstack::matcher::{MatcherKind, Mode};
 use mapstack::value::Value;
 use mapstack::{Place, parse_definition};
-use mapstack_render::jinja::ast::{Args, Expr, ExprKind, StmtKind};
+use mapstack_render::jinja::ast::{Args, CompareOp, Expr, ExprKind, StmtKind};
 
 use crate::Rule;
 use crate::finding::Finding;
@@ -61,32 +61,75 @@ fn grain(name: &str, place: Place, known: &BTreeSet<&str>) -> Option<Finding> {
     Some(finding.help(format!("did you mean '{near}'?")))
 }
 
-/// The grain that an expression asks for by a literal name.
+/// A grain that an expression asks for by a literal name, with where the name stands.
 fn asked_grain(parsed: &Parsed, e: &Expr) -> Option<(String, Place)> {
-    let is_grains = |e: &Expr| matches!(&e.kind, ExprKind::Name(name) if **name == *"grains");
-    let literal = |e: &Expr| match &e.kind {
-        ExprKind::Const(Value::Str(text)) => {
-            Some((text.split(':').next()?.to_owned(), parsed.place(e.span)))
+    let named = |e: &Expr, name: Option<String>| Some((name?, parsed.place(e.span)));
+    let literal = |e: &Expr| named(e, first_part(e));
+    match &e.kind {
+        ExprKind::Item(object, name) if is_grains(object) => literal(name),
+        ExprKind::Attr(object, name) if is_grains(object) => named(e, Some(name.to_string())),
+        // `'name' in grains`
+        ExprKind::Compare(name, rest) => match &**rest {
+            [(CompareOp::In | CompareOp::NotIn, object)] if is_grains(object) => literal(name),
+            _ => None,
+        },
+        ExprKind::Call { callee, args } => {
+            let first = args.positional.first();
+            match (&callee.kind, salt_function(callee)) {
+                (ExprKind::Attr(object, method), _) if is_grains(object) && **method == *"get" => {
+                    literal(first?)
+                }
+                (_, Some("grains.get" | "grains.item" | "grains.has_value" | "match.grain")) => {
+                    literal(first?)
+                }
+                (_, Some("match.compound")) => named(first?, compound_grain(first?)),
+                (_, Some("grains.filter_by")) => literal(grain_argument(args)?),
+                _ => None,
+            }
         }
+        // A definition of a source, wherever it goes.
+        ExprKind::Const(Value::Str(text)) => named(e, source_grain(text)),
+        _ => None,
+    }
+}
+
+fn is_grains(e: &Expr) -> bool {
+    matches!(&e.kind, ExprKind::Name(name) if **name == *"grains")
+}
+
+/// What stands before the first colon of a literal.
+fn first_part(e: &Expr) -> Option<String> {
+    match &e.kind {
+        ExprKind::Const(Value::Str(text)) => text.split(':').next().map(str::to_owned),
+        _ => None,
+    }
+}
+
+/// The first grain of a target in Salt's language for these.
+fn compound_grain(e: &Expr) -> Option<String> {
+    let ExprKind::Const(Value::Str(text)) = &e.kind else {
+        return None;
+    };
+    let (_, behind) = text.split_once("G@")?;
+    behind.split(':').next().map(str::to_owned)
+}
+
+/// The grain whose whole value an expression is.
+pub(super) fn literal_grain(e: &Expr) -> Option<String> {
+    let whole = |e: &Expr| match &e.kind {
+        ExprKind::Const(Value::Str(text)) if !text.contains(':') => Some(text.to_string()),
         _ => None,
     };
     match &e.kind {
-        ExprKind::Item(object, name) if is_grains(object) => literal(name),
-        ExprKind::Attr(object, name) if is_grains(object) => {
-            Some((name.to_string(), parsed.place(e.span)))
-        }
-        ExprKind::Call { callee, args } => match &callee.kind {
-            ExprKind::Attr(object, method) if is_grains(object) && **method == *"get" => {
-                literal(args.positional.first()?)
+        ExprKind::Item(object, name) if is_grains(object) => whole(name),
+        ExprKind::Attr(object, name) if is_grains(object) => Some(name.to_string()),
+        ExprKind::Call { callee, args } => match (&callee.kind, salt_function(callee)) {
+            (ExprKind::Attr(object, method), _) if is_grains(object) && **method == *"get" => {
+                whole(args.positional.first()?)
             }
-            _ if salt_function(callee) == Some("grains.get") => literal(args.positional.first()?),
-            _ if salt_function(callee) == Some("grains.filter_by") => {
-                literal(grain_argument(args)?)
-            }
+            (_, Some("grains.get")) => whole(args.positional.first()?),
             _ => None,
         },
-        // A definition of a source, wherever it goes.
-        ExprKind::Const(Value::Str(text)) => Some((source_grain(text)?, parsed.place(e.span))),
         _ => None,
     }
 }
@@ -164,7 +207,7 @@ fn systems(subject: &Subject<'_>, parsed: &Parsed, args: &Args, names: &Names) -
 }
 
 /// The keys of a look-up: of a literal, of YAML in the template, or of a file that it loads.
-fn keys(subject: &Subject<'_>, parsed: &Parsed, lookup: &Expr) -> Vec<(String, Place)> {
+pub(super) fn keys(subject: &Subject<'_>, parsed: &Parsed, lookup: &Expr) -> Vec<(String, Place)> {
     match &lookup.kind {
         ExprKind::Dict(entries) => {
             let literal = |key: &Expr| match &key.kind {

@@ -256,7 +256,7 @@ impl Run<'_> {
     fn pipe(&self, text: &str, source: &Source<'_>, place: Option<&Place>) -> Pipe {
         let pipe = Pipe::parse(text, &self.allowed_renderers());
         let warn = |message: String, help: String| {
-            let warning = Diagnostic::warning(ErrorKind::Options, message).with_help(help);
+            let warning = Diagnostic::warning(ErrorKind::Unsupported, message).with_help(help);
             self.warn(Diagnostic {
                 place: place.cloned(),
                 ..warning

@@ -37,6 +37,15 @@ pub fn all(reports: &[(String, Report)]) -> Value {
                 .unwrap_or_default(),
         ),
     );
+    let looked =
+        |of: fn(&Report) -> usize| number(reports.iter().map(|(_, report)| of(report)).sum());
+    let looked = object([
+        ("sls_files", looked(|report| report.looked.states)),
+        ("parameter_files", looked(|report| report.looked.parameters)),
+        ("data_files", looked(|report| report.looked.data)),
+        ("templates", looked(|report| report.looked.templates)),
+    ]);
+    summary.insert("looked_at", looked);
     let unanswered = reports
         .iter()
         .flat_map(|(formula, report)| report.unanswered.iter().map(move |one| (formula, one)));
@@ -64,6 +73,17 @@ pub fn all(reports: &[(String, Report)]) -> Value {
             ])
         })
         .collect();
+    let lacking = reports
+        .iter()
+        .flat_map(|(formula, report)| report.lacking.iter().map(move |file| (formula, file)));
+    let lacking: Value = lacking
+        .map(|(formula, file)| {
+            object([
+                ("formula", formula.as_str().into()),
+                ("file", file.as_str().into()),
+            ])
+        })
+        .collect();
     let formulas: Value = reports
         .iter()
         .map(|(formula, _)| formula.as_str())
@@ -73,6 +93,7 @@ pub fn all(reports: &[(String, Report)]) -> Value {
         ("findings", findings),
         ("not_followed", unanswered),
         ("not_looked_at", ignored),
+        ("lacking_facts", lacking),
         ("summary", summary.into()),
     ])
 }

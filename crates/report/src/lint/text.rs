@@ -77,7 +77,6 @@ fn summary(reports: &[(String, Report)]) -> String {
     } else {
         found.join(", ")
     };
-    let files = reports.iter().map(|(_, report)| report.files).sum();
     let minions = reports
         .iter()
         .map(|(_, report)| report.minions)
@@ -86,14 +85,69 @@ fn summary(reports: &[(String, Report)]) -> String {
     let formulas = count(reports.len(), "formula");
     let mut text = format!(
         "{found} in {formulas} ({}), on {}",
-        count(files, "file"),
+        looked(reports),
         count(minions, "minion")
     );
+    let missed = missed(reports);
+    if !missed.is_empty() {
+        text.push_str(&format!("; {}", missed.join(", ")));
+    }
     let silenced: usize = reports.iter().map(|(_, report)| report.suppressed).sum();
     if silenced > 0 {
         text.push_str(&format!("; {silenced} silenced by comments"));
     }
     text
+}
+
+/// How many files there are, and how many of each kind were looked at.
+fn looked(reports: &[(String, Report)]) -> String {
+    let sum = |of: fn(&Report) -> usize| reports.iter().map(|(_, report)| of(report)).sum();
+    let kinds: [(usize, &str); 4] = [
+        (sum(|report| report.looked.states), "sls file"),
+        (sum(|report| report.looked.parameters), "parameter file"),
+        (sum(|report| report.looked.data), "data file"),
+        (sum(|report| report.looked.templates), "template"),
+    ];
+    let kinds: Vec<String> = kinds
+        .into_iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, kind)| count(n, kind))
+        .collect();
+    let files = count(sum(|report| report.files), "file");
+    match kinds.is_empty() {
+        true => files,
+        false => format!("{files}: {}", kinds.join(", ")),
+    }
+}
+
+/// How many files were not looked at, or only in part.
+fn missed(reports: &[(String, Report)]) -> Vec<String> {
+    let distinct = |of: fn(&Report) -> Vec<&String>| -> usize {
+        let files: BTreeSet<&String> = reports.iter().flat_map(|(_, report)| of(report)).collect();
+        files.len()
+    };
+    let missed = [
+        (
+            distinct(|report| report.ignored.keys().collect()),
+            "not looked at",
+        ),
+        (
+            distinct(|report| {
+                let unanswered = report.unanswered.values();
+                unanswered.flat_map(|one| &one.files).collect()
+            }),
+            "not followed to the end",
+        ),
+        (
+            distinct(|report| report.lacking.iter().collect()),
+            "in need of facts that no minion here has",
+        ),
+    ];
+    missed
+        .into_iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, what)| format!("{} {what}", count(n, "file")))
+        .collect()
 }
 
 /// The rules, each on a line.

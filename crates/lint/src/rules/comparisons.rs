@@ -1,0 +1,197 @@
+//! Slips in the names of systems that templates compare a grain with, or look up by a grain.
+
+use mapstack::Place;
+use mapstack::value::Value;
+use mapstack_render::jinja::ast::{CompareOp, Expr, ExprKind, StmtKind, Target};
+
+use super::spelling::{keys, literal_grain};
+use crate::Rule;
+use crate::finding::Finding;
+use crate::names::{Names, Never};
+use crate::subject::Subject;
+use crate::templates::Parsed;
+
+pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+    let names = Names::of(subject.runs.iter().map(|run| run.minion));
+    let mut findings = Vec::new();
+    for parsed in subject.templates.all() {
+        for e in parsed.expressions() {
+            match &e.kind {
+                ExprKind::Compare(first, rest) => {
+                    if let [(op, second)] = &**rest {
+                        findings.extend(compared(parsed, &names, first, *op, second));
+                    }
+                }
+                ExprKind::Item(table, key) => {
+                    findings.extend(looked_up(subject, parsed, &names, table, key));
+                }
+                ExprKind::Call { callee, args } => {
+                    if let (ExprKind::Attr(table, method), Some(key)) =
+                        (&callee.kind, args.positional.first())
+                        && **method == *"get"
+                    {
+                        findings.extend(looked_up(subject, parsed, &names, table, key));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    findings
+}
+
+/// A grain's value, as far as letters count.
+struct Grain {
+    name: String,
+    /// Whether its case was changed.
+    is_folded: bool,
+}
+
+impl Grain {
+    /// What is wrong with a name that the grain never has.
+    fn never(&self, names: &Names, name: &str) -> Option<Never> {
+        let never = names.never(&self.name, name)?;
+        let is_same = |near: &String| near.to_lowercase() == name.to_lowercase();
+        let is_case = self.is_folded && never.near.as_ref().is_some_and(is_same);
+        (!is_case).then_some(never)
+    }
+
+    fn finding(&self, place: Place, name: &str, never: &Never) -> Option<Finding> {
+        let message = format!("{} is never '{name}'", self.name);
+        Some(Finding::new(Rule::MisspeltName, place, message).help(never.help()?))
+    }
+}
+
+/// How many variables stand between a grain and its comparison, at most.
+const VARIABLES: usize = 2;
+
+/// The grain that an expression is.
+fn grain_of(parsed: &Parsed, e: &Expr, variables: usize) -> Option<Grain> {
+    if let Some(name) = literal_grain(e) {
+        return Some(Grain {
+            name,
+            is_folded: false,
+        });
+    }
+    let changed = |input: &Expr, how: &str| {
+        let is_case = CASES.contains(&how);
+        let grain = grain_of(parsed, input, variables)?;
+        (is_case || SAME.contains(&how)).then(|| Grain {
+            is_folded: grain.is_folded || is_case,
+            ..grain
+        })
+    };
+    match &e.kind {
+        ExprKind::Filter {
+            input: Some(input),
+            name,
+            ..
+        } => changed(input, name),
+        ExprKind::Call { callee, .. } => match &callee.kind {
+            ExprKind::Attr(object, method) => changed(object, method),
+            _ => None,
+        },
+        ExprKind::Name(name) => grain_of(parsed, set_to(parsed, name)?, variables.checked_sub(1)?),
+        _ => None,
+    }
+}
+
+/// Filters and methods that change the case of a text.
+const CASES: [&str; 4] = ["lower", "upper", "title", "capitalize"];
+
+/// Filters that do not change a text.
+const SAME: [&str; 3] = ["default", "d", "string"];
+
+/// What the only statement that binds a variable sets it to.
+fn set_to<'p>(parsed: &'p Parsed, name: &str) -> Option<&'p Expr> {
+    let mut sets = parsed
+        .statements()
+        .into_iter()
+        .filter_map(|stmt| match &stmt.kind {
+            StmtKind::Set {
+                target: Target::Name(target),
+                value,
+            } if **target == *name => Some(value),
+            _ => None,
+        });
+    sets.next().filter(|_| parsed.binds(name) == 1)
+}
+
+/// The names in a comparison that the grain there never has.
+fn compared(
+    parsed: &Parsed,
+    names: &Names,
+    first: &Expr,
+    op: CompareOp,
+    second: &Expr,
+) -> Vec<Finding> {
+    let grain = |e: &Expr| grain_of(parsed, e, VARIABLES);
+    let sides = match op {
+        CompareOp::Eq | CompareOp::Ne => grain(first)
+            .map(|grain| (grain, second))
+            .or_else(|| grain(second).map(|grain| (grain, first))),
+        CompareOp::In | CompareOp::NotIn => grain(first).map(|grain| (grain, second)),
+        _ => None,
+    };
+    let Some((grain, other)) = sides else {
+        return Vec::new();
+    };
+    let is_list = matches!(op, CompareOp::In | CompareOp::NotIn);
+    let texts = match is_list {
+        false => text(parsed, other).into_iter().collect(),
+        true => listed(parsed, other),
+    };
+    let judged: Vec<_> = texts
+        .into_iter()
+        .map(|(name, place)| (grain.never(names, &name), name, place))
+        .collect();
+    // A name of another grain does no harm beside one that is right.
+    let has_right = is_list && judged.iter().any(|(never, ..)| never.is_none());
+    let of_name = |(never, name, place): (Option<Never>, String, Place)| {
+        let never = never.filter(|never| never.other.is_none() || !has_right)?;
+        grain.finding(place, &name, &never)
+    };
+    judged.into_iter().filter_map(of_name).collect()
+}
+
+fn text(parsed: &Parsed, e: &Expr) -> Option<(String, Place)> {
+    match &e.kind {
+        ExprKind::Const(Value::Str(text)) => Some((text.to_string(), parsed.place(e.span))),
+        _ => None,
+    }
+}
+
+/// The texts of a list, in its place or behind a variable.
+fn listed(parsed: &Parsed, e: &Expr) -> Vec<(String, Place)> {
+    let list = match &e.kind {
+        ExprKind::Name(name) => set_to(parsed, name),
+        _ => Some(e),
+    };
+    match list.map(|e| &e.kind) {
+        Some(ExprKind::List(items) | ExprKind::Tuple(items)) => {
+            items.iter().filter_map(|item| text(parsed, item)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The keys of a table that the grain it is looked up by never has.
+fn looked_up(
+    subject: &Subject<'_>,
+    parsed: &Parsed,
+    names: &Names,
+    table: &Expr,
+    key: &Expr,
+) -> Vec<Finding> {
+    let Some(grain) = grain_of(parsed, key, VARIABLES) else {
+        return Vec::new();
+    };
+    let of_key = |(name, place): (String, Place)| {
+        let never = grain.never(names, &name).filter(|_| name != "default")?;
+        grain.finding(place, &name, &never)
+    };
+    keys(subject, parsed, table)
+        .into_iter()
+        .filter_map(of_key)
+        .collect()
+}
