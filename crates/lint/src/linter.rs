@@ -59,6 +59,8 @@ pub struct Report {
     pub looked: Looked,
     /// How many minions the formula ran for.
     pub minions: usize,
+    /// How many of them the formula is for, as its `FORMULA` file says: failures on the others do not count.
+    pub supported: usize,
     /// Functions that templates call without an answer, with the minions on which the formula could
     /// not be followed further.
     pub unanswered: BTreeMap<String, Unanswered>,
@@ -229,6 +231,7 @@ impl<'e> Linter<'e> {
         let masked = mask::masked(&subject, &secrets);
         let unanswered = rules::unanswered_calls(&subject);
         let (files, minions) = (subject.files.len(), self.minions.len());
+        let supported = subject.runs.iter().filter(|run| run.supported).count();
         let (ignored, looked) = (subject.ignored.clone(), subject.looked());
         Ok(Report {
             findings,
@@ -236,6 +239,7 @@ impl<'e> Linter<'e> {
             files,
             looked,
             minions,
+            supported,
             unanswered,
             ignored,
             lacking,

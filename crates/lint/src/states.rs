@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mapstack::minion::Minion;
 use mapstack::secrets::{Redact, Secrets};
 use mapstack::value::{Key, Value};
-use mapstack::{CallSite, Engine, Error, ErrorKind, ImportSite};
+use mapstack::{CallSite, Diagnostic, Engine, Error, ErrorKind, ImportSite};
 
 use crate::document::SourceFile;
 use crate::templates::{Parsed, Templates, words};
@@ -151,7 +151,7 @@ impl Library<'_> {
             .into_iter()
             .find(|warning| warning.kind == ErrorKind::Unsupported);
         let rendered = rendered.and_then(|made| match unsupported {
-            Some(warning) => Err(Error::new(ErrorKind::Unsupported, warning.message)),
+            Some(warning) => Err(unknown_renderer(warning)),
             None => Ok(made),
         });
         rendered.map_err(redacted)
@@ -256,6 +256,14 @@ const PLAIN: [&str; 9] = [
     "slsutil.merge",
     "slsutil.update",
 ];
+
+fn unknown_renderer(warning: Diagnostic) -> Error {
+    let error = Error::new(ErrorKind::Unsupported, warning.message).at(warning.place);
+    match warning.help {
+        Some(help) => error.help(help),
+        None => error,
+    }
+}
 
 fn made_of(value: &Value) -> Made {
     let mut made = Made::default();

@@ -76,7 +76,7 @@ fn grain_of(parsed: &Parsed, e: &Expr, variables: usize) -> Option<Grain> {
     let changed = |input: &Expr, how: &str| {
         let is_case = CASES.contains(&how);
         let grain = grain_of(parsed, input, variables)?;
-        (is_case || SAME.contains(&how)).then(|| Grain {
+        (is_case || SAME.contains(&how)).then_some(Grain {
             is_folded: grain.is_folded || is_case,
             ..grain
         })

@@ -41,10 +41,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
                     .as_ref()
                     .is_some_and(|place| unanswered(subject, place).is_some())
             };
-            if error.kind() == ErrorKind::Unsupported
-                || is_elsewhere()
-                || imports::says(subject, error)
-            {
+            if is_not_looked_at(error) || is_elsewhere() || imports::says(subject, error) {
                 continue;
             }
             // What has no place of its own is about the formula's configuration.
@@ -77,6 +74,17 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         .into_values()
         .map(|failed| failure(failed, &mut tracer))
         .collect()
+}
+
+/// Whether something is missing here and not in the formula; a misspelt renderer is missing everywhere.
+fn is_not_looked_at(error: &Error) -> bool {
+    error.kind() == ErrorKind::Unsupported && !is_slip(error.diagnostic())
+}
+
+/// Whether an error knows what was meant.
+fn is_slip(diagnostic: &Diagnostic) -> bool {
+    let help = diagnostic.help.as_deref();
+    help.is_some_and(|help| help.starts_with("did you mean"))
 }
 
 /// How many minions use an sls, and whether it works for some of them.
@@ -149,10 +157,6 @@ fn failure(failed: Failed<'_>, tracer: &mut Tracer<'_>) -> Finding {
 /// Which facts could mend a failure, if it is for lack of them.
 fn cure(error: &Error, origins: &Origins, everywhere: bool) -> Option<String> {
     let diagnostic = error.diagnostic();
-    let is_slip = diagnostic
-        .help
-        .as_deref()
-        .is_some_and(|help| help.starts_with("did you mean"));
     let could_be = match error.kind() {
         ErrorKind::Undefined | ErrorKind::Yaml => true,
         ErrorKind::Template => TYPE_ERRORS
@@ -160,7 +164,7 @@ fn cure(error: &Error, origins: &Origins, everywhere: bool) -> Option<String> {
             .any(|part| diagnostic.message.contains(part)),
         _ => false,
     };
-    if !could_be || is_slip {
+    if !could_be || is_slip(diagnostic) {
         return None;
     }
     let listed = |keys: &BTreeSet<String>| {

@@ -32,6 +32,14 @@ pub fn findings(
 pub fn notes(reports: &[(String, Report)]) -> Vec<String> {
     let mut notes = Vec::new();
     for (formula, report) in reports {
+        let (supported, all) = (report.supported, report.minions);
+        if supported < all {
+            notes.push(format!(
+                "{formula}: failures on {} of {} do not count: its FORMULA file is not for such systems",
+                all - supported,
+                count(all, "minion")
+            ));
+        }
         for (function, unanswered) in &report.unanswered {
             notes.push(not_followed(formula, function, unanswered));
         }
