@@ -5,6 +5,8 @@
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use mapstack_inputs::InputError;
+use mapstack_inputs::flags::complete;
 
 use crate::commands::config::ConfigArgs;
 use crate::commands::data::Data;
@@ -163,6 +165,38 @@ pub enum Color {
     Auto,
     Always,
     Never,
+}
+
+impl Command {
+    /// Take what flags do not say from the project around the directory at hand.
+    pub fn complete(&mut self) -> Result<(), InputError> {
+        let input = match self {
+            Command::Data(args) => &mut args.input,
+            Command::Stack(args) => &mut args.input,
+            Command::Tofs(args) => &mut args.input,
+            Command::Map(args) => &mut args.input,
+            Command::Render(args) => &mut args.input,
+            Command::Sources(args) => &mut args.input,
+            Command::Explain(args) => &mut args.input,
+            Command::Fleet(args) => &mut args.input,
+            Command::Diff(args) => &mut args.input,
+            Command::Impact(args) => &mut args.input,
+            Command::Watch(args) => &mut args.input,
+            Command::Test(args) => &mut args.input,
+            Command::Lint(args) => {
+                return complete(&mut args.files, Some(&mut args.facts), &mut args.functions);
+            }
+            Command::Schema(args) => {
+                return complete(&mut args.files, None, &mut args.functions);
+            }
+            _ => return Ok(()),
+        };
+        complete(
+            &mut input.files,
+            Some(&mut input.facts),
+            &mut input.functions,
+        )
+    }
 }
 
 #[derive(Debug, Subcommand)]

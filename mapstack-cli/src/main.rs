@@ -16,5 +16,5 @@ fn main() -> ExitCode {
         mapstack::sandbox::require_walls();
     }
     let reporter = mapstack_console::Reporter::new(invocation.messages.settings());
-    reporter.finish(commands::run(&invocation.asked, &reporter))
+    reporter.finish(commands::run(invocation.asked, &reporter))
 }

@@ -354,6 +354,10 @@ impl Warn for Reporter {
         }
     }
 
+    fn note_of(&self, message: &str) {
+        self.note(message);
+    }
+
     fn knows(&self, minion: &Minion) {
         self.learns(|secrets| secrets_of(secrets, minion));
     }

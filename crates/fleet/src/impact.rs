@@ -7,7 +7,7 @@ use mapstack::minion::{Minion, Part};
 use mapstack::secrets::Redacted;
 use mapstack::trace::FileReadKind;
 use mapstack::value::{Key, Path as KeyPath, Str, Value};
-use mapstack::{Error, yaml};
+use mapstack::{Error, ErrorKind, nearest, yaml};
 use mapstack_lineage::Spot;
 use mapstack_share::Outcome;
 
@@ -42,6 +42,12 @@ pub struct Reach<'r, 'e> {
     /// Whether outcomes that minions share are reached; they are kept, so that their addresses stay theirs.
     known: HashMap<(usize, usize), Known>,
     minions: usize,
+    /// Whether any minion has what is asked about.
+    is_there: bool,
+    /// The names of facts of the first minion.
+    names: Vec<String>,
+    /// The first result.
+    sample: Option<Value>,
 }
 
 /// What is known of an outcome that minions share.
@@ -84,6 +90,9 @@ impl<'r, 'e> Reach<'r, 'e> {
             formulas: vec![OfFormula::default(); fleet.formulas().count()],
             known: HashMap::new(),
             minions: 0,
+            is_there: false,
+            names: Vec::new(),
+            sample: None,
         }
     }
 
@@ -93,6 +102,11 @@ impl<'r, 'e> Reach<'r, 'e> {
             return Vec::new();
         };
         self.minions += 1;
+        self.note_fact(minion);
+        if self.sample.is_none() {
+            let mut results = report.outcomes.iter().flatten();
+            self.sample = results.find_map(|outcome| outcome.result.as_ref().ok().cloned());
+        }
         for (index, outcome) in report.outcomes.iter().flatten().enumerate() {
             let key = (index, Arc::as_ptr(outcome) as usize);
             if !self.known.contains_key(&key) {
@@ -118,6 +132,28 @@ impl<'r, 'e> Reach<'r, 'e> {
             secrets.redact(&error.clone().note(format!("for the minion {}", report.id)))
         });
         failed.collect()
+    }
+
+    /// Note whether a minion has the fact that is asked about.
+    fn note_fact(&mut self, minion: &Minion) {
+        let What::Fact(part, path) = self.what else {
+            return;
+        };
+        let facts = match part {
+            Part::Grains => &minion.grains,
+            Part::Pillar => &minion.pillar,
+            Part::Opts => &minion.opts,
+        };
+        if self.names.is_empty() {
+            self.names = facts.keys().map(ToString::to_string).collect();
+        }
+        let (Some((first, rest)), false) = (path.split_first(), self.is_there) else {
+            return;
+        };
+        let found = rest.iter().try_fold(facts.get(first), |value, key| {
+            Some(value?.as_map()?.get(key))
+        });
+        self.is_there = found.flatten().is_some();
     }
 
     fn is_reached(&self, index: usize, outcome: &Outcome, minion: &Minion) -> bool {
@@ -182,6 +218,20 @@ impl<'r, 'e> Reach<'r, 'e> {
         });
     }
 
+    /// Of a grain that no minion has, the failure to find it.
+    fn unknown(&self) -> Option<Error> {
+        let What::Fact(Part::Grains, path) = self.what else {
+            return None;
+        };
+        let name = path.first()?.to_string();
+        let message = format!("no minion has a grain '{name}', and no formula asks for it");
+        let error = Error::new(ErrorKind::Lookup, message);
+        Some(match nearest(&name, &self.names) {
+            Some(near) => error.note(format!("did you mean '{near}'?")),
+            None => error,
+        })
+    }
+
     /// What was found, without secrets.
     pub fn impact(&self, masking: &Masking) -> Impact {
         let keys = self.what.keys();
@@ -211,9 +261,15 @@ impl<'r, 'e> Reach<'r, 'e> {
             .map(row)
             .filter(|row| !row.minions.is_empty())
             .collect();
+        let (unknown, sample) = match formulas {
+            _ if self.is_there || !Vec::is_empty(&formulas) => (None, None),
+            _ => (self.unknown(), self.sample.clone()),
+        };
         Impact {
             minions: self.minions,
             formulas,
+            unknown,
+            sample,
         }
     }
 }
@@ -221,6 +277,10 @@ impl<'r, 'e> Reach<'r, 'e> {
 /// What is reached.
 #[derive(Debug)]
 pub struct Impact {
+    /// Why nothing can be reached: no minion has such a grain.
+    pub unknown: Option<Error>,
+    /// Where nothing is reached: a result, for a key that none has.
+    pub sample: Option<Value>,
     /// How many minions were looked at.
     pub minions: usize,
     /// The formulas that are reached.

@@ -9,7 +9,7 @@ use mapstack_salt_config::{Config, Kind};
 
 use crate::configuration;
 use crate::source::IdParser;
-use crate::{InputError, Warn};
+use crate::{InputError, Project, Warn};
 
 /// Where files and facts come from.
 #[derive(Debug, Args)]
@@ -136,7 +136,7 @@ impl WorkFlags {
 }
 
 /// One minion's facts.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Files and facts")]
 pub struct Facts {
     /// The minion: one YAML or JSON document with id, grains, pillar, opts (- is stdin)
@@ -245,6 +245,34 @@ pub struct Files {
     /// Serve files through links that leave a root, as `fileserver_followsymlinks: true` in a configuration does
     #[arg(long)]
     pub follow_outside_links: bool,
+    /// What the directory at hand says, where no flag and no configuration does.
+    #[arg(skip)]
+    pub project: Option<Project>,
+}
+
+/// Take what flags do not say from the project around the directory at hand, if there is one.
+///
+/// # Errors
+/// The project cannot be read.
+pub fn complete(
+    files: &mut Files,
+    facts: Option<&mut Facts>,
+    functions: &mut Functions,
+) -> Result<(), InputError> {
+    if !files.root.is_empty() || files.config.is_some() {
+        return Ok(());
+    }
+    let Some(project) = Project::find()? else {
+        return Ok(());
+    };
+    if functions.stub.is_empty() {
+        functions.stub.clone_from(&project.stubs);
+    }
+    if let Some(facts) = facts.filter(|facts| !facts.name_minions()) {
+        facts.minions.clone_from(&project.minions);
+    }
+    files.project = Some(project);
+    Ok(())
 }
 
 /// Whose configuration it is.

@@ -131,6 +131,30 @@ pub fn existing(
     Ok(wanted)
 }
 
+/// The formula that is given, or else the only one that has a configuration.
+///
+/// # Errors
+/// None is given, and there is not just one.
+pub fn one(engine: &Engine, saltenv: &str, given: Option<&String>) -> Result<String, InputError> {
+    if let Some(given) = given {
+        return Ok(given.clone());
+    }
+    let all: Vec<String> = configured(engine.files(), saltenv)?.into_iter().collect();
+    match &all[..] {
+        [only] => Ok(only.clone()),
+        [] => {
+            misplaced::check(engine, saltenv)?;
+            let message =
+                "name a formula: no folder below the roots has parameters/ or a map.jinja";
+            Err(InputError::Usage(message.into()))
+        }
+        all => Err(InputError::Usage(format!(
+            "name a formula: there are {}",
+            all.join(", ")
+        ))),
+    }
+}
+
 /// The formulas that are given, each of which is in the saltenv that is named, or else in any: minions have their own.
 ///
 /// # Errors
@@ -140,6 +164,9 @@ pub fn served(
     given: &[String],
     saltenv: Option<&str>,
 ) -> Result<Vec<String>, InputError> {
+    if given.is_empty() {
+        return Ok(vec![one(engine, saltenv.unwrap_or("base"), None)?]);
+    }
     let envs = match saltenv {
         Some(saltenv) => vec![saltenv.to_owned()],
         None => engine.files().envs(),

@@ -41,6 +41,7 @@ mod kwargs;
 mod minions;
 mod misplaced;
 mod plan;
+mod project;
 mod read;
 mod served;
 mod session;
@@ -57,6 +58,7 @@ pub use functions::{MemoryOf, engine};
 pub use kwargs::Kwargs;
 pub use minions::{Chosen, Many, minions};
 pub use plan::Plan;
+pub use project::{FILE as PROJECT_FILE, Project};
 pub use read::{data_file, read, text_file, variables};
 pub use served::{Served, below, flag_options, root_flags};
 pub use session::Session;
@@ -94,4 +96,7 @@ pub trait Warn {
 
     /// A minion was read: nothing of its pillar is to be printed.
     fn knows(&self, minion: &Minion);
+
+    /// Something was chosen for the user, and how to choose otherwise.
+    fn note_of(&self, _message: &str) {}
 }

@@ -23,8 +23,23 @@ pub(crate) fn minion(
         .iter()
         .chain(&input.custom_data)
         .chain(&input.files.config);
-    minion_of(&input.facts, config, others.map(|file| &**file), warn)
+    let facts = &input.facts;
+    let is_named = facts.name_minions() || !facts.set.is_empty() || config.is_some();
+    if input.files.project.is_some() && !is_named {
+        warn.note_of(&format!(
+            "for the built-in minion {USUAL}; --platform or --minion names another"
+        ));
+        let usual = Facts {
+            platform: vec![USUAL.into()],
+            ..facts.clone()
+        };
+        return minion_of(&usual, config, others.map(|file| &**file), warn);
+    }
+    minion_of(facts, config, others.map(|file| &**file), warn)
 }
+
+/// The minion of a project's checkout, where none is named.
+const USUAL: &str = "debian-12";
 
 /// The minion of flags. `others` are more files that may be standard input.
 fn minion_of<'f>(

@@ -151,7 +151,12 @@ fn named_roots(
         return Ok((root_flags(files).fold(Roots::new(), add), Vec::new()));
     }
     let options = configuration::file_options(None, minion)?;
-    if options.get("file_roots").and_then(Value::as_map).is_none() {
+    let says_nothing = options.get("file_roots").and_then(Value::as_map).is_none();
+    if let Some(project) = files.project.as_ref().filter(|_| says_nothing) {
+        let add = |roots: Roots, (env, directory): &(String, PathBuf)| roots.root(env, directory);
+        return Ok((project.roots.iter().fold(Roots::new(), add), Vec::new()));
+    }
+    if says_nothing {
         return Err(InputError::Usage(
             "no root given: say where the file server's files are with --root DIR (repeatable, earlier wins),\n\
              or give a configuration that does with --config FILE"

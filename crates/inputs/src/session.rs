@@ -9,6 +9,7 @@ use mapstack::{Engine, Run};
 
 use crate::configuration;
 use crate::flags::Input;
+use crate::formulas;
 use crate::functions::{self, MemoryOf};
 use crate::minions::minion;
 use crate::served::{Served, below};
@@ -47,6 +48,15 @@ impl Session {
             roots,
             saltenv,
         })
+    }
+
+    /// The formula that is given, or else the only one there is.
+    ///
+    /// # Errors
+    /// None is given, and there is not just one.
+    pub fn formula(&self, given: Option<&String>) -> Result<String, InputError> {
+        let run = self.run();
+        formulas::one(&self.engine, run.saltenv(), given)
     }
 
     /// The directories that serve a saltenv; the minion's, if none is named.

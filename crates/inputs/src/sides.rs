@@ -50,7 +50,10 @@ fn roots(files: &Files, config: Option<&Config>) -> Result<Vec<(String, PathBuf)
         return Ok(given);
     }
     let Some(config) = config else {
-        return Ok(Vec::new());
+        let project = files.project.as_ref();
+        return Ok(project
+            .map(|project| project.roots.clone())
+            .unwrap_or_default());
     };
     let options = configuration::file_options(Some(config), None)?;
     // Reading the configuration has warned of the option already.

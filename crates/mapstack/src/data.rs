@@ -1,6 +1,7 @@
 //! `map.data`: the configuration of a formula.
 
 use mapstack_diagnostic::nearest;
+use mapstack_loader::{Fetched, SaltPath};
 use mapstack_value::{Map, Value};
 
 use crate::engine::Run;
@@ -193,9 +194,18 @@ impl Run<'_> {
             "no file of a formula '{tplroot}' was found below {directories} in saltenv {}",
             self.saltenv
         );
-        self.warn(Diagnostic::warning(ErrorKind::File, message).with_help(
-            "check the formula's name and the --root directories; `mapstack sources` lists every path tried",
-        ));
+        let map_jinja = SaltPath::from_relative(&format!("{tplroot}/map.jinja"));
+        let computes_map = matches!(
+            self.engine.files().fetch(&map_jinja, &self.saltenv),
+            Ok(Fetched::Found { .. })
+        );
+        let help = match computes_map {
+            true => format!(
+                "{tplroot} computes its configuration in {map_jinja}, which this does not run: `mapstack map {tplroot}` does"
+            ),
+            false => "check the formula's name and the --root directories; `mapstack sources` lists every path tried".into(),
+        };
+        self.warn(Diagnostic::warning(ErrorKind::File, message).with_help(help));
     }
 
     /// Run the post-map template, which can change the result in place; its output is dropped (saltext-formula:

@@ -1,11 +1,14 @@
 //! What is printed for each minion of many, and how many have which value.
 
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use mapstack::value::{Key, Map, Path as KeyPath, Value, json};
-use mapstack::yaml;
+use mapstack::{Error, yaml};
 use mapstack_fleet::{Report, Tally};
 use mapstack_share::Outcome;
 
-use crate::values::{as_json, as_yaml};
+use crate::values::{as_json, as_yaml, pick};
 
 /// How minions are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +32,29 @@ pub struct Form {
     formulas: Vec<String>,
     /// What stands between a minion and the outcome of each formula, in a line of JSON.
     infixes: Vec<String>,
+    /// What is known of each key of the table.
+    sought: Vec<Sought>,
+}
+
+/// A key that was asked for.
+#[derive(Default)]
+struct Sought {
+    found: AtomicBool,
+    /// Why the first result has nothing under it.
+    missing: OnceLock<Error>,
+}
+
+impl Sought {
+    fn look(&self, data: &Value, key: &str, path: &KeyPath) {
+        // Threads share this, and reading is cheaper than writing.
+        if self.found.load(Ordering::Relaxed) {
+            return;
+        }
+        match pick(data, key, path) {
+            Ok(_) => self.found.store(true, Ordering::Relaxed),
+            Err(error) => drop(self.missing.set(error)),
+        }
+    }
 }
 
 /// What is printed of each minion.
@@ -58,12 +84,43 @@ impl Form {
         let infix =
             |formula: &String| format!(", \"formula\": {}, ", json_text(&formula.as_str().into()));
         let infixes = formulas.iter().map(infix).collect();
+        let keys = match &what {
+            What::Data => 0,
+            What::Table(keys) => keys.len(),
+            What::Counts(..) => 1,
+        };
+        let sought = std::iter::repeat_with(Sought::default).take(keys).collect();
         Form {
             format,
             what,
             apart,
             formulas,
             infixes,
+            sought,
+        }
+    }
+
+    /// The keys that were asked for and that no result so far has.
+    pub fn missing_keys(&self) -> Vec<Error> {
+        let missing = |sought: &Sought| match sought.found.load(Ordering::Relaxed) {
+            true => None,
+            false => sought.missing.get().cloned(),
+        };
+        self.sought.iter().filter_map(missing).collect()
+    }
+
+    /// Note which keys a minion's results have.
+    fn look(&self, report: &Report) {
+        let keys: Vec<(&String, &KeyPath)> = match &self.what {
+            What::Data => return,
+            What::Table(keys) => keys.iter().map(|(key, path)| (key, path)).collect(),
+            What::Counts(key, path) => vec![(key, path)],
+        };
+        for outcome in report.outcomes.iter().flatten() {
+            let Ok(data) = &outcome.result else { continue };
+            for (sought, (key, path)) in self.sought.iter().zip(&keys) {
+                sought.look(data, key, path);
+            }
         }
     }
 
@@ -90,6 +147,7 @@ impl Form {
 
     /// One minion.
     pub fn show(&self, report: &Report) -> Shown {
+        self.look(report);
         let formulas = &*self.formulas;
         match &self.what {
             What::Data => Shown::Text(match (self.format, results(formulas, report)) {

@@ -42,7 +42,24 @@ pub fn as_json(value: &Value) -> Result<String, Error> {
 /// # Errors
 /// There is nothing under it.
 pub fn pick(value: &Value, key: &str, path: &KeyPath) -> Result<Value, Error> {
-    yaml::traverse(value, path).ok_or_else(|| nothing_under(value, key, ""))
+    yaml::traverse(value, path).ok_or_else(|| missing(value, key))
+}
+
+/// The failure to find a key, at the first of its steps that leads nowhere.
+fn missing(value: &Value, key: &str) -> Error {
+    let ends = key.match_indices(':').map(|(at, _)| at);
+    let inside = |at: usize| {
+        let path = KeyPath::split(&key[..at], ":").ok()?;
+        Some((yaml::traverse(value, &path)?, at))
+    };
+    match ends.filter_map(inside).last() {
+        None => nothing_under(value, key.split(':').next().unwrap_or(key), ""),
+        Some((inside, at)) => {
+            let rest = &key[at + 1..];
+            let step = rest.split(':').next().unwrap_or(rest);
+            nothing_under(&inside, step, &key[..at])
+        }
+    }
 }
 
 /// The failure to find a key in a value, which is what a path leads to.

@@ -15,8 +15,8 @@ use mapstack_console::{Failure, Reporter};
 Example:
   mapstack data users --root examples/site --root examples/formulas --minion examples/minions/web1.yaml")]
 pub struct Data {
-    /// The formula: its folder below a root, or the tpldir of a template in it
-    pub formula: String,
+    /// The formula: its folder below a root, or the tpldir of a template in it [default: the only one there is]
+    pub formula: Option<String>,
     #[command(flatten)]
     pub input: Input,
     #[command(flatten)]
@@ -31,8 +31,7 @@ pub fn run(args: &Data, reporter: &Reporter) -> Result<(), Failure> {
         .into_map();
     let options = DataOptions::from_kwargs(&kwargs)?;
     let session = session(&args.input, reporter)?;
-    let mapdata = reported(&session.run(), reporter, |run| {
-        run.data(&args.formula, &options)
-    })?;
+    let formula = session.formula(args.formula.as_ref())?;
+    let mapdata = reported(&session.run(), reporter, |run| run.data(&formula, &options))?;
     output::print(&mapdata, &args.output)
 }

@@ -28,8 +28,8 @@ Examples:
 Secrets: values of the pillar, and those under keys such as *password*, are printed as a digest that
 tells them apart within one run.")]
 pub struct Explain {
-    /// The formula: its folder below a root, or the tpldir of a template in it
-    pub formula: String,
+    /// The formula: its folder below a root, or the tpldir of a template in it [default: the only one there is]
+    pub formula: Option<String>,
     /// The key to explain, as in users:tom:shell; numbers pick items of lists
     pub key: Option<String>,
     /// Show why a parameter file is not used for the configuration
@@ -63,6 +63,7 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
         .into_map();
     let options = DataOptions::from_kwargs(&kwargs)?;
     let session = session(&args.input, reporter)?;
+    let formula = session.formula(args.formula.as_ref())?;
     let run = session.run();
     reporter.masking(&args.secrets)?;
     reporter.knows(&session.minion);
@@ -72,7 +73,7 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     };
     if let Some(path) = &args.why_not {
         let served = session.served_path(path);
-        let answer = run.why_not(&args.formula, &options, &served);
+        let answer = run.why_not(&formula, &options, &served);
         warn(&run)?;
         return output::write_listing(&explain::why_not(
             &served,
@@ -81,7 +82,7 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
             &reporter.secrets(),
         ));
     }
-    let explained = run.explain(&args.formula, &options);
+    let explained = run.explain(&formula, &options);
     warn(&run)?;
     let (data, lineage) = explained?;
     let secrets = reporter.secrets();
@@ -91,7 +92,7 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
         .as_deref()
         .map(|key| -> Result<_, Failure> { Ok(explain::path(&data, &key_path(key)?)?) })
         .transpose()?;
-    let report = Report::new(&lineage, &secrets, &session.minion, &args.formula);
+    let report = Report::new(&lineage, &secrets, &session.minion, &formula);
     #[cfg(feature = "html")]
     if let Some(file) = &args.html {
         let html = report.html(path.as_deref().unwrap_or_default())?;

@@ -35,8 +35,8 @@ Examples:
 Minions come sorted by their ids. One that fails keeps no other from being done: failures are listed at
 the end, and the exit status is 1. The id alone decides the --shard part, so a minion stays in its part.")]
 pub struct FleetArgs {
-    /// Formulas: their folders below a root
-    #[arg(required = true, value_name = "FORMULA")]
+    /// Formulas: their folders below a root [default: the only one there is]
+    #[arg(value_name = "FORMULA")]
     pub formulas: Vec<String>,
     #[command(flatten)]
     pub work: WorkFlags,
@@ -112,10 +112,9 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
         args.work.select.as_deref(),
     )?
     .with_memory(memory);
-    let (form, format) = form(args)?;
     let config = input.config(reporter)?;
     let others = input.other_files();
-    let minions = Many::list(
+    let minions = Many::list_or_platforms(
         (&input.facts, &args.work.target),
         config.as_ref(),
         &others,
@@ -124,6 +123,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     let files = Served::new(&input.files, config.as_ref(), None, reporter)?.files;
     let engine = engine(Snapshot::new(files), &input.functions)?;
     plan.formulas = formulas::served(&engine, &args.formulas, input.files.saltenv.as_deref())?;
+    let (form, format) = form(args, &plan.formulas)?;
 
     let fleet = plan.fleet(&engine)?;
     let ids = args.work.of(minions.ids());
@@ -145,11 +145,15 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     let all = (&*ids, args.work.pace());
     let written = write_fleet(&fleet, &minions, all, (&form, sink), goes_on);
     bar.finish_and_clear();
-    report(written, reporter)
+    report(written, reporter)?;
+    match form.missing_keys().into_iter().next() {
+        Some(error) => Err(error.note("on any of the minions").into()),
+        None => Ok(()),
+    }
 }
 
 /// What is printed of each minion, and how.
-fn form(args: &FleetArgs) -> Result<(Form, Format), Failure> {
+fn form(args: &FleetArgs, formulas: &[String]) -> Result<(Form, Format), Failure> {
     let path = |key: &String| Ok((key.clone(), key_path(key)?));
     let what = match &args.count {
         Some(key) => {
@@ -175,10 +179,7 @@ fn form(args: &FleetArgs) -> Result<(Form, Format), Failure> {
             "--get and --count take -o text or -o jsonl"
         }
         _ => {
-            return Ok((
-                Form::new(format, what, apart, args.formulas.clone()),
-                format,
-            ));
+            return Ok((Form::new(format, what, apart, formulas.to_vec()), format));
         }
     };
     Err(Failure::Usage(wrong.into()))
@@ -229,6 +230,10 @@ fn report(written: Written, reporter: &Reporter) -> Result<(), Failure> {
         });
     }
     match summary.failed {
+        0 if summary.done == 0 && summary.left_out > 0 => Err(Failure::Usage(format!(
+            "--select is true for none of {} minions",
+            summary.left_out
+        ))),
         0 => Ok(()),
         failed => {
             let message = format!(

@@ -10,6 +10,7 @@ use mapstack_inputs::flags::SecretFlags;
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, Target};
 use mapstack_inputs::{Many, Plan, Served, asked, formulas};
 use mapstack_report::impact;
+use mapstack_report::values::pick;
 
 use crate::cli::Listing;
 use crate::commands::engine;
@@ -86,6 +87,13 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         }
     }
     let impact = reach.impact(&masking);
+    if let Some(error) = &impact.unknown {
+        return Err(error.clone().into());
+    }
+    if let (What::Value(_, path), Some(sample)) = (&what, &impact.sample) {
+        let key = args.what.split_once(':').map_or("", |(_, key)| key);
+        pick(sample, key, path).map_err(|error| error.note("on any of the minions"))?;
+    }
     match args.format {
         Listing::Text => output::write_listing(&impact::text(&args.what, &what, &impact))?,
         Listing::Json => output::write_json(&impact::rows(&args.what, &impact))?,

@@ -18,8 +18,8 @@ Examples:
   mapstack map timesync --root examples/formulas --minion examples/minions/web1.yaml
   mapstack map timesync --root examples/formulas --minion examples/minions/web1.yaml --var platforms --get os:Rocky")]
 pub struct Map {
-    /// The formula: its folder below a root
-    pub formula: String,
+    /// The formula: its folder below a root [default: the only one there is]
+    pub formula: Option<String>,
     /// The template, below the formula's folder
     #[arg(long, value_name = "PATH", default_value = "map.jinja")]
     pub template: String,
@@ -38,8 +38,7 @@ pub fn run(args: &Map, reporter: &Reporter) -> Result<(), Failure> {
         variable: args.var.clone(),
     };
     let session = session(&args.input, reporter)?;
-    let exported = reported(&session.run(), reporter, |run| {
-        run.map(&args.formula, &options)
-    })?;
+    let formula = session.formula(args.formula.as_ref())?;
+    let exported = reported(&session.run(), reporter, |run| run.map(&formula, &options))?;
     output::print(&exported.value, &args.output)
 }

@@ -36,10 +36,13 @@ use crate::memory;
 use mapstack_console::{Failure, Reporter};
 
 /// Do what was asked for.
-pub fn run(asked: &Asked, reporter: &Reporter) -> Result<(), Failure> {
+pub fn run(asked: Asked, reporter: &Reporter) -> Result<(), Failure> {
     match asked {
-        Asked::Version { verbose } => version::run(*verbose),
-        Asked::Verb(command) => run_verb(command, reporter),
+        Asked::Version { verbose } => version::run(verbose),
+        Asked::Verb(mut command) => {
+            command.complete()?;
+            run_verb(&command, reporter)
+        }
     }
 }
 

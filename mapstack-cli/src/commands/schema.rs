@@ -20,8 +20,8 @@ schema.yaml or schema.json in the formula's folder, and `mapstack lint --schema`
 Example:
   mapstack schema users --root examples/formulas > schema.json")]
 pub struct Schema {
-    /// The formula: its folder below a root
-    pub formula: String,
+    /// The formula: its folder below a root [default: the only one there is]
+    pub formula: Option<String>,
     #[command(flatten)]
     pub files: Files,
     #[command(flatten)]
@@ -36,9 +36,10 @@ pub fn run(args: &Schema, reporter: &Reporter) -> Result<(), Failure> {
     let served = Served::new(&args.files, config.as_ref(), None, reporter)?;
     let engine = engine(served.files, &args.functions)?;
     let saltenv = args.files.saltenv.as_deref().unwrap_or("base");
+    let formula = mapstack_inputs::formulas::one(&engine, saltenv, args.formula.as_ref())?;
     let schema = Linter::new(&engine)
         .saltenv(saltenv)
-        .infer_schema(&args.formula)?;
+        .infer_schema(&formula)?;
     output::write(&match args.format {
         Format::Json => as_json(&schema)?,
         Format::Yaml => as_yaml(&schema),

@@ -16,8 +16,8 @@ use mapstack_console::{Failure, Reporter};
 Example:
   mapstack sources users --root examples/site --root examples/formulas --minion examples/minions/web1.yaml")]
 pub struct Sources {
-    /// The formula: its folder below a root
-    pub formula: String,
+    /// The formula: its folder below a root [default: the only one there is]
+    pub formula: Option<String>,
     #[command(flatten)]
     pub input: Input,
     #[command(flatten)]
@@ -33,8 +33,9 @@ pub fn run(args: &Sources, reporter: &Reporter) -> Result<(), Failure> {
         .into_map();
     let options = DataOptions::from_kwargs(&kwargs)?;
     let session = session(&args.input, reporter)?;
+    let formula = session.formula(args.formula.as_ref())?;
     let run = session.run();
-    let result = run.data(&args.formula, &options);
+    let result = run.data(&formula, &options);
     // What was asked before a failure is what one wants to see then.
     let events = run.events();
     match args.format {
