@@ -8,6 +8,7 @@ use mapstack::value::{Key, Str, Value};
 use mapstack::{Error, ErrorKind};
 use mapstack_lineage::Spot;
 
+use crate::census::{Census, Traits};
 use crate::change::Change;
 use crate::compare::{Compared, Comparison, Pair, What};
 use crate::minions::Minions;
@@ -67,6 +68,8 @@ pub struct Differences {
     origins: HashMap<(usize, [u64; 2]), [Option<Origins>; 2]>,
     failing: Vec<(Turn, Failing)>,
     by_failure: HashMap<(Turn, usize, String), usize>,
+    /// The minions that were compared, as far as they are known.
+    pub census: Census,
     /// Minions whose facts are of no use, with why.
     pub broken: Vec<(String, Error)>,
     /// How many were compared.
@@ -99,11 +102,15 @@ impl Differences {
         let mut differences = Differences::default();
         std::thread::scope(|scope| {
             let done = ordered(scope, ids.iter(), pace, |id| {
-                Ok(comparison.compare(&minions.read(id)?))
+                let minion = minions.read(id)?;
+                Ok((comparison.compare(&minion), Traits::of(&minion)))
             });
             for (id, result) in ids.iter().zip(done) {
                 match result {
-                    Ok(Ok(compared)) => {
+                    Ok(Ok((compared, traits))) => {
+                        if !matches!(compared, Compared::LeftOut) {
+                            differences.census.add(id, traits);
+                        }
                         differences.add(comparison, id, compared, || minions.read_or_name(id));
                     }
                     Ok(Err(error)) => differences.broken.push((id.clone(), error)),

@@ -34,10 +34,12 @@
 //! | who has which value | [`Tally`] |
 //! | what a file, a key or a fact reaches | [`impact`] |
 //! | where a formula's values come from | [`Origins`] |
+//! | what some minions have in common | [`Census`] |
 //! | what a change of files does to a fleet | [`Comparison`], [`Differences`] |
 //!
 //! The crate does not know about command lines, files of minions, output formats or terminals.
 
+mod census;
 mod change;
 mod compare;
 mod differences;
@@ -55,6 +57,7 @@ mod standing;
 mod summary;
 mod tally;
 
+pub use census::{Census, Common, Traits};
 pub use change::{Change, Ignored, changes};
 pub use compare::{Advanced, Compared, Comparison, Pair};
 pub use differences::{Differences, Failing, Group, Turn};

@@ -44,6 +44,8 @@ pub struct Changed {
     pub is: Option<String>,
     /// What it fails with.
     pub message: Option<String>,
+    /// What the minions have in common, and no others.
+    pub common: Option<String>,
     /// The minions.
     pub minions: Vec<String>,
 }
@@ -71,6 +73,7 @@ impl Changes {
                 .chain(&mut change.was)
                 .chain(&mut change.is)
                 .chain(&mut change.message)
+                .chain(&mut change.common)
                 .for_each(shown);
         }
         // Its name says that what is printed is escaped.

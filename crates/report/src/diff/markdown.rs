@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use mapstack_fleet::Group;
 
-use super::text::{lines, minions, place};
+use super::text::{lines, place};
 use super::{Report, turned};
 use crate::words::{count, joined};
 
@@ -42,7 +42,7 @@ pub fn comment(report: &Report<'_>) -> String {
             &format!(
                 "{}\n\n{}",
                 fenced("", &report.message(failing)),
-                escaped(&minions(&failing.minions))
+                escaped(&report.minions(&failing.minions))
             ),
         )
     });
@@ -84,7 +84,7 @@ fn one(report: &Report<'_>, group: &Group) -> String {
             let _ = write!(body, "\n\n{what} at {}", code(&place(origin)));
         }
     }
-    let _ = write!(body, "\n\n{}", escaped(&minions(&group.minions)));
+    let _ = write!(body, "\n\n{}", escaped(&report.minions(&group.minions)));
     details(&title, &body)
 }
 

@@ -22,7 +22,10 @@ pub use rows::rows;
 pub use text::text;
 pub(crate) use text::{changed, place};
 
-use crate::words::count;
+use crate::words::{count, some};
+
+/// Minions that are named with each change; more are described by what they have in common.
+const NAMED: usize = 8;
 
 /// Differences between two states of the files.
 pub struct Report<'t> {
@@ -66,6 +69,20 @@ impl Report<'_> {
             .filter_map(|index| self.formulas.get(*index))
             .map(String::as_str)
             .collect()
+    }
+
+    /// How many minions, and which: by what they have in common, if that is shorter than their names.
+    fn minions(&self, ids: &[String]) -> String {
+        match self.common(ids) {
+            Some(common) => format!("on {common}"),
+            None => format!("on {}: {}", count(ids.len(), "minion"), some(ids, NAMED)),
+        }
+    }
+
+    /// What minions have in common that are too many to be named.
+    fn common(&self, ids: &[String]) -> Option<String> {
+        let common = (ids.len() > NAMED).then(|| self.differences.census.common(ids));
+        common.flatten().map(|common| common.to_string())
     }
 
     /// A failure as a message without secrets.

@@ -50,6 +50,7 @@ fn changed(report: &Report<'_>, group: &Group) -> Changed {
         come: of('+'),
         was: group.old_origin.as_ref().map(place),
         is: group.new_origin.as_ref().map(place),
+        common: report.common(&group.minions),
         minions: group.minions.clone(),
         ..Changed::default()
     }
@@ -60,6 +61,7 @@ fn failed(report: &Report<'_>, turn: Turn, failing: &Failing) -> Changed {
         formulas: report.formulas(&[failing.formula]).join(""),
         title: turned(turn).into(),
         message: Some(report.message(failing)),
+        common: report.common(&failing.minions),
         minions: failing.minions.clone(),
         ..Changed::default()
     }

@@ -8,10 +8,7 @@ use mapstack_lineage::Spot;
 
 use super::{Report, turned};
 use crate::terminal::Paint;
-use crate::words::{count, joined, some};
-
-/// Minions that are named with each change.
-const NAMED: usize = 8;
+use crate::words::joined;
 
 /// The differences for people.
 pub fn text(report: &Report<'_>, colored: bool) -> String {
@@ -25,7 +22,7 @@ pub fn text(report: &Report<'_>, colored: bool) -> String {
         // Writing to text does not fail.
         let _ = writeln!(text, "{} {}", paint.key(&formula), turned(turn));
         let _ = writeln!(text, "  {}", report.message(failing).replace('\n', "\n  "));
-        let _ = writeln!(text, "  {}\n", minions(&failing.minions));
+        let _ = writeln!(text, "  {}\n", report.minions(&failing.minions));
     }
     let _ = writeln!(text, "{}", report.summary());
     for line in report.accounting.lines() {
@@ -44,7 +41,7 @@ fn one(report: &Report<'_>, group: &Group, paint: &Paint, text: &mut String) {
     let _ = writeln!(text, "{}", paint.key(&key));
     let places = [&group.old_origin, &group.new_origin].map(|origin| origin.as_ref().map(place));
     text.push_str(&changed(old.as_ref(), new.as_ref(), &places, paint));
-    let _ = writeln!(text, "  {}\n", minions(&group.minions));
+    let _ = writeln!(text, "  {}\n", report.minions(&group.minions));
 }
 
 /// A change line by line, with where the old and the new value stand.
@@ -135,9 +132,4 @@ pub fn place(spot: &Spot) -> String {
         Spot::File { computed: true, .. } => format!("{spot} (computed)"),
         _ => spot.to_string(),
     }
-}
-
-/// How many minions, and which.
-pub fn minions(ids: &[String]) -> String {
-    format!("on {}: {}", count(ids.len(), "minion"), some(ids, NAMED))
 }
