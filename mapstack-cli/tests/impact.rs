@@ -53,7 +53,6 @@ fn files_keys_and_facts_reach_minions() {
         "ssh:m",
         "grains:os_family",
         "grains:virtual",
-        "grains:unused",
         "pillar:web",
         "pillar:m",
     ] {
@@ -91,7 +90,10 @@ fn unknown_names_are_reported() {
         ("nope.yaml", 2, "there is no such file"),
         ("elsewhere.yaml", 2, "lies below none of the roots"),
         ("shs:port", 2, "did you mean 'ssh'?"),
-        ("grains:", 0, ""),
+        ("grains:os_famly", 1, "did you mean 'os_family'?"),
+        ("grains:", 1, "no minion has a grain ''"),
+        ("ssh:prot", 1, "did you mean 'port'?"),
+        ("pillar:nothing_reads_it", 0, ""),
     ] {
         let ran = run_line(
             tree.path(),

@@ -366,7 +366,7 @@ fn a_glob_chooses_among_what_is_many() {
     let tree = tree();
     for (line, status, says) in [
         (
-            "fleet f --root=r --platform=all --minion-glob=debian-1? --get=a",
+            "fleet f --of=data --root=r --platform=all --minion-glob=debian-1? --get=a",
             0,
             "debian-12",
         ),

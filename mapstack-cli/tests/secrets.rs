@@ -222,14 +222,18 @@ fn no_error_shows_a_secret_whichever_verb_prints_it() {
                 "render new/{formula}/parameters/defaults.yaml --root new --minion minions/web1.yaml"
             ),
             format!("explain {formula} --root new --minion minions/web1.yaml"),
-            format!("fleet {formula} --root new --minions minions"),
-            format!("fleet {formula} --root new --minions minions -o jsonl"),
+            format!("fleet {formula} --of data --root new --minions minions"),
+            format!("fleet {formula} --of map --root new --minions minions -o jsonl"),
             format!("impact {formula}:a --root new --minions minions"),
+            format!("impact {formula}:values --root new --minions minions"),
+            format!("diff {formula} --root new --from old --to new --minions minions"),
             format!("stack {formula} defaults.yaml --root new --minion minions/web1.yaml"),
             format!("map {formula} --root new --minion minions/web1.yaml"),
         ] {
             // What these print of data is their job; of a formula that fails there is none.
-            if !((line.starts_with("render") || line.starts_with("map"))
+            let prints_data =
+                line.starts_with("render") || line.starts_with("map") || line.contains("--of map");
+            if !(prints_data
                 && matches!(
                     formula,
                     "bad_yaml" | "bad_pem" | "not_a_map" | "wrong_key" | "literal"

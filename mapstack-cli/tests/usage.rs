@@ -64,7 +64,7 @@ fn wrong_usage_is_status_2_and_says_what_to_do() {
     let cases: &[(&str, &[&str], &str)] = &[
         ("nothing", &[], "Usage"),
         ("unknown-verb", &["dta", "f"], "data"),
-        ("no-formula", &["data"], "FORMULA"),
+        ("no-formula", &["data", "--root", "r"], "--minion"),
         ("no-minion", &["data", "f", "--root", "r"], "--minion"),
         (
             "no-root",

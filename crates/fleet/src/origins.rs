@@ -39,6 +39,10 @@ impl Origins {
             .as_ref()
             .map(|(_, lineage)| lineage.secret_paths(&[]))
             .unwrap_or_default();
+        let of_layers = layers
+            .iter()
+            .flat_map(|(_, lineage)| lineage.secret_texts());
+        let secret_texts = of_layers.map(Str::from).chain(secret_texts).collect();
         Origins {
             layers,
             way: configuration.way(),

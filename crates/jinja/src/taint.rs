@@ -70,6 +70,17 @@ enum Role {
     Writes,
 }
 
+/// What a text says, whichever way a format quotes and folds it: without space, quotes and escapes.
+fn unquoted(text: &str) -> String {
+    let text = text
+        .replace("\\n", "")
+        .replace("\\t", "")
+        .replace("\\r", "");
+    text.chars()
+        .filter(|c| !c.is_whitespace() && !matches!(c, '\'' | '"' | '\\'))
+        .collect()
+}
+
 /// The shortest text that counts as a secret.
 const TELLING: usize = 2;
 
@@ -118,17 +129,19 @@ impl Taint {
         if secret.is_empty() {
             return;
         }
-        let pieces: Vec<&str> = secret
+        let pieces: Vec<String> = secret
             .iter()
             .filter_map(|range| text.get(range.clone()))
-            .map(str::trim)
-            .filter(|p| p.len() >= TELLING)
+            .map(unquoted)
+            .filter(|piece| piece.len() >= TELLING)
             .collect();
         each_scalar(read, &mut |scalar| {
             if let Some(said) = said(scalar).filter(|said| {
-                pieces
-                    .iter()
-                    .any(|piece| said.contains(piece) || piece.contains(&**said))
+                let bare = unquoted(said);
+                bare.len() >= TELLING
+                    && pieces
+                        .iter()
+                        .any(|piece| bare.contains(&**piece) || piece.contains(&*bare))
             }) {
                 self.insert(Some(said));
             }

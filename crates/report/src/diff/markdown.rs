@@ -6,7 +6,7 @@ use mapstack_fleet::Group;
 
 use super::text::{lines, place};
 use super::{Report, turned};
-use crate::words::{count, joined};
+use crate::words::count;
 
 /// Longer comments are refused by the places they are for.
 const MAX_LENGTH: usize = 60_000;
@@ -68,7 +68,7 @@ fn one(report: &Report<'_>, group: &Group) -> String {
     let title = format!(
         "{}: {} · {}",
         escaped(&report.formulas(&group.formulas).join(", ")),
-        html_code(&joined(&group.change.path)),
+        html_code(&report.key(group)),
         count(group.minions.len(), "minion")
     );
     let changed: Vec<String> = lines(old.as_ref(), new.as_ref())

@@ -22,7 +22,7 @@ pub use rows::rows;
 pub use text::text;
 pub(crate) use text::{changed, place};
 
-use crate::words::{count, some};
+use crate::words::{count, joined, some};
 
 /// Minions that are named with each change; more are described by what they have in common.
 const NAMED: usize = 8;
@@ -57,6 +57,21 @@ impl Report<'_> {
             shown(&group.change.old, &group.old_secret),
             shown(&group.change.new, &group.new_secret),
         )
+    }
+
+    /// The path of a group's value, whose keys templates may have made of secrets.
+    fn key(&self, group: &Group) -> String {
+        let secrets = self.secrets(&group.example).derived(&group.secret_texts);
+        secrets.scrubbed(&joined(&group.change.path))
+    }
+
+    /// The same as a list; the path as it is, if nothing in it is secret.
+    fn path(&self, group: &Group) -> Value {
+        let (keys, shown) = (&group.change.path, self.key(group));
+        match shown == joined(keys) {
+            true => keys.iter().map(Key::to_value).collect(),
+            false => std::iter::once(shown).collect(),
+        }
     }
 
     fn secrets(&self, minion: &Minion) -> Secrets {

@@ -6,7 +6,6 @@ use mapstack_page::{Changed, Changes};
 
 use super::text::{lines, place};
 use super::{Report, turned};
-use crate::words::joined;
 
 /// The differences as a page for a browser.
 ///
@@ -45,7 +44,7 @@ fn changed(report: &Report<'_>, group: &Group) -> Changed {
     };
     Changed {
         formulas: report.formulas(&group.formulas).join(", "),
-        title: joined(&group.change.path),
+        title: report.key(group),
         gone: of('-'),
         come: of('+'),
         was: group.old_origin.as_ref().map(place),

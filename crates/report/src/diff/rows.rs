@@ -1,14 +1,13 @@
 //! Differences for programs.
 
 use mapstack::Way;
-use mapstack::value::{Key, Value};
+use mapstack::value::Value;
 use mapstack_fleet::{Failing, Group, Turn};
 use mapstack_lineage::Spot;
 
 use super::Report;
 use crate::explain::rows::origin;
 use crate::values::{number, object};
-use crate::words::joined;
 
 /// The differences for programs.
 pub fn rows(report: &Report<'_>) -> Value {
@@ -78,11 +77,8 @@ fn change(report: &Report<'_>, group: &Group) -> Value {
     };
     let spot = |spot: &Option<Spot>| spot.as_ref().map_or(Value::None, origin);
     object([
-        ("key", joined(&group.change.path).into()),
-        (
-            "path",
-            group.change.path.iter().map(Key::to_value).collect(),
-        ),
+        ("key", report.key(group).into()),
+        ("path", report.path(group)),
         ("what", what.into()),
         ("old", old.unwrap_or_default()),
         ("new", new.unwrap_or_default()),

@@ -8,7 +8,6 @@ use mapstack_lineage::Spot;
 
 use super::{Report, turned};
 use crate::terminal::Paint;
-use crate::words::joined;
 
 /// The differences for people.
 pub fn text(report: &Report<'_>, colored: bool) -> String {
@@ -36,7 +35,7 @@ fn one(report: &Report<'_>, group: &Group, paint: &Paint, text: &mut String) {
     let key = format!(
         "{}: {}",
         report.formulas(&group.formulas).join(", "),
-        joined(&group.change.path)
+        report.key(group)
     );
     let _ = writeln!(text, "{}", paint.key(&key));
     let places = [&group.old_origin, &group.new_origin].map(|origin| origin.as_ref().map(place));
