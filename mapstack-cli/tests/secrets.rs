@@ -225,6 +225,7 @@ fn no_error_shows_a_secret_whichever_verb_prints_it() {
             format!("fleet {formula} --of data --root new --minions minions"),
             format!("fleet {formula} --of map --root new --minions minions -o jsonl"),
             format!("impact {formula}:a --root new --minions minions"),
+            format!("fleet {formula} --of map --root new --minions minions --get nope"),
             format!("impact {formula}:values --root new --minions minions"),
             format!("diff {formula} --root new --from old --to new --minions minions"),
             format!("stack {formula} defaults.yaml --root new --minion minions/web1.yaml"),

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use mapstack::minion::{Minion, Part};
-use mapstack::secrets::Redacted;
+use mapstack::secrets::{Redacted, Secrets};
 use mapstack::trace::FileReadKind;
 use mapstack::value::{Key, Path as KeyPath, Str, Value};
 use mapstack::{Error, ErrorKind, nearest, yaml};
@@ -46,8 +46,8 @@ pub struct Reach<'r, 'e> {
     is_there: bool,
     /// The names of facts of the first minion.
     names: Vec<String>,
-    /// The first result.
-    sample: Option<Value>,
+    /// The first result, with the index of its formula and its minion.
+    sample: Option<(Value, usize, Minion)>,
 }
 
 /// What is known of an outcome that minions share.
@@ -104,8 +104,10 @@ impl<'r, 'e> Reach<'r, 'e> {
         self.minions += 1;
         self.note_fact(minion);
         if self.sample.is_none() {
-            let mut results = report.outcomes.iter().flatten();
-            self.sample = results.find_map(|outcome| outcome.result.as_ref().ok().cloned());
+            let mut results = report.outcomes.iter().flatten().enumerate();
+            let first = results
+                .find_map(|(index, outcome)| Some((outcome.result.as_ref().ok()?.clone(), index)));
+            self.sample = first.map(|(value, index)| (value, index, minion.clone()));
         }
         for (index, outcome) in report.outcomes.iter().flatten().enumerate() {
             let key = (index, Arc::as_ptr(outcome) as usize);
@@ -218,6 +220,12 @@ impl<'r, 'e> Reach<'r, 'e> {
         });
     }
 
+    fn sample(&self, masking: &Masking) -> Option<(Value, Secrets)> {
+        let (value, index, minion) = self.sample.as_ref()?;
+        let secrets = masking.of_formula(minion, self.fleet, Some(*index), None);
+        Some((value.clone(), secrets))
+    }
+
     /// Of a grain that no minion has, the failure to find it.
     fn unknown(&self) -> Option<Error> {
         let What::Fact(Part::Grains, path) = self.what else {
@@ -263,7 +271,7 @@ impl<'r, 'e> Reach<'r, 'e> {
             .collect();
         let (unknown, sample) = match formulas {
             _ if self.is_there || !Vec::is_empty(&formulas) => (None, None),
-            _ => (self.unknown(), self.sample.clone()),
+            _ => (self.unknown(), self.sample(masking)),
         };
         Impact {
             minions: self.minions,
@@ -279,8 +287,8 @@ impl<'r, 'e> Reach<'r, 'e> {
 pub struct Impact {
     /// Why nothing can be reached: no minion has such a grain.
     pub unknown: Option<Error>,
-    /// Where nothing is reached: a result, for a key that none has.
-    pub sample: Option<Value>,
+    /// Where nothing is reached: a result, for a key that none has, and what is secret in it.
+    pub sample: Option<(Value, Secrets)>,
     /// How many minions were looked at.
     pub minions: usize,
     /// The formulas that are reached.

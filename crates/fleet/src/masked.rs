@@ -59,6 +59,20 @@ impl<'w> MaskedFleet<'w> {
         Some(report)
     }
 
+    /// An error about the result of a formula, by its index, on a minion, without secrets.
+    pub fn redacted_error(
+        &self,
+        error: &Error,
+        (id, formula): (&str, usize),
+        minions: &dyn Minions,
+    ) -> Error {
+        let minion = minions.read_or_name(id);
+        let secrets = self
+            .masking
+            .of_formula(&minion, self.fleet, Some(formula), None);
+        secrets.redact(error).into_inner()
+    }
+
     /// Keep secrets out of whatever a report says beside data.
     fn redact(&self, report: &mut Report, minion: &Minion) {
         let outcomes = match &mut report.outcomes {

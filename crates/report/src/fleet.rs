@@ -41,18 +41,33 @@ pub struct Form {
 struct Sought {
     found: AtomicBool,
     /// Why the first result has nothing under it.
-    missing: OnceLock<Error>,
+    missing: OnceLock<Missing>,
+}
+
+/// A key that a result does not have.
+#[derive(Debug, Clone)]
+pub struct Missing {
+    /// The minion that the result is of.
+    pub minion: String,
+    /// The index of the formula.
+    pub formula: usize,
+    /// What the result has instead. It may name keys that templates made of secrets.
+    pub error: Error,
 }
 
 impl Sought {
-    fn look(&self, data: &Value, key: &str, path: &KeyPath) {
+    fn look(&self, data: &Value, (key, path): (&str, &KeyPath), (id, formula): (&str, usize)) {
         // Threads share this, and reading is cheaper than writing.
         if self.found.load(Ordering::Relaxed) {
             return;
         }
         match pick(data, key, path) {
             Ok(_) => self.found.store(true, Ordering::Relaxed),
-            Err(error) => drop(self.missing.set(error)),
+            Err(error) => drop(self.missing.set(Missing {
+                minion: id.into(),
+                formula,
+                error,
+            })),
         }
     }
 }
@@ -101,7 +116,7 @@ impl Form {
     }
 
     /// The keys that were asked for and that no result so far has.
-    pub fn missing_keys(&self) -> Vec<Error> {
+    pub fn missing_keys(&self) -> Vec<Missing> {
         let missing = |sought: &Sought| match sought.found.load(Ordering::Relaxed) {
             true => None,
             false => sought.missing.get().cloned(),
@@ -116,10 +131,10 @@ impl Form {
             What::Table(keys) => keys.iter().map(|(key, path)| (key, path)).collect(),
             What::Counts(key, path) => vec![(key, path)],
         };
-        for outcome in report.outcomes.iter().flatten() {
+        for (formula, outcome) in report.outcomes.iter().flatten().enumerate() {
             let Ok(data) = &outcome.result else { continue };
             for (sought, (key, path)) in self.sought.iter().zip(&keys) {
-                sought.look(data, key, path);
+                sought.look(data, (key, path), (&report.id, formula));
             }
         }
     }

@@ -52,7 +52,7 @@ fn missing(value: &Value, key: &str) -> Error {
         let path = KeyPath::split(&key[..at], ":").ok()?;
         Some((yaml::traverse(value, &path)?, at))
     };
-    match ends.filter_map(inside).last() {
+    match ends.filter_map(inside).next_back() {
         None => nothing_under(value, key.split(':').next().unwrap_or(key), ""),
         Some((inside, at)) => {
             let rest = &key[at + 1..];

@@ -121,6 +121,12 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     )?;
     let ids = args.work.of(minions.ids());
     let differences = Differences::of(&comparison, &minions, &ids, args.work.pace());
+    if differences.minions == 0 && differences.broken.is_empty() && !ids.is_empty() {
+        return Err(Failure::Usage(format!(
+            "none of {} minions was compared: --select is true for none of them",
+            ids.len()
+        )));
+    }
     let masking = reporter.masking(&args.secrets)?;
     let unread = comparison.not_compared().unwrap_or_default();
     let accounting = Accounting::new(

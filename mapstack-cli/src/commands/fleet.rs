@@ -147,7 +147,11 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     bar.finish_and_clear();
     report(written, reporter)?;
     match form.missing_keys().into_iter().next() {
-        Some(error) => Err(error.note("on any of the minions").into()),
+        Some(missing) => {
+            let of = (missing.minion.as_str(), missing.formula);
+            let error = fleet.redacted_error(&missing.error, of, &minions);
+            Err(error.note("on any of the minions").into())
+        }
         None => Ok(()),
     }
 }

@@ -90,9 +90,12 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     if let Some(error) = &impact.unknown {
         return Err(error.clone().into());
     }
-    if let (What::Value(_, path), Some(sample)) = (&what, &impact.sample) {
+    if let (What::Value(_, path), Some((sample, secrets))) = (&what, &impact.sample) {
         let key = args.what.split_once(':').map_or("", |(_, key)| key);
-        pick(sample, key, path).map_err(|error| error.note("on any of the minions"))?;
+        pick(sample, key, path).map_err(|error| {
+            let error = secrets.redact(&error).into_inner();
+            error.note("on any of the minions")
+        })?;
     }
     match args.format {
         Listing::Text => output::write_listing(&impact::text(&args.what, &what, &impact))?,

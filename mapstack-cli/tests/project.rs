@@ -1,0 +1,134 @@
+//! In a checkout, verbs need no flags.
+
+mod common;
+
+use common::{Tree, run_line};
+
+const MAP: &str = "{% set ntp = salt['grains.filter_by']({'Debian': {'pkg': 'ntpsec'}, 'RedHat': {'pkg': 'chrony'}}, \
+     default='Debian') %}\n";
+
+/// A repository of one formula.
+fn checkout() -> Tree {
+    Tree::new(&[
+        ("FORMULA", "name: ntp\n"),
+        ("ntp/map.jinja", MAP),
+        (
+            "ntp/init.sls",
+            "{% from 'ntp/map.jinja' import ntp with context %}\nntp: {pkg.installed: [{name: {{ ntp.pkg }}}]}\n",
+        ),
+        ("old/ntp/map.jinja", &MAP.replace("chrony", "ntp")),
+    ])
+}
+
+#[test]
+fn the_root_and_the_formula_are_found() {
+    let tree = checkout();
+    for (line, status, out, err) in [
+        ("map", 0, "pkg: ntpsec", "built-in minion debian-12"),
+        ("map --platform rockylinux-9", 0, "pkg: chrony", ""),
+        ("data", 0, "", "mapstack map ntp"),
+        ("fleet --count pkg", 0, "\tchrony\t", ""),
+        ("fleet --get pgk", 1, "", "did you mean 'pkg'?"),
+        (
+            "fleet --select false",
+            2,
+            "",
+            "--select is true for none of 47 minions",
+        ),
+        ("fleet npt", 1, "", "did you mean 'ntp'?"),
+        ("lint", 0, "nothing found", ""),
+        ("impact ntp:pkg", 0, "reaches 47 of 47 minions", ""),
+        ("impact ntp:pgk", 1, "", "did you mean 'pkg'?"),
+        ("impact grains:os_family", 0, "reaches 47 of 47 minions", ""),
+        ("diff --from old", 1, "with os_family=RedHat", ""),
+        ("diff --from .", 0, "no file is different", ""),
+    ] {
+        let ran = run_line(tree.path(), line);
+        assert_eq!(
+            ran.status,
+            Some(status),
+            "{line}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
+        assert!(ran.stdout.contains(out), "{line}: {}", ran.stdout);
+        assert!(ran.stderr.contains(err), "{line}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_file_names_roots_minions_and_stubs() {
+    let tree = Tree::new(&[
+        (
+            ".mapstack.yaml",
+            "roots: salt\nminions: minions\nstubs: stubs.yaml\n",
+        ),
+        (
+            "salt/web/parameters/defaults.yaml",
+            "values: {port: {{ salt['my.port']() }}}\n",
+        ),
+        ("minions/web1.yaml", "id: web1\n"),
+        ("stubs.yaml", "my.port: [{return: 8080}]\n"),
+    ]);
+    let ran = run_line(tree.path(), "fleet --get port");
+    assert_eq!(
+        ran.stdout, "minion\tweb:port\nweb1\t8080\n",
+        "{}",
+        ran.stderr
+    );
+    tree.write(".mapstack.yaml", b"rots: salt\n");
+    let ran = run_line(tree.path(), "fleet");
+    assert_eq!(ran.status, Some(1));
+    assert!(
+        ran.stderr.contains("did you mean 'roots'?"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn what_was_not_compared_is_listed() {
+    let tree = checkout();
+    tree.write("new/ntp/map.jinja", MAP.as_bytes());
+    tree.write("new/ntp/init.sls", b"{}\n");
+    tree.write("new/web/init.sls", b"{}\n");
+    tree.write("before/ntp/map.jinja", MAP.as_bytes());
+    for (line, status, out, err) in [
+        (
+            "diff --from before --to new",
+            2,
+            "changed, and not compared: 2 state files (ntp/init.sls, web/init.sls)",
+            "nothing that changed was compared",
+        ),
+        (
+            "diff --from old --to new --strict",
+            2,
+            "not compared",
+            "not all that changed was compared",
+        ),
+        (
+            "diff ntp --from old --to new",
+            1,
+            "changed in other folders, and not compared: 1 file",
+            "",
+        ),
+        ("diff npt --from old --to new", 2, "", "did you mean 'ntp'?"),
+        (
+            "diff --from old --to new --select false",
+            2,
+            "",
+            "none of 47 minions was compared",
+        ),
+    ] {
+        let ran = run_line(tree.path(), line);
+        assert_eq!(
+            ran.status,
+            Some(status),
+            "{line}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
+        assert!(ran.stdout.contains(out), "{line}: {}", ran.stdout);
+        assert!(ran.stderr.contains(err), "{line}: {}", ran.stderr);
+    }
+}
