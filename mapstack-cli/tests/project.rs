@@ -36,7 +36,7 @@ fn the_root_and_the_formula_are_found() {
             "--select is true for none of 47 minions",
         ),
         ("fleet npt", 1, "", "did you mean 'ntp'?"),
-        ("lint", 0, "nothing found", ""),
+        ("lint", 0, "", "nothing found"),
         ("impact ntp:pkg", 0, "reaches 47 of 47 minions", ""),
         ("impact ntp:pgk", 1, "", "did you mean 'pkg'?"),
         ("impact grains:os_family", 0, "reaches 47 of 47 minions", ""),
