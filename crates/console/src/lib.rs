@@ -13,7 +13,9 @@
 //! The crate does not know about verbs, or about what they print on standard output.
 
 mod failure;
+mod long;
 mod reporter;
 
 pub use failure::Failure;
+pub use long::{INTERRUPTED, interrupted, progress};
 pub use reporter::{Color, Messages, Reporter};

@@ -2,11 +2,9 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use clap::{Args, ValueEnum, ValueHint};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mapstack::loader::Snapshot;
 use mapstack::{Error, ErrorKind};
 use mapstack_fleet::MaskedFleet;
@@ -18,7 +16,7 @@ use mapstack_report::fleet::{Form, Format, What};
 
 use crate::commands::engine;
 use crate::output::key_path;
-use mapstack_console::{Failure, Reporter};
+use mapstack_console::{Failure, INTERRUPTED, Reporter, interrupted, progress};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -96,9 +94,6 @@ impl From<FleetFormat> for mapstack_report::fleet::Format {
         }
     }
 }
-
-/// The exit status of a program that was interrupted.
-const INTERRUPTED: u8 = 130;
 
 pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
@@ -246,34 +241,5 @@ fn report(written: Written, reporter: &Reporter) -> Result<(), Failure> {
             );
             Err(Failure::Incomplete { message, status: 1 })
         }
-    }
-}
-
-/// Set by the first request to end; the second one ends the process.
-fn interrupted() -> Arc<AtomicBool> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let asked = stop.clone();
-    // Without a handler the process just ends.
-    let _ = ctrlc::set_handler(move || {
-        if asked.swap(true, Ordering::Relaxed) {
-            std::process::exit(INTERRUPTED.into());
-        }
-    });
-    stop
-}
-
-/// A bar on a terminal, or one that is not shown.
-fn progress(length: usize, shown: bool) -> ProgressBar {
-    let target = if shown {
-        ProgressDrawTarget::stderr_with_hz(5)
-    } else {
-        ProgressDrawTarget::hidden()
-    };
-    let bar = ProgressBar::with_draw_target(u64::try_from(length).ok(), target);
-    match ProgressStyle::with_template(
-        "{wide_bar} {human_pos}/{human_len} minions, {per_sec}, {eta} left",
-    ) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
     }
 }
