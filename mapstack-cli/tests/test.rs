@@ -113,6 +113,38 @@ fn every_outcome_is_reported_in_every_format() {
 }
 
 #[test]
+fn equal_failures_and_differences_are_reported_once() {
+    let tree = formulas();
+    tree.write("salt/ntp/map.jinja", b"{% set ntp = {'a': 1}\n");
+    tree.write("salt/chrony/init.sls", b"chrony: {}\n");
+    tree.write(
+        "salt/chrony/map.jinja",
+        b"{% from 'ntp/map.jinja' import ntp with context %}{% set chrony = ntp %}\n",
+    );
+    for name in ["debian-11", "debian-12", "freebsd-14"] {
+        tree.write(&format!("tests/mapstack/ntp/{name}.yaml"), b"a: 1\n");
+        with_expectation(&tree, name, "port: 22", "port: 2222");
+    }
+    tree.write("tests/mapstack/chrony/arch.yaml", b"a: 1\n");
+    // One difference is the same on two platforms and from another file on the third; one is of a single platform.
+    let line = "test --root salt --digest-salt x";
+    let file = "tests/mapstack/ssh/debian-12.yaml";
+    tree.write(
+        file,
+        read(&tree, file).replace("- toor", "- torr").as_bytes(),
+    );
+    let ran = run_line(tree.path(), line);
+    assert_eq!(ran.status, Some(1), "{}", ran.stderr);
+    assert_snapshot("test/folded.txt", &ran.stdout);
+    assert_snapshot("test/folded-errors.txt", &ran.stderr);
+    // Programs get each case.
+    let ran = run_line(tree.path(), &format!("{line} --format junit"));
+    assert_eq!(ran.stdout.matches("<testcase").count(), 7, "{}", ran.stdout);
+    assert_eq!(ran.stdout.matches("+ 22  ").count(), 3, "{}", ran.stdout);
+    assert_eq!(ran.stdout.matches("<error").count(), 4, "{}", ran.stdout);
+}
+
+#[test]
 fn the_exit_status_says_how_it_went() {
     let tree = everything();
     tree.write("elsewhere/ssh/solaris-11.yaml", b"port: 22\n");

@@ -1,5 +1,6 @@
 //! Results of recorded expectations.
 
+mod folded;
 mod junit;
 mod rows;
 mod text;
@@ -9,7 +10,7 @@ use std::collections::HashSet;
 use mapstack::secrets::{Redacted, Secrets};
 use mapstack::value::Value;
 use mapstack::{Diagnostic, Error};
-use mapstack_expect::{Case, Counts, Difference, Outcome};
+use mapstack_expect::{Case, Counts, Difference};
 use mapstack_fleet::Masking;
 
 use crate::diff::place;
@@ -54,12 +55,18 @@ impl Report {
         }
     }
 
-    /// The failures, without secrets.
+    /// The failures, each once, without secrets; a note says which cases one concerns, if there are several.
     pub fn failures(&self) -> impl Iterator<Item = Redacted<Error>> {
-        self.cases.iter().filter_map(|case| match &case.outcome {
-            Outcome::Fails(error) => Some(self.failure(case, error)),
-            _ => None,
-        })
+        let failures = folded::failures(self).into_iter();
+        failures.map(
+            |failure| match (folded::concerned(&failure.cases), &*failure.cases) {
+                ((formulas, Some(on)), [first, ..]) => {
+                    let noted = failure.error.clone().note(format!("{formulas} {on}"));
+                    self.failure(first, &noted)
+                }
+                _ => failure.redacted,
+            },
+        )
     }
 
     /// A failure without secrets, in the excerpt of a file neither.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use mapstack_expect::{Case, Outcome};
+use mapstack_expect::{Case, Difference, Outcome};
 
-use super::{Report, summary};
+use super::{Report, Shown, folded, summary};
 use crate::diff::changed;
 use crate::terminal::Paint;
 use crate::words::joined;
@@ -14,33 +14,28 @@ use crate::words::joined;
 pub fn text(report: &Report, colored: bool) -> String {
     let paint = Paint { colored };
     let mut text = String::new();
+    let failures = folded::failures(report);
+    let differences = folded::differences(report);
     for case in &report.cases {
-        let title = paint.key(&format!("{} {}", case.expectation.formula, case.name()));
-        // Writing to text does not fail.
-        let _ = match &case.outcome {
-            Outcome::Same | Outcome::Skipped(_) => continue,
-            Outcome::Differs(_) => writeln!(
-                text,
-                "{title} differs\n{}",
-                differences(report, case, &paint)
-            ),
+        let is_first = |cases: &[&Case]| cases.first().is_some_and(|one| std::ptr::eq(*one, case));
+        match &case.outcome {
+            Outcome::Same | Outcome::Skipped(_) => {}
+            Outcome::Differs(_) => {
+                let own = differences.iter().filter(|one| is_first(&one.cases));
+                own.for_each(|one| text.push_str(&differing(one, &paint)));
+            }
             Outcome::Fails(error) => {
-                writeln!(text, "{title} fails\n  {}\n", report.message(case, error))
+                if let Some(one) = failures.iter().find(|one| is_first(&one.cases)) {
+                    let title = titled(&one.cases, "fails", "fail", &paint);
+                    // Writing to text does not fail.
+                    let _ = writeln!(text, "{title}\n  {}\n", report.message(case, error));
+                }
             }
             Outcome::Written { was_there, clear } => {
-                let what = if *was_there {
-                    "recorded again"
-                } else {
-                    "recorded"
-                };
-                let warning = if *clear {
-                    ", with values of the pillar or of keys like *password* in clear"
-                } else {
-                    ""
-                };
-                writeln!(text, "{title} {what} in {}{warning}", case.file())
+                let title = paint.key(&format!("{} {}", case.expectation.formula, case.name()));
+                text.push_str(&written(case, &title, *was_there, *clear));
             }
-        };
+        }
     }
     if report
         .cases
@@ -56,32 +51,57 @@ pub fn text(report: &Report, colored: bool) -> String {
     text
 }
 
+/// The line above what some cases have in common.
+fn titled(cases: &[&Case], one: &str, many: &str, paint: &Paint) -> String {
+    let (formulas, on) = folded::concerned(cases);
+    let verb = if formulas.contains(", ") { many } else { one };
+    let on = on.map(|on| format!(" {on}")).unwrap_or_default();
+    format!("{} {verb}{on}", paint.key(&formulas))
+}
+
+fn differing(one: &folded::Differences<'_>, paint: &Paint) -> String {
+    let mut text = format!("{}\n", titled(&one.cases, "differs", "differ", paint));
+    for (of, shown) in &one.all {
+        text.push_str(&difference(of, shown, paint));
+    }
+    text.push('\n');
+    text
+}
+
+fn written(case: &Case, title: &str, was_there: bool, clear: bool) -> String {
+    let what = if was_there {
+        "recorded again"
+    } else {
+        "recorded"
+    };
+    let warning = if clear {
+        ", with values of the pillar or of keys like *password* in clear"
+    } else {
+        ""
+    };
+    format!("{title} {what} in {}{warning}\n", case.file())
+}
+
 /// The differences of one case.
 pub fn differences(report: &Report, case: &Case, paint: &Paint) -> String {
     let Outcome::Differs(differences) = &case.outcome else {
         return String::new();
     };
     let secrets = report.secrets(case);
-    let mut text = String::new();
-    for difference in differences {
-        let shown = report.shown(&secrets, difference);
-        let path = joined(&difference.change.path);
-        let _ = writeln!(
-            text,
-            "  {}",
-            if path.is_empty() { "the whole" } else { &path }
-        );
-        let places = [shown.expected_at, shown.actual_at];
-        for line in changed(
-            shown.expected.as_ref(),
-            shown.actual.as_ref(),
-            &places,
-            paint,
-        )
-        .lines()
-        {
-            let _ = writeln!(text, "  {line}");
-        }
+    let shown = |one| difference(one, &report.shown(&secrets, one), paint);
+    differences.iter().map(shown).collect()
+}
+
+/// A difference, with its places.
+pub(super) fn difference(of: &Difference, shown: &Shown, paint: &Paint) -> String {
+    let path = joined(&of.change.path);
+    let path = if path.is_empty() { "the whole" } else { &path };
+    let places = [shown.expected_at.clone(), shown.actual_at.clone()];
+    let (expected, actual) = (shown.expected.as_ref(), shown.actual.as_ref());
+    let mut text = format!("  {path}\n");
+    for line in changed(expected, actual, &places, paint).lines() {
+        // Writing to text does not fail.
+        let _ = writeln!(text, "  {line}");
     }
     text
 }
