@@ -92,6 +92,18 @@ fn files_are_found_in_the_documented_order() {
 }
 
 #[test]
+fn formulas_of_remotes_are_compared() {
+    let home = built();
+    let line = "diff --config etc/salt/master --minions minions --from worktree --to worktree";
+    let ran = run_line(&home.path().join("top"), line);
+    assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("TEMPLATE"), "{}", ran.stdout);
+    let named = line.replace("diff", "diff TEMPLATE");
+    let ran = run_line(&home.path().join("top"), &named);
+    assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
 fn errors_of_a_repository_are_reported() {
     let home = built();
     let top = home.path().join("top");

@@ -46,6 +46,8 @@ pub struct Messages {
 pub struct Reporter {
     /// What may not be printed of the minions that were read.
     secrets: RefCell<Secrets>,
+    /// What may not be printed of any minion.
+    usual: Secrets,
     shows_secrets: bool,
     renderer: Renderer,
     colored: bool,
@@ -70,12 +72,10 @@ impl Reporter {
             colored(io::stdout().is_terminal()),
         );
         let shows_secrets = messages.show_secrets;
-        // Without a salt there are no digests, and what is secret is kept back all the same.
-        let secrets =
-            random_salt().map_or_else(|_| Secrets::without_digests(), |salt| Secrets::new(&salt));
-        let secrets = RefCell::new(secrets.shown_anyway(shows_secrets));
+        let usual = Secrets::numbered().shown_anyway(shows_secrets);
         Reporter {
-            secrets,
+            secrets: RefCell::new(usual.clone()),
+            usual,
             shows_secrets,
             renderer: renderer(colored),
             colored,
@@ -91,6 +91,7 @@ impl Reporter {
     pub fn keeping(&self) -> Self {
         Reporter {
             secrets: self.secrets.clone(),
+            usual: self.usual.clone(),
             shows_secrets: self.shows_secrets,
             renderer: Renderer::plain(),
             colored: false,
@@ -114,23 +115,17 @@ impl Reporter {
     }
 
     /// What flags say about secrets, by which messages are masked from now on.
-    ///
-    /// # Errors
-    /// The system gives no random bytes for digests.
-    pub fn masking(&self, flags: &SecretFlags) -> Result<Masking, Failure> {
-        let salt = match &flags.digest_salt {
-            Some(salt) => salt.as_bytes().into(),
-            None => random_salt()
-                .map_err(|e| Failure::Usage(format!("no random salt for digests: {e}")))?
-                .to_vec(),
+    pub fn masking(&self, flags: &SecretFlags) -> Masking {
+        let usual = match &flags.digest_salt {
+            Some(salt) => Secrets::new(salt.as_bytes()).shown_anyway(self.shows_secrets),
+            None => self.usual.clone(),
         };
-        let usual = Secrets::new(&salt).shown_anyway(self.shows_secrets);
         let usual = flags.secret.iter().fold(usual, |secrets, pattern| {
             let pattern = pattern.to_lowercase();
             secrets.named(move |name| Fnmatch::new(&pattern).matches(&name.to_lowercase()))
         });
         self.mask_with(&usual);
-        Ok(Masking::new(usual))
+        Masking::new(usual)
     }
 
     /// From now on messages are masked by these rules.
@@ -369,10 +364,4 @@ fn renderer(colored: bool) -> Renderer {
     } else {
         Renderer::plain()
     }
-}
-
-fn random_salt() -> Result<[u8; 16], getrandom::Error> {
-    let mut salt = [0; 16];
-    getrandom::fill(&mut salt)?;
-    Ok(salt)
 }

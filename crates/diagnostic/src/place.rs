@@ -1,5 +1,6 @@
 //! Where something stands in a text.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
@@ -54,14 +55,93 @@ impl Place {
     /// The line, from 1.
     #[must_use]
     pub fn line(&self) -> usize {
-        line_and_column(&self.source, self.start).0
+        self.line_and_column().0
     }
 
     /// The column in characters, from 1.
     #[must_use]
     pub fn column(&self) -> usize {
-        line_and_column(&self.source, self.start).1
+        self.line_and_column().1
     }
+
+    /// The same as [`line_and_column`] of the source.
+    fn line_and_column(&self) -> (usize, usize) {
+        if self.source.len() < LARGE {
+            return line_and_column(&self.source, self.start);
+        }
+        LAST_LINES.with_borrow_mut(|last| {
+            let lines = match last {
+                Some(lines) if Arc::ptr_eq(&lines.source, &self.source) => lines,
+                _ => last.insert(Lines::of(&self.source)),
+            };
+            lines.line_and_column(self.start)
+        })
+    }
+}
+
+/// The size from which texts are not searched from the beginning for each place: a report of every value of such a file
+/// would take time by the square of its size.
+const LARGE: usize = 4 << 10;
+
+thread_local! {
+    /// The lines of the text that a place was last found in: reports go through one file after the other.
+    static LAST_LINES: RefCell<Option<Lines>> = const { RefCell::new(None) };
+}
+
+/// Where the lines of a text begin, and how many characters begin before some of its bytes.
+struct Lines {
+    source: Arc<str>,
+    /// The byte at which each line begins.
+    starts: Vec<usize>,
+    /// For each stride of bytes, the characters that begin before it.
+    characters: Vec<usize>,
+}
+
+/// Bytes between two counts of characters.
+const STRIDE: usize = 1 << 10;
+
+impl Lines {
+    fn of(source: &Arc<str>) -> Self {
+        let breaks = source.match_indices('\n').map(|(at, _)| at + 1);
+        let starts = std::iter::once(0).chain(breaks).collect();
+        let mut before = 0;
+        let counts = source.as_bytes().chunks(STRIDE).map(|chunk| {
+            let here = before;
+            before += characters_in(chunk);
+            here
+        });
+        Lines {
+            source: source.clone(),
+            characters: counts.collect(),
+            starts,
+        }
+    }
+
+    fn line_and_column(&self, byte: usize) -> (usize, usize) {
+        let byte = match self.source.is_char_boundary(byte) {
+            true => byte,
+            false => self.source.len(),
+        };
+        let line = self.starts.partition_point(|start| *start <= byte);
+        let start = line.checked_sub(1).and_then(|at| self.starts.get(at));
+        let start = start.copied().unwrap_or(0);
+        let column = self.characters_before(byte) - self.characters_before(start) + 1;
+        (line, column)
+    }
+
+    /// How many characters begin before a byte, which is the boundary of one.
+    fn characters_before(&self, byte: usize) -> usize {
+        let stride = (byte / STRIDE).min(self.characters.len().saturating_sub(1));
+        let counted = self.characters.get(stride).copied().unwrap_or(0);
+        let rest = self.source.as_bytes().get(stride * STRIDE..byte);
+        counted + rest.map_or(0, characters_in)
+    }
+}
+
+/// How many characters begin in some bytes of UTF-8.
+fn characters_in(bytes: &[u8]) -> usize {
+    let begins = |byte: &&u8| **byte & 0b1100_0000 != 0b1000_0000;
+    bytes.iter().filter(begins).count()
 }
 
 impl fmt::Debug for Place {
@@ -73,5 +153,34 @@ impl fmt::Debug for Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line(), self.column())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn assert_alike(text: &str, bytes: impl Iterator<Item = usize>) {
+        assert!(text.len() > LARGE);
+        let source: Arc<str> = text.into();
+        for byte in bytes {
+            let place = Place {
+                file: "x".into(),
+                source: source.clone(),
+                start: byte,
+                end: byte,
+            };
+            let expected = line_and_column(text, byte);
+            assert_eq!(place.line_and_column(), expected, "{byte}");
+        }
+    }
+
+    #[test]
+    fn a_large_text_has_the_places_of_a_small_one() {
+        let text = "a: é\n\nlonger: {x: [1, 2], y: 'üß'}\r\n".repeat(400) + "end";
+        let behind = [text.len() - 1, text.len(), text.len() + 1, usize::MAX];
+        assert_alike(&text, (0..text.len()).step_by(7).chain(behind));
+        let flow = format!("[{}]", "é, ".repeat(5000));
+        assert_alike(&flow, [0, 1, 3, 4, 4095, 4098, 12_000, 20_001].into_iter());
     }
 }

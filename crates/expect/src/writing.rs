@@ -168,7 +168,7 @@ pub(crate) fn is_clear(minion: &Minion, secret_texts: &[Str], data: &Value) -> b
         }
     }
     any(
-        &Secrets::new(&[])
+        &Secrets::without_digests()
             .of_pillar(&minion.pillar)
             .derived(secret_texts),
         &mut Vec::new(),

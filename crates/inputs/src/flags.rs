@@ -63,7 +63,7 @@ pub struct SecretFlags {
     /// Take values under keys of this pattern for secrets, too; repeatable
     #[arg(long, value_name = "PATTERN", help_heading = "Secrets")]
     pub secret: Vec<String>,
-    /// Make digests that other runs with the same text make, too
+    /// Print digests in place of numbers: equal in all runs with the same text
     #[arg(long, value_name = "TEXT", help_heading = "Secrets")]
     pub digest_salt: Option<String>,
 }

@@ -130,16 +130,19 @@ fn configured(
         options.insert("file_roots", Map::new());
         roots = Roots::new();
     }
-    let uses_git = options
-        .get("fileserver_backend")
-        .is_some_and(|backends| backends.repr().contains("git"));
-    let mirrors = if uses_git {
+    let mirrors = if uses_git(&options) {
         configuration::mirrors(files.mirrors.as_deref())?
     } else {
         PathBuf::new()
     };
     let Configured { files, warnings } = fileserver::open(&options, &mirrors)?;
     Ok((Served { files, roots }, warnings))
+}
+
+/// Whether options name a backend of git repositories.
+pub(crate) fn uses_git(options: &Map) -> bool {
+    let backends = options.get("fileserver_backend");
+    backends.is_some_and(|backends| backends.repr().contains("git"))
 }
 
 fn named_roots(

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use mapstack::loader::{Backends, FileServer, Roots};
-use mapstack_salt_config::Config;
+use mapstack_salt_config::{Config, fileserver};
 
 use crate::InputError;
 use crate::configuration;
@@ -33,12 +33,34 @@ impl Sides {
     ) -> Result<Self, InputError> {
         let roots = roots(files, config)?;
         let follow = served::follows_outside_links(files, config);
-        let side = |flag: &str, state: &str| side(follow, &roots, flag, state);
+        let side = |flag: &str, state: &str| -> Result<Backends, InputError> {
+            let served = side(follow, &roots, flag, state)?;
+            match config.filter(|_| files.root.is_empty()) {
+                Some(config) => beside_remotes(files, config, served),
+                None => Ok(served),
+            }
+        };
         Ok(Sides {
             before: side("--from", from)?,
             after: side("--to", to)?,
         })
     }
+}
+
+/// A state of the roots together with the other backends of a configuration, whose files are the same in both states.
+fn beside_remotes(
+    files: &Files,
+    config: &Config,
+    served: Backends,
+) -> Result<Backends, InputError> {
+    let options = configuration::file_options(Some(config), None)?;
+    if !served::uses_git(&options) {
+        return Ok(served);
+    }
+    let mirrors = configuration::mirrors(files.mirrors.as_deref())?;
+    // Opening the configuration has warned already.
+    let opened = fileserver::open_with_roots(&options, &mirrors, Box::new(served))?;
+    Ok(opened.files)
 }
 
 /// The saltenvs and directories that are served; the directory at hand, if nothing says.

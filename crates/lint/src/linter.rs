@@ -125,7 +125,7 @@ impl<'e> Linter<'e> {
             saltenv,
             options,
             levels: BTreeMap::new(),
-            secrets: Arc::new(Secrets::new(b"")),
+            secrets: Arc::new(Secrets::numbered()),
             schema: SchemaFrom::Nowhere,
         }
     }

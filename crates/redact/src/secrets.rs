@@ -1,10 +1,10 @@
 //! Which values are secrets, and what is printed in their place.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use foldhash::fast::RandomState;
 use hmac::{Hmac, KeyInit, Mac};
@@ -24,8 +24,8 @@ type Named = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 ///
 /// A value is a secret if one of the keys above it [names one](is_secret_name), or if it comes from the
 /// pillar: from under its path, or by a template that wrote it elsewhere or [computed](Self::derived)
-/// something of it. In its place stands a short digest: the same for the same value, and worthless without
-/// the salt.
+/// something of it. In its place stands a number or a short digest, the same for the same value. A number says nothing
+/// of the secret; a digest is worthless without the salt.
 ///
 /// ```
 /// use mapstack_redact::Secrets;
@@ -40,20 +40,50 @@ type Named = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 #[derive(Clone)]
 pub struct Secrets {
     named: Vec<Named>,
-    salt: Option<Vec<u8>>,
+    marks: Marks,
     /// Texts that are secrets by themselves, trimmed.
     texts: HashSet<String, RandomState>,
     search: OnceLock<Search>,
     everything_shown: bool,
 }
 
+/// What tells secrets apart.
+#[derive(Clone)]
+enum Marks {
+    /// Nothing.
+    None,
+    /// A digest with a salt.
+    Digest(Vec<u8>),
+    /// A number for each, in the order in which they were first masked; clones share the numbers.
+    Number(Arc<Mutex<HashMap<String, usize>>>),
+}
+
 impl Secrets {
-    /// What the usual names are of, with a salt that digests of other runs do not have.
+    /// The values under the usual names, told apart by a digest with this salt: equal in all runs with the same salt.
     #[must_use]
     pub fn new(salt: &[u8]) -> Self {
+        Self::marked(Marks::Digest(salt.into()))
+    }
+
+    /// The same, told apart by numbers: the first secret that is masked is `<secret 1>`.
+    ///
+    /// ```
+    /// use mapstack_redact::Secrets;
+    /// let secrets = Secrets::numbered();
+    /// let masked = |secrets: &Secrets, value: &str| secrets.shown(&["token".into()], false, &value.into()).unwrap();
+    /// assert_eq!(masked(&secrets, "a"), "<secret 1>");
+    /// assert_eq!(masked(&secrets.clone(), "b"), "<secret 2>");
+    /// assert_eq!(masked(&secrets, "a"), "<secret 1>");
+    /// ```
+    #[must_use]
+    pub fn numbered() -> Self {
+        Self::marked(Marks::Number(Arc::default()))
+    }
+
+    fn marked(marks: Marks) -> Self {
         Secrets {
             named: Vec::new(),
-            salt: Some(salt.into()),
+            marks,
             texts: HashSet::default(),
             search: OnceLock::new(),
             everything_shown: false,
@@ -63,10 +93,7 @@ impl Secrets {
     /// The same, where all secrets look alike.
     #[must_use]
     pub fn without_digests() -> Self {
-        Secrets {
-            salt: None,
-            ..Secrets::new(b"")
-        }
+        Self::marked(Marks::None)
     }
 
     /// Show everything as it is.
@@ -187,7 +214,7 @@ impl Secrets {
     #[must_use]
     pub fn shown(&self, path: &[Key], from_pillar: bool, value: &Value) -> Option<String> {
         self.hide(path, from_pillar, value)
-            .then(|| self.digest(value))
+            .then(|| self.mark(value))
     }
 
     /// A value in which everything is kept back that has to be.
@@ -253,7 +280,7 @@ impl Secrets {
         let (mut scrubbed, mut at) = (String::new(), 0);
         for hit in self.search().hits(message) {
             scrubbed.push_str(message.get(at..hit.range.start).unwrap_or_default());
-            scrubbed.push_str(&self.digest(&Value::from(hit.secret)));
+            scrubbed.push_str(&self.mark(&Value::from(hit.secret)));
             at = hit.range.end;
         }
         scrubbed.push_str(message.get(at..).unwrap_or_default());
@@ -300,25 +327,33 @@ impl Secrets {
         self.starred_at(text, stars::pillar_values(text))
     }
 
-    fn digest(&self, value: &Value) -> String {
-        let key = self
-            .salt
-            .as_ref()
-            .map(|salt| Hmac::<Sha256>::new_from_slice(salt));
-        // Any length of key will do.
-        let Some(Ok(mut mac)) = key else {
-            return "<secret>".into();
-        };
-        mac.update(value.repr().as_bytes());
-        let digest: String = mac
-            .finalize()
-            .into_bytes()
-            .iter()
-            .take(3)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        format!("<secret {digest}>")
+    /// What stands in place of a value.
+    fn mark(&self, value: &Value) -> String {
+        match &self.marks {
+            Marks::None => "<secret>".into(),
+            Marks::Digest(salt) => match Hmac::<Sha256>::new_from_slice(salt) {
+                Ok(mac) => format!("<secret {}>", digest(mac, value)),
+                // Any length of salt will do.
+                Err(_) => "<secret>".into(),
+            },
+            Marks::Number(known) => {
+                let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+                let next = known.len() + 1;
+                format!("<secret {}>", known.entry(value.repr()).or_insert(next))
+            }
+        }
     }
+}
+
+/// The first bytes of a digest.
+fn digest(mut mac: Hmac<Sha256>, value: &Value) -> String {
+    mac.update(value.repr().as_bytes());
+    let bytes = mac.finalize().into_bytes();
+    bytes
+        .iter()
+        .take(3)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Says how many secrets there are, and none of them.

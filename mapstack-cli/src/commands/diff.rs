@@ -127,7 +127,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
             ids.len()
         )));
     }
-    let masking = reporter.masking(&args.secrets)?;
+    let masking = reporter.masking(&args.secrets);
     let unread = comparison.not_compared().unwrap_or_default();
     let accounting = Accounting::new(
         plan.ways([&before, &after]),

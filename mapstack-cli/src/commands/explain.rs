@@ -25,8 +25,8 @@ Examples:
     --root examples/site --root examples/formulas --minion examples/minions/web1.yaml
       why a file has no part in it
 
-Secrets: values of the pillar, and those under keys such as *password*, are printed as a digest that
-tells them apart within one run.")]
+Secrets: values of the pillar, and those under keys such as *password*, are printed as numbers that
+tell them apart.")]
 pub struct Explain {
     /// The formula: its folder below a root, or the tpldir of a template in it [default: the only one there is]
     pub formula: Option<String>,
@@ -65,7 +65,7 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     let session = session(&args.input, reporter)?;
     let formula = session.formula(args.formula.as_ref())?;
     let run = session.run();
-    reporter.masking(&args.secrets)?;
+    reporter.masking(&args.secrets);
     reporter.knows(&session.minion);
     let warn = |run: &Run<'_>| {
         reporter.knows_texts(run.secret_texts());

@@ -129,7 +129,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
         })?,
         None => Sink::stream(&form, io::stdout().lock())?,
     };
-    let masking = reporter.masking(&SecretFlags::default())?;
+    let masking = reporter.masking(&SecretFlags::default());
     let fleet = MaskedFleet::new(&fleet, masking, reporter.is_strict());
     let bar = progress(ids.len(), reporter.shows_progress(args.directory.is_some()));
     let stop = interrupted();

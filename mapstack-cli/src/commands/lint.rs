@@ -181,7 +181,7 @@ fn linter<'e>(
     minions: Vec<Minion>,
     reporter: &Reporter,
 ) -> Result<Linter<'e>, Failure> {
-    let secrets = reporter.masking(&SecretFlags::default())?.of(&minions);
+    let secrets = reporter.masking(&SecretFlags::default()).of(&minions);
     reporter.mask_with(&secrets);
     let mut linter = Linter::new(engine).minions(minions).secrets(secrets);
     for name in &args.ignore {

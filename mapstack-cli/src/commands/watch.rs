@@ -62,7 +62,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         reporter,
     )?;
     let ids = minions.ids();
-    let masking = reporter.masking(&SecretFlags::default())?;
+    let masking = reporter.masking(&SecretFlags::default());
     let (sender, changes) = mpsc::channel();
     let notify = move |result: DebounceEventResult| {
         // The receiver is gone when the program ends.

@@ -52,11 +52,39 @@ const OTHERS: [&str; 6] = ["azurefs", "hgfs", "minionfs", "s3fs", "svnfs", "gcsf
 /// An option of a wrong type, an option of a remote that there is not, a mirror that was not fetched
 /// yet, or a repository that cannot be read.
 pub fn open(options: &Map, mirrors: &Path) -> Result<Configured> {
+    open_around(options, mirrors, |options| {
+        Ok(Box::new(roots::open(options)?))
+    })
+}
+
+/// The same with another state of the directories of `file_roots`, which `roots` serves.
+///
+/// # Errors
+/// As for [`open`].
+pub fn open_with_roots(
+    options: &Map,
+    mirrors: &Path,
+    roots: Box<dyn FileServer>,
+) -> Result<Configured> {
+    let mut roots = Some(roots);
+    open_around(options, mirrors, |_| {
+        // A backend that is named twice serves nothing new.
+        Ok(roots
+            .take()
+            .unwrap_or_else(|| Box::new(Backends::new(Vec::new()))))
+    })
+}
+
+fn open_around(
+    options: &Map,
+    mirrors: &Path,
+    mut roots: impl FnMut(&mut Options<'_>) -> Result<Box<dyn FileServer>>,
+) -> Result<Configured> {
     let mut options = Options::new(options);
     let mut servers: Vec<Box<dyn FileServer>> = Vec::new();
     for backend in backends(&mut options)? {
         match backend.as_str() {
-            "roots" => servers.push(Box::new(roots::open(&mut options)?)),
+            "roots" => servers.push(roots(&mut options)?),
             #[cfg(feature = "git")]
             "gitfs" => servers.push(Box::new(git::open(&mut options, mirrors)?)),
             other => options.warn(left_out(other)),
