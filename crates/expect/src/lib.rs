@@ -36,6 +36,7 @@
 //! The crate does not know about command lines, output formats or terminals.
 
 mod case;
+mod edit;
 mod files;
 mod find;
 mod kitchen;

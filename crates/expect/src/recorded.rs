@@ -7,7 +7,7 @@ use mapstack::value::{Key, Map, Path as KeyPath, Value};
 use mapstack::yaml::{DumpOptions, Limits, Mark, Marks, dump, load_marked};
 use mapstack::{Diagnostic, Error, ErrorKind, Place, nearest};
 
-use crate::files;
+use crate::{edit, files};
 
 /// How a file with an expectation is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,9 +131,24 @@ impl Recorded {
         format!("{lead}{}", dumped(form, true, data))
     }
 
-    /// The same file with other data: what stands before it stays, and so does the way lines end.
+    /// The same file with other data. Only the lines that change are other lines; where that cannot be, all data is
+    /// written, and what stands before it stays, and so does the way lines end.
     #[must_use]
     pub fn with_data(&self, data: &Value) -> String {
+        let now = (&self.data, &self.marks);
+        let edited = edit::edited(&self.text, now, data, &options(self.form));
+        edited
+            .filter(|text| self.reads_back(text, data))
+            .unwrap_or_else(|| self.rewritten(data))
+    }
+
+    /// Whether a text says what this one says about the run, and is the file of such data.
+    fn reads_back(&self, text: &str, data: &Value) -> bool {
+        let read = Recorded::parse(self.form, text, &self.shown);
+        read.is_ok_and(|read| read.header == self.header && edit::is_same_data(&read.data, data))
+    }
+
+    fn rewritten(&self, data: &Value) -> String {
         let text = dumped(self.form, self.has_values, data);
         let text = if self.text.contains("\r\n") {
             text.replace('\n', "\r\n")
@@ -216,18 +231,23 @@ impl Recorded {
     }
 }
 
-fn dumped(form: Form, has_values: bool, data: &Value) -> String {
-    let sorted = DumpOptions {
-        sort_keys: true,
-        sort_ordered: true,
+/// How data is printed.
+fn options(form: Form) -> DumpOptions {
+    let sorted = form == Form::Mapdata;
+    DumpOptions {
+        sort_keys: sorted,
+        sort_ordered: sorted,
         ..DumpOptions::output()
-    };
+    }
+}
+
+fn dumped(form: Form, has_values: bool, data: &Value) -> String {
+    let options = options(form);
     match form {
-        Form::Plain => dump(data, &DumpOptions::output()),
         Form::Mapdata if has_values => {
-            dump(&Map::from_iter([(VALUES, data.clone())]).into(), &sorted)
+            dump(&Map::from_iter([(VALUES, data.clone())]).into(), &options)
         }
-        Form::Mapdata => dump(data, &sorted),
+        _ => dump(data, &options),
     }
 }
 
