@@ -67,6 +67,12 @@ fn other_lines_stay_as_they_are() {
             "{a: 1, b: {x: 1}, c: {}}",
             "a: 1 # c\nb: {x: 1}\nc: {}\n",
         ),
+        (
+            Form::Plain,
+            "a:\n- [] # none\n- x # one\n",
+            "{a: [[y], x]}",
+            "a:\n- [y] # none\n- x # one\n",
+        ),
         // What aliases and merge keys bring in is in no place of its own: all is written again.
         (
             Form::Plain,
