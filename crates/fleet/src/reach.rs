@@ -62,6 +62,11 @@ impl ChangedFiles {
             .map(String::as_str)
     }
 
+    /// Those of the project: what git keeps in its own folder is not.
+    pub fn project_paths(&self) -> impl Iterator<Item = &str> {
+        self.paths().filter(|path| !is_of_git(path))
+    }
+
     /// Whether nothing is different.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -113,6 +118,11 @@ impl ChangedFiles {
             FileReadKind::List => files.keys().any(|path| path.starts_with(&*read.path)),
         }
     }
+}
+
+/// Whether a file lies in the folder in which git keeps a repository, which a root may contain.
+pub(crate) fn is_of_git(path: &str) -> bool {
+    path.split('/').any(|folder| folder == ".git")
 }
 
 /// What is served under a path, as text where it is refused.

@@ -212,6 +212,23 @@ fn ntp(map: &str, sls: &str) -> Engine {
     )
 }
 
+#[test]
+fn the_folder_of_git_is_not_the_project() {
+    let files = |head: &str| {
+        MemoryFiles::new()
+            .file("base", ".git/HEAD", head)
+            .file("base", "m/map.jinja", MAP)
+            .file("base", "m/defaults.yaml", "pkg: ntp")
+    };
+    let (before, after) = (Engine::new(files("1")), Engine::new(files("2")));
+    let changed = ChangedFiles::between(before.files(), after.files()).unwrap();
+    assert_eq!(
+        (changed.paths().count(), changed.project_paths().count()),
+        (1, 0)
+    );
+    assert!(compared_maps(&before, &after).1.is_empty());
+}
+
 /// What became of all minions, and which changed files had no part in it.
 fn compared_maps(before: &Engine, after: &Engine) -> (Differences, Vec<String>) {
     let (older, newer) = (

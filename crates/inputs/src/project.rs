@@ -103,8 +103,11 @@ impl Project {
             let text = path
                 .as_str()
                 .ok_or_else(|| refused(format!("{} is not a path", path.repr())))?;
-            self.inside(text)
-                .ok_or_else(|| refused(format!("'{text}' is not below the directory of the file")))
+            self.inside(text).ok_or_else(|| {
+                refused(format!(
+                    "'{text}' is not there, or not below the directory of the file"
+                ))
+            })
         };
         let list = |value: &Value| -> Result<Vec<PathBuf>, InputError> {
             match value {
@@ -237,14 +240,17 @@ mod tests {
     fn what_a_file_must_not_say_is_refused() {
         for (text, expected) in [
             ("root: .", "'root' means nothing; did you mean 'roots'?"),
-            ("roots: ..", "'..' is not below the directory of the file"),
+            (
+                "roots: ..",
+                "'..' is not there, or not below the directory of the file",
+            ),
             (
                 "stubs: /etc/passwd",
-                "'/etc/passwd' is not below the directory of the file",
+                "'/etc/passwd' is not there, or not below the directory of the file",
             ),
             (
                 "minions: nowhere",
-                "'nowhere' is not below the directory of the file",
+                "'nowhere' is not there, or not below the directory of the file",
             ),
             ("minions: 3", "3 is not a path"),
             ("[]", "the document is a list, not a mapping"),

@@ -106,7 +106,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
             format!("the files cannot be compared: {e}"),
         )
     })?;
-    let files_changed = changed.paths().count();
+    let files_changed = changed.project_paths().count();
     let (before, after) = (plan.fleet(&before)?, plan.fleet(&after)?);
     let comparison = Comparison::new(&before, &after).reached_by(changed);
     let comparison = args.ignore.iter().fold(comparison, |comparison, path| {

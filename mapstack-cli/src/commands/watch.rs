@@ -106,7 +106,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         if changed.is_empty() {
             continue;
         }
-        let changed_paths: Vec<&str> = changed.paths().collect();
+        let changed_paths: Vec<&str> = changed.project_paths().collect();
         let (paths, files_changed) = (changed_paths.join(", "), changed_paths.len());
         let formulas = layered(args, after.files(), plan.saltenv())?;
         // A formula that goes is compared for a last time.
