@@ -4,7 +4,7 @@ mod common;
 
 use std::process::Command;
 
-use common::{Tree, assert_snapshot, run, run_line};
+use common::{Tree, assert_line, assert_snapshot, run, run_line};
 
 /// Two states of the files, and minions.
 fn tree() -> Tree {
@@ -146,20 +146,7 @@ fn the_exit_status_is_that_of_diff() {
             "nope.yaml",
         ),
     ] {
-        let ran = run_line(tree.path(), line);
-        assert_eq!(
-            ran.status,
-            Some(status),
-            "{line}: {}{}",
-            ran.stdout,
-            ran.stderr
-        );
-        assert!(
-            ran.stdout.contains(out) && ran.stderr.contains(err),
-            "{line}: {}{}",
-            ran.stdout,
-            ran.stderr
-        );
+        assert_line(tree.path(), line, status, (out, err));
     }
 }
 

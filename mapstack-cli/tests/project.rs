@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Tree, run_line};
+use common::{Tree, assert_line, run_line};
 
 const MAP: &str = "{% set ntp = salt['grains.filter_by']({'Debian': {'pkg': 'ntpsec'}, 'RedHat': {'pkg': 'chrony'}}, \
      default='Debian') %}\n";
@@ -43,16 +43,7 @@ fn the_root_and_the_formula_are_found() {
         ("diff --from old", 1, "with os_family=RedHat", ""),
         ("diff --from .", 0, "no file is different", ""),
     ] {
-        let ran = run_line(tree.path(), line);
-        assert_eq!(
-            ran.status,
-            Some(status),
-            "{line}: {}{}",
-            ran.stdout,
-            ran.stderr
-        );
-        assert!(ran.stdout.contains(out), "{line}: {}", ran.stdout);
-        assert!(ran.stderr.contains(err), "{line}: {}", ran.stderr);
+        assert_line(tree.path(), line, status, (out, err));
     }
 }
 
@@ -120,15 +111,6 @@ fn what_was_not_compared_is_listed() {
             "none of 47 minions was compared",
         ),
     ] {
-        let ran = run_line(tree.path(), line);
-        assert_eq!(
-            ran.status,
-            Some(status),
-            "{line}: {}{}",
-            ran.stdout,
-            ran.stderr
-        );
-        assert!(ran.stdout.contains(out), "{line}: {}", ran.stdout);
-        assert!(ran.stderr.contains(err), "{line}: {}", ran.stderr);
+        assert_line(tree.path(), line, status, (out, err));
     }
 }

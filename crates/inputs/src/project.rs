@@ -146,7 +146,8 @@ impl Project {
         Ok(self)
     }
 
-    /// A path of the file, if it stays in the project's directory, links followed: who runs a checkout has not read it.
+    /// A path of the file, if it stays in the project's directory, links followed: people run checkouts that they have not
+    /// read.
     fn inside(&self, text: &str) -> Option<PathBuf> {
         let path = self.directory.join(text);
         let (real, home) = (path.canonicalize(), self.directory.canonicalize());

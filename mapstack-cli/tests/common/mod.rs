@@ -72,6 +72,17 @@ pub fn run_line(directory: &Path, line: &str) -> Ran {
     run(directory, &args)
 }
 
+/// Run a line, and check its exit status and what its output and its errors contain.
+pub fn assert_line(directory: &Path, line: &str, status: i32, (out, err): (&str, &str)) {
+    let ran = run_line(directory, line);
+    let shown = format!("{line}: {}{}", ran.stdout, ran.stderr);
+    assert_eq!(ran.status, Some(status), "{shown}");
+    assert!(
+        ran.stdout.contains(out) && ran.stderr.contains(err),
+        "{shown}"
+    );
+}
+
 fn finish(mut child: Child) -> Ran {
     let reader = |mut pipe: Box<dyn Read + Send>| {
         std::thread::spawn(move || {
