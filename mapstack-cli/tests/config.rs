@@ -46,7 +46,7 @@ fn master() -> Tree {
         ("formulas/f/parameters/defaults.yaml", b"values: {from: formulas, dir: formulas}\n"),
         ("formulas/f/parameters/os/Debian.yaml", b"values: {os: debian}\n"),
         ("formulas/f/parameters/os/FreeBSD.yaml", b"values: {os: freebsd}\n"),
-        ("formulas/f/map.jinja", b"{% set f = {'os': grains.os} %}\n"),
+        ("formulas/m/map.jinja", b"{% set m = {'os': grains.os} %}\n"),
         (
             "formulas/f/x.txt",
             b"{{ opts.id }} {{ opts.file_client }} {{ opts.mine|default('-') }} {{ grains.roles|default([]) }}\n",
@@ -106,7 +106,7 @@ fn a_master_has_the_files_and_the_minions() {
             "stack f defaults.yaml --config etc/salt/master --id web1 --get from",
             "formulas\n",
         ),
-        ("map f --config etc/salt/master --id web1", "os: Debian\n"),
+        ("map m --config etc/salt/master --id web1", "os: Debian\n"),
         (
             "render salt://f/x.txt --config etc/salt/master --id web1",
             "web1 local - []\n",

@@ -89,8 +89,8 @@ fn tree() -> Tree {
         ("r/f/parameters/defaults.yaml", b"values: {a: 1}\n".to_vec()),
         ("r/f/parameters/id/web2.yaml", b"values: {a: 2}\n".to_vec()),
         (
-            "r/f/map.jinja",
-            b"{% set f = {'id': grains.id, 'key': pillar.key} %}\n".to_vec(),
+            "r/m/map.jinja",
+            b"{% set m = {'id': grains.id, 'key': pillar.key} %}\n".to_vec(),
         ),
         (
             "r/f/x.txt",
@@ -150,7 +150,7 @@ fn every_verb_takes_one_minion_of_every_form() {
                 "stack f defaults.yaml Y!G@id --root=r --id=web2 --get=a",
                 "2\n",
             ),
-            ("map f --root=r --id=web2", "id: web2\nkey: two2\n"),
+            ("map m --root=r --id=web2", "id: web2\nkey: two2\n"),
             ("render f/x.txt --root=r --id=web2", "web2 web2 two2\n"),
             (
                 "tofs f x.txt --root=r --id=web2 --default-matchers=id",
@@ -366,7 +366,7 @@ fn a_glob_chooses_among_what_is_many() {
     let tree = tree();
     for (line, status, says) in [
         (
-            "fleet f --of=data --root=r --platform=all --minion-glob=debian-1? --get=a",
+            "fleet f --root=r --platform=all --minion-glob=debian-1? --get=a",
             0,
             "debian-12",
         ),
@@ -447,7 +447,7 @@ fn every_verb_takes_a_platform() {
             "2\n",
         ),
         (
-            "map f --root=r --set=pillar.key=x --platform=rocky-9",
+            "map m --root=r --set=pillar.key=x --platform=rocky-9",
             "id: rockylinux-9\nkey: x\n",
         ),
         (

@@ -48,6 +48,35 @@ fn the_root_and_the_formula_are_found() {
 }
 
 #[test]
+fn layers_that_states_do_not_use_are_named_as_such() {
+    let tree = Tree::new(&[
+        ("ssh/parameters/defaults.yaml", "values: {port: 22}\n"),
+        (
+            "ssh/map.jinja",
+            "{% set mapdata = salt['map.data']('ssh') %}{% do mapdata.update({'port': 2222}) %}\n",
+        ),
+        ("web/parameters/defaults.yaml", "values: {port: 80}\n"),
+        (
+            "web/map.jinja",
+            "{% set mapdata = salt['map.data']('web') %}\n",
+        ),
+        ("bad/parameters/defaults.yaml", "values: {port: 80}\n"),
+        ("bad/map.jinja", "{{ nope.x }}\n"),
+    ]);
+    for verb in ["data", "explain"] {
+        for (formula, said) in [
+            ("ssh", "its map.jinja, which exports something else"),
+            ("bad", "its map.jinja, which fails"),
+        ] {
+            let line = format!("{verb} {formula}");
+            assert_line(tree.path(), &line, 0, ("port", said));
+        }
+        let ran = run_line(tree.path(), &format!("{verb} web --platform debian-12"));
+        assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{verb}");
+    }
+}
+
+#[test]
 fn a_file_names_roots_minions_and_stubs() {
     let tree = Tree::new(&[
         (

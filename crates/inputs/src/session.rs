@@ -5,7 +5,8 @@ use std::path::Path;
 use mapstack::loader::Roots;
 use mapstack::minion::Minion;
 use mapstack::value::Value;
-use mapstack::{Engine, Run};
+use mapstack::{Configuration, DataOptions, Engine, Run, Way};
+use mapstack_fleet::read_back;
 
 use crate::configuration;
 use crate::flags::Input;
@@ -57,6 +58,35 @@ impl Session {
     pub fn formula(&self, given: Option<&String>) -> Result<String, InputError> {
         let run = self.run();
         formulas::one(&self.engine, run.saltenv(), given)
+    }
+
+    /// Say so if the layers of a formula, which come to `data` in a run, are not what its states use: its `map.jinja`
+    /// exports something else.
+    pub fn note_other_map(&self, formula: &str, data: &Value, run: &Run<'_>, warn: &dyn Warn) {
+        if let Some(note) = self.other_map(formula, data, run) {
+            warn.note_of(&note);
+        }
+    }
+
+    fn other_map(&self, formula: &str, data: &Value, run: &Run<'_>) -> Option<String> {
+        // What looks at the machine is not done twice.
+        if run.has_outside_inputs() {
+            return None;
+        }
+        let options = DataOptions::default();
+        let configuration =
+            Configuration::of(&self.engine, formula, run.saltenv(), options).ok()?;
+        if configuration.way() == Way::Data || !configuration.has_layers() {
+            return None;
+        }
+        let says = match configuration.compute(&self.run()) {
+            Ok(map) if read_back(&map).is_same(&read_back(data)) => return None,
+            Ok(_) => "exports something else than its layers come to",
+            Err(_) => "fails",
+        };
+        Some(format!(
+            "these are the layers of {formula}; its states use its map.jinja, which {says}: see `mapstack map {formula}`"
+        ))
     }
 
     /// The directories that serve a saltenv; the minion's, if none is named.

@@ -32,6 +32,8 @@ pub fn run(args: &Data, reporter: &Reporter) -> Result<(), Failure> {
     let options = DataOptions::from_kwargs(&kwargs)?;
     let session = session(&args.input, reporter)?;
     let formula = session.formula(args.formula.as_ref())?;
-    let mapdata = reported(&session.run(), reporter, |run| run.data(&formula, &options))?;
+    let run = session.run();
+    let mapdata = reported(&run, reporter, |run| run.data(&formula, &options))?;
+    session.note_other_map(&formula, &mapdata, &run, reporter);
     output::print(&mapdata, &args.output)
 }

@@ -162,12 +162,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
             status: FAILED,
         });
     }
-    if accounting.is_empty_handed() || (reporter.is_strict() && !accounting.not_compared.is_empty())
-    {
-        let message = match accounting.is_empty_handed() {
-            true => "nothing that changed was compared",
-            false => "not all that changed was compared",
-        };
+    if let Some(message) = accounting.refusal(reporter.is_strict()) {
         return Err(Failure::Incomplete {
             message: message.into(),
             status: FAILED,

@@ -85,6 +85,7 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     let explained = run.explain(&formula, &options);
     warn(&run)?;
     let (data, lineage) = explained?;
+    session.note_other_map(&formula, &data, &run, reporter);
     let secrets = reporter.secrets();
     check_size(&data)?;
     let path = args

@@ -89,10 +89,21 @@ impl Accounting {
     }
 
     /// Whether files changed that were to be compared, and no compared result is made of any of them.
-    #[must_use]
-    pub fn is_empty_handed(&self) -> bool {
+    fn is_empty_handed(&self) -> bool {
         let unread = self.not_compared.len() + self.elsewhere;
         !self.not_compared.is_empty() && unread == self.changed
+    }
+
+    /// Why the comparison does not count, if it does not: under `strict`, all that changed has to be compared.
+    #[must_use]
+    pub fn refusal(&self, strict: bool) -> Option<&'static str> {
+        match self.is_empty_handed() {
+            true => Some("nothing that changed was compared"),
+            false if strict && !self.not_compared.is_empty() => {
+                Some("not all that changed was compared")
+            }
+            false => None,
+        }
     }
 
     /// What was compared, and what was not, a sentence each.
