@@ -37,6 +37,8 @@ pub struct Comparison<'f, 'e> {
     after: &'f Fleet<'e>,
     ignored: Vec<Ignored>,
     changed: Option<ChangedFiles>,
+    /// Of each formula, whether its configuration is made in the same way in both states.
+    made_alike: Vec<bool>,
     /// What was compared already, for minions that share their results.
     known: Mutex<HashMap<(usize, usize, usize), Known>>,
     seen: Mutex<Seen>,
@@ -109,9 +111,11 @@ impl<'f, 'e> Comparison<'f, 'e> {
     /// Compare two fleets of the same formulas in the same order.
     #[must_use]
     pub fn new(before: &'f Fleet<'e>, after: &'f Fleet<'e>) -> Self {
+        let both = before.configurations().zip(after.configurations());
         Comparison {
             before,
             after,
+            made_alike: both.map(|(before, after)| before == after).collect(),
             ignored: Vec::new(),
             changed: None,
             known: Mutex::default(),
@@ -188,18 +192,9 @@ impl<'f, 'e> Comparison<'f, 'e> {
         };
         let results = formulas.iter().copied().zip(before);
         results
-            .zip(self.is_made_alike())
+            .zip(&self.made_alike)
             .map(|(result, is_alike)| !is_alike || is_reached(result))
             .collect()
-    }
-
-    /// Of each formula, whether its configuration is made in the same way in both states.
-    fn is_made_alike(&self) -> impl Iterator<Item = bool> {
-        let both = self
-            .before
-            .configurations()
-            .zip(self.after.configurations());
-        both.map(|(before, after)| before == after)
     }
 
     /// The outcomes after the change: those that it does not reach are what they were.
