@@ -11,7 +11,7 @@ use mapstack_share::{Answers, Outcome};
 use crate::change::{Change, Ignored, changes};
 use crate::fleet::{Fleet, Report};
 use crate::origins::Origins;
-use crate::reach::{ChangedFile, ChangedFiles, is_of_git};
+use crate::reach::{ChangedFile, ChangedFiles};
 
 /// Compares what comes of minions before and after a change.
 ///
@@ -230,9 +230,8 @@ impl<'f, 'e> Comparison<'f, 'e> {
         };
         Some(
             changed
-                .all()
+                .of_project()
                 .filter(is_unseen)
-                .filter(|(_, path)| !is_of_git(path))
                 .map(|(_, path)| path.clone())
                 .collect(),
         )

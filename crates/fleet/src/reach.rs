@@ -64,7 +64,7 @@ impl ChangedFiles {
 
     /// Those of the project: what git keeps in its own folder is not.
     pub fn project_paths(&self) -> impl Iterator<Item = &str> {
-        self.paths().filter(|path| !is_of_git(path))
+        self.of_project().map(|(_, path)| path.as_str())
     }
 
     /// Whether nothing is different.
@@ -102,11 +102,13 @@ impl ChangedFiles {
         })
     }
 
-    /// All of them.
-    pub(crate) fn all(&self) -> impl Iterator<Item = ChangedFile<'_>> {
-        self.files
+    /// Those of the project, with their saltenvs: a root may contain the folder in which git keeps the repository.
+    pub(crate) fn of_project(&self) -> impl Iterator<Item = ChangedFile<'_>> {
+        let all = self
+            .files
             .iter()
-            .flat_map(|(env, files)| files.keys().map(move |path| (env, path)))
+            .flat_map(|(env, files)| files.keys().map(move |path| (env, path)));
+        all.filter(|(_, path)| path.split('/').all(|folder| folder != ".git"))
     }
 
     fn is_read(&self, read: &FileRead) -> bool {
@@ -118,11 +120,6 @@ impl ChangedFiles {
             FileReadKind::List => files.keys().any(|path| path.starts_with(&*read.path)),
         }
     }
-}
-
-/// Whether a file lies in the folder in which git keeps a repository, which a root may contain.
-pub(crate) fn is_of_git(path: &str) -> bool {
-    path.split('/').any(|folder| folder == ".git")
 }
 
 /// What is served under a path, as text where it is refused.
