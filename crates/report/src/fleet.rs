@@ -58,17 +58,25 @@ pub struct Missing {
 impl Sought {
     fn look(&self, data: &Value, (key, path): (&str, &KeyPath), (id, formula): (&str, usize)) {
         // Threads share this, and reading is cheaper than writing.
-        if self.found.load(Ordering::Relaxed) {
+        if self.is_found() {
             return;
         }
-        match pick(data, key, path) {
-            Ok(_) => self.found.store(true, Ordering::Relaxed),
-            Err(error) => drop(self.missing.set(Missing {
+        if yaml::traverse(data, path).is_some() {
+            self.found.store(true, Ordering::Relaxed);
+        } else if self.missing.get().is_none()
+            && let Err(error) = pick(data, key, path)
+        {
+            // Another thread may have been first.
+            let _ = self.missing.set(Missing {
                 minion: id.into(),
                 formula,
                 error,
-            })),
+            });
         }
+    }
+
+    fn is_found(&self) -> bool {
+        self.found.load(Ordering::Relaxed)
     }
 }
 
@@ -117,7 +125,7 @@ impl Form {
 
     /// The keys that were asked for and that no result so far has.
     pub fn missing_keys(&self) -> Vec<Missing> {
-        let missing = |sought: &Sought| match sought.found.load(Ordering::Relaxed) {
+        let missing = |sought: &Sought| match sought.is_found() {
             true => None,
             false => sought.missing.get().cloned(),
         };
@@ -126,6 +134,9 @@ impl Form {
 
     /// Note which keys a minion's results have.
     fn look(&self, report: &Report) {
+        if self.sought.iter().all(Sought::is_found) {
+            return;
+        }
         let keys: Vec<(&String, &KeyPath)> = match &self.what {
             What::Data => return,
             What::Table(keys) => keys.iter().map(|(key, path)| (key, path)).collect(),
