@@ -401,7 +401,7 @@ impl<'t> Editor<'t> {
         lines.rev().find(is_own).unwrap_or(spot.line) + 1
     }
 
-    /// The line behind a text after `|` or `>`, in which a `#` is no comment.
+    /// The line behind a text after `|` or `>`, in which `#` does not start a comment.
     fn end_of_block(&self, line: usize, start: usize, limit: usize) -> usize {
         let indent = |line: usize| {
             let text = self.line(line);

@@ -149,7 +149,7 @@ pub(crate) struct Node {
 /// The present claims on a value and its parts.
 #[derive(Debug, Clone, Default)]
 struct Now {
-    /// The claim on all parts that are not listed here. `None` if there is no value any more.
+    /// The claim on all parts that are not listed here. `None` after the value was removed.
     claim: Option<Claim>,
     /// Entries of a mapping that other layers set.
     entries: HashMap<Key, Node, RandomState>,
@@ -223,7 +223,7 @@ impl Node {
         }
     }
 
-    /// The claim on the value; `None` if there is no value any more.
+    /// The claim on the value; `None` after the value was removed.
     pub fn claim(&self) -> Option<&Claim> {
         self.now.claim.as_ref()
     }

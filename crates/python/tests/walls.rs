@@ -50,7 +50,7 @@ fn attempt(what: &str) -> bool {
             std::hint::black_box(vec![7; 1 << 20]).len() == 1 << 20
                 && std::io::stderr().write(b"x").is_ok()
         }
-        other => unreachable!("there is no attempt {other}"),
+        other => unreachable!("unknown attempt {other}"),
     }
 }
 
