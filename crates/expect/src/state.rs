@@ -1,6 +1,6 @@
 //! The states that write the files of platforms.
 
-use mapstack::{Engine, Error, ErrorKind};
+use mapstack::{Engine, Error};
 
 /// Those of some formulas that have a state which makes files of platforms.
 ///
@@ -13,19 +13,20 @@ pub fn with_state(
 ) -> Result<Vec<String>, Error> {
     let mut found = Vec::new();
     for formula in formulas {
-        let state = format!("{formula}/_mapdata/init.sls");
-        let listed = engine
-            .files()
-            .list(saltenv, &format!("{formula}/_mapdata/"));
-        let listed = listed.map_err(|e| {
-            Error::new(
-                ErrorKind::File,
-                format!("cannot list {formula}/_mapdata/: {e}"),
-            )
-        })?;
-        if listed.contains(&state) {
+        if has_state(engine, saltenv, formula)? {
             found.push(formula.clone());
         }
     }
     Ok(found)
+}
+
+/// Whether a formula has such a state.
+pub(crate) fn has_state(engine: &Engine, saltenv: &str, formula: &str) -> Result<bool, Error> {
+    let listed = engine.list(saltenv, &format!("{formula}/_mapdata/"))?;
+    Ok(listed.contains(&path(formula)))
+}
+
+/// The path of such a state.
+pub(crate) fn path(formula: &str) -> String {
+    format!("{formula}/_mapdata/init.sls")
 }

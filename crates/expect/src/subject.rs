@@ -9,6 +9,7 @@ use mapstack_fleet::{Change, Origins, changes, read_back};
 use mapstack_lineage::Spot;
 
 use crate::recorded::{Form, Recorded, VALUES};
+use crate::state;
 
 /// A formula whose results are compared.
 pub struct Subject<'e> {
@@ -17,9 +18,6 @@ pub struct Subject<'e> {
     saltenv: String,
     has_state: bool,
 }
-
-/// The state that writes the files of platforms, below the formula's folder.
-const STATE: &str = "_mapdata/init.sls";
 
 /// What came of a run.
 #[derive(Debug)]
@@ -56,27 +54,18 @@ impl<'e> Subject<'e> {
         saltenv: &str,
         options: DataOptions,
     ) -> Result<Self, Error> {
-        let prefix = format!("{formula}/");
-        let listed = engine.files().list(saltenv, &prefix);
-        let listed = listed.map_err(|e| {
-            Error::new(
-                ErrorKind::File,
-                format!("cannot list the files of {formula}: {e}"),
-            )
-        })?;
-        if listed.is_empty() {
-            let message = format!("no file lies below salt://{prefix} in saltenv {saltenv}");
+        let configuration = Configuration::of(engine, formula, saltenv, options)?;
+        if !configuration.is_there() {
+            let message = format!("no file lies below salt://{formula}/ in saltenv {saltenv}");
             return Err(
                 Error::new(ErrorKind::File, message).note("check the formula's name and the roots")
             );
         }
         Ok(Subject {
             engine,
-            configuration: Configuration::of(engine, formula, saltenv, options)?,
+            configuration,
             saltenv: saltenv.into(),
-            has_state: listed
-                .iter()
-                .any(|path| path.strip_prefix(&prefix) == Some(STATE)),
+            has_state: state::has_state(engine, saltenv, formula)?,
         })
     }
 
@@ -113,7 +102,7 @@ impl<'e> Subject<'e> {
             && self.configuration.way() == Way::Map
             && self.configuration.variable().is_none();
         let result = match by_state {
-            true => match run.sls(&format!("{}/{STATE}", self.configuration.formula())) {
+            true => match run.sls(&state::path(self.configuration.formula())) {
                 Ok(states) => written(&states).map_or_else(configured, Ok),
                 Err(error) => Err(error),
             },

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use mapstack::loader::FileServer;
 use mapstack::{Engine, Error, ErrorKind, nearest};
 
 use crate::InputError;
@@ -20,8 +19,8 @@ pub fn named(formulas: &[String]) -> Vec<String> {
 ///
 /// # Errors
 /// The files cannot be listed.
-pub fn all(files: &dyn FileServer, saltenv: &str) -> Result<BTreeSet<String>, Error> {
-    folders(files, saltenv, |rest| {
+pub fn all(engine: &Engine, saltenv: &str) -> Result<BTreeSet<String>, Error> {
+    folders(engine, saltenv, |rest| {
         rest.starts_with("parameters/") || matches!(rest, "map.jinja" | "init.sls")
     })
 }
@@ -30,8 +29,8 @@ pub fn all(files: &dyn FileServer, saltenv: &str) -> Result<BTreeSet<String>, Er
 ///
 /// # Errors
 /// The files cannot be listed.
-pub fn configured(files: &dyn FileServer, saltenv: &str) -> Result<BTreeSet<String>, Error> {
-    folders(files, saltenv, |rest| {
+pub fn configured(engine: &Engine, saltenv: &str) -> Result<BTreeSet<String>, Error> {
+    folders(engine, saltenv, |rest| {
         rest.starts_with("parameters/") || rest == "map.jinja"
     })
 }
@@ -55,8 +54,8 @@ pub fn compared(
         }
         return Ok(named(given));
     }
-    let mut all = configured(before.files(), saltenv)?;
-    all.extend(configured(after.files(), saltenv)?);
+    let mut all = configured(before, saltenv)?;
+    all.extend(configured(after, saltenv)?);
     if all.is_empty() {
         misplaced::check(after, saltenv)?;
         let message = format!("no formula in saltenv {saltenv} has a configuration to compare");
@@ -71,11 +70,11 @@ pub fn compared(
 ///
 /// # Errors
 /// The files cannot be listed.
-pub fn others(files: &dyn FileServer, saltenv: &str) -> Result<BTreeSet<String>, Error> {
-    let with_states = folders(files, saltenv, |rest| {
+pub fn others(engine: &Engine, saltenv: &str) -> Result<BTreeSet<String>, Error> {
+    let with_states = folders(engine, saltenv, |rest| {
         rest.ends_with(".sls") && rest.matches('/').count() < 2
     })?;
-    Ok(&with_states - &all(files, saltenv)?)
+    Ok(&with_states - &all(engine, saltenv)?)
 }
 
 /// The formulas that are meant: those given, each of which there is, or all there are.
@@ -87,7 +86,7 @@ pub fn existing(
     saltenv: &str,
     given: &[String],
 ) -> Result<Vec<String>, InputError> {
-    let found = all(engine.files(), saltenv)?;
+    let found = all(engine, saltenv)?;
     if given.is_empty() {
         misplaced::check(engine, saltenv)?;
         if found.is_empty() {
@@ -103,10 +102,8 @@ pub fn existing(
     }
     let wanted = named(given);
     let listed = |name: &String| {
-        engine
-            .files()
-            .list(saltenv, &format!("{name}/"))
-            .is_ok_and(|files| !files.is_empty())
+        let files = engine.list(saltenv, &format!("{name}/"));
+        files.is_ok_and(|files| !files.is_empty())
     };
     for name in wanted.iter().filter(|name| is_folder(name)) {
         if !found.contains(name) && !listed(name) {
@@ -139,7 +136,7 @@ pub fn one(engine: &Engine, saltenv: &str, given: Option<&String>) -> Result<Str
     if let Some(given) = given {
         return Ok(given.clone());
     }
-    let all: Vec<String> = configured(engine.files(), saltenv)?.into_iter().collect();
+    let all: Vec<String> = configured(engine, saltenv)?.into_iter().collect();
     match &all[..] {
         [only] => Ok(only.clone()),
         [] => {
@@ -189,17 +186,11 @@ fn is_folder(name: &str) -> bool {
 }
 
 fn folders(
-    files: &dyn FileServer,
+    engine: &Engine,
     saltenv: &str,
     is_one: impl Fn(&str) -> bool,
 ) -> Result<BTreeSet<String>, Error> {
-    let listed = files.list(saltenv, "");
-    let listed = listed.map_err(|e| {
-        Error::new(
-            ErrorKind::File,
-            format!("cannot list the files of saltenv {saltenv}: {e}"),
-        )
-    })?;
+    let listed = engine.list(saltenv, "")?;
     let of_formula = |path: &String| {
         let (folder, rest) = path.split_once('/')?;
         (is_one(rest) && !folder.starts_with('.')).then(|| folder.to_owned())

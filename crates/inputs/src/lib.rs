@@ -58,7 +58,7 @@ pub use functions::{MemoryOf, engine};
 pub use kwargs::Kwargs;
 pub use minions::{Chosen, Many, minions};
 pub use plan::Plan;
-pub use project::{FILE as PROJECT_FILE, Project};
+pub use project::Project;
 pub use read::{data_file, read, text_file, variables};
 pub use served::{Served, below, flag_options, root_flags};
 pub use session::Session;

@@ -629,20 +629,9 @@ fn read_files(
     formula: &str,
     saltenv: &str,
 ) -> Result<BTreeMap<String, Arc<SourceFile>>, Error> {
-    let failed = |what: &str, e: &dyn std::fmt::Display| {
-        Error::new(ErrorKind::File, format!("cannot read {what}: {e}"))
-    };
-    let prefix = format!("{formula}/");
-    let listed = engine
-        .files()
-        .list(saltenv, &prefix)
-        .map_err(|e| failed(&format!("salt://{prefix}"), &e))?;
     let mut files = BTreeMap::new();
-    for path in listed {
-        let fetched = engine
-            .files()
-            .fetch(&SaltPath::from_relative(&path), saltenv);
-        let fetched = fetched.map_err(|e| failed(&format!("salt://{path}"), &e))?;
+    for path in engine.list(saltenv, &format!("{formula}/"))? {
+        let fetched = engine.fetch(&SaltPath::from_relative(&path), saltenv)?;
         let Fetched::Found { on_disk, bytes } = fetched else {
             continue;
         };

@@ -1,6 +1,6 @@
 //! The configuration of a formula, and how to compute it.
 
-use mapstack_diagnostic::{Error, ErrorKind, Result};
+use mapstack_diagnostic::Result;
 use mapstack_value::{Map, Value};
 
 use crate::engine::{Engine, Run};
@@ -58,13 +58,7 @@ impl Configuration {
     /// # Errors
     /// The formula's files cannot be listed or read.
     pub fn of(engine: &Engine, formula: &str, saltenv: &str, options: DataOptions) -> Result<Self> {
-        let listed = engine.files().list(saltenv, &format!("{formula}/"));
-        let listed = listed.map_err(|e| {
-            Error::new(
-                ErrorKind::File,
-                format!("cannot list the files of {formula}: {e}"),
-            )
-        })?;
+        let listed = engine.list(saltenv, &format!("{formula}/"))?;
         let below = |path: &String| {
             path.strip_prefix(formula)?
                 .strip_prefix('/')

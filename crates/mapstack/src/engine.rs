@@ -20,12 +20,13 @@ use crate::built_in::BuiltIn;
 use crate::by_text::ByText;
 use crate::calls::Functions;
 use crate::facts::Facts;
+use crate::files::unreadable;
 use crate::hooks::{Hooks, Slot};
 use crate::layer_file::LayerFile;
 use crate::skeleton_cache::SkeletonCache;
 use crate::stubs::Stubs;
 use crate::trace::{Asked, Event, FileRead, FileReadKind, Outcome, Stage};
-use mapstack_diagnostic::{Diagnostic, ErrorKind};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
 /// A file server, and caches of what runs read from it. Minions and threads share an engine.
 ///
@@ -96,6 +97,31 @@ impl Engine {
     #[must_use]
     pub fn files(&self) -> &dyn FileServer {
         &*self.files
+    }
+
+    /// The paths of all files of a saltenv below a prefix, sorted, each once.
+    ///
+    /// # Errors
+    /// A directory cannot be read.
+    ///
+    /// ```
+    /// use mapstack::{Engine, loader::MemoryFiles};
+    /// let engine = Engine::new(MemoryFiles::new().file("base", "web/init.sls", ""));
+    /// assert_eq!(engine.list("base", "web/").unwrap(), ["web/init.sls"]);
+    /// ```
+    pub fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>> {
+        self.files.list(saltenv, prefix).map_err(|e| {
+            let message = format!("cannot list salt://{prefix} of saltenv {saltenv}: {e}");
+            Error::new(ErrorKind::File, message)
+        })
+    }
+
+    /// The first file behind a path.
+    ///
+    /// # Errors
+    /// There is a file, and it cannot be read.
+    pub fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched> {
+        unreadable(path, self.files.fetch(path, saltenv))
     }
 
     /// The limits on the templates of one run.

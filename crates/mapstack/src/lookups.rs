@@ -106,13 +106,7 @@ impl Run<'_> {
     /// The files of a saltenv below a directory.
     pub(crate) fn list_files(&self, saltenv: &str, directory: &str) -> Result<Vec<String>> {
         self.note_read(saltenv, directory, FileReadKind::List);
-        let listed = self.engine.files.list(saltenv, directory);
-        listed.map_err(|e| {
-            Error::new(
-                ErrorKind::File,
-                format!("cannot list salt://{directory}: {e}"),
-            )
-        })
+        self.engine.list(saltenv, directory)
     }
 }
 

@@ -141,18 +141,12 @@ impl Engine {
     /// ```
     pub fn survey(&self, formula: &str, saltenv: &str) -> Result<Survey> {
         let prefix = format!("{}/", formula.trim_end_matches('/'));
-        let listed = self.files.list(saltenv, &prefix);
-        let listed = listed.map_err(|e| {
-            Error::new(ErrorKind::File, format!("cannot list salt://{prefix}: {e}"))
-        })?;
         let mut survey = Survey::default();
+        let listed = self.list(saltenv, &prefix)?;
         let mut asked: BTreeSet<String> = listed.iter().cloned().collect();
         let mut queue: Vec<String> = listed.into_iter().rev().collect();
         while let Some(path) = queue.pop() {
-            let fetched = self.files.fetch(&SaltPath::from_relative(&path), saltenv);
-            let fetched = fetched.map_err(|e| {
-                Error::new(ErrorKind::File, format!("cannot read salt://{path}: {e}"))
-            })?;
+            let fetched = self.fetch(&SaltPath::from_relative(&path), saltenv)?;
             // A missing file is not an error here: it may be optional, or its import may never run.
             let Fetched::Found { on_disk, bytes } = fetched else {
                 continue;

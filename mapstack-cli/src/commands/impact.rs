@@ -60,7 +60,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     let served = Served::new(&input.files, config.as_ref(), None, reporter)?;
     let roots = served.directories(plan.saltenv());
     let engine = engine(Snapshot::new(served.files), &input.functions)?;
-    let known: Vec<String> = formulas::configured(engine.files(), plan.saltenv())?
+    let known: Vec<String> = formulas::configured(&engine, plan.saltenv())?
         .into_iter()
         .collect();
     let what = asked(&args.what, &known, &roots)?;

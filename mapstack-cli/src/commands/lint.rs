@@ -136,7 +136,7 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
     match args.format {
         Findings::Text => {
             if args.formulas.is_empty() {
-                note_others(&formulas::others(engine.files(), saltenv)?, reporter);
+                note_others(&formulas::others(&engine, saltenv)?, reporter);
             }
             text(&reports, reporter)?;
         }

@@ -93,9 +93,7 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         .collect();
     let engine = engine(Snapshot::new(served.files), &input.functions)?;
     let names = match args.formulas.is_empty() {
-        true => formulas::all(engine.files(), saltenv)?
-            .into_iter()
-            .collect(),
+        true => formulas::all(&engine, saltenv)?.into_iter().collect(),
         false => formulas::named(&args.formulas),
     };
     let with_state = with_state(&engine, saltenv, &names)?;

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use mapstack::loader::{Backends, FileServer, Frozen};
+use mapstack::loader::{Backends, Frozen};
 use mapstack::{Engine, Error, ErrorKind};
 use mapstack_fleet::{ChangedFiles, Comparison, Standing};
 use mapstack_inputs::flags::SecretFlags;
@@ -79,7 +79,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     }
     let fresh = || state(args, config.as_ref(), reporter);
     let mut before = fresh()?;
-    plan.formulas = layered(args, before.files(), plan.saltenv())?;
+    plan.formulas = layered(args, &before, plan.saltenv())?;
     let mut standing = Standing::of(&plan.fleet(&before)?, &minions, &ids);
     reporter.report(standing.broken().map(|error| reporter.redact(error)));
     let minions_watched = count(ids.len(), "minion");
@@ -108,7 +108,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         }
         let changed_paths: Vec<&str> = changed.project_paths().collect();
         let (paths, files_changed) = (changed_paths.join(", "), changed_paths.len());
-        let formulas = layered(args, after.files(), plan.saltenv())?;
+        let formulas = layered(args, &after, plan.saltenv())?;
         // A formula that goes is compared for a last time.
         let either: BTreeSet<String> = plan.formulas.iter().chain(&formulas).cloned().collect();
         if either.len() != plan.formulas.len() {
@@ -156,9 +156,9 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
 }
 
 /// The formulas that are watched.
-fn layered(args: &Watch, files: &dyn FileServer, saltenv: &str) -> Result<Vec<String>, Failure> {
+fn layered(args: &Watch, engine: &Engine, saltenv: &str) -> Result<Vec<String>, Failure> {
     Ok(match args.formulas.is_empty() {
-        true => formulas::configured(files, saltenv)?.into_iter().collect(),
+        true => formulas::configured(engine, saltenv)?.into_iter().collect(),
         false => formulas::named(&args.formulas),
     })
 }
