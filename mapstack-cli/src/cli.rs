@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use mapstack_inputs::InputError;
-use mapstack_inputs::flags::complete;
+use mapstack_inputs::flags::{Messages, complete};
 
 use crate::commands::config::ConfigArgs;
 use crate::commands::data::Data;
@@ -120,52 +120,6 @@ Examples:
       how a source definition is understood
 
 Exit status: 0 done, 1 the data or templates are wrong, 2 wrong usage.";
-
-/// Where messages go and how they look.
-#[derive(Debug, Args)]
-pub struct Messages {
-    /// Colour messages: auto, always or never
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", help_heading = "Messages")]
-    pub color: Color,
-    /// Do not print warnings
-    #[arg(
-        short,
-        long,
-        global = true,
-        conflicts_with = "strict",
-        help_heading = "Messages"
-    )]
-    pub quiet: bool,
-    /// Treat warnings as errors
-    #[arg(long, global = true, help_heading = "Messages")]
-    pub strict: bool,
-    /// Print secrets as they are: in messages, and where values are kept back
-    #[arg(long, global = true, help_heading = "Messages")]
-    pub show_secrets: bool,
-}
-
-impl Messages {
-    /// The settings that the flags stand for.
-    pub fn settings(&self) -> mapstack_console::Messages {
-        mapstack_console::Messages {
-            color: match self.color {
-                Color::Auto => mapstack_console::Color::Auto,
-                Color::Always => mapstack_console::Color::Always,
-                Color::Never => mapstack_console::Color::Never,
-            },
-            quiet: self.quiet,
-            strict: self.strict,
-            show_secrets: self.show_secrets,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Color {
-    Auto,
-    Always,
-    Never,
-}
 
 impl Command {
     /// Take what flags do not say from the project around the directory at hand.

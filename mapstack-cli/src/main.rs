@@ -15,6 +15,6 @@ fn main() -> ExitCode {
     if invocation.strict_sandbox {
         mapstack::sandbox::require_walls();
     }
-    let reporter = mapstack_console::Reporter::new(invocation.messages.settings());
+    let reporter = mapstack_console::Reporter::new(&invocation.messages);
     reporter.finish(commands::run(invocation.asked, &reporter))
 }

@@ -4,8 +4,9 @@
 //! [`Redacted`](mapstack::secrets::Redacted). A [`Failure`] is why a command does not end well.
 //!
 //! ```
-//! use mapstack_console::{Failure, Messages, Reporter};
-//! let reporter = Reporter::new(Messages { quiet: true, ..Messages::default() });
+//! use mapstack_console::{Failure, Reporter};
+//! use mapstack_inputs::flags::Messages;
+//! let reporter = Reporter::new(&Messages { quiet: true, ..Messages::default() });
 //! reporter.say("this is not printed");
 //! let _status = reporter.finish(Err(Failure::Usage("--root names no directory".into())));
 //! ```
@@ -18,4 +19,4 @@ mod reporter;
 
 pub use failure::Failure;
 pub use long::{INTERRUPTED, interrupted, progress};
-pub use reporter::{Color, Messages, Reporter};
+pub use reporter::Reporter;

@@ -10,37 +10,12 @@ use mapstack::secrets::{Redact, Redacted, Secrets};
 use mapstack::{Diagnostic, Severity};
 use mapstack_fleet::{Masking, secrets_of};
 use mapstack_inputs::Warn;
-use mapstack_inputs::flags::SecretFlags;
+use mapstack_inputs::flags::{Color, Messages, SecretFlags};
 use mapstack_lint::Finding;
 use mapstack_report::message::{Level, Renderer, rendered};
 use mapstack_report::terminal::sanitize;
 
 use crate::Failure;
-
-/// Whether output is coloured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Color {
-    /// On a terminal, unless `NO_COLOR` is set.
-    #[default]
-    Auto,
-    /// Even in a file.
-    Always,
-    /// Not at all.
-    Never,
-}
-
-/// Which messages are printed, and how they look.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Messages {
-    /// Whether they are coloured.
-    pub color: Color,
-    /// Whether warnings are left out.
-    pub quiet: bool,
-    /// Whether a warning is a failure.
-    pub strict: bool,
-    /// Whether secrets are printed as they are.
-    pub show_secrets: bool,
-}
 
 /// Prints messages as the user asked for, and nothing that is secret: what it prints of others is [`Redacted`].
 pub struct Reporter {
@@ -61,7 +36,7 @@ pub struct Reporter {
 impl Reporter {
     /// One that prints as these settings say.
     #[must_use]
-    pub fn new(messages: Messages) -> Self {
+    pub fn new(messages: &Messages) -> Self {
         let colored = |is_terminal: bool| match messages.color {
             Color::Always => true,
             Color::Never => false,

@@ -57,6 +57,49 @@ impl Input {
     }
 }
 
+/// Which messages are printed, and how they look.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct Messages {
+    /// Colour messages: auto, always or never
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        value_name = "WHEN",
+        help_heading = "Messages"
+    )]
+    pub color: Color,
+    /// Do not print warnings
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "strict",
+        help_heading = "Messages"
+    )]
+    pub quiet: bool,
+    /// Treat warnings as errors
+    #[arg(long, global = true, help_heading = "Messages")]
+    pub strict: bool,
+    /// Print secrets as they are: in messages, and where values are kept back
+    #[arg(long, global = true, help_heading = "Messages")]
+    pub show_secrets: bool,
+}
+
+/// Whether output is coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    #[default]
+    Auto,
+    /// Even in a file.
+    Always,
+    /// Not at all.
+    Never,
+}
+
 /// What is kept back of what is printed.
 #[derive(Debug, Default, Args)]
 pub struct SecretFlags {
