@@ -11,7 +11,7 @@ use mapstack_jinja_syntax::{Node, visit};
 use super::dialect::Dialect;
 
 pub(super) fn check(template: &Template, dialect: &dyn Dialect) -> Result<()> {
-    let library = dialect.library();
+    let builtins = dialect.builtins();
     let unprinted = unprinted(template);
     let compiled = |span: Span| {
         !unprinted
@@ -20,12 +20,12 @@ pub(super) fn check(template: &Template, dialect: &dyn Dialect) -> Result<()> {
     };
     visit(template, &mut |node, conditional| match node {
         Node::Expr(e) if !conditional && compiled(e.span) => match &e.kind {
-            ExprKind::Filter { name, .. } if library.filter(name).is_none() => {
-                let known = library.filters().map(|(name, _)| name);
+            ExprKind::Filter { name, .. } if builtins.filter(name).is_none() => {
+                let known = builtins.filters().map(|(name, _)| name);
                 Err(missing(template, "filter", name, e.span, known))
             }
-            ExprKind::Test { name, .. } if library.test(name).is_none() => {
-                let known = library.tests().map(|(name, _)| name);
+            ExprKind::Test { name, .. } if builtins.test(name).is_none() => {
+                let known = builtins.tests().map(|(name, _)| name);
                 Err(missing(template, "test", name, e.span, known))
             }
             _ => Ok(()),

@@ -33,30 +33,30 @@ type ByName<T> = IndexMap<&'static str, T, FixedState>;
 /// If a name is given twice, the later entry replaces the earlier one.
 ///
 /// ```
-/// use mapstack_jinja::{Dialect, Filter, Jinja2, Library, globals};
+/// use mapstack_jinja::{Dialect, Filter, Jinja2, Builtins, globals};
 ///
 /// let own: [(&str, Filter); 2] = [("same", |_, x, _| Ok(x)), ("upper", |_, x, _| Ok(x))];
-/// let jinja2 = Jinja2.library();
-/// let library = Library::new(jinja2.filters().chain(own), jinja2.tests(), globals::builtins);
-/// assert!(library.filter("same").is_some() && library.test("defined").is_some());
-/// assert_eq!(library.filters().count(), jinja2.filters().count() + 1);
-/// assert_eq!(library.filters().last().unwrap().0, "upper");
+/// let jinja2 = Jinja2.builtins();
+/// let builtins = Builtins::new(jinja2.filters().chain(own), jinja2.tests(), globals::builtins);
+/// assert!(builtins.filter("same").is_some() && builtins.test("defined").is_some());
+/// assert_eq!(builtins.filters().count(), jinja2.filters().count() + 1);
+/// assert_eq!(builtins.filters().last().unwrap().0, "upper");
 /// ```
 #[derive(Debug)]
-pub struct Library {
+pub struct Builtins {
     filters: ByName<Filter>,
     tests: ByName<Test>,
     globals: fn() -> Rc<Layer>,
 }
 
-impl Library {
-    /// A library of filters and tests. `globals` makes the names that every template has.
+impl Builtins {
+    /// Filters and tests. `globals` makes the names that every template has.
     pub fn new(
         filters: impl IntoIterator<Item = (&'static str, Filter)>,
         tests: impl IntoIterator<Item = (&'static str, Test)>,
         globals: fn() -> Rc<Layer>,
     ) -> Self {
-        Library {
+        Builtins {
             filters: by_name(filters),
             tests: by_name(tests),
             globals,
@@ -105,7 +105,7 @@ fn by_name<T>(all: impl IntoIterator<Item = (&'static str, T)>) -> ByName<T> {
 /// dialect says only what is different.
 ///
 /// ```
-/// use mapstack_jinja::{Dialect, Filter, Jinja2, Library, NoHost, Request, globals, render};
+/// use mapstack_jinja::{Dialect, Filter, Jinja2, Builtins, NoHost, Request, globals, render};
 /// use mapstack_pyobject::{Obj, to_str};
 /// use std::sync::LazyLock;
 ///
@@ -118,12 +118,12 @@ fn by_name<T>(all: impl IntoIterator<Item = (&'static str, T)>) -> ByName<T> {
 ///         "shouting"
 ///     }
 ///
-///     fn library(&self) -> &'static Library {
-///         static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
-///             let own = Jinja2.library();
-///             Library::new(own.filters().chain([SHOUT]), own.tests(), globals::builtins)
+///     fn builtins(&self) -> &'static Builtins {
+///         static BUILTINS: LazyLock<Builtins> = LazyLock::new(|| {
+///             let own = Jinja2.builtins();
+///             Builtins::new(own.filters().chain([SHOUT]), own.tests(), globals::builtins)
 ///         });
-///         &LIBRARY
+///         &BUILTINS
 ///     }
 /// }
 ///
@@ -137,7 +137,7 @@ pub trait Dialect: Sync {
     fn name(&self) -> &'static str;
 
     /// Its filters, tests and globals.
-    fn library(&self) -> &'static Library;
+    fn builtins(&self) -> &'static Builtins;
 
     /// The tags of the dialect, in addition to those of the language.
     fn tags(&self) -> &'static [Tag] {

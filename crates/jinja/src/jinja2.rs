@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::dialect::{Dialect, Library};
+use super::dialect::{Builtins, Dialect};
 use super::{filters, globals, tests};
 
 /// Jinja2 as it comes, without extensions.
@@ -14,12 +14,12 @@ impl Dialect for Jinja2 {
         "jinja2"
     }
 
-    fn library(&self) -> &'static Library {
-        static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
+    fn builtins(&self) -> &'static Builtins {
+        static BUILTINS: LazyLock<Builtins> = LazyLock::new(|| {
             let tests = tests::TABLE.iter().copied();
-            Library::new(filters::all(), tests, globals::builtins)
+            Builtins::new(filters::all(), tests, globals::builtins)
         });
-        &LIBRARY
+        &BUILTINS
     }
 }
 
@@ -29,8 +29,8 @@ mod checks {
 
     #[test]
     fn no_name_is_given_twice() {
-        let library = Jinja2.library();
-        assert_eq!(library.filters().count(), filters::all().count());
-        assert_eq!(library.tests().count(), tests::TABLE.len());
+        let builtins = Jinja2.builtins();
+        assert_eq!(builtins.filters().count(), filters::all().count());
+        assert_eq!(builtins.tests().count(), tests::TABLE.len());
     }
 }

@@ -1,6 +1,6 @@
 //! Jinja2, exactly, over Python's objects.
 //!
-//! The crate does not know about file servers, YAML, or who uses its dialects.
+//! The crate does not know about file servers, YAML, or the users of its dialects.
 //!
 #![doc = include_str!("../README.md")]
 
@@ -32,7 +32,7 @@ mod watch;
 
 pub use cache::TemplateCache;
 pub use compile::compile;
-pub use dialect::{Dialect, Filter, Filters, Library, Test, Tests, load_below};
+pub use dialect::{Builtins, Dialect, Filter, Filters, Test, Tests, load_below};
 pub use filters::call;
 pub use host::{Host, NoHost};
 pub use host_function::HostFunction;

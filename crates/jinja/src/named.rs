@@ -91,9 +91,9 @@ mod checks {
         assert!(EXCEPTIONS.is_sorted_by(|a, b| (a.0, a.1) < (b.0, b.1)));
         for (kind, name, _) in EXCEPTIONS {
             let exists = match kind {
-                Filter => Jinja2.library().filter(name).is_some(),
-                Test => Jinja2.library().test(name).is_some(),
-                Function => Jinja2.library().globals().get(name).is_some(),
+                Filter => Jinja2.builtins().filter(name).is_some(),
+                Test => Jinja2.builtins().test(name).is_some(),
+                Function => Jinja2.builtins().globals().get(name).is_some(),
             };
             assert!(exists, "{kind:?} {name}");
         }

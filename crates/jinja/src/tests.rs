@@ -75,7 +75,7 @@ pub(crate) const TABLE: Tests = &[
     }),
     ("filter", |vm, x, args| {
         known(x, args, inner("test_filter", "value"), |name| {
-            vm.dialect().library().filter(name).is_some()
+            vm.dialect().builtins().filter(name).is_some()
         })
     }),
     ("float", |_, x, args| {
@@ -145,7 +145,7 @@ pub(crate) const TABLE: Tests = &[
     }),
     ("test", |vm, x, args| {
         known(x, args, inner("test_test", "value"), |name| {
-            vm.dialect().library().test(name).is_some()
+            vm.dialect().builtins().test(name).is_some()
         })
     }),
     ("true", |_, x, args| {

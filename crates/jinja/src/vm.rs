@@ -100,7 +100,7 @@ impl<'r> Vm<'r> {
     pub fn new(request: &Request<'r>) -> Self {
         let globals = Layer::over(
             request.variables.clone(),
-            Some(request.dialect.library().globals()),
+            Some(request.dialect.builtins().globals()),
         );
         Vm {
             dialect: request.dialect,

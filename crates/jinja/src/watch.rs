@@ -12,13 +12,13 @@ use mapstack_value::Value;
 /// containers around what changed.
 ///
 /// ```
-/// use mapstack_jinja::{DO, Dialect, Jinja2, Library, NoHost, Request, Tag, Watch, render};
+/// use mapstack_jinja::{DO, Dialect, Jinja2, Builtins, NoHost, Request, Tag, Watch, render};
 /// use mapstack_pyobject::Obj;
 /// use mapstack_value::{Map, Value};
 /// struct WithDo;
 /// impl Dialect for WithDo {
 ///     fn name(&self) -> &'static str { "with do" }
-///     fn library(&self) -> &'static Library { Jinja2.library() }
+///     fn builtins(&self) -> &'static Builtins { Jinja2.builtins() }
 ///     fn tags(&self) -> &'static [Tag] { &[DO] }
 /// }
 /// let data = Obj::from(Value::from([("a", 1)].into_iter().collect::<Map>()));
@@ -53,7 +53,7 @@ pub struct Edit {
 
 /// How often the object is inspected at most. A template that changes it more often does so in a loop, and the caller
 /// has to inspect the object after the render.
-const MOST_LOOKS: usize = 2_000;
+const MAX_LOOKS: usize = 2_000;
 
 impl Watch {
     /// Watch an object.
@@ -81,7 +81,7 @@ impl Watch {
     /// A statement has run.
     pub(super) fn ran(&self, place: impl FnOnce() -> Place) {
         let now = changes();
-        if self.seen.replace(now) == now || self.looks.get() == MOST_LOOKS {
+        if self.seen.replace(now) == now || self.looks.get() == MAX_LOOKS {
             return;
         }
         self.looks.set(self.looks.get() + 1);

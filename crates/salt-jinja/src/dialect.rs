@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use mapstack_jinja::ast::Template;
 use mapstack_jinja::{
-    DO, Dialect, Form, Host, LOOP_CONTROLS, Library, Named, Request, SourceMap, Syntax,
+    Builtins, DO, Dialect, Form, Host, LOOP_CONTROLS, Named, Request, SourceMap, Syntax,
     SyntaxError, Tag, Vm, load_below,
 };
 use mapstack_pyobject::{Error, ErrorKind, Obj, Reads, Result};
 use mapstack_value::Str;
 
 use crate::serial::DataFormat;
-use crate::{filters, header, library, load, print, serial};
+use crate::{builtins, filters, header, load, print, serial};
 
 /// Salt's environment (Salt: `render_jinja_tmpl`): sandboxed, with all of Salt's tags, filters, tests and globals.
 #[derive(Debug, Clone, Copy, Default)]
@@ -68,8 +68,8 @@ impl Dialect for Salt {
         &SALT_TAGS
     }
 
-    fn library(&self) -> &'static Library {
-        &library::SALT
+    fn builtins(&self) -> &'static Builtins {
+        &builtins::SALT
     }
 
     fn is_sandboxed(&self) -> bool {
@@ -118,8 +118,8 @@ impl Dialect for PillarStack {
         &STACK_TAGS
     }
 
-    fn library(&self) -> &'static Library {
-        &library::PILLAR_STACK
+    fn builtins(&self) -> &'static Builtins {
+        &builtins::PILLAR_STACK
     }
 
     fn load(&self, vm: &Vm<'_>, name: &Str) -> Result<(Str, Arc<str>)> {
@@ -201,11 +201,11 @@ mod checks {
     fn dialects_differ_in_their_names() {
         for dialect in [&Salt as &dyn Dialect, &PillarStack] {
             let is_salt = dialect.name() == "salt";
-            let library = dialect.library();
-            assert!(library.test("defined").is_some() && library.filter("default").is_some());
-            assert_eq!(library.test("match").is_some(), is_salt);
-            assert_eq!(library.filter("regex_replace").is_some(), is_salt);
-            assert_eq!(library.globals().get("odict").is_some(), is_salt);
+            let builtins = dialect.builtins();
+            assert!(builtins.test("defined").is_some() && builtins.filter("default").is_some());
+            assert_eq!(builtins.test("match").is_some(), is_salt);
+            assert_eq!(builtins.filter("regex_replace").is_some(), is_salt);
+            assert_eq!(builtins.globals().get("odict").is_some(), is_salt);
         }
     }
 }

@@ -5,11 +5,11 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod builtins;
 mod dialect;
 mod filters;
 mod globals;
 mod header;
-mod library;
 mod load;
 mod print;
 pub mod python;

@@ -27,7 +27,7 @@ use mapstack_jinja::filters::number::parse_int;
 /// # Errors
 /// A `KeyError` for a filter that does not exist, else the filter's own.
 pub fn filter(vm: &Vm<'_>, name: &str, input: Obj, args: CallArgs) -> Result<Obj> {
-    match crate::library::SALT.filter(name) {
+    match crate::builtins::SALT.filter(name) {
         Some(filter) => filter(vm, input, args),
         None => Err(Error::python(
             "KeyError",

@@ -180,8 +180,8 @@ fn load_json(object: &Obj) -> Result<Obj> {
 
 /// The text itself while it is short enough to be read.
 fn shortened(text: &Str) -> String {
-    const MOST: usize = 200;
-    match text.char_indices().nth(MOST) {
+    const MAX_CHARS: usize = 200;
+    match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_string(),
     }

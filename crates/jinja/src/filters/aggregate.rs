@@ -19,7 +19,7 @@ pub(super) const TABLE: Filters = &[
     ("unique", unique),
 ];
 
-/// The least or greatest item; undefined, not an error, if there are no items.
+/// The least or greatest item; undefined, not an error, if the sequence is empty.
 fn extreme(
     vm: &Vm<'_>,
     x: Obj,

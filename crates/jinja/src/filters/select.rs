@@ -51,7 +51,7 @@ impl Mapper {
             return Err(misuse("map requires a filter argument"));
         }
         let name = args.positional.remove(0);
-        let filter = callable_name(&name)?.and_then(|name| vm.dialect().library().filter(&name));
+        let filter = callable_name(&name)?.and_then(|name| vm.dialect().builtins().filter(&name));
         match filter {
             Some(filter) => Ok(Mapper::Filter(filter, args)),
             None => Err(misuse(format!("No filter named {}.", quoted(&name)))),
@@ -143,7 +143,7 @@ impl Chooser {
             });
         }
         let name = args.positional.remove(0);
-        match callable_name(&name)?.and_then(|name| vm.dialect().library().test(&name)) {
+        match callable_name(&name)?.and_then(|name| vm.dialect().builtins().test(&name)) {
             Some(test) => Ok(Chooser {
                 getter,
                 test: Some((test, args)),

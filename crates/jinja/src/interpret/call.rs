@@ -159,7 +159,7 @@ impl Vm<'_> {
     /// # Errors
     /// What the filter raises, or that there is none of that name.
     pub fn apply_filter(&self, name: &str, input: Obj, args: CallArgs) -> Result<Obj> {
-        match self.dialect().library().filter(name) {
+        match self.dialect().builtins().filter(name) {
             Some(filter) => {
                 self.charged(Named::Filter, name, Some(&input), &args)?;
                 self.made(filter(self, input, args)?)
@@ -176,7 +176,7 @@ impl Vm<'_> {
     /// # Errors
     /// What the test raises, or that there is none of that name.
     pub fn apply_test(&self, name: &str, input: &Obj, args: CallArgs) -> Result<bool> {
-        match self.dialect().library().test(name) {
+        match self.dialect().builtins().test(name) {
             Some(test) => {
                 self.charged(Named::Test, name, Some(input), &args)?;
                 let verdict = test(self, input, args)?;

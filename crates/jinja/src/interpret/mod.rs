@@ -78,7 +78,7 @@ impl Vm<'_> {
     /// Add the names in scope, or the nearest one, to an error about an undefined name.
     fn explain(&self, mut error: Box<Error>, frame: &Frame) -> Box<Error> {
         if error.kind == ErrorKind::Undefined && error.help.is_none() && error.place.is_none() {
-            let is_builtin = |name: &str| self.dialect().library().globals().get(name).is_some();
+            let is_builtin = |name: &str| self.dialect().builtins().globals().get(name).is_some();
             error.help = suggest::for_undefined(&error.message, is_builtin, || {
                 frame.visible().flatten().into_keys().collect()
             });

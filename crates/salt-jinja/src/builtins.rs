@@ -2,29 +2,29 @@
 
 use std::sync::LazyLock;
 
-use mapstack_jinja::{Dialect, Jinja2, Library};
+use mapstack_jinja::{Builtins, Dialect, Jinja2};
 
 use crate::{filters, globals, tests};
 
-/// Jinja2's library and all of Salt's, which replaces what has the same name.
-pub(crate) static SALT: LazyLock<Library> = LazyLock::new(|| {
-    let jinja2 = Jinja2.library();
+/// Jinja2's own and all of Salt's, which replaces what has the same name.
+pub(crate) static SALT: LazyLock<Builtins> = LazyLock::new(|| {
+    let jinja2 = Jinja2.builtins();
     let mut all_tests: Vec<_> = jinja2.tests().chain(tests::TABLE.iter().copied()).collect();
     all_tests.sort_by_key(|(name, _)| *name);
     let all_filters = jinja2.filters().chain(filters::all());
-    Library::new(all_filters, all_tests, globals::builtins)
+    Builtins::new(all_filters, all_tests, globals::builtins)
 });
 
-/// Jinja2's library and the filters of Salt's serialisers.
-pub(crate) static PILLAR_STACK: LazyLock<Library> = LazyLock::new(|| {
-    let jinja2 = Jinja2.library();
+/// Jinja2's own and the filters of Salt's serialisers.
+pub(crate) static PILLAR_STACK: LazyLock<Builtins> = LazyLock::new(|| {
+    let jinja2 = Jinja2.builtins();
     let mut all_filters: Vec<_> = jinja2.filters().collect();
     all_filters.sort_by_key(|(name, _)| *name);
     let serialisers = filters::SERIALISERS
         .iter()
         .filter_map(|name| filters::all().find(|(known, _)| known == name));
     all_filters.extend(serialisers);
-    Library::new(
+    Builtins::new(
         all_filters,
         jinja2.tests(),
         mapstack_jinja::globals::builtins,
@@ -37,7 +37,7 @@ mod checks {
 
     #[test]
     fn salt_replaces_a_few_names_of_jinja2() {
-        let jinja2 = Jinja2.library();
+        let jinja2 = Jinja2.builtins();
         let sorted = |mut names: Vec<&'static str>| {
             names.sort_unstable();
             names
@@ -60,7 +60,7 @@ mod checks {
 
     #[test]
     fn the_stack_has_the_filters_of_serialisers() {
-        let jinja2 = Jinja2.library();
+        let jinja2 = Jinja2.builtins();
         let own: Vec<&str> = PILLAR_STACK
             .filters()
             .map(|(name, _)| name)
