@@ -604,7 +604,7 @@ fn the_examples_are_as_expected() {
     );
 }
 
-/// What a repository names stays in it: who tests it has not read its files.
+/// What a repository names stays in it: people test repositories whose files they have not read.
 #[cfg(unix)]
 #[test]
 fn no_file_outside_of_the_repository_is_read() {

@@ -7,7 +7,7 @@
 //!
 //! [`merge`] puts an overlay over a base as `slsutil.merge` does, by a strategy the caller gives;
 //! [`stack::merge`] does so by the strategies the overlay itself names. Both report each change to
-//! an [`Observer`], which is how one finds out who set what. Values are shared: a merge copies
+//! an [`Observer`], which is how origins are found. Values are shared: a merge copies
 //! only what it changes, and neither side ever sees a change of the other.
 //!
 //! # What each strategy does

@@ -1,4 +1,4 @@
-//! Who did what, where: the observer that a merge reports to, and the path it reports.
+//! The observer that a merge reports each change to, and the path it reports.
 
 use std::fmt;
 

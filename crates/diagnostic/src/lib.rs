@@ -1,8 +1,8 @@
 //! Errors and warnings for people: what happened, where, why, and what to do.
 //!
 //! A [`Diagnostic`] is one message. An [`Error`] is one that ended an operation; the error of a lower layer that it
-//! reports is its [`source`](std::error::Error::source), and keeps its type. How messages are printed is up to who
-//! prints: `Display` is the short form, on one line.
+//! reports is its [`source`](std::error::Error::source), and keeps its type. `Display` is the short form,
+//! on one line; longer forms are up to the caller.
 //!
 //! ```
 //! use mapstack_diagnostic::{Error, ErrorKind, Place, nearest};

@@ -1,7 +1,7 @@
 //! Changing data in the text of a file, so that all other lines stay as they are.
 //!
-//! Only block mappings and lists are edited from inside. Any other value is replaced as a whole, in its place. Who calls
-//! this has to read the result back: aliases and merge keys can make it say something else.
+//! Only block mappings and lists are edited from inside. Any other value is replaced as a whole, in its place. The
+//! caller has to read the result back: aliases and merge keys can make it say something else.
 
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
 //! What a repository names stays in it.
 //!
-//! Who runs the tests of a repository has not read its files. None of them may make the command print a file
+//! People run the tests of repositories whose files they have not read. None of them may make the command print a file
 //! of the machine, nor write one: not by a path that leads up or is absolute, and not through a link.
 
 use std::io;

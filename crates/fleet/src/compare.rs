@@ -161,7 +161,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         (Compared::Formulas(self.pairs(&before, &after)), after)
     }
 
-    /// What became of a minion whose outcomes are known, for who follows a fleet from change to change: no minion
+    /// What became of a minion whose outcomes are known, for callers that follow a fleet from change to change: no minion
     /// is read that no change can reach, and the outcomes it has now are returned.
     ///
     /// # Errors

@@ -313,6 +313,6 @@ pub struct ReachedValue {
     pub value: Value,
     /// Where it comes from, if that is known.
     pub origin: Option<String>,
-    /// Who has it.
+    /// The minions that have it.
     pub minions: Vec<String>,
 }

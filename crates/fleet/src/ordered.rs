@@ -191,7 +191,7 @@ impl<T> Shared<T> {
     /// Wait until an item can be begun, or is not wanted. Returns the index before which there is
     /// room.
     ///
-    /// Who waits here holds the source, and the others wait for that: results before are made by
+    /// A thread that waits here holds the source, and the others wait for that: results before are made by
     /// threads that hold nothing.
     fn wait_for_room(&self, index: usize) -> usize {
         let mut state = lock(&self.state);
@@ -274,7 +274,7 @@ impl<T> Shared<T> {
     fn all_taken(&self) {
         let mut state = lock(&self.state);
         state.taken = state.first;
-        // Who is woken looks whether the room is enough.
+        // A thread that wakes up checks whether the room is enough.
         if state.needs_room {
             self.room.notify_all();
         }

@@ -1,4 +1,4 @@
-//! Who has which value.
+//! Which minions have which value.
 
 use std::collections::HashMap;
 

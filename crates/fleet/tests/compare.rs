@@ -390,7 +390,7 @@ fn a_change_of_a_printed_name_is_reported_as_without_sharing() {
                 let id = minion.id().to_string();
                 let Report { outcomes, .. } = older.report(&minion).unwrap();
                 let compared = comparison.compare(&minion);
-                // Who knows the outcomes before comes to the same.
+                // With the outcomes before the change known, the result is the same.
                 match comparison
                     .advance(&outcomes.unwrap(), || Ok(minion.clone()))
                     .unwrap()

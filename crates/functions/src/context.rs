@@ -88,7 +88,7 @@ pub trait Context {
     /// It cannot be read, or is not text.
     fn text_file(&self, path: &str) -> Result<Option<(String, String)>>;
 
-    /// Pass a warning on to who runs the template.
+    /// Pass a warning on to the caller of the template.
     fn warn(&self, warning: Diagnostic);
 
     /// Call another function that is built in; `None` if there is none of that name.

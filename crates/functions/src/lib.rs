@@ -2,7 +2,7 @@
 //!
 //! A [`Function`] is called out of a template, with Python's objects as arguments, and asks the [`Context`] for
 //! everything else. [`TABLES`] has them all under Salt's names. Those that need a whole engine (`map.data`,
-//! `slsutil.renderer`, `jinja.load_map`) belong to who has one.
+//! `slsutil.renderer`, `jinja.load_map`) belong to the crate that has one.
 //!
 //! ```
 //! let names: Vec<&str> = mapstack_functions::TABLES.iter().copied().flatten().map(|(name, _)| *name).collect();

@@ -1,4 +1,4 @@
-//! `user.*` and `group.*`: who there is.
+//! `user.*` and `group.*`: the users and groups of the machine.
 
 use std::ffi::CString;
 

@@ -232,7 +232,7 @@ pub struct Target {
     pub minion_glob: Option<String>,
 }
 
-/// Who answers calls of functions that are not built in.
+/// What answers calls of functions that are not built in.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Functions")]
 pub struct Functions {

@@ -1,4 +1,4 @@
-//! Who answers calls of `salt['…']` that are not built in, and what templates may spend.
+//! What answers calls of `salt['…']` that are not built in, and what templates may spend.
 
 use std::time::Duration;
 

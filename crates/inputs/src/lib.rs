@@ -86,7 +86,7 @@ impl InputError {
     }
 }
 
-/// Who hears what is worth knowing while inputs are read.
+/// Receives the warnings and notes that come up while inputs are read.
 pub trait Warn {
     /// Something is worth a warning.
     ///

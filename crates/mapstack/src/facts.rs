@@ -7,8 +7,8 @@ use mapstack_value::{Key, Map, Path, Value};
 
 use crate::hooks::{FactLookup, Slot};
 
-/// The facts as matchers and functions see them. There is no other way to read them than these methods, and each
-/// reports its read to the hooks of the run.
+/// The facts as matchers and functions see them. They can only be read by these methods, each of which reports the
+/// read to the hooks of the run.
 pub(crate) struct Facts<'e> {
     minion: RefCell<Minion>,
     hooks: Slot<'e>,

@@ -1,9 +1,9 @@
 //! Where facts were read from, down to line and column.
 //!
 //! A minion remembers the names of what it was read from and nothing else, so that a hundred
-//! thousand minions keep no texts. Who wants to know where a fact stands has the file read again,
+//! thousand minions keep no texts. To find out where a fact stands, the file is read again,
 //! and a place is only reported if the file still has that value. A name in angle brackets, such as
-//! `<stdin>`, is that of no file; its text is kept, once for all minions in it.
+//! `<stdin>`, does not belong to a file; its text is kept, once for all minions in it.
 
 use std::collections::HashMap;
 use std::fmt;

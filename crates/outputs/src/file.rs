@@ -67,7 +67,7 @@ mod tests {
         let at = |name: &str| home.path().join(name);
         replace(&at("new"), "1").unwrap();
         assert_eq!(fs::read_to_string(at("new")).unwrap(), "1");
-        // Who has the old file open, or another name of it, keeps all of it.
+        // A reader that has the old file open, or a link to it, keeps all of it.
         fs::hard_link(at("new"), at("old")).unwrap();
         replace(&at("new"), "2").unwrap();
         assert_eq!(fs::read_to_string(at("new")).unwrap(), "2");

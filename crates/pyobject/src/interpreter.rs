@@ -1,4 +1,4 @@
-//! Who runs the code that works on objects.
+//! What runs the code that works on objects.
 
 use std::any::Any;
 

@@ -321,8 +321,8 @@ impl Obj {
         containers::freeze(self)
     }
 
-    /// The same, which does not count as reading dicts that are [watched](DictRef::watched): for who
-    /// passes the data on and looks at nothing but whether it changed.
+    /// The same, which does not count as reading dicts that are [watched](DictRef::watched): for callers
+    /// that pass the data on and look only at whether it changed.
     ///
     /// # Errors
     /// As [`to_value`](Obj::to_value).

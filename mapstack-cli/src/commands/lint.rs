@@ -67,7 +67,7 @@ pub struct Lint {
     /// List the rules
     #[arg(long)]
     pub rules: bool,
-    /// List every salt[...] function the templates can call, who answers it, and where it is called
+    /// List every salt[...] function the templates can call, what answers it, and where it is called
     #[arg(long, conflicts_with_all = ["fix", "rules"])]
     pub calls: bool,
     #[command(flatten)]

@@ -53,7 +53,7 @@ struct Formatter<'a> {
     escape: bool,
 }
 
-/// Who numbers the fields.
+/// How the fields are numbered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Numbering {
     /// The formatter; the next field is this one.

@@ -8,7 +8,7 @@ use super::{Report, index as item_key, is_of_grains, is_of_the_pillar, short, sh
 use crate::words::joined;
 
 impl Report<'_> {
-    /// One value: who set it and why, and all that it overrode.
+    /// One value: what set it and why, and all that it overrode.
     pub fn history(&self, path: &[Key], colored: bool) -> String {
         let Some(known) = self.at(path) else {
             return String::new();
