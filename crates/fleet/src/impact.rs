@@ -248,7 +248,7 @@ impl<'r, 'e> Reach<'r, 'e> {
             let secrets = masking.of([&known.example]);
             let secrets = secrets.derived(&known.origin.secret_texts);
             ReachedValue {
-                value: secrets.masked_where(&mut keys.clone(), &known.value, &is_secret),
+                value: secrets.redact_value(&keys, &known.value, &is_secret),
                 origin: known.origin.spot.as_ref().map(ToString::to_string),
                 minions: known.minions.clone(),
             }
@@ -310,7 +310,7 @@ pub struct Reached {
 #[derive(Debug)]
 pub struct ReachedValue {
     /// The value, without secrets.
-    pub value: Value,
+    pub value: Redacted<Value>,
     /// Where it comes from, if that is known.
     pub origin: Option<String>,
     /// The minions that have it.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Deref;
 
+use mapstack_value::{Key, Value};
+
 use crate::Secrets;
 
 /// Something that people read, and that can be had without secrets.
@@ -56,6 +58,25 @@ impl Secrets {
     /// Mask the secrets in a value, which makes it acceptable for output.
     pub fn redact<T: Redact>(&self, given: &T) -> Redacted<T> {
         Redacted(given.redacted(self))
+    }
+}
+
+impl Secrets {
+    /// Mask the secrets in data, as [`Secrets::masked_where`] does.
+    ///
+    /// ```
+    /// use mapstack_redact::Secrets;
+    /// use mapstack_value::Value;
+    /// let masked = Secrets::without_digests().redact_value(&["token".into()], &Value::from("x"), &|_| false);
+    /// assert_eq!(masked.as_str(), Some("<secret>"));
+    /// ```
+    pub fn redact_value(
+        &self,
+        path: &[Key],
+        value: &Value,
+        is_secret: &dyn Fn(&[Key]) -> bool,
+    ) -> Redacted<Value> {
+        Redacted(self.masked_where(&mut path.to_vec(), value, is_secret))
     }
 }
 

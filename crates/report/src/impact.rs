@@ -6,6 +6,7 @@ use mapstack_fleet::impact::What;
 
 use crate::values::{number, object};
 use crate::words::{count, some};
+use crate::yaml_form::inline;
 
 /// Minions that are named for each formula and value.
 const NAMED: usize = 8;
@@ -49,7 +50,7 @@ pub fn text(given: &str, what: &What, impact: &Impact) -> String {
             );
             text.push_str(&format!(
                 "  {}{origin}\n    {minions}\n",
-                value.value.repr()
+                inline(&value.value)
             ));
         }
     }
@@ -61,7 +62,7 @@ pub fn rows(given: &str, impact: &Impact) -> Value {
     let formulas = impact.formulas.iter().map(|row| {
         let values = row.values.iter().map(|value| {
             object([
-                ("value", value.value.clone()),
+                ("value", (*value.value).clone()),
                 (
                     "origin",
                     value.origin.as_deref().map_or(Value::None, Value::from),

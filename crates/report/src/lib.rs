@@ -15,6 +15,7 @@
 //! |---|---|
 //! | messages with excerpts of files | [`message`] |
 //! | data as YAML or JSON | [`values`] |
+//! | a value on a line, or a change line by line | [`yaml_form`] |
 //! | where values come from | [`explain`] |
 //! | what a change does to a fleet | [`diff`], and what a file reaches: [`impact`] |
 //! | a line, document or row for each minion | [`fleet`] |
@@ -39,3 +40,4 @@ pub mod terminal;
 pub mod test;
 pub mod values;
 pub mod words;
+pub mod yaml_form;

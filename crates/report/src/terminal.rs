@@ -75,14 +75,14 @@ impl Paint {
         self.styled(AnsiColor::BrightBlack.on_default(), text)
     }
 
-    /// A line that goes (`-`) or comes (`+`).
+    /// A line that goes (`-`), comes (`+`) or stays.
     pub fn line(&self, sign: char, text: &str) -> String {
-        let color = if sign == '-' {
-            AnsiColor::Red
-        } else {
-            AnsiColor::Green
-        };
-        self.styled(color.on_default(), &format!("{sign} {text}"))
+        let line = format!("{sign} {text}");
+        match sign {
+            '-' => self.styled(AnsiColor::Red.on_default(), &line),
+            '+' => self.styled(AnsiColor::Green.on_default(), &line),
+            _ => line,
+        }
     }
 }
 

@@ -72,8 +72,8 @@ fn a_change_is_reported_once_for_all_minions() {
     };
     let text = "\
 users: shell
-  - '/bin/bash'  users/parameters/os_family/Debian.yaml:1:17
-  + '/bin/zsh'  users/parameters/os_family/Debian.yaml:1:17
+  - /bin/bash  users/parameters/os_family/Debian.yaml:1:17
+  + /bin/zsh  users/parameters/os_family/Debian.yaml:1:17
   on 2 minions: Debian-1, Debian-2
 
 1 change on 2 of 3 minions; 1 unaffected
@@ -94,7 +94,7 @@ changed, and not compared: 1 state file (users/init.sls)
     );
     let comment = diff::comment(&report);
     assert!(
-        comment.contains("```diff\n- '/bin/bash'\n+ '/bin/zsh'\n```"),
+        comment.contains("```diff\n- /bin/bash\n+ /bin/zsh\n```"),
         "{comment}"
     );
 }

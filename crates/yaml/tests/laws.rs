@@ -130,6 +130,17 @@ proptest! {
         prop_assert_eq!(loaded.repr(), value.repr(), "{}", printed);
     }
 
+    /// Neither do literal blocks and lines of any length.
+    #[test]
+    fn lines_load_back(value in value(), text in "[a-c #:-]{0,6}(\n{1,2}[ a-c#:|-]{0,6}){0,4}") {
+        let value = Value::from_iter([value, text.into()]);
+        for options in [DumpOptions::lines(), DumpOptions::line()] {
+            let printed = dump(&value, &options);
+            let loaded = load(&printed).map_err(|e| TestCaseError::fail(format!("{e}\n{printed}")))?;
+            prop_assert_eq!(loaded.repr(), value.repr(), "{}", printed);
+        }
+    }
+
     /// Brackets, sorted keys, escapes and anchors change nothing but order.
     #[test]
     fn other_layouts_load_back(value in value(), flow: bool, width in 10_usize..200) {

@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use mapstack_fleet::Group;
 
-use super::text::{lines, place};
+use super::text::place;
 use super::{Report, turned};
 use crate::words::count;
+use crate::yaml_form::lines;
 
 /// Longer comments are refused by the places they are for.
 const MAX_LENGTH: usize = 60_000;
@@ -73,7 +74,7 @@ fn one(report: &Report<'_>, group: &Group) -> String {
     );
     let changed: Vec<String> = lines(old.as_ref(), new.as_ref())
         .iter()
-        .map(|line| format!("{} {}", line.sign, line.text))
+        .map(|line| format!("{} {}", line.sign.as_char(), line.text))
         .collect();
     let mut body = fenced("diff", &changed.join("\n"));
     for (what, origin) in [

@@ -10,7 +10,7 @@ mod text;
 use std::collections::{BTreeSet, HashSet};
 
 use mapstack::minion::Minion;
-use mapstack::secrets::Secrets;
+use mapstack::secrets::{Redacted, Secrets};
 use mapstack::value::{Key, Value};
 use mapstack_fleet::{Differences, Failing, Group, Masking, Turn};
 
@@ -45,13 +45,14 @@ pub struct Report<'t> {
 
 impl Report<'_> {
     /// The old and the new value of a group, without secrets.
-    fn values(&self, group: &Group) -> (Option<Value>, Option<Value>) {
+    fn values(&self, group: &Group) -> (Option<Redacted<Value>>, Option<Redacted<Value>>) {
         let secrets = self.secrets(&group.example).derived(&group.secret_texts);
         let shown = |value: &Option<Value>, secret: &HashSet<Vec<Key>>| {
-            let path = &mut group.change.path.clone();
-            value
-                .as_ref()
-                .map(|value| secrets.masked_where(path, value, &|path| secret.contains(path)))
+            let redacted = |value| {
+                let path = &group.change.path;
+                secrets.redact_value(path, value, &|path| secret.contains(path))
+            };
+            value.as_ref().map(redacted)
         };
         (
             shown(&group.change.old, &group.old_secret),

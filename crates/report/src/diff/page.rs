@@ -4,8 +4,9 @@ use mapstack::{Error, ErrorKind};
 use mapstack_fleet::{Failing, Group, Turn};
 use mapstack_page::{Changed, Changes};
 
-use super::text::{lines, place};
+use super::text::place;
 use super::{Report, turned};
+use crate::yaml_form::{Sign, lines};
 
 /// The differences as a page for a browser.
 ///
@@ -35,7 +36,7 @@ pub fn html(report: &Report<'_>) -> Result<String, Error> {
 fn changed(report: &Report<'_>, group: &Group) -> Changed {
     let (old, new) = report.values(group);
     let lines = lines(old.as_ref(), new.as_ref());
-    let of = |sign: char| {
+    let of = |sign: Sign| {
         lines
             .iter()
             .filter(|line| line.sign == sign)
@@ -45,8 +46,8 @@ fn changed(report: &Report<'_>, group: &Group) -> Changed {
     Changed {
         formulas: report.formulas(&group.formulas).join(", "),
         title: report.key(group),
-        gone: of('-'),
-        come: of('+'),
+        gone: of(Sign::Gone),
+        come: of(Sign::New),
         was: group.old_origin.as_ref().map(place),
         is: group.new_origin.as_ref().map(place),
         common: report.common(&group.minions),

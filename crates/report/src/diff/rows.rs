@@ -1,6 +1,7 @@
 //! Differences for programs.
 
 use mapstack::Way;
+use mapstack::secrets::Redacted;
 use mapstack::value::Value;
 use mapstack_fleet::{Failing, Group, Turn};
 use mapstack_lineage::Spot;
@@ -80,8 +81,8 @@ fn change(report: &Report<'_>, group: &Group) -> Value {
         ("key", report.key(group).into()),
         ("path", report.path(group)),
         ("what", what.into()),
-        ("old", old.unwrap_or_default()),
-        ("new", new.unwrap_or_default()),
+        ("old", old.map_or(Value::None, Redacted::into_inner)),
+        ("new", new.map_or(Value::None, Redacted::into_inner)),
         ("old_origin", spot(&group.old_origin)),
         ("new_origin", spot(&group.new_origin)),
         (

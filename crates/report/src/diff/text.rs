@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
+use mapstack::secrets::Redacted;
 use mapstack::value::Value;
 use mapstack_fleet::Group;
 use mapstack_lineage::Spot;
 
 use super::{Report, turned};
 use crate::terminal::Paint;
+use crate::yaml_form::{Sign, lines};
 
 /// The differences for people.
 pub fn text(report: &Report<'_>, colored: bool) -> String {
@@ -45,84 +47,27 @@ fn one(report: &Report<'_>, group: &Group, paint: &Paint, text: &mut String) {
 
 /// A change line by line, with where the old and the new value stand.
 pub fn changed(
-    old: Option<&Value>,
-    new: Option<&Value>,
+    old: Option<&Redacted<Value>>,
+    new: Option<&Redacted<Value>>,
     places: &[Option<String>; 2],
     paint: &Paint,
 ) -> String {
     let mut text = String::new();
     for line in lines(old, new) {
-        let place = places[usize::from(line.sign != '-')]
+        let place = places[usize::from(line.sign != Sign::Gone)]
             .as_deref()
             .filter(|_| line.is_last);
         let place = place
             .map(|place| format!("  {}", paint.origin(place)))
             .unwrap_or_default();
+        let line = match line.sign {
+            Sign::Omitted => paint.origin(&format!("  {}", line.text)),
+            sign => paint.line(sign.as_char(), &line.text),
+        };
         // Writing to text does not fail.
-        let _ = writeln!(text, "  {}{place}", paint.line(line.sign, &line.text));
+        let _ = writeln!(text, "  {line}{place}");
     }
     text
-}
-
-/// A line of a change.
-pub struct Line {
-    pub sign: char,
-    pub text: String,
-    /// Whether no other line of its sign follows.
-    pub is_last: bool,
-}
-
-/// What goes and what comes: of lists the items, of other values all of them.
-pub fn lines(old: Option<&Value>, new: Option<&Value>) -> Vec<Line> {
-    let of = |sign: char, values: Vec<String>| {
-        let last = values.len().saturating_sub(1);
-        values
-            .into_iter()
-            .enumerate()
-            .map(move |(at, text)| Line {
-                sign,
-                text,
-                is_last: at == last,
-            })
-            .collect::<Vec<_>>()
-    };
-    if let (Some(Value::List(before)), Some(Value::List(after))) = (old, new) {
-        let gone = without(before, after);
-        let come = without(after, before);
-        if gone.len() + come.len() > 0 {
-            let items = |sign, items: Vec<String>| {
-                of(
-                    sign,
-                    items
-                        .into_iter()
-                        .map(|item| format!("item {item}"))
-                        .collect(),
-                )
-            };
-            return items('-', gone)
-                .into_iter()
-                .chain(items('+', come))
-                .collect();
-        }
-    }
-    let whole = |value: Option<&Value>| value.map(Value::repr).into_iter().collect();
-    of('-', whole(old))
-        .into_iter()
-        .chain(of('+', whole(new)))
-        .collect()
-}
-
-/// The items of a list that another one does not have, as often as it has them more.
-fn without(items: &[Value], others: &[Value]) -> Vec<String> {
-    let mut left: Vec<String> = others.iter().map(Value::repr).collect();
-    let mut only = Vec::new();
-    for item in items.iter().map(Value::repr) {
-        match left.iter().position(|other| *other == item) {
-            Some(at) => drop(left.swap_remove(at)),
-            None => only.push(item),
-        }
-    }
-    only
 }
 
 /// Where a value comes from.

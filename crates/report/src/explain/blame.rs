@@ -66,7 +66,7 @@ impl Report<'_> {
                 spots.insert(steps, described(&known.spot));
             }
         });
-        (self.now(above, here), spots)
+        (self.now(above, here).into_inner(), spots)
     }
 }
 

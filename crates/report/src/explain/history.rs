@@ -1,11 +1,13 @@
 //! One value: whose it is, and what it overrode.
 
 use anstyle::{AnsiColor, Style};
+use mapstack::secrets::Redacted;
 use mapstack::value::{Key, Value};
 use mapstack_lineage::{Because, Chosen, How, Layer, LayerKind, Merged, Spot};
 
 use super::{Report, index as item_key, is_of_grains, is_of_the_pillar, short, shown};
 use crate::words::joined;
+use crate::yaml_form::inline;
 
 impl Report<'_> {
     /// One value: what set it and why, and all that it overrode.
@@ -18,9 +20,9 @@ impl Report<'_> {
             false => (Style::new(), Style::new()),
         };
         let place = |spot: &Spot| format!("{blue}{}{blue:#}", place(spot));
-        let now = short(&self.now(path, &known.value).repr());
+        let now = short(&inline(&self.now(path, &known.value)));
         let mut lines = vec![
-            format!("{} = {bold}{now}{bold:#}", joined(path)),
+            format!("{}: {bold}{now}{bold:#}", joined(path)),
             String::new(),
         ];
         lines.push(format!("  {bold}{now}{bold:#}  {}", place(&known.spot)));
@@ -29,7 +31,7 @@ impl Report<'_> {
             lines.push(String::new());
             lines.push(format!(
                 "  {}  {}",
-                short(&self.past(path, past).repr()),
+                short(&inline(&self.past(path, past))),
                 place(&past.spot)
             ));
             lines.extend(self.layer(past.layer, past.layer != known.layer));
@@ -40,7 +42,7 @@ impl Report<'_> {
             for index in 0..items.len() {
                 let path = [path, &[item_key(index)]].concat();
                 let Some(item) = self.at(&path) else { continue };
-                let value = short(&self.now(&path, &item.value).repr());
+                let value = short(&inline(&self.now(&path, &item.value)));
                 lines.push(format!("  [{index}] {value}  {}", place(&item.spot)));
             }
         }
@@ -106,14 +108,14 @@ impl Report<'_> {
             _ => format!(
                 "{} is {}",
                 because.matcher,
-                short(&self.found(layer, because).repr())
+                short(&inline(&self.found(layer, because)))
             ),
         }
     }
 
     /// What a matcher found, without secrets. What became part of a file's path is none, unless the pillar has it:
     /// that the file is read shows the name of a file, and not whose value it is.
-    pub(super) fn found(&self, layer: &Layer, because: &Because) -> Value {
+    pub(super) fn found(&self, layer: &Layer, because: &Because) -> Redacted<Value> {
         let of_pillar = !is_of_grains(&because.matcher);
         let in_path = |value: &Value| match &layer.kind {
             LayerKind::File { path, .. } => value.as_str().is_some_and(|text| {
@@ -123,14 +125,12 @@ impl Report<'_> {
             }),
             _ => false,
         };
-        let masked = |value: &Value| match in_path(value) {
-            true => value.clone(),
-            false => self.secrets.masked(&[], of_pillar, value),
+        let at = |path: &[Key]| match (&because.found, path.first()) {
+            (Value::List(items), Some(step)) => items.get(step.to_string().parse::<usize>().ok()?),
+            (other, _) => Some(other),
         };
-        match &because.found {
-            Value::List(items) => items.iter().map(masked).collect(),
-            other => masked(other),
-        }
+        let is_secret = |path: &[Key]| of_pillar && !at(path).is_some_and(in_path);
+        self.secrets.redact_value(&[], &because.found, &is_secret)
     }
 }
 

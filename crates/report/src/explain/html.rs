@@ -1,6 +1,7 @@
 //! The page of `--html`.
 
 use mapstack::minion::FactPlace;
+use mapstack::secrets::Redacted;
 use mapstack::value::{Key, Value};
 use mapstack::{Error, ErrorKind};
 use mapstack_lineage::{Ancestry, Spot};
@@ -10,6 +11,7 @@ use mapstack_redact::Excerpts;
 use super::history::{ended, named};
 use super::{Report, is_branch, rows, shown};
 use crate::words::joined;
+use crate::yaml_form::inline;
 
 /// Longer values are cut.
 const MAX_LENGTH: usize = 2000;
@@ -141,8 +143,8 @@ fn origin(excerpts: &mut Excerpts, spot: &Spot) -> Origin {
     origin
 }
 
-fn cut(value: &Value) -> String {
-    let text = value.repr();
+fn cut(value: &Redacted<Value>) -> String {
+    let text = inline(value);
     match text.char_indices().nth(MAX_LENGTH) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,

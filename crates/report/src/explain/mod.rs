@@ -10,7 +10,7 @@ mod why_not;
 use std::collections::HashSet;
 
 use mapstack::minion::{FactPlace, Minion};
-use mapstack::secrets::Secrets;
+use mapstack::secrets::{Redacted, Secrets};
 use mapstack::value::{Extent, Key, Path as KeyPath, Value};
 use mapstack::{Error, ErrorKind};
 use mapstack_lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, MAX_VALUES, Spot};
@@ -63,25 +63,20 @@ impl<'r> Report<'r> {
     }
 
     /// A value of the data, without secrets: each part of it stands somewhere else.
-    fn now(&self, path: &[Key], value: &Value) -> Value {
-        self.secrets
-            .masked_where(&mut path.to_vec(), value, &|path| {
-                self.secret.contains(path)
-            })
+    fn now(&self, path: &[Key], value: &Value) -> Redacted<Value> {
+        let is_secret = |path: &[Key]| self.secret.contains(path);
+        self.secrets.redact_value(path, value, &is_secret)
     }
 
     /// A value that was there before, without secrets. Where its parts stood is not known, so
     /// it may come from any layer up to then.
-    fn past(&self, path: &[Key], past: &Ancestor) -> Value {
+    fn past(&self, path: &[Key], past: &Ancestor) -> Redacted<Value> {
         let is_whole = !matches!(past.value, Value::Map(_) | Value::List(_));
         let before = || self.lineage.layers().iter().take(past.by);
         let mixed =
             || before().any(|layer| layer.kind == LayerKind::Value && !is_of_own_facts(layer));
-        self.secrets.masked(
-            path,
-            past.spot.is_secret() || (!is_whole && mixed()),
-            &past.value,
-        )
+        let is_secret = past.spot.is_secret() || (!is_whole && mixed());
+        self.secrets.redact_value(path, &past.value, &|_| is_secret)
     }
 
     /// What is known of a value that there is.

@@ -18,7 +18,7 @@ impl Report<'_> {
             }
             let mut row = Map::new();
             row.insert("path", path.iter().map(Key::to_value).collect::<Value>());
-            row.insert("value", self.now(path, &known.value));
+            row.insert("value", self.now(path, &known.value).into_inner());
             row.insert("layer", number(known.layer));
             row.insert("origin", origin(&known.spot));
             if let Some(key) = &known.key {
@@ -26,7 +26,7 @@ impl Report<'_> {
             }
             let past = known.past.iter().map(|past| {
                 let mut row = Map::new();
-                row.insert("value", self.past(path, past));
+                row.insert("value", self.past(path, past).into_inner());
                 row.insert("layer", number(past.layer));
                 row.insert("origin", origin(&past.spot));
                 row.insert("ended", how(past.how));
@@ -75,7 +75,7 @@ impl Report<'_> {
         let because = layer.because.iter().map(|because| {
             let mut row = Map::new();
             row.insert("matcher", because.matcher.as_str());
-            row.insert("found", self.found(layer, because));
+            row.insert("found", self.found(layer, because).into_inner());
             Value::from(row)
         });
         row.insert("because", because.collect::<Value>());

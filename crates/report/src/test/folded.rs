@@ -6,10 +6,8 @@ use mapstack::Error;
 use mapstack::secrets::Redacted;
 use mapstack_expect::{Case, Difference, Outcome};
 
-use super::text::difference;
 use super::{Report, Shown};
-use crate::terminal::Paint;
-use crate::words::count;
+use crate::words::{count, joined};
 
 /// Cases that a failure or some differences concern.
 pub(super) type Cases<'r> = Vec<&'r Case>;
@@ -58,19 +56,20 @@ pub(super) fn failures(report: &Report) -> Vec<Failure<'_>> {
 /// The differences, in the order of their first cases. Two are equal if a person reads the same, but for the place of
 /// the expected value: each case has a file of its own.
 pub(super) fn differences(report: &Report) -> Vec<Differences<'_>> {
-    let plain = Paint { colored: false };
     let mut found: Vec<(&Difference, Shown, Cases<'_>)> = Vec::new();
     let mut known: HashMap<(&str, String), usize> = HashMap::new();
+    let values = |shown: &Shown| {
+        [&shown.expected, &shown.actual].map(|value| value.as_ref().map(|value| value.repr()))
+    };
     for case in &report.cases {
         let Outcome::Differs(all) = &case.outcome else {
             continue;
         };
         let secrets = report.secrets(case);
         for one in all {
-            let mut shown = report.shown(&secrets, one);
-            let expected_at = shown.expected_at.take();
-            let read = difference(one, &shown, &plain);
-            shown.expected_at = expected_at;
+            let shown = report.shown(&secrets, one);
+            let path = joined(&one.change.path);
+            let read = format!("{:?}", (path, values(&shown), &shown.actual_at));
             let at = *known
                 .entry((&case.expectation.formula, read))
                 .or_insert(found.len());

@@ -8,7 +8,7 @@ mod text;
 use std::collections::HashSet;
 
 use mapstack::secrets::{Redacted, Secrets};
-use mapstack::value::Value;
+use mapstack::value::{Key, Value};
 use mapstack::{Diagnostic, Error};
 use mapstack_expect::{Case, Counts, Difference};
 use mapstack_fleet::Masking;
@@ -28,8 +28,8 @@ pub struct Report {
 
 /// A difference as it is shown.
 struct Shown {
-    expected: Option<Value>,
-    actual: Option<Value>,
+    expected: Option<Redacted<Value>>,
+    actual: Option<Redacted<Value>>,
     expected_at: Option<String>,
     actual_at: Option<String>,
 }
@@ -42,10 +42,10 @@ impl Report {
     /// A difference without secrets.
     fn shown(&self, secrets: &Secrets, difference: &Difference) -> Shown {
         let shown = |value: &Option<Value>| {
-            let path = &mut difference.change.path.clone();
-            value.as_ref().map(|value| {
-                secrets.masked_where(path, value, &|path| difference.secret.contains(path))
-            })
+            let path = &difference.change.path;
+            let is_secret = |path: &[Key]| difference.secret.contains(path);
+            let redacted = |value| secrets.redact_value(path, value, &is_secret);
+            value.as_ref().map(redacted)
         };
         Shown {
             expected: shown(&difference.change.old),

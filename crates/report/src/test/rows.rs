@@ -1,5 +1,6 @@
 //! Results for programs.
 
+use mapstack::secrets::Redacted;
 use mapstack::value::{Key, Value};
 use mapstack_expect::{Case, Difference, Outcome};
 use mapstack_lineage::Spot;
@@ -52,8 +53,14 @@ fn one(report: &Report, case: &Case) -> Value {
                 difference.change.path.iter().map(Key::to_value).collect(),
             ),
             ("what", what(difference).into()),
-            ("expected", shown.expected.unwrap_or_default()),
-            ("actual", shown.actual.unwrap_or_default()),
+            (
+                "expected",
+                shown.expected.map_or(Value::None, Redacted::into_inner),
+            ),
+            (
+                "actual",
+                shown.actual.map_or(Value::None, Redacted::into_inner),
+            ),
             ("expected_origin", place(difference)),
             (
                 "actual_origin",

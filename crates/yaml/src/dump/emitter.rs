@@ -328,6 +328,9 @@ impl<'o> Emitter<'o> {
                 Style::DoubleQuoted
             };
         }
+        if self.options.literal && !in_flow && !simple_key && is_literal(&scalar.text, analysis) {
+            return Style::Literal;
+        }
         let allowed = if in_flow {
             analysis.flow_plain
         } else {
@@ -480,14 +483,22 @@ impl<'o> Emitter<'o> {
     }
 
     fn literal(&mut self, text: &str) {
-        self.indicator("|", LOOSE);
+        // Whether the line break at the end belongs to the text, and further ones.
+        let header = match text.strip_suffix('\n') {
+            None => "|-",
+            Some(rest) if rest.ends_with('\n') => "|+",
+            Some(_) => "|",
+        };
+        self.indicator(header, LOOSE);
         self.put_break('\n');
         for line in text.lines() {
-            self.indention = true;
-            self.whitespace = true;
-            self.write_indent();
-            self.indention = false;
-            self.write(line);
+            if !line.is_empty() {
+                self.indention = true;
+                self.whitespace = true;
+                self.write_indent();
+                self.indention = false;
+                self.write(line);
+            }
             self.put_break('\n');
         }
         self.indention = true;
@@ -543,6 +554,15 @@ impl<'o> Emitter<'o> {
         self.out.push_str(text);
         self.column += text.chars().count();
     }
+}
+
+/// Whether a text of several lines reads back the same from a literal block, whose first line sets the indentation.
+fn is_literal(text: &str, analysis: &Analysis) -> bool {
+    let is_other_break = |c: char| c != '\n' && is_break(c);
+    analysis.block
+        && text.contains('\n')
+        && !text.starts_with([' ', '\n'])
+        && !text.contains(is_other_break)
 }
 
 #[derive(Clone, Copy)]

@@ -28,6 +28,8 @@ pub struct DumpOptions {
     pub aliases: bool,
     /// Column behind which lines are broken where they can be.
     pub width: usize,
+    /// Write texts of several lines as literal blocks (`|`) where these read back as the same text.
+    pub literal: bool,
     /// Write characters beyond the Basic Multilingual Plane as escapes.
     pub escape_astral: bool,
     /// Write everything beyond ASCII as escapes.
@@ -51,6 +53,7 @@ impl DumpOptions {
             escape_non_ascii: false,
             aliases: true,
             width: 80,
+            literal: false,
             escape_astral: true,
             aggregate_as_null: true,
             final_break: false,
@@ -90,9 +93,45 @@ impl DumpOptions {
             escape_non_ascii: false,
             aliases: false,
             width: 80,
+            literal: false,
             escape_astral: false,
             aggregate_as_null: false,
             final_break: true,
+        }
+    }
+}
+
+impl DumpOptions {
+    /// To be compared line by line: as [`output`](Self::output), but a text is on one line, however long, and one of
+    /// several lines is a literal block.
+    ///
+    /// ```
+    /// use mapstack_yaml::{DumpOptions, dump, load};
+    /// let value = load("motd: \"hello\\nworld\\n\"\nmode: '0644'").unwrap();
+    /// assert_eq!(dump(&value, &DumpOptions::lines()), "motd: |\n  hello\n  world\nmode: '0644'\n");
+    /// ```
+    #[must_use]
+    pub fn lines() -> Self {
+        DumpOptions {
+            width: usize::MAX,
+            literal: true,
+            ..Self::output()
+        }
+    }
+
+    /// On one line, as long as no text in it has several: brackets for collections.
+    ///
+    /// ```
+    /// use mapstack_yaml::{DumpOptions, dump, load};
+    /// let value = load("b: [yes, '0644']\na: {}").unwrap();
+    /// assert_eq!(dump(&value, &DumpOptions::line()), "{b: [true, '0644'], a: {}}\n");
+    /// ```
+    #[must_use]
+    pub fn line() -> Self {
+        DumpOptions {
+            flow: true,
+            width: usize::MAX,
+            ..Self::output()
         }
     }
 }
