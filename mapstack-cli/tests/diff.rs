@@ -76,7 +76,7 @@ fn changes_are_folded_and_have_their_origins() {
     let ran = run_line(tree.path(), &format!("{DIRECTORIES} --color always"));
     assert_snapshot("diff/colored.txt", &ran.stdout);
     let shown = run_line(tree.path(), &format!("{DIRECTORIES} --show-secrets"));
-    assert!(shown.stdout.contains("'two-secret'"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("+ two-secret"), "{}", shown.stdout);
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn every_outcome_is_reported_in_every_format() {
         "test ssh --root salt --platform debian-13 --show-secrets",
     );
     assert!(
-        ran.stdout.contains("- 'swordfish-it-is'") && ran.stdout.contains("+ 'hunter2-is-here'"),
+        ran.stdout.contains("- swordfish-it-is") && ran.stdout.contains("+ hunter2-is-here"),
         "{}",
         ran.stdout
     );

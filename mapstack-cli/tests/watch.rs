@@ -25,3 +25,25 @@ fn changes_are_reported_until_the_end() {
     );
     watch.until("ssh works again");
 }
+
+#[test]
+fn what_git_keeps_for_itself_is_no_news() {
+    let tree = Tree::new(&[
+        ("r/ssh/parameters/defaults.yaml", "values: {port: 22}\n"),
+        ("r/.git/index", "1"),
+        ("m.yaml", "id: web1\n"),
+    ]);
+    let mut watch = Going::start(tree.path(), "watch --root r --minion m.yaml");
+    watch.until("watching r for 1 minion;");
+    tree.write("r/.git/index", b"2");
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    tree.write("r/ssh/parameters/defaults.yaml", b"values: {port: 2222}\n");
+    watch.until("# ssh/parameters/defaults.yaml");
+    let of_git = |line: &&String| line.starts_with('#') || line.contains("no change");
+    assert_eq!(
+        watch.seen.iter().filter(of_git).count(),
+        1,
+        "{:#?}",
+        watch.seen
+    );
+}

@@ -107,7 +107,10 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
             continue;
         }
         let changed_paths: Vec<&str> = changed.project_paths().collect();
-        let (paths, files_changed) = (changed_paths.join(", "), changed_paths.len());
+        let (mut paths, files_changed) = (changed_paths.join(", "), changed_paths.len());
+        if files_changed == 0 {
+            paths = ".git".into();
+        }
         let formulas = layered(args, &after, plan.saltenv())?;
         // A formula that goes is compared for a last time.
         let either: BTreeSet<String> = plan.formulas.iter().chain(&formulas).cloned().collect();
@@ -133,17 +136,18 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
             masking: &masking,
         };
         let colored = reporter.colors_output();
-        output::write_styled(
-            &format!("# {paths}\n{}\n", diff::text(&report, colored)),
-            colored,
-        )?;
+        // What git keeps for itself is no news, unless a result shows it.
+        if files_changed > 0 || !differences.is_empty() {
+            let text = format!("# {paths}\n{}\n", diff::text(&report, colored));
+            output::write_styled(&text, colored)?;
+            reporter.say(&format!("after {} ms", started.elapsed().as_millis()));
+        }
         reporter.report(
             differences
                 .broken
                 .iter()
                 .map(|(_, error)| reporter.redact(error)),
         );
-        reporter.say(&format!("after {} ms", started.elapsed().as_millis()));
         drop((older, newer));
         before = after;
         if plan.formulas.len() != formulas.len() {
