@@ -1,20 +1,8 @@
 //! Salt's file server: which file stands behind a `salt://` path.
 //!
-//! A [`FileServer`] answers for one saltenv at a time. [`Roots`] serves directories, the first that
-//! has a file winning; [`Backends`] asks several servers in order; [`MemoryFiles`] serves what a
-//! test puts in. With the feature `git`, `git::GitFs` serves git repositories. A [`Tree`] has files by their paths on disk, for what is not a file server's.
-//!
-//! Paths come from grains, and grains come from minions. A path never leaves its root: not by `..`,
-//! not by being absolute, and not through a link, unless the user allows links that do.
-//!
-//! ```
-//! use mapstack_loader::{Fetched, FileServer, MemoryFiles, SaltPath};
-//! let files = MemoryFiles::new().file("base", "openssh/defaults.yaml", "values: {}");
-//! let path = SaltPath::parse("salt://openssh/defaults.yaml").unwrap();
-//! assert!(matches!(files.fetch(&path, "base").unwrap(), Fetched::Found { .. }));
-//! ```
-//!
 //! The crate does not know about YAML, templates, merging, or the current directory.
+//!
+#![doc = include_str!("../README.md")]
 
 mod address;
 mod entries;

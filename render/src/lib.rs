@@ -1,21 +1,8 @@
 //! The template stage: Jinja as Salt speaks it, over Python's objects.
 //!
-//! A template is text plus a small program. [`jinja::render`] runs it with the variables it is
-//! given and reaches everything else through a [`Host`](jinja::Host): other templates and
-//! `salt[...]` functions. What it prints comes with a map from output to source.
-//!
-//! ```
-//! use mapstack_render::jinja::{NoHost, render, request};
-//! use mapstack_render::Obj;
-//!
-//! let mut request = request("{% do d.update(a=1) %}{{ d }}", &NoHost);
-//! let d = Obj::dict([]);
-//! request.variables.insert("d".into(), d.clone());
-//! assert_eq!(render(request).unwrap().text, "{'a': 1}");
-//! assert_eq!(d.to_value().unwrap().repr(), "{'a': 1}");
-//! ```
-//!
 //! The crate does not know about file servers, minions, strategies or layers.
+//!
+#![doc = include_str!("../README.md")]
 
 pub mod mako;
 pub mod sandbox;

@@ -1,28 +1,8 @@
 //! Recorded expectations of formulas: found, read, compared with what comes out, and recorded.
 //!
-//! A formula keeps a file for each platform or minion with the configuration it should get, in one of
-//! two [forms](Form). An [`Expectation`] is such a file, a [`Subject`] the formula.
+//! The crate does not know about command lines, output formats or terminals.
 //!
-//! ```
-//! use mapstack::{DataOptions, Engine, loader::MemoryFiles, minion::Minion};
-//! use mapstack_expect::{Form, Recorded, Subject};
-//!
-//! let defaults = "values: {port: 22}\n";
-//! let engine = Engine::new(MemoryFiles::new().file("base", "ssh/parameters/defaults.yaml", defaults));
-//! let subject = Subject::new(&engine, "ssh", "base", DataOptions::default()).unwrap();
-//! assert_eq!(subject.configuration().way(), mapstack::Way::Data);
-//!
-//! let minion = Minion::new("web1").complete();
-//! let actual = subject.actual(Form::Plain, &minion).result.unwrap();
-//! let recorded = Recorded::text(Form::Plain, "", &actual);
-//! assert!(subject.compare(&Recorded::parse(Form::Plain, &recorded, "web1.yaml").unwrap(), &actual, &[], &minion).is_empty());
-//!
-//! let stale = recorded.replace("22", "2222");
-//! let stale = Recorded::parse(Form::Plain, &stale, "web1.yaml").unwrap();
-//! let [difference] = &subject.compare(&stale, &actual, &[], &minion)[..] else { panic!("one difference") };
-//! assert_eq!(difference.expected_at.as_ref().unwrap().to_string(), "web1.yaml:1:7");
-//! assert_eq!(difference.actual_at.as_ref().unwrap().to_string(), "ssh/parameters/defaults.yaml:1:16");
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! | you want | look at |
 //! |---|---|
@@ -32,8 +12,6 @@
 //! | what comes out, and how it differs | [`Subject`] |
 //! | what comes of many of them | [`Runs`] |
 //! | what came of each | [`Case`], [`Counts`] |
-//!
-//! The crate does not know about command lines, output formats or terminals.
 
 mod case;
 mod edit;

@@ -1,28 +1,8 @@
 //! Salt's layered configuration for thousands of minions at once.
 //!
-//! A [`Fleet`] says what is computed for every minion; minions come from any iterator, are worked on
-//! side by side, and come back in the order they were given. One that fails keeps no other from its
-//! results, and only a bounded number of them is in memory.
+//! The crate does not know about command lines, files of minions, output formats or terminals.
 //!
-//! ```
-//! use mapstack::{Condition, Engine, loader::MemoryFiles, minion::{Minion, platforms}};
-//! use mapstack_fleet::{Fleet, Pace};
-//!
-//! let files = MemoryFiles::new()
-//!     .file("base", "users/parameters/defaults.yaml", "values: {shell: /bin/sh}")
-//!     .file("base", "users/parameters/os_family/Debian.yaml", "values: {shell: /bin/bash}");
-//! let engine = Engine::new(files);
-//! let fleet = Fleet::new(&engine).formula("users").only(Condition::parse("grains.kernel == 'Linux'").unwrap());
-//! let minions = platforms::all().iter().map(|platform| Ok(platform.minion().complete()));
-//! std::thread::scope(|scope| {
-//!     for report in fleet.reports(scope, minions, Pace::default()) {
-//!         for outcome in report.outcomes.unwrap() {
-//!             let shell = outcome.result.as_ref().unwrap().as_map().unwrap().get("shell").unwrap();
-//!             assert_eq!(shell.as_str() == Some("/bin/bash"), report.id.contains("debian") || report.id.contains("ubuntu"));
-//!         }
-//!     }
-//! });
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! | you want | look at |
 //! |---|---|
@@ -36,8 +16,6 @@
 //! | where a formula's values come from | [`Origins`] |
 //! | what some minions have in common | [`Census`] |
 //! | what a change of files does to a fleet | [`Comparison`], [`Differences`] |
-//!
-//! The crate does not know about command lines, files of minions, output formats or terminals.
 
 mod census;
 mod change;

@@ -1,15 +1,8 @@
 //! Salt's execution functions that answer from a minion's facts and the file server alone.
 //!
-//! A [`Function`] is called out of a template, with Python's objects as arguments, and asks the [`Context`] for
-//! everything else. [`TABLES`] has them all under Salt's names. Those that need a whole engine (`map.data`,
-//! `slsutil.renderer`, `jinja.load_map`) belong to the crate that has one.
-//!
-//! ```
-//! let names: Vec<&str> = mapstack_functions::TABLES.iter().copied().flatten().map(|(name, _)| *name).collect();
-//! assert!(names.contains(&"grains.filter_by") && names.contains(&"pillar.get"));
-//! ```
-//!
 //! The crate does not know about engines, layers, strategies or where files lie.
+//!
+#![doc = include_str!("../README.md")]
 
 mod arguments;
 mod config;

@@ -1,18 +1,8 @@
 //! The machine at hand as an answer to calls out of templates, behind permissions.
 //!
-//! `salt['cmd.run']`, `salt['file.read']` and filters such as `which` look at the machine that a
-//! template is rendered on. mapstack renders for a minion, which is another machine as a rule, so
-//! nothing of this can be reached unless it is [permitted by name](Permissions).
+//! The crate does not know about templates, layers or minions.
 //!
-//! ```
-//! use mapstack::{Call, Functions};
-//! use mapstack_host::{Host, Permissions};
-//!
-//! let host = Host::new(Permissions::parse(["file.*"]).unwrap());
-//! let call = Call::new("file.directory_exists").arg("/");
-//! assert_eq!(host.call(&call).unwrap().unwrap(), true.into());
-//! assert!(host.call(&Call::new("cmd.run").arg("id")).is_none());
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! | part | functions |
 //! |---|---|
@@ -24,8 +14,6 @@
 //! | everything a Salt on this machine has | [`SaltCall`] |
 //!
 //! Functions have Salt's names, arguments and results. There are none on systems other than Unix.
-//!
-//! The crate does not know about templates, layers or minions.
 
 #[cfg(unix)]
 mod args;

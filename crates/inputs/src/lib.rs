@@ -1,8 +1,8 @@
 //! The flags that name files, facts and functions, and what they lead to.
 //!
-//! Every verb names roots, minions, platforms, pillar files, revisions and functions in the same way. The groups of
-//! [`flags`] say it with [`clap`], and the rest of the crate makes of them what libraries take: a file server, an
-//! [`Engine`](mapstack::Engine), one minion or many. As its subject is the command line, its messages name flags.
+//! The crate does not know about verbs, what is printed, terminals or exit codes.
+//!
+#![doc = include_str!("../README.md")]
 //!
 //! | you want | look at |
 //! |---|---|
@@ -29,8 +29,6 @@
 //! assert!(cli.facts.name_minions());
 //! assert_eq!(cli.target.minion_glob.as_deref(), Some("web*"));
 //! ```
-//!
-//! The crate does not know about verbs, what is printed, terminals or exit codes.
 
 mod asked;
 pub mod configuration;

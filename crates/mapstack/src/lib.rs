@@ -1,20 +1,8 @@
 //! Salt's layered formula configuration, without Salt.
 //!
-//! A formula's configuration consists of layers: YAML files selected by a minion's grains, and values of its pillar
-//! and options. They are merged in order, and a template can change the result. This crate composes the crates for
-//! each part, and returns what `map.data`, `map.stack` and `map.tofs` return on a minion.
+//! The crate does not know about its users, command lines, the environment, terminals or exit codes.
 //!
-//! ```
-//! use mapstack::{DataOptions, Engine, loader::MemoryFiles, minion::Minion};
-//!
-//! let files = MemoryFiles::new()
-//!     .file("base", "users/parameters/defaults.yaml", "values: {shell: /bin/sh, groups: [users]}")
-//!     .file("base", "users/parameters/os/Debian.yaml", "values: {shell: /bin/bash}");
-//! let engine = Engine::new(files);
-//! let minion = Minion::parse(b"id: web1\ngrains: {os: Debian}\n", "web1.yaml").unwrap().complete();
-//! let mapdata = engine.run(&minion).data("users", &DataOptions::default()).unwrap();
-//! assert_eq!(mapdata.as_map().unwrap().get("shell").unwrap().as_str(), Some("/bin/bash"));
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! | you want | look at |
 //! |---|---|
@@ -32,8 +20,6 @@
 //!
 //! Two crates build on [`hooks`]: `mapstack-lineage` finds out where values come from, and `mapstack-share` shares
 //! results between minions.
-//!
-//! The crate does not know about its users, command lines, the environment, terminals or exit codes.
 
 mod built_in;
 mod by_text;

@@ -1,9 +1,8 @@
 //! Where answers are written.
 //!
-//! `mapstack-report` makes texts; this crate puts them somewhere: [`replace`] writes a file whole or not at all,
-//! [`Sink`] takes the minions of a fleet as they are done, and [`write_fleet`] works them out and hands them to one.
-//!
 //! The crate does not know about command lines, terminals or exit codes.
+//!
+#![doc = include_str!("../README.md")]
 
 mod all;
 mod file;

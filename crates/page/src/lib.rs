@@ -1,24 +1,9 @@
 //! HTML pages: where each value of a formula's configuration comes from ([`Page`]), and what a change
 //! does to many minions ([`Changes`]).
 //!
-//! A page is a single file that asks for nothing else: no script, style, font or image from
-//! anywhere, so it works from a disk, in a mail, or as the artefact of a build. The code
-//! that fills a [`Page`] decides what is secret: everything in it will be in the file.
-//!
-//! Texts may be hostile. They are escaped where they stand in HTML, the data for the script stands
-//! in it as JSON without anything that could end the element, characters that reorder or hide
-//! others are shown by their numbers, and a content security policy lets the browser run only our script.
-//!
-//! ```
-//! use mapstack_page::{Origin, Page, Row};
-//! let origin = Origin { text: "users/defaults.yaml:2:9".into(), ..Origin::default() };
-//! let row = Row { path: vec!["shell".into()], value: "'</script>'".into(), layer: 1, origin, past: vec![] };
-//! let page = Page { formula: "users".into(), minion: "web1".into(), rows: vec![row], ..Page::default() };
-//! let html = page.to_html().unwrap();
-//! assert!(html.contains("&#x27;&lt;&#x2F;script&gt;&#x27;") && html.matches("</script>").count() == 2);
-//! ```
-//!
 //! The crate does not know about formulas, minions, secrets or where anything comes from.
+//!
+#![doc = include_str!("../README.md")]
 
 mod changes;
 mod outline;

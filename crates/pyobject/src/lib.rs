@@ -1,20 +1,8 @@
 //! Python's objects as templates meet them.
 //!
-//! Data between templates is made of frozen [`Value`](mapstack_value::Value)s. Inside a template Python's reference
-//! semantics hold in full: [`Obj`] is that world, with Python's operators, the methods of its builtin types, its two
-//! ways to format text, and its errors in its words. All work is paid for out of a [`Budget`]; what an operation has
-//! to ask the language around it, it asks by the trait [`Interpreter`].
-//!
-//! ```
-//! use mapstack_pyobject::{Obj, repr};
-//!
-//! let list = Obj::list([Obj::from(1)]);
-//! let Obj::List(same) = list.clone() else { unreachable!() };
-//! same.change(|items| items.push(Obj::from("two")));
-//! assert_eq!(repr(&list).unwrap(), "[1, 'two']");
-//! ```
-//!
 //! The crate does not know about templates, files, minions or functions of Salt.
+//!
+#![doc = include_str!("../README.md")]
 
 mod budget;
 pub mod depth;

@@ -1,7 +1,8 @@
 //! What the command and the program that runs Mako and Python templates say to each other.
 //!
-//! The program, `mapstack-python`, holds a Python interpreter behind walls of the operating system. The two sides
-//! exchange [frames](write_frame) of bounded length, each of which is one message in MessagePack's encoding.
+//! The crate does not know about interpreters, processes, files or templates.
+//!
+#![doc = include_str!("../README.md")]
 //!
 //! | channel | from the command | from the program |
 //! |---|---|---|
@@ -19,8 +20,6 @@
 //! assert_eq!(Answer::from_bytes(&bytes).unwrap(), answer);
 //! assert!(Answer::from_bytes(&bytes[1..]).is_err());
 //! ```
-//!
-//! The crate does not know about interpreters, processes, files or templates.
 
 mod codec;
 mod control;

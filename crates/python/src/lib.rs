@@ -1,14 +1,8 @@
 //! The program that runs Mako templates and Python modules for the command `mapstack`.
 //!
-//! It holds a Python interpreter, RustPython, and lets nothing of a template out: see [`walls`]. The command starts
-//! it, and talks to it by the messages of `mapstack-python-protocol`. What runs is:
-//!
-//! - the *nursery*, one process for each thread of the command that renders. It prepares an interpreter, runs nothing
-//!   of any template, and forks;
-//! - a *session*, a process for each job. It raises the last walls, does the job, and ends. What it did to the
-//!   interpreter ends with it.
-//!
 //! The crate does not know about minions, layers or the file server; templates ask the command.
+//!
+#![doc = include_str!("../README.md")]
 
 mod error;
 mod mako;

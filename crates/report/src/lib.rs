@@ -1,15 +1,8 @@
 //! Every form in which answers are printed.
 //!
-//! A library finds something out, a module here says it: for people, for programs, for a comment on a pull request,
-//! for a server that runs tests, for a browser. What is secret is masked on the way, and nothing is written
-//! anywhere: each form is a text.
+//! The crate does not know about command lines, files that are written, exit codes or which minions are meant.
 //!
-//! ```
-//! use mapstack::matcher::Mode;
-//! let definition = mapstack::parse_definition("Y!G@os_family", Mode::Layer).unwrap();
-//! let text = mapstack_report::parse::text(&definition, Mode::Layer);
-//! assert!(text.starts_with("Y!G@os_family\n"));
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! | you want | look at |
 //! |---|---|
@@ -21,8 +14,6 @@
 //! | a line, document or row for each minion | [`fleet`] |
 //! | findings of the linter | [`lint`] |
 //! | results of recorded expectations | [`mod@test`] |
-//!
-//! The crate does not know about command lines, files that are written, exit codes or which minions are meant.
 
 pub mod config;
 pub mod diff;

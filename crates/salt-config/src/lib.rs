@@ -1,25 +1,9 @@
 //! The configuration files of masters and minions: `/etc/salt/master`, `/etc/salt/minion`, and what they include.
 //!
-//! A [`Config`] holds the options in force, as Salt's `master_config` and `minion_config` make them: defaults, the
-//! file, the files of its `default_include` (`master.d/*.conf`) and of `include`, and what Salt does to paths and
-//! older spellings. It knows where each option was set.
+//! What the options say about files is in [`fileserver`]. The crate does not know about layers, templates, the facts
+//! of minions or pillars.
 //!
-//! ```
-//! use mapstack_salt_config::{Config, Kind, Surroundings};
-//!
-//! let dir = tempfile::tempdir().unwrap();
-//! let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
-//! std::fs::create_dir(dir.path().join("master.d")).unwrap();
-//! write("master", "cachedir: cache\nroot_dir: /srv/x\n");
-//! write("master.d/files.conf", "file_roots:\n  base: [/srv/formulas]\n");
-//!
-//! let path = dir.path().join("master").display().to_string();
-//! let config = Config::read(&path, Kind::Master, &Surroundings::default()).unwrap();
-//! assert_eq!(config.get("cachedir").unwrap().as_str(), Some("/srv/x/cache"));
-//! assert_eq!(config.get("file_roots").unwrap().repr(), "{'base': ['/srv/formulas']}");
-//! assert!(config.origin("file_roots").to_string().ends_with("master.d/files.conf:1"));
-//! assert_eq!(config.origin("state_top").to_string(), "built-in");
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! # Known differences
 //!
@@ -27,9 +11,6 @@
 //! - Variables of the environment do not count, nothing is written, and no database (`sdb://`) is asked.
 //! - Patterns in `file_roots` give directories in the order of their names. Salt takes them as they come.
 //! - Options that only daemons heed (worker pools, TLS, algorithms) are taken as they are, unchecked.
-//!
-//! What the options say about files is in [`fileserver`]. The crate does not know about layers, templates, the facts
-//! of minions or pillars.
 
 mod apply;
 mod file;

@@ -1,22 +1,8 @@
 //! Salt's YAML dialect: load it with positions, dump it as PyYAML does.
 //!
-//! Salt reads YAML 1.1 by PyYAML on libyaml, with changes of its own: `0644` is the integer 644,
-//! `yes` is true, `1:30` is 90, a date is text, an equal key in one mapping is an error, and `<<`
-//! merges. [`load`] does the same. [`dump`] prints as the `|yaml` filter does, quotes, line
-//! breaks and all.
-//!
-//! ```
-//! use mapstack_yaml::{DumpOptions, dump, load};
-//!
-//! let value = load("mode: 0644\nenabled: yes\nsince: 2024-01-01\n").unwrap();
-//! assert_eq!(value.repr(), "{'mode': 644, 'enabled': True, 'since': '2024-01-01'}");
-//! assert_eq!(dump(&value, &DumpOptions::filter(true)), "{enabled: true, mode: 644, since: '2024-01-01'}");
-//! ```
-//!
-//! A hostile text gives an error: nesting, the number of values with aliases expanded, and
-//! cycles are refused by [`Limits`]. Every [`Error`] says what, where, and what to do.
-//!
 //! The crate does not know about files, templates or merge strategies.
+//!
+#![doc = include_str!("../README.md")]
 
 mod compose;
 mod construct;

@@ -7,6 +7,7 @@ mod arrows;
 mod circles;
 mod code;
 mod licences;
+mod published;
 mod sources;
 mod thin;
 
@@ -21,11 +22,11 @@ use crate::Result;
 pub struct Args {}
 
 pub fn run(sh: &Shell, _: &Args) -> Result {
-    let mut problems = arrows::check(
-        &cmd!(sh, "cargo metadata --format-version 1 --no-deps")
-            .quiet()
-            .read()?,
-    )?;
+    let own = cmd!(sh, "cargo metadata --format-version 1 --no-deps")
+        .quiet()
+        .read()?;
+    let mut problems = arrows::check(&own)?;
+    problems.extend(published::check(&own)?);
     problems.extend(licences::check(
         &cmd!(sh, "cargo metadata --format-version 1 --locked")
             .quiet()
