@@ -1,9 +1,10 @@
 //! Which minions there are, and what a part of them has in common.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use mapstack::minion::Minion;
-use mapstack::value::Value;
+use mapstack::value::{Str, Value};
 
 /// The grains by which minions are described, the most telling first.
 const GRAINS: [&str; 9] = [
@@ -42,20 +43,20 @@ pub struct Census {
     by_id: HashMap<String, usize>,
     ids: Vec<String>,
     /// For each grain, the minions with each value.
-    grains: [BTreeMap<String, Vec<usize>>; GRAINS.len()],
+    grains: [BTreeMap<Str, Vec<usize>>; GRAINS.len()],
 }
 
 /// What descriptions need of one minion.
 #[derive(Debug, Clone)]
-pub struct Traits([Option<String>; GRAINS.len()]);
+pub struct Traits([Option<Str>; GRAINS.len()]);
 
 impl Traits {
     /// Those of a minion.
     #[must_use]
     pub fn of(minion: &Minion) -> Self {
         Traits(GRAINS.map(|grain| match minion.grains.get(grain)? {
-            Value::Str(text) if text.len() < 64 => Some(text.to_string()),
-            value @ (Value::Int(_) | Value::Bool(_)) => Some(value.to_string()),
+            Value::Str(text) if text.len() < 64 => Some(text.clone()),
+            value @ (Value::Int(_) | Value::Bool(_)) => Some(value.to_string().into()),
             _ => None,
         }))
     }
@@ -75,12 +76,13 @@ pub struct Common {
 }
 
 impl Census {
-    /// Take a minion in.
+    /// Take a minion in. One that is known already is not counted again.
     pub fn add(&mut self, id: &str, traits: Traits) {
         let index = self.ids.len();
-        if self.by_id.insert(id.to_owned(), index).is_some() {
-            return;
-        }
+        match self.by_id.entry(id.to_owned()) {
+            Entry::Occupied(_) => return,
+            Entry::Vacant(entry) => entry.insert(index),
+        };
         self.ids.push(id.to_owned());
         for (value, values) in traits.0.into_iter().zip(&mut self.grains) {
             if let Some(value) = value {
@@ -110,11 +112,11 @@ impl Census {
     fn by_grain(
         &self,
         grain: &'static str,
-        values: &BTreeMap<String, Vec<usize>>,
+        values: &BTreeMap<Str, Vec<usize>>,
         part: &HashSet<usize>,
     ) -> Option<Common> {
         let has_one = |members: &Vec<usize>| members.iter().any(|one| part.contains(one));
-        let touched: Vec<(&String, &Vec<usize>)> = values
+        let touched: Vec<(&Str, &Vec<usize>)> = values
             .iter()
             .filter(|(_, members)| has_one(members))
             .collect();
@@ -130,7 +132,7 @@ impl Census {
             && exceptions.len() * 2 < part.len().max(1);
         (covers_all && is_short).then(|| Common {
             grain: Some(grain),
-            values: touched.iter().map(|(value, _)| (*value).clone()).collect(),
+            values: touched.iter().map(|(value, _)| value.to_string()).collect(),
             minions,
             exceptions,
         })
@@ -197,5 +199,17 @@ mod tests {
             "all 7 with role=web but m3"
         );
         assert_eq!(described(|n| n == 3 || n == 12), None);
+    }
+
+    #[test]
+    fn a_minion_counts_once() {
+        let mut census = census();
+        let again = Minion::new("m1");
+        census.add("m1", Traits::of(&again));
+        census.add("m20", Traits::of(&again));
+        let common = census.common(&["m1".into(), "m20".into()]);
+        assert_eq!(common, None);
+        let all: Vec<String> = (0..=20).map(|n| format!("m{n}")).collect();
+        assert_eq!(census.common(&all).unwrap().to_string(), "all 21 minions");
     }
 }
