@@ -182,6 +182,83 @@ fn git(tree: &Tree, args: &[&str]) {
 
 #[test]
 #[cfg(feature = "git")]
+fn files_around_the_roots_that_change_are_listed() {
+    let tree = Tree::new(&[
+        ("salt/ssh/parameters/defaults.yaml", "values: {port: 22}\n"),
+        ("pillar/top.sls", "base: {}\n"),
+        ("pillar/ssh.sls", "ssh: {}\n"),
+        ("salted.txt", "this is not below salt/\n"),
+    ]);
+    git(&tree, &["init", "--quiet", "--initial-branch=main", "."]);
+    git(&tree, &["add", "."]);
+    git(&tree, &["commit", "--quiet", "--message=one"]);
+    tree.write("untracked.sls", b"git does not know this\n");
+    let diff = |line: &str, status: i32, found: &[&str]| {
+        let line = format!("diff --root salt --platform debian-12 {line}");
+        let ran = run_line(tree.path(), &line);
+        assert_eq!(
+            ran.status,
+            Some(status),
+            "{line}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
+        let lines = ran
+            .stdout
+            .lines()
+            .filter(|line| line.contains("outside") || line.contains("no file"));
+        assert_eq!(lines.collect::<Vec<_>>(), found, "{line}");
+    };
+    diff("", 0, &["no file is different"]);
+    tree.write("pillar/ssh.sls", b"ssh: {port: 2222}\n");
+    tree.write("salted.txt", b"2\n");
+    let files =
+        "changed outside of the roots, and not compared: 2 files (pillar/ssh.sls, salted.txt)";
+    // Nothing that changed was compared.
+    diff("", 2, &["no file of the roots is different", files]);
+    // Only the formula's files were to be compared.
+    diff("ssh", 0, &["no file of the roots is different", files]);
+    tree.write(
+        "salt/ssh/parameters/defaults.yaml",
+        b"values: {port: 2222}\n",
+    );
+    diff("", 1, &[files]);
+    diff("--strict", 2, &[files]);
+    git(&tree, &["rm", "--quiet", "-f", "pillar/top.sls"]);
+    git(&tree, &["commit", "--quiet", "--all", "--message=two"]);
+    let files = "changed outside of the roots, and not compared: 3 files (pillar/ssh.sls, pillar/top.sls, salted.txt)";
+    diff("--from HEAD~1 --to HEAD", 1, &[files]);
+    diff(
+        "--from HEAD~1 --to .",
+        1,
+        &["files outside of the roots were not looked at: a directory is compared with a revision"],
+    );
+}
+
+#[test]
+fn directories_are_compared_around_the_roots_as_well() {
+    let tree = Tree::new(&[
+        (
+            "old/salt/ssh/parameters/defaults.yaml",
+            "values: {port: 22}\n",
+        ),
+        (
+            "new/salt/ssh/parameters/defaults.yaml",
+            "values: {port: 22}\n",
+        ),
+        ("new/pillar/ssh.sls", "ssh: {}\n"),
+    ]);
+    let ran = run_line(
+        tree.path(),
+        "diff --from old --to new --root salt --platform debian-12",
+    );
+    assert_eq!(ran.status, Some(2), "{}", ran.stderr);
+    let line = "changed outside of the roots, and not compared: 1 file (pillar/ssh.sls)";
+    assert!(ran.stdout.contains(line), "{}", ran.stdout);
+}
+
+#[test]
+#[cfg(feature = "git")]
 fn revisions_are_read_without_a_checkout() {
     let tree = Tree::new(&[
         ("salt/ssh/parameters/defaults.yaml", "values: {port: 22}\n"),

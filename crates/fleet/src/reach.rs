@@ -36,22 +36,49 @@ impl ChangedFiles {
         for env in envs {
             let (old, new) = (before.list(&env, "")?, after.list(&env, "")?);
             let paths: BTreeSet<String> = old.into_iter().chain(new).collect();
-            for path in paths {
-                let asked = SaltPath::from_relative(&path);
-                let (old, new) = (
-                    content(before, &asked, &env)?,
-                    content(after, &asked, &env)?,
-                );
-                if old != new {
-                    changed
-                        .files
-                        .entry(env.clone())
-                        .or_default()
-                        .insert(path, old.is_some());
-                }
-            }
+            changed.compare((before, after), &env, paths)?;
         }
         Ok(changed)
+    }
+
+    /// Compare some files of one saltenv.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    ///
+    /// ```
+    /// use mapstack::loader::MemoryFiles;
+    /// use mapstack_fleet::ChangedFiles;
+    /// let before = MemoryFiles::new().file("base", "x", "1").file("base", "y", "1");
+    /// let after = MemoryFiles::new().file("base", "x", "2").file("base", "y", "2");
+    /// let changed = ChangedFiles::among_paths((&before, &after), "base", ["x".into()]).unwrap();
+    /// assert_eq!(changed.paths().collect::<Vec<_>>(), ["x"]);
+    /// ```
+    pub fn among_paths(
+        sides: (&dyn FileServer, &dyn FileServer),
+        env: &str,
+        paths: impl IntoIterator<Item = String>,
+    ) -> Result<Self, LoadError> {
+        let mut changed = ChangedFiles::default();
+        changed.compare(sides, env, paths)?;
+        Ok(changed)
+    }
+
+    fn compare(
+        &mut self,
+        (before, after): (&dyn FileServer, &dyn FileServer),
+        env: &str,
+        paths: impl IntoIterator<Item = String>,
+    ) -> Result<(), LoadError> {
+        for path in paths {
+            let asked = SaltPath::from_relative(&path);
+            let (old, new) = (content(before, &asked, env)?, content(after, &asked, env)?);
+            if old != new {
+                let files = self.files.entry(env.into()).or_default();
+                files.insert(path, old.is_some());
+            }
+        }
+        Ok(())
     }
 
     /// The paths, by saltenv and name.

@@ -1,6 +1,7 @@
 //! The two states of the files.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use mapstack::loader::{Backends, FileServer, Roots};
 use mapstack_salt_config::{Config, fileserver};
@@ -8,6 +9,7 @@ use mapstack_salt_config::{Config, fileserver};
 use crate::InputError;
 use crate::configuration;
 use crate::flags::Files;
+use crate::outside::Outside;
 use crate::served;
 
 /// The files before and after.
@@ -16,6 +18,8 @@ pub struct Sides {
     pub before: Backends,
     /// The state after.
     pub after: Backends,
+    /// The files around the roots that are different.
+    pub outside: Outside,
 }
 
 /// The name of the files as they are now.
@@ -43,6 +47,7 @@ impl Sides {
         Ok(Sides {
             before: side("--from", from)?,
             after: side("--to", to)?,
+            outside: Outside::between(&roots, State::of(&roots, from), State::of(&roots, to)),
         })
     }
 }
@@ -90,49 +95,72 @@ fn roots(files: &Files, config: Option<&Config>) -> Result<Vec<(String, PathBuf)
     Ok(roots.envs().into_iter().flat_map(of_env).collect())
 }
 
+/// A state of the files, as it is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State<'s> {
+    /// The files as they are now.
+    Now,
+    /// Those below a directory.
+    Directory(&'s Path),
+    /// Those of a revision.
+    Revision(&'s str),
+}
+
+impl<'s> State<'s> {
+    fn of(roots: &[(String, PathBuf)], name: &'s str) -> Self {
+        if name == NOW {
+            return State::Now;
+        }
+        let directory = Path::new(name);
+        let is_path = name.starts_with('.')
+            || directory.is_absolute()
+            || name.contains(std::path::MAIN_SEPARATOR);
+        match directory.is_dir() && (is_path || !is_revision(or_here(roots), name)) {
+            true => State::Directory(directory),
+            false => State::Revision(name),
+        }
+    }
+}
+
+/// The roots, or the directory at hand if there are none.
+pub(crate) fn or_here(roots: &[(String, PathBuf)]) -> &[(String, PathBuf)] {
+    static HERE: LazyLock<[(String, PathBuf); 1]> =
+        LazyLock::new(|| [("base".to_owned(), PathBuf::from("."))]);
+    match roots.is_empty() {
+        true => &*HERE,
+        false => roots,
+    }
+}
+
 fn side(
     follow: bool,
     roots: &[(String, PathBuf)],
     flag: &str,
     state: &str,
 ) -> Result<Backends, InputError> {
-    let here = [("base".to_owned(), PathBuf::from("."))];
-    let or_here = if roots.is_empty() { &here[..] } else { roots };
-    if state == NOW {
-        return Ok(directories(
-            follow,
-            or_here
-                .iter()
-                .map(|(env, root)| (env.as_str(), root.clone())),
-        ));
-    }
-    let directory = Path::new(state);
-    let is_path = state.starts_with('.')
-        || directory.is_absolute()
-        || state.contains(std::path::MAIN_SEPARATOR);
-    if directory.is_dir() && (is_path || !is_revision(or_here, state)) {
-        let inside = |root: &PathBuf| {
-            if root.is_absolute() {
-                None
-            } else {
-                Some(directory.join(root))
-            }
-        };
-        let moved = roots
-            .iter()
-            .map(|(env, root)| Some((env.as_str(), inside(root)?)))
-            .collect::<Option<Vec<_>>>();
-        let moved = moved.ok_or_else(|| {
-            InputError::Usage(format!(
-                "{flag} {state}: roots that are absolute are in no other directory; give them below it"
-            ))
-        })?;
-        return Ok(match moved.is_empty() {
-            true => directories(follow, [("base", directory.to_path_buf())].into_iter()),
-            false => directories(follow, moved.into_iter()),
-        });
-    }
-    revision(or_here, flag, state)
+    let directory = match State::of(roots, state) {
+        State::Now => {
+            let roots = or_here(roots).iter();
+            let now = roots.map(|(env, root)| (env.as_str(), root.clone()));
+            return Ok(directories(follow, now));
+        }
+        State::Revision(name) => return revision(or_here(roots), flag, name),
+        State::Directory(directory) => directory,
+    };
+    let inside = |root: &PathBuf| (!root.is_absolute()).then(|| directory.join(root));
+    let moved = roots
+        .iter()
+        .map(|(env, root)| Some((env.as_str(), inside(root)?)))
+        .collect::<Option<Vec<_>>>();
+    let moved = moved.ok_or_else(|| {
+        InputError::Usage(format!(
+            "{flag} {state}: roots that are absolute are in no other directory; give them below it"
+        ))
+    })?;
+    Ok(match moved.is_empty() {
+        true => directories(follow, [("base", directory.to_path_buf())].into_iter()),
+        false => directories(follow, moved.into_iter()),
+    })
 }
 
 fn directories<'r>(follow: bool, roots: impl Iterator<Item = (&'r str, PathBuf)>) -> Backends {

@@ -290,14 +290,14 @@ impl<'s> Subject<'s> {
             let mut states = self.states.iter();
             states.any(|state| state.is_rendered(number) && sets(state, name))
         };
-        let is_mended = |(number, run): (usize, &Examined<'_>)| {
+        let is_fixed = |(number, run): (usize, &Examined<'_>)| {
             let error = run.map_error.as_ref()?;
             let message = error.diagnostic().message.strip_suffix("' is undefined")?;
             let (_, name) = message.split_once('\'')?;
             works(number, name).then_some(number)
         };
-        let mended: Vec<usize> = self.runs.iter().enumerate().filter_map(is_mended).collect();
-        for number in mended {
+        let fixed: Vec<usize> = self.runs.iter().enumerate().filter_map(is_fixed).collect();
+        for number in fixed {
             self.runs[number].map_error = None;
         }
     }

@@ -22,6 +22,8 @@ pub struct Revision {
     pub commit: String,
     /// The directory, from the top of the repository's work tree.
     pub root: String,
+    /// The top of the work tree.
+    pub top: PathBuf,
 }
 
 impl Revision {
@@ -77,7 +79,15 @@ impl Revision {
             name: name.into(),
             commit: commit.id.to_string(),
             root: root.trim_matches('/').into(),
+            top,
         })
+    }
+
+    /// The whole repository at this revision.
+    #[must_use]
+    pub fn whole(mut self) -> Self {
+        self.root.clear();
+        self
     }
 
     /// The directory as a file server, in one saltenv.

@@ -133,7 +133,8 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
         plan.ways([&before, &after]),
         (files_changed, unread),
         !args.formulas.is_empty(),
-    );
+    )
+    .with_outside(sides.outside.changed, sides.outside.unknown);
     let report = diff::Report {
         accounting: &accounting,
         from: &args.from,

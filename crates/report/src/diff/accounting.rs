@@ -20,6 +20,12 @@ pub struct Accounting {
     pub elsewhere: usize,
     /// How many files changed.
     pub changed: usize,
+    /// The changed files that lie outside of the roots.
+    pub outside: Vec<String>,
+    /// Why not all files outside of the roots were looked at.
+    pub unknown_outside: Option<String>,
+    /// Whether only the formulas at hand were to be compared.
+    only: bool,
 }
 
 /// What a file of a formula is for, by its path.
@@ -85,13 +91,28 @@ impl Accounting {
             elsewhere: elsewhere.len(),
             configurations,
             changed,
+            only,
+            ..Accounting::default()
         }
+    }
+
+    /// With files outside of the roots that changed, or why they were not all looked at.
+    #[must_use]
+    pub fn with_outside(mut self, changed: Vec<String>, unknown: Option<String>) -> Self {
+        self.outside = changed;
+        self.unknown_outside = unknown;
+        self
+    }
+
+    /// Whether a file changed that was to be compared, and no compared result is made of it.
+    fn is_incomplete(&self) -> bool {
+        !self.not_compared.is_empty() || (!self.only && !self.outside.is_empty())
     }
 
     /// Whether files changed that were to be compared, and no compared result is made of any of them.
     fn is_empty_handed(&self) -> bool {
         let unread = self.not_compared.len() + self.elsewhere;
-        !self.not_compared.is_empty() && unread == self.changed
+        self.is_incomplete() && unread == self.changed
     }
 
     /// Why the comparison does not count, if it does not: under `strict`, all that changed has to be compared.
@@ -99,7 +120,7 @@ impl Accounting {
     pub fn refusal(&self, strict: bool) -> Option<&'static str> {
         match self.is_empty_handed() {
             true => Some("nothing that changed was compared"),
-            false if strict && !self.not_compared.is_empty() => {
+            false if strict && (self.is_incomplete() || self.unknown_outside.is_some()) => {
                 Some("not all that changed was compared")
             }
             false => None,
@@ -110,7 +131,10 @@ impl Accounting {
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.compared()];
         if self.changed == 0 {
-            lines.push("no file is different".into());
+            lines.push(match self.outside.is_empty() {
+                true => "no file is different".into(),
+                false => "no file of the roots is different".into(),
+            });
         }
         if !self.not_compared.is_empty() {
             lines.push(format!("changed, and not compared: {}", self.kinds()));
@@ -119,6 +143,18 @@ impl Accounting {
             lines.push(format!(
                 "changed in other folders, and not compared: {}",
                 count(self.elsewhere, "file")
+            ));
+        }
+        if !self.outside.is_empty() {
+            lines.push(format!(
+                "changed outside of the roots, and not compared: {} ({})",
+                count(self.outside.len(), "file"),
+                some(&self.outside, NAMED)
+            ));
+        }
+        if let Some(reason) = &self.unknown_outside {
+            lines.push(format!(
+                "files outside of the roots were not looked at: {reason}"
             ));
         }
         lines

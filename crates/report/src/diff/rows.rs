@@ -46,6 +46,18 @@ pub fn rows(report: &Report<'_>) -> Value {
             "not_compared_elsewhere",
             number(report.accounting.elsewhere),
         ),
+        (
+            "not_compared_outside",
+            report.accounting.outside.iter().collect(),
+        ),
+        (
+            "not_looked_at",
+            report
+                .accounting
+                .unknown_outside
+                .as_deref()
+                .map_or(Value::None, Value::from),
+        ),
         ("minions", number(differences.minions)),
         ("affected", number(report.affected())),
         ("unaffected", number(differences.unaffected)),
@@ -97,7 +109,7 @@ fn change(report: &Report<'_>, group: &Group) -> Value {
 fn failure(report: &Report<'_>, turn: Turn, failing: &Failing) -> Value {
     let turned = match turn {
         Turn::Broken => "broken",
-        Turn::Fixed => "mended",
+        Turn::Fixed => "fixed",
         Turn::Otherwise => "otherwise",
     };
     object([
