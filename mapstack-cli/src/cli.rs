@@ -3,10 +3,10 @@
 //! The arguments of a verb stand in its file, and groups that verbs share in `mapstack_inputs`.
 
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use mapstack_inputs::InputError;
-use mapstack_inputs::flags::{Messages, complete};
+use mapstack_inputs::flags::{Messages, SecretFlags, complete};
+use mapstack_inputs::{InputError, brief};
 
 use crate::commands::config::ConfigArgs;
 use crate::commands::data::Data;
@@ -55,7 +55,7 @@ pub struct Cli {
     /// Print the version
     #[arg(short = 'V', long)]
     version: bool,
-    /// With --version: where mapstack-python is, and which of the walls around it stand here
+    /// With --version: the commit, the features, the Salt it equals, and what walls Python templates have here
     #[arg(short, long, requires = "version")]
     verbose: bool,
     #[command(subcommand)]
@@ -83,7 +83,9 @@ impl Cli {
     /// # Errors
     /// It says nothing that can be done, or asks for help.
     pub fn read() -> Result<Invocation, clap::Error> {
-        let cli = Cli::try_parse()?;
+        let mut command = brief(Cli::command());
+        let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+        let cli = Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command))?;
         let asked = match cli.command {
             _ if cli.version => Asked::Version {
                 verbose: cli.verbose,
@@ -123,33 +125,30 @@ Exit status: 0 done, 1 the data or templates are wrong, 2 wrong usage.";
 
 impl Command {
     /// Take what flags do not say from the project around the directory at hand.
-    pub fn complete(&mut self) -> Result<(), InputError> {
-        let input = match self {
-            Command::Data(args) => &mut args.input,
-            Command::Stack(args) => &mut args.input,
-            Command::Tofs(args) => &mut args.input,
-            Command::Map(args) => &mut args.input,
-            Command::Render(args) => &mut args.input,
-            Command::Sources(args) => &mut args.input,
-            Command::Explain(args) => &mut args.input,
-            Command::Fleet(args) => &mut args.input,
-            Command::Diff(args) => &mut args.input,
-            Command::Impact(args) => &mut args.input,
-            Command::Watch(args) => &mut args.input,
-            Command::Test(args) => &mut args.input,
-            Command::Lint(args) => {
-                return complete(&mut args.files, Some(&mut args.facts), &mut args.functions);
-            }
-            Command::Schema(args) => {
-                return complete(&mut args.files, None, &mut args.functions);
+    pub fn complete(&mut self, secrets: &SecretFlags) -> Result<(), InputError> {
+        let (files, facts, functions) = match self {
+            Command::Data(args) => args.input.parts(),
+            Command::Stack(args) => args.input.parts(),
+            Command::Tofs(args) => args.input.parts(),
+            Command::Map(args) => args.input.parts(),
+            Command::Render(args) => args.input.parts(),
+            Command::Sources(args) => args.input.parts(),
+            Command::Explain(args) => args.input.parts(),
+            Command::Fleet(args) => args.input.parts(),
+            Command::Diff(args) => args.input.parts(),
+            Command::Impact(args) => args.input.parts(),
+            Command::Watch(args) => args.input.parts(),
+            Command::Test(args) => args.input.parts(),
+            Command::Lint(args) => (&mut args.files, Some(&mut args.facts), &mut args.functions),
+            Command::Schema(args) => (&mut args.files, None, &mut args.functions),
+            Command::Pillar(args) => {
+                args.functions.policy = secrets.policy();
+                return Ok(());
             }
             _ => return Ok(()),
         };
-        complete(
-            &mut input.files,
-            Some(&mut input.facts),
-            &mut input.functions,
-        )
+        functions.policy = secrets.policy();
+        complete(files, facts, functions)
     }
 }
 
@@ -209,7 +208,7 @@ Example:
 #[command(next_help_heading = "Output")]
 pub struct Output {
     /// How to print
-    #[arg(short = 'o', long = "output", value_enum, default_value_t = Format::Yaml, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Format::Yaml, value_name = "FORMAT")]
     pub format: Format,
     /// Print only the value under a key, with : between steps
     #[arg(long, value_name = "KEY")]

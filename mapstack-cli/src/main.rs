@@ -16,5 +16,9 @@ fn main() -> ExitCode {
         mapstack::sandbox::require_walls();
     }
     let reporter = mapstack_console::Reporter::new(&invocation.messages);
-    reporter.finish(commands::run(invocation.asked, &reporter))
+    reporter.finish(commands::run(
+        invocation.asked,
+        &invocation.messages.secrets,
+        &reporter,
+    ))
 }

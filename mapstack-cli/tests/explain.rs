@@ -177,6 +177,7 @@ fn secrets_do_not_come_out() {
         "--root=r",
         "--minion=minion.yaml",
         "--secret=pin",
+        "--mask=pillar",
         "--sources=Y!G@os",
         "--sources=I@f",
     ];
@@ -277,7 +278,16 @@ fn secrets_do_not_come_out_by_the_side() {
     ] {
         let ran = run(
             tree.path(),
-            &[&["explain", "--root=r", "--minion=minion.yaml"], args].concat(),
+            &[
+                &[
+                    "explain",
+                    "--root=r",
+                    "--minion=minion.yaml",
+                    "--mask=pillar",
+                ],
+                args,
+            ]
+            .concat(),
         );
         for secret in ["hunter2", "hunter3", "hunter4", "98765", "4711", "abcdef"] {
             let told = format!("{}{}", ran.stdout, ran.stderr);

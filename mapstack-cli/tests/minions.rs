@@ -481,7 +481,7 @@ fn every_verb_takes_a_platform() {
     for (line, message) in [
         (
             "data f --root=r --platform=debian-12 --platform=arch",
-            "one minion is looked at here: give --platform once",
+            "one minion is looked at here, and --platform names 2: give one",
         ),
         (
             "pillar --stack=k.cfg --platform=arch --platform=archlinux",

@@ -153,16 +153,104 @@ fn leaks(text: &str) -> Vec<&'static str> {
         .collect()
 }
 
+/// All of the pillar is kept back, or what is marked in it, which here is all as well.
+const MASKS: [&str; 2] = [
+    "--secret pem --secret quoted --secret role --secret port --secret LIST",
+    "--mask pillar",
+];
+
+/// What the command shows under either mask, and at last under `--mask pillar`.
 fn assert_closed(tree: &Tree, line: &str) -> String {
-    let ran = run_line(tree.path(), line);
-    let shown = format!("{}{}", ran.stdout, ran.stderr);
-    assert!(!shown.contains("panicked"), "mapstack {line}\n{shown}");
-    assert_eq!(
-        leaks(&shown),
-        Vec::<&str>::new(),
-        "mapstack {line}\n{shown}"
-    );
-    shown
+    let mut last = String::new();
+    for mask in MASKS {
+        let line = format!("{line} {mask}");
+        let ran = run_line(tree.path(), &line);
+        let shown = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(!shown.contains("panicked"), "mapstack {line}\n{shown}");
+        assert_eq!(
+            leaks(&shown),
+            Vec::<&str>::new(),
+            "mapstack {line}\n{shown}"
+        );
+        last = shown;
+    }
+    last
+}
+
+/// A pillar with something to hide, and something that is not worth it.
+const MIXED: &str = r#"id: web1
+pillar:
+  app:
+    port: 8080
+    UsePAM: true
+    motd: welcome home
+    db_password: hunter2-secret
+    users: [{name: thomas, password: letmein99}, {name: anna, hash: $6$salt$rounds9}]
+    vault: "-----BEGIN PGP MESSAGE-----\n\nhQEMA1f4tDuj\n-----END PGP MESSAGE-----\n"
+  secrets: {site: {number: 48213}}
+  plain: 4711
+"#;
+
+#[test]
+fn of_a_pillar_what_looks_secret_is_masked_and_the_rest_is_shown() {
+    let made = "values:
+  url: http://app:{{ pillar.app.db_password }}@db
+  all: {{ pillar.app | json }}
+  number: {{ pillar.secrets.site.number + 1 }}
+  plain: {{ pillar.plain }}
+  loud: {{ pillar.app.users[0].password | upper }}
+";
+    let tree = Tree::new(&[
+        ("m/web1.yaml", MIXED),
+        ("old/f/parameters/defaults.yaml", "values: {a: 1}\n"),
+        ("new/f/parameters/defaults.yaml", made),
+        (
+            "new/f/parameters/map_jinja.yaml",
+            "values: {sources: [defaults.yaml, 'C:SUB@app', 'C@secrets:site']}\n",
+        ),
+    ]);
+    let hidden = [
+        "hunter2",
+        "letmein99",
+        "LETMEIN99",
+        "hQEMA1f4tDuj",
+        "rounds9",
+        "48213",
+        "48214",
+    ];
+    let open = ["8080", "welcome home", "thomas", "4711", "true"];
+    for line in [
+        "explain f --root new --minion m/web1.yaml",
+        "explain f --root new --minion m/web1.yaml -o json",
+        "explain f all --root new --minion m/web1.yaml",
+        "explain f --root new --minion m/web1.yaml --html -",
+        "diff f --from old --to new --minions m",
+        "diff f --from old --to new --minions m -o json",
+        "diff f --from old --to new --minions m -o markdown",
+        "diff f --from old --to new --minions m -o html",
+        "diff f --from old --to new --minions m --digest-salt x",
+    ] {
+        let shown = run_line(tree.path(), line);
+        let text = format!("{}{}", shown.stdout, shown.stderr);
+        for secret in hidden {
+            assert!(!text.contains(secret), "mapstack {line}: {secret}\n{text}");
+        }
+        let is_whole = !line.contains(" all ");
+        for value in open.iter().filter(|_| is_whole) {
+            assert!(text.contains(value), "mapstack {line}: {value}\n{text}");
+        }
+        let masked = run_line(tree.path(), &format!("{line} --mask pillar"));
+        for value in hidden
+            .iter()
+            .chain(&["8080", "welcome home", "thomas", "4711"])
+        {
+            assert!(
+                !masked.stdout.contains(value),
+                "{line}: {value}\n{}",
+                masked.stdout
+            );
+        }
+    }
 }
 
 #[test]
@@ -391,7 +479,10 @@ fn paths_that_facts_choose_fail_without_them() {
 #[test]
 fn watching_shows_no_secret() {
     let tree = tree();
-    let mut watch = Going::start(tree.path(), "watch --root old --minions minions");
+    let mut watch = Going::start(
+        tree.path(),
+        "watch --root old --minions minions --mask pillar",
+    );
     watch.until("watching old for 1 minion;");
     tree.write("old/f/parameters/defaults.yaml", DERIVED.as_bytes());
     watch.until("after ");

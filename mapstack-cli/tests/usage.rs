@@ -210,6 +210,89 @@ fn every_verb_has_help_with_an_example() {
 }
 
 #[test]
+fn short_help_fits_a_screen() {
+    let overall = run(&repository(), &["-h"]);
+    let verbs = VERBS
+        .iter()
+        .map(|verb| (*verb, run(&repository(), &[verb, "-h"])));
+    for (verb, ran) in verbs.chain([("", overall)]) {
+        let lines = ran.stdout.lines().count();
+        assert!(
+            lines <= 40,
+            "mapstack {verb} -h has {lines} lines\n{}",
+            ran.stdout
+        );
+        assert!(
+            ran.stdout.lines().all(|line| line.chars().count() <= 100),
+            "{}",
+            ran.stdout
+        );
+        assert!(ran.stdout.contains("--help"), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn verbs_that_print_answers_have_one_name_for_their_form() {
+    for verb in VERBS {
+        let long = run(&repository(), &[verb, "--help"]).stdout;
+        if !["completions", "fetch", "watch"].contains(verb) {
+            assert!(long.contains("  -o, --output <FORMAT>"), "{verb}");
+            assert!(long.contains("[alias: --format]"), "{verb}");
+        }
+        let has_many = long.contains("--minion-glob");
+        assert_eq!(has_many, long.contains("--select"), "{verb}");
+    }
+}
+
+#[test]
+fn the_version_says_what_the_program_is() {
+    let short = run(&repository(), &["--version"]).stdout;
+    assert_eq!(short.lines().count(), 1);
+    for flags in [["--version", "-v"], ["-V", "--verbose"]] {
+        let long = run(&repository(), &flags).stdout;
+        for part in [
+            "commit: ",
+            "features: fetch, git, html, tera",
+            "equals: Salt 3008.",
+            "mapstack-python",
+        ] {
+            assert!(long.contains(part), "{part}: {long}");
+        }
+    }
+}
+
+#[test]
+fn platforms_are_chosen_by_patterns() {
+    let tree = tree();
+    let fleet = |pattern: &str| {
+        let ran = run(
+            tree.path(),
+            &["fleet", "f", "--root", "r", "--platform", pattern],
+        );
+        (ran.status, ran.stdout.lines().count(), ran.stderr)
+    };
+    let (status, debians, _) = fleet("debian-*");
+    assert!(status == Some(0) && debians > 1, "{status:?} {debians}");
+    assert!(fleet("all").1 > debians);
+    let none = fleet("beos-*");
+    assert_eq!(none.0, Some(2));
+    assert!(
+        none.2.contains("no platform matches 'beos-*'"),
+        "{}",
+        none.2
+    );
+    let one = run(
+        tree.path(),
+        &["data", "f", "--root", "r", "--platform", "debian-*"],
+    );
+    assert!(
+        one.stderr.contains("one minion is looked at here"),
+        "{}",
+        one.stderr
+    );
+}
+
+#[test]
 fn every_shell_has_completions() {
     for (shell, word) in [
         ("bash", "complete -F"),

@@ -4,13 +4,12 @@ use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use mapstack::loader::Fnmatch;
 use mapstack::minion::Minion;
 use mapstack::secrets::{Redact, Redacted, Secrets};
 use mapstack::{Diagnostic, Severity};
 use mapstack_fleet::{Masking, secrets_of};
 use mapstack_inputs::Warn;
-use mapstack_inputs::flags::{Color, Messages, SecretFlags};
+use mapstack_inputs::flags::{Color, Messages};
 use mapstack_lint::Finding;
 use mapstack_report::message::{Level, Renderer, rendered};
 use mapstack_report::terminal::sanitize;
@@ -46,8 +45,7 @@ impl Reporter {
             colored(io::stderr().is_terminal()),
             colored(io::stdout().is_terminal()),
         );
-        let shows_secrets = messages.show_secrets;
-        let usual = Secrets::numbered().shown_anyway(shows_secrets);
+        let (shows_secrets, usual) = (messages.secrets.show_secrets, messages.secrets.secrets());
         Reporter {
             secrets: RefCell::new(usual.clone()),
             usual,
@@ -89,18 +87,9 @@ impl Reporter {
         self.shows_secrets
     }
 
-    /// What flags say about secrets, by which messages are masked from now on.
-    pub fn masking(&self, flags: &SecretFlags) -> Masking {
-        let usual = match &flags.digest_salt {
-            Some(salt) => Secrets::new(salt.as_bytes()).shown_anyway(self.shows_secrets),
-            None => self.usual.clone(),
-        };
-        let usual = flags.secret.iter().fold(usual, |secrets, pattern| {
-            let pattern = pattern.to_lowercase();
-            secrets.named(move |name| Fnmatch::new(&pattern).matches(&name.to_lowercase()))
-        });
-        self.mask_with(&usual);
-        Masking::new(usual)
+    /// What is kept back of reports.
+    pub fn masking(&self) -> Masking {
+        Masking::new(self.usual.clone())
     }
 
     /// From now on messages are masked by these rules.

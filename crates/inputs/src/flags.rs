@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use mapstack::Way;
+use mapstack::loader::Fnmatch;
+use mapstack::secrets::{Policy, Secrets};
 use mapstack_fleet::{Pace, Shard};
 use mapstack_salt_config::{Config, Kind};
 
@@ -50,6 +52,11 @@ impl Input {
         configuration::read(&self.files, self.facts.id.as_deref(), None, warn)
     }
 
+    /// What a project can add to.
+    pub fn parts(&mut self) -> (&mut Files, Option<&mut Facts>, &mut Functions) {
+        (&mut self.files, Some(&mut self.facts), &mut self.functions)
+    }
+
     /// Files that may be standard input, beside those of facts.
     pub fn other_files(&self) -> Vec<PathBuf> {
         let stubs = self.functions.stub.iter();
@@ -58,7 +65,7 @@ impl Input {
 }
 
 /// Which messages are printed, and how they look.
-#[derive(Debug, Clone, Copy, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct Messages {
     /// Colour messages: auto, always or never
     #[arg(
@@ -83,9 +90,72 @@ pub struct Messages {
     /// Treat warnings as errors
     #[arg(long, global = true, help_heading = "Messages")]
     pub strict: bool,
+    #[allow(
+        missing_docs,
+        reason = "a comment would become the help of the whole command"
+    )]
+    #[command(flatten)]
+    pub secrets: SecretFlags,
+}
+
+/// What is kept back of what is printed.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SecretFlags {
     /// Print secrets as they are: in messages, and where values are kept back
-    #[arg(long, global = true, help_heading = "Messages")]
+    #[arg(long, global = true, help_heading = "Secrets")]
     pub show_secrets: bool,
+    /// What is kept back: secrets (values under names such as password, and encrypted ones) or pillar (all values of
+    /// the pillar as well)
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        value_name = "WHAT",
+        help_heading = "Secrets"
+    )]
+    pub mask: Mask,
+    /// Take values under keys of this pattern for secrets, too; repeatable
+    #[arg(long, global = true, value_name = "PATTERN", help_heading = "Secrets")]
+    pub secret: Vec<String>,
+    /// Print digests in place of numbers: equal in all runs with the same text
+    #[arg(long, global = true, value_name = "TEXT", help_heading = "Secrets")]
+    pub digest_salt: Option<String>,
+}
+
+/// Which values are kept back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Mask {
+    /// Those that are secrets by themselves.
+    #[default]
+    Secrets,
+    /// Those of the pillar as well.
+    Pillar,
+}
+
+impl SecretFlags {
+    /// Which values are secret by themselves.
+    pub fn policy(&self) -> Policy {
+        let policy = match self.mask {
+            Mask::Secrets => Policy::default().showing_pillar(),
+            Mask::Pillar => Policy::default(),
+        };
+        self.secret.iter().fold(policy, |policy, pattern| {
+            let pattern = pattern.to_lowercase();
+            policy.named(move |name| Fnmatch::new(&pattern).matches(&name.to_lowercase()))
+        })
+    }
+
+    /// Which values are secret before anything is known of facts, and what stands for them.
+    pub fn secrets(&self) -> Secrets {
+        let secrets = match &self.digest_salt {
+            Some(salt) => Secrets::new(salt.as_bytes()),
+            None => Secrets::numbered(),
+        };
+        let secrets = secrets.under(self.policy());
+        secrets.shown_anyway(self.show_secrets)
+    }
 }
 
 /// Whether output is coloured.
@@ -100,23 +170,13 @@ pub enum Color {
     Never,
 }
 
-/// What is kept back of what is printed.
-#[derive(Debug, Default, Args)]
-pub struct SecretFlags {
-    /// Take values under keys of this pattern for secrets, too; repeatable
-    #[arg(long, value_name = "PATTERN", help_heading = "Secrets")]
-    pub secret: Vec<String>,
-    /// Print digests in place of numbers: equal in all runs with the same text
-    #[arg(long, value_name = "TEXT", help_heading = "Secrets")]
-    pub digest_salt: Option<String>,
-}
-
 /// Which of a formula's results is its configuration.
 #[derive(Debug, Default, Args)]
 pub struct ResultFlags {
-    /// What a formula's configuration is: data (its layers) or map (what its map.jinja exports) [default: map if there
-    /// is a map.jinja]
-    #[arg(long, value_enum, value_name = "RESULT")]
+    /// What a formula's configuration is: data or map
+    ///
+    /// Data is its layers, map what its map.jinja exports [default: map if there is a map.jinja].
+    #[arg(long, value_enum, value_name = "RESULT", hide_possible_values = true)]
     pub of: Option<ResultOf>,
     /// The variable of map.jinja [default: as in `mapstack map`]
     #[arg(long, value_name = "NAME")]
@@ -153,9 +213,6 @@ pub struct WorkFlags {
     )]
     #[command(flatten)]
     pub target: Target,
-    /// Only minions of which an expression of Jinja over grains, pillar, opts and id is true
-    #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
-    pub select: Option<String>,
     /// Only the minions of one part of the fleet, as 1/4 for the first of four
     #[arg(long, value_name = "K/N", help_heading = "Minions")]
     pub shard: Option<Shard>,
@@ -182,15 +239,21 @@ impl WorkFlags {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Files and facts")]
 pub struct Facts {
-    /// The minion: one YAML or JSON document with id, grains, pillar, opts (- is stdin)
+    /// The minion: a document with id, grains, pillar, opts
+    ///
+    /// One YAML or JSON document; - is standard input.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub minion: Option<PathBuf>,
-    /// Minions: a directory with ID.yaml or ID.json for each, a master's cache (/var/cache/salt/master), or
-    /// one file with many, as salt --out=json '*' grains.items prints them (- is stdin)
+    /// Minions: a directory with a file for each, or a master's cache
+    ///
+    /// A directory with ID.yaml or ID.json for each, a master's cache (/var/cache/salt/master), or one file with many,
+    /// as salt --out=json '*' grains.items prints them (- is stdin).
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, conflicts_with = "minion")]
     pub minions: Option<PathBuf>,
-    /// A built-in minion, such as debian-12; `mapstack platforms` lists them (repeatable with pillar and fleet;
-    /// fleet takes `all`, too)
+    /// A built-in minion, such as debian-12 or 'debian-*'
+    ///
+    /// `mapstack platforms` lists them. Where there can be several minions it is repeatable, and can be a shell pattern or
+    /// all.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["minion", "minions"])]
     pub platform: Vec<String>,
     /// The minion's grains (YAML or JSON, also as salt-call prints them; - is stdin)
@@ -202,10 +265,14 @@ pub struct Facts {
     /// The minion's options (YAML or JSON; - is stdin)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub opts: Option<PathBuf>,
-    /// The minion's id, which is never a pattern; with --minions the one that is meant
+    /// The minion's id; with --minions the one that is meant
+    ///
+    /// It is never a pattern.
     #[arg(long, value_parser = IdParser)]
     pub id: Option<String>,
-    /// Change a fact, such as grains.os=Debian (repeatable; the value is YAML)
+    /// Change a fact, such as grains.os=Debian; repeatable
+    ///
+    /// The value is YAML.
     #[arg(long, value_name = "PATH=YAML")]
     pub set: Vec<String>,
 }
@@ -222,7 +289,9 @@ impl Facts {
 /// Which of many minions are meant.
 #[derive(Debug, Args)]
 pub struct Target {
-    /// Only minions whose ids match a shell pattern (*, ?, [a-c], [!a-c]), as in `salt 'web*'`
+    /// Only minions whose ids match a shell pattern, as in `salt 'web*'`
+    ///
+    /// A pattern has *, ?, [a-c] and [!a-c].
     #[arg(
         long,
         value_name = "GLOB",
@@ -230,6 +299,18 @@ pub struct Target {
         help_heading = "Minions"
     )]
     pub minion_glob: Option<String>,
+    /// Only minions of which an expression is true, as "grains.os == 'Debian'"
+    ///
+    /// An expression of Jinja over grains, pillar, opts and id.
+    #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
+    pub select: Option<String>,
+}
+
+impl Target {
+    /// Whether only some are meant.
+    pub fn is_given(&self) -> bool {
+        self.minion_glob.is_some() || self.select.is_some()
+    }
 }
 
 /// What answers calls of functions that are not built in.
@@ -251,6 +332,9 @@ pub struct Functions {
     )]
     #[command(flatten)]
     pub limits: LimitFlags,
+    /// Which values are secret, as other flags say.
+    #[arg(skip)]
+    pub policy: Policy,
 }
 
 /// What the templates of one minion may spend.
@@ -269,14 +353,17 @@ pub struct LimitFlags {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Files and facts")]
 pub struct Files {
-    /// A master's or minion's configuration (/etc/salt/master), with all that it includes: its file_roots,
-    /// a master's cache of minions, a minion's options and grains
+    /// A master's or minion's configuration, such as /etc/salt/master
+    ///
+    /// With all that it includes: its file_roots, a master's cache of minions, a minion's options and grains.
     #[arg(long, value_name = "FILE|DIR", value_hint = ValueHint::AnyPath)]
     pub config: Option<PathBuf>,
     /// Whose configuration it is, if the file's name does not say
     #[arg(long, value_enum, value_name = "KIND", requires = "config")]
     pub config_kind: Option<ConfigKind>,
-    /// A root of the file server, as ENV=DIR or DIR (repeatable; earlier wins, like file_roots)
+    /// A root of the file server, as ENV=DIR or DIR; repeatable
+    ///
+    /// Earlier ones win, as in file_roots.
     #[arg(long, value_name = "[ENV=]DIR", value_hint = ValueHint::DirPath)]
     pub root: Vec<String>,
     /// The directory with the mirrors of git repositories that `mapstack fetch` made

@@ -47,6 +47,7 @@ pub fn engine(
     // Without permissions it answers nothing, and says which one a call needs.
     let engine = Engine::new(files)
         .with_limits(limits(given.limits, memory))
+        .with_policy(given.policy.clone())
         .with_stubs(stubs)
         .with_functions(Host::new(permissions));
     Ok(match &given.salt_call {

@@ -31,6 +31,7 @@
 //! ```
 
 mod asked;
+mod brief;
 pub mod configuration;
 pub mod flags;
 pub mod formulas;
@@ -49,6 +50,7 @@ mod source;
 mod stacks;
 
 pub use asked::asked;
+pub use brief::brief;
 use mapstack::minion::Minion;
 use mapstack::{Diagnostic, Error};
 pub use stacks::{Stacks, ext_pillars};

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use mapstack::minion::{Minion, Part, platforms};
-use mapstack::{Error, ErrorKind, yaml};
+use mapstack::minion::{Minion, Part};
+use mapstack::{Condition, Engine, Error, ErrorKind, yaml};
 use mapstack_salt_config::{Config, Kind};
 
 use crate::configuration;
@@ -59,9 +59,10 @@ fn minion_of<'f>(
         let chosen = facts.id.as_deref().map_or(Choice::All, Choice::Id);
         return match <[Minion; 1]>::try_from(source::of_platforms(&facts.platform, chosen)?) {
             Ok([minion]) => Given::read(facts, config)?.change(minion, true),
-            Err(_) => Err(InputError::Usage(
-                "one minion is looked at here: give --platform once".into(),
-            )),
+            Err(several) => Err(InputError::Usage(format!(
+                "one minion is looked at here, and --platform names {}: give one",
+                several.len()
+            ))),
         };
     }
     if let (Some(cache), Some(id)) = (configuration::cache(config, facts), &facts.id) {
@@ -171,7 +172,7 @@ pub fn minions(
     let given = Given::read(facts, config)?;
     let Some(path) = path else {
         let minions = source::of_platforms(&facts.platform, choice)?;
-        let many = facts.platform.len() > 1 || target.minion_glob.is_some();
+        let many = minions.len() > 1 || target.minion_glob.is_some();
         let named = minions
             .into_iter()
             .map(|minion| Ok((minion.id().to_string(), Ok(given.change(minion, !many)?))));
@@ -195,6 +196,43 @@ pub fn minions(
         minions.push((id, read));
     }
     Ok(Chosen { minions, many })
+}
+
+impl Chosen {
+    /// Only those of which `--select` is true, and those that could not be read.
+    ///
+    /// # Errors
+    /// The condition fails for one, or it is true of none.
+    pub fn selected(mut self, engine: &Engine, target: &Target) -> Result<Self, InputError> {
+        let minion = |(_, read): &(String, Result<Minion, Error>)| read.clone().ok();
+        self.minions = selected(self.minions, engine, target, minion)?;
+        Ok(self)
+    }
+}
+
+/// The minions of which `--select` is true, if it is given.
+fn selected<T>(
+    all: Vec<T>,
+    engine: &Engine,
+    target: &Target,
+    minion: impl Fn(&T) -> Option<Minion>,
+) -> Result<Vec<T>, InputError> {
+    let Some(condition) = target.select.as_deref().map(Condition::parse).transpose()? else {
+        return Ok(all);
+    };
+    let (mut left, count) = (Vec::new(), all.len());
+    for one in all {
+        let holds = minion(&one).map(|minion| engine.holds(&condition, &minion));
+        if holds.transpose()?.unwrap_or(true) {
+            left.push(one);
+        }
+    }
+    match left.is_empty() {
+        true => Err(InputError::Usage(format!(
+            "--select is true for none of {count} minions"
+        ))),
+        false => Ok(left),
+    }
 }
 
 /// Whether flags say the facts of the only minion there is.
@@ -255,17 +293,8 @@ impl<'f> Many<'f> {
                 listed: Listed::There(source, ids),
             });
         }
-        let every: Vec<String> = platforms::all()
-            .iter()
-            .map(|platform| platform.name.into())
-            .collect();
-        let platforms = if facts.platform == ["all"] {
-            &every
-        } else {
-            &facts.platform
-        };
-        let minions = match platforms.is_empty() {
-            false => source::of_platforms(platforms, choice)?,
+        let minions = match facts.platform.is_empty() {
+            false => source::of_platforms(&facts.platform, choice)?,
             true => {
                 refuse_glob(target)?;
                 vec![minion_of(
@@ -295,15 +324,37 @@ impl<'f> Many<'f> {
         if facts.name_minions() || configuration::cache(config, facts).is_some() {
             return Self::list((facts, target), config, others, warn);
         }
-        let every: Vec<String> = platforms::all()
-            .iter()
-            .map(|platform| platform.name.into())
-            .collect();
-        let minions = source::of_platforms(&every, Choice::of(facts, target))?;
+        let minions = source::of_platforms(&["all".into()], Choice::of(facts, target))?;
         Ok(Many {
             given: Given::read(facts, config)?,
             listed: Listed::Here(minions),
         })
+    }
+
+    /// Only those of which a condition is true.
+    ///
+    /// # Errors
+    /// One cannot be read, the condition fails for one, or it is true of none.
+    pub fn selected(mut self, engine: &Engine, target: &Target) -> Result<Self, InputError> {
+        use mapstack_fleet::Minions as _;
+        if target.select.is_none() {
+            return Ok(self);
+        }
+        let read = |id: String| self.read(&id).map(|minion| (id, minion));
+        let minions = self.ids().into_iter().map(read);
+        let minions = minions.collect::<Result<Vec<_>, Error>>()?;
+        let ids: Vec<String> =
+            selected(minions, engine, target, |(_, minion)| Some(minion.clone()))?
+                .into_iter()
+                .map(|(id, _)| id)
+                .collect();
+        match &mut self.listed {
+            Listed::There(_, listed) => *listed = ids,
+            Listed::Here(minions) => {
+                minions.retain(|minion| ids.contains(&minion.id().to_string()));
+            }
+        }
+        Ok(self)
     }
 
     /// The ids, in order.

@@ -8,8 +8,9 @@ use clap::builder::TypedValueParser;
 use clap::error::ErrorKind as ErrorOf;
 use clap::{Arg, Command};
 use mapstack::loader::Fnmatch;
+use mapstack::minion::Minion;
 use mapstack::minion::minions::{CacheOptions, Minions};
-use mapstack::minion::{Minion, platforms};
+use mapstack::minion::platforms::{self, Platform};
 use mapstack::{Diagnostic, Error, ErrorKind, nearest};
 
 use crate::flags::{Facts, Target};
@@ -259,17 +260,9 @@ fn shortened(text: &str) -> String {
 /// # Errors
 /// A platform that there is not or that is named twice, and a choice that none meets.
 pub fn of_platforms(names: &[String], chosen: Choice<'_>) -> Result<Vec<Minion>, InputError> {
-    let found = names.iter().map(|name| {
-        platforms::find(name)
-            .map(platforms::Platform::minion)
-            .map_err(|error| {
-                let end = if error.near.is_empty() { ";" } else { "" };
-                InputError::Usage(format!(
-                    "--platform: {error}{end} `mapstack platforms` lists all"
-                ))
-            })
-    });
-    let mut minions = found.collect::<Result<Vec<_>, InputError>>()?;
+    let found = names.iter().map(|name| named_platforms(name));
+    let found = found.collect::<Result<Vec<_>, InputError>>()?.concat();
+    let mut minions: Vec<Minion> = found.iter().map(|platform| platform.minion()).collect();
     if let (Choice::Id(id), true) = (chosen, minions.len() > 1) {
         return Err(InputError::Usage(format!(
             "--id {id} names one minion, and there are {} platforms",
@@ -299,6 +292,33 @@ pub fn of_platforms(names: &[String], chosen: Choice<'_>) -> Result<Vec<Minion>,
         }
     }
     Ok(minions)
+}
+
+/// The platforms of a name, of a shell pattern, or all of them.
+fn named_platforms(name: &str) -> Result<Vec<&'static Platform>, InputError> {
+    let pattern = match name {
+        "all" => Some("*"),
+        _ => name.contains(['*', '?', '[']).then_some(name),
+    };
+    let Some(pattern) = pattern else {
+        let found = platforms::find(name).map_err(|error| {
+            let end = if error.near.is_empty() { ";" } else { "" };
+            InputError::Usage(format!(
+                "--platform: {error}{end} `mapstack platforms` lists all"
+            ))
+        })?;
+        return Ok(vec![found]);
+    };
+    let fnmatch = Fnmatch::new(pattern);
+    let is_meant = |platform: &&Platform| fnmatch.matches(platform.name);
+    let found: Vec<_> = platforms::all().iter().filter(is_meant).collect();
+    if found.is_empty() {
+        let name = shortened(name);
+        return Err(InputError::Usage(format!(
+            "--platform: no platform matches '{name}'; `mapstack platforms` lists all"
+        )));
+    }
+    Ok(found)
 }
 
 /// The first few ids there are.

@@ -50,9 +50,9 @@ impl Explain for Run<'_> {
         let follower = Rc::new(Follower::new());
         let data = self.watched_by(follower.clone(), || self.data(tpldir, options));
         let facts = FactPlaces::new(&self.minion());
-        let secrets = self.secret_texts();
+        let (secrets, policy) = (self.secret_texts(), self.engine().policy().clone());
         data.map(|data| {
-            let lineage = Lineage::new(follower.take(), data.clone(), facts, secrets);
+            let lineage = Lineage::new(follower.take(), data.clone(), facts, (secrets, policy));
             (data, lineage)
         })
     }

@@ -25,6 +25,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use mapstack::secrets::Policy;
 use mapstack_diagnostic::Place;
 use mapstack_minion::{FactPlace, FactPlaces, Part};
 use mapstack_value::{Key, Str, Value};
@@ -56,6 +57,8 @@ pub struct Lineage {
     facts: FactPlaces,
     /// Texts that are secret: those of the pillar, and those that templates made of them.
     secrets: HashSet<Str>,
+    /// Which facts are secret.
+    policy: Policy,
 }
 
 /// The origin and history of one value.
@@ -109,22 +112,21 @@ pub enum Spot {
         path: Vec<Key>,
         /// The position in the file that the facts were read from, if known.
         place: Option<FactPlace>,
+        /// Whether it is secret: where a policy masks the pillar, what may be from there.
+        secret: bool,
     },
     /// Not in a file: an argument of the function, or its default.
     Argument,
 }
 
 impl Spot {
-    /// Whether the value must be masked wherever it is shown, because it comes from the pillar or a template made it
-    /// from a secret.
+    /// Whether the value must be masked wherever it is shown, because it is a secret of the facts or a template made it
+    /// from one.
     #[must_use]
     pub fn is_secret(&self) -> bool {
         matches!(
             self,
-            Spot::Fact {
-                part: Some(Part::Pillar) | None,
-                ..
-            } | Spot::File { secret: true, .. }
+            Spot::Fact { secret: true, .. } | Spot::File { secret: true, .. }
         )
     }
 }
@@ -133,7 +135,9 @@ impl fmt::Display for Spot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Spot::File { place, .. } => write!(f, "{place}"),
-            Spot::Fact { part, path, place } => {
+            Spot::Fact {
+                part, path, place, ..
+            } => {
                 f.write_str(part.map_or("config", Part::name))?;
                 path.iter().try_for_each(|key| write!(f, ":{key}"))?;
                 place
@@ -150,7 +154,7 @@ impl Lineage {
         mut tracker: Tracker,
         data: Value,
         facts: FactPlaces,
-        secrets: Vec<Str>,
+        (secrets, policy): (Vec<Str>, Policy),
     ) -> Self {
         let (layers, texts) = tracker.take_layers();
         let (notes, secrets) = (Mutex::new(Some(tracker)), secrets.into_iter().collect());
@@ -162,6 +166,7 @@ impl Lineage {
             tree: OnceLock::new(),
             facts,
             secrets,
+            policy,
         }
     }
 
@@ -298,6 +303,20 @@ impl Lineage {
         paths
     }
 
+    fn fact(&self, part: Option<Part>, path: &[Key], place: Option<FactPlace>) -> Spot {
+        let may_be_of_pillar = matches!(part, Some(Part::Pillar) | None);
+        let secret = match self.policy.masks_pillar() {
+            true => may_be_of_pillar,
+            false => self.policy.is_secret_path(path),
+        };
+        Spot::Fact {
+            part,
+            path: path.to_vec(),
+            place,
+            secret,
+        }
+    }
+
     fn spot(&self, at: &At) -> Spot {
         match at {
             At::Text(text, marks) => in_text(text, marks.mark()),
@@ -307,16 +326,8 @@ impl Lineage {
                 computed: true,
                 secret: false,
             },
-            At::Fact(part, path) => Spot::Fact {
-                part: *part,
-                path: path.clone(),
-                place: self.facts.find(*part, path),
-            },
-            At::FactKey(part, path) => Spot::Fact {
-                part: *part,
-                path: path.clone(),
-                place: self.facts.find_key(*part, path),
-            },
+            At::Fact(part, path) => self.fact(*part, path, self.facts.find(*part, path)),
+            At::FactKey(part, path) => self.fact(*part, path, self.facts.find_key(*part, path)),
             At::Below(inside) | At::Somewhere(inside) => self.spot(inside),
             At::Nowhere => Spot::Argument,
         }

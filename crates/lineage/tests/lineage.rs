@@ -118,6 +118,7 @@ impl Tally {
                 part: Some(part),
                 path: inside,
                 place,
+                ..
             } => {
                 let facts = match part.name() {
                     "opts" => Value::from(minion.options()),

@@ -27,6 +27,7 @@ use crate::skeleton_cache::SkeletonCache;
 use crate::stubs::Stubs;
 use crate::trace::{Asked, Event, FileRead, FileReadKind, Outcome, Stage};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use mapstack_redact::Policy;
 
 /// A file server, and caches of what runs read from it. Minions and threads share an engine.
 ///
@@ -41,6 +42,7 @@ pub struct Engine {
     pub(crate) files: Box<dyn FileServer>,
     pub(crate) limits: Limits,
     pub(crate) stubs: Stubs,
+    pub(crate) policy: Policy,
     pub(crate) built_in: BuiltIn,
     pub(crate) functions: Vec<Box<dyn Functions>>,
     pub(crate) templates: TemplateCache,
@@ -62,6 +64,7 @@ impl Engine {
             built_in,
             limits: Limits::default(),
             stubs: Stubs::default(),
+            policy: Policy::default(),
             functions: Vec::new(),
             templates: TemplateCache::default(),
             layers: ByText::new(MAX_LAYERS),
@@ -77,6 +80,19 @@ impl Engine {
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// Set which values are secret by themselves, for the runs that follow secrets.
+    #[must_use]
+    pub fn with_policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Which values are secret by themselves.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
     }
 
     /// Set stubs, which take precedence over every function, built in or not.

@@ -1,16 +1,17 @@
 //! Keeps secrets out of messages: the policy of [`mapstack_redact`], applied to messages and runs.
 
 use mapstack_minion::Minion;
-pub use mapstack_redact::{Redact, Redacted, Secrets, is_secret_name};
+pub use mapstack_redact::{Policy, Redact, Redacted, Secrets, is_secret_name};
 use mapstack_render::jinja::Taint;
-use mapstack_value::{Map, Str, Value};
+use mapstack_value::{Str, Value};
 
 use crate::engine::Run;
 pub use crate::secret_leaves::SecretLeaves;
 
 impl<'e> Run<'e> {
     /// Track the texts that templates make from secrets, so that messages can be masked. Secrets are all values of
-    /// the pillar, and values under [secret names](is_secret_name) in grains, options and data.
+    /// the pillar, unless the engine's [policy](crate::Engine::with_policy) shows it, and values in grains, options and
+    /// data that are secret by that policy, as under [secret names](is_secret_name).
     ///
     /// ```
     /// use mapstack::{DataOptions, Engine, loader::MemoryFiles, minion::Minion};
@@ -35,11 +36,14 @@ impl<'e> Run<'e> {
         self.taint.get_or_init(|| {
             let taint = Taint::default();
             let minion: &Minion = &self.facts.all();
-            taint.add(&Value::Map(minion.pillar.clone()));
-            taint.add_object(&self.live.pillar);
-            [&minion.grains, &minion.opts]
-                .into_iter()
-                .for_each(|facts| add_named(&taint, facts));
+            let policy = &self.engine.policy;
+            if policy.masks_pillar() {
+                taint.add(&Value::Map(minion.pillar.clone()));
+                taint.add_object(&self.live.pillar);
+            }
+            for facts in [&minion.pillar, &minion.grains, &minion.opts] {
+                policy.visit_map(facts, &mut |value| taint.add(value));
+            }
             taint
         });
     }
@@ -75,26 +79,16 @@ impl<'e> Run<'e> {
 
     /// Whether grains have secret names.
     pub(crate) fn has_secret_grains(&self) -> bool {
-        let taint = Taint::default();
-        add_named(&taint, &self.facts.unchanged().grains);
-        !taint.is_empty()
+        let (policy, mut found) = (&self.engine.policy, false);
+        policy.visit_map(&self.facts.unchanged().grains, &mut |_| found = true);
+        found
     }
 
-    /// Note the values of a layer that have secret names.
+    /// Note the values of a layer that are secret.
     pub(crate) fn note_secrets(&self, values: Option<&Value>) {
-        if let (Some(taint), Some(Value::Map(values))) = (self.taint.get(), values) {
-            add_named(taint, values);
-        }
-    }
-}
-
-/// Mark values under secret names as secret.
-fn add_named(taint: &Taint, data: &Map) {
-    for (key, value) in data {
-        match value {
-            _ if key.as_str().is_some_and(is_secret_name) => taint.add(value),
-            Value::Map(inside) => add_named(taint, inside),
-            _ => {}
+        if let (Some(taint), Some(values)) = (self.taint.get(), values) {
+            let policy = &self.engine.policy;
+            policy.visit(values, &mut |value| taint.add(value));
         }
     }
 }

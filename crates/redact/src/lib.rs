@@ -6,6 +6,7 @@
 
 mod excerpts;
 mod names;
+mod policy;
 mod redacted;
 mod search;
 mod secrets;
@@ -13,5 +14,6 @@ mod stars;
 
 pub use excerpts::Excerpts;
 pub use names::is_secret_name;
+pub use policy::{Policy, is_encrypted};
 pub use redacted::{Redact, Redacted};
 pub use secrets::Secrets;

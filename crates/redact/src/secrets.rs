@@ -11,14 +11,12 @@ use hmac::{Hmac, KeyInit, Mac};
 use mapstack_value::{Key, Map, Value};
 use sha2::Sha256;
 
+use crate::policy::{Policy, is_encrypted};
 use crate::search::Search;
-use crate::{is_secret_name, stars};
+use crate::stars;
 
 /// A text of the pillar this short says nothing by itself.
 const SHORTEST: usize = 4;
-
-/// Whether a name is a secret's, beside those that always are.
-type Named = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// Which values are secrets, and what is printed in their place.
 ///
@@ -39,7 +37,7 @@ type Named = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 /// ```
 #[derive(Clone)]
 pub struct Secrets {
-    named: Vec<Named>,
+    policy: Policy,
     marks: Marks,
     /// Texts that are secrets by themselves, trimmed.
     texts: HashSet<String, RandomState>,
@@ -82,7 +80,7 @@ impl Secrets {
 
     fn marked(marks: Marks) -> Self {
         Secrets {
-            named: Vec::new(),
+            policy: Policy::default(),
             marks,
             texts: HashSet::default(),
             search: OnceLock::new(),
@@ -106,21 +104,39 @@ impl Secrets {
     /// More names of secrets.
     #[must_use]
     pub fn named(mut self, is_secret: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        self.named.push(Arc::new(is_secret));
+        self.policy = self.policy.named(is_secret);
         self
     }
 
-    /// What a pillar holds is secret, wherever it comes up.
+    /// Other rules of what is secret by itself.
+    #[must_use]
+    pub fn under(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// What is secret by itself.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// What a pillar holds is secret, wherever it comes up: all of it, or what is secret by itself where the
+    /// [policy](Self::policy) shows the pillar.
     #[must_use]
     pub fn of_pillar(mut self, pillar: &Map) -> Self {
+        if !self.policy.masks_pillar() {
+            return self.of_names(pillar);
+        }
         pillar.values().for_each(|value| self.learn(value));
         self
     }
 
-    /// What stands under the names of secrets is secret, wherever it comes up.
+    /// What stands under the names of secrets is secret, wherever it comes up, and so are encrypted texts.
     #[must_use]
     pub fn of_names(mut self, data: &Map) -> Self {
-        self.learn_under_names(data);
+        let policy = self.policy.clone();
+        policy.visit_map(data, &mut |value| self.learn(value));
         self
     }
 
@@ -143,16 +159,6 @@ impl Secrets {
             Value::Str(text) => self.learn_text(text),
             Value::Bytes(bytes) => self.learn_text(&String::from_utf8_lossy(bytes)),
             _ => {}
-        }
-    }
-
-    fn learn_under_names(&mut self, data: &Map) {
-        for (key, value) in data {
-            match value {
-                _ if key.as_str().is_some_and(|name| self.is_secret_key(name)) => self.learn(value),
-                Value::Map(inside) => self.learn_under_names(inside),
-                _ => {}
-            }
         }
     }
 
@@ -179,7 +185,7 @@ impl Secrets {
     /// ```
     #[must_use]
     pub fn is_secret_key(&self, name: &str) -> bool {
-        is_secret_name(name) || self.named.iter().any(|named| named(name))
+        self.policy.is_secret_key(name)
     }
 
     /// Whether a value is to be kept back. `from_pillar` says that it stands there, or was computed of what does.
@@ -189,15 +195,14 @@ impl Secrets {
             return false;
         }
         let has_secret = || match value {
-            Value::Str(text) => self.has_secret(text),
+            Value::Str(text) => is_encrypted(text) || self.has_secret(text),
             Value::Bytes(bytes) => self.has_secret(&String::from_utf8_lossy(bytes)),
             Value::Set(items) => items
                 .iter()
                 .any(|item| self.hide(&[], false, &item.to_value())),
             _ => false,
         };
-        let named = |key: &Key| key.as_str().is_some_and(|name| self.is_secret_key(name));
-        from_pillar || path.iter().any(named) || has_secret()
+        from_pillar || self.policy.is_secret_path(path) || has_secret()
     }
 
     fn has_secret(&self, text: &str) -> bool {

@@ -32,7 +32,7 @@ pub struct ConfigArgs {
     #[command(flatten)]
     pub files: Files,
     /// How to print
-    #[arg(short = 'o', long = "output", value_enum, default_value_t = Printed::Text, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Printed::Text, value_name = "FORMAT")]
     pub format: Printed,
 }
 

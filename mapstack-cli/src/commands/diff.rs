@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use mapstack::loader::{Backends, Snapshot};
 use mapstack::{Error, ErrorKind};
 use mapstack_fleet::{ChangedFiles, Comparison, Differences, Ignored};
-use mapstack_inputs::flags::{Input, Layering, ResultFlags, SecretFlags, WorkFlags};
+use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
 use mapstack_inputs::{Many, Plan, Sides, formulas};
 use mapstack_report::diff::{self, Accounting};
 
@@ -44,14 +44,12 @@ pub struct Diff {
     #[arg(long, value_name = "KEY")]
     pub ignore: Vec<String>,
     /// How to print
-    #[arg(short = 'o', long, visible_alias = "output", value_enum, default_value_t = DiffFormat::Text, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = DiffFormat::Text, value_name = "FORMAT")]
     pub format: DiffFormat,
     #[command(flatten)]
     pub result: ResultFlags,
     #[command(flatten)]
     pub work: WorkFlags,
-    #[command(flatten)]
-    pub secrets: SecretFlags,
     #[command(flatten)]
     pub input: Input,
     #[command(flatten)]
@@ -92,7 +90,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let mut plan = Plan::new(
         input,
         (&args.layering, &args.result),
-        args.work.select.as_deref(),
+        args.work.target.select.as_deref(),
     )?;
     let config = input.config(reporter)?;
     let sides = Sides::new(&input.files, (&args.from, &args.to), config.as_ref())?;
@@ -127,7 +125,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
             ids.len()
         )));
     }
-    let masking = reporter.masking(&args.secrets);
+    let masking = reporter.masking();
     let unread = comparison.not_compared().unwrap_or_default();
     let accounting = Accounting::new(
         plan.ways([&before, &after]),

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use mapstack::{DataOptions, Run};
 use mapstack_inputs::Kwargs;
 use mapstack_inputs::Warn as _;
-use mapstack_inputs::flags::{Input, Layering, SecretFlags};
+use mapstack_inputs::flags::{Input, Layering};
 use mapstack_lineage::Explain as _;
 use mapstack_report::explain::{self, Report, check_size};
 
@@ -32,18 +32,19 @@ pub struct Explain {
     pub formula: Option<String>,
     /// The key to explain, as in users:tom:shell; numbers pick items of lists
     pub key: Option<String>,
+    /// The key to explain, as a flag
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["key", "why_not"])]
+    pub get: Option<String>,
     /// Show why a parameter file is not used for the configuration
     #[arg(long, value_name = "PATH", conflicts_with = "key", value_hint = ValueHint::FilePath)]
     pub why_not: Option<PathBuf>,
     /// text, blame (the data with an origin on each line) or json
-    #[arg(long, short = 'o', value_enum, default_value_t = ExplainFormat::Text, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = ExplainFormat::Text, value_name = "FORMAT")]
     pub format: ExplainFormat,
     /// Write one HTML page with all values, their histories and the lines they come from
     #[cfg(feature = "html")]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "why_not"], value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
-    #[command(flatten)]
-    pub secrets: SecretFlags,
     #[command(flatten)]
     pub input: Input,
     #[command(flatten)]
@@ -65,7 +66,6 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     let session = session(&args.input, reporter)?;
     let formula = session.formula(args.formula.as_ref())?;
     let run = session.run();
-    reporter.masking(&args.secrets);
     reporter.knows(&session.minion);
     let warn = |run: &Run<'_>| {
         reporter.knows_texts(run.secret_texts());
@@ -91,6 +91,7 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     let path = args
         .key
         .as_deref()
+        .or(args.get.as_deref())
         .map(|key| -> Result<_, Failure> { Ok(explain::path(&data, &key_path(key)?)?) })
         .transpose()?;
     let report = Report::new(&lineage, &secrets, &session.minion, &formula);

@@ -8,7 +8,6 @@ use clap::{Args, ValueEnum, ValueHint};
 use mapstack::loader::Snapshot;
 use mapstack::{Error, ErrorKind};
 use mapstack_fleet::MaskedFleet;
-use mapstack_inputs::flags::SecretFlags;
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
 use mapstack_inputs::{Many, Plan, Served, formulas};
 use mapstack_outputs::{Sink, Written, write_fleet};
@@ -51,6 +50,7 @@ pub struct FleetArgs {
     #[arg(
         short = 'o',
         long = "output",
+        visible_alias = "format",
         value_enum,
         value_name = "FORMAT",
         help_heading = "Output"
@@ -104,7 +104,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     let mut plan = Plan::new(
         input,
         (&args.layering, &args.result),
-        args.work.select.as_deref(),
+        args.work.target.select.as_deref(),
     )?
     .with_memory(memory);
     let config = input.config(reporter)?;
@@ -129,7 +129,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
         })?,
         None => Sink::stream(&form, io::stdout().lock())?,
     };
-    let masking = reporter.masking(&SecretFlags::default());
+    let masking = reporter.masking();
     let fleet = MaskedFleet::new(&fleet, masking, reporter.is_strict());
     let bar = progress(ids.len(), reporter.shows_progress(args.directory.is_some()));
     let stop = interrupted();

@@ -6,7 +6,6 @@ use mapstack::loader::Snapshot;
 use mapstack::secrets::Redacted;
 use mapstack_fleet::Minions as _;
 use mapstack_fleet::impact::{Reach, What};
-use mapstack_inputs::flags::SecretFlags;
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, Target};
 use mapstack_inputs::{Many, Plan, Served, asked, formulas};
 use mapstack_report::impact;
@@ -34,13 +33,10 @@ pub struct Impact {
     #[arg(long, value_name = "FORMULA")]
     pub formula: Vec<String>,
     /// How to print
-    #[arg(short = 'o', long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
     pub format: Listing,
     #[command(flatten)]
     pub target: Target,
-    /// Only minions of which an expression of Jinja over grains, pillar, opts and id is true
-    #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
-    pub select: Option<String>,
     #[command(flatten)]
     pub result: ResultFlags,
     #[command(flatten)]
@@ -54,7 +50,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     let mut plan = Plan::new(
         input,
         (&args.layering, &args.result),
-        args.select.as_deref(),
+        args.target.select.as_deref(),
     )?;
     let config = input.config(reporter)?;
     let served = Served::new(&input.files, config.as_ref(), None, reporter)?;
@@ -78,7 +74,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         reporter,
     )?;
     let mut reach = Reach::new(&what, &fleet);
-    let masking = reporter.masking(&SecretFlags::default());
+    let masking = reporter.masking();
     let mut broken: Vec<Redacted<Error>> = Vec::new();
     for id in minions.ids() {
         match minions.read(&id) {

@@ -9,7 +9,6 @@ use clap::{Args, ValueEnum, ValueHint};
 use mapstack::minion::Minion;
 use mapstack::{Engine, Error, ErrorKind, Survey};
 use mapstack_fleet::Minions as _;
-use mapstack_inputs::flags::SecretFlags;
 use mapstack_inputs::flags::{Facts, Files, Functions, Target};
 use mapstack_inputs::{Many, Served, formulas};
 use mapstack_lint::fix::{Fixed, distinct, fixed};
@@ -47,7 +46,7 @@ pub struct Lint {
     #[arg(value_name = "FORMULA")]
     pub formulas: Vec<String>,
     /// How to print
-    #[arg(short = 'o', long, visible_alias = "output", value_enum, default_value_t = Findings::Text, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Findings::Text, value_name = "FORMAT")]
     pub format: Findings,
     /// Switch a rule off (repeatable)
     #[arg(long, value_name = "RULE")]
@@ -106,7 +105,7 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
     if args.calls {
         return calls(args, &engine, &formulas, reporter);
     }
-    let minions = minions(args, config.as_ref(), reporter)?;
+    let minions = minions(args, config.as_ref(), &engine, reporter)?;
     let schema = match &args.schema {
         None => SchemaFrom::Nowhere,
         Some(None) => SchemaFrom::Formula,
@@ -160,6 +159,7 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
 fn minions(
     args: &Lint,
     config: Option<&mapstack_salt_config::Config>,
+    engine: &Engine,
     reporter: &Reporter,
 ) -> Result<Vec<Minion>, Failure> {
     let minions = Many::list_or_platforms(
@@ -167,7 +167,8 @@ fn minions(
         config,
         &args.functions.stub,
         reporter,
-    )?;
+    )?
+    .selected(engine, &args.target)?;
     Ok(minions
         .ids()
         .iter()
@@ -181,7 +182,7 @@ fn linter<'e>(
     minions: Vec<Minion>,
     reporter: &Reporter,
 ) -> Result<Linter<'e>, Failure> {
-    let secrets = reporter.masking(&SecretFlags::default()).of(&minions);
+    let secrets = reporter.masking().of(&minions);
     reporter.mask_with(&secrets);
     let mut linter = Linter::new(engine).minions(minions).secrets(secrets);
     for name in &args.ignore {

@@ -29,18 +29,18 @@ use std::process::ExitCode;
 use mapstack::loader::FileServer;
 use mapstack::{Engine, Run};
 use mapstack_inputs::Session;
-use mapstack_inputs::flags::{Functions, Input};
+use mapstack_inputs::flags::{Functions, Input, SecretFlags};
 
 use crate::cli::{Asked, Command};
 use crate::memory;
 use mapstack_console::{Failure, Reporter};
 
 /// Do what was asked for.
-pub fn run(asked: Asked, reporter: &Reporter) -> Result<(), Failure> {
+pub fn run(asked: Asked, secrets: &SecretFlags, reporter: &Reporter) -> Result<(), Failure> {
     match asked {
         Asked::Version { verbose } => version::run(verbose),
         Asked::Verb(mut command) => {
-            command.complete()?;
+            command.complete(secrets)?;
             run_verb(&command, reporter)
         }
     }

@@ -20,7 +20,7 @@ pub struct Parse {
     #[arg(long)]
     pub path: bool,
     /// How to print
-    #[arg(short = 'o', long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
     pub format: Listing,
 }
 

@@ -4,9 +4,8 @@ use clap::Args;
 use mapstack::minion::platforms::all;
 use mapstack_inputs::{Choice, of_platforms};
 use mapstack_report::platforms::{document, rows, text};
-use mapstack_report::values::{as_json, as_yaml};
 
-use crate::cli::Listing;
+use crate::cli::{Format, Listing, Output};
 use crate::output;
 use mapstack_console::Failure;
 
@@ -19,19 +18,29 @@ Examples:
 pub struct Platforms {
     /// The platform whose minion is printed
     pub name: Option<String>,
+    /// Print only the value under a key of it, with : between steps
+    #[arg(long, value_name = "KEY", requires = "name")]
+    pub get: Option<String>,
     /// How to print
-    #[arg(short = 'o', long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
     pub format: Listing,
 }
 
 pub fn run(args: &Platforms) -> Result<(), Failure> {
     if let Some(name) = &args.name {
-        let chosen = of_platforms(std::slice::from_ref(name), Choice::All)?;
-        let document = chosen.into_iter().next().map(document).unwrap_or_default();
-        return output::write(&match args.format {
-            Listing::Text => as_yaml(&document),
-            Listing::Json => as_json(&document)?,
-        });
+        let mut chosen = of_platforms(std::slice::from_ref(name), Choice::All)?;
+        if chosen.len() > 1 {
+            let message = format!("'{name}' names {} platforms: give one", chosen.len());
+            return Err(Failure::Usage(message));
+        }
+        let output = Output {
+            format: match args.format {
+                Listing::Text => Format::Yaml,
+                Listing::Json => Format::Json,
+            },
+            get: args.get.clone(),
+        };
+        return output::print(&chosen.pop().map(document).unwrap_or_default(), &output);
     }
     match args.format {
         Listing::Text => output::write(&text(all())),

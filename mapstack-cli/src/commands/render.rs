@@ -38,7 +38,7 @@ pub struct Render {
     #[command(flatten)]
     pub input: Input,
     /// How to print
-    #[arg(short = 'o', long = "output", value_enum, default_value_t = Rendered::Text, value_name = "FORMAT", help_heading = "Output")]
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Rendered::Text, value_name = "FORMAT", help_heading = "Output")]
     pub format: Rendered,
     /// Print only the value under a key of an sls, with : between steps; needs -o yaml or json
     #[arg(long, value_name = "KEY", help_heading = "Output")]

@@ -27,7 +27,7 @@ pub struct Schema {
     #[command(flatten)]
     pub functions: Functions,
     /// How to print
-    #[arg(short = 'o', long = "output", value_enum, default_value_t = Format::Json, value_name = "FORMAT", help_heading = "Output")]
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Format::Json, value_name = "FORMAT", help_heading = "Output")]
     pub format: Format,
 }
 

@@ -23,7 +23,7 @@ pub struct Sources {
     #[command(flatten)]
     pub layering: Layering,
     /// How to print
-    #[arg(short = 'o', long = "output", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
     pub format: Listing,
 }
 

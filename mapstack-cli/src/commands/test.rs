@@ -10,7 +10,7 @@ use mapstack_expect::{
     Case, EngineOf, Expectation, Given, NoFile, Places, Plan, Runs, Suite, missing, with_state,
 };
 use mapstack_fleet::{Ignored, Pace};
-use mapstack_inputs::flags::{Input, Layering, ResultFlags, SecretFlags, Target};
+use mapstack_inputs::flags::{Input, Layering, ResultFlags, Target};
 use mapstack_inputs::{Kwargs, Many, Served, formulas};
 use mapstack_report::test::{self, Report};
 
@@ -53,15 +53,13 @@ pub struct Test {
     #[arg(long, value_name = "KEY")]
     pub ignore: Vec<String>,
     /// How to print
-    #[arg(short = 'o', long, visible_alias = "output", value_enum, default_value_t = TestFormat::Text, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = TestFormat::Text, value_name = "FORMAT")]
     pub format: TestFormat,
     /// How many minions are worked on at the same time [default: as many as the machine has cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
     #[command(flatten)]
     pub target: Target,
-    #[command(flatten)]
-    pub secrets: SecretFlags,
     #[command(flatten)]
     pub input: Input,
     #[command(flatten)]
@@ -120,10 +118,11 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         config.as_ref(),
         &others,
         reporter,
-    )?;
+    )?
+    .selected(&engine, &args.target)?;
     let mut wanted: Vec<(Expectation, bool)> =
         places.find()?.into_iter().map(|one| (one, false)).collect();
-    let chosen = input.facts.name_minions() || args.target.minion_glob.is_some();
+    let chosen = input.facts.name_minions() || args.target.is_given();
     if args.update && chosen && !args.formulas.is_empty() {
         let new = missing(&places, &wanted, &minions.ids()).map_err(|why| no_file(&why))?;
         wanted.extend(new.into_iter().map(|one| (one, true)));
@@ -146,7 +145,7 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
     let pace = args
         .jobs
         .map_or_else(Pace::default, |jobs| Pace::threads(jobs.into()));
-    let masking = reporter.masking(&args.secrets);
+    let masking = reporter.masking();
     let mut report = Report {
         cases: runs.cases(&wanted, pace),
         masking,

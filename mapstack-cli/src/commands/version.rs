@@ -8,6 +8,7 @@ use mapstack_console::Failure;
 pub fn run(verbose: bool) -> Result<(), Failure> {
     let mut text = format!("mapstack {}\n", env!("CARGO_PKG_VERSION"));
     if verbose {
+        text += &built();
         text += &match sandbox::walls() {
             Ok(found) => describe(&found),
             Err(why) => format!(
@@ -20,6 +21,24 @@ pub fn run(verbose: bool) -> Result<(), Failure> {
         };
     }
     output::write_listing(&text)
+}
+
+/// What the program was made of.
+fn built() -> String {
+    let commit = option_env!("MAPSTACK_COMMIT").unwrap_or("not built in a checkout");
+    let features = [
+        ("fetch", cfg!(feature = "fetch")),
+        ("git", cfg!(feature = "git")),
+        ("html", cfg!(feature = "html")),
+        ("tera", cfg!(feature = "tera")),
+    ];
+    let features = features.iter().filter(|(_, is_there)| *is_there);
+    let features: Vec<&str> = features.map(|(name, _)| *name).collect();
+    format!(
+        "commit: {commit}\nfeatures: {}\nequals: Salt {}\n",
+        features.join(", "),
+        mapstack::minion::builtin::salt_version()
+    )
 }
 
 /// The program that runs Python, and the walls around it.

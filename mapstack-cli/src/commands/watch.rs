@@ -9,7 +9,6 @@ use clap::Args;
 use mapstack::loader::{Backends, Frozen};
 use mapstack::{Engine, Error, ErrorKind};
 use mapstack_fleet::{ChangedFiles, Comparison, Standing};
-use mapstack_inputs::flags::SecretFlags;
 use mapstack_inputs::flags::{Input, Layering, ResultFlags, Target};
 use mapstack_inputs::{Many, Plan, Served, formulas};
 use mapstack_report::diff::{self, Accounting};
@@ -32,9 +31,6 @@ pub struct Watch {
     pub formulas: Vec<String>,
     #[command(flatten)]
     pub target: Target,
-    /// Only minions of which an expression of Jinja over grains, pillar, opts and id is true
-    #[arg(long, value_name = "EXPRESSION", help_heading = "Minions")]
-    pub select: Option<String>,
     #[command(flatten)]
     pub result: ResultFlags,
     #[command(flatten)]
@@ -51,7 +47,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     let mut plan = Plan::new(
         input,
         (&args.layering, &args.result),
-        args.select.as_deref(),
+        args.target.select.as_deref(),
     )?;
     let config = input.config(reporter)?;
     let others = input.other_files();
@@ -62,7 +58,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         reporter,
     )?;
     let ids = minions.ids();
-    let masking = reporter.masking(&SecretFlags::default());
+    let masking = reporter.masking();
     let (sender, changes) = mpsc::channel();
     let notify = move |result: DebounceEventResult| {
         // The receiver is gone when the program ends.

@@ -5,7 +5,7 @@ use mapstack::secrets::Redacted;
 use mapstack::value::{Key, Value};
 use mapstack_lineage::{Because, Chosen, How, Layer, LayerKind, Merged, Spot};
 
-use super::{Report, index as item_key, is_of_grains, is_of_the_pillar, short, shown};
+use super::{Report, index as item_key, is_of_the_pillar, is_secret_matcher, short, shown};
 use crate::words::joined;
 use crate::yaml_form::inline;
 
@@ -116,7 +116,7 @@ impl Report<'_> {
     /// What a matcher found, without secrets. What became part of a file's path is none, unless the pillar has it:
     /// that the file is read shows the name of a file, and not whose value it is.
     pub(super) fn found(&self, layer: &Layer, because: &Because) -> Redacted<Value> {
-        let of_pillar = !is_of_grains(&because.matcher);
+        let of_pillar = is_secret_matcher(&because.matcher, self.secrets);
         let in_path = |value: &Value| match &layer.kind {
             LayerKind::File { path, .. } => value.as_str().is_some_and(|text| {
                 path.contains(text)

@@ -75,7 +75,8 @@ impl<'r> Report<'r> {
         let before = || self.lineage.layers().iter().take(past.by);
         let mixed =
             || before().any(|layer| layer.kind == LayerKind::Value && !is_of_own_facts(layer));
-        let is_secret = past.spot.is_secret() || (!is_whole && mixed());
+        let masks_pillar = self.secrets.policy().masks_pillar();
+        let is_secret = past.spot.is_secret() || (masks_pillar && !is_whole && mixed());
         self.secrets.redact_value(path, &past.value, &|_| is_secret)
     }
 
@@ -102,6 +103,17 @@ fn is_of_the_pillar(matcher: &str) -> bool {
         .any(|kind| matcher.starts_with(kind))
 }
 
+/// Whether what a matcher finds is secret because of where it looks.
+fn is_secret_matcher(matcher: &str, secrets: &Secrets) -> bool {
+    let policy = secrets.policy();
+    match policy.masks_pillar() {
+        true => !is_of_grains(matcher),
+        false => matcher
+            .split([':', '@'])
+            .any(|step| policy.is_secret_key(step)),
+    }
+}
+
 /// Whether a layer's value cannot come from the pillar.
 fn is_of_own_facts(layer: &Layer) -> bool {
     layer
@@ -117,11 +129,13 @@ fn shown(spot: &Spot) -> String {
             part,
             path,
             place: Some(FactPlace::Set),
+            secret,
         } => {
             let fact = Spot::Fact {
                 part: *part,
                 path: path.clone(),
                 place: None,
+                secret: *secret,
             };
             format!("{fact} (--set)")
         }

@@ -136,7 +136,9 @@ pub fn origin(spot: &Spot) -> Value {
             row.insert("column", values::number(place.column()));
             row.insert("computed", *computed);
         }
-        Spot::Fact { part, path, place } => {
+        Spot::Fact {
+            part, path, place, ..
+        } => {
             row.insert("facts", part.map_or("config", |part| part.name()));
             row.insert("path", path.iter().map(Key::to_value).collect::<Value>());
             match place {

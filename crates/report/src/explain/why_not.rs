@@ -4,7 +4,7 @@ use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
 use mapstack_lineage::WhyNot;
 
-use super::is_of_grains;
+use super::is_secret_matcher;
 
 /// What the answer says of a file, by its path from the root.
 pub fn text(path: &str, answer: &WhyNot, minion: &Minion, secrets: &Secrets) -> String {
@@ -33,7 +33,7 @@ pub fn text(path: &str, answer: &WhyNot, minion: &Minion, secrets: &Secrets) -> 
             let mut lines = vec![format!("salt://{path} is not for {id}:")];
             for instead in sources {
                 for (matcher, found, wanted) in &instead.differs {
-                    let of_pillar = !is_of_grains(matcher);
+                    let of_pillar = is_secret_matcher(matcher, secrets);
                     let shown = |text: &String| {
                         secrets
                             .shown(&[], of_pillar, &text.as_str().into())

@@ -96,6 +96,7 @@ impl Work {
             false => Served::new(&args.files, config.as_ref(), None, reporter)?.files,
         };
         let engine = engine(files, &args.functions)?;
+        let chosen = chosen.selected(&engine, &args.target)?;
         Ok(Work {
             engine,
             compiler: Compiler::new(pillars),

@@ -1,0 +1,123 @@
+//! Which values are secrets by themselves, wherever they stand.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mapstack_value::{Key, Map, Value};
+
+use crate::is_secret_name;
+
+/// Whether a name is a secret's, beside those that always are.
+type Named = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// Which values are secrets by themselves: those under certain names, encrypted texts, and the whole pillar, unless it
+/// is [shown](Self::showing_pillar).
+///
+/// ```
+/// use mapstack_redact::Policy;
+/// use mapstack_value::{Map, Value};
+/// let policy = Policy::default().named(|name| name == "pin");
+/// assert!(policy.is_secret_key("db_password") && policy.is_secret_key("pin"));
+/// let data = Map::from_iter([("user", "app"), ("pin", "0042")]);
+/// let mut found = Vec::new();
+/// policy.visit(&Value::from(data), &mut |value| found.push(value.repr()));
+/// assert_eq!(found, ["'0042'"]);
+/// ```
+#[derive(Clone, Default)]
+pub struct Policy {
+    named: Vec<Named>,
+    shows_pillar: bool,
+}
+
+impl Policy {
+    /// More names of secrets.
+    #[must_use]
+    pub fn named(mut self, is_secret: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.named.push(Arc::new(is_secret));
+        self
+    }
+
+    /// Of a pillar, only what is secret anyway is secret.
+    #[must_use]
+    pub fn showing_pillar(mut self) -> Self {
+        self.shows_pillar = true;
+        self
+    }
+
+    /// Whether everything in a pillar is secret.
+    #[must_use]
+    pub fn masks_pillar(&self) -> bool {
+        !self.shows_pillar
+    }
+
+    /// Whether what stands under a key is a secret because of the key.
+    #[must_use]
+    pub fn is_secret_key(&self, name: &str) -> bool {
+        is_secret_name(name) || self.named.iter().any(|named| named(name))
+    }
+
+    /// Whether one of the keys to a value names a secret.
+    #[must_use]
+    pub fn is_secret_path(&self, path: &[Key]) -> bool {
+        path.iter()
+            .any(|key| key.as_str().is_some_and(|name| self.is_secret_key(name)))
+    }
+
+    /// Visit the secrets in data: what stands under the names of secrets, and encrypted texts.
+    pub fn visit(&self, data: &Value, visit: &mut dyn FnMut(&Value)) {
+        match data {
+            Value::Map(map) => self.visit_map(map, visit),
+            Value::List(items) => items.iter().for_each(|item| self.visit(item, visit)),
+            Value::Tuple(items) => items.iter().for_each(|item| self.visit(item, visit)),
+            Value::Str(text) if is_encrypted(text) => visit(data),
+            _ => {}
+        }
+    }
+
+    /// Visit the secrets in a mapping.
+    pub fn visit_map(&self, map: &Map, visit: &mut dyn FnMut(&Value)) {
+        for (key, value) in map {
+            match key.as_str().is_some_and(|name| self.is_secret_key(name)) {
+                true => visit(value),
+                false => self.visit(value, visit),
+            }
+        }
+    }
+}
+
+/// Says nothing about the names, which are functions.
+impl fmt::Debug for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Policy")
+            .field("named", &self.named.len())
+            .field("shows_pillar", &self.shows_pillar)
+            .finish()
+    }
+}
+
+/// What stands in texts that are encrypted, or are a private key.
+const MARKS: [&str; 6] = [
+    "-----BEGIN PGP MESSAGE",
+    "-----BEGIN AGE ENCRYPTED FILE",
+    "$ANSIBLE_VAULT;",
+    "NACL[",
+    "ENC[",
+    "PRIVATE KEY-----",
+];
+
+/// What hashes of passwords start with, as crypt(3) has them.
+const HASHES: [&str; 8] = ["$1$", "$5$", "$6$", "$y$", "$7$", "$2a$", "$2b$", "$argon2"];
+
+/// Whether a text is encrypted, a private key, or the hash of a password.
+///
+/// ```
+/// use mapstack_redact::is_encrypted;
+/// assert!(is_encrypted("-----BEGIN PGP MESSAGE-----\n\nhQEMA\n"));
+/// assert!(is_encrypted("$6$salt$hash"));
+/// assert!(!is_encrypted("-----BEGIN CERTIFICATE-----\nMIIB\n"));
+/// ```
+#[must_use]
+pub fn is_encrypted(text: &str) -> bool {
+    let text = text.trim_start();
+    MARKS.iter().any(|mark| text.contains(mark)) || HASHES.iter().any(|mark| text.starts_with(mark))
+}
