@@ -234,10 +234,10 @@ mod tests {
             ]
             .join("\n")
         );
-        let added = load("{deploy: {uid: 1, keys: [x]}}").unwrap();
+        let added = load("{deploy: {uid: 1, groups: [x]}}").unwrap();
         assert_eq!(
             shown(None, Some(&added)),
-            "+ deploy:\n+   uid: 1\n+   keys:\n+   - x  <\n"
+            "+ deploy:\n+   uid: 1\n+   groups:\n+   - x  <\n"
         );
     }
 
