@@ -24,7 +24,7 @@ import state_run
 
 OUTPUTS = ("result", "error", "message", "type", "value", "found", "output", "tree", "line", "renderer", "matchers",
            "chain_finished", "yaml_flow", "yaml_block", "json", "py_str", "py_repr", "base_after", "overlay_after",
-           "templates_requested", "templates_found", "log", "errors", "changed")
+           "templates_requested", "templates_found", "log", "errors", "changed", "loads", "raw_decode")
 
 
 def refusal(error, *directories):
@@ -555,7 +555,25 @@ def thawed(value):
     return value
 
 
+def json_text(record):
+    """What Python reads in a text as a whole, and from a place on. Texts are told apart by their repr."""
+    def read(decode):
+        try:
+            return decode()
+        except json.JSONDecodeError as error:
+            return f"{error.msg}: line {error.lineno} column {error.colno}"
+        except ValueError as error:
+            return str(error).split(":")[0]
+
+    decoder = json.JSONDecoder()
+    whole = read(lambda: [repr(json.loads(record["text"]))])
+    part = read(lambda: [repr(decoder.raw_decode(record["text"], record["at"])[0]),
+                         decoder.raw_decode(record["text"], record["at"])[1]])
+    return {"loads": whole, "raw_decode": part}
+
+
 FILES = {
+    "crates/value/tests/data/json_texts.json": json_text,
     "crates/host/tests/data/calls.json": host_call,
     "matcher/tests/data/matcher_parse.json": matcher,
     "merge/tests/data/merge_table.json": merge,

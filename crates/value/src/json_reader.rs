@@ -331,21 +331,19 @@ impl<'t> Reader<'t> {
         if let Some(c) = char::from_u32(u32::from(first)) {
             return Ok(c);
         }
-        let lone = self.error("Lone surrogate in \\uXXXX escape", self.at - 5);
-        if !self.eat("\\u") {
-            return Err(lone);
-        }
-        let second = self.hex4()?;
-        match char::decode_utf16([first, second]).next() {
-            Some(Ok(c)) => Ok(c),
-            _ => Err(lone),
-        }
+        let at = self.at - 5;
+        let second = self.eat("\\u").then(|| self.hex4()).transpose()?;
+        let pair = second.and_then(|second| char::decode_utf16([first, second]).next()?.ok());
+        // Only an error may look for its line: there can be an escape for each character.
+        pair.ok_or_else(|| self.error("Lone surrogate in \\uXXXX escape", at))
     }
 
     fn hex4(&mut self) -> Result<u16, Failed> {
         let digits = self.text[self.at..]
             .get(..4)
-            .filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+            .filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
+            // Python wants something behind them.
+            .filter(|_| self.at + 4 < self.text.len());
         let unit = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok());
         let unit = unit.ok_or_else(|| self.error("Invalid \\uXXXX escape", self.at - 1))?;
         self.at += 4;
