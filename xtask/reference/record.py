@@ -658,6 +658,34 @@ def same(old, new):
     return essence(old) == essence(new) and old_message == new_message
 
 
+def record_filters(path):
+    """What Salt's Jinja prints of each template, or the message of its error without the place.
+
+    A row is a template and a text, or a template, null and a message.
+    """
+    from salt.utils.templates import render_jinja_tmpl
+
+    rows, changed = json.loads(path.read_text(encoding="utf-8")), 0
+    with reference.reference({}, grains={}, pillar={}) as minion:
+        for row in rows:
+            context = {"opts": minion.opts, "saltenv": "base", "salt": {}}
+            try:
+                new = [without_addresses(render_jinja_tmpl(row[0], context))]
+            except Exception as error:
+                message = re.split(r"; line \d+|\nTraceback", str(error))[0]
+                new = [None, without_addresses(message)]
+            if row[1:] != new:
+                changed += 1
+                row[1:] = new
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    print(f"{path.name}: {len(rows)} templates, {changed} changed", flush=True)
+
+
+def without_addresses(text):
+    return re.sub(r" at 0x[0-9a-f]+", "", text)
+
+
 def record_config_defaults(path):
     """The options that masters, minions and proxies start from, and the names of all options there are.
 
@@ -734,6 +762,8 @@ def main():
         if not only or any(part in name for part in only):
             if not record_file(project / name, answer):
                 sys.exit(f"{name}: no records; the file no longer holds one a line")
+    if not only or "filters" in only:
+        record_filters(project / "crates/salt-jinja/tests/data/filters.json")
     if not only or "builtin" in only:
         record_builtin(project / "crates/minion/data/builtin.json")
     if not only or "documented" in only:
