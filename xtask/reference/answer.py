@@ -12,6 +12,7 @@ import sys
 
 import record
 import salt_reference as reference
+import whole_pillar
 
 
 class Sorted(set):
@@ -118,6 +119,9 @@ def main():
             if question["op"] in ("stack", "makostack"):
                 answer, values = stack(question)
                 answer["values"] = values.get("ok")
+            elif question["op"] == "pillar":
+                made = whole_pillar.compiled(question, os.path.join(sys.argv[1], "here"))
+                answer = {"ok": made["result"]} if "result" in made else {"error": "{error}: {message}".format(**made)}
             else:
                 answer = {"ok": repr(plain(answers[question["op"]](question)))}
         except Exception as error:

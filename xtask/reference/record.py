@@ -21,6 +21,7 @@ import master_cache
 import platforms
 import salt_reference as reference
 import state_run
+import whole_pillar
 
 OUTPUTS = ("result", "error", "message", "type", "value", "found", "output", "tree", "line", "renderer", "matchers",
            "chain_finished", "yaml_flow", "yaml_block", "json", "py_str", "py_repr", "base_after", "overlay_after",
@@ -584,6 +585,7 @@ FILES = {
     "crates/mapstack/tests/data/functions.json": function,
     "mapstack-cli/tests/data/master_commands.json": through_a_command,
     "crates/pillar/tests/data/makostacks.json": pillar_stack,
+    "crates/pillar/tests/data/whole_pillars.json": whole_pillar.compiled,
     "crates/mapstack/tests/data/map_scenarios.json": scenario,
     "crates/mapstack/tests/data/pipes.json": pipe,
     "crates/mapstack/tests/data/pipes_python.json": pipe,

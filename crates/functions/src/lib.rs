@@ -29,6 +29,7 @@ pub use arguments::text;
 use arguments::{comparable, data_or, deepcopy, delimiter, if_true, is_true, truth_or};
 use context::look;
 pub use context::{Context, Function, Table};
+pub use matching::confirm_top;
 pub use raised::failed;
 use raised::refused;
 

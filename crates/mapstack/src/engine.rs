@@ -23,6 +23,7 @@ use crate::facts::Facts;
 use crate::files::unreadable;
 use crate::hooks::{Hooks, Slot};
 use crate::layer_file::LayerFile;
+use crate::master_side::MasterSide;
 use crate::skeleton_cache::SkeletonCache;
 use crate::stubs::Stubs;
 use crate::trace::{Asked, Event, FileRead, FileReadKind, Outcome, Stage};
@@ -226,6 +227,8 @@ pub struct Run<'e> {
     pub(crate) outside_inputs: Cell<bool>,
     /// The hooks that observe the run.
     pub(crate) hooks: Slot<'e>,
+    /// What differs if the templates are a master's.
+    pub(crate) master: Option<MasterSide>,
     /// The limits on the templates of the run, with times counted from its start.
     pub(crate) limits: Limits,
     /// Remaining steps of the templates.
@@ -280,6 +283,7 @@ impl<'e> Run<'e> {
             followed: Cell::new(changes()),
             outside_inputs: Cell::new(false),
             hooks: slot,
+            master: None,
             limits: engine.limits.restarted(),
             fuel: Cell::new(engine.limits.fuel),
             definition: RefCell::default(),

@@ -67,10 +67,10 @@ impl<'r, 'e> RunHost<'r, 'e> {
     fn call(&self, name: &str, args: &CallArgs) -> Result<Call> {
         let facts = &self.run.facts;
         let tells_apart = self.run.engine.stubs.tell_minions_apart(name);
-        let id = if tells_apart {
-            facts.given_id()
-        } else {
-            facts.unchanged().id.clone()
+        let id = match &self.run.master {
+            Some(master) => master.minion_id.clone(),
+            None if tells_apart => facts.given_id(),
+            None => facts.unchanged().id.clone(),
         };
         let minion = match &id {
             Value::Str(id) => id.clone(),
@@ -146,11 +146,12 @@ impl Host for RunHost<'_, '_> {
             Templates::Elsewhere(find) => return find(path),
         };
         let failed = |e: crate::Error| Error::new(ErrorKind::TemplateNotFound, e.to_string());
-        match self
-            .run
-            .fetch_from(&SaltPath::from_relative(path), saltenv)
-            .map_err(failed)?
-        {
+        let asked = SaltPath::from_relative(path);
+        let found = match &self.run.master {
+            Some(master) => self.run.fetch_on_master(master, &asked, saltenv),
+            None => self.run.fetch_from(&asked, saltenv),
+        };
+        match found.map_err(failed)? {
             Some(file) => Ok(Some(file.text().map_err(failed)?.into())),
             None => Ok(None),
         }

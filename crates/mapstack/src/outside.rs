@@ -53,9 +53,12 @@ impl Run<'_> {
         })
     }
 
-    /// The minion's id as it was given.
+    /// The minion's id as it was given; on a master, that of the minion in question.
     pub fn given_id(&self) -> Value {
-        self.facts.given_id()
+        match &self.master {
+            Some(master) => master.minion_id.clone(),
+            None => self.facts.given_id(),
+        }
     }
 
     /// The object `salt` of templates.

@@ -12,6 +12,7 @@
 //! | `syntax` | the words and the line of a template's syntax error, if it has one | `template` |
 //! | `parse` | how a source definition is understood | `definition`, `for_paths` |
 //! | `data` | a formula's configuration | `files`, `formula`, `grains`, `pillar`, `opts` |
+//! | `pillar` | what a master compiles | `files`, `master`, `minion_id`, `grains`, `saltenv`, `pillarenv`, `override`, `ext` |
 //! | `stack`, `makostack` | what an external pillar returns | `files`, `args`, `kwargs`, `minion_id`, `grains`, `pillar`, `opts` |
 //!
 //! The files of an external pillar are written to `here` in the directory that the argument names, and `<DIR>` stands for it in
@@ -31,6 +32,9 @@ use mapstack::{DataOptions, Engine, yaml};
 use mapstack_merge::{Options, merge};
 use mapstack_pillar::{Compiler, ExtPillars, StackKind};
 use mapstack_render::jinja::Syntax;
+
+#[path = "../tests/common/whole_pillar.rs"]
+mod whole_pillar;
 
 type Answer = Result<Value, String>;
 
@@ -59,9 +63,10 @@ fn answer(line: &str) -> Answer {
         Some("parse") => parsed(&question),
         Some("syntax") => Ok(syntax(&text(&question, "template"))),
         Some("data") => data(&question),
+        Some("pillar") => whole_pillar(&question),
         Some("stack") => stack(&question, StackKind::PillarStack),
         Some("makostack") => stack(&question, StackKind::MakoStack),
-        _ => Err("`op` is none of yaml, merge, syntax, parse, data, stack, makostack".into()),
+        _ => Err("`op` is none of yaml, merge, syntax, parse, data, pillar, stack, makostack".into()),
     }
 }
 
@@ -147,18 +152,19 @@ fn data(question: &Map) -> Answer {
 }
 
 fn stack(question: &Map, kind: StackKind) -> Answer {
+    with_files(question, |root| stacked(question, kind, root))
+}
+
+fn whole_pillar(question: &Map) -> Answer {
+    with_files(question, |root| whole_pillar::compiled(question, root))
+}
+
+/// Work with the files of a question in a directory.
+fn with_files(question: &Map, work: impl FnOnce(&Path) -> Answer) -> Answer {
     let above = std::env::args_os()
         .nth(1)
         .ok_or("the argument is missing: a directory for files")?;
     let root = Path::new(&above).join("here");
-    let answer = stacked(question, kind, &root);
-    if root.exists() {
-        fs::remove_dir_all(&root).map_err(|e| e.to_string())?;
-    }
-    answer
-}
-
-fn stacked(question: &Map, kind: StackKind, root: &Path) -> Answer {
     let shown = root.display().to_string();
     for (name, text) in &map(question, "files") {
         write(
@@ -167,6 +173,15 @@ fn stacked(question: &Map, kind: StackKind, root: &Path) -> Answer {
         )
         .map_err(|e| e.to_string())?;
     }
+    let answer = work(&root);
+    if root.exists() {
+        fs::remove_dir_all(&root).map_err(|e| e.to_string())?;
+    }
+    answer
+}
+
+fn stacked(question: &Map, kind: StackKind, root: &Path) -> Answer {
+    let shown = root.display().to_string();
     let tables = map(question, "kwargs");
     let arguments = if tables.is_empty() {
         field(question, "args")

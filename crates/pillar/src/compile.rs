@@ -3,17 +3,20 @@
 use std::cell::RefCell;
 
 use mapstack_loader::Tree;
-use mapstack_merge::{Options, merge};
+use mapstack_merge::merge;
 use mapstack_minion::Minion;
 use mapstack_value::posixpath::split;
 use mapstack_value::{Key, Map, Value};
 
+use super::StackKind;
 use super::cache::StackCache;
-use super::config::{ExtPillar, ExtPillars};
+use super::command::Command;
+use super::config::{ExtPillar, ExtPillars, SALTS_OWN};
 use super::select::Stores;
 use super::stack::Stacking;
 use super::trace::PillarEvent;
-use mapstack::Engine;
+use super::whole::{PillarError, merging};
+use mapstack::{Engine, MasterSide};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
 /// What a minion's external pillars amount to.
@@ -59,8 +62,33 @@ impl Compiler {
             pillars: &self.pillars,
             cache: &self.cache,
             opts: self.pillars.opts(minion),
+            side: None,
             events: RefCell::default(),
             warnings: RefCell::new(self.pillars.warnings().to_vec()),
+            failures: RefCell::default(),
+        }
+    }
+}
+
+impl Compiler {
+    /// Start on one minion as a part of a whole pillar. The minion has the master's options; `opts` are those of
+    /// external pillars.
+    pub(crate) fn run_on_master<'c>(
+        &'c self,
+        engine: &'c Engine,
+        minion: &Minion,
+        opts: Map,
+        side: MasterSide,
+    ) -> PillarRun<'c> {
+        PillarRun {
+            engine,
+            minion: minion.clone(),
+            pillars: &self.pillars,
+            cache: &self.cache,
+            opts,
+            side: Some(side),
+            events: RefCell::default(),
+            warnings: RefCell::default(),
             failures: RefCell::default(),
         }
     }
@@ -73,6 +101,8 @@ pub struct PillarRun<'c> {
     pillars: &'c ExtPillars,
     cache: &'c StackCache,
     opts: Map,
+    /// What differs if a master compiles a whole pillar.
+    side: Option<MasterSide>,
     events: RefCell<Vec<PillarEvent>>,
     warnings: RefCell<Vec<Diagnostic>>,
     failures: RefCell<Vec<Error>>,
@@ -89,15 +119,15 @@ impl PillarRun<'_> {
         let given = self.minion.pillar.clone();
         let mut pillar = Value::Map(if first { Map::new() } else { given.clone() });
         let mut external = Value::map();
-        let mut errors: Vec<Value> = Vec::new();
+        let mut errors: Vec<PillarError> = Vec::new();
         for run in &self.pillars.runs {
             if self.is_excluded(run) {
                 continue;
             }
             let data = self.item(run, &mut pillar, &mut errors)?;
-            if !data.is_empty() {
-                pillar = self.merge(pillar, &data.clone().into())?;
-                external = self.merge(external, &data.into())?;
+            if data.truthy() {
+                pillar = self.merge(pillar, &data)?;
+                external = self.merge(external, &data)?;
             }
         }
         if first {
@@ -106,7 +136,8 @@ impl PillarRun<'_> {
         let finish = |value: Value| {
             let mut map = value.as_map().cloned().unwrap_or_default();
             if !errors.is_empty() {
-                map.insert("_errors", errors.iter().cloned().collect::<Value>());
+                let texts = errors.iter().map(|error| Value::from(error.text.as_str()));
+                map.insert("_errors", texts.collect::<Value>());
             }
             map
         };
@@ -114,6 +145,33 @@ impl PillarRun<'_> {
             external: finish(external),
             merged: finish(pillar),
         })
+    }
+
+    /// Let external pillars give their data, in order, and merge it over a pillar. An item that is not one ends them,
+    /// and leaves nothing.
+    pub(crate) fn fold(
+        &self,
+        items: &[Result<Vec<ExtPillar>, PillarError>],
+        mut pillar: Value,
+        errors: &mut Vec<PillarError>,
+    ) -> Result<Value> {
+        for item in items {
+            let run = match item {
+                Ok(run) => run,
+                Err(malformed) => {
+                    errors.push(malformed.clone());
+                    return Ok(Value::map());
+                }
+            };
+            if self.is_excluded(run) {
+                continue;
+            }
+            let data = self.item(run, &mut pillar, errors)?;
+            if data.truthy() {
+                pillar = self.merge(pillar, &data)?;
+            }
+        }
+        Ok(pillar)
     }
 
     /// What was done so far, in order.
@@ -133,30 +191,39 @@ impl PillarRun<'_> {
 
     /// One item of `ext_pillar`. Where it names several external pillars, the reference calls all of
     /// them and takes what the last one returns that does not fail.
-    fn item(&self, run: &[ExtPillar], pillar: &mut Value, errors: &mut Vec<Value>) -> Result<Map> {
-        let mut data = Map::new();
+    fn item(
+        &self,
+        run: &[ExtPillar],
+        pillar: &mut Value,
+        errors: &mut Vec<PillarError>,
+    ) -> Result<Value> {
+        let mut data = Value::map();
         let mut before: Option<&ExtPillar> = None;
         for one in run {
-            match self.external(one, pillar) {
+            let given = self.external(one, pillar);
+            if self.side.is_some() {
+                self.events.borrow_mut().push(PillarEvent::External {
+                    name: one.name.clone(),
+                    place: one.place.clone(),
+                    problem: match &given {
+                        Ok(Some(_)) => None,
+                        Ok(None) => Some("there is no external pillar of that name".into()),
+                        Err(e) => Some(e.diagnostic().message.clone()),
+                    },
+                });
+            }
+            match given {
                 Ok(Some(own)) => {
-                    if let Some(lost) = before.filter(|_| !data.is_empty()) {
-                        let message = format!(
-                            "what '{}' returns is lost: '{}' stands in the same item",
-                            lost.name, one.name
-                        );
-                        let warning = Diagnostic::warning(ErrorKind::Options, message);
-                        let help = "only the last of an item counts; give each a `-` of its own";
-                        self.warn(Diagnostic {
-                            place: lost.place.clone(),
-                            ..warning.with_help(help)
-                        });
+                    if let Some(lost) = before.filter(|_| data.truthy()) {
+                        self.warn_of_loss(lost, one);
                     }
                     (data, before) = (own, Some(one));
                 }
                 Ok(None) => {}
-                Err(e) if self.pillars.keep_going => {
-                    errors.push(format!("Failed to load ext_pillar {}: {e}", one.name).into());
-                    self.failures.borrow_mut().push(e);
+                Err(e) if self.pillars.keep_going || self.side.is_some() => {
+                    let text = format!("Failed to load ext_pillar {}: {e}", one.name);
+                    self.failures.borrow_mut().push(e.clone());
+                    errors.push(PillarError::new(text, e));
                 }
                 Err(e) => return Err(e),
             }
@@ -164,19 +231,63 @@ impl PillarRun<'_> {
         Ok(data)
     }
 
-    /// What one external pillar returns; `None` for one that is not made here. Templates may change
-    /// the pillar they see in place.
-    fn external(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Map>> {
-        let Some(kind) = one.kind else {
-            let message = format!("the external pillar '{}' is left out", one.name);
-            let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
-            let help = "only stack and makostack are made here; give what it returns as the minion's pillar";
-            self.warn(Diagnostic {
-                place: one.place.clone(),
-                ..warning.with_help(help)
-            });
-            return Ok(None);
-        };
+    fn warn_of_loss(&self, lost: &ExtPillar, kept: &ExtPillar) {
+        let message = format!(
+            "what '{}' returns is lost: '{}' stands in the same item",
+            lost.name, kept.name
+        );
+        let warning = Diagnostic::warning(ErrorKind::Options, message);
+        let help = "only the last of an item counts; give each a `-` of its own";
+        self.warn(Diagnostic {
+            place: lost.place.clone(),
+            ..warning.with_help(help)
+        });
+    }
+
+    /// What one external pillar returns; `None` for one that there is not.
+    fn external(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Value>> {
+        if let Some(kind) = one.kind {
+            return self
+                .stacked(one, kind, pillar)
+                .map(|map| Some(Value::Map(map)));
+        }
+        if let Some(command) = Command::named(&one.name) {
+            let minion = Minion {
+                pillar: pillar.as_map().cloned().unwrap_or_default(),
+                ..self.minion.clone()
+            };
+            let run = self.run_for(&minion);
+            let data = command.run(&run, one);
+            run.warnings()
+                .into_iter()
+                .for_each(|warning| self.warn(warning));
+            return data.map(Some);
+        }
+        let help = "only stack, makostack, cmd_json and cmd_yaml are made here; give what it returns as the minion's pillar";
+        if self.side.is_some() && SALTS_OWN.contains(&one.name.as_str()) {
+            let message = format!("the external pillar '{}' is not built in", one.name);
+            let error = Error::new(ErrorKind::Unsupported, message).at(one.place.clone());
+            return Err(error.help(format!("{help}, or leave it out with the option exclude_ext_pillar")));
+        }
+        let message = format!("the external pillar '{}' is left out", one.name);
+        let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
+        self.warn(Diagnostic {
+            place: one.place.clone(),
+            ..warning.with_help(help)
+        });
+        Ok(None)
+    }
+
+    /// A run for templates and functions of an external pillar.
+    fn run_for(&self, minion: &Minion) -> mapstack::Run<'_> {
+        match &self.side {
+            Some(side) => self.engine.run_on_master(minion, side.clone()),
+            None => self.engine.run(minion),
+        }
+    }
+
+    /// What stacked files return. Templates may change the pillar they see in place.
+    fn stacked(&self, one: &ExtPillar, kind: StackKind, pillar: &mut Value) -> Result<Map> {
         let so_far = pillar.as_map().cloned().unwrap_or_default();
         let minion = Minion {
             pillar: so_far,
@@ -193,7 +304,7 @@ impl PillarRun<'_> {
         let tree = chosen
             .iter()
             .fold(roots, |tree, config| tree.directory(split(&config.path).0));
-        let run = self.engine.run(&minion);
+        let run = self.run_for(&minion);
         let stacking = Stacking {
             run: &run,
             cache: self.cache,
@@ -207,7 +318,7 @@ impl PillarRun<'_> {
             .into_iter()
             .for_each(|warning| self.warn(warning));
         *pillar = run.current_pillar().into();
-        result.map(Some)
+        result
     }
 
     fn is_excluded(&self, run: &[ExtPillar]) -> bool {
@@ -221,14 +332,11 @@ impl PillarRun<'_> {
     }
 
     fn merge(&self, base: Value, data: &Value) -> Result<Value> {
-        let mut strategy = self.option("pillar_source_merging_strategy");
-        let renderer = self.option("renderer");
-        let last = renderer.as_str().unwrap_or_default();
-        let yamlex = last.rsplit('|').next() == Some("yamlex") || last.starts_with("yamlex_");
-        if strategy.as_str() == Some("smart") && yamlex {
-            strategy = "aggregate".into();
-        }
-        let options = Options::new(&strategy, &self.option("pillar_merge_lists"));
+        let options = merging(
+            &self.option("pillar_source_merging_strategy"),
+            &self.option("renderer"),
+            &self.option("pillar_merge_lists"),
+        );
         if let Some(unknown) = options.strategy.warning() {
             let message = format!("option pillar_source_merging_strategy: {unknown}");
             self.warn(Diagnostic::warning(ErrorKind::Options, message));

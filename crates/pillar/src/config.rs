@@ -44,6 +44,52 @@ impl StackKind {
     }
 }
 
+/// External pillars of Salt and of its known extensions that are not made here.
+pub(crate) const SALTS_OWN: [&str; 42] = [
+    "cmd_yamlex",
+    "cobbler",
+    "confidant",
+    "consul",
+    "csvpillar",
+    "django_orm",
+    "ec2_pillar",
+    "etcd_pillar",
+    "extra_minion_data_in_pillar",
+    "file_tree",
+    "foreman",
+    "git",
+    "git_pillar",
+    "gpg",
+    "hg_pillar",
+    "hiera",
+    "http_json",
+    "http_yaml",
+    "libvirt",
+    "mongo",
+    "mysql",
+    "nacl",
+    "netbox",
+    "neutron",
+    "nodegroups",
+    "nsot",
+    "pepa",
+    "pillar_ldap",
+    "postgres",
+    "puppet",
+    "reclass",
+    "redismod",
+    "rethinkdb_pillar",
+    "s3",
+    "saltclass",
+    "sql_base",
+    "sqlcipher",
+    "sqlite3",
+    "svn_pillar",
+    "varstack_pillar",
+    "vault",
+    "vmware_pillar",
+];
+
 /// One external pillar and its arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ExtPillar {
@@ -213,11 +259,11 @@ impl ExtPillars {
 }
 
 /// The places where `ext_pillar` is set; lists of several files are one.
-struct Listed<'c>(&'c [Setting]);
+pub(crate) struct Listed<'c>(pub &'c [Setting]);
 
 impl Listed<'_> {
     /// Where an item stands, and everything in it.
-    fn find(&self, item: &Value) -> Option<(&Setting, &Marks)> {
+    pub(crate) fn find(&self, item: &Value) -> Option<(&Setting, &Marks)> {
         self.0.iter().find_map(|setting| {
             let at = setting
                 .value
@@ -262,7 +308,7 @@ impl Listed<'_> {
         rows.collect()
     }
 
-    fn run(&self, item: &Value, entries: &Map) -> Vec<ExtPillar> {
+    pub(crate) fn run(&self, item: &Value, entries: &Map) -> Vec<ExtPillar> {
         let found = self.find(item);
         let entry = |(i, (key, arguments)): (usize, (&Key, &Value))| ExtPillar {
             name: key.to_string(),

@@ -5,6 +5,7 @@
 #![doc = include_str!("../README.md")]
 
 mod cache;
+mod command;
 mod compile;
 mod config;
 mod files;
@@ -14,7 +15,9 @@ mod select;
 mod stack;
 mod template;
 mod trace;
+mod whole;
 
 pub use compile::{Compiled, Compiler, PillarRun};
 pub use config::{ExtPillars, StackKind};
-pub use trace::{FileOutcome, PillarEvent};
+pub use trace::{FileOutcome, PillarEvent, SlsOutcome};
+pub use whole::{Ask, Master, PillarError, WholePillar, pillar_roots};

@@ -1,12 +1,61 @@
 //! What happened on the way to a pillar.
 
+use std::cell::RefCell;
+
+use mapstack_diagnostic::Place;
 use mapstack_merge::stack::Strategy;
 
 use super::StackKind;
 
-/// Something that happened to a file, in order.
+/// Something that happened, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PillarEvent {
+    /// A top file was looked for.
+    Top {
+        /// The environment.
+        saltenv: String,
+        /// The file, if there is one.
+        path: Option<String>,
+        /// The name by which another top file includes it.
+        included: Option<String>,
+    },
+    /// A target of a top file was asked whether it means the minion.
+    Target {
+        /// The environment.
+        saltenv: String,
+        /// The target.
+        target: String,
+        /// The matcher that reads it.
+        matcher: String,
+        /// Where it stands.
+        place: Option<Place>,
+        /// The sls that it gives.
+        sls: Vec<String>,
+        /// Whether it means the minion.
+        is_meant: bool,
+    },
+    /// An sls had its turn.
+    Sls {
+        /// Its name.
+        sls: String,
+        /// The environment.
+        saltenv: String,
+        /// The file, if it was read now.
+        path: Option<String>,
+        /// The sls that includes it; otherwise a top file names it.
+        included_by: Option<String>,
+        /// What came of it.
+        outcome: SlsOutcome,
+    },
+    /// An external pillar had its turn.
+    External {
+        /// Its name.
+        name: String,
+        /// Where the configuration names it.
+        place: Option<Place>,
+        /// Why it gives nothing, if it failed or is left out.
+        problem: Option<String>,
+    },
     /// A config file's turn came.
     Config {
         /// Which external pillar it is for.
@@ -29,6 +78,39 @@ pub enum PillarEvent {
         /// What came of it.
         outcome: FileOutcome,
     },
+}
+
+/// What came of an sls.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SlsOutcome {
+    /// It is a mapping of so many keys.
+    Read(usize),
+    /// It was read before, and counts again.
+    Again,
+    /// There is none, which is an error or means a saltenv without directories.
+    Missing,
+    /// There is none, and the top file says that it may be missing.
+    MayMiss,
+    /// It renders to something else than a mapping.
+    NoMapping(&'static str),
+    /// It does not render.
+    Failed,
+}
+
+/// The events of one compile, if they are wanted.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    pub wanted: bool,
+    pub all: RefCell<Vec<PillarEvent>>,
+}
+
+impl Events {
+    /// Note what happened.
+    pub fn add(&self, event: impl FnOnce() -> PillarEvent) {
+        if self.wanted {
+            self.all.borrow_mut().push(event());
+        }
+    }
 }
 
 /// What came of a data file.

@@ -21,6 +21,10 @@ const REASONS: &[(&str, Shows)] = &[
     ("what is not data does not come into the stack", no_data),
     ("objects print where they are in memory", address),
     (
+        "brackets in the name of an sls are not those of an address in a URL",
+        brackets,
+    ),
+    (
         "what Python refuses of the code that Jinja makes is a syntax error with a place",
         by_python,
     ),
@@ -67,6 +71,13 @@ fn no_data(_: &Value, theirs: &Value) -> bool {
 
 fn by_python(ours: &Value, theirs: &Value) -> bool {
     text(theirs, "error").starts_with("SyntaxError: ") && text(ours, "ok").starts_with('[')
+}
+
+/// Salt reads the name of an sls as a URL.
+fn brackets(ours: &Value, theirs: &Value) -> bool {
+    let refusal = text(theirs, "error");
+    let of_urls = ["does not appear to be an IPv4", "Invalid IPv6 URL"];
+    ours.get("ok").is_some() && of_urls.iter().any(|sign| refusal.contains(sign))
 }
 
 fn address(ours: &Value, theirs: &Value) -> bool {
@@ -129,6 +140,16 @@ mod tests {
             (
                 json!({"ok": "{'b': None}"}),
                 json!({"ok": "{'a': Undefined}"}),
+                false,
+            ),
+            (
+                json!({"ok": "{}"}),
+                json!({"error": "ValueError: Invalid IPv6 URL"}),
+                true,
+            ),
+            (
+                json!({"error": "no"}),
+                json!({"error": "ValueError: Invalid IPv6 URL"}),
                 false,
             ),
             (

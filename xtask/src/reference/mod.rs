@@ -55,7 +55,7 @@ pub struct Args {
     #[arg(long, group = "what")]
     check: bool,
     /// How many YAML texts, merges and damaged templates to compare; a fifth as many definitions, a twentieth as many formulas, half as
-    /// many trees of stacked pillars
+    /// many trees of stacked pillars, a tenth as many whole pillars
     #[arg(long, default_value_t = 10_000, requires = "check")]
     count: u32,
     /// Which questions to make up; the same seed gives the same ones

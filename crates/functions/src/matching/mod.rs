@@ -8,6 +8,7 @@ mod compound;
 mod expression;
 mod nodegroup;
 mod subdict;
+mod top;
 
 use mapstack_loader::Fnmatch;
 use mapstack_render::jinja::Vm;
@@ -16,6 +17,7 @@ use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, required};
 use mapstack_value::{Key, Str, Value};
 
 use self::subdict::{How, Search};
+pub use self::top::confirm_top;
 use super::slsutil::update;
 use super::{Table, if_true};
 use crate::Context;

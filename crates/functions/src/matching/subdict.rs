@@ -13,6 +13,8 @@ pub(super) enum How {
     Glob,
     /// A regular expression that matches from the start.
     Regex,
+    /// The same text.
+    Exact,
 }
 
 /// A search.
@@ -143,6 +145,7 @@ impl Search<'_, '_> {
         self.vm.burn(1 + text.len() / 16)?;
         let (text, pattern) = (text.to_lowercase(), pattern.to_lowercase());
         match self.how {
+            How::Exact => Ok(text == pattern),
             How::Glob => {
                 // Every star may have to be tried at every character.
                 self.vm

@@ -9,28 +9,10 @@ use mapstack_value::{Key, Str, Value};
 use crate::built_in::Table;
 use crate::engine::Run;
 use crate::file::File;
-use crate::pipe::{DEFAULT_PIPE, Data, Made, Source};
+use crate::pipe::{DEFAULT_PIPE, Data, Made, Source, TAKEN};
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 
 pub(super) const TABLE: Table = &[("slsutil.renderer", |run, _, args| renderer(run, args))];
-
-/// Names that functions below this one pass in the reference, so that Python refuses them as duplicates.
-const TAKEN: [&str; 14] = [
-    "template",
-    "renderers",
-    "default",
-    "blacklist",
-    "whitelist",
-    "salt",
-    "grains",
-    "opts",
-    "pillar",
-    "proxy",
-    "from_str",
-    "to_str",
-    "template_file",
-    "tmplsrc",
-];
 
 /// The function `slsutil.renderer` of Salt.
 fn renderer(run: &Run<'_>, args: CallArgs) -> Result<Obj> {
@@ -205,6 +187,7 @@ impl Call {
             context,
             extra: self.named,
             is_called: true,
+            kept: None,
         })
     }
 }

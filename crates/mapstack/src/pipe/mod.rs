@@ -8,6 +8,7 @@ mod template;
 mod variables;
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use mapstack_render::Obj;
@@ -45,6 +46,8 @@ pub(crate) struct Source<'s> {
     pub extra: Names,
     /// Whether a template calls `slsutil.renderer`. Then the renderers get a copy of the grains.
     pub is_called: bool,
+    /// Keeps the text that is read as YAML, for the places of values.
+    pub kept: Option<&'s RefCell<Option<Text<'static>>>>,
 }
 
 /// The output of a stage.
@@ -70,6 +73,25 @@ impl Data {
 
 /// The pipe of files that name no renderers.
 pub(crate) const DEFAULT_PIPE: &str = "jinja|yaml";
+
+/// Names that functions of the reference pass on themselves, so that Python refuses them as duplicates among more
+/// variables.
+pub(crate) const TAKEN: [&str; 14] = [
+    "template",
+    "renderers",
+    "default",
+    "blacklist",
+    "whitelist",
+    "salt",
+    "grains",
+    "opts",
+    "pillar",
+    "proxy",
+    "from_str",
+    "to_str",
+    "template_file",
+    "tmplsrc",
+];
 
 impl Run<'_> {
     /// The data of an sls file, after all stages of its pipe.
@@ -129,7 +151,7 @@ impl Run<'_> {
         }
     }
 
-    fn default_pipe(&self) -> Value {
+    pub(crate) fn default_pipe(&self) -> Value {
         self.facts
             .option("renderer")
             .unwrap_or_else(|| DEFAULT_PIPE.into())
@@ -152,6 +174,7 @@ impl Run<'_> {
             context: None,
             extra,
             is_called: false,
+            kept: None,
         }
     }
 
@@ -308,6 +331,8 @@ impl Run<'_> {
             }
             Renderer::Mako => Language::Mako,
             Renderer::Py => return self.run_module(source, place),
+            // Whoever has no keys sees the ciphertext.
+            Renderer::Absent(_) if self.keeps_ciphertext(stage, &made) => return Ok(made),
             Renderer::Absent(help) => return Err(absent(stage, source, place, help)),
             Renderer::Yaml | Renderer::Json => {
                 return self.read_data(stage, source, made, previous, place);
@@ -416,6 +441,12 @@ impl Run<'_> {
         Ok(Made::Data(Data::new(value)))
     }
 
+    /// Whether a stage would decrypt data that is a pillar's, which then stays as it is.
+    fn keeps_ciphertext(&self, stage: &Stage, made: &Made<'_>) -> bool {
+        let decrypts = matches!(&*stage.name, "gpg" | "nacl");
+        decrypts && self.master.is_some() && matches!(made, Made::Data(_))
+    }
+
     /// The variables of a template in a pipe (Salt: `salt.renderers.jinja.render`,
     /// `wrap_tmpl_func`).
     fn pipe_variables(&self, source: &Source<'_>) -> Names {
@@ -452,8 +483,10 @@ impl Run<'_> {
     /// The variables of every template of an sls, independent of its path.
     fn sls_basics(&self, saltenv: &Str, sls: &str) -> Names {
         let mut names = self.common_variables(saltenv);
-        // Renderers get a copy of the pillar: functions do not see changes that an sls makes in it.
-        names.insert("pillar".into(), self.copied_facts(Part::Pillar));
+        // On a minion, renderers get a copy of the pillar: functions do not see changes that an sls makes in it.
+        if self.master.is_none() {
+            names.insert("pillar".into(), self.copied_facts(Part::Pillar));
+        }
         names.insert("proxy".into(), Obj::from(Map::new()));
         names.insert("sls".into(), Obj::from(sls));
         names
@@ -484,6 +517,9 @@ impl Run<'_> {
             Renderer::Json => read_json(&text)?,
             _ => read_yaml(&text, &mapstack_render::yaml_limits(&self.limits))?,
         };
+        if let Some(kept) = source.kept {
+            kept.replace(Some(text.clone().into_owned()));
+        }
         if let Some(taint) = self.taint() {
             taint.read_from(text.as_str(), text.secret(), &data.value);
         }

@@ -2,6 +2,7 @@
 
 mod json_form;
 mod messages;
+mod reasons;
 mod trace;
 
 pub use json_form::{check, lost};

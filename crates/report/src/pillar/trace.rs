@@ -3,6 +3,8 @@
 use mapstack::value::{Map, Value};
 use mapstack_pillar::{FileOutcome, PillarEvent};
 
+use super::reasons;
+
 /// What happened, by minion where there are several.
 #[derive(Default)]
 pub struct Traced(Vec<(Option<String>, Vec<PillarEvent>)>);
@@ -75,6 +77,7 @@ fn line(event: &PillarEvent) -> String {
                 path.as_ref().unwrap_or(item)
             )
         }
+        other => reasons::line(other).unwrap_or_default(),
     }
 }
 
@@ -112,6 +115,7 @@ fn entries(event: &PillarEvent) -> Vec<(&'static str, Value)> {
             }
             entries
         }
+        other => reasons::entries(other).unwrap_or_default(),
     }
 }
 

@@ -1,0 +1,119 @@
+//! Targets of top files: whether a minion is one that an entry means (Salt: `salt.matchers.confirm_top`).
+
+use mapstack_diagnostic::nearest;
+use mapstack_render::jinja::Vm;
+use mapstack_render::{Error, Obj, Result};
+use mapstack_value::{Key, Value};
+
+use super::nodegroup::expand;
+use super::{How, Matcher};
+use crate::Context;
+
+/// The matchers that an entry of a top file can name in `match`.
+const MATCHERS: [&str; 14] = [
+    "compound",
+    "glob",
+    "grain",
+    "grain_pcre",
+    "ipcidr",
+    "list",
+    "managing_minion",
+    "nodegroup",
+    "pcre",
+    "pillar",
+    "pillar_exact",
+    "pillar_pcre",
+    "range",
+    "resource",
+];
+
+/// Whether the minion is one that a target of a top file means. `matcher` is what its entry has under `match`;
+/// without one, the target is compound. `id` is the minion's, which can be another than that of the run.
+///
+/// # Errors
+/// A matcher that does not exist, and a target that the matcher cannot read; the reference gives up the whole top
+/// file then. Targets that it only logs are warnings and mean nobody.
+pub fn confirm_top(
+    run: &dyn Context,
+    vm: &Vm<'_>,
+    id: &str,
+    target: &Key,
+    matcher: Option<&Value>,
+) -> Result<bool> {
+    let name = match matcher {
+        None => "compound",
+        Some(Value::Str(name)) => &**name,
+        Some(other) => return Err(no_matcher(&other.to_string())),
+    };
+    let matcher = Matcher {
+        run,
+        vm,
+        id: id.into(),
+    };
+    let target = target.to_value();
+    let text = || match &target {
+        Value::Str(text) => Ok(text),
+        other => Err(Error::type_error(format!(
+            "the matcher '{name}' needs a target that is text, not {}",
+            other.kind().described()
+        ))),
+    };
+    match name {
+        "compound" => matcher.compound(&target)?.truthy(),
+        "glob" => Ok(target.as_str().is_some_and(|target| matcher.glob(target))),
+        "pcre" => matcher.pcre(text()?),
+        "list" => Ok(matcher.list(&target)),
+        "managing_minion" => Ok(target.as_str() == Some(id)),
+        "grain" => matcher.grain(text()?, ":", How::Glob),
+        "grain_pcre" => matcher.grain(text()?, ":", How::Regex),
+        "pillar" => matcher.pillar(text()?, ":", How::Glob),
+        "pillar_pcre" => matcher.pillar(text()?, ":", How::Regex),
+        "pillar_exact" => matcher.pillar(text()?, ":", How::Exact),
+        "ipcidr" => Ok(matcher.ipcidr(&Obj::from(target))?.unwrap_or_default()),
+        "data" => data(text()?),
+        "nodegroup" => nodegroup(&matcher, &target),
+        "resource" => Ok(matcher.resource(text()?)),
+        // The reference asks a library that hardly any master has, and says no without it.
+        "range" => {
+            matcher.warn("the matcher 'range' asks a server, so it means no minion here");
+            Ok(false)
+        }
+        name => Err(no_matcher(name)),
+    }
+}
+
+/// The error of a matcher that top files cannot name.
+fn no_matcher(name: &str) -> Box<Error> {
+    let error = Error::python("KeyError", format!("there is no matcher '{name}'"));
+    error.with_help(match nearest(name, MATCHERS) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => format!("there are {}", MATCHERS.join(", ")),
+    })
+}
+
+/// What a minion keeps in its own data store is not known to who compiles its pillar; the reference fails on it.
+fn data(target: &str) -> Result<bool> {
+    if !target.contains(':') {
+        return Ok(false);
+    }
+    let message = format!("the matcher 'data' cannot read '{target}' from the minion's data store");
+    Err(Error::python("KeyError", message)
+        .with_help("match by grains or by the id; a master does not have that store"))
+}
+
+/// A nodegroup is named by the target.
+fn nodegroup(matcher: &Matcher<'_, '_>, target: &Value) -> Result<bool> {
+    let groups = matcher.run.option("nodegroups");
+    let Some((groups, name)) = groups.as_map().zip(target.as_str()) else {
+        return Ok(false);
+    };
+    if !groups.contains_key(name) {
+        return Ok(false);
+    }
+    let Ok(words) = expand(name, groups) else {
+        matcher.warn(&format!("the nodegroup '{name}' is not a target"));
+        return Ok(false);
+    };
+    let words: Value = words.into_iter().map(Value::from).collect();
+    matcher.compound(&words)?.truthy()
+}

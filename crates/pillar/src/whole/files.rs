@@ -1,0 +1,177 @@
+//! The files of a pillar (Salt: `PillarClient`).
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mapstack::File;
+use mapstack_diagnostic::{Error, ErrorKind, Result};
+use mapstack_loader::{Fetched, FileServer, Fnmatch, LoadError, SaltPath};
+use mapstack_value::{Key, Map, Value};
+
+/// The pillar's file server, and the names of sls it has, which all minions share.
+pub(crate) struct PillarFiles {
+    server: Arc<dyn FileServer>,
+    listed: Mutex<HashMap<String, Arc<[String]>>>,
+}
+
+/// The saltenvs and directories of the option `pillar_roots`, in order.
+///
+/// ```
+/// use mapstack_salt_config::{Config, Kind};
+/// let config = Config::parse(b"pillar_roots: {base: [/srv/a, /srv/b]}", "master", Kind::Master).unwrap();
+/// let roots = mapstack_pillar::pillar_roots(config.options());
+/// assert_eq!(roots[1], ("base".to_owned(), "/srv/b".to_owned()));
+/// ```
+#[must_use]
+pub fn pillar_roots(options: &Map) -> Vec<(String, String)> {
+    let envs = options.get("pillar_roots").and_then(Value::as_map);
+    let of_env = |(env, directories): (&Key, &Value)| -> Vec<(String, String)> {
+        let all = directories.as_list().unwrap_or_default().iter();
+        all.map(|directory| (env.to_string(), directory.to_string()))
+            .collect()
+    };
+    envs.into_iter().flatten().flat_map(of_env).collect()
+}
+
+/// An sls that was found.
+pub(crate) struct Found {
+    pub file: File,
+    /// Whether it is the `init.sls` of a directory.
+    pub is_init: bool,
+}
+
+impl PillarFiles {
+    pub fn new(server: Arc<dyn FileServer>) -> Self {
+        PillarFiles {
+            server,
+            listed: Mutex::default(),
+        }
+    }
+
+    /// What serves templates.
+    pub fn server(&self) -> Arc<dyn FileServer> {
+        self.server.clone()
+    }
+
+    /// A file by its path.
+    pub fn file(&self, path: &str, env: &str) -> Result<Option<File>> {
+        // The reference takes such a path for one on disk; here nothing leaves the roots.
+        if path.starts_with('/') {
+            return Ok(None);
+        }
+        let failed = |e: LoadError| {
+            Error::new(
+                ErrorKind::File,
+                format!("cannot read {path} of the pillar: {e}"),
+            )
+        };
+        match self
+            .server
+            .fetch(&SaltPath::from_relative(path), env)
+            .map_err(failed)?
+        {
+            Fetched::Found { on_disk, bytes } => Ok(Some(File {
+                path: path.into(),
+                shown: on_disk.display().to_string(),
+                bytes,
+            })),
+            Fetched::Missing => Ok(None),
+            Fetched::Refused { reason } | Fetched::Unusable { reason } => {
+                let message = format!("{path} of the pillar is not read: {reason}");
+                Err(Error::new(ErrorKind::File, message))
+            }
+        }
+    }
+
+    /// An sls by its name: `a.b` is `a/b.sls`, or else `a/b/init.sls`.
+    pub fn sls(&self, name: &str, env: &str) -> Result<Option<Found>> {
+        let path = name.replace('.', "/");
+        for (path, is_init) in [
+            (format!("{path}.sls"), false),
+            (format!("{path}/init.sls"), true),
+        ] {
+            if let Some(file) = self.file(&path, env)? {
+                // Either path can be one of a directory's init.
+                let is_init = is_init || path.ends_with("/init.sls");
+                return Ok(Some(Found { file, is_init }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The names of all sls of an environment, sorted. The reference means to leave out what `file_ignore_glob` and
+    /// `file_ignore_regex` name, and leaves out nothing.
+    pub fn names(&self, env: &str) -> Result<Arc<[String]>> {
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(names) = listed.get(env) {
+            return Ok(names.clone());
+        }
+        let files = self.server.list(env, "").map_err(|e| {
+            Error::new(
+                ErrorKind::File,
+                format!("cannot list the pillar's files of '{env}': {e}"),
+            )
+        })?;
+        let mut names: Vec<String> = files
+            .iter()
+            .filter_map(|path| name_of(path))
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        let names: Arc<[String]> = names.into();
+        listed.insert(env.into(), names.clone());
+        Ok(names)
+    }
+
+    /// The names of sls that a pattern means, in order.
+    pub fn matching(&self, pattern: &str, env: &str) -> Result<Vec<String>> {
+        let pattern = Fnmatch::new(pattern);
+        let names = self.names(env)?;
+        Ok(names
+            .iter()
+            .filter(|name| pattern.matches(name))
+            .cloned()
+            .collect())
+    }
+}
+
+/// The name of the sls in a file.
+fn name_of(path: &str) -> Option<String> {
+    let name = path.strip_suffix(".sls")?;
+    Some(name.strip_suffix("/init").unwrap_or(name).replace('/', "."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mapstack_loader::MemoryFiles;
+
+    fn files() -> PillarFiles {
+        let files = [
+            "top.sls",
+            "a/init.sls",
+            "a/b.sls",
+            "x/y/init.sls",
+            "note.txt",
+        ];
+        let server = files.iter().fold(MemoryFiles::new(), |all, path| {
+            all.file("base", path, "{}")
+        });
+        PillarFiles::new(Arc::new(server))
+    }
+
+    #[test]
+    fn names_stand_for_files() {
+        let files = files();
+        assert_eq!(
+            &*files.names("base").unwrap(),
+            ["a", "a.b", "top", "x.y"].map(String::from)
+        );
+        assert_eq!(files.matching("a*", "base").unwrap(), ["a", "a.b"]);
+        let found = files.sls("x.y", "base").unwrap().unwrap();
+        assert_eq!((found.file.path.as_str(), found.is_init), ("x/y/init.sls", true));
+        assert!(files.sls("a.c", "base").unwrap().is_none());
+        assert!(files.file("/top.sls", "base").unwrap().is_none());
+        assert!(files.names("dev").unwrap().is_empty());
+    }
+}

@@ -1,0 +1,449 @@
+//! The whole pillar of a minion as its master compiles it (Salt: `salt.pillar.Pillar`).
+//!
+//! [`top`] finds the sls that top files give the minion, [`sls`] renders them with what they include and merges them,
+//! and the external pillars of `ext_pillar` come before or after. [`settings`] has the options of one compile, and
+//! [`files`] the pillar's own file server.
+
+mod errors;
+mod files;
+mod python;
+mod settings;
+mod sls;
+mod top;
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use mapstack::{Engine, MasterSide, Run};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use mapstack_loader::FileServer;
+use mapstack_merge::{Options, merge};
+use mapstack_minion::Minion;
+use mapstack_salt_config::{Config, Setting};
+use mapstack_value::{Map, Value};
+
+pub use self::errors::PillarError;
+use self::files::PillarFiles;
+use self::settings::Settings;
+pub(crate) use self::settings::merging;
+use self::sls::SlsReader;
+use self::top::{Matches, Top, TopReader};
+use crate::compile::{Compiler, PillarRun};
+use crate::config::{ExtPillar, ExtPillars, Listed};
+use crate::trace::{Events, PillarEvent};
+pub use self::files::pillar_roots;
+pub use self::settings::Ask;
+
+/// A master that compiles pillars: its options, its pillar's files, and what was learnt of them. Minions and threads
+/// share it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
+/// use mapstack_pillar::{Ask, Master};
+/// use mapstack_salt_config::{Config, Kind};
+///
+/// let config = Config::parse(b"pillar_roots: {base: [/srv/pillar]}\n", "master", Kind::Master).unwrap();
+/// let files = MemoryFiles::new()
+///     .file("base", "top.sls", "base: {'web*': [web], 'G@os:Debian': [debian]}\n")
+///     .file("base", "web.sls", "include: [common]\nrole: web\n")
+///     .file("base", "common.sls", "role: none\nid: {{ grains.id }}\n")
+///     .file("base", "debian.sls", "pkg: apache2\n");
+/// let master = Master::new(config, Arc::new(files));
+/// let minion = Minion::parse(b"{id: web1, grains: {os: Debian}}", "web1.yaml").unwrap().complete();
+/// let pillar = master.compile(&Engine::new(MemoryFiles::new()), &minion, &Ask::default()).unwrap();
+/// assert_eq!(pillar.data.get("role").unwrap().as_str(), Some("web"));
+/// assert_eq!(pillar.data.get("pkg").unwrap().as_str(), Some("apache2"));
+/// assert!(pillar.errors.is_empty());
+/// ```
+pub struct Master {
+    config: Config,
+    files: PillarFiles,
+    external: Compiler,
+    wants_events: bool,
+}
+
+/// A pillar, and how it came about.
+#[derive(Debug, Clone, Default)]
+pub struct WholePillar {
+    /// The pillar. Errors are in its list `_errors`, as the reference words them.
+    pub data: Map,
+    /// The errors that the pillar keeps.
+    pub errors: Vec<PillarError>,
+    /// What was worth a warning.
+    pub warnings: Vec<Diagnostic>,
+    /// What happened, in order, if the master [notes](Master::with_events) it.
+    pub events: Vec<PillarEvent>,
+    /// The keys of values that are ciphertext, because nothing is decrypted here.
+    pub encrypted: Vec<String>,
+}
+
+impl Master {
+    /// A master with a configuration, whose pillar's files a file server has: each saltenv of `pillar_roots` is one
+    /// of its saltenvs. Nothing is read yet.
+    #[must_use]
+    pub fn new(config: Config, files: Arc<dyn FileServer>) -> Self {
+        Master {
+            files: PillarFiles::new(files),
+            external: Compiler::new(ExtPillars::new()),
+            wants_events: false,
+            config,
+        }
+    }
+
+    /// Let files of stacked external pillars lie below these directories, too.
+    #[must_use]
+    pub fn with_directories<P: AsRef<std::path::Path>>(
+        mut self,
+        directories: impl IntoIterator<Item = P>,
+    ) -> Self {
+        let pillars = directories
+            .into_iter()
+            .fold(ExtPillars::new(), ExtPillars::with_directory);
+        self.external = Compiler::new(pillars);
+        self
+    }
+
+    /// Note what happens, for a trace.
+    #[must_use]
+    pub fn with_events(mut self, wanted: bool) -> Self {
+        self.wants_events = wanted;
+        self
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Compile the pillar of a minion: of its id, its grains, and what it asks with. Functions read from the
+    /// engine's file server.
+    ///
+    /// # Errors
+    /// What ends a compile in the reference, such as a matcher that there is not, and limits. Anything else is an
+    /// error that the pillar [keeps](WholePillar::errors).
+    pub fn compile(&self, engine: &Engine, minion: &Minion, ask: &Ask) -> Result<WholePillar> {
+        let settings = Settings::new(&self.config, minion, ask);
+        let work = Work {
+            master: self,
+            engine,
+            merging: settings.merging(),
+            pillar_override: ask.pillar_override.clone(),
+            minion: Minion {
+                id: settings.masters_id.clone(),
+                grains: minion.grains.clone(),
+                pillar: Map::new(),
+                opts: settings.functions.clone(),
+                sources: minion.sources.clone(),
+            },
+            settings,
+            events: Events {
+                wanted: self.wants_events,
+                ..Events::default()
+            },
+        };
+        work.pillar()
+    }
+}
+
+/// One compile.
+struct Work<'w> {
+    master: &'w Master,
+    engine: &'w Engine,
+    settings: Settings,
+    merging: Options,
+    pillar_override: Map,
+    /// The minion with the master's options and id, as functions see it.
+    minion: Minion,
+    events: Events,
+}
+
+/// What a compile has so far.
+#[derive(Default)]
+struct State {
+    data: Map,
+    grains: Map,
+    errors: Vec<PillarError>,
+    warnings: Vec<Diagnostic>,
+}
+
+impl State {
+    /// Python's `dict.update`.
+    fn update(&mut self, pillar: &Value) {
+        let entries = pillar.as_map().into_iter().flatten();
+        self.data
+            .extend(entries.map(|(key, value)| (key.clone(), value.clone())));
+    }
+
+    fn hear(&mut self, warnings: Vec<Diagnostic>) {
+        for warning in warnings {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+    }
+}
+
+impl Work<'_> {
+    fn pillar(self) -> Result<WholePillar> {
+        let state = self.compiled()?;
+        self.finished(state)
+    }
+
+    fn compiled(&self) -> Result<State> {
+        let mut state = State {
+            grains: self.minion.grains.clone(),
+            ..State::default()
+        };
+        for refusal in &self.settings.refusals {
+            let warning = Diagnostic::warning(ErrorKind::Options, refusal.as_str());
+            state.hear(vec![warning]);
+        }
+        if let Some(unknown) = self.merging.strategy.warning() {
+            let message = format!("option pillar_source_merging_strategy: {unknown}");
+            state.hear(vec![Diagnostic::warning(ErrorKind::Options, message)]);
+        }
+        let run = self.run(&state);
+        let mut top = self.reader(&run).read()?;
+        let top_errors = std::mem::take(&mut top.errors);
+        if self.settings.is_on("ext_pillar_first") {
+            self.keep(&run, &mut state)?;
+            self.external_first(top, &mut state)?;
+        } else {
+            self.external_last(&run, top, &mut state)?;
+        }
+        state.errors.extend(top_errors);
+        Ok(state)
+    }
+
+    /// The top files' sls, then the external pillars over them.
+    fn external_last(&self, run: &Run<'_>, mut top: Top, state: &mut State) -> Result<()> {
+        let matches = top.matches(&self.reader(run))?;
+        let pillar = self.sls(run, &top, &matches, state)?;
+        self.keep(run, state)?;
+        state.update(&pillar);
+        let mut pillar = state.data.clone();
+        let external = self.external(&mut pillar, state)?;
+        state.data = pillar;
+        state.update(&external);
+        Ok(())
+    }
+
+    /// The external pillars, whose data matchers and templates see, then the top files' sls over them.
+    fn external_first(&self, mut top: Top, state: &mut State) -> Result<()> {
+        let mut pillar = self.pillar_override.clone();
+        let external = self.external(&mut pillar, state)?;
+        state.update(&external);
+        let run = self.run(state);
+        let matches = top.matches(&self.reader(&run))?;
+        let pillar = self.sls(&run, &top, &matches, state)?;
+        self.keep(&run, state)?;
+        let pillar = self.merged(state.data.clone().into(), &pillar)?;
+        state.update(&pillar);
+        Ok(())
+    }
+
+    /// A run for templates that see the pillar so far.
+    fn run(&self, state: &State) -> Run<'_> {
+        let minion = Minion {
+            pillar: state.data.clone(),
+            grains: state.grains.clone(),
+            ..self.minion.clone()
+        };
+        self.engine.run_on_master(&minion, self.side())
+    }
+
+    fn side(&self) -> MasterSide {
+        MasterSide {
+            minion_id: self.settings.id.clone(),
+            opts: self.settings.templates.clone(),
+            templates: self.master.files.server(),
+        }
+    }
+
+    /// Keep what templates changed in the pillar and the grains, and the warnings of a run.
+    fn keep(&self, run: &Run<'_>, state: &mut State) -> Result<()> {
+        run.sync_facts().map_err(|e| {
+            Error::new(ErrorKind::Template, e.to_string())
+                .note("templates of the pillar changed the facts to this")
+        })?;
+        state.data = run.current_pillar();
+        state.grains = run.minion().grains.clone();
+        state.hear(run.warnings());
+        Ok(())
+    }
+
+    fn reader<'t, 'e>(&'t self, run: &'t Run<'e>) -> TopReader<'t, 'e> {
+        TopReader {
+            run,
+            files: &self.master.files,
+            settings: &self.settings,
+            events: &self.events,
+        }
+    }
+
+    /// The sls of a minion, merged over what overrides the pillar.
+    fn sls(
+        &self,
+        run: &Run<'_>,
+        top: &Top,
+        matches: &Matches,
+        state: &mut State,
+    ) -> Result<Value> {
+        let reader = SlsReader {
+            run,
+            files: &self.master.files,
+            settings: &self.settings,
+            merging: &self.merging,
+            ignored: &top.ignored,
+            events: &self.events,
+            visits: Cell::new(0),
+        };
+        let ordered = matches.ordered(&self.settings.value("env_order"));
+        let (pillar, errors) = reader.fold(&ordered, self.pillar_override.clone().into())?;
+        state.errors.extend(errors);
+        Ok(pillar)
+    }
+
+    /// The external pillars over a pillar, which their templates can change in place.
+    fn external(&self, pillar: &mut Map, state: &mut State) -> Result<Value> {
+        let Some(given) = self.settings.templates.get("ext_pillar") else {
+            return Ok(pillar.clone().into());
+        };
+        let settings = self.master.config.settings("ext_pillar");
+        let Value::List(items) = given else {
+            state.errors.push(malformed(given, settings, "`ext_pillar` must be a list"));
+            return Ok(pillar.clone().into());
+        };
+        let mut base = Value::Map(pillar.clone());
+        if !self.pillar_override.is_empty() {
+            base = self.merged(base, &self.pillar_override.clone().into())?;
+        }
+        let items = items
+            .iter()
+            .map(|item| external_item(item, settings))
+            .collect::<Result<Vec<_>>>()?;
+        let mut opts = self.settings.templates.clone();
+        opts.insert("id", self.settings.masters_id.clone());
+        let minion = Minion {
+            grains: state.grains.clone(),
+            ..self.minion.clone()
+        };
+        let run: PillarRun<'_> =
+            self.master
+                .external
+                .run_on_master(self.engine, &minion, opts, self.side());
+        let folded = run.fold(&items, base, &mut state.errors);
+        for event in run.events() {
+            self.events.add(|| event);
+        }
+        state.hear(run.warnings());
+        folded
+    }
+
+    fn merged(&self, base: Value, layer: &Value) -> Result<Value> {
+        merge(base, layer, &self.merging, &mut ()).map_err(|e| {
+            let message = format!("parts of the pillar cannot be merged: {e}");
+            Error::new(ErrorKind::Merge, message)
+                .help("see the option pillar_source_merging_strategy")
+        })
+    }
+
+    /// Add what comes last: the master's options, the errors, and what overrides everything.
+    fn finished(self, mut state: State) -> Result<WholePillar> {
+        if self.settings.is_on("pillar_opts") {
+            let hidden = ["pillar", "__context__", "functions", "matchers", "rend"];
+            let mut options: Map = self
+                .settings
+                .templates
+                .iter()
+                .filter(|(name, _)| !name.as_str().is_some_and(|name| hidden.contains(&name)))
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect();
+            options.insert("saltversion", mapstack_minion::builtin::salt_version());
+            state.data.insert("master", options);
+        }
+        if !state.errors.is_empty() {
+            let texts = state.errors.iter().map(|error| error.text.as_str());
+            state.data.insert("_errors", Value::from_iter(texts));
+        }
+        if !self.pillar_override.is_empty() {
+            let over = self.pillar_override.clone().into();
+            let merged = self.merged(state.data.clone().into(), &over)?;
+            state.data = merged.as_map().cloned().unwrap_or_default();
+        }
+        let encrypted = encrypted(&state.data);
+        Ok(WholePillar {
+            data: state.data,
+            errors: state.errors,
+            warnings: state.warnings,
+            events: self.events.all.into_inner(),
+            encrypted,
+        })
+    }
+}
+
+/// An item of `ext_pillar`; the inner error is one that the pillar keeps.
+fn external_item(
+    item: &Value,
+    settings: &[Setting],
+) -> Result<std::result::Result<Vec<ExtPillar>, PillarError>> {
+    match item {
+        Value::Map(entries) if entries.is_empty() => {
+            Err(malformed(item, settings, "an item of `ext_pillar` must name an external pillar").error)
+        }
+        Value::Map(entries) => Ok(Ok(Listed(settings).run(item, entries))),
+        other => Ok(Err(malformed(
+            other,
+            settings,
+            "an item of `ext_pillar` must be a mapping",
+        ))),
+    }
+}
+
+fn malformed(value: &Value, settings: &[Setting], rule: &str) -> PillarError {
+    let message = format!("{rule}, not {}", value.kind().described());
+    let listed = Listed(settings);
+    let item = listed
+        .find(value)
+        .map(|(setting, marks)| setting.place_of(marks.mark()));
+    let place = item.or_else(|| settings.last().map(Setting::place));
+    let error = Error::new(ErrorKind::Options, message)
+        .at(place)
+        .help("write it as `- stack: /path/to/stack.cfg`");
+    PillarError::new("The \"ext_pillar\" option is malformed", error)
+}
+
+/// The keys of values that are messages of PGP or boxes of NaCl.
+fn encrypted(pillar: &Map) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut path = Vec::new();
+    find_encrypted(pillar, &mut path, &mut found);
+    found
+}
+
+const CIPHERTEXT: &str = "-----BEGIN PGP MESSAGE-----";
+
+fn find_encrypted(map: &Map, path: &mut Vec<String>, found: &mut Vec<String>) {
+    for (key, value) in map {
+        path.push(key.to_string());
+        look_into(value, path, found);
+        path.pop();
+    }
+}
+
+fn look_into(value: &Value, path: &mut Vec<String>, found: &mut Vec<String>) {
+    match value {
+        Value::Str(text) if text.contains(CIPHERTEXT) => found.push(path.join(":")),
+        Value::Map(map) => find_encrypted(map, path, found),
+        Value::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                path.push(index.to_string());
+                look_into(item, path, found);
+                path.pop();
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,542 @@
+//! Rendering the sls of a pillar with what they include (Salt: `Pillar.render_pillar`, `render_pstate`).
+
+use std::cell::Cell;
+use std::collections::HashMap;
+
+use mapstack::{PillarSls, Run};
+use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
+use mapstack_merge::{Options, Strategy, merge};
+use mapstack_value::{Extent, Key, Map, Value};
+
+use super::errors::PillarError;
+use super::files::{Found, PillarFiles};
+use super::settings::Settings;
+use crate::trace::{Events, PillarEvent, SlsOutcome};
+
+/// What renders the sls of one minion.
+pub(crate) struct SlsReader<'t, 'e> {
+    pub run: &'t Run<'e>,
+    pub files: &'t PillarFiles,
+    pub settings: &'t Settings,
+    pub merging: &'t Options,
+    /// Sls that may be missing, by saltenv.
+    pub ignored: &'t HashMap<Key, Vec<String>>,
+    pub events: &'t Events,
+    pub visits: Cell<usize>,
+}
+
+/// Includes nest this deep at most.
+const MAX_DEPTH: usize = 100;
+
+/// So often an sls is included in one compile at most.
+const MAX_VISITS: usize = 100_000;
+
+/// What the sls of a saltenv rendered to, each without what it includes; `None` for one that failed.
+type Known = HashMap<String, Option<Value>>;
+
+/// What came of an sls: its data with what it includes, and what went wrong.
+struct Outcome {
+    data: Option<Value>,
+    /// Whether nothing was merged into the data, so that it is what a second include gives.
+    is_own: bool,
+    errors: Vec<PillarError>,
+}
+
+impl Outcome {
+    fn own(data: Option<Value>, errors: Vec<PillarError>) -> Self {
+        Outcome {
+            data,
+            is_own: true,
+            errors,
+        }
+    }
+}
+
+/// An sls whose turn it is.
+struct Asked<'a> {
+    sls: &'a str,
+    saltenv: &'a Key,
+    defaults: &'a Value,
+    included_by: Option<&'a str>,
+    depth: usize,
+}
+
+/// An include, as far as it is understood.
+struct Include {
+    pattern: String,
+    key: Option<String>,
+}
+
+impl SlsReader<'_, '_> {
+    /// Merge the sls of the saltenvs over a pillar, in order.
+    pub fn fold(
+        &self,
+        matches: &[(&Key, &Vec<String>)],
+        mut pillar: Value,
+    ) -> Result<(Value, Vec<PillarError>)> {
+        let mut errors = Vec::new();
+        for (saltenv, patterns) in matches {
+            let mut known = Known::new();
+            for sls in self.expanded(saltenv, patterns, &mut errors)? {
+                let asked = Asked {
+                    sls: &sls,
+                    saltenv,
+                    defaults: &Value::None,
+                    included_by: None,
+                    depth: 0,
+                };
+                let outcome = self.sls(&asked, &mut known)?;
+                errors.extend(outcome.errors);
+                if let Some(data @ Value::Map(_)) = outcome.data {
+                    pillar = self.merge(pillar, &data, &sls)?;
+                }
+            }
+        }
+        Ok((pillar, errors))
+    }
+
+    /// The sls that patterns of a top file mean. One that means nothing stands for itself.
+    fn expanded(
+        &self,
+        saltenv: &Key,
+        patterns: &[String],
+        errors: &mut Vec<PillarError>,
+    ) -> Result<Vec<String>> {
+        let env = saltenv.as_str().filter(|env| self.is_known(env));
+        let mut all = Vec::new();
+        for pattern in patterns {
+            let found = match env {
+                Some(env) => self.names(pattern, env)?,
+                None => {
+                    errors.push(no_environment(saltenv));
+                    Vec::new()
+                }
+            };
+            if found.is_empty() {
+                all.push(pattern.clone());
+            } else {
+                all.extend(found);
+            }
+            self.visit(all.len())?;
+        }
+        Ok(all)
+    }
+
+    fn is_known(&self, env: &str) -> bool {
+        self.settings.envs().iter().any(|known| known == env)
+    }
+
+    /// The sls of an environment that a pattern means.
+    fn names(&self, pattern: &str, env: &str) -> Result<Vec<String>> {
+        if !self.settings.has_roots(env) {
+            return Ok(Vec::new());
+        }
+        self.run.spend(1 + self.files.names(env)?.len() / 8)?;
+        self.files.matching(pattern, env)
+    }
+
+    /// Count the times that sls are included.
+    fn visit(&self, times: usize) -> Result<()> {
+        self.visits.set(self.visits.get() + times);
+        if self.visits.get() <= MAX_VISITS {
+            return Ok(());
+        }
+        let message = format!("the pillar includes sls more than {MAX_VISITS} times");
+        Err(Error::new(ErrorKind::Limit, message)
+            .help("includes by pattern that include each other multiply"))
+    }
+
+    fn sls(&self, asked: &Asked<'_>, known: &mut Known) -> Result<Outcome> {
+        if asked.depth > MAX_DEPTH {
+            let message = format!(
+                "includes of the pillar nest deeper than {MAX_DEPTH}, at '{}'",
+                asked.sls
+            );
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        let mut errors = Vec::new();
+        let env = asked.saltenv.as_str();
+        let found = match env.filter(|env| self.settings.has_roots(env)) {
+            Some(env) => self.files.sls(asked.sls, env)?,
+            None => None,
+        };
+        let Some(found) = found else {
+            return Ok(self.missing(asked, known));
+        };
+        let (mut place, mut is_text) = (None, false);
+        let rendered = self.run.pillar_sls(PillarSls {
+            file: &found.file,
+            saltenv: env.unwrap_or_default(),
+            sls: asked.sls,
+            defaults: asked.defaults,
+        });
+        let state = match rendered {
+            Ok(rendered) => {
+                is_text = rendered.is_text;
+                place = rendered.text.map(|text| text.place(0));
+                Some(rendered.value)
+            }
+            Err(e) if e.kind() == ErrorKind::Limit => return Err(e),
+            Err(e) => {
+                errors.push(self.failed(asked, e));
+                None
+            }
+        };
+        self.note(asked, Some(&found), outcome(state.as_ref()));
+        let includes = match &state {
+            Some(Value::Map(map)) => map.get("include").cloned(),
+            Some(other) if other.truthy() || is_text => {
+                errors.push(no_mapping(asked, other, place.clone()));
+                None
+            }
+            _ => None,
+        };
+        let Some(includes) = includes else {
+            known.insert(asked.sls.into(), state.clone());
+            return Ok(Outcome::own(state, errors));
+        };
+        let Value::List(includes) = includes else {
+            known.insert(asked.sls.into(), state.clone());
+            errors.push(no_list(asked, &includes, place));
+            return Ok(Outcome::own(state, errors));
+        };
+        let mut own = state.as_ref().and_then(Value::as_map).cloned().unwrap_or_default();
+        own.shift_remove("include");
+        known.insert(asked.sls.into(), Some(own.clone().into()));
+        let (data, is_own) =
+            self.included(asked, (&found, &includes, place), own, known, &mut errors)?;
+        Ok(Outcome {
+            data: Some(data),
+            is_own,
+            errors,
+        })
+    }
+
+    /// The data of an sls with what it includes: before its own, unless the option says that it overrides that.
+    fn included(
+        &self,
+        asked: &Asked<'_>,
+        (found, includes, place): (&Found, &[Value], Option<Place>),
+        own: Map,
+        known: &mut Known,
+        errors: &mut Vec<PillarError>,
+    ) -> Result<(Value, bool)> {
+        let overrides = self.settings.is_on("pillar_includes_override_sls");
+        let mut layers: Vec<(Value, String, bool)> = Vec::new();
+        let (mut state, mut is_own) = (Value::Map(own), true);
+        let mut defaults = asked.defaults.clone();
+        // The reference reports the errors of the last sls that it rendered again for each that it does not.
+        let mut last: Vec<PillarError> = Vec::new();
+        for item in includes {
+            let include = read_include(item, &mut defaults)
+                .map_err(|message| {
+                    let message = format!("{message}, in '{}'", asked.sls);
+                    let help = "an include is the name of an sls, or that name with `defaults` and `key` below it";
+                    Error::new(ErrorKind::DataSource, message)
+                        .at(place.clone())
+                        .help(help)
+                })?;
+            for name in self.candidates(&include.pattern, asked, found)? {
+                self.visit(1)?;
+                let (nested, is_whole) = match known.get(&name) {
+                    Some(known) => {
+                        self.events.add(|| PillarEvent::Sls {
+                            sls: name.clone(),
+                            saltenv: asked.saltenv.to_string(),
+                            path: None,
+                            included_by: Some(asked.sls.into()),
+                            outcome: SlsOutcome::Again,
+                        });
+                        (known.clone(), true)
+                    }
+                    None => {
+                        let next = Asked {
+                            sls: &name,
+                            saltenv: asked.saltenv,
+                            defaults: &defaults,
+                            included_by: Some(asked.sls),
+                            depth: asked.depth + 1,
+                        };
+                        let outcome = self.sls(&next, known)?;
+                        last = outcome.errors;
+                        (outcome.data, outcome.is_own)
+                    }
+                };
+                if let Some(nested) = nested.filter(Value::truthy) {
+                    let nested = below(include.key.as_deref(), nested);
+                    if overrides {
+                        if is_own {
+                            self.overwrite(known, asked.sls, &nested);
+                        }
+                        is_own = false;
+                        state = self.merge(state, &nested, &name)?;
+                    } else {
+                        layers.push((nested, name, is_whole && include.key.is_none()));
+                    }
+                }
+                errors.extend(last.iter().cloned());
+            }
+        }
+        if !overrides {
+            is_own = layers.is_empty();
+            state = self.stacked(layers, (state, asked.sls), known)?;
+        }
+        Ok((state, is_own))
+    }
+
+    /// Merge included sls, in order, and the data of the sls itself over them.
+    fn stacked(
+        &self,
+        layers: Vec<(Value, String, bool)>,
+        (own, name): (Value, &str),
+        known: &mut Known,
+    ) -> Result<Value> {
+        let mut layers = layers.into_iter();
+        let Some((mut base, first, is_whole)) = layers.next() else {
+            return Ok(own);
+        };
+        let rest: Vec<(Value, String)> = layers
+            .map(|(layer, name, _)| (layer, name))
+            .chain([(own, name.into())])
+            .collect();
+        for (index, (layer, name)) in rest.iter().enumerate() {
+            if index == 0 && is_whole {
+                self.overwrite(known, &first, layer);
+            }
+            base = self.merge(base, layer, name)?;
+        }
+        Ok(base)
+    }
+
+    /// The strategy `overwrite` of the reference overwrites in the base itself, which is what a second include gives.
+    fn overwrite(&self, known: &mut Known, name: &str, layer: &Value) {
+        if self.merging.strategy != Strategy::Overwrite {
+            return;
+        }
+        let (Some(Some(Value::Map(base))), Some(layer)) = (known.get_mut(name), layer.as_map())
+        else {
+            return;
+        };
+        for (key, value) in layer {
+            if base.contains_key(key) {
+                base.insert(key.clone(), value.clone());
+            }
+        }
+    }
+
+    /// The sls that an include means (Salt: the two look-ups of `render_pstate`): its name without leading dots, and
+    /// the name beside the sls that includes it. One that means nothing stands for itself.
+    fn candidates(&self, pattern: &str, asked: &Asked<'_>, found: &Found) -> Result<Vec<String>> {
+        let env = asked.saltenv.as_str().unwrap_or_default();
+        let mut names = self.names(&pattern.trim_start_matches('.').replace('/', "."), env)?;
+        let relative = pattern.strip_prefix('.').map(|rest| {
+            let parts: Vec<&str> = asked.sls.split('.').collect();
+            let above = if found.is_init {
+                &parts[..]
+            } else {
+                &parts[..parts.len().saturating_sub(1)]
+            };
+            above.iter().copied().chain([rest]).collect::<Vec<_>>().join(".")
+        });
+        let pattern = relative.unwrap_or_else(|| pattern.to_owned());
+        names.extend(self.names(&pattern, env)?);
+        if names.is_empty() {
+            names.push(pattern);
+        }
+        Ok(names)
+    }
+
+    /// An sls that there is not.
+    fn missing(&self, asked: &Asked<'_>, known: &mut Known) -> Outcome {
+        let Asked { sls, saltenv, .. } = asked;
+        let mut outcome = Outcome::own(None, Vec::new());
+        let may_miss = self
+            .ignored
+            .get(*saltenv)
+            .is_some_and(|names| names.iter().any(|name| name == sls));
+        let has_roots = saltenv.as_str().is_some_and(|env| self.settings.has_roots(env));
+        self.note(
+            asked,
+            None,
+            if may_miss {
+                SlsOutcome::MayMiss
+            } else {
+                SlsOutcome::Missing
+            },
+        );
+        if may_miss {
+            return outcome;
+        }
+        if !has_roots {
+            let message = format!("there is no '{sls}': saltenv '{saltenv}' has no pillar_roots");
+            let warning = mapstack_diagnostic::Diagnostic::warning(ErrorKind::File, message);
+            self.run.warn(warning.with_help(
+                "a top file names the saltenv; each has its own directories in the option pillar_roots",
+            ));
+            return outcome;
+        }
+        let text = format!(
+            "Specified SLS '{sls}' in environment '{saltenv}' is not available on the salt master"
+        );
+        outcome.errors.push(PillarError::new(text, self.no_sls(asked)));
+        outcome.data = Some(Value::map());
+        if let Err(e) = PillarSls::check_defaults(asked.defaults) {
+            outcome.errors.push(self.failed(asked, e));
+            outcome.data = None;
+        }
+        known.insert((*sls).into(), outcome.data.clone());
+        outcome
+    }
+
+    fn no_sls(&self, asked: &Asked<'_>) -> Error {
+        let Asked { sls, saltenv, .. } = asked;
+        let by = asked
+            .included_by
+            .map(|by| format!(", which '{by}' includes"))
+            .unwrap_or_default();
+        let message = format!("the pillar has no sls '{sls}' in saltenv '{saltenv}'{by}");
+        let error = Error::new(ErrorKind::File, message);
+        let env = saltenv.as_str().unwrap_or_default();
+        let names = self.files.names(env).ok();
+        let near = names
+            .as_ref()
+            .and_then(|names| mapstack::nearest(sls, names.iter()));
+        match near {
+            Some(near) => error.help(format!("did you mean '{near}'?")),
+            None => error.help(format!(
+                "there is neither {0}.sls nor {0}/init.sls",
+                sls.replace('.', "/")
+            )),
+        }
+    }
+
+    /// The error of an sls that does not render.
+    fn failed(&self, asked: &Asked<'_>, error: Error) -> PillarError {
+        let sls = asked.sls;
+        let is_safe = self.settings.templates.get("pillar_safe_render_error");
+        let text = if is_safe.is_none_or(Value::truthy) {
+            format!("Rendering SLS '{sls}' failed. Please see master log for details.")
+        } else {
+            let message = &error.diagnostic().message;
+            format!("Rendering SLS '{sls}' failed, render error:\n{message}")
+        };
+        PillarError::new(text, error.note(format!("while rendering the sls '{sls}'")))
+    }
+
+    fn merge(&self, base: Value, layer: &Value, sls: &str) -> Result<Value> {
+        self.run.spend(1 + Extent::of(layer).values)?;
+        merge(base, layer, self.merging, &mut ()).map_err(|e| {
+            let message = format!("the sls '{sls}' cannot be merged: {e}");
+            Error::new(ErrorKind::Merge, message)
+                .help("an sls is a mapping; see also the option pillar_source_merging_strategy")
+        })
+    }
+
+    fn note(&self, asked: &Asked<'_>, found: Option<&Found>, outcome: SlsOutcome) {
+        self.events.add(|| PillarEvent::Sls {
+            sls: asked.sls.into(),
+            saltenv: asked.saltenv.to_string(),
+            path: found.map(|found| found.file.shown.clone()),
+            included_by: asked.included_by.map(Into::into),
+            outcome,
+        });
+    }
+}
+
+fn outcome(state: Option<&Value>) -> SlsOutcome {
+    match state {
+        None => SlsOutcome::Failed,
+        Some(Value::Map(map)) => SlsOutcome::Read(map.len()),
+        Some(other) => SlsOutcome::NoMapping(other.kind().described()),
+    }
+}
+
+/// Read an include. `defaults` are those of the last include that had some.
+fn read_include(item: &Value, defaults: &mut Value) -> std::result::Result<Include, String> {
+    let name = |name: &Value| match name {
+        Value::Str(name) => Ok(name.to_string()),
+        other => Err(format!(
+            "an include must be the name of an sls, not {}",
+            other.kind().described()
+        )),
+    };
+    let Value::Map(map) = item else {
+        return Ok(Include {
+            pattern: name(item)?,
+            key: None,
+        });
+    };
+    let Some((key, details)) = map.iter().next() else {
+        return Err("an include is an empty mapping".into());
+    };
+    let Value::Map(details) = details else {
+        return Err(format!(
+            "the include '{key}' must have a mapping below it, not {}",
+            details.kind().described()
+        ));
+    };
+    *defaults = details
+        .get("defaults")
+        .cloned()
+        .unwrap_or_else(Value::map);
+    let below = match details.get("key") {
+        Some(Value::Str(key)) if !key.is_empty() => Some(key.to_string()),
+        Some(other) if other.truthy() => {
+            return Err(format!(
+                "the `key` of the include '{key}' must be text, not {}",
+                other.kind().described()
+            ));
+        }
+        _ => None,
+    };
+    Ok(Include {
+        pattern: name(&key.to_value())?,
+        key: below,
+    })
+}
+
+/// Data below the keys of a path with colons.
+fn below(key: Option<&str>, data: Value) -> Value {
+    let steps = key.into_iter().flat_map(|key| key.rsplit(':'));
+    steps.fold(data, |data, step| {
+        Value::Map([(step, data)].into_iter().collect())
+    })
+}
+
+
+fn no_environment(saltenv: &Key) -> PillarError {
+    let text = format!("No matching pillar environment for environment '{saltenv}' found");
+    let message = format!("a top file of the pillar names the saltenv '{saltenv}', which has no pillar_roots");
+    let error = Error::new(ErrorKind::Options, message);
+    PillarError::new(
+        text,
+        error.help("add its directories to the option pillar_roots, or take it out of the top file"),
+    )
+}
+
+fn no_mapping(asked: &Asked<'_>, value: &Value, place: Option<Place>) -> PillarError {
+    let sls = asked.sls;
+    let message = format!(
+        "the sls '{sls}' renders to {}, not a mapping",
+        value.kind().described()
+    );
+    PillarError::new(
+        format!("SLS '{sls}' does not render to a dictionary"),
+        Error::new(ErrorKind::DataSource, message).at(place),
+    )
+}
+
+fn no_list(asked: &Asked<'_>, includes: &Value, place: Option<Place>) -> PillarError {
+    let sls = asked.sls;
+    let message = format!(
+        "`include` of the sls '{sls}' must be a list, not {}",
+        includes.kind().described()
+    );
+    let error = Error::new(ErrorKind::DataSource, message)
+        .at(place)
+        .help("write one sls a line, each behind a dash");
+    PillarError::new(
+        format!("Include Declaration in SLS '{sls}' is not formed as a list"),
+        error,
+    )
+}

@@ -1,0 +1,479 @@
+//! Top files: which sls a minion gets (Salt: `Pillar.get_tops`, `merge_tops`, `top_matches`).
+
+use std::collections::HashMap;
+
+use indexmap::IndexMap;
+use mapstack::{File, PillarSls, RenderedSls, Run, Text};
+use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
+use mapstack_value::{Int, Key, Map, Path, Value};
+use mapstack_yaml::Marks;
+
+use super::errors::PillarError;
+use super::files::PillarFiles;
+use super::python::{Number, int, items};
+use super::settings::Settings;
+use crate::trace::{Events, PillarEvent};
+
+/// A top file that was rendered.
+struct TopFile {
+    shown: String,
+    /// What it renders to, for places.
+    whole: Value,
+    /// That without what it includes.
+    targets: Map,
+    text: Option<Text<'static>>,
+    marks: Option<Marks>,
+}
+
+impl TopFile {
+    /// Where a saltenv or a target of one stands.
+    fn place(&mut self, path: Path) -> Option<Place> {
+        let text = self.text.as_ref()?;
+        if self.marks.is_none() {
+            let loaded = mapstack_yaml::load_rendered(text.as_str(), &Default::default());
+            self.marks = loaded.ok().map(|loaded| loaded.marks);
+        }
+        let mark = self.marks.as_ref()?.key_at(&self.whole, &path)?;
+        Some(text.place_of_mark(mark))
+    }
+}
+
+/// What top files say of one target, the last of them.
+#[derive(Debug, Default)]
+struct Entry {
+    /// What stands under `match`.
+    matcher: Option<Value>,
+    sls: Vec<String>,
+    order: Option<Int>,
+    /// The top file that it is from.
+    file: usize,
+}
+
+/// The merged top files: targets by saltenv.
+type Targets = IndexMap<Key, IndexMap<Key, Entry>>;
+
+/// The sls that a minion gets by saltenv, and those whose absence is no error.
+#[derive(Debug, Default)]
+pub(crate) struct Matches {
+    pub sls: IndexMap<Key, Vec<String>>,
+}
+
+/// The top files of a pillar.
+pub(crate) struct Top {
+    files: Vec<TopFile>,
+    targets: Targets,
+    /// Sls that may be missing, by saltenv.
+    pub ignored: HashMap<Key, Vec<String>>,
+    pub errors: Vec<PillarError>,
+}
+
+/// Why top files cannot be merged.
+enum Unmergeable {
+    /// The reference notes an error and goes on without any.
+    Noted(Error),
+    /// The reference ends.
+    Raised(Error),
+}
+
+/// What reads top files.
+pub(crate) struct TopReader<'t, 'e> {
+    pub run: &'t Run<'e>,
+    pub files: &'t PillarFiles,
+    pub settings: &'t Settings,
+    pub events: &'t Events,
+}
+
+impl TopReader<'_, '_> {
+    /// Read and merge the top files.
+    pub fn read(&self) -> Result<Top> {
+        let mut errors = Vec::new();
+        let mut tops: IndexMap<String, Vec<TopFile>> = IndexMap::new();
+        for env in self.envs() {
+            match self.first(&env) {
+                Ok(Some(top)) => tops.entry(env).or_default().push(top?),
+                Ok(None) => {}
+                Err(e) if e.kind() == ErrorKind::Limit => return Err(e),
+                Err(e) => {
+                    let text = format!(
+                        "Rendering Primary Top file failed, render error:\n{}",
+                        e.diagnostic().message
+                    );
+                    errors.push(PillarError::new(text, e));
+                    break;
+                }
+            }
+        }
+        self.follow_includes(&mut tops, &mut errors)?;
+        let mut files: Vec<TopFile> = tops.into_values().flatten().collect();
+        let mut ignored = HashMap::new();
+        let targets = match merged(&mut files, &mut ignored) {
+            Ok(targets) => targets,
+            Err(Unmergeable::Raised(e)) => return Err(e),
+            Err(Unmergeable::Noted(e)) => {
+                errors.push(PillarError::new(
+                    "Error encountered while rendering pillar top file.",
+                    e,
+                ));
+                Targets::default()
+            }
+        };
+        Ok(Top {
+            files,
+            targets: sorted(targets),
+            ignored,
+            errors,
+        })
+    }
+
+    /// The environments whose top files count.
+    fn envs(&self) -> Vec<String> {
+        let pillarenv = self.settings.value("pillarenv");
+        let all = self.settings.envs();
+        if pillarenv.truthy() {
+            let name = pillarenv.to_string();
+            let roots = self.settings.value("pillar_roots");
+            let there = roots
+                .as_map()
+                .is_some_and(|roots| roots.contains_key(name.as_str()));
+            return if there { vec![name] } else { Vec::new() };
+        }
+        if self.settings.value("pillar_source_merging_strategy").as_str() == Some("none") {
+            let asked = &self.settings.asked_saltenv;
+            let only = if asked.truthy() {
+                asked.to_string()
+            } else {
+                "base".into()
+            };
+            return all.into_iter().filter(|env| *env == only).collect();
+        }
+        all
+    }
+
+    /// The top file of an environment. The inner error ends the compile, as it does in the reference.
+    fn first(&self, env: &str) -> Result<Option<Result<TopFile>>> {
+        let path = self.settings.value("state_top").to_string();
+        let path = path.strip_prefix("salt://").unwrap_or(&path);
+        let found = if self.settings.has_roots(env) {
+            self.files.file(path, env)?
+        } else {
+            None
+        };
+        self.events.add(|| PillarEvent::Top {
+            saltenv: env.into(),
+            path: found.as_ref().map(|file| file.shown.clone()),
+            included: None,
+        });
+        let Some(file) = found else {
+            return Ok(None);
+        };
+        let rendered = self.render(&file, env)?;
+        Ok(Some(top_file(file.shown, rendered.value, rendered.text)))
+    }
+
+    fn render(&self, file: &File, saltenv: &str) -> Result<RenderedSls> {
+        self.run.pillar_sls(PillarSls {
+            file,
+            saltenv,
+            sls: "",
+            defaults: &Value::None,
+        })
+    }
+
+    /// Add the top files that top files include; those that these include do not count.
+    fn follow_includes(
+        &self,
+        tops: &mut IndexMap<String, Vec<TopFile>>,
+        errors: &mut Vec<PillarError>,
+    ) -> Result<()> {
+        for (env, tops) in tops {
+            let mut included = Vec::new();
+            for top in tops.iter_mut() {
+                let Some(listed) = top.targets.get("include").cloned() else {
+                    continue;
+                };
+                let listed = items(&listed).ok_or_else(|| {
+                    let what = listed.kind().described();
+                    let message = format!("`include` of a top file must be a list, not {what}");
+                    Error::new(ErrorKind::DataSource, message)
+                        .at(top.place([Key::from("include")].into_iter().collect()))
+                })?;
+                top.targets.shift_remove("include");
+                included.extend(listed);
+            }
+            let mut done: Vec<Value> = Vec::new();
+            for sls in included {
+                if done.contains(&sls) {
+                    continue;
+                }
+                match self.included(&sls, env) {
+                    Ok(Some(top)) => tops.push(top?),
+                    Ok(None) => {}
+                    Err(e) if e.kind() == ErrorKind::Limit => return Err(e),
+                    Err(e) => {
+                        let text = format!(
+                            "Rendering Top file {sls} failed, render error:\n{}",
+                            e.diagnostic().message
+                        );
+                        errors.push(PillarError::new(text, e));
+                    }
+                }
+                done.push(sls);
+            }
+        }
+        Ok(())
+    }
+
+    fn included(&self, sls: &Value, env: &str) -> Result<Option<Result<TopFile>>> {
+        let Some(name) = sls.as_str() else {
+            let message = format!(
+                "a top file includes others by name, not by {}",
+                sls.kind().described()
+            );
+            return Err(Error::new(ErrorKind::DataSource, message));
+        };
+        let found = self.files.sls(name, env)?;
+        self.events.add(|| PillarEvent::Top {
+            saltenv: env.into(),
+            path: found.as_ref().map(|found| found.file.shown.clone()),
+            included: Some(name.into()),
+        });
+        let Some(found) = found else {
+            let message = format!("a top file includes '{name}', which saltenv '{env}' does not have");
+            self.run
+                .warn(mapstack_diagnostic::Diagnostic::warning(ErrorKind::File, message));
+            return Ok(None);
+        };
+        let rendered = self.render(&found.file, env)?;
+        Ok(Some(top_file(found.file.shown, rendered.value, rendered.text)))
+    }
+}
+
+/// A rendered top file; a mapping, or nothing.
+fn top_file(shown: String, value: Value, text: Option<Text<'static>>) -> Result<TopFile> {
+    let targets = match value {
+        Value::Map(targets) => targets,
+        Value::None => Map::new(),
+        other => {
+            let what = other.kind().described();
+            let message = format!("{shown} renders to {what}, not a mapping");
+            let place = text.as_ref().map(|text| text.place(0));
+            return Err(Error::new(ErrorKind::DataSource, message)
+                .at(place)
+                .help("a top file is a mapping from saltenvs to targets, as in `base: {'*': [common]}`"));
+        }
+    };
+    Ok(TopFile {
+        shown,
+        whole: targets.clone().into(),
+        targets,
+        text,
+        marks: None,
+    })
+}
+
+/// Merge top files: of a target that is named twice, the last entry replaces those before.
+fn merged(
+    files: &mut [TopFile],
+    ignored: &mut HashMap<Key, Vec<String>>,
+) -> std::result::Result<Targets, Unmergeable> {
+    let mut all = Targets::default();
+    for (index, file) in files.iter_mut().enumerate() {
+        let envs = file.targets.clone();
+        for (env, targets) in &envs {
+            if env.as_str() == Some("include") {
+                continue;
+            }
+            let Value::Map(targets) = targets else {
+                match targets_of_other(targets) {
+                    Ok(()) => continue,
+                    Err(problem) => return Err(file.unmergeable(problem, [env.clone()])),
+                }
+            };
+            for (target, listed) in targets {
+                let entry = entry(listed, index)
+                    .map_err(|problem| file.unmergeable(problem, [env.clone(), target.clone()]))?;
+                if entry.1 {
+                    let may_miss = ignored.entry(env.clone()).or_default();
+                    may_miss.extend(entry.0.sls.iter().cloned());
+                }
+                all.entry(env.clone())
+                    .or_default()
+                    .insert(target.clone(), entry.0);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// What is wrong with a part of a top file, and whether the reference ends on it.
+struct Problem {
+    message: String,
+    ends: bool,
+}
+
+fn problem(message: impl Into<String>) -> Problem {
+    Problem {
+        message: message.into(),
+        ends: false,
+    }
+}
+
+impl TopFile {
+    fn unmergeable(&mut self, problem: Problem, path: impl IntoIterator<Item = Key>) -> Unmergeable {
+        let place = self.place(path.into_iter().collect());
+        let message = format!("{}: {}", self.shown, problem.message);
+        let error = Error::new(ErrorKind::DataSource, message)
+            .at(place)
+            .help("below a saltenv stand targets, and below a target a list of sls");
+        match problem.ends {
+            true => Unmergeable::Raised(error),
+            false => Unmergeable::Noted(error),
+        }
+    }
+}
+
+/// The targets of a saltenv that are not a mapping: nothing but an empty one is understood.
+fn targets_of_other(targets: &Value) -> std::result::Result<(), Problem> {
+    let what = targets.kind().described();
+    let wrong = problem(format!("the targets of a saltenv must be a mapping, not {what}"));
+    match items(targets) {
+        Some(items) if items.is_empty() => Ok(()),
+        Some(list) if matches!(targets, Value::List(_) | Value::Tuple(_)) => {
+            // Python takes a number for the position of an item.
+            let count = i64::try_from(list.len()).unwrap_or(i64::MAX);
+            let ends = match &list[0] {
+                Value::Int(_) | Value::Bool(_) => match int(&list[0]) {
+                    Number::Is(at) => at.to_i64().is_none_or(|at| at >= count || at < -count),
+                    _ => false,
+                },
+                _ => false,
+            };
+            Err(Problem { ends, ..wrong })
+        }
+        _ => Err(wrong),
+    }
+}
+
+/// The entry of a target, and whether its sls may be missing.
+fn entry(listed: &Value, file: usize) -> std::result::Result<(Entry, bool), Problem> {
+    let wrong = || {
+        let what = listed.kind().described();
+        problem(format!("a target must have a list of sls, not {what}"))
+    };
+    let mut entry = Entry {
+        file,
+        ..Entry::default()
+    };
+    let mut may_miss = false;
+    for item in items(listed).ok_or_else(wrong)? {
+        match item {
+            Value::Str(sls) => {
+                if !entry.sls.iter().any(|known| **known == *sls) {
+                    entry.sls.push(sls.to_string());
+                }
+            }
+            Value::Map(map) => {
+                if let Some(matcher) = map.get("match") {
+                    entry.matcher = Some(matcher.clone());
+                }
+                if let Some(given) = map.get("order") {
+                    entry.order = Some(order(given)?);
+                }
+                may_miss |= map.get("ignore_missing").is_some_and(Value::truthy);
+            }
+            _ => {}
+        }
+    }
+    Ok((entry, may_miss))
+}
+
+fn order(given: &Value) -> std::result::Result<Int, Problem> {
+    match int(given) {
+        Number::Is(order) => Ok(order),
+        Number::Bad => Ok(Int::from(0)),
+        Number::Unfit => Err(problem(format!(
+            "`order` must be a number, not {}",
+            given.kind().described()
+        ))),
+        Number::Endless => Err(Problem {
+            ends: true,
+            ..problem("`order` must be a finite number")
+        }),
+    }
+}
+
+/// The targets of each saltenv by their order, equal ones as they stand.
+fn sorted(mut all: Targets) -> Targets {
+    let zero = Int::from(0);
+    for targets in all.values_mut() {
+        targets.sort_by(|_, one, _, other| {
+            let order = |entry: &Entry| entry.order.clone().unwrap_or_else(|| zero.clone());
+            order(one).cmp(&order(other))
+        });
+    }
+    all
+}
+
+impl Top {
+    /// The sls of the minion's targets, by saltenv (Salt: `Pillar.top_matches`).
+    pub fn matches(&mut self, reader: &TopReader<'_, '_>) -> Result<Matches> {
+        let mut matches = Matches::default();
+        let pillarenv = reader.settings.value("pillarenv");
+        let id = reader.settings.id.to_string();
+        let Top { files, targets, .. } = self;
+        for (env, targets) in targets.iter() {
+            if pillarenv.truthy() && env.to_value() != pillarenv {
+                continue;
+            }
+            for (target, entry) in targets {
+                let place = |files: &mut Vec<TopFile>| {
+                    let path = [env.clone(), target.clone()].into_iter().collect();
+                    files.get_mut(entry.file)?.place(path)
+                };
+                let is_meant = reader
+                    .run
+                    .confirm_top(&id, target, entry.matcher.as_ref())
+                    .map_err(|e| {
+                        let place = place(files);
+                        e.at(place).note(format!("for the target '{target}' of '{env}'"))
+                    })?;
+                reader.events.add(|| PillarEvent::Target {
+                    saltenv: env.to_string(),
+                    target: target.to_string(),
+                    matcher: entry
+                        .matcher
+                        .as_ref()
+                        .map_or_else(|| "compound".into(), ToString::to_string),
+                    place: place(files),
+                    sls: entry.sls.clone(),
+                    is_meant,
+                });
+                if is_meant {
+                    let sls = matches.sls.entry(env.clone()).or_default();
+                    for name in &entry.sls {
+                        if !sls.contains(name) {
+                            sls.push(name.clone());
+                        }
+                    }
+                }
+            }
+        }
+        Ok(matches)
+    }
+}
+
+impl Matches {
+    /// The saltenvs in the order that the option `env_order` gives them: those that it lists, then the others.
+    pub fn ordered(&self, order: &Value) -> Vec<(&Key, &Vec<String>)> {
+        let listed = items(order).unwrap_or_default();
+        let listed = listed.iter().filter_map(|env| Key::try_from(env).ok());
+        let mut ordered: Vec<(&Key, &Vec<String>)> = Vec::new();
+        for env in listed {
+            ordered.extend(self.sls.get_key_value(&env));
+        }
+        let is_new = |(env, _): &(&Key, &Vec<String>)| !ordered.iter().any(|(known, _)| known == env);
+        let others: Vec<_> = self.sls.iter().filter(is_new).collect();
+        ordered.extend(others);
+        ordered
+    }
+}

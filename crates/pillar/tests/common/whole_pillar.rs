@@ -1,0 +1,115 @@
+//! Compiles the pillar of a recorded or made-up master.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use mapstack::loader::Roots;
+use mapstack::minion::Minion;
+use mapstack::value::{Map, MapKind, Value};
+use mapstack::{Call, CallError, Engine, Functions};
+use mapstack_pillar::{Ask, Master, pillar_roots};
+use mapstack_salt_config::{Config, Kind, fileserver};
+
+/// Stands for the directory that the files are in.
+const DIR: &str = "<DIR>";
+
+/// What a master with the files below a directory compiles for the minion of a record.
+///
+/// # Errors
+/// What ends the compile.
+pub fn compiled(record: &Map, root: &Path) -> Result<Value, String> {
+    let shown = root.display().to_string();
+    let record = put(&record.clone().into(), DIR, &shown);
+    let field = |name: &str| -> Value {
+        let fields = record.as_map();
+        fields
+            .and_then(|record| record.get(name))
+            .cloned()
+            .unwrap_or_default()
+    };
+    let map = |name: &str| field(name).as_map().cloned().unwrap_or_default();
+    let config = Config::parse(field("master").to_string().as_bytes(), "master", Kind::Master)
+        .map_err(|e| e.to_string())?;
+    let add = |roots: Roots, (env, directory): (String, String)| roots.root(&env, directory);
+    let pillar = pillar_roots(config.options()).into_iter().fold(Roots::new(), add);
+    let served = fileserver::open(config.options(), Path::new("")).map_err(|e| e.to_string())?.files;
+    let minion = Minion {
+        id: field("minion_id"),
+        grains: map("grains"),
+        ..Minion::default()
+    };
+    let ask = Ask {
+        saltenv: field("saltenv"),
+        pillarenv: field("pillarenv"),
+        pillar_override: map("override"),
+        ext: Some(field("ext")).filter(|ext| !ext.is_none()),
+    };
+    let master = Master::new(config, Arc::new(pillar)).with_directories([root]);
+    let engine = Engine::new(served).with_functions(Echo);
+    let made = master
+        .compile(&engine, &minion, &ask)
+        .map_err(|e| e.to_string())?;
+    let plain = Value::Map(made.data).with_map_kind(MapKind::Dict);
+    Ok(put(&without_reasons(plain), &shown, DIR))
+}
+
+/// Errors without what templates and external pillars say, which is in words of each side's own.
+fn without_reasons(pillar: Value) -> Value {
+    let Value::Map(mut pillar) = pillar else {
+        return pillar;
+    };
+    if let Some(Value::List(errors)) = pillar.get("_errors") {
+        let cut = |error: &Value| Value::from(without_reason(&error.to_string()));
+        let errors: Value = errors.iter().map(cut).collect();
+        pillar.insert("_errors", errors);
+    }
+    pillar.into()
+}
+
+fn without_reason(error: &str) -> &str {
+    if let Some(at) = error.find("render error:\n") {
+        return &error[..at + "render error:".len()];
+    }
+    let name = |rest: &str| rest.find(':').map(|at| error.len() - rest.len() + at);
+    match error.strip_prefix("Failed to load ext_pillar ").and_then(name) {
+        Some(at) => &error[..at],
+        None => error,
+    }
+}
+
+/// Runs the only command there is: `echo '…'`.
+struct Echo;
+
+impl Functions for Echo {
+    fn has(&self, name: &str) -> bool {
+        matches!(name, "cmd.run" | "cmd.run_stdout")
+    }
+
+    fn has_module(&self, module: &str) -> bool {
+        module == "cmd"
+    }
+
+    fn call(&self, call: &Call) -> Option<Result<Value, CallError>> {
+        let said = call.args.first()?.as_str()?.strip_prefix("echo ")?;
+        Some(Ok(said.trim_matches('\'').into()))
+    }
+}
+
+/// A value with one text for another in all its texts.
+fn put(value: &Value, old: &str, new: &str) -> Value {
+    match value {
+        Value::Str(text) => text.replace(old, new).into(),
+        Value::List(members) => members.iter().map(|member| put(member, old, new)).collect(),
+        Value::Map(map) => {
+            let entries = map.iter().map(|(key, inner)| {
+                let key = match key.as_str() {
+                    Some(text) => text.replace(old, new).into(),
+                    None => key.clone(),
+                };
+                (key, put(inner, old, new))
+            });
+            Value::Map(entries.collect())
+        }
+        other => other.clone(),
+    }
+}

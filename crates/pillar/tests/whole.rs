@@ -1,0 +1,298 @@
+//! Whole pillars beside the reference's, recorded: what a master compiles, and where it ends.
+
+#[path = "../../mapstack/tests/common/mod.rs"]
+mod common;
+#[path = "common/whole_pillar.rs"]
+mod whole_pillar;
+
+use std::fs;
+use std::sync::Arc;
+
+use common::{assert_repeated, map, records};
+use mapstack::loader::{FileServer, MemoryFiles};
+use mapstack::minion::Minion;
+use mapstack::value::{Map, Value};
+use mapstack::{Engine, ErrorKind, Limits};
+use mapstack_pillar::{Ask, Master, PillarEvent, SlsOutcome, WholePillar};
+use mapstack_salt_config::{Config, Kind};
+
+/// Records whose result here differs on purpose, with the reason.
+const DIFFERENCES: &[(&str, &str)] = &[];
+
+fn check(record: &Map) -> Result<(), String> {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("here");
+    for (name, text) in &map(record, "files") {
+        let path = root.join(name.to_string());
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let text = text.to_string();
+        fs::write(path, text.replace("<DIR>", &root.display().to_string())).unwrap();
+    }
+    let made = whole_pillar::compiled(record, &root).map(|value| value.repr());
+    match (made, record.get("result")) {
+        (Ok(made), Some(wanted)) if wanted.as_str() == Some(&made) => Ok(()),
+        (Ok(made), Some(wanted)) => Err(format!("got {made}\n    not {wanted}")),
+        (Ok(made), None) => Err(format!("got {made}, not {:?}", record.get("message"))),
+        (Err(error), Some(wanted)) => Err(format!("failed: {error}\n    not {wanted}")),
+        (Err(_), None) => Ok(()),
+    }
+}
+
+#[test]
+fn every_recorded_pillar_is_as_the_reference_has_it() {
+    let records = records(include_str!("data/whole_pillars.json"));
+    assert_eq!(records.len(), 608);
+    assert_repeated(&records, DIFFERENCES, check);
+}
+
+const MASTER: &str = "pillar_roots: {base: [/srv/pillar]}\n";
+
+/// A master with files of its pillar in memory.
+fn master(options: &str, files: &[(&str, &str)]) -> Master {
+    let config = Config::parse(format!("{MASTER}{options}").as_bytes(), "master", Kind::Master);
+    let server = files.iter().fold(MemoryFiles::new(), |all, (path, text)| {
+        all.file("base", path, *text)
+    });
+    Master::new(config.unwrap(), Arc::new(server)).with_events(true)
+}
+
+fn web1() -> Minion {
+    Minion::parse(b"{id: web1, grains: {os: Debian}}", "web1.yaml")
+        .unwrap()
+        .complete()
+}
+
+fn compile(master: &Master) -> mapstack::Result<WholePillar> {
+    master.compile(&Engine::new(MemoryFiles::new()), &web1(), &Ask::default())
+}
+
+#[test]
+fn errors_say_what_the_reference_says_and_where_it_is_wrong() {
+    let files = [
+        ("top.sls", "base:\n  '*': [web, comon]\n"),
+        ("web.sls", "a: 1\nb: {{ grains.nosuch }}\n"),
+        ("common.sls", "c: 1\n"),
+    ];
+    let pillar = compile(&master("", &files)).unwrap();
+    let [render, missing] = &pillar.errors[..] else {
+        panic!("{:?}", pillar.errors)
+    };
+    assert_eq!(
+        render.text,
+        "Rendering SLS 'web' failed. Please see master log for details."
+    );
+    let place = render.error.diagnostic().place.as_ref().unwrap();
+    assert!(place.file.ends_with("web.sls"), "{place:?}");
+    assert_eq!((place.line(), place.column()), (2, 7));
+    assert_eq!(
+        missing.text,
+        "Specified SLS 'comon' in environment 'base' is not available on the salt master"
+    );
+    let help = missing.error.diagnostic().help.clone();
+    assert_eq!(help.as_deref(), Some("did you mean 'common'?"));
+    let texts = Value::from_iter([render.text.as_str(), missing.text.as_str()]);
+    assert_eq!(pillar.data.get("_errors"), Some(&texts));
+}
+
+#[test]
+fn a_top_file_that_cannot_be_merged_says_where() {
+    let files = [("top.sls", "base:\n  '*':\n    - web\n  'db*':\n")];
+    let pillar = compile(&master("", &files)).unwrap();
+    let [error] = &pillar.errors[..] else {
+        panic!("{:?}", pillar.errors)
+    };
+    assert_eq!(
+        error.text,
+        "Error encountered while rendering pillar top file."
+    );
+    let place = error.error.diagnostic().place.as_ref().unwrap();
+    assert_eq!((place.line(), place.column()), (4, 3));
+    assert!(error.error.to_string().contains("a list of sls, not null"));
+}
+
+#[test]
+fn a_matcher_that_there_is_not_ends_the_compile() {
+    let files = [("top.sls", "base:\n  'os:x':\n    - match: grian\n    - web\n")];
+    let error = compile(&master("", &files)).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("top.sls:2:3"), "{text}");
+    assert!(text.contains("there is no matcher 'grian'"), "{text}");
+    assert!(text.contains("did you mean 'grain'?"), "{text}");
+}
+
+#[test]
+fn a_trace_has_the_reasons_in_order() {
+    let files = [
+        (
+            "top.sls",
+            "base:\n  'web*':\n    - match: glob\n    - web\n  'db*': [db]\n",
+        ),
+        ("web.sls", "include: [common, common]\na: 1\n"),
+        ("common.sls", "b: {{ sls }}\n"),
+    ];
+    let events = compile(&master("", &files)).unwrap().events;
+    let shown = events.iter().map(|event| match event {
+        PillarEvent::Top { path, .. } => format!("top {}", path.is_some()),
+        PillarEvent::Target {
+            target,
+            matcher,
+            place,
+            is_meant,
+            ..
+        } => {
+            let place = place.as_ref().unwrap();
+            format!("{target} {matcher} {}:{} {is_meant}", place.line(), place.column())
+        }
+        PillarEvent::Sls {
+            sls,
+            included_by,
+            outcome,
+            ..
+        } => format!("{sls} {included_by:?} {outcome:?}"),
+        other => format!("{other:?}"),
+    });
+    let shown: Vec<String> = shown.collect();
+    let by = Some("web");
+    let expected = [
+        "top true".into(),
+        "web* glob 2:3 true".into(),
+        "db* compound 5:3 false".into(),
+        format!("web None {:?}", SlsOutcome::Read(2)),
+        format!("common {by:?} {:?}", SlsOutcome::Read(1)),
+    ];
+    assert_eq!(shown[..5], expected);
+    // A plain name is looked up twice, so the include counts twice; two of them are four.
+    assert_eq!(shown.len(), 8);
+    assert!(shown[5..].iter().all(|event| event.ends_with("Again")));
+}
+
+#[test]
+fn ciphertext_stays_and_is_named() {
+    let secret = "-----BEGIN PGP MESSAGE-----\n\nhQ\n-----END PGP MESSAGE-----";
+    let sls = format!(
+        "#!jinja|yaml|gpg\nusers:\n  - pw: |\n      {}\nplain: x\n",
+        secret.replace('\n', "\n      ")
+    );
+    let files = [("top.sls", "base: {'*': [a]}"), ("a.sls", sls.as_str())];
+    let pillar = compile(&master("", &files)).unwrap();
+    assert!(pillar.errors.is_empty(), "{:?}", pillar.errors);
+    assert_eq!(pillar.encrypted, ["users:0:pw"]);
+}
+
+#[test]
+fn external_pillars_that_are_not_made_here_are_errors_by_name() {
+    let files = [("top.sls", "base: {'*': [a]}"), ("a.sls", "a: 1")];
+    let pillar = compile(&master("ext_pillar: [{git: x}, {own_module: 1}]\n", &files)).unwrap();
+    let [error] = &pillar.errors[..] else {
+        panic!("{:?}", pillar.errors)
+    };
+    assert!(error.text.starts_with("Failed to load ext_pillar git: "));
+    assert_eq!(error.error.kind(), ErrorKind::Unsupported);
+    assert!(error.error.to_string().starts_with("master:2:15: "));
+    assert_eq!(pillar.warnings.len(), 1, "{:?}", pillar.warnings);
+    assert!(pillar.warnings[0].message.contains("'own_module'"));
+}
+
+#[test]
+fn a_command_that_is_not_permitted_is_an_error() {
+    let options = "ext_pillar: [{cmd_yaml: 'echo a: 1'}]\n";
+    let pillar = compile(&master(options, &[("top.sls", "base: {}")])).unwrap();
+    let error = pillar.errors[0].error.to_string();
+    assert!(error.contains("cmd.run_stdout"), "{error}");
+    assert!(error.starts_with("master:2:15: "), "{error}");
+}
+
+#[test]
+fn the_options_of_the_master_can_be_part_of_the_pillar() {
+    let pillar = compile(&master("pillar_opts: true\nsite: here\n", &[])).unwrap();
+    let options = pillar.data.get("master").and_then(Value::as_map).unwrap();
+    assert_eq!(options.get("site").unwrap().as_str(), Some("here"));
+    assert_eq!(options.get("id").unwrap().as_str(), Some("web1"));
+    assert!(options.contains_key("saltversion"));
+}
+
+#[test]
+fn includes_that_do_not_end_are_bounded() {
+    let deep: Vec<(String, String)> = (0..200)
+        .map(|i| (format!("s{i}.sls"), format!("include: [s{}]\n", i + 1)))
+        .collect();
+    let mut files = vec![("top.sls", "base: {'*': [s0]}")];
+    files.extend(deep.iter().map(|(name, text)| (&**name, &**text)));
+    let endless = [
+        ("top.sls", "base: {'*': [s]}"),
+        ("s/init.sls", "include: [.]\n"),
+    ];
+    for files in [&files[..], &endless] {
+        let error = compile(&master("", files)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        assert!(error.to_string().contains("nest deeper"), "{error}");
+    }
+}
+
+#[test]
+fn the_steps_of_a_compile_are_bounded() {
+    let many: Vec<(String, String)> = (0..300)
+        .map(|i| (format!("m/s{i}.sls"), "include: ['m.*']\na: [1, 2]\n".into()))
+        .collect();
+    let mut files = vec![("top.sls", "base: {'*': ['m.*']}")];
+    files.extend(many.iter().map(|(name, text)| (&**name, &**text)));
+    let error = compile(&master("", &files)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+    let limits = Limits {
+        fuel: 500,
+        ..Limits::default()
+    };
+    let engine = Engine::new(MemoryFiles::new()).with_limits(limits);
+    let small = [
+        ("top.sls", "base: {'*': [a]}"),
+        ("a.sls", "{% for i in range(1000) %}\na{{ i }}: 1\n{% endfor %}\n"),
+    ];
+    let error = master("", &small)
+        .compile(&engine, &web1(), &Ask::default())
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+}
+
+/// Notes which files are asked for.
+struct Asked(MemoryFiles, std::sync::Mutex<Vec<String>>);
+
+impl FileServer for Asked {
+    fn fetch(
+        &self,
+        path: &mapstack::loader::SaltPath,
+        saltenv: &str,
+    ) -> Result<mapstack::loader::Fetched, mapstack::loader::LoadError> {
+        self.1.lock().unwrap().push(path.to_string());
+        self.0.fetch(path, saltenv)
+    }
+
+    fn find_all(
+        &self,
+        path: &mapstack::loader::SaltPath,
+        saltenv: &str,
+    ) -> Result<Vec<std::path::PathBuf>, mapstack::loader::LoadError> {
+        self.0.find_all(path, saltenv)
+    }
+
+    fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, mapstack::loader::LoadError> {
+        self.0.list(saltenv, prefix)
+    }
+
+    fn envs(&self) -> Vec<String> {
+        self.0.envs()
+    }
+}
+
+#[test]
+fn names_of_sls_do_not_lead_out_of_the_roots() {
+    let files = MemoryFiles::new()
+        .file("base", "top.sls", "base: {'*': [/etc/x, a]}")
+        .file("base", "a.sls", "include: ['/etc/y', '....z']\n");
+    let server = Arc::new(Asked(files, Default::default()));
+    let config = Config::parse(MASTER.as_bytes(), "master", Kind::Master).unwrap();
+    let master = Master::new(config, server.clone());
+    let pillar = compile(&master).unwrap();
+    assert!(!pillar.errors.is_empty());
+    let asked = server.1.lock().unwrap();
+    assert!(asked.iter().all(|path| !path.contains("etc") && !path.contains("..")), "{asked:?}");
+}

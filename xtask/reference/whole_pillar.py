@@ -1,0 +1,97 @@
+"""What a master compiles for a minion: `salt.pillar.Pillar`, in this process.
+
+A record has `files` below a directory, the text of a `master` configuration, `minion_id`, `grains`, and what a minion
+may ask with: `saltenv`, `pillarenv`, `override`, `ext`. `<DIR>` stands for the directory in files, options and results.
+"""
+import copy
+import json
+import os
+import re
+import shutil
+import signal
+import tempfile
+
+import salt_reference as reference
+
+# Includes that grow longer by each level take that many seconds, instead of minutes up to Python's limit.
+LONGEST = 4
+
+# What a master's process has once, and what would start daemons or look at the machine.
+QUIET = ("cachedir", "pki_dir", "sock_dir", "extension_modules")
+
+
+def compiled(record, root=None):
+    """The result, or what it raises: `{"result": repr}` or `{"error": class, "message": text}`."""
+    with tempfile.TemporaryDirectory(prefix="mapstack-pillar-") as place:
+        root = root or os.path.join(place, "tree")
+        os.makedirs(root, exist_ok=True)
+        try:
+            return asked(record, root, os.path.join(place, "home"))
+        finally:
+            shutil.rmtree(root, ignore_errors=True)
+
+
+def asked(record, root, home):
+    put = lambda text: text.replace("<DIR>", root)
+    reference.write_files(root, {name: put(text) for name, text in record["files"].items()})
+    for name in record.get("directories", ()):
+        os.makedirs(os.path.join(root, name), exist_ok=True)
+    for name, target in record.get("links", {}).items():
+        os.symlink(put(target), os.path.join(root, name))
+    here = json.loads(put(json.dumps({key: record[key] for key in record if key not in ("files", "links")})))
+    cut = lambda text: text.replace(root, "<DIR>")
+    signal.signal(signal.SIGALRM, endless)
+    signal.alarm(LONGEST)
+    try:
+        return {"result": cut(repr(without_reasons(thawed(pillar(here, root, home)))))}
+    except Exception as error:
+        return {"error": type(error).__name__, "message": cut(str(error)).strip().partition("\n")[0]}
+    finally:
+        signal.alarm(0)
+
+
+def endless(*_):
+    raise RecursionError("includes do not end")
+
+
+def pillar(record, root, home):
+    import salt.config
+    import salt.pillar
+    import salt.utils.secret
+
+    os.makedirs(home, exist_ok=True)
+    path = os.path.join(home, "master")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(record["master"])
+    opts = salt.config.master_config(path)
+    opts.update({name: os.path.join(home, name) for name in QUIET})
+    opts.update(root_dir=home, log_file=os.path.join(home, "log"), id="master")
+    os.makedirs(opts["cachedir"], exist_ok=True)
+    arguments = {name: record[key] for name, key in (("pillar_override", "override"), ("pillarenv", "pillarenv"), ("ext", "ext")) if key in record}
+    made = salt.pillar.Pillar(opts, copy.deepcopy(record["grains"]), record["minion_id"], record.get("saltenv"), **arguments)
+    try:
+        return made.compile_pillar()
+    finally:
+        made.destroy()
+
+
+def without_reasons(made):
+    """Errors without what templates and external pillars say, which is in words of each side's own."""
+    if "_errors" in made:
+        made["_errors"] = [WORDS.sub(r"\1", str(error)) for error in made["_errors"]]
+    return made
+
+
+WORDS = re.compile(r"(?s)(.*?render error:(?=\n)|Failed to load ext_pillar [^:]*).*")
+
+
+def thawed(value):
+    """The value in Python's own types, which print the same in all versions."""
+    if isinstance(value, dict):
+        return {thawed(key): thawed(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return (list if isinstance(value, list) else tuple)(map(thawed, value))
+    for kind in (bool, int, float, str, bytes):
+        if isinstance(value, kind):
+            return kind(value)
+    return value
