@@ -1,6 +1,6 @@
 //! Look-ups of facts and files, for matchers and templates.
 
-use mapstack_loader::SaltPath;
+use mapstack_loader::{Fetched, SaltPath};
 use mapstack_minion::{Answer, ConfigGet, PillarGet};
 use mapstack_render::{Error as RenderError, Obj};
 use mapstack_value::{Key, Path, Value};
@@ -8,6 +8,7 @@ use mapstack_value::{Key, Path, Value};
 use crate::engine::Run;
 use crate::file::File;
 use crate::files::{shown, unreadable};
+use crate::master_side::MasterSide;
 use crate::trace::FileReadKind;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
@@ -81,7 +82,7 @@ impl Run<'_> {
         let fetched = self.engine.files.fetch(asked, saltenv);
         self.note_fetched(saltenv, asked, &fetched);
         match unreadable(asked, fetched)? {
-            mapstack_loader::Fetched::Found { on_disk, bytes } => {
+            Fetched::Found { on_disk, bytes } => {
                 self.on_disk
                     .borrow_mut()
                     .insert(path.clone(), on_disk.clone());
@@ -91,13 +92,40 @@ impl Run<'_> {
                     bytes,
                 }))
             }
-            mapstack_loader::Fetched::Missing => Ok(None),
-            mapstack_loader::Fetched::Refused { reason }
-            | mapstack_loader::Fetched::Unusable { reason } => {
+            Fetched::Missing => Ok(None),
+            Fetched::Refused { reason }
+            | Fetched::Unusable { reason } => {
                 self.warn(Diagnostic::warning(
                     ErrorKind::File,
                     format!("salt://{path} is not served: {reason}"),
                 ));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Fetch a file that a template loads.
+    pub(crate) fn fetch_on_master(
+        &self,
+        master: &MasterSide,
+        asked: &SaltPath,
+        saltenv: &str,
+    ) -> Result<Option<File>> {
+        let path = asked.to_string();
+        let fetched = unreadable(asked, master.templates.fetch(asked, saltenv))?;
+        match fetched {
+            Fetched::Found { on_disk, bytes } => {
+                self.note_on_disk(&path, on_disk.clone());
+                Ok(Some(File {
+                    path,
+                    shown: shown(&on_disk),
+                    bytes,
+                }))
+            }
+            Fetched::Missing => Ok(None),
+            Fetched::Refused { reason } | Fetched::Unusable { reason } => {
+                let message = format!("salt://{path} of the pillar is not read: {reason}");
+                self.warn(Diagnostic::warning(ErrorKind::File, message));
                 Ok(None)
             }
         }

@@ -386,7 +386,12 @@ impl Run<'_> {
         self.located_error(e.to_string(), e, file)
     }
 
-    pub(crate) fn located_error(&self, message: String, e: mapstack_render::Error, file: &File) -> Error {
+    pub(crate) fn located_error(
+        &self,
+        message: String,
+        e: mapstack_render::Error,
+        file: &File,
+    ) -> Error {
         let kind = match e.kind {
             RenderErrorKind::Limit => ErrorKind::Limit,
             RenderErrorKind::Undefined => ErrorKind::Undefined,

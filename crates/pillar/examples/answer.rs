@@ -66,7 +66,9 @@ fn answer(line: &str) -> Answer {
         Some("pillar") => whole_pillar(&question),
         Some("stack") => stack(&question, StackKind::PillarStack),
         Some("makostack") => stack(&question, StackKind::MakoStack),
-        _ => Err("`op` is none of yaml, merge, syntax, parse, data, pillar, stack, makostack".into()),
+        _ => {
+            Err("`op` is none of yaml, merge, syntax, parse, data, pillar, stack, makostack".into())
+        }
     }
 }
 

@@ -267,7 +267,9 @@ impl PillarRun<'_> {
         if self.side.is_some() && SALTS_OWN.contains(&one.name.as_str()) {
             let message = format!("the external pillar '{}' is not built in", one.name);
             let error = Error::new(ErrorKind::Unsupported, message).at(one.place.clone());
-            return Err(error.help(format!("{help}, or leave it out with the option exclude_ext_pillar")));
+            return Err(error.help(format!(
+                "{help}, or leave it out with the option exclude_ext_pillar"
+            )));
         }
         let message = format!("the external pillar '{}' is left out", one.name);
         let warning = Diagnostic::warning(ErrorKind::Unsupported, message);

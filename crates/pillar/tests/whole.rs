@@ -49,7 +49,11 @@ const MASTER: &str = "pillar_roots: {base: [/srv/pillar]}\n";
 
 /// A master with files of its pillar in memory.
 fn master(options: &str, files: &[(&str, &str)]) -> Master {
-    let config = Config::parse(format!("{MASTER}{options}").as_bytes(), "master", Kind::Master);
+    let config = Config::parse(
+        format!("{MASTER}{options}").as_bytes(),
+        "master",
+        Kind::Master,
+    );
     let server = files.iter().fold(MemoryFiles::new(), |all, (path, text)| {
         all.file("base", path, *text)
     });
@@ -112,7 +116,10 @@ fn a_top_file_that_cannot_be_merged_says_where() {
 
 #[test]
 fn a_matcher_that_there_is_not_ends_the_compile() {
-    let files = [("top.sls", "base:\n  'os:x':\n    - match: grian\n    - web\n")];
+    let files = [(
+        "top.sls",
+        "base:\n  'os:x':\n    - match: grian\n    - web\n",
+    )];
     let error = compile(&master("", &files)).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("top.sls:2:3"), "{text}");
@@ -141,7 +148,11 @@ fn a_trace_has_the_reasons_in_order() {
             ..
         } => {
             let place = place.as_ref().unwrap();
-            format!("{target} {matcher} {}:{} {is_meant}", place.line(), place.column())
+            format!(
+                "{target} {matcher} {}:{} {is_meant}",
+                place.line(),
+                place.column()
+            )
         }
         PillarEvent::Sls {
             sls,
@@ -232,7 +243,12 @@ fn includes_that_do_not_end_are_bounded() {
 #[test]
 fn the_steps_of_a_compile_are_bounded() {
     let many: Vec<(String, String)> = (0..300)
-        .map(|i| (format!("m/s{i}.sls"), "include: ['m.*']\na: [1, 2]\n".into()))
+        .map(|i| {
+            (
+                format!("m/s{i}.sls"),
+                "include: ['m.*']\na: [1, 2]\n".into(),
+            )
+        })
         .collect();
     let mut files = vec![("top.sls", "base: {'*': ['m.*']}")];
     files.extend(many.iter().map(|(name, text)| (&**name, &**text)));
@@ -245,7 +261,10 @@ fn the_steps_of_a_compile_are_bounded() {
     let engine = Engine::new(MemoryFiles::new()).with_limits(limits);
     let small = [
         ("top.sls", "base: {'*': [a]}"),
-        ("a.sls", "{% for i in range(1000) %}\na{{ i }}: 1\n{% endfor %}\n"),
+        (
+            "a.sls",
+            "{% for i in range(1000) %}\na{{ i }}: 1\n{% endfor %}\n",
+        ),
     ];
     let error = master("", &small)
         .compile(&engine, &web1(), &Ask::default())
@@ -274,7 +293,11 @@ impl FileServer for Asked {
         self.0.find_all(path, saltenv)
     }
 
-    fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, mapstack::loader::LoadError> {
+    fn list(
+        &self,
+        saltenv: &str,
+        prefix: &str,
+    ) -> Result<Vec<String>, mapstack::loader::LoadError> {
         self.0.list(saltenv, prefix)
     }
 
@@ -294,5 +317,10 @@ fn names_of_sls_do_not_lead_out_of_the_roots() {
     let pillar = compile(&master).unwrap();
     assert!(!pillar.errors.is_empty());
     let asked = server.1.lock().unwrap();
-    assert!(asked.iter().all(|path| !path.contains("etc") && !path.contains("..")), "{asked:?}");
+    assert!(
+        asked
+            .iter()
+            .all(|path| !path.contains("etc") && !path.contains("..")),
+        "{asked:?}"
+    );
 }

@@ -21,6 +21,10 @@ const REASONS: &[(&str, Shows)] = &[
     ("what is not data does not come into the stack", no_data),
     ("objects print where they are in memory", address),
     (
+        "includes nest at most 100 levels deep",
+        deep_includes,
+    ),
+    (
         "brackets in the name of an sls are not those of an address in a URL",
         brackets,
     ),
@@ -71,6 +75,10 @@ fn no_data(_: &Value, theirs: &Value) -> bool {
 
 fn by_python(ours: &Value, theirs: &Value) -> bool {
     text(theirs, "error").starts_with("SyntaxError: ") && text(ours, "ok").starts_with('[')
+}
+
+fn deep_includes(ours: &Value, _: &Value) -> bool {
+    text(ours, "error").starts_with("includes of the pillar nest deeper")
 }
 
 /// Salt reads the name of an sls as a URL.
@@ -141,6 +149,11 @@ mod tests {
                 json!({"ok": "{'b': None}"}),
                 json!({"ok": "{'a': Undefined}"}),
                 false,
+            ),
+            (
+                json!({"error": "includes of the pillar nest deeper than 100, at 'a.'"}),
+                json!({"ok": "{}"}),
+                true,
             ),
             (
                 json!({"ok": "{}"}),

@@ -112,10 +112,7 @@ impl PillarFiles {
                 format!("cannot list the pillar's files of '{env}': {e}"),
             )
         })?;
-        let mut names: Vec<String> = files
-            .iter()
-            .filter_map(|path| name_of(path))
-            .collect();
+        let mut names: Vec<String> = files.iter().filter_map(|path| name_of(path)).collect();
         names.sort_unstable();
         names.dedup();
         let names: Arc<[String]> = names.into();
@@ -154,9 +151,9 @@ mod tests {
             "x/y/init.sls",
             "note.txt",
         ];
-        let server = files.iter().fold(MemoryFiles::new(), |all, path| {
-            all.file("base", path, "{}")
-        });
+        let server = files
+            .iter()
+            .fold(MemoryFiles::new(), |all, path| all.file("base", path, "{}"));
         PillarFiles::new(Arc::new(server))
     }
 
@@ -169,7 +166,10 @@ mod tests {
         );
         assert_eq!(files.matching("a*", "base").unwrap(), ["a", "a.b"]);
         let found = files.sls("x.y", "base").unwrap().unwrap();
-        assert_eq!((found.file.path.as_str(), found.is_init), ("x/y/init.sls", true));
+        assert_eq!(
+            (found.file.path.as_str(), found.is_init),
+            ("x/y/init.sls", true)
+        );
         assert!(files.sls("a.c", "base").unwrap().is_none());
         assert!(files.file("/top.sls", "base").unwrap().is_none());
         assert!(files.names("dev").unwrap().is_empty());

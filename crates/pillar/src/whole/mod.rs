@@ -24,6 +24,8 @@ use mapstack_value::{Map, Value};
 
 pub use self::errors::PillarError;
 use self::files::PillarFiles;
+pub use self::files::pillar_roots;
+pub use self::settings::Ask;
 use self::settings::Settings;
 pub(crate) use self::settings::merging;
 use self::sls::SlsReader;
@@ -31,8 +33,6 @@ use self::top::{Matches, Top, TopReader};
 use crate::compile::{Compiler, PillarRun};
 use crate::config::{ExtPillar, ExtPillars, Listed};
 use crate::trace::{Events, PillarEvent};
-pub use self::files::pillar_roots;
-pub use self::settings::Ask;
 
 /// A master that compiles pillars: its options, its pillar's files, and what was learnt of them. Minions and threads
 /// share it.
@@ -284,13 +284,7 @@ impl Work<'_> {
     }
 
     /// The sls of a minion, merged over what overrides the pillar.
-    fn sls(
-        &self,
-        run: &Run<'_>,
-        top: &Top,
-        matches: &Matches,
-        state: &mut State,
-    ) -> Result<Value> {
+    fn sls(&self, run: &Run<'_>, top: &Top, matches: &Matches, state: &mut State) -> Result<Value> {
         let reader = SlsReader {
             run,
             files: &self.master.files,
@@ -313,7 +307,9 @@ impl Work<'_> {
         };
         let settings = self.master.config.settings("ext_pillar");
         let Value::List(items) = given else {
-            state.errors.push(malformed(given, settings, "`ext_pillar` must be a list"));
+            state
+                .errors
+                .push(malformed(given, settings, "`ext_pillar` must be a list"));
             return Ok(pillar.clone().into());
         };
         let mut base = Value::Map(pillar.clone());
@@ -390,9 +386,12 @@ fn external_item(
     settings: &[Setting],
 ) -> Result<std::result::Result<Vec<ExtPillar>, PillarError>> {
     match item {
-        Value::Map(entries) if entries.is_empty() => {
-            Err(malformed(item, settings, "an item of `ext_pillar` must name an external pillar").error)
-        }
+        Value::Map(entries) if entries.is_empty() => Err(malformed(
+            item,
+            settings,
+            "an item of `ext_pillar` must name an external pillar",
+        )
+        .error),
         Value::Map(entries) => Ok(Ok(Listed(settings).run(item, entries))),
         other => Ok(Err(malformed(
             other,

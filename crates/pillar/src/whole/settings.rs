@@ -177,11 +177,7 @@ impl Settings {
         let mut envs = vec!["base".to_owned()];
         let roots = self.value("pillar_roots");
         let named = roots.as_map().into_iter().flat_map(Map::keys);
-        envs.extend(
-            named
-                .map(ToString::to_string)
-                .filter(|name| name != "base"),
-        );
+        envs.extend(named.map(ToString::to_string).filter(|name| name != "base"));
         envs
     }
 

@@ -200,7 +200,11 @@ impl SlsReader<'_, '_> {
             errors.push(no_list(asked, &includes, place));
             return Ok(Outcome::own(state, errors));
         };
-        let mut own = state.as_ref().and_then(Value::as_map).cloned().unwrap_or_default();
+        let mut own = state
+            .as_ref()
+            .and_then(Value::as_map)
+            .cloned()
+            .unwrap_or_default();
         own.shift_remove("include");
         known.insert(asked.sls.into(), Some(own.clone().into()));
         let (data, is_own) =
@@ -336,7 +340,12 @@ impl SlsReader<'_, '_> {
             } else {
                 &parts[..parts.len().saturating_sub(1)]
             };
-            above.iter().copied().chain([rest]).collect::<Vec<_>>().join(".")
+            above
+                .iter()
+                .copied()
+                .chain([rest])
+                .collect::<Vec<_>>()
+                .join(".")
         });
         let pattern = relative.unwrap_or_else(|| pattern.to_owned());
         names.extend(self.names(&pattern, env)?);
@@ -354,7 +363,9 @@ impl SlsReader<'_, '_> {
             .ignored
             .get(*saltenv)
             .is_some_and(|names| names.iter().any(|name| name == sls));
-        let has_roots = saltenv.as_str().is_some_and(|env| self.settings.has_roots(env));
+        let has_roots = saltenv
+            .as_str()
+            .is_some_and(|env| self.settings.has_roots(env));
         self.note(
             asked,
             None,
@@ -378,7 +389,9 @@ impl SlsReader<'_, '_> {
         let text = format!(
             "Specified SLS '{sls}' in environment '{saltenv}' is not available on the salt master"
         );
-        outcome.errors.push(PillarError::new(text, self.no_sls(asked)));
+        outcome
+            .errors
+            .push(PillarError::new(text, self.no_sls(asked)));
         outcome.data = Some(Value::map());
         if let Err(e) = PillarSls::check_defaults(asked.defaults) {
             outcome.errors.push(self.failed(asked, e));
@@ -475,10 +488,7 @@ fn read_include(item: &Value, defaults: &mut Value) -> std::result::Result<Inclu
             details.kind().described()
         ));
     };
-    *defaults = details
-        .get("defaults")
-        .cloned()
-        .unwrap_or_else(Value::map);
+    *defaults = details.get("defaults").cloned().unwrap_or_else(Value::map);
     let below = match details.get("key") {
         Some(Value::Str(key)) if !key.is_empty() => Some(key.to_string()),
         Some(other) if other.truthy() => {
@@ -503,14 +513,16 @@ fn below(key: Option<&str>, data: Value) -> Value {
     })
 }
 
-
 fn no_environment(saltenv: &Key) -> PillarError {
     let text = format!("No matching pillar environment for environment '{saltenv}' found");
-    let message = format!("a top file of the pillar names the saltenv '{saltenv}', which has no pillar_roots");
+    let message = format!(
+        "a top file of the pillar names the saltenv '{saltenv}', which has no pillar_roots"
+    );
     let error = Error::new(ErrorKind::Options, message);
     PillarError::new(
         text,
-        error.help("add its directories to the option pillar_roots, or take it out of the top file"),
+        error
+            .help("add its directories to the option pillar_roots, or take it out of the top file"),
     )
 }
 

@@ -27,13 +27,13 @@ struct TopFile {
 
 impl TopFile {
     /// Where a saltenv or a target of one stands.
-    fn place(&mut self, path: Path) -> Option<Place> {
+    fn place(&mut self, path: &Path) -> Option<Place> {
         let text = self.text.as_ref()?;
         if self.marks.is_none() {
             let loaded = mapstack_yaml::load_rendered(text.as_str(), &Default::default());
             self.marks = loaded.ok().map(|loaded| loaded.marks);
         }
-        let mark = self.marks.as_ref()?.key_at(&self.whole, &path)?;
+        let mark = self.marks.as_ref()?.key_at(&self.whole, path)?;
         Some(text.place_of_mark(mark))
     }
 }
@@ -137,7 +137,12 @@ impl TopReader<'_, '_> {
                 .is_some_and(|roots| roots.contains_key(name.as_str()));
             return if there { vec![name] } else { Vec::new() };
         }
-        if self.settings.value("pillar_source_merging_strategy").as_str() == Some("none") {
+        if self
+            .settings
+            .value("pillar_source_merging_strategy")
+            .as_str()
+            == Some("none")
+        {
             let asked = &self.settings.asked_saltenv;
             let only = if asked.truthy() {
                 asked.to_string()
@@ -195,7 +200,7 @@ impl TopReader<'_, '_> {
                     let what = listed.kind().described();
                     let message = format!("`include` of a top file must be a list, not {what}");
                     Error::new(ErrorKind::DataSource, message)
-                        .at(top.place([Key::from("include")].into_iter().collect()))
+                        .at(top.place(&[Key::from("include")].into_iter().collect()))
                 })?;
                 top.targets.shift_remove("include");
                 included.extend(listed);
@@ -238,13 +243,20 @@ impl TopReader<'_, '_> {
             included: Some(name.into()),
         });
         let Some(found) = found else {
-            let message = format!("a top file includes '{name}', which saltenv '{env}' does not have");
-            self.run
-                .warn(mapstack_diagnostic::Diagnostic::warning(ErrorKind::File, message));
+            let message =
+                format!("a top file includes '{name}', which saltenv '{env}' does not have");
+            self.run.warn(mapstack_diagnostic::Diagnostic::warning(
+                ErrorKind::File,
+                message,
+            ));
             return Ok(None);
         };
         let rendered = self.render(&found.file, env)?;
-        Ok(Some(top_file(found.file.shown, rendered.value, rendered.text)))
+        Ok(Some(top_file(
+            found.file.shown,
+            rendered.value,
+            rendered.text,
+        )))
     }
 }
 
@@ -257,9 +269,9 @@ fn top_file(shown: String, value: Value, text: Option<Text<'static>>) -> Result<
             let what = other.kind().described();
             let message = format!("{shown} renders to {what}, not a mapping");
             let place = text.as_ref().map(|text| text.place(0));
-            return Err(Error::new(ErrorKind::DataSource, message)
-                .at(place)
-                .help("a top file is a mapping from saltenvs to targets, as in `base: {'*': [common]}`"));
+            return Err(Error::new(ErrorKind::DataSource, message).at(place).help(
+                "a top file is a mapping from saltenvs to targets, as in `base: {'*': [common]}`",
+            ));
         }
     };
     Ok(TopFile {
@@ -286,12 +298,12 @@ fn merged(
             let Value::Map(targets) = targets else {
                 match targets_of_other(targets) {
                     Ok(()) => continue,
-                    Err(problem) => return Err(file.unmergeable(problem, [env.clone()])),
+                    Err(problem) => return Err(file.unmergeable(&problem, [env.clone()])),
                 }
             };
             for (target, listed) in targets {
                 let entry = entry(listed, index)
-                    .map_err(|problem| file.unmergeable(problem, [env.clone(), target.clone()]))?;
+                    .map_err(|problem| file.unmergeable(&problem, [env.clone(), target.clone()]))?;
                 if entry.1 {
                     let may_miss = ignored.entry(env.clone()).or_default();
                     may_miss.extend(entry.0.sls.iter().cloned());
@@ -319,8 +331,12 @@ fn problem(message: impl Into<String>) -> Problem {
 }
 
 impl TopFile {
-    fn unmergeable(&mut self, problem: Problem, path: impl IntoIterator<Item = Key>) -> Unmergeable {
-        let place = self.place(path.into_iter().collect());
+    fn unmergeable(
+        &mut self,
+        problem: &Problem,
+        path: impl IntoIterator<Item = Key>,
+    ) -> Unmergeable {
+        let place = self.place(&path.into_iter().collect());
         let message = format!("{}: {}", self.shown, problem.message);
         let error = Error::new(ErrorKind::DataSource, message)
             .at(place)
@@ -335,7 +351,9 @@ impl TopFile {
 /// The targets of a saltenv that are not a mapping: nothing but an empty one is understood.
 fn targets_of_other(targets: &Value) -> std::result::Result<(), Problem> {
     let what = targets.kind().described();
-    let wrong = problem(format!("the targets of a saltenv must be a mapping, not {what}"));
+    let wrong = problem(format!(
+        "the targets of a saltenv must be a mapping, not {what}"
+    ));
     match items(targets) {
         Some(items) if items.is_empty() => Ok(()),
         Some(list) if matches!(targets, Value::List(_) | Value::Tuple(_)) => {
@@ -367,11 +385,9 @@ fn entry(listed: &Value, file: usize) -> std::result::Result<(Entry, bool), Prob
     let mut may_miss = false;
     for item in items(listed).ok_or_else(wrong)? {
         match item {
-            Value::Str(sls) => {
-                if !entry.sls.iter().any(|known| **known == *sls) {
-                    entry.sls.push(sls.to_string());
-                }
-            }
+            // Python keeps them as keys, so the first place counts.
+            Value::Str(sls) if entry.sls.iter().any(|known| **known == *sls) => {}
+            Value::Str(sls) => entry.sls.push(sls.to_string()),
             Value::Map(map) => {
                 if let Some(matcher) = map.get("match") {
                     entry.matcher = Some(matcher.clone());
@@ -428,14 +444,15 @@ impl Top {
             for (target, entry) in targets {
                 let place = |files: &mut Vec<TopFile>| {
                     let path = [env.clone(), target.clone()].into_iter().collect();
-                    files.get_mut(entry.file)?.place(path)
+                    files.get_mut(entry.file)?.place(&path)
                 };
                 let is_meant = reader
                     .run
                     .confirm_top(&id, target, entry.matcher.as_ref())
                     .map_err(|e| {
                         let place = place(files);
-                        e.at(place).note(format!("for the target '{target}' of '{env}'"))
+                        e.at(place)
+                            .note(format!("for the target '{target}' of '{env}'"))
                     })?;
                 reader.events.add(|| PillarEvent::Target {
                     saltenv: env.to_string(),
@@ -471,7 +488,8 @@ impl Matches {
         for env in listed {
             ordered.extend(self.sls.get_key_value(&env));
         }
-        let is_new = |(env, _): &(&Key, &Vec<String>)| !ordered.iter().any(|(known, _)| known == env);
+        let is_new =
+            |(env, _): &(&Key, &Vec<String>)| !ordered.iter().any(|(known, _)| known == env);
         let others: Vec<_> = self.sls.iter().filter(is_new).collect();
         ordered.extend(others);
         ordered

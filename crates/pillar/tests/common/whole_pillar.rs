@@ -28,11 +28,19 @@ pub fn compiled(record: &Map, root: &Path) -> Result<Value, String> {
             .unwrap_or_default()
     };
     let map = |name: &str| field(name).as_map().cloned().unwrap_or_default();
-    let config = Config::parse(field("master").to_string().as_bytes(), "master", Kind::Master)
-        .map_err(|e| e.to_string())?;
+    let config = Config::parse(
+        field("master").to_string().as_bytes(),
+        "master",
+        Kind::Master,
+    )
+    .map_err(|e| e.to_string())?;
     let add = |roots: Roots, (env, directory): (String, String)| roots.root(&env, directory);
-    let pillar = pillar_roots(config.options()).into_iter().fold(Roots::new(), add);
-    let served = fileserver::open(config.options(), Path::new("")).map_err(|e| e.to_string())?.files;
+    let pillar = pillar_roots(config.options())
+        .into_iter()
+        .fold(Roots::new(), add);
+    let served = fileserver::open(config.options(), Path::new(""))
+        .map_err(|e| e.to_string())?
+        .files;
     let minion = Minion {
         id: field("minion_id"),
         grains: map("grains"),
@@ -71,7 +79,10 @@ fn without_reason(error: &str) -> &str {
         return &error[..at + "render error:".len()];
     }
     let name = |rest: &str| rest.find(':').map(|at| error.len() - rest.len() + at);
-    match error.strip_prefix("Failed to load ext_pillar ").and_then(name) {
+    match error
+        .strip_prefix("Failed to load ext_pillar ")
+        .and_then(name)
+    {
         Some(at) => &error[..at],
         None => error,
     }

@@ -1,0 +1,222 @@
+//! Rendering files of a pillar, and what else a master does with templates and functions. The fold over them is in another
+//! crate.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use mapstack_diagnostic::{Error, ErrorKind, Result};
+use mapstack_minion::Minion;
+use mapstack_render::Obj;
+use mapstack_render::jinja::{Names, Vm, request};
+use mapstack_value::{Key, Map, Str, Value};
+
+use crate::engine::{Engine, Run};
+use crate::file::File;
+use crate::host::RunHost;
+use crate::master_side::MasterSide;
+use crate::pipe::{Data, Made, Source, TAKEN};
+use crate::text::Text;
+
+/// A file to be rendered through its pipe.
+#[derive(Debug, Clone, Copy)]
+pub struct PillarSls<'s> {
+    /// The file.
+    pub file: &'s File,
+    /// The saltenv it comes from.
+    pub saltenv: &'s str,
+    /// The name with dots; empty for a top file.
+    pub sls: &'s str,
+    /// More variables, as an include can give; none for `None`.
+    pub defaults: &'s Value,
+}
+
+/// The data of a file, and the text it was read from, for the places of values.
+#[derive(Debug)]
+pub struct RenderedSls {
+    /// The data; the text if the pipe ends in text.
+    pub value: Value,
+    /// Whether the pipe ends in text. Python takes even an empty one for something.
+    pub is_text: bool,
+    /// The text that was read as YAML; `None` where the pipe has no such stage.
+    pub text: Option<Text<'static>>,
+}
+
+impl Engine {
+    /// Start a run for templates of a master. The minion has the master's options.
+    pub fn run_on_master(&self, minion: &Minion, side: MasterSide) -> Run<'_> {
+        let mut run = self.run(minion);
+        // Nothing has asked for the options yet.
+        let _ = run.live.opts.set(Obj::from(side.opts.clone()));
+        run.master = Some(side);
+        run
+    }
+}
+
+impl Run<'_> {
+    /// Render a file of a pillar through the pipe in its first line, or through the default of the options (Salt:
+    /// `compile_template`).
+    ///
+    /// # Errors
+    /// A template or its output is wrong, a renderer is not built in, or the variables have names that are taken.
+    pub fn pillar_sls(&self, sls: PillarSls<'_>) -> Result<RenderedSls> {
+        let kept = RefCell::new(None);
+        let mut extra = given(sls.defaults, &TAKEN)?;
+        extra.insert("_pillar_rend".into(), Obj::Bool(true));
+        let tmplpath = text_of(&mut extra, "tmplpath")?.unwrap_or_else(|| sls.file.shown.clone());
+        let argline = extra.shift_remove("argline");
+        let source = Source {
+            file: sls.file,
+            is_string: false,
+            saltenv: sls.saltenv.into(),
+            sls: sls.sls.into(),
+            tmplpath,
+            argline,
+            context: None,
+            extra,
+            is_called: false,
+            kept: Some(&kept),
+        };
+        let (value, is_text) = match self.compile(&source, &self.default_pipe(), false)? {
+            Made::Data(Data { value, .. }) => (value, false),
+            Made::Text(text) => (Value::from(text.as_str()), true),
+        };
+        let text = kept.take();
+        Ok(RenderedSls {
+            value,
+            is_text,
+            text,
+        })
+    }
+
+    /// Whether a target of a top file means a minion (Salt: `confirm_top`).
+    ///
+    /// # Errors
+    /// As [`mapstack_functions::confirm_top`].
+    pub fn confirm_top(&self, id: &str, target: &Key, matcher: Option<&Value>) -> Result<bool> {
+        self.on_vm(|vm| mapstack_functions::confirm_top(self, vm, id, target, matcher))
+            .map_err(|e| self.located(*e))
+    }
+
+    /// Call a function as a template would.
+    ///
+    /// # Errors
+    /// There is no such function, or it fails.
+    pub fn call_function(&self, name: &str, args: &[Value], kwargs: &Map) -> Result<Value> {
+        let args = mapstack_render::CallArgs {
+            positional: args.iter().cloned().map(Obj::from).collect(),
+            named: kwargs
+                .iter()
+                .map(|(name, value)| (name.to_string().into(), Obj::from(value.clone())))
+                .collect(),
+        };
+        self.on_vm(|vm| vm.host().call_function(vm, name, args)?.to_value())
+            .map_err(|e| self.located(*e))
+    }
+
+    /// Pay for work outside of templates from the steps of the run.
+    ///
+    /// # Errors
+    /// There are not enough steps left.
+    pub fn spend(&self, steps: usize) -> Result<()> {
+        self.on_vm(|vm| vm.burn(steps))
+            .map_err(|e| self.located(*e))
+    }
+
+    /// Work with a render that has no template.
+    fn on_vm<T>(
+        &self,
+        work: impl FnOnce(&Vm<'_>) -> mapstack_render::Result<T>,
+    ) -> mapstack_render::Result<T> {
+        let host = RunHost::new(self);
+        let vm = Vm::new(&mapstack_render::jinja::Request {
+            limits: self.limits,
+            fuel: Some(&self.fuel),
+            ..request("", &host)
+        });
+        work(&vm)
+    }
+
+    /// An error that belongs to no file.
+    fn located(&self, e: mapstack_render::Error) -> Error {
+        let file = File {
+            path: String::new(),
+            shown: String::new(),
+            bytes: Arc::from([]),
+        };
+        let message = e.message.clone();
+        self.located_error(message, e, &file)
+    }
+}
+
+impl PillarSls<'_> {
+    /// Whether variables can be given at all, even to a file that is not there.
+    ///
+    /// # Errors
+    /// They are not a mapping, have names that are not text, or take the names of what describes the sls.
+    pub fn check_defaults(defaults: &Value) -> Result<()> {
+        given(defaults, &[]).map(|_| ())
+    }
+}
+
+/// The variables that an include gives, as Python binds keyword arguments. `taken` are more names that are not free.
+fn given(defaults: &Value, taken: &[&str]) -> Result<Names> {
+    let refused = |message: String| {
+        Error::new(ErrorKind::Options, message)
+            .help("`defaults` of an include is a mapping of variables for its templates")
+    };
+    let map = match defaults {
+        Value::None => return Ok(Names::default()),
+        Value::Map(map) => map,
+        other => {
+            let what = other.kind().described();
+            return Err(refused(format!(
+                "the `defaults` of an include must be a mapping, not {what}"
+            )));
+        }
+    };
+    let mut names = Names::default();
+    for (key, value) in map {
+        let Some(name) = key.as_str() else {
+            return Err(refused(format!(
+                "a variable in `defaults` must have a name that is text, not {}",
+                key.to_value().repr()
+            )));
+        };
+        if taken.contains(&name) || OWN.contains(&name) {
+            return Err(refused(format!(
+                "`defaults` cannot set the variable '{name}', which every pillar sls has"
+            )));
+        }
+        // The reference drops `env`, and overwrites `input_data`.
+        if !matches!(name, "env" | "input_data") {
+            names.insert(Str::from(name), Obj::from(value.clone()));
+        }
+    }
+    Ok(names)
+}
+
+/// Names that the compiler of pillars passes itself.
+const OWN: [&str; 8] = [
+    "template",
+    "renderers",
+    "default",
+    "blacklist",
+    "whitelist",
+    "saltenv",
+    "sls",
+    "_pillar_rend",
+];
+
+fn text_of(names: &mut Names, name: &str) -> Result<Option<String>> {
+    match names.shift_remove(name) {
+        None => Ok(None),
+        Some(Obj::Str(text)) => Ok(Some(text.to_string())),
+        Some(other) => {
+            let message = format!(
+                "the variable '{name}' must be text, not {}",
+                other.type_name()
+            );
+            Err(Error::new(ErrorKind::Options, message))
+        }
+    }
+}
