@@ -93,8 +93,7 @@ impl Run<'_> {
                 }))
             }
             Fetched::Missing => Ok(None),
-            Fetched::Refused { reason }
-            | Fetched::Unusable { reason } => {
+            Fetched::Refused { reason } | Fetched::Unusable { reason } => {
                 self.warn(Diagnostic::warning(
                     ErrorKind::File,
                     format!("salt://{path} is not served: {reason}"),

@@ -20,10 +20,7 @@ const REASONS: &[(&str, Shows)] = &[
     ),
     ("what is not data does not come into the stack", no_data),
     ("objects print where they are in memory", address),
-    (
-        "includes nest at most 100 levels deep",
-        deep_includes,
-    ),
+    ("includes nest at most 100 levels deep", deep_includes),
     (
         "brackets in the name of an sls are not those of an address in a URL",
         brackets,
