@@ -45,6 +45,7 @@ mod project;
 mod read;
 mod served;
 mod session;
+mod settings;
 mod sides;
 mod source;
 mod stacks;
@@ -64,6 +65,7 @@ pub use project::Project;
 pub use read::{data_file, read, text_file, variables};
 pub use served::{Served, below, flag_options, root_flags};
 pub use session::Session;
+pub use settings::Setting;
 pub use sides::Sides;
 pub use source::{Choice, IdParser, of_platforms};
 

@@ -2,14 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use mapstack::value::{Map, Value};
-use mapstack::{Error, ErrorKind, nearest, yaml};
-
-use crate::InputError;
-use crate::read::text_file;
+use crate::{InputError, Setting};
 
 /// What a checkout says about itself: its roots, the minions it is for, and what answers calls.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Project {
     /// Where it was found.
     pub directory: PathBuf,
@@ -19,13 +15,12 @@ pub struct Project {
     pub minions: Option<PathBuf>,
     /// Answers to calls of functions that are not built in.
     pub stubs: Vec<PathBuf>,
+    /// How much rules of the linter matter.
+    pub levels: Vec<Setting>,
 }
 
 /// The file in which a checkout says this.
 pub const FILE: &str = ".mapstack.yaml";
-
-/// The keys of the file.
-const KEYS: [&str; 3] = ["roots", "minions", "stubs"];
 
 impl Project {
     /// The project that the current directory is in: it, or the nearest directory above it in the same git work tree,
@@ -69,86 +64,15 @@ impl Project {
         };
         let file = directory.join(FILE);
         if file.is_file() {
-            return Self::read(plain(), &file).map(Some);
+            return plain().with_file(&file).map(Some);
         }
         let is_one = directory.join("FORMULA").is_file() || has_formula(directory);
         Ok(is_one.then(plain))
     }
 
-    fn read(mut self, file: &Path) -> Result<Self, InputError> {
-        let (text, name) = text_file(file)?;
-        let refused = |message: String| {
-            let error = Error::new(ErrorKind::File, format!("{name}: {message}"));
-            InputError::Data(error.note(format!("a {FILE} has {}", KEYS.join(", "))))
-        };
-        let document = yaml::load(&text).map_err(|e| refused(e.to_string()))?;
-        let empty = Map::new();
-        let settings = match &document {
-            Value::None => &empty,
-            Value::Map(map) => map,
-            other => {
-                let what = other.kind().described();
-                return Err(refused(format!("the document is {what}, not a mapping")));
-            }
-        };
-        for key in settings.keys().map(ToString::to_string) {
-            if !KEYS.contains(&&*key) {
-                let near = nearest(&key, KEYS)
-                    .map(|near| format!("; did you mean '{near}'?"))
-                    .unwrap_or_default();
-                return Err(refused(format!("'{key}' means nothing{near}")));
-            }
-        }
-        let inside = |path: &Value| -> Result<PathBuf, InputError> {
-            let text = path
-                .as_str()
-                .ok_or_else(|| refused(format!("{} is not a path", path.repr())))?;
-            self.inside(text).ok_or_else(|| {
-                refused(format!(
-                    "'{text}' is not there, or not below the directory of the file"
-                ))
-            })
-        };
-        let list = |value: &Value| -> Result<Vec<PathBuf>, InputError> {
-            match value {
-                Value::List(items) => items.iter().map(inside).collect(),
-                one => Ok(vec![inside(one)?]),
-            }
-        };
-        let roots = match settings.get("roots") {
-            None => None,
-            Some(Value::Map(envs)) => {
-                let of_env = |(env, paths): (&_, &_)| {
-                    let env = mapstack::value::Key::to_string(env);
-                    Ok(list(paths)?
-                        .into_iter()
-                        .map(|path| (env.clone(), path))
-                        .collect::<Vec<_>>())
-                };
-                let envs = envs
-                    .iter()
-                    .map(of_env)
-                    .collect::<Result<Vec<_>, InputError>>()?;
-                Some(envs.concat())
-            }
-            Some(paths) => Some(
-                list(paths)?
-                    .into_iter()
-                    .map(|path| ("base".into(), path))
-                    .collect(),
-            ),
-        };
-        let minions = settings.get("minions").map(inside).transpose()?;
-        let stubs = settings.get("stubs").map(list).transpose()?;
-        self.roots = roots.unwrap_or(self.roots);
-        self.minions = minions;
-        self.stubs = stubs.unwrap_or_default();
-        Ok(self)
-    }
-
     /// A path of the file, if it stays in the project's directory, links followed: people run checkouts that they have not
     /// read.
-    fn inside(&self, text: &str) -> Option<PathBuf> {
+    pub(crate) fn inside(&self, text: &str) -> Option<PathBuf> {
         let path = self.directory.join(text);
         let (real, home) = (path.canonicalize(), self.directory.canonicalize());
         match (real, home) {
@@ -213,7 +137,7 @@ mod tests {
         let home = tree(&[
             (
                 FILE,
-                "roots: {base: [states, more], dev: dev}\nminions: minions\nstubs: [stubs.yaml]\n",
+                "roots: {base: [states, more], dev: dev}\nminions: minions\nstubs: [stubs.yaml]\nlevels: {a: off, b: note}\n",
             ),
             ("states/x", ""),
             ("more/x", ""),
@@ -235,12 +159,17 @@ mod tests {
             (project.minions, project.stubs),
             (Some(at("minions")), vec![at("stubs.yaml")])
         );
+        let levels = project.levels.iter().map(|set| (&*set.name, &*set.value));
+        assert_eq!(levels.collect::<Vec<_>>(), [("a", "off"), ("b", "note")]);
     }
 
     #[test]
     fn what_a_file_must_not_say_is_refused() {
         for (text, expected) in [
-            ("root: .", "'root' means nothing; did you mean 'roots'?"),
+            (
+                "root: .",
+                ":1:1: 'root' means nothing; did you mean 'roots'?",
+            ),
             (
                 "roots: ..",
                 "'..' is not there, or not below the directory of the file",
@@ -253,9 +182,18 @@ mod tests {
                 "minions: nowhere",
                 "'nowhere' is not there, or not below the directory of the file",
             ),
-            ("minions: 3", "3 is not a path"),
+            ("minions: 3", ":1:10: this is a number, not a path"),
+            ("stubs:\n- 1\n", ":2:3: this is a number, not a path"),
+            (
+                "levels: [dead-file]",
+                ":1:9: the levels are a list, not a mapping",
+            ),
+            (
+                "levels:\n  x: 3\n",
+                ":2:6: a level is text, and this is a number",
+            ),
             ("[]", "the document is a list, not a mapping"),
-            ("a: [", "expected"),
+            ("a: [", ":1:"),
         ] {
             let error = Project::at(tree(&[(FILE, text)]).path())
                 .unwrap_err()

@@ -41,6 +41,22 @@ impl Level {
             .into_iter()
             .find(|level| level.name() == name)
     }
+
+    /// What a person sets a rule to: a level, or none at all for `off`.
+    ///
+    /// ```
+    /// use mapstack_lint::Level;
+    /// assert_eq!(Level::given("error"), Some(Some(Level::Error)));
+    /// assert_eq!(Level::given("off"), Some(None));
+    /// assert_eq!(Level::given("loud"), None);
+    /// ```
+    #[must_use]
+    pub fn given(name: &str) -> Option<Option<Self>> {
+        match name {
+            "off" => Some(None),
+            name => Self::named(name).map(Some),
+        }
+    }
 }
 
 /// A mistake, or what looks like one.

@@ -110,6 +110,21 @@ rules! {
 }
 
 impl Rule {
+    /// The rule that a person names.
+    ///
+    /// # Errors
+    /// What to say where there is none.
+    ///
+    /// ```
+    /// use mapstack_lint::Rule;
+    /// assert_eq!(Rule::given("unreachable-file"), Ok(Rule::UnreachableFile));
+    /// assert!(Rule::given("unreachable-fil").unwrap_err().contains("unreachable-file"));
+    /// ```
+    pub fn given(name: &str) -> Result<Self, String> {
+        name.parse()
+            .map_err(|error: UnknownRule| format!("{error}; `mapstack lint --rules` lists them"))
+    }
+
     /// Whether what it finds can make a run fail: the run's own error says no more then.
     pub(crate) fn can_fail_a_run(self) -> bool {
         matches!(

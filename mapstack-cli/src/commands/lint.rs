@@ -185,6 +185,18 @@ fn linter<'e>(
     let secrets = reporter.masking().of(&minions);
     reporter.mask_with(&secrets);
     let mut linter = Linter::new(engine).minions(minions).secrets(secrets);
+    // Flags win over the project.
+    for set in args
+        .files
+        .project
+        .iter()
+        .flat_map(|project| &project.levels)
+    {
+        let rule = Rule::given(&set.name).map_err(|why| set.refused(why))?;
+        let level = Level::given(&set.value);
+        let level = level.ok_or_else(|| set.refused("a level is error, warning, note or off"))?;
+        linter = linter.level(rule, level);
+    }
     for name in &args.ignore {
         linter = linter.level(rule(name)?, None);
     }
@@ -195,18 +207,13 @@ fn linter<'e>(
             ))
         };
         let (name, level) = change.split_once('=').ok_or_else(usage)?;
-        let level = match level {
-            "off" => None,
-            name => Some(Level::named(name).ok_or_else(usage)?),
-        };
-        linter = linter.level(rule(name)?, level);
+        linter = linter.level(rule(name)?, Level::given(level).ok_or_else(usage)?);
     }
     Ok(linter)
 }
 
 fn rule(name: &str) -> Result<Rule, Failure> {
-    name.parse()
-        .map_err(|error| Failure::Usage(format!("{error}; `mapstack lint --rules` lists them")))
+    Rule::given(name).map_err(Failure::Usage)
 }
 
 /// Say which folders with states are not formulas and were left out.

@@ -1,0 +1,222 @@
+//! What a `.mapstack.yaml` says, with the places of its mistakes.
+
+use std::path::{Path, PathBuf};
+
+use mapstack::value::{Key, Map, Value};
+use mapstack::yaml::{self, Limits, Marks};
+use mapstack::{Error, ErrorKind, Place, nearest};
+
+use crate::InputError;
+use crate::project::{FILE, Project};
+use crate::read::text_file;
+
+/// The keys of the file.
+const KEYS: [&str; 4] = ["roots", "minions", "stubs", "levels"];
+
+/// A setting that something else has to make sense of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting {
+    /// What is set.
+    pub name: String,
+    /// To what.
+    pub value: String,
+    place: Place,
+}
+
+impl Setting {
+    /// The failure to make sense of it.
+    pub fn refused(&self, why: impl Into<String>) -> Error {
+        Error::new(ErrorKind::File, why).at(Some(self.place.clone()))
+    }
+}
+
+impl Project {
+    /// The project with what its file says.
+    ///
+    /// # Errors
+    /// The file cannot be read, says something that means nothing, or names what is not in its directory.
+    pub(crate) fn with_file(mut self, file: &Path) -> Result<Self, InputError> {
+        let (text, name) = text_file(file)?;
+        let reader = Reader {
+            text: &text,
+            name: &name,
+        };
+        let loaded = yaml::load_marked(&text, &Limits::default());
+        let (document, marks) = loaded.map_err(|e| {
+            let at = e.mark().map_or(0, |mark| mark.offset(&text));
+            reader.error(at, 1, e.kind().to_string())
+        })?;
+        let settings = match &document {
+            Value::None => &Map::new(),
+            Value::Map(map) => map,
+            other => {
+                let what = other.kind().described();
+                let message = format!("the document is {what}, not a mapping");
+                return Err(reader.refused(&marks, other, message));
+            }
+        };
+        for (index, (key, value)) in settings.iter().enumerate() {
+            let marks = (
+                marks.key(index),
+                marks.child(index).cloned().unwrap_or_default(),
+            );
+            self.set(&reader, key, value, marks)?;
+        }
+        Ok(self)
+    }
+
+    fn set(
+        &mut self,
+        reader: &Reader<'_>,
+        key: &Key,
+        value: &Value,
+        (at_key, marks): (Option<yaml::Mark>, Marks),
+    ) -> Result<(), InputError> {
+        let directory = self.clone();
+        let path = |value: &Value, marks: &Marks| reader.path(&directory, value, marks);
+        let paths = |value: &Value, marks: &Marks| reader.each(value, marks, &path);
+        match key.to_string().as_str() {
+            "roots" => self.roots = reader.roots(value, &marks, &paths)?,
+            "minions" => self.minions = Some(path(value, &marks)?),
+            "stubs" => self.stubs = paths(value, &marks)?,
+            "levels" => self.levels = reader.settings(value, &marks)?,
+            name => {
+                let near = nearest(name, KEYS)
+                    .map(|near| format!("; did you mean '{near}'?"))
+                    .unwrap_or_default();
+                let at = at_key.map_or(0, |mark| mark.offset(reader.text));
+                let message = format!("'{name}' means nothing{near}");
+                return Err(reader.error(at, name.len(), message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads parts of a file.
+struct Reader<'t> {
+    text: &'t str,
+    name: &'t str,
+}
+
+/// Reads one or several paths.
+type Paths<'r> = dyn Fn(&Value, &Marks) -> Result<Vec<PathBuf>, InputError> + 'r;
+
+impl Reader<'_> {
+    fn place(&self, start: usize, length: usize) -> Place {
+        let mut end = (start + length).min(self.text.len());
+        while !self.text.is_char_boundary(end) {
+            end += 1;
+        }
+        Place {
+            file: self.name.into(),
+            source: self.text.into(),
+            start,
+            end,
+        }
+    }
+
+    fn error(&self, start: usize, length: usize, message: impl Into<String>) -> InputError {
+        let error = Error::new(ErrorKind::File, message).at(Some(self.place(start, length)));
+        InputError::Data(error.note(format!("a {FILE} has {}", KEYS.join(", "))))
+    }
+
+    /// Where a value stands: the text of a scalar, the beginning of anything else.
+    fn place_of(&self, marks: &Marks, value: &Value) -> Place {
+        let start = marks.mark().offset(self.text);
+        let written = value.to_string();
+        let rest = self.text.get(start..).unwrap_or_default();
+        let length = if rest.starts_with(&written) {
+            written.len()
+        } else {
+            1
+        };
+        self.place(start, length)
+    }
+
+    fn refused(&self, marks: &Marks, value: &Value, message: impl Into<String>) -> InputError {
+        let place = self.place_of(marks, value);
+        self.error(place.start, place.end - place.start, message)
+    }
+
+    fn path(&self, project: &Project, value: &Value, marks: &Marks) -> Result<PathBuf, InputError> {
+        let Some(text) = value.as_str() else {
+            let what = value.kind().described();
+            return Err(self.refused(marks, value, format!("this is {what}, not a path")));
+        };
+        project.inside(text).ok_or_else(|| {
+            let message = format!("'{text}' is not there, or not below the directory of the file");
+            self.refused(marks, value, message)
+        })
+    }
+
+    /// One or several of something.
+    fn each<T>(
+        &self,
+        value: &Value,
+        marks: &Marks,
+        one: &dyn Fn(&Value, &Marks) -> Result<T, InputError>,
+    ) -> Result<Vec<T>, InputError> {
+        let Value::List(items) = value else {
+            return Ok(vec![one(value, marks)?]);
+        };
+        let item = |(index, item): (usize, &Value)| {
+            one(item, &marks.child(index).cloned().unwrap_or_default())
+        };
+        items.iter().enumerate().map(item).collect()
+    }
+
+    /// Roots of one saltenv or of several.
+    fn roots(
+        &self,
+        value: &Value,
+        marks: &Marks,
+        paths: &Paths<'_>,
+    ) -> Result<Vec<(String, PathBuf)>, InputError> {
+        let of = |env: &str, paths: Vec<PathBuf>| -> Vec<(String, PathBuf)> {
+            paths.into_iter().map(|path| (env.into(), path)).collect()
+        };
+        let Value::Map(envs) = value else {
+            return Ok(of("base", paths(value, marks)?));
+        };
+        let mut roots = Vec::new();
+        for (index, (env, value)) in envs.iter().enumerate() {
+            let marks = marks.child(index).cloned().unwrap_or_default();
+            roots.extend(of(&env.to_string(), paths(value, &marks)?));
+        }
+        Ok(roots)
+    }
+
+    /// Names with what they are set to.
+    fn settings(&self, value: &Value, marks: &Marks) -> Result<Vec<Setting>, InputError> {
+        let Value::Map(map) = value else {
+            let what = value.kind().described();
+            let message = format!("the levels are {what}, not a mapping from rules to levels");
+            return Err(self.refused(marks, value, message));
+        };
+        let setting = |(index, (name, value)): (usize, (&Key, &Value))| {
+            let marks = marks.child(index).cloned().unwrap_or_default();
+            let level = match value {
+                // YAML reads `off` as false.
+                Value::Bool(false) => Some("off"),
+                other => other.as_str(),
+            };
+            match level {
+                Some(level) => Ok(Setting {
+                    name: name.to_string(),
+                    value: level.into(),
+                    place: self.place_of(&marks, value),
+                }),
+                None => {
+                    let what = value.kind().described();
+                    Err(self.refused(
+                        &marks,
+                        value,
+                        format!("a level is text, and this is {what}"),
+                    ))
+                }
+            }
+        };
+        map.iter().enumerate().map(setting).collect()
+    }
+}
