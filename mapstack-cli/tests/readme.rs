@@ -1,4 +1,4 @@
-//! The README shows what the command does: every `console` block is run from the repository's root.
+//! The README and the tour show what the command does: every `console` block is run from the repository's root.
 
 mod common;
 
@@ -7,13 +7,17 @@ use snapbox::Assert;
 
 /// A command of a `console` block, and the output shown below it.
 struct Shown {
+    file: &'static str,
     line: usize,
     command: String,
     output: String,
 }
 
-fn shown() -> Vec<Shown> {
-    let text = std::fs::read_to_string(repository().join("README.md")).unwrap();
+/// The documents whose commands are run.
+const DOCUMENTS: [&str; 2] = ["README.md", "docs/tour.md"];
+
+fn shown(file: &'static str) -> Vec<Shown> {
+    let text = std::fs::read_to_string(repository().join(file)).unwrap();
     let mut all: Vec<Shown> = Vec::new();
     let mut inside = false;
     for (index, line) in text.lines().enumerate() {
@@ -24,6 +28,7 @@ fn shown() -> Vec<Shown> {
             _ => match line.strip_prefix("$ ") {
                 Some(command) => {
                     all.push(Shown {
+                        file,
                         line: index + 1,
                         command: command.into(),
                         output: String::new(),
@@ -59,10 +64,11 @@ fn arguments(command: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_readme_shows_what_the_command_prints() {
-    let all = shown();
+fn documents_show_what_the_command_prints() {
+    let all: Vec<Shown> = DOCUMENTS.into_iter().flat_map(shown).collect();
     assert!(all.len() >= 10, "only {} commands found", all.len());
     for Shown {
+        file,
         line,
         command,
         output,
@@ -72,10 +78,10 @@ fn the_readme_shows_what_the_command_prints() {
         let printed = format!("{}{}", ran.stdout, ran.stderr);
         assert!(
             !output.is_empty(),
-            "README.md:{line}: no output shown for {command}"
+            "{file}:{line}: no output shown for {command}"
         );
         if let Err(e) = Assert::new().normalize_paths(false).try_eq(
-            Some(&format!("README.md:{line}")),
+            Some(&format!("{file}:{line}")),
             printed.into(),
             output.into(),
         ) {
@@ -98,16 +104,16 @@ fn the_set_up_command_works() {
     assert_eq!(ran.stdout, expected);
 }
 
-/// The documentation of the crates is run; what the README shows of it has to be the same.
+/// The documentation of the crates is run; what the document about crates shows of it has to be the same.
 #[test]
 fn the_library_examples_are_those_of_the_documentation() {
-    let readme = std::fs::read_to_string(repository().join("README.md")).unwrap();
-    let shown: Vec<&str> = readme
+    let document = std::fs::read_to_string(repository().join("docs/crates.md")).unwrap();
+    let shown: Vec<&str> = document
         .split("```rust\n")
         .skip(1)
         .filter_map(|rest| rest.split("```").next())
         .collect();
-    let sources = ["crates/mapstack/src/lib.rs", "merge/src/merge.rs"];
+    let sources = ["crates/mapstack/README.md", "merge/src/merge.rs"];
     assert_eq!(shown.len(), sources.len());
     for (example, source) in shown.into_iter().zip(sources) {
         let text = std::fs::read_to_string(repository().join(source)).unwrap();
@@ -118,16 +124,32 @@ fn the_library_examples_are_those_of_the_documentation() {
         let documented: String = comments
             .map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line)))
             .collect();
+        // A crate's README is its documentation as well.
         assert!(
-            documented.contains(&format!("```\n{example}```\n")),
+            documented.contains(&format!("```\n{example}```\n"))
+                || text.contains(&format!("```rust\n{example}```\n")),
             "{source} does not document:\n{example}"
         );
     }
 }
 
 #[test]
-fn every_link_in_the_readme_leads_somewhere() {
+fn every_link_leads_somewhere() {
+    let moved = ["docs/crates.md", "docs/setup.md", "docs/saltext-formula.md"];
+    for document in DOCUMENTS.into_iter().chain(moved) {
+        links_lead_somewhere(document);
+    }
+}
+
+#[test]
+fn the_readme_fits_on_a_screen() {
     let text = std::fs::read_to_string(repository().join("README.md")).unwrap();
+    assert!(text.lines().count() <= 80);
+}
+
+fn links_lead_somewhere(document: &str) {
+    let path = repository().join(document);
+    let text = std::fs::read_to_string(&path).unwrap();
     // `['map.data']('users')` is code.
     let links = text
         .split("](")
@@ -137,7 +159,11 @@ fn every_link_in_the_readme_leads_somewhere() {
     let local: Vec<&str> = links.filter(|link| !link.starts_with("http")).collect();
     assert!(!local.is_empty());
     for link in local {
-        assert!(repository().join(link).exists(), "{link}");
+        let target = link.split('#').next().unwrap_or(link);
+        assert!(
+            path.with_file_name("").join(target).exists(),
+            "{document}: {link}"
+        );
     }
 }
 

@@ -1,6 +1,9 @@
 //! What a change of files does to a fleet, as a page.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 use tera::{Context, Tera};
 
 use crate::{PageError, STYLE, failed, shown};
@@ -8,8 +11,9 @@ use crate::{PageError, STYLE, failed, shown};
 /// The content of a page of differences.
 ///
 /// ```
-/// use mapstack_page::{Changed, Changes};
-/// let change = Changed { title: "<port>".into(), gone: vec!["22".into()], minions: vec!["web1".into()], ..Changed::default() };
+/// use mapstack_page::{Changed, ChangedLine, Changes};
+/// let gone = ChangedLine { sign: "gone".into(), text: "22".into() };
+/// let change = Changed { title: "<port>".into(), lines: vec![gone], minions: vec!["web1".into()], ..Changed::default() };
 /// let page = Changes { from: "HEAD".into(), to: "worktree".into(), changes: vec![change], ..Changes::default() };
 /// assert!(page.to_html().unwrap().contains("&lt;port&gt;"));
 /// ```
@@ -23,6 +27,8 @@ pub struct Changes {
     pub summary: String,
     /// What was compared and what was not, a sentence each.
     pub notes: Vec<String>,
+    /// What fails, or fails no longer. It comes first.
+    pub failures: Vec<Changed>,
     /// The changes.
     pub changes: Vec<Changed>,
 }
@@ -34,25 +40,89 @@ pub struct Changed {
     pub formulas: String,
     /// The keys, or what happened.
     pub title: String,
-    /// What goes.
-    pub gone: Vec<String>,
-    /// What comes.
-    pub come: Vec<String>,
+    /// What goes, comes and stays of the value.
+    pub lines: Vec<ChangedLine>,
     /// Where the old value came from.
-    pub was: Option<String>,
+    pub was: Option<Quoted>,
     /// Where the new one comes from.
-    pub is: Option<String>,
+    pub is: Option<Quoted>,
     /// What it fails with.
     pub message: Option<String>,
+    /// Whether something is worse than before.
+    pub bad: bool,
     /// What the minions have in common, and no others.
     pub common: Option<String>,
     /// The minions.
     pub minions: Vec<String>,
 }
 
+/// A line of a value.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct ChangedLine {
+    /// `gone`, `new`, `same` or `omitted`.
+    pub sign: String,
+    /// The line.
+    pub text: String,
+}
+
+/// A place, with the lines of its file around it.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Quoted {
+    /// The place in words.
+    pub text: String,
+    /// The file, to group by.
+    pub file: String,
+    /// The line of the place.
+    pub line: usize,
+    /// Lines with their numbers.
+    pub lines: Vec<(usize, String)>,
+}
+
 const TEMPLATE: &str = include_str!("changes.html");
+const SCRIPT: &str = include_str!("changes.js");
+
+/// Which minions have which changes.
+#[derive(Serialize)]
+struct Matrix<'c> {
+    minions: Vec<&'c str>,
+    /// The title of each change, and for each minion whether it has it.
+    rows: Vec<(&'c str, bool, Vec<bool>)>,
+}
+
+/// A matrix with more columns or rows is not read.
+const MAX_COLUMNS: usize = 60;
+const MAX_ROWS: usize = 150;
 
 impl Changes {
+    fn all(&self) -> impl Iterator<Item = &Changed> {
+        self.failures.iter().chain(&self.changes)
+    }
+
+    /// The matrix, if it is small enough, and says more than the sections do.
+    fn matrix(&self) -> Option<Matrix<'_>> {
+        let mut minions: Vec<&str> = Vec::new();
+        for minion in self.all().flat_map(|change| &change.minions) {
+            if let Err(at) = minions.binary_search(&minion.as_str()) {
+                minions.insert(at, minion);
+                if minions.len() > MAX_COLUMNS {
+                    return None;
+                }
+            }
+        }
+        let count = self.all().count();
+        if !(2..=MAX_ROWS).contains(&count) || minions.len() < 2 {
+            return None;
+        }
+        let row = |change: &'_ Changed| -> Vec<bool> {
+            let has = |minion: &&str| change.minions.iter().any(|own| own == minion);
+            minions.iter().map(has).collect()
+        };
+        let rows = self.all();
+        let rows = rows.map(|change| (change.title.as_str(), change.bad, row(change)));
+        let rows = rows.collect();
+        Some(Matrix { minions, rows })
+    }
+
     /// The page as HTML.
     ///
     /// # Errors
@@ -63,26 +133,38 @@ impl Changes {
             .into_iter()
             .chain(&mut page.notes)
             .for_each(shown);
-        for change in &mut page.changes {
-            let texts = [&mut change.formulas, &mut change.title].into_iter();
-            let texts = texts
-                .chain(&mut change.gone)
-                .chain(&mut change.come)
-                .chain(&mut change.minions);
-            texts
-                .chain(&mut change.was)
-                .chain(&mut change.is)
-                .chain(&mut change.message)
-                .chain(&mut change.common)
-                .for_each(shown);
-        }
+        page.failures
+            .iter_mut()
+            .chain(&mut page.changes)
+            .for_each(Changed::show);
         // Its name says that what is printed is escaped.
         let name = "changes.html";
         let mut tera = Tera::default();
         tera.add_raw_template(name, TEMPLATE).map_err(failed)?;
         let mut context = Context::new();
         context.insert("page", &page);
+        context.insert("matrix", &page.matrix());
         context.insert("style", STYLE);
+        context.insert("script", SCRIPT);
+        context.insert("script_hash", &STANDARD.encode(Sha256::digest(SCRIPT)));
         tera.render(name, &context).map_err(failed)
+    }
+}
+
+impl Changed {
+    /// Every text as it is shown.
+    fn show(&mut self) {
+        let texts = [&mut self.formulas, &mut self.title].into_iter();
+        texts
+            .chain(&mut self.minions)
+            .chain(&mut self.message)
+            .chain(&mut self.common)
+            .chain(self.lines.iter_mut().map(|line| &mut line.text))
+            .for_each(shown);
+        for quoted in self.was.iter_mut().chain(&mut self.is) {
+            shown(&mut quoted.text);
+            shown(&mut quoted.file);
+            quoted.lines.iter_mut().for_each(|(_, line)| shown(line));
+        }
     }
 }

@@ -16,7 +16,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tera::{Context, Tera};
 
-pub use changes::{Changed, Changes};
+pub use changes::{Changed, ChangedLine, Changes, Quoted};
 
 /// The content of a page.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -119,10 +119,56 @@ struct Line<'r> {
     origin: &'r str,
     computed: bool,
     past: usize,
+    /// Whether the file is that of the row before.
+    again: bool,
+    file: &'r str,
+    /// What follows the file in the origin.
+    rest: &'r str,
+}
+
+/// How much of the data a layer set.
+#[derive(Serialize)]
+struct Share {
+    count: usize,
+    percent: usize,
+}
+
+/// The share of each layer in the rows.
+fn shares(page: &Page) -> Vec<Share> {
+    let share = |layer: usize| {
+        let count = page.rows.iter().filter(|row| row.layer == layer).count();
+        let percent = (count * 100 + page.rows.len() / 2) / page.rows.len().max(1);
+        Share { count, percent }
+    };
+    (1..=page.layers.len()).map(share).collect()
+}
+
+/// What most layers are merged with, if it is more than one.
+fn usual(layers: &[Layer]) -> Option<&str> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for merged in layers.iter().filter_map(|layer| layer.merged.as_deref()) {
+        *counts.entry(merged).or_default() += 1;
+    }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count);
+    most.filter(|(_, count)| *count > 1)
+        .map(|(merged, _)| merged)
+}
+
+/// The directory that all files of places are below, with a slash at its end.
+fn common_directory<'f>(mut files: impl Iterator<Item = &'f str>) -> &'f str {
+    let directory = |file: &'f str| &file[..file.rfind('/').map_or(0, |at| at + 1)];
+    let first = files.next().map_or("", directory);
+    files.fold(first, |common, file| {
+        let mut common = common;
+        while !file.starts_with(common) {
+            common = directory(common.trim_end_matches('/'));
+        }
+        common
+    })
 }
 
 impl<'r> Line<'r> {
-    fn of(row: &'r Row) -> Self {
+    fn of(row: &'r Row, before: Option<&Row>) -> Self {
         let Row {
             value,
             layer,
@@ -130,7 +176,14 @@ impl<'r> Line<'r> {
             origin,
             ..
         } = row;
+        let file = |row: &'r Row| row.origin.place.as_ref().map(|place| place.file.as_str());
+        let own = file(row).unwrap_or_default();
+        let rest = origin.text.strip_prefix(own).filter(|_| !own.is_empty());
+        let last = before.and_then(|row| row.origin.place.as_ref());
         Line {
+            again: rest.is_some() && last.is_some_and(|place| place.file == own),
+            file: own,
+            rest: rest.unwrap_or_default(),
             value,
             layer: *layer,
             origin: &origin.text,
@@ -146,7 +199,7 @@ impl Page {
     /// # Errors
     /// [`PageError`] if the template fails, which no content makes it do.
     pub fn to_html(&self) -> Result<String, PageError> {
-        let page = self.shown();
+        let (page, below) = self.shown().from_root();
         // Its name says that what is printed is escaped.
         let name = "page.html";
         let mut tera = Tera::default();
@@ -157,7 +210,13 @@ impl Page {
             &in_script(&serde_json::to_string(&page).map_err(failed)?),
         );
         context.insert("outline", &outline::outline(&page.rows));
-        context.insert("rows", &page.rows.iter().map(Line::of).collect::<Vec<_>>());
+        let before = std::iter::once(None).chain(page.rows.iter().map(Some));
+        let lines = page.rows.iter().zip(before);
+        let lines: Vec<_> = lines.map(|(row, before)| Line::of(row, before)).collect();
+        context.insert("rows", &lines);
+        context.insert("below", &below);
+        context.insert("shares", &shares(&page));
+        context.insert("usual", &usual(&page.layers));
         // The context copies all it is given, and there can be many rows.
         context.insert(
             "page",
@@ -171,6 +230,41 @@ impl Page {
         context.insert("script", SCRIPT);
         context.insert("script_hash", &STANDARD.encode(Sha256::digest(SCRIPT)));
         tera.render(name, &context).map_err(failed)
+    }
+
+    /// The page with the names of files from the directory that all of them are below, and this directory.
+    fn from_root(mut self) -> (Page, String) {
+        let named = self.rows.iter().flat_map(|row| {
+            let past = row.past.iter().map(|past| &past.origin);
+            past.chain([&row.origin])
+        });
+        let files = named.filter_map(|origin| Some(origin.place.as_ref()?.file.as_str()));
+        let below = common_directory(files).to_owned();
+        let shorten = |text: &mut String| {
+            if let Some(rest) = text.strip_prefix(&below) {
+                *text = rest.to_owned();
+            }
+        };
+        let origin = |origin: &mut Origin| {
+            if let Some(place) = &mut origin.place {
+                shorten(&mut place.file);
+                shorten(&mut origin.text);
+            }
+        };
+        for row in &mut self.rows {
+            origin(&mut row.origin);
+            row.past
+                .iter_mut()
+                .for_each(|past| origin(&mut past.origin));
+        }
+        let files = std::mem::take(&mut self.files).into_iter();
+        self.files = files
+            .map(|(mut file, lines)| {
+                shorten(&mut file);
+                (file, lines)
+            })
+            .collect();
+        (self, below)
     }
 
     /// The page with every text as it is shown.

@@ -6,7 +6,8 @@
   const branches = [...document.querySelectorAll(".branch")];
   const panel = find("panel"), story = find("history"), title = find("panel-title"), search = find("search");
   const around = 3;
-  let chosen = null;
+  const overridden = find("overridden"), shares = [...document.querySelectorAll(".strip button")];
+  let chosen = null, only = null;
 
   const make = (name, kind, ...inside) => {
     const made = document.createElement(name);
@@ -21,18 +22,28 @@
   const filter = () => {
     const wanted = search.value.trim().toLowerCase();
     let count = 0;
+    const isMeant = (row) => (only === null || row.layer === only) && (!overridden.checked || row.past.length > 0);
+    const filtered = Boolean(wanted) || only !== null || overridden.checked;
+    document.querySelector(".tree").classList.toggle("filtered", filtered);
     rows.forEach((row, index) => {
-      row.hidden = !texts[index].includes(wanted);
+      row.hidden = !texts[index].includes(wanted) || !isMeant(page.rows[Number(row.dataset.row)]);
       count += row.hidden ? 0 : 1;
     });
     for (let at = branches.length - 1; at >= 0; at--) {
       branches[at].hidden = !branches[at].querySelector(".row:not([hidden])");
-      if (wanted && !branches[at].hidden) branches[at].open = true;
+      if (filtered && !branches[at].hidden) branches[at].open = true;
     }
     find("none").hidden = count > 0;
-    find("count").textContent = wanted ? `${count} of ${rows.length}` : "";
+    find("count").textContent = filtered ? `${count} of ${rows.length}` : "";
   };
   search.addEventListener("input", filter);
+  overridden.addEventListener("change", filter);
+  shares.forEach((share) => share.addEventListener("click", () => {
+    const layer = Number(share.dataset.layer);
+    only = only === layer ? null : layer;
+    shares.forEach((other) => other.setAttribute("aria-pressed", String(Number(other.dataset.layer) === only)));
+    filter();
+  }));
   find("expand").addEventListener("click", () => branches.forEach((branch) => { branch.open = true; }));
   find("collapse").addEventListener("click", () => branches.forEach((branch) => { branch.open = false; }));
 
@@ -70,7 +81,7 @@
     const link = make("a", "", known ? known.title : "argument");
     link.href = `#layer-${number}`;
     const lines = known ? [...known.because.map((why) => `because ${why}`), known.merged && `merged with ${known.merged}`] : [];
-    return make("div", `of l${(number + 11) % 12}`, badge, make("div", "", link, ...lines.filter(Boolean).map((line) => make("p", "muted", make("bdi", "", line)))));
+    return make("div", `of l${(number + 7) % 8}`, badge, make("div", "", link, ...lines.filter(Boolean).map((line) => make("p", "muted", make("bdi", "", line)))));
   };
   const entry = (value, origin, number, ended) =>
     make("li", ended ? "past" : "now", make("p", "value", make("bdi", "", value)),

@@ -7,7 +7,7 @@ mod webdriver;
 
 use std::collections::BTreeMap;
 
-use mapstack_page::{Layer, Origin, Page, Past, Place, Row};
+use mapstack_page::{Changed, ChangedLine, Changes, Layer, Origin, Page, Past, Place, Quoted, Row};
 use serde_json::json;
 use webdriver::{Browser, key};
 
@@ -160,6 +160,16 @@ fn the_page_filters_and_tells_histories() {
     browser.click("[data-row='3']");
     assert_eq!(browser.ask(marked), json!([]));
 
+    // The strip and the check box leave others out.
+    browser.press(key::ESCAPE);
+    browser.click("#overridden");
+    assert_eq!(browser.ask(SEEN), json!(["shell"]));
+    browser.click("#overridden");
+    browser.click(".strip [data-layer='2']");
+    assert_eq!(browser.ask(&format!("{SEEN}.length")), 4);
+    browser.click(".strip [data-layer='2']");
+    browser.click("[data-row='3']");
+
     // By keys alone: close, go on to the next, open.
     browser.press(key::ESCAPE);
     assert_eq!(browser.ask("document.getElementById('panel').hidden"), true);
@@ -184,6 +194,88 @@ fn the_page_filters_and_tells_histories() {
         true
     );
     assert_ne!(title(), "broken");
+    let console = browser.console();
+    assert!(console.is_empty(), "{console:?}");
+}
+
+fn changes() -> Changes {
+    let change = |title: &str, file: &str, minions: &[&str]| Changed {
+        formulas: "users".into(),
+        title: title.into(),
+        lines: vec![ChangedLine {
+            sign: "new".into(),
+            text: HOSTILE.into(),
+        }],
+        is: Some(Quoted {
+            text: format!("{file}:1:1"),
+            file: file.into(),
+            line: 1,
+            lines: vec![(1, "a: 1".into())],
+        }),
+        minions: minions.iter().map(|one| (*one).into()).collect(),
+        ..Changed::default()
+    };
+    Changes {
+        from: "HEAD".into(),
+        to: HOSTILE.into(),
+        changes: vec![
+            change("shell", "a.yaml", &["web1", "web2"]),
+            change("port", "b.yaml", &["web1"]),
+            change("user", "a.yaml", &["web2"]),
+        ],
+        failures: vec![Changed {
+            formulas: "ntp".into(),
+            title: "fails now".into(),
+            message: Some(HOSTILE.into()),
+            bad: true,
+            minions: vec!["db1".into()],
+            ..Changed::default()
+        }],
+        ..Changes::default()
+    }
+}
+
+#[test]
+fn changes_are_filtered_and_grouped() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("changes.html");
+    std::fs::write(&file, changes().to_html().unwrap()).unwrap();
+    let browser = Browser::start(&FLAGS);
+    browser.open(&format!("file://{}", file.display()));
+    browser.wait("document.querySelector('.change') !== null");
+    let seen = "[...document.querySelectorAll('.change, .group')].filter(one => one.offsetParent).map(one => (one.matches('h2') ? one : one.querySelector('h2')).textContent)";
+    assert_eq!(
+        browser.ask(seen),
+        json!(["fails now", "shell", "port", "user"])
+    );
+    assert_eq!(browser.ask("document.querySelectorAll('td.has').length"), 4);
+    assert_eq!(
+        browser.ask("document.querySelectorAll('td.fails').length"),
+        1
+    );
+    browser.run("const group = document.getElementById('group'); group.value = 'file'; group.dispatchEvent(new Event('change'))");
+    assert_eq!(
+        browser.ask(seen),
+        json!([
+            "– (1)",
+            "fails now",
+            "a.yaml (2)",
+            "shell",
+            "user",
+            "b.yaml (1)",
+            "port"
+        ])
+    );
+    browser.click("#search");
+    browser.press("port");
+    assert_eq!(browser.ask(seen), json!(["b.yaml (1)", "port"]));
+    browser.press(key::ESCAPE);
+    assert_eq!(browser.ask(&format!("{seen}.length")), 7);
+    assert_eq!(browser.ask("document.querySelectorAll('img').length"), 0);
+    assert_eq!(
+        browser.ask("document.documentElement.scrollWidth <= innerWidth"),
+        true
+    );
     let console = browser.console();
     assert!(console.is_empty(), "{console:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mapstack_page::{Layer, Origin, Page, Past, Place, Row};
+use mapstack_page::{Changed, ChangedLine, Changes, Layer, Origin, Page, Past, Place, Quoted, Row};
 
 const HOSTILE: [&str; 12] = [
     "<script>alert(1)</script>",
@@ -86,9 +86,12 @@ fn hostile_texts_stay_texts() {
     };
     let harmless = tags(&page("harmless").to_html().unwrap());
     assert_eq!(harmless[..4], [2, 2, 0, 0]);
+    // The directory that all files are below is named.
+    let below = tags(&page("harm/less").to_html().unwrap());
     for text in HOSTILE {
         let html = page(text).to_html().unwrap();
-        assert_eq!(tags(&html), harmless, "{text:?}");
+        let expected = if text.contains('/') { below } else { harmless };
+        assert_eq!(tags(&html), expected, "{text:?}");
         for hidden in [
             '\u{2028}', '\u{2029}', '\u{202e}', '\u{2066}', '\0', '\u{1b}', '\u{7f}',
         ] {
@@ -101,11 +104,123 @@ fn hostile_texts_stay_texts() {
         } else {
             assert!(shown.contains("\\u{"), "{shown}");
         }
+        let file = data["rows"][0]["origin"]["place"]["file"].as_str().unwrap();
         assert_eq!(
-            data["files"][shown]["1"], shown,
+            data["files"][file]["1"], shown,
             "excerpts are found by the names of files"
         );
     }
+}
+
+#[test]
+fn hostile_texts_stay_texts_among_changes() {
+    let page = |text: &str| {
+        let text = || text.to_string();
+        let quoted = || {
+            Some(Quoted {
+                text: text(),
+                file: text(),
+                line: 1,
+                lines: vec![(1, text())],
+            })
+        };
+        let line = |sign: &str| ChangedLine {
+            sign: sign.into(),
+            text: text(),
+        };
+        let change = || Changed {
+            formulas: text(),
+            title: text(),
+            lines: vec![line("gone"), line("new")],
+            was: quoted(),
+            is: quoted(),
+            message: Some(text()),
+            bad: true,
+            common: Some(text()),
+            minions: vec![text(), format!("{}2", text())],
+        };
+        Changes {
+            from: text(),
+            to: text(),
+            summary: text(),
+            notes: vec![text()],
+            failures: vec![change()],
+            changes: vec![change()],
+        }
+    };
+    let count = |html: &str| {
+        [
+            "<script", "<!--", "<img", "<b>", "</style", "<section", "<td",
+        ]
+        .map(|tag| html.matches(tag).count())
+    };
+    let harmless = count(&page("harmless").to_html().unwrap());
+    for text in HOSTILE {
+        let html = page(text).to_html().unwrap();
+        assert_eq!(count(&html), harmless, "{text:?}");
+        for hidden in ['\u{2028}', '\u{202e}', '\0', '\u{1b}'] {
+            assert!(!html.contains(hidden), "{text:?}");
+        }
+        assert!(!html.contains("data-file=\"\"><"), "{text:?}");
+    }
+    let failures = page("x").to_html().unwrap();
+    let (first, second) = (
+        failures.find("change bad").unwrap(),
+        failures.rfind("change bad").unwrap(),
+    );
+    assert!(first < second && failures.contains("class=\"matrix\""));
+}
+
+#[test]
+fn files_are_named_from_the_directory_that_all_are_below() {
+    let row = |file: &str, layer: usize| Row {
+        path: vec![file.into()],
+        value: "1".into(),
+        layer,
+        origin: Origin {
+            text: format!("{file}:1:2"),
+            place: Some(Place {
+                file: file.into(),
+                line: 1,
+                column: 2,
+            }),
+            ..Origin::default()
+        },
+        past: Vec::new(),
+    };
+    let layer = || Layer {
+        merged: Some("strategy smart".into()),
+        stage: "layers".into(),
+        ..Layer::default()
+    };
+    let page = Page {
+        layers: vec![layer(), layer()],
+        rows: vec![
+            row("/srv/salt/a/x.yaml", 1),
+            row("/srv/salt/a/x.yaml", 1),
+            row("/srv/salt/b/y.yaml", 2),
+        ],
+        files: BTreeMap::from([(
+            "/srv/salt/a/x.yaml".into(),
+            BTreeMap::from([(1, "a".into())]),
+        )]),
+        ..Page::default()
+    };
+    let html = page.to_html().unwrap();
+    assert!(
+        html.contains("Files are below <code><bdi>&#x2F;srv&#x2F;salt&#x2F;</bdi>"),
+        "{html}"
+    );
+    assert_eq!(data(&html)["rows"][2]["origin"]["text"], "b/y.yaml:1:2");
+    assert_eq!(data(&html)["files"]["a/x.yaml"]["1"], "a");
+    // What is the same is said once.
+    assert_eq!(html.matches("<span class=\"again\">").count(), 1);
+    assert_eq!(html.matches("<bdi>strategy smart</bdi>").count(), 1);
+    assert!(!html.contains("<dt>in</dt>"));
+    assert!(
+        html.contains("flex-grow: 2") && html.contains("2 values, 67 %"),
+        "{html}"
+    );
 }
 
 #[test]
