@@ -199,7 +199,7 @@ impl Page {
     /// # Errors
     /// [`PageError`] if the template fails, which no content makes it do.
     pub fn to_html(&self) -> Result<String, PageError> {
-        let (page, below) = self.shown().from_root();
+        let (page, below) = self.shown().below_root();
         // Its name says that what is printed is escaped.
         let name = "page.html";
         let mut tera = Tera::default();
@@ -233,7 +233,7 @@ impl Page {
     }
 
     /// The page with the names of files from the directory that all of them are below, and this directory.
-    fn from_root(mut self) -> (Page, String) {
+    fn below_root(mut self) -> (Page, String) {
         let named = self.rows.iter().flat_map(|row| {
             let past = row.past.iter().map(|past| &past.origin);
             past.chain([&row.origin])
