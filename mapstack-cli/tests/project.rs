@@ -215,3 +215,38 @@ fn the_schema_of_the_file_has_what_its_reader_reads() {
         serde_json::json!(rules)
     );
 }
+
+#[test]
+#[cfg(feature = "html")]
+fn lint_and_fleet_have_pages() {
+    let tree = checkout();
+    tree.write(
+        "ntp/init.sls",
+        b"include: [ntp.nothing]\nntp: {pkg.installed: [{name: {{ nope }}}]}\n",
+    );
+    let lint = run_line(tree.path(), "lint -o html");
+    for part in [
+        "<h1><bdi>ntp</bdi>",
+        "change bad",
+        "data-rule=",
+        "{{ nope }}",
+    ] {
+        assert!(lint.stdout.contains(part), "{part}: {}", lint.stdout);
+    }
+    let fleet = run_line(tree.path(), "fleet --count pkg -o html");
+    for part in [
+        "ntp:pkg",
+        "<code><bdi>chrony",
+        "<code><bdi>ntpsec",
+        "class=\"bar\"",
+        "rockylinux-9",
+    ] {
+        assert!(fleet.stdout.contains(part), "{part}: {}", fleet.stdout);
+    }
+    assert_line(
+        tree.path(),
+        "fleet --get pkg -o html",
+        2,
+        ("", "-o html is for --count"),
+    );
+}

@@ -290,6 +290,7 @@ fn no_verb_that_reports_shows_a_secret() {
 fn no_page_shows_a_secret() {
     let tree = tree();
     assert_closed(&tree, "diff --from old --to new --minions minions -o html");
+    assert_closed(&tree, "lint --root new --minions minions -o html");
     assert_closed(
         &tree,
         "explain f --root new --minion minions/web1.yaml --html page.html",

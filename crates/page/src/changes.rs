@@ -79,7 +79,8 @@ pub struct Quoted {
 }
 
 const TEMPLATE: &str = include_str!("changes.html");
-const SCRIPT: &str = include_str!("changes.js");
+pub(crate) const SCRIPT: &str = include_str!("changes.js");
+pub(crate) const LIST_STYLE: &str = include_str!("list.css");
 
 /// Which minions have which changes.
 #[derive(Serialize)]
@@ -145,9 +146,19 @@ impl Changes {
         context.insert("page", &page);
         context.insert("matrix", &page.matrix());
         context.insert("style", STYLE);
+        context.insert("list_style", LIST_STYLE);
         context.insert("script", SCRIPT);
         context.insert("script_hash", &STANDARD.encode(Sha256::digest(SCRIPT)));
         tera.render(name, &context).map_err(failed)
+    }
+}
+
+impl Quoted {
+    /// Every text as it is shown.
+    pub(crate) fn show(&mut self) {
+        shown(&mut self.text);
+        shown(&mut self.file);
+        self.lines.iter_mut().for_each(|(_, line)| shown(line));
     }
 }
 
@@ -161,10 +172,7 @@ impl Changed {
             .chain(&mut self.common)
             .chain(self.lines.iter_mut().map(|line| &mut line.text))
             .for_each(shown);
-        for quoted in self.was.iter_mut().chain(&mut self.is) {
-            shown(&mut quoted.text);
-            shown(&mut quoted.file);
-            quoted.lines.iter_mut().for_each(|(_, line)| shown(line));
-        }
+        let quoted = self.was.iter_mut().chain(&mut self.is);
+        quoted.for_each(Quoted::show);
     }
 }

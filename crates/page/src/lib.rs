@@ -6,6 +6,7 @@
 #![doc = include_str!("../README.md")]
 
 mod changes;
+mod listing;
 mod outline;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use sha2::{Digest, Sha256};
 use tera::{Context, Tera};
 
 pub use changes::{Changed, ChangedLine, Changes, Quoted};
+pub use listing::{Bar, Chart, Item, Listing};
 
 /// The content of a page.
 #[derive(Debug, Clone, Default, Serialize)]

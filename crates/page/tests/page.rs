@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use mapstack_page::{Changed, ChangedLine, Changes, Layer, Origin, Page, Past, Place, Quoted, Row};
+use mapstack_page::{
+    Bar, Changed, ChangedLine, Changes, Chart, Item, Layer, Listing, Origin, Page, Past, Place,
+    Quoted, Row,
+};
 
 const HOSTILE: [&str; 12] = [
     "<script>alert(1)</script>",
@@ -169,6 +172,65 @@ fn hostile_texts_stay_texts_among_changes() {
         failures.rfind("change bad").unwrap(),
     );
     assert!(first < second && failures.contains("class=\"matrix\""));
+}
+
+#[test]
+fn hostile_texts_stay_texts_in_lists() {
+    let page = |text: &str| {
+        let text = || text.to_string();
+        let place = Quoted {
+            text: text(),
+            file: text(),
+            line: 1,
+            lines: vec![(1, text())],
+        };
+        let item = Item {
+            level: text(),
+            bad: true,
+            rule: text(),
+            formula: text(),
+            title: text(),
+            place,
+            notes: vec![text()],
+        };
+        let bars = vec![Bar {
+            label: text(),
+            members: vec![text()],
+        }];
+        Listing {
+            verb: text(),
+            title: text(),
+            summary: text(),
+            notes: vec![text()],
+            charts: vec![Chart {
+                title: text(),
+                bars,
+            }],
+            items: vec![item],
+        }
+    };
+    let count = |html: &str| {
+        ["<script", "<!--", "<img", "<b>", "</style", "<section"]
+            .map(|tag| html.matches(tag).count())
+    };
+    let harmless = page("harmless").to_html().unwrap();
+    assert!(
+        harmless.contains("width: 100%") && harmless.contains("change bad"),
+        "{harmless}"
+    );
+    for text in HOSTILE {
+        let html = page(text).to_html().unwrap();
+        assert_eq!(count(&html), count(&harmless), "{text:?}");
+        for hidden in ['\u{2028}', '\u{202e}', '\0', '\u{1b}'] {
+            assert!(!html.contains(hidden), "{text:?}");
+        }
+    }
+    // What counts nothing is a page as well.
+    let empty = Listing {
+        charts: vec![Chart::default()],
+        ..Listing::default()
+    };
+    assert!(empty.to_html().is_ok());
 }
 
 #[test]

@@ -21,6 +21,9 @@ pub enum Format {
     Yaml,
     /// Columns, with a tab between them.
     Text,
+    /// One page for a browser.
+    #[cfg(feature = "html")]
+    Html,
 }
 
 /// What is shown of each minion.
@@ -182,7 +185,7 @@ impl Form {
                 (Format::Json, results) if self.apart => json_document(&results),
                 (Format::Json, results) => json_entry(&below(&report.id, results)),
                 (Format::Yaml, results) if self.apart => as_yaml(&results.into()),
-                (Format::Yaml, results) => as_yaml(&below(&report.id, results).into()),
+                (_, results) => as_yaml(&below(&report.id, results).into()),
             }),
             What::Table(keys) => Shown::Text(match self.format {
                 Format::Text => row(keys, formulas, report),
@@ -210,6 +213,8 @@ impl Form {
     /// What stands behind the last minion, of which there was none if `is_empty`.
     pub fn tail(&self, tallies: &[Tally], is_empty: bool) -> String {
         match (&self.what, self.format) {
+            #[cfg(feature = "html")]
+            (What::Counts(key, _), Format::Html) => self.page(tallies, key),
             (What::Counts(key, _), format) => self.counts(tallies, key, format),
             (What::Data, Format::Json | Format::Yaml) if is_empty => "{}\n".into(),
             (What::Data, Format::Json) => "\n}\n".into(),
@@ -219,7 +224,39 @@ impl Form {
 
     /// What counts values, for each formula.
     pub fn tallies(&self) -> Vec<Tally> {
-        self.formulas.iter().map(|_| Tally::new(EXAMPLES)).collect()
+        let examples = match self.format {
+            #[cfg(feature = "html")]
+            Format::Html => usize::MAX,
+            _ => EXAMPLES,
+        };
+        self.formulas.iter().map(|_| Tally::new(examples)).collect()
+    }
+
+    /// The page: how many minions have which value, and which.
+    #[cfg(feature = "html")]
+    fn page(&self, tallies: &[Tally], key: &str) -> String {
+        use mapstack_page::{Bar, Chart, Listing};
+        let chart = |(formula, tally): (&String, &Tally)| {
+            let bar = |count: &mapstack_fleet::Count| Bar {
+                label: count
+                    .value
+                    .as_ref()
+                    .map_or_else(|| "(absent)".into(), as_yaml),
+                members: count.minions.clone(),
+            };
+            Chart {
+                title: format!("{formula}:{key}"),
+                bars: tally.counts().into_iter().map(bar).collect(),
+            }
+        };
+        let page = Listing {
+            verb: "fleet".into(),
+            title: key.into(),
+            charts: self.formulas.iter().zip(tallies).map(chart).collect(),
+            ..Listing::default()
+        };
+        // No content makes the template fail.
+        page.to_html().unwrap_or_else(|e| e.to_string())
     }
 
     fn counts(&self, tallies: &[Tally], key: &str, format: Format) -> String {

@@ -82,6 +82,9 @@ pub enum FleetFormat {
     Yaml,
     /// Columns, with a tab between them
     Text,
+    /// One page for a browser, with --count
+    #[cfg(feature = "html")]
+    Html,
 }
 
 impl From<FleetFormat> for mapstack_report::fleet::Format {
@@ -91,6 +94,8 @@ impl From<FleetFormat> for mapstack_report::fleet::Format {
             FleetFormat::Json => Self::Json,
             FleetFormat::Yaml => Self::Yaml,
             FleetFormat::Text => Self::Text,
+            #[cfg(feature = "html")]
+            FleetFormat::Html => Self::Html,
         }
     }
 }
@@ -172,6 +177,8 @@ fn form(args: &FleetArgs, formulas: &[String]) -> Result<(Form, Format), Failure
     };
     let format = args.format.map_or(default, Format::from);
     let wrong = match (&what, format) {
+        #[cfg(feature = "html")]
+        (What::Data | What::Table(_), Format::Html) => "-o html is for --count",
         (What::Data, Format::Text) => "-o text is for --get and --count",
         (What::Data, Format::Jsonl) if apart => "--directory takes -o yaml or -o json",
         (What::Table(_) | What::Counts(..), Format::Yaml | Format::Json) => {

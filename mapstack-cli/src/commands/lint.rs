@@ -89,6 +89,9 @@ pub enum Findings {
     Sarif,
     /// For workflows of GitHub
     Github,
+    /// One page for a browser
+    #[cfg(feature = "html")]
+    Html,
 }
 
 pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
@@ -142,6 +145,8 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         Findings::Json => output::write_json(&lint::rows(&reports))?,
         Findings::Sarif => output::write_json(&lint::log(&reports))?,
         Findings::Github => output::write(&lint::commands(&reports))?,
+        #[cfg(feature = "html")]
+        Findings::Html => output::write(&lint::html(&reports)?)?,
     }
     let least = if reporter.is_strict() {
         Level::Warning
@@ -256,7 +261,7 @@ fn calls(
     match args.format {
         Findings::Text => output::write_listing(&calls.text())?,
         Findings::Json => output::write_json(&calls.rows())?,
-        Findings::Sarif | Findings::Github => {
+        _ => {
             return Err(Failure::Usage("--calls prints text or json".into()));
         }
     }

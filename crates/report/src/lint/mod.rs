@@ -2,6 +2,8 @@
 
 mod calls;
 mod github;
+#[cfg(feature = "html")]
+mod page;
 mod rows;
 mod sarif;
 mod text;
@@ -10,6 +12,8 @@ use mapstack_lint::{Level, Report};
 
 pub use calls::Calls;
 pub use github::commands;
+#[cfg(feature = "html")]
+pub use page::html;
 pub use rows::all as rows;
 pub use sarif::log;
 pub use text::{findings, fixes, notes, rules};
