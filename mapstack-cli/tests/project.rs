@@ -236,8 +236,8 @@ fn lint_and_fleet_have_pages() {
     let fleet = run_line(tree.path(), "fleet --count pkg -o html");
     for part in [
         "ntp:pkg",
-        "<code><bdi>chrony",
-        "<code><bdi>ntpsec",
+        "<code><bdi>chrony</bdi>",
+        "<code><bdi>ntpsec</bdi>",
         "class=\"bar\"",
         "rockylinux-9",
     ] {

@@ -9,6 +9,8 @@ use mapstack_fleet::{Report, Tally};
 use mapstack_share::Outcome;
 
 use crate::values::{as_json, as_yaml, pick};
+#[cfg(feature = "html")]
+use crate::yaml_form::flow;
 
 /// How minions are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -238,10 +240,7 @@ impl Form {
         use mapstack_page::{Bar, Chart, Listing};
         let chart = |(formula, tally): (&String, &Tally)| {
             let bar = |count: &mapstack_fleet::Count| Bar {
-                label: count
-                    .value
-                    .as_ref()
-                    .map_or_else(|| "(absent)".into(), as_yaml),
+                label: count.value.as_ref().map_or_else(|| "(absent)".into(), flow),
                 members: count.minions.clone(),
             };
             Chart {

@@ -27,6 +27,11 @@ const MAX_COMPARED: usize = 20_000;
 /// assert_eq!(shown("\"two\\nlines\""), "\"two\\nlines\"");
 /// ```
 pub fn inline(value: &Redacted<Value>) -> String {
+    flow(value)
+}
+
+/// Data on one line, as it is.
+pub(crate) fn flow(value: &Value) -> String {
     let line = dump(value, &DumpOptions::line());
     let line = line.strip_suffix('\n').unwrap_or(&line);
     if !line.contains('\n') {
