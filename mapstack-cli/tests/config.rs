@@ -342,7 +342,7 @@ fn mistakes_are_reported() {
 #[test]
 fn what_salt_passes_over_is_a_warning() {
     let data = "data f --config etc/salt/master --id web1";
-    let minion = "id: own\nfile_client: local\nfile_roots: {base: [formulas]}\npillar_roots: {base: [pillar]}\n";
+    let minion = "id: own\nfile_roots: {base: [formulas]}\npillar_roots: {base: [pillar]}\n";
     let cases: &[(&str, &Changes<'_>, &str)] = &[
         (
             "broken-include",

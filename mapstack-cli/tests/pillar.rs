@@ -1215,3 +1215,95 @@ fn options_of_the_master_are_seen_as_opts() {
     };
     assert_eq!(ran(&case, &[]).stdout, "seen: here salt_master web1 qa\n");
 }
+
+const TREE: &str = "--config=examples/pillars/tree/master.yaml";
+
+#[test]
+fn the_example_tree_gives_what_its_expected_files_say() {
+    let expected = |name: &str| repository().join("examples/expected").join(name);
+    let minion = ["--platform=debian-12", "--id=web1"];
+    let whole = printed(&[&[TREE][..], &minion].concat());
+    assert_file(&expected("pillar-tree-web1.yaml"), &whole);
+    let trace = printed(&[&[TREE, "--trace"][..], &minion].concat());
+    assert_file(&expected("pillar-tree-web1-trace.txt"), &trace);
+    let rows = printed(&[&[TREE, "--trace", "-o", "json"][..], &minion].concat());
+    let Value::List(rows) = json::loads(&rows).unwrap() else {
+        panic!("{rows}")
+    };
+    assert!(rows[0].as_map().unwrap().contains_key("top"));
+}
+
+/// A master whose pillar has an error, and a formula that reads the pillar.
+fn broken_tree(web: &str) -> Tree {
+    Tree::new(&[
+        (
+            "master",
+            "pillar_roots: {base: [pillar]}\nfile_roots: {base: [salt]}\n",
+        ),
+        (
+            "pillar/top.sls",
+            "base:\n  'web*': [web]\n  '*': [common]\n",
+        ),
+        ("pillar/common.sls", "f: {a: 1}\n"),
+        ("pillar/web.sls", web),
+        ("salt/f/parameters/defaults.yaml", "values: {a: 0, b: 0}\n"),
+    ])
+}
+
+#[test]
+fn errors_of_a_pillar_are_in_it_and_are_the_exit_status() {
+    let tree = broken_tree("f:\n  b: {{ grains.nosuch }}\n");
+    let minion = ["--config=master", "--platform=debian-12", "--id=web1"];
+    let given = [&["pillar"][..], &minion].concat();
+    let ran = run(tree.path(), &given);
+    assert_eq!(ran.status, Some(1));
+    assert!(ran.stdout.contains("f:\n  a: 1\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("_errors:"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("pillar/web.sls:2:9"), "{}", ran.stderr);
+    let ran = run(tree.path(), &[&given[..], &["--keep-going"]].concat());
+    assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
+    assert!(
+        ran.stdout.contains("Rendering SLS 'web' failed"),
+        "{}",
+        ran.stdout
+    );
+    let ran = run(tree.path(), &[&["data", "f"][..], &minion].concat());
+    assert_eq!((ran.status, &*ran.stdout), (Some(1), ""));
+    assert!(
+        ran.stderr.contains("in the pillar of 'web1'"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn every_verb_compiles_the_pillars_of_its_minions() {
+    let tree = broken_tree("f: {b: '{{ grains.id }}'}\n");
+    let data = |flags: &[&str]| {
+        let given = [
+            "data",
+            "f",
+            "--config=master",
+            "--platform=debian-12",
+            "--get=a",
+        ];
+        let ran = run(tree.path(), &[&given[..], flags].concat());
+        assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{flags:?}");
+        ran.stdout
+    };
+    assert_eq!(data(&["--id=db1"]), "1\n");
+    // What is set goes over what is compiled, and a pillar that is given takes its place.
+    assert_eq!(data(&["--id=web1", "--set=pillar.f.a=2"]), "2\n");
+    tree.write("own.yaml", b"f: {a: 3}\n");
+    assert_eq!(data(&["--id=web1", "--pillar=own.yaml"]), "3\n");
+    let given = [
+        "fleet",
+        "f",
+        "--config=master",
+        "--platform=debian-12",
+        "--get=a",
+    ];
+    let ran = run(tree.path(), &given);
+    assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
+    assert!(ran.stdout.ends_with("\t1\n"), "{}", ran.stdout);
+}

@@ -3,20 +3,23 @@
 use std::path::{Path, PathBuf};
 
 use mapstack::minion::{Minion, Part};
+use mapstack::value::Map;
 use mapstack::{Condition, Engine, Error, ErrorKind, yaml};
 use mapstack_salt_config::{Config, Kind};
 
 use crate::configuration;
 use crate::flags::{Facts, Input, Target};
+use crate::pillars::{Configured, Pillars};
 use crate::read::{read, shown, yaml_value};
 use crate::source::{self, Choice, Source};
 use crate::{InputError, Warn};
 
 pub(crate) fn minion(
     input: &Input,
-    config: Option<&Config>,
+    by: Configured<'_>,
     warn: &dyn Warn,
 ) -> Result<Minion, InputError> {
+    let config = by.config;
     let others = input
         .functions
         .stub
@@ -33,9 +36,9 @@ pub(crate) fn minion(
             platform: vec![USUAL.into()],
             ..facts.clone()
         };
-        return minion_of(&usual, config, others.map(|file| &**file), warn);
+        return minion_of(&usual, by, others.map(|file| &**file), warn);
     }
-    minion_of(facts, config, others.map(|file| &**file), warn)
+    minion_of(facts, by, others.map(|file| &**file), warn)
 }
 
 /// The minion of a project's checkout, where none is named.
@@ -44,21 +47,23 @@ const USUAL: &str = "debian-12";
 /// The minion of flags. `others` are more files that may be standard input.
 fn minion_of<'f>(
     facts: &'f Facts,
-    config: Option<&Config>,
+    by: Configured<'_>,
     others: impl Iterator<Item = &'f Path>,
     warn: &dyn Warn,
 ) -> Result<Minion, InputError> {
+    let config = by.config;
     let given = [&facts.minion, &facts.grains, &facts.pillar, &facts.opts];
     check_stdin(facts, others)?;
     if let Some(path) = &facts.minions {
-        let given = Given::read(facts, config)?;
+        let given = Given::read(facts, by)?;
         let source = Source::open(path, given.pillarenv().as_deref(), warn)?;
-        return given.change(source.one(facts.id.as_deref())?, true);
+        let one = source.one(facts.id.as_deref())?;
+        return given.change(given.fresh(one, source.is_cache()), true);
     }
     if !facts.platform.is_empty() {
         let chosen = facts.id.as_deref().map_or(Choice::All, Choice::Id);
         return match <[Minion; 1]>::try_from(source::of_platforms(&facts.platform, chosen)?) {
-            Ok([minion]) => Given::read(facts, config)?.change(minion, true),
+            Ok([minion]) => Given::read(facts, by)?.change(minion, true),
             Err(several) => Err(InputError::Usage(format!(
                 "one minion is looked at here, and --platform names {}: give one",
                 several.len()
@@ -66,9 +71,9 @@ fn minion_of<'f>(
         };
     }
     if let (Some(cache), Some(id)) = (configuration::cache(config, facts), &facts.id) {
-        let given = Given::read(facts, config)?;
+        let given = Given::read(facts, by)?;
         let cached = configuration::cached(cache, id, given.pillarenv().as_deref(), facts, warn)?;
-        return given.change(cached.unwrap_or_default(), true);
+        return given.change(given.fresh(cached.unwrap_or_default(), true), true);
     }
     if let (Some(cache), true) = (
         configuration::cache(config, facts),
@@ -94,7 +99,7 @@ fn minion_of<'f>(
         Some(file) => Minion::parse(&read(file)?, &shown(file)).map_err(Error::from)?,
         None => Minion::default(),
     };
-    Given::read(facts, config)?.change(minion, true)
+    Given::read(facts, by)?.change(minion, true)
 }
 
 /// No two files can be standard input.
@@ -143,13 +148,15 @@ impl Chosen {
 ///
 /// # Errors
 /// Flags name no minion, or minions that cannot be read.
-pub fn minions(
+pub fn minions<'c>(
     (facts, target): (&Facts, &Target),
-    config: Option<&Config>,
+    by: impl Into<Configured<'c>>,
     pillarenv: Option<&str>,
     stubs: &[PathBuf],
     warn: &dyn Warn,
 ) -> Result<Chosen, InputError> {
+    let by = by.into();
+    let config = by.config;
     let stubs = stubs.iter().map(|file| &**file);
     let choice = Choice::of(facts, target);
     let described = facts.id.is_some() || is_described(facts, target);
@@ -159,7 +166,7 @@ pub fn minions(
     let path = facts.minions.as_deref().or(cache);
     if path.is_none() && facts.platform.is_empty() {
         refuse_glob(target)?;
-        return Ok(Chosen::one(minion_of(facts, config, stubs, warn)?));
+        return Ok(Chosen::one(minion_of(facts, by, stubs, warn)?));
     }
     if let Some(cache) = cache.filter(|cache| !cache.is_dir()) {
         let what = "no minion given";
@@ -169,7 +176,7 @@ pub fn minions(
         )));
     }
     check_stdin(facts, stubs)?;
-    let given = Given::read(facts, config)?;
+    let given = Given::read(facts, by)?;
     let Some(path) = path else {
         let minions = source::of_platforms(&facts.platform, choice)?;
         let many = minions.len() > 1 || target.minion_glob.is_some();
@@ -187,7 +194,7 @@ pub fn minions(
     let mut minions = Vec::new();
     for id in source.chosen_ids(choice)? {
         let read = match source.read(&id) {
-            Ok(minion) => Ok(given.change(minion, !many)?),
+            Ok(minion) => Ok(given.change(given.fresh(minion, source.is_cache()), !many)?),
             Err(error) if many && !source.is_cache() => {
                 Err(error.note(format!("for the minion {id}")))
             }
@@ -269,10 +276,12 @@ impl<'f> Many<'f> {
     /// As for [`minions`].
     pub fn list(
         (facts, target): (&'f Facts, &Target),
-        config: Option<&'f Config>,
+        by: impl Into<Configured<'f>>,
         others: &[PathBuf],
         warn: &dyn Warn,
     ) -> Result<Self, InputError> {
+        let by = by.into();
+        let config = by.config;
         let choice = Choice::of(facts, target);
         let cache = configuration::cache(config, facts).map(Path::new);
         let described = is_described(facts, target);
@@ -285,7 +294,7 @@ impl<'f> Many<'f> {
                 )));
             }
             check_stdin(facts, others.iter().map(|file| &**file))?;
-            let given = Given::read(facts, config)?;
+            let given = Given::read(facts, by)?;
             let source = Source::open(path, given.pillarenv().as_deref(), warn)?;
             let ids = source.chosen_ids(choice)?;
             return Ok(Many {
@@ -299,14 +308,14 @@ impl<'f> Many<'f> {
                 refuse_glob(target)?;
                 vec![minion_of(
                     facts,
-                    config,
+                    by,
                     others.iter().map(|file| &**file),
                     warn,
                 )?]
             }
         };
         Ok(Many {
-            given: Given::read(facts, config)?,
+            given: Given::read(facts, by)?,
             listed: Listed::Here(minions),
         })
     }
@@ -317,16 +326,18 @@ impl<'f> Many<'f> {
     /// As for [`minions`].
     pub fn list_or_platforms(
         (facts, target): (&'f Facts, &Target),
-        config: Option<&'f Config>,
+        by: impl Into<Configured<'f>>,
         others: &[PathBuf],
         warn: &dyn Warn,
     ) -> Result<Self, InputError> {
+        let by = by.into();
+        let config = by.config;
         if facts.name_minions() || configuration::cache(config, facts).is_some() {
-            return Self::list((facts, target), config, others, warn);
+            return Self::list((facts, target), by, others, warn);
         }
         let minions = source::of_platforms(&["all".into()], Choice::of(facts, target))?;
         Ok(Many {
-            given: Given::read(facts, config)?,
+            given: Given::read(facts, by)?,
             listed: Listed::Here(minions),
         })
     }
@@ -369,6 +380,8 @@ impl<'f> Many<'f> {
     }
 
     fn changed(&self, minion: Minion, alone: bool) -> Result<Minion, Error> {
+        let is_cached = matches!(&self.listed, Listed::There(source, _) if source.is_cache());
+        let minion = self.given.fresh(minion, is_cached);
         self.given
             .change(minion, alone)
             .map_err(|e| e.or_kind(ErrorKind::Facts))
@@ -403,11 +416,12 @@ impl mapstack_fleet::Minions for Many<'_> {
 struct Given<'f> {
     facts: &'f Facts,
     config: Option<&'f Config>,
+    pillars: Option<&'f Pillars>,
     files: Vec<(Part, Vec<u8>, String)>,
 }
 
 impl<'f> Given<'f> {
-    fn read(facts: &'f Facts, config: Option<&'f Config>) -> Result<Self, InputError> {
+    fn read(facts: &'f Facts, by: Configured<'f>) -> Result<Self, InputError> {
         let parts = [
             (&facts.grains, Part::Grains),
             (&facts.pillar, Part::Pillar),
@@ -421,7 +435,8 @@ impl<'f> Given<'f> {
             .collect::<Result<_, InputError>>()?;
         Ok(Given {
             facts,
-            config,
+            config: by.config,
+            pillars: by.pillars.filter(|_| facts.pillar.is_none()),
             files,
         })
     }
@@ -448,6 +463,14 @@ impl<'f> Given<'f> {
         name.truthy().then(|| name.to_string())
     }
 
+    /// The minion of a master's cache without the pillar of that time, if it is compiled.
+    fn fresh(&self, mut minion: Minion, is_cached: bool) -> Minion {
+        if is_cached && self.pillars.is_some() {
+            minion.pillar = Map::new();
+        }
+        minion
+    }
+
     /// The minion as the flags have it; one of several keeps its name.
     fn change(&self, mut minion: Minion, alone: bool) -> Result<Minion, InputError> {
         for (part, bytes, name) in &self.files {
@@ -459,17 +482,31 @@ impl<'f> Given<'f> {
         if let Some(id) = self.facts.id.as_ref().filter(|_| alone) {
             minion.set_id(id.as_str());
         }
-        for change in &self.facts.set {
-            let (path, value) = change.split_once('=').ok_or_else(|| {
-                InputError::Usage(format!(
-                    "--set {change}: write PATH=YAML, such as grains.os=Debian"
-                ))
-            })?;
-            let value = yaml_value(value, "--set")?;
-            minion
-                .set(path, value)
-                .map_err(|e| InputError::Usage(format!("--set {change}: {e}")))?;
+        let is_pillar = |change: &&String| change.starts_with("pillar.");
+        let (of_pillar, others): (Vec<&String>, Vec<&String>) =
+            self.facts.set.iter().partition(is_pillar);
+        set_all(&others, &mut minion)?;
+        if let Some(pillars) = self.pillars.filter(|_| minion.pillar.is_empty()) {
+            minion = minion.complete();
+            minion.pillar = pillars.pillar(&minion)?;
         }
+        set_all(&of_pillar, &mut minion)?;
         Ok(minion.complete())
     }
+}
+
+/// Make the changes that `--set` asks for.
+fn set_all(changes: &[&String], minion: &mut Minion) -> Result<(), InputError> {
+    for change in changes {
+        let (path, value) = change.split_once('=').ok_or_else(|| {
+            InputError::Usage(format!(
+                "--set {change}: write PATH=YAML, such as grains.os=Debian"
+            ))
+        })?;
+        let value = yaml_value(value, "--set")?;
+        minion
+            .set(path, value)
+            .map_err(|e| InputError::Usage(format!("--set {change}: {e}")))?;
+    }
+    Ok(())
 }

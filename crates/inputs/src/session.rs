@@ -13,6 +13,7 @@ use crate::flags::Input;
 use crate::formulas;
 use crate::functions::{self, MemoryOf};
 use crate::minions::minion;
+use crate::pillars::Pillars;
 use crate::served::{Served, below};
 use crate::{InputError, Warn};
 
@@ -33,12 +34,19 @@ impl Session {
     /// Flags name no minion or no files, or some that cannot be read.
     pub fn new(input: &Input, warn: &dyn Warn, memory: MemoryOf) -> Result<Self, InputError> {
         let config = configuration::read(&input.files, input.facts.id.as_deref(), None, warn)?;
-        let minion = minion(input, config.as_ref(), warn)?;
+        let flags = (&input.files, &input.functions);
+        let pillars = Pillars::of(config.as_ref(), flags, memory, warn)?;
+        let minion = minion(input, (config.as_ref(), pillars.as_ref()).into(), warn)?;
         warn.knows(&minion);
-        let missing = config
-            .as_ref()
-            .and_then(|config| configuration::missing_pillar(config, &minion));
-        warn.warn_of(missing.as_slice())?;
+        match &pillars {
+            Some(pillars) => warn.warn_of(&pillars.take_warnings())?,
+            None => {
+                let missing = config
+                    .as_ref()
+                    .and_then(|config| configuration::missing_pillar(config, &minion));
+                warn.warn_of(missing.as_slice())?;
+            }
+        }
         let Served { files, roots } =
             Served::new(&input.files, config.as_ref(), Some(&minion), warn)?;
         let saltenv = input.files.saltenv.clone();

@@ -8,7 +8,7 @@ use mapstack_inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
 use mapstack_inputs::{Many, Plan, Sides, formulas};
 use mapstack_report::diff::{self, Accounting};
 
-use crate::commands::engine;
+use crate::commands::{engine, pillars};
 use crate::output;
 use mapstack_console::{Failure, Reporter};
 
@@ -111,9 +111,10 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
         comparison.ignore(Ignored::new(path))
     });
     let others = input.other_files();
+    let pillars = pillars((&input.files, &input.functions), config.as_ref(), reporter)?;
     let minions = Many::list_or_platforms(
         (&input.facts, &args.work.target),
-        config.as_ref(),
+        (config.as_ref(), pillars.as_ref()),
         &others,
         reporter,
     )?;

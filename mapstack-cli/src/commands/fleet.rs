@@ -13,7 +13,7 @@ use mapstack_inputs::{Many, Plan, Served, formulas};
 use mapstack_outputs::{Sink, Written, write_fleet};
 use mapstack_report::fleet::{Form, Format, What};
 
-use crate::commands::engine;
+use crate::commands::{engine, pillars};
 use crate::output::key_path;
 use mapstack_console::{Failure, INTERRUPTED, Reporter, interrupted, progress};
 
@@ -114,9 +114,10 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     .with_memory(memory);
     let config = input.config(reporter)?;
     let others = input.other_files();
+    let pillars = pillars((&input.files, &input.functions), config.as_ref(), reporter)?;
     let minions = Many::list_or_platforms(
         (&input.facts, &args.work.target),
-        config.as_ref(),
+        (config.as_ref(), pillars.as_ref()),
         &others,
         reporter,
     )?;

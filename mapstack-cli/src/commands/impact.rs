@@ -12,7 +12,7 @@ use mapstack_report::impact;
 use mapstack_report::values::pick;
 
 use crate::cli::Listing;
-use crate::commands::engine;
+use crate::commands::{engine, pillars};
 use crate::output;
 use mapstack_console::{Failure, Reporter};
 
@@ -67,9 +67,10 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     };
     let fleet = plan.fleet(&engine)?;
     let others = input.other_files();
+    let pillars = pillars((&input.files, &input.functions), config.as_ref(), reporter)?;
     let minions = Many::list_or_platforms(
         (&input.facts, &args.target),
-        config.as_ref(),
+        (config.as_ref(), pillars.as_ref()),
         &others,
         reporter,
     )?;

@@ -16,7 +16,7 @@ use mapstack_lint::{Level, Linter, Report, Rule, SchemaFrom};
 use mapstack_report::lint;
 use mapstack_report::words::{count, some};
 
-use crate::commands::engine;
+use crate::commands::{engine, pillars};
 use crate::output;
 use mapstack_console::{Failure, Reporter};
 
@@ -167,9 +167,10 @@ fn minions(
     engine: &Engine,
     reporter: &Reporter,
 ) -> Result<Vec<Minion>, Failure> {
+    let pillars = pillars((&args.files, &args.functions), config, reporter)?;
     let minions = Many::list_or_platforms(
         (&args.facts, &args.target),
-        config,
+        (config, pillars.as_ref()),
         &args.functions.stub,
         reporter,
     )?

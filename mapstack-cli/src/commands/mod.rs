@@ -28,8 +28,9 @@ use std::process::ExitCode;
 
 use mapstack::loader::FileServer;
 use mapstack::{Engine, Run};
-use mapstack_inputs::Session;
-use mapstack_inputs::flags::{Functions, Input, SecretFlags};
+use mapstack_inputs::flags::{Files, Functions, Input, SecretFlags};
+use mapstack_inputs::{Pillars, Session};
+use mapstack_salt_config::Config;
 
 use crate::cli::{Asked, Command};
 use crate::memory;
@@ -75,6 +76,15 @@ fn run_verb(command: &Command, reporter: &Reporter) -> Result<(), Failure> {
 /// One minion, and an engine for it.
 fn session(input: &Input, reporter: &Reporter) -> Result<Session, Failure> {
     Ok(Session::new(input, reporter, memory::limit)?)
+}
+
+/// The pillars that a configuration compiles.
+fn pillars(
+    flags: (&Files, &Functions),
+    config: Option<&Config>,
+    reporter: &Reporter,
+) -> Result<Option<Pillars>, Failure> {
+    Ok(Pillars::of(config, flags, memory::limit, reporter)?)
 }
 
 /// An engine for files.

@@ -14,7 +14,7 @@ use mapstack_inputs::flags::{Input, Layering, ResultFlags, Target};
 use mapstack_inputs::{Kwargs, Many, Served, formulas};
 use mapstack_report::test::{self, Report};
 
-use crate::commands::engine;
+use crate::commands::{engine, pillars};
 use crate::memory;
 use crate::output;
 use mapstack_console::{Failure, Reporter};
@@ -113,9 +113,10 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         with_state: &with_state,
     };
     let others = input.other_files();
+    let pillars = pillars((&input.files, &input.functions), config.as_ref(), reporter)?;
     let minions = Many::list_or_platforms(
         (&input.facts, &args.target),
-        config.as_ref(),
+        (config.as_ref(), pillars.as_ref()),
         &others,
         reporter,
     )?

@@ -16,7 +16,7 @@ use mapstack_report::words::count;
 use mapstack_salt_config::Config;
 use notify_debouncer_mini::{DebounceEventResult, new_debouncer, notify};
 
-use crate::commands::engine;
+use crate::commands::{engine, pillars};
 use crate::output;
 use mapstack_console::{Failure, Reporter};
 
@@ -51,9 +51,10 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     )?;
     let config = input.config(reporter)?;
     let others = input.other_files();
+    let pillars = pillars((&input.files, &input.functions), config.as_ref(), reporter)?;
     let minions = Many::list_or_platforms(
         (&input.facts, &args.target),
-        config.as_ref(),
+        (config.as_ref(), pillars.as_ref()),
         &others,
         reporter,
     )?;

@@ -17,10 +17,11 @@ use mapstack_inputs::Warn as _;
 use mapstack_report::pillar::{add_messages, check, lost};
 use mapstack_report::values::as_json;
 
-use super::{Pillar, Work, of_one_or_many};
+use super::{Pillar, of_one_or_many};
 use crate::cli::Format;
 use crate::output;
 use mapstack_console::{Failure, Reporter};
+use mapstack_inputs::PillarJob;
 
 /// The exit status of a command line that cannot be understood.
 const USAGE: u8 = 2;
@@ -29,7 +30,7 @@ pub fn run(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
     // The place of a panic is for standard error, too.
     panic::set_hook(Box::new(|_| {}));
     let reporter = reporter.keeping();
-    let document = match caught(|| Work::new(args, &reporter)) {
+    let document = match caught(|| args.job(&reporter)) {
         Ok(work) => {
             let before = reporter.take_kept();
             let mut all = Map::new();
@@ -48,21 +49,15 @@ pub fn run(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
 /// The external pillars of one minion.
 fn pillar(
     args: &Pillar,
-    work: &Work,
+    work: &PillarJob,
     minion: &Result<Minion, Error>,
     reporter: &Reporter,
 ) -> Result<Map, Failure> {
     let minion = minion.as_ref().map_err(Clone::clone)?;
     reporter.knows(minion);
-    let run = work.run_for(minion);
-    let compiled = run.compile();
-    reporter.warn(&reporter.redact_all(&run.warnings()))?;
-    let compiled = compiled?;
-    let pillar = if args.merged {
-        compiled.merged
-    } else {
-        compiled.external
-    };
+    let made = work.compile(minion);
+    reporter.warn(&reporter.redact_all(&made.warnings))?;
+    let pillar = made.pillar?;
     if args.output.format == Format::Json {
         check(&pillar)?;
         reporter.warn(&reporter.redact_all(&lost(&pillar)))?;

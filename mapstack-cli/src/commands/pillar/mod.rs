@@ -5,19 +5,15 @@ mod keep_going;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use mapstack::loader::Backends;
-use mapstack::minion::Minion;
+use mapstack::Error;
 use mapstack::value::{Map, Value};
-use mapstack::{Engine, Error};
 use mapstack_inputs::Warn as _;
 use mapstack_inputs::flags::{Facts, Files, Functions, Target};
-use mapstack_inputs::{Chosen, Served, Stacks, ext_pillars};
-use mapstack_pillar::{Compiler, PillarRun};
+use mapstack_inputs::{Chosen, PillarFlags, PillarJob, Stacks};
 use mapstack_report::pillar::{Traced, lost};
-use mapstack_salt_config::Kind;
 
 use crate::cli::{Format, Output};
-use crate::commands::engine;
+use crate::memory;
 use crate::output;
 pub use keep_going::{must_go_on, refused};
 use mapstack_console::{Failure, Reporter};
@@ -31,6 +27,8 @@ Examples:
       all stacks of a master's ext_pillar, and the pillar they were given
   mapstack pillar --config /etc/salt/master
       the same for every minion in the master's cache, without the pillar they were given
+  mapstack pillar --config /etc/salt/master --platform debian-12 --id web1 --trace
+      with pillar_roots, the whole pillar: which targets of top files mean the minion, and the sls they give
   mapstack pillar --stack examples/pillars/stack/stack.cfg --minion examples/minions/web1.yaml --trace
       the files, in order, and how each was merged")]
 pub struct Pillar {
@@ -68,51 +66,31 @@ pub fn run(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
     }
 }
 
-/// What the pillars of some minions are made of.
-struct Work {
-    engine: Engine,
-    compiler: Compiler,
-    chosen: Chosen,
-}
-
-impl Work {
-    fn new(args: &Pillar, reporter: &Reporter) -> Result<Self, Failure> {
-        let config = mapstack_inputs::configuration::read(
-            &args.files,
-            args.facts.id.as_deref(),
-            Some(Kind::Master),
-            reporter,
-        )?;
-        let pillars = ext_pillars(&args.stacks, &args.stack_root, config.as_ref())?
-            .keep_going(args.keep_going);
-        let (whose, stubs) = ((&args.facts, &args.target), &args.functions.stub);
-        let chosen =
-            mapstack_inputs::minions(whose, config.as_ref(), pillars.pillarenv(), stubs, reporter)?;
-        // Few stacks look at files of the file server.
-        let files = match args.files.root.is_empty()
-            && !mapstack_inputs::configuration::has_own_roots(config.as_ref())
-        {
-            true => Backends::default(),
-            false => Served::new(&args.files, config.as_ref(), None, reporter)?.files,
+impl Pillar {
+    /// The minions, and what compiles their pillars.
+    fn job(&self, reporter: &Reporter) -> Result<PillarJob, Failure> {
+        let flags = PillarFlags {
+            stacks: &self.stacks,
+            stack_root: &self.stack_root,
+            keep_going: self.keep_going,
+            merged: self.merged,
+            trace: self.trace,
         };
-        let engine = engine(files, &args.functions)?;
-        let chosen = chosen.selected(&engine, &args.target)?;
-        Ok(Work {
-            engine,
-            compiler: Compiler::new(pillars),
-            chosen,
-        })
-    }
-
-    fn run_for(&self, minion: &Minion) -> PillarRun<'_> {
-        self.compiler.run(&self.engine, minion)
+        let (whose, with) = ((&self.facts, &self.target), (&self.files, &self.functions));
+        Ok(PillarJob::new(
+            &flags,
+            whose,
+            with,
+            memory::limit,
+            reporter,
+        )?)
     }
 }
 
 /// Print the pillars, up to the first error of one that could be read.
 fn stopping(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
-    let work = Work::new(args, reporter)?;
-    let Chosen { minions, many } = &work.chosen;
+    let job = args.job(reporter)?;
+    let Chosen { minions, many } = &job.chosen;
     let broken: Vec<&Error> = minions
         .iter()
         .filter_map(|(_, minion)| minion.as_ref().err())
@@ -120,33 +98,29 @@ fn stopping(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
     if reporter.is_strict() {
         reporter.errors(reporter.redact_all(broken.iter().copied()))?;
     }
-    let (mut all, mut traced) = (Map::new(), Traced::default());
+    let (mut all, mut traced, mut kept) = (Map::new(), Traced::default(), Vec::new());
     for (id, minion) in minions
         .iter()
         .filter_map(|(id, minion)| Some((id, minion.as_ref().ok()?)))
     {
-        let run = work.run_for(minion);
-        let compiled = run.compile();
-        traced.add(many.then(|| id.clone()), run.events());
+        let made = job.compile(minion);
+        traced.add(many.then(|| id.clone()), made.events);
         // What was done before a failure is what one wants to see then.
-        if compiled.is_err() && args.trace {
+        if made.pillar.is_err() && args.trace {
             print_trace(&traced, args.output.format)?;
         }
         reporter.knows(minion);
-        reporter.warn(&reporter.redact_all(&run.warnings()))?;
-        reporter.report(reporter.redact_all(&run.failures()));
-        let compiled = compiled.map_err(|e| {
-            if *many {
-                e.note(format!("for the minion {id}"))
-            } else {
-                e
-            }
-        })?;
-        let pillar = if args.merged {
-            compiled.merged
-        } else {
-            compiled.external
+        reporter.warn(&reporter.redact_all(&made.warnings))?;
+        let noted = |e: Error| match many {
+            true => e.note(format!("for the minion {id}")),
+            false => e,
         };
+        if made.is_whole {
+            kept.extend(made.failures.into_iter().map(noted));
+        } else {
+            reporter.report(reporter.redact_all(&made.failures));
+        }
+        let pillar = made.pillar.map_err(noted)?;
         if args.output.format == Format::Json && !args.trace {
             reporter.warn(&reporter.redact_all(&lost(&pillar)))?;
         }
@@ -154,13 +128,13 @@ fn stopping(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
     }
     if args.trace {
         print_trace(&traced, args.output.format)?;
-        return reporter.errors(reporter.redact_all(broken));
+        return reporter.errors(reporter.redact_all(broken.into_iter().chain(&kept)));
     }
     // Where none can be read, there is nothing to print.
     if !all.is_empty() || broken.is_empty() {
         output::print(&of_one_or_many(all, *many), &args.output)?;
     }
-    reporter.errors(reporter.redact_all(broken))
+    reporter.errors(reporter.redact_all(broken.into_iter().chain(&kept)))
 }
 
 fn print_trace(traced: &Traced, format: Format) -> Result<(), Failure> {

@@ -1,0 +1,165 @@
+//! The pillars that a configuration compiles.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mapstack::loader::{Backends, Roots, Snapshot};
+use mapstack::minion::Minion;
+use mapstack::value::{Map, Value};
+use mapstack::{Diagnostic, Engine, Error, ErrorKind};
+use mapstack_pillar::{Ask, Master, WholePillar, pillar_roots};
+use mapstack_salt_config::{Config, Kind};
+
+use crate::configuration;
+use crate::flags::{Files, Functions};
+use crate::functions::{MemoryOf, engine};
+use crate::served::{self, Served};
+use crate::{InputError, Warn};
+
+/// A configuration, and the pillars that it compiles.
+#[derive(Clone, Copy, Default)]
+pub struct Configured<'c> {
+    pub(crate) config: Option<&'c Config>,
+    pub(crate) pillars: Option<&'c Pillars>,
+}
+
+impl<'c> From<Option<&'c Config>> for Configured<'c> {
+    /// Minions have the pillars that they are given with.
+    fn from(config: Option<&'c Config>) -> Self {
+        Configured {
+            config,
+            pillars: None,
+        }
+    }
+}
+
+impl<'c> From<(Option<&'c Config>, Option<&'c Pillars>)> for Configured<'c> {
+    fn from((config, pillars): (Option<&'c Config>, Option<&'c Pillars>)) -> Self {
+        Configured { config, pillars }
+    }
+}
+
+/// Compiles pillars as a configuration says.
+pub struct Pillars {
+    master: Master,
+    engine: Engine,
+    heard: Mutex<Vec<Diagnostic>>,
+}
+
+impl Pillars {
+    /// Those of a configuration that sets `pillar_roots`: a master's, or that of a minion without a master.
+    ///
+    /// # Errors
+    /// The file server cannot be opened, or flags of functions cannot be used.
+    pub fn of(
+        config: Option<&Config>,
+        (files, functions): (&Files, &Functions),
+        memory: MemoryOf,
+        warn: &dyn Warn,
+    ) -> Result<Option<Self>, InputError> {
+        let Some(config) = config.filter(|config| compiles(config)) else {
+            return Ok(None);
+        };
+        let roots = pillar_roots(config.options()).into_iter().fold(
+            Roots::new().follow_outside_links(served::follows_outside_links(files, Some(config))),
+            |roots, (env, directory)| roots.root(&env, directory),
+        );
+        let missing: Vec<Diagnostic> = roots
+            .missing_roots()
+            .into_iter()
+            .map(|root| {
+                let message = format!(
+                    "the root {} of the pillar is not a directory",
+                    root.display()
+                );
+                Diagnostic::warning(ErrorKind::File, message)
+                    .with_help("it is ignored, as the reference ignores it")
+            })
+            .collect();
+        warn.warn_of(&missing)?;
+        // Few pillars look at files of the file server.
+        let served = match files.root.is_empty() && !configuration::has_own_roots(Some(config)) {
+            true => Backends::default(),
+            false => Served::new(files, Some(config), None, &Silent)?.files,
+        };
+        Ok(Some(Pillars {
+            master: Master::new(config.clone(), Arc::new(Snapshot::new(roots))),
+            engine: engine(served, functions, memory)?,
+            heard: Mutex::default(),
+        }))
+    }
+
+    /// Note what happens in [`compile`](Self::compile), for a trace.
+    #[must_use]
+    pub fn with_events(mut self, wanted: bool) -> Self {
+        self.master = self.master.with_events(wanted);
+        self
+    }
+
+    /// Let files of stacked external pillars lie below these directories, too.
+    #[must_use]
+    pub fn with_directories(mut self, directories: &[std::path::PathBuf]) -> Self {
+        self.master = self.master.with_directories(directories);
+        self
+    }
+
+    /// What templates' functions belong to.
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The pillar of a minion, errors and all.
+    ///
+    /// # Errors
+    /// As [`Master::compile`].
+    pub fn compile(&self, minion: &Minion) -> Result<WholePillar, Error> {
+        self.master.compile(&self.engine, minion, &Ask::of(minion))
+    }
+
+    /// The pillar of a minion without errors.
+    ///
+    /// # Errors
+    /// The first error of the pillar.
+    pub(crate) fn pillar(&self, minion: &Minion) -> Result<Map, Error> {
+        let given = |error: Error, count: usize| {
+            let more = match count {
+                0 | 1 => String::new(),
+                count => format!(", the first of {count} errors"),
+            };
+            error.note(format!("in the pillar of '{}'{more}", minion.id()))
+        };
+        let pillar = self.compile(minion).map_err(|e| given(e, 1))?;
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        for warning in pillar.warnings {
+            if !heard.contains(&warning) {
+                heard.push(warning);
+            }
+        }
+        match pillar.errors.first() {
+            None => Ok(pillar.data),
+            Some(first) => Err(given(first.error.clone(), pillar.errors.len())),
+        }
+    }
+
+    /// What was worth a warning so far, each once.
+    pub fn take_warnings(&self) -> Vec<Diagnostic> {
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *heard)
+    }
+}
+
+/// Whether a configuration compiles pillars from files.
+fn compiles(config: &Config) -> bool {
+    let is_local = config.get("file_client").and_then(Value::as_str) == Some("local");
+    config.is_set("pillar_roots") && (config.kind() == Kind::Master || is_local)
+}
+
+/// Hears nothing: what is opened a second time has warned before, or will.
+struct Silent;
+
+impl Warn for Silent {
+    fn warn_of(&self, _: &[Diagnostic]) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn knows(&self, _: &Minion) {}
+}

@@ -1,0 +1,2 @@
+packages: [curl]
+motd: this is {{ grains.id }}, for {{ opts.id }}

@@ -1,0 +1,7 @@
+include:
+  - common
+  - .vhosts:
+      key: web
+      defaults:
+        domain: example.org
+packages: [apache2]

@@ -1,0 +1,2 @@
+vhosts:
+  - www.{{ domain }}
